@@ -1,0 +1,17 @@
+/* What the verbs share. Only the files of cli/ print and decide exit codes. */
+#ifndef HWS_CLI_H
+#define HWS_CLI_H
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* Prints "hws: message" to stderr and returns the exit code. */
+int cli_error(int exit_code, const char *format, ...)
+#if defined(__GNUC__) || defined(__clang__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+/* Each verb gets the arguments behind it and returns an exit code. */
+int verb_bench(int count, char **arguments);
+
+#endif

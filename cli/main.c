@@ -1,0 +1,56 @@
+#include "cli.h"
+#include "hws.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep learning\n"
+                            "\n"
+                            "usage: hws VERB [options]\n"
+                            "\n"
+                            "  bench sampler   time the hardness weighted sampler\n"
+                            "\n"
+                            "hws VERB --help tells more about a verb. hws --version prints the version.\n";
+
+static const struct {
+    const char *name;
+    int (*run)(int count, char **arguments);
+} VERBS[] = {
+    {"bench", verb_bench},
+};
+
+int cli_error(int exit_code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("hws: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return exit_code;
+}
+
+/* Output that could not be written (a full disk, a closed pipe) is a failure, too. */
+static int finish(int exit_code) {
+    if (fflush(stdout) != 0 || ferror(stdout)) return cli_error(EXIT_FAILED, "standard output could not be written");
+    return exit_code;
+}
+
+int main(int count, char **arguments) {
+    if (count < 2) {
+        fputs(USAGE, stderr);
+        return EXIT_USAGE;
+    }
+    const char *verb = arguments[1];
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
+        fputs(USAGE, stdout);
+        return finish(EXIT_DONE);
+    }
+    if (strcmp(verb, "--version") == 0) {
+        printf("hws %s\n", hws_version());
+        return finish(EXIT_DONE);
+    }
+    for (size_t k = 0; k < sizeof VERBS / sizeof *VERBS; k++)
+        if (strcmp(verb, VERBS[k].name) == 0) return finish(VERBS[k].run(count - 2, arguments + 2));
+    return cli_error(EXIT_USAGE, "there is no verb '%s'; hws --help lists them", verb);
+}

@@ -1,0 +1,370 @@
+/*
+ * hws: hardness weighted sampling for distributionally robust deep learning
+ *
+ * This header is the manual of libhws. The library needs nothing but libc and libm.
+ *
+ * WHAT IT DOES
+ *
+ * A sampler holds the last known loss ("stale loss") of each of n training examples and draws batches with
+ * probability
+ *
+ *     p(L) = argmax over q of  <L, q> - (1/beta) D_phi(q || uniform)
+ *
+ * which, for the Kullback-Leibler divergence, is softmax(beta * L). Stochastic gradient descent on batches drawn
+ * like this minimises the distributionally robust loss R(L) = max over q of the same expression (Fidon et al. 2022,
+ * Algorithm 1). beta = 0 is ordinary training; the larger beta, the more the hard examples count.
+ *
+ * ONE TRAINING STEP
+ *
+ *     hws_sampler *sampler = NULL;
+ *     hws_options options = hws_options_default();
+ *     options.beta = 10;
+ *     hws_status status = hws_sampler_open(&sampler, n, NULL, &options);
+ *     ...
+ *     int64_t batch[64];
+ *     float losses[64], weights[64];
+ *     hws_sampler_draw(sampler, 64, batch);                          draw I ~ p(L)
+ *     ... forward pass: losses[j] is the loss of example batch[j] ...
+ *     hws_sampler_importance(sampler, 64, batch, losses, weights);   optional: w = clip(p_new / p_old)
+ *     hws_sampler_update(sampler, 64, batch, losses);                L[I] <- losses
+ *     ... backward pass of mean(weights[j] * losses[j]), optimiser ...
+ *     hws_sampler_close(&sampler);
+ *
+ * RULES THAT HOLD EVERYWHERE
+ *
+ * - Every function that can fail returns an hws_status; HWS_OK is 0. A call that fails changes nothing, neither in
+ *   the sampler nor in the caller's arrays, unless its text says otherwise. hws_sampler_error tells more about the
+ *   last failure: a message, and the position in the caller's array that was at fault.
+ * - The library never prints, never exits, and keeps no global state.
+ * - Arrays belong to the caller and are read or written only during the call. A sampler belongs to the caller from
+ *   hws_sampler_open (or load) to hws_sampler_close.
+ * - One sampler must be used by one thread at a time, queries included. Different samplers are independent.
+ * - Examples are numbered from 0 to n - 1.
+ * - Randomness is counter-based (Philox4x32-10): the draws of batch t depend on the seed, on t and on the losses at
+ *   that moment, and on nothing else: not on the CPU, on the instruction set, on earlier calls or on a resume. (Where
+ *   the normaliser is amortised, see below, its 13th digit also depends on when it was last renewed. A state keeps
+ * that.)
+ *
+ * WHAT IT COSTS (n examples, a batch of k)
+ *
+ *     divergence            draw              update             memory per example
+ *     KL                    O(k log n)        O(k log n)         4.9 bytes
+ *     chi-square, CVaR      O((k + log n) log n)  O(k log n)     44 bytes
+ *     reverse KL, Hellinger,
+ *     Jensen-Shannon,
+ *     Cressie-Read k < 1,   O((k + log n) log n)  O(k log n), and O(n) again whenever the normaliser has moved by
+ *     smooth custom phi                       about 10 %, that is after about n/10 updates of usual size
+ *     Cressie-Read k > 1,   the same, with a narrower range between two passes over all examples (the kink of
+ *     custom phi with kinks phi at p = 0 decides how narrow; in the worst case each draw after an update is O(n))
+ *
+ * Draws are exact. For KL the probabilities are ratios of integers (the weights, rounded to 50 bits) and the draw
+ * realises these ratios exactly whatever the range of the losses; nothing underflows and nothing drifts. For the
+ * other divergences they are exact to double precision.
+ */
+#ifndef HWS_H
+#define HWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HWS_VERSION_MAJOR 0
+#define HWS_VERSION_MINOR 1
+#define HWS_VERSION_PATCH 0
+#define HWS_VERSION "0.1.0"
+
+/* Marks what the shared library exports. */
+#if defined(__GNUC__) || defined(__clang__)
+#define HWS_API __attribute__((visibility("default")))
+#else
+#define HWS_API
+#endif
+
+/* The version of the library that is linked, as "major.minor.patch". */
+HWS_API const char *hws_version(void);
+
+/* ---- status codes ---------------------------------------------------------------------------------------------- */
+
+/* Name, value, meaning. The values are fixed for all versions; new codes are added at the end. */
+#define HWS_STATUS_LIST(X)                                                                                           \
+    X(HWS_OK, 0, "done")                                                                                             \
+    X(HWS_ERROR_ARGUMENT, 1, "an argument is out of its range")                                                      \
+    X(HWS_ERROR_INDEX, 2, "an example index is out of range")                                                        \
+    X(HWS_ERROR_NOT_FINITE, 3, "a loss is NaN or infinite")                                                          \
+    X(HWS_ERROR_TOO_FEW, 4, "the batch is larger than the number of examples that can be drawn")                     \
+    X(HWS_ERROR_MEMORY, 5, "out of memory")                                                                          \
+    X(HWS_ERROR_IO, 6, "a file could not be read or written")                                                        \
+    X(HWS_ERROR_CORRUPT, 7, "the state is damaged, truncated or not a sampler's")                                    \
+    X(HWS_ERROR_VERSION, 8, "the state was written by a newer version")                                              \
+    X(HWS_ERROR_DIVERGENCE, 9, "the custom divergence is missing or inconsistent")                                   \
+    X(HWS_ERROR_UNREACHABLE, 10, "no beta reaches the target with these losses")                                     \
+    X(HWS_ERROR_NOT_KEPT, 11, "ages and draw counts are not kept by this sampler")
+
+typedef enum hws_status {
+#define HWS_STATUS_ENUMERATOR(name, value, text) name = value,
+    HWS_STATUS_LIST(HWS_STATUS_ENUMERATOR)
+#undef HWS_STATUS_ENUMERATOR
+} hws_status;
+
+/* The meaning of a status as an English phrase without a full stop; never NULL. */
+HWS_API const char *hws_status_text(hws_status status);
+
+/* ---- divergences ----------------------------------------------------------------------------------------------- */
+
+typedef enum hws_divergence_kind {
+    HWS_KL = 0,             /* Kullback-Leibler: p = softmax(beta L), the paper's choice */
+    HWS_CHI2 = 1,           /* Pearson chi-square, phi(z) = (z - 1)^2 / 2: linear above a threshold, 0 below */
+    HWS_REVERSE_KL = 2,     /* Burg: phi(z) = z - 1 - ln z */
+    HWS_HELLINGER = 3,      /* squared Hellinger: phi(z) = (sqrt z - 1)^2 */
+    HWS_CRESSIE_READ = 4,   /* phi(z) = (z^k - k z + k - 1) / (k (k - 1)); parameter = k; 0 and 1 are the limits */
+    HWS_JENSEN_SHANNON = 5, /* phi(z) = z ln z - (z + 1) ln((z + 1) / 2) */
+    HWS_CVAR = 6,  /* uniform over the worst fraction; parameter = that fraction in (0, 1]; beta plays no part.
+                      Examples tied at the boundary share its mass equally. */
+    HWS_CUSTOM = 7 /* the callbacks below */
+} hws_divergence_kind;
+
+/*
+ * A phi of the paper's Definition 2: convex on [0, n], phi(1) = phi'(1) = 0.
+ *
+ * For HWS_CUSTOM the callbacks say what phi is. They must be pure functions (same arguments, same bits), are called
+ * from within any function that takes the sampler, and must not call back into it. `context` is handed through and
+ * stays the caller's. Opening a sampler checks them at some points and answers HWS_ERROR_DIVERGENCE if they disagree.
+ */
+typedef struct hws_divergence {
+    hws_divergence_kind kind;
+    double parameter;                                 /* k of Cressie-Read, alpha of CVaR, else unused */
+    double (*slope)(double z, void *context);         /* phi'(z) for z in [0, n]; may be -infinity at 0 */
+    double (*slope_inverse)(double y, void *context); /* z with phi'(z) = y, for y in (phi'(0), phi'(n)] */
+    double (*phi)(double z, void *context);           /* phi(z); only the robust loss needs it, may be NULL */
+    void *context;
+} hws_divergence;
+
+/* "kl", "chi2", "reverse-kl", "hellinger", "cressie-read:K", "js", "cvar:ALPHA". */
+HWS_API hws_status hws_divergence_parse(const char *text, hws_divergence *divergence);
+
+/* p-bar(L) for n losses, O(n): what a sampler with these losses draws from (without floor and mixing). */
+HWS_API hws_status hws_divergence_probabilities(const hws_divergence *divergence, double beta, int64_t n,
+                                                const float *losses, double *probabilities);
+
+/* R(L) = max over q of <L, q> - (1/beta) D_phi(q || uniform), O(n). For KL: (1/beta) ln(mean(exp(beta L))). */
+HWS_API hws_status hws_divergence_robust_loss(const hws_divergence *divergence, double beta, int64_t n,
+                                              const float *losses, double *robust_loss);
+
+/* ---- options --------------------------------------------------------------------------------------------------- */
+
+/* How hws_sampler_importance forms p_new / p_old for an example of the batch (appendix C of the paper). */
+typedef enum hws_importance {
+    /* The normaliser is taken as unchanged. For KL this is exp(beta (1 - momentum) (new - stale)), the paper's
+       step 9. O(1) per example. It overstates the ratio for an example that holds much of the mass. */
+    HWS_IMPORTANCE_APPROXIMATE = 0,
+    /* The normaliser is recomputed with this example's loss replaced, the others as they are. O(1) per example for
+       KL, O(log n) for the other divergences, O(n) when a floor is set. */
+    HWS_IMPORTANCE_EXACT = 1
+} hws_importance;
+
+typedef struct hws_options {
+    double beta;               /* 100    robustness, >= 0, finite */
+    hws_divergence divergence; /* KL */
+    uint64_t seed;             /* 0      key of all randomness */
+    double initial_loss;       /* 1      loss of the examples not seen yet; a good choice is the loss' maximum */
+    double jitter;             /* 0      relative standard deviation of Gaussian noise on initial_loss
+                                         (the paper's package uses 1e-3) */
+    double momentum;           /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */
+    int replacement;           /* 0      may an example stand twice in one batch? */
+    double floor;              /* 0      in [0, 1]: draw from max(p, floor/n), renormalised (the package: 1e-4) */
+    double uniform_mix; /* 0      in [0, 1]: draw from (1 - uniform_mix) p + uniform_mix / n. Not with floor. */
+    hws_importance importance; /* HWS_IMPORTANCE_APPROXIMATE */
+    double weight_min;         /* 0.1    importance weights are clipped to [weight_min, weight_max]; */
+    double weight_max;         /* 10     0 and INFINITY mean no clipping */
+    int keep_counts;           /* 0      keep each example's age and number of draws (16 bytes per example) */
+} hws_options;
+
+/* The defaults that stand beside the fields. */
+HWS_API hws_options hws_options_default(void);
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+typedef struct hws_sampler hws_sampler;
+
+/* The most examples a sampler can hold. */
+#define HWS_MAX_EXAMPLES ((int64_t)4294967294)
+
+/*
+ * Opens a sampler over n >= 1 examples. `losses` are their initial losses, or NULL for options->initial_loss (with
+ * jitter). `options` may be NULL for the defaults. On failure *sampler is NULL. O(n).
+ */
+HWS_API hws_status hws_sampler_open(hws_sampler **sampler, int64_t n, const float *losses,
+                                    const hws_options *options);
+
+/* Frees the sampler and sets *sampler to NULL. Accepts NULL and a pointer to NULL. */
+HWS_API void hws_sampler_close(hws_sampler **sampler);
+
+/* What the last failing call on this sampler had to say. The text lives until the next call on the sampler. */
+typedef struct hws_error {
+    hws_status status;
+    int64_t position;  /* where in the caller's array, or -1 */
+    int64_t example;   /* which example, or -1 */
+    char message[200]; /* what, where, what to do */
+} hws_error;
+
+HWS_API const hws_error *hws_sampler_error(const hws_sampler *sampler);
+
+/* The number of examples, the options now in force, batches drawn so far and updates made so far. */
+HWS_API int64_t hws_sampler_size(const hws_sampler *sampler);
+HWS_API hws_options hws_sampler_options(const hws_sampler *sampler);
+HWS_API uint64_t hws_sampler_draws_made(const hws_sampler *sampler);
+HWS_API uint64_t hws_sampler_updates_made(const hws_sampler *sampler);
+
+/* Bytes of memory that the sampler holds, everything included. */
+HWS_API size_t hws_sampler_memory(const hws_sampler *sampler);
+
+/* ---- Algorithm 1 ----------------------------------------------------------------------------------------------- */
+
+/*
+ * Draws `count` examples into `indices`. Without replacement (the default) the batch is a successive draw: each next
+ * example follows p restricted to those not yet in the batch. HWS_ERROR_TOO_FEW if fewer than `count` examples have
+ * p > 0 (chi-square, CVaR and Cressie-Read k > 1 give many examples p = 0 exactly; mix with uniform to refresh them).
+ */
+HWS_API hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t *indices);
+
+/*
+ * weights[j] = clip(p_new / p_old, [weight_min, weight_max]) for the new loss of example indices[j], as
+ * options.importance says. Call it before hws_sampler_update. Non-finite losses are refused.
+ */
+HWS_API hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, const int64_t *indices,
+                                          const float *losses, float *weights);
+
+/*
+ * Writes fresh losses into the history, with momentum. All or nothing: one index out of range or one non-finite loss
+ * and nothing is written; hws_sampler_error names it. If an index stands twice in the call, the last one wins.
+ */
+HWS_API hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t *indices,
+                                      const float *losses);
+
+/* ---- the history ----------------------------------------------------------------------------------------------- */
+
+/* Copies the stale losses of examples first .. first + count - 1. */
+HWS_API hws_status hws_sampler_get_losses(hws_sampler *sampler, int64_t first, int64_t count, float *losses);
+
+/* Replaces them, without momentum and without touching ages: for a full evaluation, or to restore a history. */
+HWS_API hws_status hws_sampler_set_losses(hws_sampler *sampler, int64_t first, int64_t count, const float *losses);
+
+/* Adds `count` examples at the end, with these losses or, if NULL, options.initial_loss with jitter. O(n). */
+HWS_API hws_status hws_sampler_grow(hws_sampler *sampler, int64_t count, const float *losses);
+
+/* The k examples with the largest stale losses, hardest first, ties by index. `losses` may be NULL. k <= n.
+   O(n + k log k) for KL, O(k log n) otherwise. */
+HWS_API hws_status hws_sampler_hardest(hws_sampler *sampler, int64_t k, int64_t *indices, float *losses);
+
+/*
+ * Ages and draw counts; HWS_ERROR_NOT_KEPT unless options.keep_counts. The age of an example is the number of
+ * updates (calls of hws_sampler_update) since it last took part in one, or since it was added.
+ */
+HWS_API hws_status hws_sampler_ages(hws_sampler *sampler, int64_t first, int64_t count, uint64_t *ages);
+HWS_API hws_status hws_sampler_draw_counts(hws_sampler *sampler, int64_t first, int64_t count, uint64_t *draws);
+
+/*
+ * Walks over the stale examples. Start with *cursor = 0; each call sets *example to the next one whose age is at
+ * least min_age and moves *cursor behind it; when there is none left, *example is -1. A whole walk is O(n).
+ *
+ *     for (int64_t cursor = 0, i; hws_sampler_next_stale(s, 1000, &cursor, &i) == HWS_OK && i >= 0;) ...
+ */
+HWS_API hws_status hws_sampler_next_stale(hws_sampler *sampler, uint64_t min_age, int64_t *cursor, int64_t *example);
+
+/* ---- the distribution ------------------------------------------------------------------------------------------ */
+
+/*
+ * The probability that the next single draw is this example, floor and mixing included. O(1) for KL, O(log n) for
+ * the others; the first call after a change is O(n) when a floor is set.
+ */
+HWS_API hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example, double *probability);
+
+/* The same for examples first .. first + count - 1. */
+HWS_API hws_status hws_sampler_probabilities(hws_sampler *sampler, int64_t first, int64_t count,
+                                             double *probabilities);
+
+/* How many examples have p > 0. */
+HWS_API hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count);
+
+/* ---- robust losses and telemetry ------------------------------------------------------------------------------- */
+
+/* R(L) of the stale losses, for the sampler's divergence and beta. Free for KL with beta >= 0.001, O(log n) for CVaR,
+   else O(n). */
+HWS_API hws_status hws_sampler_robust_loss(hws_sampler *sampler, double *robust_loss);
+
+/*
+ * The percentile bound of section 3.2.3: at most a fraction alpha of the stale losses is >= the bound
+ *     l_alpha = (1/beta) ln(sum(exp(beta L)) / (alpha n)),
+ * whatever the sampler's divergence. Free for KL, else O(n). alpha in (0, 1], beta > 0.
+ */
+HWS_API hws_status hws_sampler_percentile_bound(hws_sampler *sampler, double alpha, double *bound);
+
+/*
+ * What the bound bounds: the smallest stale loss l such that at most a fraction alpha of the examples lies strictly
+ * above l; and the mean of the worst fraction alpha (the example at the boundary counts in part).
+ * O(n) for KL, O(log n) otherwise.
+ */
+HWS_API hws_status hws_sampler_percentile(hws_sampler *sampler, double alpha, double *percentile);
+HWS_API hws_status hws_sampler_cvar(hws_sampler *sampler, double alpha, double *cvar);
+
+typedef struct hws_statistics {
+    double loss_mean, loss_std; /* of the stale losses (std: population) */
+    double loss_min, loss_max;
+    double robust_loss;    /* R(L); NaN for a custom divergence without phi */
+    double effective_size; /* 1 / sum(p^2): n for uniform, 1 for a single example */
+    double entropy;        /* -sum(p ln p) in nats: ln n for uniform */
+    double kl_to_uniform;  /* ln n - entropy */
+    double largest_p;
+    int64_t drawable;    /* examples with p > 0 */
+    uint64_t oldest_age; /* 0 unless counts are kept */
+    int64_t never_drawn; /* 0 unless counts are kept */
+} hws_statistics;
+
+/* All of them in one pass, O(n). p is what is drawn from, floor and mixing included. */
+HWS_API hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *statistics);
+
+/* ---- beta ------------------------------------------------------------------------------------------------------ */
+
+/* Changes beta. O(n). */
+HWS_API hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta);
+
+/*
+ * Betas for the current losses; nothing is changed until hws_sampler_set_beta. Each is O(n) per step of a bracketing
+ * solver, some tens of steps, and exact to double precision.
+ *  - spread: factor / std(L). The paper's hypothesis is that a good beta is of the order of 1 / std.
+ *  - effective size: the beta at which 1 / sum(p^2) equals the target, a number between the number of examples tied
+ * at the largest loss and n.
+ *  - KL radius: the beta at which KL(p || uniform) equals the radius in nats, between 0 and ln(n / ties).
+ * They speak of p-bar, before floor and mixing. HWS_ERROR_UNREACHABLE if the losses are all equal or the target is
+ * out of reach; HWS_ERROR_ARGUMENT for CVaR, which has no beta.
+ */
+HWS_API hws_status hws_sampler_beta_for_spread(hws_sampler *sampler, double factor, double *beta);
+HWS_API hws_status hws_sampler_beta_for_effective_size(hws_sampler *sampler, double target, double *beta);
+HWS_API hws_status hws_sampler_beta_for_kl(hws_sampler *sampler, double radius, double *beta);
+
+/* ---- saving and resuming --------------------------------------------------------------------------------------- */
+
+/*
+ * A state holds everything: options, losses, counters. A sampler that was loaded goes on to the same bits as the one
+ * that was saved. The format (docs/formats.md) is versioned and checksummed; a truncated or altered state is refused.
+ *
+ * hws_sampler_save writes beside the file and renames, so that a crash leaves the old file or the new one, never
+ * half. `divergence` gives load the callbacks of a custom divergence; it is ignored for the others and may be NULL.
+ */
+HWS_API hws_status hws_sampler_save(hws_sampler *sampler, const char *path);
+HWS_API hws_status hws_sampler_load(hws_sampler **sampler, const char *path, const hws_divergence *divergence);
+
+/* The same in memory, for callers with checkpoints of their own. `bytes` must hold hws_sampler_state_size bytes. */
+HWS_API size_t hws_sampler_state_size(const hws_sampler *sampler);
+HWS_API hws_status hws_sampler_state_write(hws_sampler *sampler, void *bytes, size_t size);
+HWS_API hws_status hws_sampler_state_read(hws_sampler **sampler, const void *bytes, size_t size,
+                                          const hws_divergence *divergence);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,214 @@
+#include "divergence.h"
+
+#include "loss_order.h"
+#include "portable_math.h"
+#include "root.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+hws_status hws_divergence_parse(const char *text, hws_divergence *divergence) {
+    static const struct {
+        const char *name;
+        hws_divergence_kind kind;
+        int parameter;
+    } names[] = {
+        {"kl", HWS_KL, 0},
+        {"chi2", HWS_CHI2, 0},
+        {"reverse-kl", HWS_REVERSE_KL, 0},
+        {"hellinger", HWS_HELLINGER, 0},
+        {"cressie-read", HWS_CRESSIE_READ, 1},
+        {"js", HWS_JENSEN_SHANNON, 0},
+        {"cvar", HWS_CVAR, 1},
+    };
+    if (!text || !divergence) return HWS_ERROR_ARGUMENT;
+    const size_t length = strcspn(text, ":");
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (strlen(names[k].name) != length || strncmp(text, names[k].name, length) != 0) continue;
+        hws_divergence parsed = {.kind = names[k].kind};
+        if (names[k].parameter != (text[length] == ':')) return HWS_ERROR_ARGUMENT;
+        if (names[k].parameter) {
+            char *end;
+            parsed.parameter = strtod(text + length + 1, &end);
+            if (end == text + length + 1 || *end || divergence_check(&parsed, 1) != HWS_OK) return HWS_ERROR_ARGUMENT;
+        }
+        *divergence = parsed;
+        return HWS_OK;
+    }
+    return HWS_ERROR_ARGUMENT;
+}
+
+/* slope_inverse must undo slope, slope must rise and be 0 at 1. */
+static hws_status check_custom(const hws_divergence *divergence, double n) {
+    if (!divergence->slope || !divergence->slope_inverse) return HWS_ERROR_DIVERGENCE;
+    void *context = divergence->context;
+    if (!(fabs(divergence->slope(1, context)) <= 1e-9)) return HWS_ERROR_DIVERGENCE;
+    double previous = divergence->slope(0, context);
+    if (!(previous < 0)) return HWS_ERROR_DIVERGENCE;
+    for (double z = 1.0 / 64; z <= n; z *= 1.5) {
+        const double y = divergence->slope(z, context);
+        if (!(y > previous)) return HWS_ERROR_DIVERGENCE;
+        if (!(fabs(divergence->slope_inverse(y, context) - z) <= 1e-6 * z)) return HWS_ERROR_DIVERGENCE;
+        previous = y;
+    }
+    if (divergence->phi && !(fabs(divergence->phi(1, context)) <= 1e-9)) return HWS_ERROR_DIVERGENCE;
+    return HWS_OK;
+}
+
+hws_status divergence_check(const hws_divergence *divergence, int64_t n) {
+    switch (divergence->kind) {
+    case HWS_KL:
+    case HWS_CHI2:
+    case HWS_REVERSE_KL:
+    case HWS_HELLINGER:
+    case HWS_JENSEN_SHANNON: return HWS_OK;
+    case HWS_CRESSIE_READ: return fabs(divergence->parameter) <= 100 ? HWS_OK : HWS_ERROR_ARGUMENT;
+    case HWS_CVAR: return divergence->parameter > 0 && divergence->parameter <= 1 ? HWS_OK : HWS_ERROR_ARGUMENT;
+    case HWS_CUSTOM: return check_custom(divergence, (double)n);
+    }
+    return HWS_ERROR_ARGUMENT;
+}
+
+hws_divergence divergence_canonical(const hws_divergence *divergence) {
+    hws_divergence canonical = *divergence;
+    if (divergence->kind != HWS_CRESSIE_READ) return canonical;
+    if (divergence->parameter == 0) canonical.kind = HWS_REVERSE_KL;
+    if (divergence->parameter == 1) canonical.kind = HWS_KL;
+    if (divergence->parameter == 2) canonical.kind = HWS_CHI2;
+    return canonical;
+}
+
+double divergence_phi(const hws_divergence *divergence, double z) {
+    const double k = divergence->parameter;
+    switch (divergence->kind) {
+    case HWS_KL: return z > 0 ? z * hws_log(z) - z + 1 : 1;
+    case HWS_CHI2: return (z - 1) * (z - 1) / 2;
+    case HWS_REVERSE_KL: return z - 1 - hws_log(z);
+    case HWS_HELLINGER: return (sqrt(z) - 1) * (sqrt(z) - 1);
+    case HWS_CRESSIE_READ: return (hws_pow(z, k) - k * z + k - 1) / (k * (k - 1));
+    case HWS_JENSEN_SHANNON: return (z > 0 ? z * hws_log(z) : 0) - (z + 1) * hws_log((z + 1) / 2);
+    case HWS_CVAR: return 0;
+    case HWS_CUSTOM: return divergence->phi ? divergence->phi(z, divergence->context) : NAN;
+    }
+    return NAN;
+}
+
+tilt tilt_at(const hws_divergence *divergence, double z, double n) {
+    tilt tilt = {.divergence = divergence, .z = z};
+    switch (divergence->kind) {
+    case HWS_REVERSE_KL: tilt.base = 1 / z; break;
+    case HWS_HELLINGER: tilt.base = 1 / sqrt(z); break;
+    case HWS_CRESSIE_READ:
+        tilt.base = hws_pow(z, divergence->parameter - 1);
+        tilt.power = 1 / (divergence->parameter - 1);
+        break;
+    case HWS_CUSTOM:
+        tilt.base = divergence->slope(z, divergence->context);
+        tilt.slope_zero = divergence->slope(0, divergence->context);
+        tilt.slope_n = divergence->slope(n, divergence->context);
+        break;
+    default: break;
+    }
+    return tilt;
+}
+
+static double custom_value(const tilt *tilt, double t) {
+    const double y = tilt->base - t;
+    if (y <= tilt->slope_zero) return 0;
+    if (!(y <= tilt->slope_n)) return INFINITY;
+    const double value = tilt->divergence->slope_inverse(y, tilt->divergence->context);
+    return value >= 0 ? value : value < 0 ? 0 : INFINITY;
+}
+
+double tilt_value(const tilt *tilt, double t) {
+    double rest;
+    switch (tilt->divergence->kind) {
+    case HWS_KL: return tilt->z * hws_exp(-t);
+    case HWS_CHI2: return t < tilt->z ? tilt->z - t : 0;
+    case HWS_REVERSE_KL: rest = tilt->base + t; return rest > 0 ? 1 / rest : INFINITY;
+    case HWS_HELLINGER: rest = tilt->base + t; return rest > 0 ? 1 / (rest * rest) : INFINITY;
+    case HWS_CRESSIE_READ:
+        rest = tilt->base - (tilt->divergence->parameter - 1) * t;
+        if (rest > 0) return hws_pow(rest, tilt->power);
+        return tilt->power > 0 ? 0 : INFINITY;
+    case HWS_JENSEN_SHANNON:
+        rest = 1 - tilt->z * hws_expm1(-t);
+        return rest > 0 ? tilt->z * hws_exp(-t) / rest : INFINITY;
+    case HWS_CUSTOM: return custom_value(tilt, t);
+    case HWS_CVAR: break;
+    }
+    return NAN;
+}
+
+typedef struct losses_view {
+    const hws_divergence *divergence;
+    double beta, largest;
+    const float *losses;
+    size_t n;
+} losses_view;
+
+/* sum(n p) - n as a function of ln z. */
+static double excess(const void *context, double log_z) {
+    const losses_view *view = context;
+    const tilt tilt = tilt_at(view->divergence, hws_exp(log_z), (double)view->n);
+    wide_sum sum = {-(double)view->n, 0};
+    for (size_t i = 0; i < view->n; i++)
+        sum = wide_add_double(sum, tilt_value(&tilt, view->beta * (view->largest - view->losses[i])));
+    return sum.high;
+}
+
+static double solve_kl(const losses_view *view) {
+    wide_sum sum = {0, 0};
+    for (size_t i = 0; i < view->n; i++)
+        sum = wide_add_double(sum, hws_exp(-view->beta * (view->largest - view->losses[i])));
+    return (double)view->n / sum.high;
+}
+
+/* sum(max(0, z - t)) = n: Newton from the right goes down step by step and stops at the exact set of positive terms.
+ */
+static double solve_chi2(const losses_view *view) {
+    double z = (double)view->n;
+    for (;;) {
+        wide_sum sum = {(double)view->n, 0};
+        size_t count = 0;
+        for (size_t i = 0; i < view->n; i++) {
+            const double t = view->beta * (view->largest - view->losses[i]);
+            if (t >= z) continue;
+            sum = wide_add_double(sum, t);
+            count++;
+        }
+        const double next = sum.high / (double)count;
+        if (!(next < z)) return z;
+        z = next;
+    }
+}
+
+double divergence_solve(const hws_divergence *divergence, double beta, const float *losses, size_t n,
+                        double largest) {
+    const losses_view view = {divergence, beta, largest, losses, n};
+    if (divergence->kind == HWS_KL) return solve_kl(&view);
+    if (divergence->kind == HWS_CHI2) return solve_chi2(&view);
+    return hws_exp(root_between(excess, &view, 0, hws_log((double)n)));
+}
+
+cvar_boundary cvar_boundary_of(double alpha, double n, double boundary, double above, double ties) {
+    const double total = alpha * n, left = total - above;
+    const double fraction = left < 0 ? 0 : left > ties ? 1 : left / ties;
+    return (cvar_boundary){boundary, fraction, total};
+}
+
+size_t cvar_boundary_rank(double alpha, size_t n) {
+    const double rank = ceil(alpha * (double)n) - 1;
+    return rank < 0 ? 0 : rank > (double)(n - 1) ? n - 1 : (size_t)rank;
+}
+
+cvar_boundary cvar_boundary_find(double alpha, const float *losses, size_t n) {
+    const float boundary = loss_of_rank(losses, n, cvar_boundary_rank(alpha, n));
+    size_t above = 0, ties = 0;
+    for (size_t i = 0; i < n; i++) {
+        above += losses[i] > boundary;
+        ties += losses[i] == boundary;
+    }
+    return cvar_boundary_of(alpha, (double)n, boundary, (double)above, (double)ties);
+}

@@ -1,0 +1,123 @@
+/* Drawing a batch: steps 4 and 5 of Algorithm 1. */
+#include "sampler.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * What is drawn from, as an envelope over p-bar and uniform: with a floor, max(p, floor/n) lies below p + floor/n and
+ * is reached by rejection; mixing is (1 - mix) p + mix/n itself.
+ */
+typedef struct proposal {
+    double law, uniform; /* masses of the two parts */
+} proposal;
+
+static proposal proposal_of(const hws_sampler *sampler) {
+    const hws_options *options = &sampler->options;
+    if (options->floor > 0) return (proposal){1, options->floor};
+    return (proposal){1 - options->uniform_mix, options->uniform_mix};
+}
+
+static const int64_t REJECTED = -1;
+
+/* Replaces a draw from p-bar by one from the uniform part, by chance, and rejects what the floor's shape asks for. */
+static int64_t mixed(hws_sampler *sampler, proposal from, double law_left, uint32_t slot, int64_t drawn) {
+    random_stream random;
+    random_start(&random, sampler->options.seed, RANDOM_MIX, sampler->draws_made, slot);
+    const double law_mass = from.law * law_left;
+    if (random_unit(&random) * (law_mass + from.uniform) < from.uniform)
+        drawn = (int64_t)random_below(&random, (uint64_t)sampler->law.n);
+    if (sampler->options.floor > 0 && sampler->law.losses[drawn] > -INFINITY) {
+        const double least = sampler->options.floor / (double)sampler->law.n;
+        const double p = law_probability(&sampler->law, drawn);
+        if (random_unit(&random) * (p + least) >= (p > least ? p : least)) return REJECTED;
+    }
+    return drawn;
+}
+
+static void propose(hws_sampler *sampler, uint32_t first_slot, int64_t count, int64_t *examples) {
+    law *law = &sampler->law;
+    const proposal from = proposal_of(sampler);
+    const double law_left = law_drawable(law) > 0 ? law_mass_left(law) : 0;
+    if (law_left > 0 || from.uniform == 0)
+        law_draw(law, sampler->options.seed, sampler->draws_made, first_slot, (size_t)count, examples);
+    if (from.uniform == 0) return;
+    for (int64_t j = 0; j < count; j++)
+        examples[j] = mixed(sampler, from, law_left, first_slot + (uint32_t)j, law_left > 0 ? examples[j] : 0);
+}
+
+/* Adds an example to the batch unless it is there already. */
+static int add_new(hws_sampler *sampler, int64_t *indices, int64_t found, int64_t example) {
+    const size_t mask = sampler->found_size - 1;
+    size_t at = (size_t)((uint64_t)example * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
+    for (; sampler->found[at]; at = (at + 1) & mask)
+        if (indices[sampler->found[at] - 1] == example) return 0;
+    sampler->found[at] = (uint32_t)(found + 1);
+    indices[found] = example;
+    return 1;
+}
+
+/*
+ * Successive draws without replacement. Draws are independent, and those already in the batch are dropped: each next
+ * one then follows the law restricted to the rest. Once something was dropped, what has been found is taken out of
+ * the law, so that an example with almost all of the mass cannot hold the draw up.
+ */
+static void draw_without_replacement(hws_sampler *sampler, int64_t count, int64_t *indices) {
+    memset(sampler->found, 0, sampler->found_size * sizeof *sampler->found);
+    int64_t found = 0, want = count;
+    uint32_t slot = 0;
+    while (found < count) {
+        propose(sampler, slot, want, sampler->proposals);
+        slot += (uint32_t)want;
+        const int64_t found_before = found;
+        for (int64_t j = 0; j < want; j++)
+            if (sampler->proposals[j] != REJECTED) found += add_new(sampler, indices, found, sampler->proposals[j]);
+        if (found == count) break;
+        const int64_t taken = (int64_t)sampler->law.taken_count;
+        law_take(&sampler->law, indices + taken, (size_t)(found - taken));
+        /* When most was dropped, the next round is shorter: few large weights come out at a time. */
+        const int64_t sensible = 2 * (found - found_before) + 8;
+        want = count - found < sensible ? count - found : sensible;
+    }
+    law_restore(&sampler->law);
+}
+
+static void draw_with_replacement(hws_sampler *sampler, int64_t count, int64_t *indices) {
+    uint32_t slot = 0;
+    for (int64_t found = 0; found < count;) {
+        const int64_t want = count - found;
+        propose(sampler, slot, want, sampler->proposals);
+        slot += (uint32_t)want;
+        for (int64_t j = 0; j < want; j++)
+            if (sampler->proposals[j] != REJECTED) indices[found++] = sampler->proposals[j];
+    }
+}
+
+hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count) {
+    if (!count) return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "count is NULL");
+    const hws_status status = sampler_prepare(sampler);
+    if (status != HWS_OK) return status;
+    *count = proposal_of(sampler).uniform > 0 ? sampler->law.n : law_drawable(&sampler->law);
+    return HWS_OK;
+}
+
+hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t *indices) {
+    if (count < 0 || (count > 0 && !indices) || count > HWS_MAX_EXAMPLES)
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "a batch of %lld or its array is not valid",
+                            (long long)count);
+    int64_t drawable;
+    hws_status status = hws_sampler_drawable(sampler, &drawable);
+    if (status != HWS_OK) return status;
+    if (!sampler->options.replacement && count > drawable)
+        return sampler_fail(sampler, HWS_ERROR_TOO_FEW, -1, -1,
+                            "a batch of %lld without replacement, but only %lld of %lld examples can be drawn; mix "
+                            "with uniform, lower beta or allow replacement",
+                            (long long)count, (long long)drawable, (long long)sampler->law.n);
+    status = sampler_reserve_batch(sampler, count);
+    if (status != HWS_OK) return status;
+    if (sampler->options.replacement) draw_with_replacement(sampler, count, indices);
+    else draw_without_replacement(sampler, count, indices);
+    for (int64_t j = 0; sampler->draw_counts && j < count; j++) sampler->draw_counts[indices[j]]++;
+    sampler->draws_made++;
+    return HWS_OK;
+}

@@ -1,0 +1,334 @@
+#include "law.h"
+
+#include "memory.h"
+
+#include <math.h>
+#include <string.h>
+
+int law_is_kl(const law *law) { return law->divergence.kind == HWS_KL; }
+
+static int has_closed_form(const law *law) {
+    return law->divergence.kind == HWS_CHI2 || law->divergence.kind == HWS_CVAR;
+}
+
+/* Everything that depends on the losses is out of date. */
+static void forget(law *law) { law->level_current = law->envelope_current = 0; }
+
+/* Points the parts of a law that refer to other parts at their places; needed after the struct was copied. */
+static void connect(law *law) {
+    law->window.divergence = &law->divergence;
+    law->window.beta = law->beta;
+    law->window.n = (size_t)law->n;
+    law->tree.losses = law->losses;
+    law->set.losses = law->losses;
+    forget(law);
+}
+
+hws_status law_open(law *law, const hws_divergence *divergence, double beta, int64_t n, const float *losses) {
+    *law = (struct law){.divergence = divergence_canonical(divergence), .beta = beta, .n = n};
+    const size_t padded = tree_padded_size((size_t)n);
+    law->loss_bytes = padded * sizeof *law->losses;
+    law->losses = memory_open(law->loss_bytes);
+    if (!law->losses) goto out_of_memory;
+    memcpy(law->losses, losses, (size_t)n * sizeof *losses);
+    for (size_t i = (size_t)n; i < padded; i++) law->losses[i] = -INFINITY;
+    if (law_is_kl(law)) {
+        if (!weight_tree_open(&law->tree, (size_t)n)) goto out_of_memory;
+        weight_tree_rebuild(&law->tree, law->losses, tree_scale_of(beta));
+    } else {
+        if (!ranked_set_open(&law->set, law->losses, (size_t)n)) goto out_of_memory;
+        if (!ranked_set_fill(&law->set, (size_t)n)) goto out_of_memory;
+    }
+    connect(law);
+    return HWS_OK;
+
+out_of_memory:
+    law_close(law);
+    return HWS_ERROR_MEMORY;
+}
+
+void law_close(law *law) {
+    weight_tree_close(&law->tree);
+    ranked_set_close(&law->set);
+    memory_close(law->losses);
+    memory_close(law->taken);
+    memory_close(law->taken_losses);
+    *law = (struct law){0};
+}
+
+size_t law_memory(const law *law) {
+    const size_t set = law->set.items ? (size_t)law->n * sizeof *law->set.items : 0;
+    return law->loss_bytes + law->tree.block_size + set +
+           law->taken_capacity * (sizeof *law->taken + sizeof *law->taken_losses);
+}
+
+/* ---- changing losses ------------------------------------------------------------------------------------------- */
+
+static void write_ranked(law *law, uint32_t example, float loss) {
+    if (law->losses[example] == loss) return;
+    ranked_set_erase(&law->set, example);
+    if (!has_closed_form(law)) level_window_remove(&law->window, law->losses[example]);
+    law->losses[example] = loss;
+    if (!has_closed_form(law)) level_window_add(&law->window, loss);
+    ranked_set_insert(&law->set, example);
+}
+
+void law_write(law *law, int64_t count, const int64_t *examples, const float *losses) {
+    if (law_is_kl(law)) {
+        for (int64_t j = 0; j < count; j++) law->losses[examples[j]] = losses[j];
+        weight_tree_refresh(&law->tree, examples, (size_t)count);
+    } else {
+        for (int64_t j = 0; j < count; j++) write_ranked(law, (uint32_t)examples[j], losses[j]);
+    }
+    forget(law);
+}
+
+hws_status law_write_range(law *law, int64_t first, int64_t count, const float *losses) {
+    if (law_is_kl(law)) {
+        memcpy(law->losses + first, losses, (size_t)count * sizeof *losses);
+        weight_tree_rebuild(&law->tree, law->losses, law->tree.scale);
+    } else if (count < law->n / 16) {
+        for (int64_t j = 0; j < count; j++) write_ranked(law, (uint32_t)(first + j), losses[j]);
+    } else {
+        /* A fresh law of the whole is cheaper; the old one stays until it is complete. */
+        float *all = memory_open((size_t)law->n * sizeof *all);
+        if (!all) return HWS_ERROR_MEMORY;
+        memcpy(all, law->losses, (size_t)law->n * sizeof *all);
+        memcpy(all + first, losses, (size_t)count * sizeof *all);
+        struct law fresh;
+        const hws_status status = law_open(&fresh, &law->divergence, law->beta, law->n, all);
+        memory_close(all);
+        if (status != HWS_OK) return status;
+        law_close(law);
+        *law = fresh;
+        connect(law);
+    }
+    forget(law);
+    return HWS_OK;
+}
+
+hws_status law_grow(law *law, int64_t count, const float *losses) {
+    float *all = memory_open((size_t)(law->n + count) * sizeof *all);
+    if (!all) return HWS_ERROR_MEMORY;
+    memcpy(all, law->losses, (size_t)law->n * sizeof *all);
+    memcpy(all + law->n, losses, (size_t)count * sizeof *all);
+    struct law fresh;
+    const hws_status status = law_open(&fresh, &law->divergence, law->beta, law->n + count, all);
+    memory_close(all);
+    if (status != HWS_OK) return status;
+    law_close(law);
+    *law = fresh;
+    connect(law);
+    return HWS_OK;
+}
+
+void law_set_beta(law *law, double beta) {
+    law->beta = law->window.beta = beta;
+    law->window.valid = 0;
+    if (law_is_kl(law)) weight_tree_rebuild(&law->tree, law->losses, tree_scale_of(beta));
+    forget(law);
+}
+
+/* ---- the normaliser -------------------------------------------------------------------------------------------- */
+
+double law_largest_loss(const law *law) {
+    if (!law_is_kl(law)) return law->losses[ranked_set_select(&law->set, 0)];
+    float largest = law->losses[0];
+    for (int64_t i = 1; i < law->n; i++) largest = law->losses[i] > largest ? law->losses[i] : largest;
+    return largest;
+}
+
+/* Chi-square: a prefix of `count` is positive throughout if count * loss + n / beta > sum at its last member. */
+typedef struct chi2_budget {
+    double n_over_beta;
+} chi2_budget;
+
+static int chi2_keeps(const void *context, double loss, uint32_t count, wide_sum sum) {
+    const chi2_budget *budget = context;
+    const wide_sum others = wide_add(wide_product(loss, count), (wide_sum){-sum.high, -sum.low});
+    return wide_add_double(others, budget->n_over_beta).high > 0;
+}
+
+/* z at the largest loss: sum over the positive ones of (z - t) = n. */
+static double chi2_level(const law *law, double largest) {
+    if (law->beta == 0) return 1;
+    const double n = (double)law->n;
+    const chi2_budget budget = {n / law->beta};
+    wide_sum sum;
+    const uint32_t count = ranked_set_prefix(&law->set, chi2_keeps, &budget, &sum);
+    const wide_sum gaps = wide_add(wide_product(largest, count), (wide_sum){-sum.high, -sum.low});
+    return (n + law->beta * gaps.high) / count;
+}
+
+static cvar_boundary ranked_cvar(const law *law, double alpha) {
+    const uint32_t rank = (uint32_t)cvar_boundary_rank(alpha, (size_t)law->n);
+    const double boundary = law->losses[ranked_set_select(&law->set, rank)];
+    const double above = ranked_set_above(&law->set, boundary, NULL), from = ranked_set_from(&law->set, boundary);
+    return cvar_boundary_of(alpha, (double)law->n, boundary, above, from - above);
+}
+
+hws_status law_prepare(law *law) {
+    if (law_is_kl(law)) {
+        law->tree_total = law->tree.root;
+        return HWS_OK;
+    }
+    if (law->level_current) return HWS_OK;
+    if (law->divergence.kind == HWS_CVAR) {
+        law->level.cvar = ranked_cvar(law, law->divergence.parameter);
+    } else {
+        const double largest = law_largest_loss(law);
+        law->level.reference = largest;
+        const double z = law->divergence.kind == HWS_CHI2
+                             ? chi2_level(law, largest)
+                             : level_window_solve(&law->window, law->losses, largest, &law->level.reference);
+        if (!(z > 0 && z < INFINITY)) return HWS_ERROR_DIVERGENCE;
+        law->level.tilt = tilt_at(&law->divergence, z, (double)law->n);
+    }
+    law->level_current = 1;
+    return HWS_OK;
+}
+
+/* ---- probabilities --------------------------------------------------------------------------------------------- */
+
+/* n p, or for CVaR alpha n p: a weight that falls with rank. */
+static double ranked_weight(const law *law, double loss) {
+    if (law->divergence.kind == HWS_CVAR) return cvar_weight(&law->level.cvar, loss);
+    return tilt_value(&law->level.tilt, law->beta * (law->level.reference - loss));
+}
+
+double law_probability_at(const law *law, double loss) {
+    if (law_is_kl(law)) return tree_word_ratio(weight_tree_weight(&law->tree, (float)loss), law->tree_total);
+    const double total = law->divergence.kind == HWS_CVAR ? law->level.cvar.total : (double)law->n;
+    return ranked_weight(law, loss) / total;
+}
+
+double law_probability(const law *law, int64_t example) { return law_probability_at(law, law->losses[example]); }
+
+double law_probability_after(law *law, int64_t example, float loss) {
+    if (law_is_kl(law)) {
+        const double old = law_probability(law, example), fresh = law_probability_at(law, loss);
+        return fresh < INFINITY ? fresh / ((1 - old) + fresh) : 1;
+    }
+    /* Write, solve, look, write back: the set is then what it was, and so is what had been derived from it. */
+    const float old = law->losses[example];
+    const level_window window = law->window;
+    const law_level level = law->level;
+    const int current = law->level_current;
+    write_ranked(law, (uint32_t)example, loss);
+    law->level_current = 0;
+    const double p = law_prepare(law) == HWS_OK ? law_probability(law, example) : NAN;
+    write_ranked(law, (uint32_t)example, old);
+    law->window = window;
+    law->level = level;
+    law->level_current = current;
+    return p;
+}
+
+/* ---- draws ----------------------------------------------------------------------------------------------------- */
+
+static int keep_positive(const void *context, double loss, uint32_t count, wide_sum sum) {
+    (void)count, (void)sum;
+    return ranked_weight(context, loss) > 0;
+}
+
+static void build_envelope(law *law) {
+    law_envelope *envelope = &law->envelope;
+    envelope->drawable = ranked_set_prefix(&law->set, keep_positive, law, NULL);
+    envelope->octaves = 0;
+    double end = 0;
+    for (uint64_t first = 0; first < envelope->drawable; first = first ? 2 * first : 1) {
+        const uint64_t limit = first ? 2 * first : 1;
+        const uint64_t size = (limit < envelope->drawable ? limit : envelope->drawable) - first;
+        const uint32_t hardest = ranked_set_select(&law->set, (uint32_t)first);
+        const double height = ranked_weight(law, law->losses[hardest]);
+        end += height * (double)size;
+        envelope->height[envelope->octaves] = height;
+        envelope->end[envelope->octaves++] = end;
+    }
+    law->envelope_current = 1;
+}
+
+int64_t law_drawable(law *law) {
+    if (law_is_kl(law)) return law->n - (int64_t)law->taken_count;
+    if (!law->envelope_current) build_envelope(law);
+    return law->envelope.drawable;
+}
+
+static uint32_t draw_ranked(const law *law, random_stream *random) {
+    const law_envelope *envelope = &law->envelope;
+    for (;;) {
+        const double at = random_unit(random) * envelope->end[envelope->octaves - 1];
+        int octave = 0;
+        while (octave + 1 < envelope->octaves && at >= envelope->end[octave]) octave++;
+        const uint64_t first = octave ? (uint64_t)1 << (octave - 1) : 0, limit = octave ? 2 * first : 1;
+        const uint64_t size = (limit < envelope->drawable ? limit : envelope->drawable) - first;
+        const uint32_t example = ranked_set_select(&law->set, (uint32_t)(first + random_below(random, size)));
+        if (random_unit(random) * envelope->height[octave] < ranked_weight(law, law->losses[example])) return example;
+    }
+}
+
+void law_draw(law *law, uint64_t seed, uint64_t iteration, uint32_t first_slot, size_t count, int64_t *examples) {
+    if (law_is_kl(law)) {
+        weight_tree_draw(&law->tree, seed, iteration, first_slot, count, examples);
+        return;
+    }
+    if (!law->envelope_current) build_envelope(law);
+    for (size_t j = 0; j < count; j++) {
+        random_stream random;
+        random_start(&random, seed, RANDOM_DRAW, iteration, first_slot + (uint32_t)j);
+        examples[j] = draw_ranked(law, &random);
+    }
+}
+
+/* ---- taking members out ---------------------------------------------------------------------------------------- */
+
+hws_status law_reserve(law *law, size_t count) {
+    if (count <= law->taken_capacity) return HWS_OK;
+    int64_t *taken = memory_open(count * sizeof *taken);
+    float *losses = memory_open(count * sizeof *losses);
+    if (!taken || !losses) {
+        memory_close(taken);
+        memory_close(losses);
+        return HWS_ERROR_MEMORY;
+    }
+    memory_close(law->taken);
+    memory_close(law->taken_losses);
+    law->taken = taken;
+    law->taken_losses = losses;
+    law->taken_capacity = count;
+    return HWS_OK;
+}
+
+void law_take(law *law, const int64_t *examples, size_t count) {
+    for (size_t j = 0; j < count; j++) {
+        const int64_t example = examples[j];
+        law->taken[law->taken_count] = example;
+        law->taken_losses[law->taken_count++] = law->losses[example];
+        if (law_is_kl(law)) {
+            law->losses[example] = -INFINITY;
+        } else {
+            law->taken_mass += law_probability(law, example);
+            ranked_set_erase(&law->set, (uint32_t)example);
+        }
+    }
+    if (law_is_kl(law)) weight_tree_refresh(&law->tree, examples, count);
+    law->envelope_current = 0;
+}
+
+void law_restore(law *law) {
+    if (law->taken_count == 0) return;
+    for (size_t j = 0; j < law->taken_count; j++) {
+        law->losses[law->taken[j]] = law->taken_losses[j];
+        if (!law_is_kl(law)) ranked_set_insert(&law->set, (uint32_t)law->taken[j]);
+    }
+    if (law_is_kl(law)) weight_tree_refresh(&law->tree, law->taken, law->taken_count);
+    law->taken_count = 0;
+    law->taken_mass = 0;
+    law->envelope_current = 0;
+}
+
+double law_mass_left(const law *law) {
+    if (law->taken_count == 0) return 1;
+    if (law_is_kl(law)) return tree_word_ratio(law->tree.root, law->tree_total);
+    return law->taken_mass < 1 ? 1 - law->taken_mass : 0;
+}

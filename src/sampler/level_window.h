@@ -1,0 +1,49 @@
+/*
+ * The level window: keeps the normaliser of a general divergence current in O(1) per changed loss.
+ *
+ * The level is ln z at a fixed reference loss (see divergence.h). The window holds F = sum(n p) at eight Chebyshev
+ * levels around the last exact solution, as sums of 64.64-bit fixed-point numbers: a changed loss takes its old terms
+ * out and puts its new ones in, without rounding, so nothing drifts. F is interpolated in between, and F(level) = n
+ * is solved there. When the solution leaves the window, O(n) work moves it.
+ */
+#ifndef HWS_SAMPLER_LEVEL_WINDOW_H
+#define HWS_SAMPLER_LEVEL_WINDOW_H
+
+#include "divergence.h"
+
+enum { WINDOW_NODES = 8 };
+
+typedef struct fixed_sum {
+    uint64_t whole, fraction;
+} fixed_sum;
+
+/* What a state file must keep so that a resumed sampler goes on to the same bits. */
+typedef struct window_place {
+    double reference, center, half;
+    uint64_t changes; /* since the window was placed */
+} window_place;
+
+typedef struct level_window {
+    const hws_divergence *divergence;
+    double beta;
+    size_t n;
+    int valid; /* the sums hold for the current losses */
+    window_place place;
+    tilt tilts[WINDOW_NODES];
+    fixed_sum sums[WINDOW_NODES];
+} level_window;
+
+/* Takes a loss out, puts one in. Marks the window invalid when a term is outside the divergence's domain. */
+void level_window_remove(level_window *window, double loss);
+void level_window_add(level_window *window, double loss);
+
+/* Computes the sums for a given place, O(n): resuming. */
+void level_window_fill(level_window *window, const float *losses, window_place place);
+
+/*
+ * The current level: z at *reference. From the window where it holds, else by an exact solution with O(n) steps,
+ * after which the window is moved there. `largest` must be the largest loss.
+ */
+double level_window_solve(level_window *window, const float *losses, double largest, double *reference);
+
+#endif

@@ -1,0 +1,213 @@
+/* What a sampler can tell: probabilities, the hardest and the stalest examples, robust losses, telemetry. */
+#include "loss_order.h"
+#include "portable_math.h"
+#include "robust.h"
+#include "sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static hws_status null_result(hws_sampler *sampler) {
+    return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "the place for the result is NULL");
+}
+
+/* ---- probabilities --------------------------------------------------------------------------------------------- */
+
+static double floored(const hws_sampler *sampler, double p) {
+    const double least = sampler->options.floor / (double)sampler->law.n;
+    return p > least ? p : least;
+}
+
+double sampler_drawn_probability(hws_sampler *sampler, double p) {
+    const hws_options *options = &sampler->options;
+    const double n = (double)sampler->law.n;
+    if (options->floor == 0) return (1 - options->uniform_mix) * p + options->uniform_mix / n;
+    if (!sampler->floor_current) {
+        wide_sum total = {0, 0};
+        for (int64_t i = 0; i < sampler->law.n; i++)
+            total = wide_add_double(total, floored(sampler, law_probability(&sampler->law, i)));
+        sampler->floor_total = total.high;
+        sampler->floor_current = 1;
+    }
+    return floored(sampler, p) / sampler->floor_total;
+}
+
+hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example, double *probability) {
+    return hws_sampler_probabilities(sampler, example, 1, probability);
+}
+
+hws_status hws_sampler_probabilities(hws_sampler *sampler, int64_t first, int64_t count, double *probabilities) {
+    hws_status status = check_range(sampler, first, count, probabilities);
+    if (status == HWS_OK) status = sampler_prepare(sampler);
+    if (status != HWS_OK) return status;
+    for (int64_t j = 0; j < count; j++)
+        probabilities[j] = sampler_drawn_probability(sampler, law_probability(&sampler->law, first + j));
+    return HWS_OK;
+}
+
+/* ---- examples -------------------------------------------------------------------------------------------------- */
+
+hws_status hws_sampler_hardest(hws_sampler *sampler, int64_t k, int64_t *indices, float *losses) {
+    const law *law = &sampler->law;
+    if (k < 0 || k > law->n || (k > 0 && !indices))
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "cannot name the %lld hardest of %lld examples",
+                            (long long)k, (long long)law->n);
+    if (law_is_kl(law)) hardest_k(law->losses, (size_t)law->n, (size_t)k, indices);
+    else
+        for (int64_t j = 0; j < k; j++) indices[j] = ranked_set_select(&law->set, (uint32_t)j);
+    for (int64_t j = 0; losses && j < k; j++) losses[j] = law->losses[indices[j]];
+    return HWS_OK;
+}
+
+static hws_status check_counts(hws_sampler *sampler) {
+    if (sampler->last_seen) return HWS_OK;
+    return sampler_fail(sampler, HWS_ERROR_NOT_KEPT, -1, -1,
+                        "ages and draw counts are not kept; open the sampler with keep_counts = 1");
+}
+
+hws_status hws_sampler_ages(hws_sampler *sampler, int64_t first, int64_t count, uint64_t *ages) {
+    hws_status status = check_counts(sampler);
+    if (status == HWS_OK) status = check_range(sampler, first, count, ages);
+    if (status != HWS_OK) return status;
+    for (int64_t j = 0; j < count; j++) ages[j] = sampler->updates_made - sampler->last_seen[first + j];
+    return HWS_OK;
+}
+
+hws_status hws_sampler_draw_counts(hws_sampler *sampler, int64_t first, int64_t count, uint64_t *draws) {
+    hws_status status = check_counts(sampler);
+    if (status == HWS_OK) status = check_range(sampler, first, count, draws);
+    if (status != HWS_OK) return status;
+    for (int64_t j = 0; j < count; j++) draws[j] = sampler->draw_counts[first + j];
+    return HWS_OK;
+}
+
+hws_status hws_sampler_next_stale(hws_sampler *sampler, uint64_t min_age, int64_t *cursor, int64_t *example) {
+    const hws_status status = check_counts(sampler);
+    if (status != HWS_OK) return status;
+    if (!cursor || !example || *cursor < 0)
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1,
+                            "cursor and example must be given, cursor from 0 on");
+    int64_t at = *cursor;
+    while (at < sampler->law.n && sampler->updates_made - sampler->last_seen[at] < min_age) at++;
+    *example = at < sampler->law.n ? at : -1;
+    *cursor = at < sampler->law.n ? at + 1 : sampler->law.n;
+    return HWS_OK;
+}
+
+/* ---- robust losses --------------------------------------------------------------------------------------------- */
+
+/* Where the tree's total tells ln(sum(exp(beta L))) well enough: beta is not tiny, no exponent is a giant's. */
+static int tree_knows_total(const law *law) {
+    return law_is_kl(law) && law->beta >= 1e-3 && llabs(law->tree.root.exponent) < (int64_t)1 << 32;
+}
+
+/* ln(sum(exp(beta L))) / beta - shift / beta, from the tree. */
+static double total_of_tree(const law *law, double shift) {
+    const tree_word root = law->tree.root;
+    /* A weight is mass * 2^exponent = 2^52 exp(beta L). */
+    const double log_total = HWS_LN_2 * ((double)root.exponent - 52 + log2((double)root.mass));
+    return (log_total - shift) / law->beta;
+}
+
+static double ranked_cvar_of(const law *law, double alpha) {
+    const size_t rank = cvar_boundary_rank(alpha, (size_t)law->n);
+    const double boundary = law->losses[ranked_set_select(&law->set, (uint32_t)rank)];
+    wide_sum sum;
+    const double above = ranked_set_above(&law->set, boundary, &sum), total = alpha * (double)law->n;
+    /* Those above count in full, and what is left of alpha n is at the boundary. */
+    return wide_add(sum, wide_product(boundary, total - above)).high / total;
+}
+
+static double cvar_of(const law *law, double alpha) {
+    if (!law_is_kl(law)) return ranked_cvar_of(law, alpha);
+    const hws_divergence cvar = {.kind = HWS_CVAR, .parameter = alpha};
+    return robust_loss_of(&cvar, 0, law->losses, (size_t)law->n);
+}
+
+static double robust_loss(const law *law) {
+    if (law->divergence.kind == HWS_CVAR) return ranked_cvar_of(law, law->divergence.parameter);
+    if (tree_knows_total(law)) return total_of_tree(law, log((double)law->n));
+    return robust_loss_of(&law->divergence, law->beta, law->losses, (size_t)law->n);
+}
+
+hws_status hws_sampler_robust_loss(hws_sampler *sampler, double *result) {
+    if (!result) return null_result(sampler);
+    if (sampler->options.divergence.kind == HWS_CUSTOM && !sampler->options.divergence.phi)
+        return sampler_fail(sampler, HWS_ERROR_DIVERGENCE, -1, -1,
+                            "the robust loss of a custom divergence needs its phi callback");
+    *result = robust_loss(&sampler->law);
+    return HWS_OK;
+}
+
+static hws_status check_alpha(hws_sampler *sampler, double alpha, const double *result) {
+    if (!result) return null_result(sampler);
+    if (alpha > 0 && alpha <= 1) return HWS_OK;
+    return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "alpha %g is not in (0, 1]", alpha);
+}
+
+hws_status hws_sampler_percentile_bound(hws_sampler *sampler, double alpha, double *bound) {
+    const hws_status status = check_alpha(sampler, alpha, bound);
+    if (status != HWS_OK) return status;
+    const law *law = &sampler->law;
+    if (law->beta == 0) return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "there is no bound for beta = 0");
+    if (tree_knows_total(law)) *bound = total_of_tree(law, log(alpha * (double)law->n));
+    else *bound = log_mean_exp(law->beta, law->losses, (size_t)law->n) - log(alpha) / law->beta;
+    return HWS_OK;
+}
+
+hws_status hws_sampler_percentile(hws_sampler *sampler, double alpha, double *percentile) {
+    const hws_status status = check_alpha(sampler, alpha, percentile);
+    if (status != HWS_OK) return status;
+    const law *law = &sampler->law;
+    /* At most floor(alpha n) may lie strictly above. */
+    const double allowed = floor(alpha * (double)law->n);
+    const int64_t rank = allowed < (double)law->n ? (int64_t)allowed : law->n - 1;
+    *percentile = law_is_kl(law) ? loss_of_rank(law->losses, (size_t)law->n, (size_t)rank)
+                                 : law->losses[ranked_set_select(&law->set, (uint32_t)rank)];
+    return HWS_OK;
+}
+
+hws_status hws_sampler_cvar(hws_sampler *sampler, double alpha, double *cvar) {
+    const hws_status status = check_alpha(sampler, alpha, cvar);
+    if (status == HWS_OK) *cvar = cvar_of(&sampler->law, alpha);
+    return status;
+}
+
+/* ---- telemetry ------------------------------------------------------------------------------------------------- */
+
+static void count_statistics(const hws_sampler *sampler, hws_statistics *statistics) {
+    for (int64_t i = 0; sampler->last_seen && i < sampler->law.n; i++) {
+        const uint64_t age = sampler->updates_made - sampler->last_seen[i];
+        statistics->oldest_age = age > statistics->oldest_age ? age : statistics->oldest_age;
+        statistics->never_drawn += sampler->draw_counts[i] == 0;
+    }
+}
+
+hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *result) {
+    if (!result) return null_result(sampler);
+    const law *law = &sampler->law;
+    hws_statistics statistics = {0};
+    hws_status status = hws_sampler_drawable(sampler, &statistics.drawable); /* prepares as well */
+    if (status != HWS_OK) return status;
+
+    const size_t n = (size_t)law->n;
+    statistics.loss_mean = mean_of(law->losses, n);
+    statistics.loss_std = deviation_of(law->losses, n, statistics.loss_mean);
+    statistics.loss_max = largest_of(law->losses, n);
+    statistics.loss_min = statistics.loss_max;
+    statistics.robust_loss = robust_loss(law);
+    wide_sum squares = {0, 0}, entropy = {0, 0};
+    for (size_t i = 0; i < n; i++) {
+        const double p = sampler_drawn_probability(sampler, law_probability(law, (int64_t)i));
+        squares = wide_add_double(squares, p * p);
+        if (p > 0) entropy = wide_add_double(entropy, -p * log(p));
+        statistics.largest_p = p > statistics.largest_p ? p : statistics.largest_p;
+        statistics.loss_min = law->losses[i] < statistics.loss_min ? law->losses[i] : statistics.loss_min;
+    }
+    statistics.effective_size = 1 / squares.high;
+    statistics.entropy = entropy.high;
+    statistics.kl_to_uniform = log((double)n) - entropy.high;
+    count_statistics(sampler, &statistics);
+    *result = statistics;
+    return HWS_OK;
+}

@@ -1,0 +1,93 @@
+#include "robust.h"
+
+#include "portable_math.h"
+
+#include <math.h>
+
+double largest_of(const float *losses, size_t n) {
+    float largest = losses[0];
+    for (size_t i = 1; i < n; i++) largest = losses[i] > largest ? losses[i] : largest;
+    return largest;
+}
+
+double mean_of(const float *losses, size_t n) {
+    wide_sum sum = {0, 0};
+    for (size_t i = 0; i < n; i++) sum = wide_add_double(sum, losses[i]);
+    return sum.high / (double)n;
+}
+
+double deviation_of(const float *losses, size_t n, double mean) {
+    wide_sum squares = {0, 0};
+    for (size_t i = 0; i < n; i++) squares = wide_add_double(squares, (losses[i] - mean) * (losses[i] - mean));
+    return sqrt(squares.high / (double)n);
+}
+
+tilted_law tilted_law_of(const hws_divergence *divergence, double beta, const float *losses, size_t n) {
+    tilted_law law = {.beta = beta, .n = (double)n, .largest = largest_of(losses, n)};
+    if (divergence->kind == HWS_CVAR) law.cvar = cvar_boundary_find(divergence->parameter, losses, n);
+    else law.tilt = tilt_at(divergence, divergence_solve(divergence, beta, losses, n, law.largest), law.n);
+    return law;
+}
+
+double tilted_probability(const tilted_law *law, double loss) {
+    if (!law->tilt.divergence) return cvar_weight(&law->cvar, loss) / law->cvar.total;
+    return tilt_value(&law->tilt, law->beta * (law->largest - loss)) / law->n;
+}
+
+double log_mean_exp(double beta, const float *losses, size_t n) {
+    if (beta == 0) return mean_of(losses, n);
+    /* Around the mean where beta (L - mean) is small, so that no digits are lost; around the largest elsewhere. */
+    const double mean = mean_of(losses, n), largest = largest_of(losses, n);
+    const int small = beta * (largest - mean) < 0.5;
+    wide_sum sum = {0, 0};
+    for (size_t i = 0; i < n; i++)
+        sum = wide_add_double(sum,
+                              small ? hws_expm1(beta * (losses[i] - mean)) : hws_exp(beta * (losses[i] - largest)));
+    const double average = sum.high / (double)n;
+    return small ? mean + log1p(average) / beta : largest + log(average) / beta;
+}
+
+double robust_loss_of(const hws_divergence *divergence, double beta, const float *losses, size_t n) {
+    if (beta == 0 && divergence->kind != HWS_CVAR) return mean_of(losses, n);
+    if (divergence->kind == HWS_KL) return log_mean_exp(beta, losses, n);
+    const tilted_law law = tilted_law_of(divergence, beta, losses, n);
+    /* Losses relative to the largest, so that a large offset costs no digits. */
+    wide_sum mean = {0, 0}, penalty = {0, 0};
+    for (size_t i = 0; i < n; i++) {
+        const double p = tilted_probability(&law, losses[i]);
+        if (p > 0) mean = wide_add_double(mean, p * (losses[i] - law.largest));
+        penalty = wide_add_double(penalty, divergence_phi(divergence, p * law.n));
+    }
+    const double divided = divergence->kind == HWS_CVAR ? 0 : penalty.high / (law.n * beta);
+    return law.largest + mean.high - divided;
+}
+
+static hws_status check_vector(const hws_divergence *divergence, double beta, int64_t n, const float *losses,
+                               const double *out) {
+    if (!divergence || !losses || !out || n < 1 || n > HWS_MAX_EXAMPLES || !(beta >= 0 && beta < INFINITY))
+        return HWS_ERROR_ARGUMENT;
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(losses[i])) return HWS_ERROR_NOT_FINITE;
+    return divergence_check(divergence, n);
+}
+
+hws_status hws_divergence_probabilities(const hws_divergence *divergence, double beta, int64_t n, const float *losses,
+                                        double *probabilities) {
+    const hws_status status = check_vector(divergence, beta, n, losses, probabilities);
+    if (status != HWS_OK) return status;
+    const hws_divergence canonical = divergence_canonical(divergence);
+    const tilted_law law = tilted_law_of(&canonical, beta, losses, (size_t)n);
+    if (canonical.kind != HWS_CVAR && !(law.tilt.z > 0 && law.tilt.z < INFINITY)) return HWS_ERROR_DIVERGENCE;
+    for (int64_t i = 0; i < n; i++) probabilities[i] = tilted_probability(&law, losses[i]);
+    return HWS_OK;
+}
+
+hws_status hws_divergence_robust_loss(const hws_divergence *divergence, double beta, int64_t n, const float *losses,
+                                      double *robust_loss) {
+    const hws_status status = check_vector(divergence, beta, n, losses, robust_loss);
+    if (status != HWS_OK) return status;
+    if (divergence->kind == HWS_CUSTOM && !divergence->phi) return HWS_ERROR_DIVERGENCE;
+    const hws_divergence canonical = divergence_canonical(divergence);
+    *robust_loss = robust_loss_of(&canonical, beta, losses, (size_t)n);
+    return HWS_OK;
+}

@@ -1,0 +1,219 @@
+#include "sampler.h"
+
+#include "memory.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Beyond this, scale * loss leaves the range in which the weight tree tells neighbouring floats apart. */
+static const double LARGEST_BETA = 1e15;
+
+hws_options hws_options_default(void) {
+    return (hws_options){
+        .beta = 100,
+        .divergence = {.kind = HWS_KL},
+        .initial_loss = 1,
+        .weight_min = 0.1,
+        .weight_max = 10,
+    };
+}
+
+static int in_range(double x, double low, double high) { return x >= low && x <= high; }
+
+hws_status options_check(const hws_options *options, int64_t n) {
+    if (n < 1 || n > HWS_MAX_EXAMPLES) return HWS_ERROR_ARGUMENT;
+    if (!in_range(options->beta, 0, LARGEST_BETA)) return HWS_ERROR_ARGUMENT;
+    if (!isfinite((float)options->initial_loss)) return HWS_ERROR_ARGUMENT;
+    if (!in_range(options->jitter, 0, 1)) return HWS_ERROR_ARGUMENT;
+    if (!in_range(options->momentum, 0, 1) || options->momentum == 1) return HWS_ERROR_ARGUMENT;
+    if (!in_range(options->floor, 0, 1) || !in_range(options->uniform_mix, 0, 1)) return HWS_ERROR_ARGUMENT;
+    if (options->floor > 0 && options->uniform_mix > 0) return HWS_ERROR_ARGUMENT;
+    if (options->importance != HWS_IMPORTANCE_APPROXIMATE && options->importance != HWS_IMPORTANCE_EXACT)
+        return HWS_ERROR_ARGUMENT;
+    if (!(options->weight_min >= 0 && options->weight_min < INFINITY && options->weight_max >= options->weight_min))
+        return HWS_ERROR_ARGUMENT;
+    return divergence_check(&options->divergence, n);
+}
+
+void initial_losses(const hws_options *options, int64_t first, int64_t count, float *losses) {
+    for (int64_t j = 0; j < count; j++) {
+        double loss = options->initial_loss;
+        if (options->jitter > 0) {
+            random_stream random;
+            random_start(&random, options->seed, RANDOM_JITTER, (uint64_t)(first + j), 0);
+            loss *= 1 + options->jitter * random_normal(&random);
+        }
+        losses[j] = (float)loss;
+    }
+}
+
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
+
+hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t position, int64_t example,
+                        const char *format, ...) {
+    sampler->error.status = status;
+    sampler->error.position = position;
+    sampler->error.example = example;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sampler->error.message, sizeof sampler->error.message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const hws_error *hws_sampler_error(const hws_sampler *sampler) { return &sampler->error; }
+
+hws_status check_range(hws_sampler *sampler, int64_t first, int64_t count, const void *array) {
+    if (count < 0 || (count > 0 && !array))
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "count %lld or array is not valid",
+                            (long long)count);
+    const int64_t n = sampler->law.n;
+    if (first < 0 || first > n || count > n - first)
+        return sampler_fail(sampler, HWS_ERROR_INDEX, -1, first, "examples %lld to %lld are not all within 0 to %lld",
+                            (long long)first, (long long)first + (long long)count - 1, (long long)n - 1);
+    return HWS_OK;
+}
+
+hws_status check_finite(hws_sampler *sampler, int64_t first, int64_t count, const float *losses) {
+    for (int64_t j = 0; j < count; j++)
+        if (!isfinite(losses[j]))
+            return sampler_fail(sampler, HWS_ERROR_NOT_FINITE, j, first + j,
+                                "the loss of example %lld (position %lld) is %f; look at this example, or lower the "
+                                "learning rate",
+                                (long long)(first + j), (long long)j, (double)losses[j]);
+    return HWS_OK;
+}
+
+hws_status check_batch(hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses) {
+    if (count < 0 || (count > 0 && (!indices || !losses)))
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "count %lld or an array is not valid",
+                            (long long)count);
+    for (int64_t j = 0; j < count; j++) {
+        if (indices[j] < 0 || indices[j] >= sampler->law.n)
+            return sampler_fail(sampler, HWS_ERROR_INDEX, j, indices[j],
+                                "index %lld (position %lld) is not within 0 to %lld", (long long)indices[j],
+                                (long long)j, (long long)sampler->law.n - 1);
+        if (!isfinite(losses[j]))
+            return sampler_fail(sampler, HWS_ERROR_NOT_FINITE, j, indices[j],
+                                "the loss of example %lld (position %lld) is %f; look at this example, or lower the "
+                                "learning rate",
+                                (long long)indices[j], (long long)j, (double)losses[j]);
+    }
+    return HWS_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t *zeros(size_t count) {
+    uint64_t *block = memory_open(count * sizeof *block);
+    if (block) memset(block, 0, count * sizeof *block);
+    return block;
+}
+
+static hws_status open_counts(hws_sampler *sampler) {
+    if (!sampler->options.keep_counts) return HWS_OK;
+    sampler->last_seen = zeros((size_t)sampler->law.n);
+    sampler->draw_counts = zeros((size_t)sampler->law.n);
+    return sampler->last_seen && sampler->draw_counts ? HWS_OK : HWS_ERROR_MEMORY;
+}
+
+static hws_status open_law(hws_sampler *sampler, int64_t n, const float *losses) {
+    const hws_options *options = &sampler->options;
+    if (losses) return law_open(&sampler->law, &options->divergence, options->beta, n, losses);
+    float *initial = memory_open((size_t)n * sizeof *initial);
+    if (!initial) return HWS_ERROR_MEMORY;
+    initial_losses(options, 0, n, initial);
+    const hws_status status = law_open(&sampler->law, &options->divergence, options->beta, n, initial);
+    memory_close(initial);
+    return status;
+}
+
+hws_status hws_sampler_open(hws_sampler **out, int64_t n, const float *losses, const hws_options *options) {
+    if (!out) return HWS_ERROR_ARGUMENT;
+    *out = NULL;
+    const hws_options defaults = hws_options_default();
+    if (!options) options = &defaults;
+    hws_status status = options_check(options, n);
+    if (status != HWS_OK) return status;
+    for (int64_t i = 0; losses && i < n; i++)
+        if (!isfinite(losses[i])) return HWS_ERROR_NOT_FINITE;
+
+    hws_sampler *sampler = memory_open(sizeof *sampler);
+    if (!sampler) return HWS_ERROR_MEMORY;
+    memset(sampler, 0, sizeof *sampler);
+    sampler->options = *options;
+    status = open_law(sampler, n, losses);
+    if (status == HWS_OK) status = open_counts(sampler);
+    if (status == HWS_OK) *out = sampler;
+    else hws_sampler_close(&sampler);
+    return status;
+}
+
+void hws_sampler_close(hws_sampler **sampler) {
+    if (!sampler || !*sampler) return;
+    law_close(&(*sampler)->law);
+    memory_close((*sampler)->last_seen);
+    memory_close((*sampler)->draw_counts);
+    memory_close((*sampler)->proposals);
+    memory_close((*sampler)->blended);
+    memory_close((*sampler)->found);
+    memory_close(*sampler);
+    *sampler = NULL;
+}
+
+int64_t hws_sampler_size(const hws_sampler *sampler) { return sampler->law.n; }
+hws_options hws_sampler_options(const hws_sampler *sampler) { return sampler->options; }
+uint64_t hws_sampler_draws_made(const hws_sampler *sampler) { return sampler->draws_made; }
+uint64_t hws_sampler_updates_made(const hws_sampler *sampler) { return sampler->updates_made; }
+
+size_t hws_sampler_memory(const hws_sampler *sampler) {
+    const size_t counts = sampler->last_seen ? 2 * (size_t)sampler->law.n * sizeof *sampler->last_seen : 0;
+    const size_t batch = sampler->batch_capacity * (sizeof *sampler->proposals + sizeof *sampler->blended) +
+                         sampler->found_size * sizeof *sampler->found;
+    return sizeof *sampler + law_memory(&sampler->law) + counts + batch;
+}
+
+/* ---- shared steps ---------------------------------------------------------------------------------------------- */
+
+hws_status sampler_prepare(hws_sampler *sampler) {
+    const hws_status status = law_prepare(&sampler->law);
+    if (status != HWS_OK)
+        return sampler_fail(sampler, status, -1, -1,
+                            "the custom divergence has no normaliser for these losses; check phi' and its inverse");
+    return HWS_OK;
+}
+
+void sampler_changed(hws_sampler *sampler) { sampler->floor_current = 0; }
+
+hws_status sampler_reserve_batch(hws_sampler *sampler, int64_t count) {
+    if ((size_t)count <= sampler->batch_capacity && law_reserve(&sampler->law, (size_t)count) == HWS_OK)
+        return HWS_OK;
+    size_t found_size = 64;
+    while (found_size < 2 * (size_t)count) found_size *= 2;
+    int64_t *proposals = memory_open((size_t)count * sizeof *proposals);
+    float *blended = memory_open((size_t)count * sizeof *blended);
+    uint32_t *found = memory_open(found_size * sizeof *found);
+    if (!proposals || !blended || !found || law_reserve(&sampler->law, (size_t)count) != HWS_OK) {
+        memory_close(proposals);
+        memory_close(blended);
+        memory_close(found);
+        return sampler_fail(sampler, HWS_ERROR_MEMORY, -1, -1, "no memory for a batch of %lld", (long long)count);
+    }
+    memory_close(sampler->proposals);
+    memory_close(sampler->blended);
+    memory_close(sampler->found);
+    sampler->proposals = proposals;
+    sampler->blended = blended;
+    sampler->found = found;
+    sampler->found_size = found_size;
+    sampler->batch_capacity = (size_t)count;
+    return HWS_OK;
+}
+
+float sampler_blend(const hws_sampler *sampler, int64_t example, float loss) {
+    const double momentum = sampler->options.momentum;
+    if (momentum == 0) return loss;
+    return (float)(momentum * sampler->law.losses[example] + (1 - momentum) * loss);
+}

@@ -1,0 +1,57 @@
+/* The inside of an hws_sampler, for the files that implement hws.h. */
+#ifndef HWS_SAMPLER_SAMPLER_H
+#define HWS_SAMPLER_SAMPLER_H
+
+#include "hws.h"
+#include "law.h"
+
+struct hws_sampler {
+    hws_options options;
+    law law;
+    uint64_t draws_made, updates_made;
+    uint64_t *last_seen, *draw_counts; /* NULL unless options.keep_counts */
+    size_t counts_capacity;
+    int floor_current; /* floor_total = sum(max(p, floor / n)) follows the current losses */
+    double floor_total;
+    int64_t *proposals; /* scratch of a batch */
+    float *blended;
+    uint32_t *found; /* hash table of the batch: position + 1 */
+    size_t batch_capacity, found_size;
+    hws_error error;
+};
+
+/* Notes what went wrong and returns the status. `position` and `example` may be -1. */
+hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t position, int64_t example,
+                        const char *format, ...)
+#if defined(__GNUC__) || defined(__clang__)
+    __attribute__((format(printf, 5, 6)))
+#endif
+    ;
+
+/* Are the options in their ranges, for n examples? */
+hws_status options_check(const hws_options *options, int64_t n);
+
+/* Initial losses for examples first .. first + count - 1. */
+void initial_losses(const hws_options *options, int64_t first, int64_t count, float *losses);
+
+/* The checks that several functions share; on failure they note the error. */
+hws_status check_range(hws_sampler *sampler, int64_t first, int64_t count, const void *array);
+hws_status check_batch(hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses);
+hws_status check_finite(hws_sampler *sampler, int64_t first, int64_t count, const float *losses);
+
+/* Brings the distribution up to date. */
+hws_status sampler_prepare(hws_sampler *sampler);
+
+/* The losses have changed: what was derived from them is out of date. */
+void sampler_changed(hws_sampler *sampler);
+
+/* Room for the scratch of a batch. */
+hws_status sampler_reserve_batch(hws_sampler *sampler, int64_t count);
+
+/* From p-bar to what is drawn from: floor and mixing. The sampler must be prepared. */
+double sampler_drawn_probability(hws_sampler *sampler, double p);
+
+/* What momentum makes of a stale and a fresh loss. */
+float sampler_blend(const hws_sampler *sampler, int64_t example, float loss);
+
+#endif
