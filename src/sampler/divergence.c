@@ -148,14 +148,24 @@ typedef struct losses_view {
     size_t n;
 } losses_view;
 
+double tilt_excess(const tilt *tilt, double beta, double reference, const float *losses, size_t n) {
+    /* Plain sums of short blocks, added up with care: as good as all with care, and much faster. */
+    enum { BLOCK = 64 };
+    wide_sum sum = {-(double)n, 0};
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t end = n - first < BLOCK ? n : first + BLOCK;
+        double block = 0;
+        for (size_t i = first; i < end; i++) block += tilt_value(tilt, beta * (reference - losses[i]));
+        sum = wide_add_double(sum, block);
+    }
+    return sum.high;
+}
+
 /* sum(n p) - n as a function of ln z. */
 static double excess(const void *context, double log_z) {
     const losses_view *view = context;
     const tilt tilt = tilt_at(view->divergence, hws_exp(log_z), (double)view->n);
-    wide_sum sum = {-(double)view->n, 0};
-    for (size_t i = 0; i < view->n; i++)
-        sum = wide_add_double(sum, tilt_value(&tilt, view->beta * (view->largest - view->losses[i])));
-    return sum.high;
+    return tilt_excess(&tilt, view->beta, view->largest, view->losses, view->n);
 }
 
 static double solve_kl(const losses_view *view) {

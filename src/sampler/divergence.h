@@ -41,6 +41,9 @@ tilt tilt_at(const hws_divergence *divergence, double z, double n);
 /* n p at distance t below the reference (above it when negative); infinite outside the domain of (phi*)'. */
 double tilt_value(const tilt *tilt, double t);
 
+/* sum(n p) - n over n losses. */
+double tilt_excess(const tilt *tilt, double beta, double reference, const float *losses, size_t n);
+
 /* z at the largest of n losses, so that the p_i sum to 1. `largest` must be that loss. O(n) per step. */
 double divergence_solve(const hws_divergence *divergence, double beta, const float *losses, size_t n, double largest);
 

@@ -58,13 +58,22 @@ static int add_new(hws_sampler *sampler, int64_t *indices, int64_t found, int64_
 }
 
 /*
+ * How many to propose next: few at first, for a batch may be all about a few examples; more when all were new, and few
+ * again when most were dropped.
+ */
+static int64_t next_round(int64_t proposed, int64_t fresh, int64_t missing) {
+    const int64_t sensible = 8 + (fresh == proposed ? 4 : 2) * fresh;
+    return missing < sensible ? missing : sensible;
+}
+
+/*
  * Successive draws without replacement. Draws are independent, and those already in the batch are dropped: each next
  * one then follows the law restricted to the rest. Once something was dropped, what has been found is taken out of
  * the law, so that an example with almost all of the mass cannot hold the draw up.
  */
 static void draw_without_replacement(hws_sampler *sampler, int64_t count, int64_t *indices) {
     memset(sampler->found, 0, sampler->found_size * sizeof *sampler->found);
-    int64_t found = 0, want = count;
+    int64_t found = 0, want = next_round(0, 0, count);
     uint32_t slot = 0;
     while (found < count) {
         propose(sampler, slot, want, sampler->proposals);
@@ -72,12 +81,12 @@ static void draw_without_replacement(hws_sampler *sampler, int64_t count, int64_
         const int64_t found_before = found;
         for (int64_t j = 0; j < want; j++)
             if (sampler->proposals[j] != REJECTED) found += add_new(sampler, indices, found, sampler->proposals[j]);
-        if (found == count) break;
-        const int64_t taken = (int64_t)sampler->law.taken_count;
-        law_take(&sampler->law, indices + taken, (size_t)(found - taken));
-        /* When most was dropped, the next round is shorter: few large weights come out at a time. */
-        const int64_t sensible = 2 * (found - found_before) + 8;
-        want = count - found < sensible ? count - found : sensible;
+        const int64_t fresh = found - found_before;
+        if (found < count && 2 * fresh < want) {
+            const int64_t taken = (int64_t)sampler->law.taken_count;
+            law_take(&sampler->law, indices + taken, (size_t)(found - taken));
+        }
+        want = next_round(want, fresh, count - found);
     }
     law_restore(&sampler->law);
 }

@@ -73,8 +73,24 @@ static void write_ranked(law *law, uint32_t example, float loss) {
     ranked_set_insert(&law->set, example);
 }
 
+/*
+ * Members that were put back are refreshed in the tree only when it is needed again. Mostly that is when their new
+ * losses come, as the head of the same batch: then once is enough.
+ */
+static void catch_up(law *law) {
+    if (law->tree_behind) weight_tree_refresh(&law->tree, law->taken, law->tree_behind);
+    law->tree_behind = 0;
+}
+
+static int writes_what_is_behind(const law *law, int64_t count, const int64_t *examples) {
+    return (size_t)count >= law->tree_behind &&
+           memcmp(law->taken, examples, law->tree_behind * sizeof *examples) == 0;
+}
+
 void law_write(law *law, int64_t count, const int64_t *examples, const float *losses) {
     if (law_is_kl(law)) {
+        if (law->tree_behind && !writes_what_is_behind(law, count, examples)) catch_up(law);
+        law->tree_behind = 0;
         for (int64_t j = 0; j < count; j++) law->losses[examples[j]] = losses[j];
         weight_tree_refresh(&law->tree, examples, (size_t)count);
     } else {
@@ -87,6 +103,7 @@ hws_status law_write_range(law *law, int64_t first, int64_t count, const float *
     if (law_is_kl(law)) {
         memcpy(law->losses + first, losses, (size_t)count * sizeof *losses);
         weight_tree_rebuild(&law->tree, law->losses, law->tree.scale);
+        law->tree_behind = 0;
     } else if (count < law->n / 16) {
         for (int64_t j = 0; j < count; j++) write_ranked(law, (uint32_t)(first + j), losses[j]);
     } else {
@@ -126,6 +143,7 @@ void law_set_beta(law *law, double beta) {
     law->beta = law->window.beta = beta;
     law->window.valid = 0;
     if (law_is_kl(law)) weight_tree_rebuild(&law->tree, law->losses, tree_scale_of(beta));
+    law->tree_behind = 0;
     forget(law);
 }
 
@@ -169,6 +187,7 @@ static cvar_boundary ranked_cvar(const law *law, double alpha) {
 
 hws_status law_prepare(law *law) {
     if (law_is_kl(law)) {
+        catch_up(law);
         law->tree_total = law->tree.root;
         return HWS_OK;
     }
@@ -291,6 +310,7 @@ hws_status law_reserve(law *law, size_t count) {
         memory_close(losses);
         return HWS_ERROR_MEMORY;
     }
+    catch_up(law);
     memory_close(law->taken);
     memory_close(law->taken_losses);
     law->taken = taken;
@@ -321,7 +341,7 @@ void law_restore(law *law) {
         law->losses[law->taken[j]] = law->taken_losses[j];
         if (!law_is_kl(law)) ranked_set_insert(&law->set, (uint32_t)law->taken[j]);
     }
-    if (law_is_kl(law)) weight_tree_refresh(&law->tree, law->taken, law->taken_count);
+    if (law_is_kl(law)) law->tree_behind = law->taken_count;
     law->taken_count = 0;
     law->taken_mass = 0;
     law->envelope_current = 0;

@@ -40,6 +40,7 @@ typedef struct law {
     size_t loss_bytes;
 
     weight_tree tree;     /* KL */
+    size_t tree_behind;   /* of the members put back last, so many are still to be refreshed in the tree */
     tree_word tree_total; /* before members were taken out */
 
     ranked_set set;      /* all others */

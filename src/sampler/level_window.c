@@ -85,10 +85,8 @@ static int interpolates(const level_window *window, const float *losses) {
     for (size_t k = 0; k < sizeof probes / sizeof *probes; k++) {
         const tilt tilt = tilt_at(window->divergence, hws_exp(window->place.center + window->place.half * probes[k]),
                                   (double)window->n);
-        wide_sum sum = {-(double)window->n, 0};
-        for (size_t i = 0; i < window->n; i++)
-            sum = wide_add_double(sum, tilt_value(&tilt, window->beta * (window->place.reference - losses[i])));
-        if (!(fabs(sum.high - interpolated_excess(window, probes[k])) <= TOLERANCE * (double)window->n)) return 0;
+        const double exact = tilt_excess(&tilt, window->beta, window->place.reference, losses, window->n);
+        if (!(fabs(exact - interpolated_excess(window, probes[k])) <= TOLERANCE * (double)window->n)) return 0;
     }
     return 1;
 }
