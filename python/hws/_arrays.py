@@ -1,0 +1,93 @@
+"""What users hand over, as arrays that libhws can read: without a copy where type and layout fit."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Optional
+
+import numpy as np
+
+from .errors import ArgumentError, ArgumentTypeError
+
+_INT64 = np.dtype(np.int64)
+_FLOAT32 = np.dtype(np.float32)
+
+
+def pointer(array: np.ndarray) -> int:
+    """The address of the first element."""
+    return array.__array_interface__["data"][0]
+
+
+def _one_dimensional(array: np.ndarray, what: str) -> np.ndarray:
+    if array.ndim == 0:
+        array = array.reshape(1)
+    if array.ndim != 1:
+        raise ArgumentError(f"{what} must be one-dimensional, not of shape {array.shape}")
+    return np.ascontiguousarray(array)
+
+
+def _from_anything(values: Any, what: str) -> np.ndarray:
+    # Tensors: away from the graph and the device, without importing torch.
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        if values.is_floating_point():
+            values = values.float()
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ArgumentTypeError(f"{what} are no array of numbers: {error}") from None
+
+
+def as_indices(values: Any, what: str = "indices") -> np.ndarray:
+    if type(values) is np.ndarray and values.dtype == _INT64 and values.ndim == 1 and values.flags.c_contiguous:
+        return values
+    array = _from_anything(values, what)
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.dtype.kind not in "iu":
+        raise ArgumentTypeError(f"{what} must be integers, not {array.dtype}")
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise ArgumentError(f"{what} hold {array.max()}, which is no example")
+    return _one_dimensional(array.astype(np.int64, copy=False), what)
+
+
+def as_losses(values: Any, what: str = "losses") -> np.ndarray:
+    if type(values) is np.ndarray and values.dtype == _FLOAT32 and values.ndim == 1 and values.flags.c_contiguous:
+        return values
+    array = _from_anything(values, what)
+    if array.dtype.kind not in "fiu":
+        raise ArgumentTypeError(f"{what} must be real numbers, not {array.dtype}")
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and that is refused by name
+        return _one_dimensional(array.astype(np.float32, copy=False), what)
+
+
+def as_count(value: Any, what: str) -> int:
+    if isinstance(value, (bool, np.bool_)):
+        raise ArgumentTypeError(f"{what} must be an integer, not a bool")
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(f"{what} must be an integer, not {type(value).__name__}") from None
+    if not 0 <= count < 2**63:
+        raise ArgumentError(f"{what} is {count}, which is out of range")
+    return count
+
+
+def as_number(value: Any, what: str) -> float:
+    if isinstance(value, (str, bytes)):
+        raise ArgumentTypeError(f"{what} must be a number, not {type(value).__name__}")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{what} must be a number, not {type(value).__name__}") from None
+
+
+def output(out: Optional[np.ndarray], count: int, dtype: type, what: str) -> np.ndarray:
+    """The caller's array, checked, or a new one."""
+    if out is None:
+        return np.empty(count, dtype)
+    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+        raise ArgumentTypeError(f"{what} must be a numpy array of {np.dtype(dtype).name}")
+    if out.shape != (count,) or not out.flags.c_contiguous or not out.flags.writeable:
+        raise ArgumentError(f"{what} must be a contiguous, writeable array of {count} elements")
+    return out

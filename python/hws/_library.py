@@ -1,0 +1,174 @@
+"""libhws through ctypes: where the shared library is, and the types of its functions.
+
+The functions are called with the global interpreter lock held (``PyDLL``): a sampler may be used by one thread at a
+time, and so Python's threads cannot break that rule.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import sys
+from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from pathlib import Path
+from typing import Iterator, Tuple
+
+from .errors import LibraryNotFoundError
+
+#: The interface this binding was written for; the library's major and minor version must match.
+INTERFACE = (0, 1)
+
+#: double (*)(double, void *): what a custom divergence's functions are in C.
+Callback = ctypes.CFUNCTYPE(c_double, c_double, c_void_p)
+
+DIVERGENCE_KINDS = ("kl", "chi2", "reverse-kl", "hellinger", "cressie-read", "js", "cvar", "custom")
+CUSTOM = DIVERGENCE_KINDS.index("custom")
+IMPORTANCE_KINDS = ("approximate", "exact")
+
+
+class DivergenceStruct(Structure):
+    _fields_ = [
+        ("kind", c_int),
+        ("parameter", c_double),
+        ("slope", Callback),
+        ("slope_inverse", Callback),
+        ("phi", Callback),
+        ("context", c_void_p),
+    ]
+
+
+class OptionsStruct(Structure):
+    _fields_ = [
+        ("beta", c_double),
+        ("divergence", DivergenceStruct),
+        ("seed", c_uint64),
+        ("initial_loss", c_double),
+        ("jitter", c_double),
+        ("momentum", c_double),
+        ("replacement", c_int),
+        ("floor", c_double),
+        ("uniform_mix", c_double),
+        ("importance", c_int),
+        ("weight_min", c_double),
+        ("weight_max", c_double),
+        ("keep_counts", c_int),
+    ]
+
+
+class ErrorStruct(Structure):
+    _fields_ = [("status", c_int), ("position", c_int64), ("example", c_int64), ("message", c_char * 200)]
+
+
+class StatisticsStruct(Structure):
+    _fields_ = [
+        ("loss_mean", c_double),
+        ("loss_std", c_double),
+        ("loss_min", c_double),
+        ("loss_max", c_double),
+        ("robust_loss", c_double),
+        ("effective_size", c_double),
+        ("entropy", c_double),
+        ("kl_to_uniform", c_double),
+        ("largest_p", c_double),
+        ("drawable", c_int64),
+        ("oldest_age", c_uint64),
+        ("never_drawn", c_int64),
+    ]
+
+
+_sampler, _array, _status = c_void_p, c_void_p, c_int
+_double_out = POINTER(c_double)
+
+#: name: (result, arguments), as in hws.h. Arrays travel as plain addresses.
+PROTOTYPES = {
+    "hws_version": (c_char_p, []),
+    "hws_status_text": (c_char_p, [_status]),
+    "hws_divergence_parse": (_status, [c_char_p, POINTER(DivergenceStruct)]),
+    "hws_divergence_probabilities": (_status, [POINTER(DivergenceStruct), c_double, c_int64, _array, _array]),
+    "hws_divergence_robust_loss": (_status, [POINTER(DivergenceStruct), c_double, c_int64, _array, _double_out]),
+    "hws_options_default": (OptionsStruct, []),
+    "hws_sampler_open": (_status, [POINTER(_sampler), c_int64, _array, POINTER(OptionsStruct)]),
+    "hws_sampler_close": (None, [POINTER(_sampler)]),
+    "hws_sampler_error": (POINTER(ErrorStruct), [_sampler]),
+    "hws_sampler_size": (c_int64, [_sampler]),
+    "hws_sampler_options": (OptionsStruct, [_sampler]),
+    "hws_sampler_draws_made": (c_uint64, [_sampler]),
+    "hws_sampler_updates_made": (c_uint64, [_sampler]),
+    "hws_sampler_memory": (c_size_t, [_sampler]),
+    "hws_sampler_draw": (_status, [_sampler, c_int64, _array]),
+    "hws_sampler_importance": (_status, [_sampler, c_int64, _array, _array, _array]),
+    "hws_sampler_update": (_status, [_sampler, c_int64, _array, _array]),
+    "hws_sampler_get_losses": (_status, [_sampler, c_int64, c_int64, _array]),
+    "hws_sampler_set_losses": (_status, [_sampler, c_int64, c_int64, _array]),
+    "hws_sampler_grow": (_status, [_sampler, c_int64, _array]),
+    "hws_sampler_hardest": (_status, [_sampler, c_int64, _array, _array]),
+    "hws_sampler_ages": (_status, [_sampler, c_int64, c_int64, _array]),
+    "hws_sampler_draw_counts": (_status, [_sampler, c_int64, c_int64, _array]),
+    "hws_sampler_next_stale": (_status, [_sampler, c_uint64, POINTER(c_int64), POINTER(c_int64)]),
+    "hws_sampler_probability": (_status, [_sampler, c_int64, _double_out]),
+    "hws_sampler_probabilities": (_status, [_sampler, c_int64, c_int64, _array]),
+    "hws_sampler_drawable": (_status, [_sampler, POINTER(c_int64)]),
+    "hws_sampler_robust_loss": (_status, [_sampler, _double_out]),
+    "hws_sampler_percentile_bound": (_status, [_sampler, c_double, _double_out]),
+    "hws_sampler_percentile": (_status, [_sampler, c_double, _double_out]),
+    "hws_sampler_cvar": (_status, [_sampler, c_double, _double_out]),
+    "hws_sampler_statistics": (_status, [_sampler, POINTER(StatisticsStruct)]),
+    "hws_sampler_set_beta": (_status, [_sampler, c_double]),
+    "hws_sampler_beta_for_spread": (_status, [_sampler, c_double, _double_out]),
+    "hws_sampler_beta_for_effective_size": (_status, [_sampler, c_double, _double_out]),
+    "hws_sampler_beta_for_kl": (_status, [_sampler, c_double, _double_out]),
+    "hws_sampler_save": (_status, [_sampler, c_char_p]),
+    "hws_sampler_load": (_status, [POINTER(_sampler), c_char_p, POINTER(DivergenceStruct)]),
+    "hws_sampler_state_size": (c_size_t, [_sampler]),
+    "hws_sampler_state_write": (_status, [_sampler, _array, c_size_t]),
+    "hws_sampler_state_read": (_status, [POINTER(_sampler), _array, c_size_t, POINTER(DivergenceStruct)]),
+}
+
+
+def _candidates() -> Iterator[Tuple[str, str]]:
+    """Where the library may be, best first, each with a name for error messages."""
+    named = os.environ.get("HWS_LIBRARY")
+    if named:
+        yield named, "HWS_LIBRARY"
+        return
+    file = "libhws.dylib" if sys.platform == "darwin" else "libhws.so"
+    package = Path(__file__).resolve().parent
+    yield str(package / file), "the installed package"
+    yield str(package.parent.parent / "build" / "release" / "src" / "sampler" / file), "the checkout"
+    system = ctypes.util.find_library("hws")
+    if system:
+        yield system, "the system"
+
+
+def _open() -> Tuple[ctypes.PyDLL, str]:
+    tried = []
+    for path, origin in _candidates():
+        if os.sep in path and not os.path.exists(path):
+            tried.append(f"{origin}: no file {path}")
+            continue
+        try:
+            return ctypes.PyDLL(path), path
+        except OSError as error:
+            tried.append(f"{origin}: {error}")
+    raise LibraryNotFoundError(
+        "libhws was not found; build it (cmake --preset release && cmake --build build/release --target hws) or name "
+        "it in the environment variable HWS_LIBRARY. Tried: " + "; ".join(tried or ["the system's library path"]))
+
+
+def _bind() -> Tuple[ctypes.PyDLL, str]:
+    library, path = _open()
+    for name, (result, arguments) in PROTOTYPES.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            raise LibraryNotFoundError(f"{path} has no function {name}; it is not the libhws of this package") from None
+        function.restype = result
+        function.argtypes = arguments
+    version = library.hws_version().decode()
+    if tuple(int(part) for part in version.split(".")[:2]) != INTERFACE:
+        raise LibraryNotFoundError(f"{path} is version {version}; this package needs {INTERFACE[0]}.{INTERFACE[1]}")
+    return library, path
+
+
+lib, library_path = _bind()

@@ -1,0 +1,580 @@
+"""The sampler of libhws in Python's manner."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+from ctypes import byref, c_double, c_int64, c_void_p
+from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
+
+import numpy as np
+
+from ._arrays import as_count, as_indices, as_losses, as_number, output, pointer
+from ._library import CUSTOM, IMPORTANCE_KINDS, OptionsStruct, StatisticsStruct, lib
+from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
+from .errors import (BY_STATUS, ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, DivergenceError,
+                     HwsError, NotFiniteError, OwnershipError, StateIOError, TooFewError)
+
+__all__ = ["Sampler"]
+
+Self = TypeVar("Self", bound="Sampler")
+
+_MAX_EXAMPLES = 4294967294
+_LARGEST_BETA = 1e15
+
+# Looked up once: these two and importance are called in every training step.
+_hws_draw, _hws_update, _hws_importance = lib.hws_sampler_draw, lib.hws_sampler_update, lib.hws_sampler_importance
+
+
+class Sampler:
+    """Draws training examples with a probability that grows with their last known ("stale") losses.
+
+    Args:
+        examples: the number of examples, or an array with one initial loss for each.
+        beta: robustness. 0 is ordinary training; the larger, the more the hard examples count.
+        divergence: "kl" (p = softmax(beta L)), "chi2", "reverse-kl", "hellinger", "cressie-read:K", "js",
+            "cvar:ALPHA" or a :class:`CustomDivergence`.
+        seed: the key of all randomness.
+        initial_loss: the loss of examples not seen yet; a good choice is the loss' maximum.
+        jitter: relative standard deviation of noise on ``initial_loss``.
+        momentum: stale <- momentum * stale + (1 - momentum) * new; in [0, 1).
+        replacement: may an example stand twice in a batch?
+        floor: draw from max(p, floor / n), renormalised.
+        uniform_mix: draw from (1 - uniform_mix) p + uniform_mix / n; not together with ``floor``.
+        importance: "approximate" (the paper's) or "exact" importance weights.
+        weight_min, weight_max: the range to which importance weights are clipped; 0 and ``math.inf`` for none.
+        keep_counts: keep each example's age and number of draws.
+
+    >>> import hws
+    >>> sampler = hws.Sampler(1000, beta=10, seed=1)
+    >>> batch = sampler.draw(4)                           # indices of examples, as an int64 array
+    >>> losses = [0.5, 0.1, 2.0, 0.3]                     # your forward pass
+    >>> weights = sampler.importance_weights(batch, losses)
+    >>> sampler.update(batch, losses)
+    >>> bool(sampler.hardest(1)[0][0] == batch[2])
+    True
+
+    Arrays of int64 (indices) and float32 (losses) are handed to the library as they are; everything else, PyTorch
+    tensors included, is converted. A call that raises changes nothing. One sampler may be used from several threads,
+    but not at the same moment from several processes: see :mod:`hws.shared` for that.
+    """
+
+    _handle: Optional[int] = None
+    _custom: Optional[CustomDivergence] = None
+    _busy = False
+
+    def __init__(self, examples: Any, *, beta: float = 100.0, divergence: Divergence = "kl", seed: int = 0,
+                 initial_loss: float = 1.0, jitter: float = 0.0, momentum: float = 0.0, replacement: bool = False,
+                 floor: float = 0.0, uniform_mix: float = 0.0, importance: str = "approximate",
+                 weight_min: float = 0.1, weight_max: float = 10.0, keep_counts: bool = False):
+        if np.ndim(examples) == 0:
+            losses, n = None, as_count(examples, "the number of examples")
+        else:
+            losses = as_losses(examples)
+            n = len(losses)
+        if importance not in IMPORTANCE_KINDS:
+            raise ArgumentError(f"importance is {importance!r}; there are {IMPORTANCE_KINDS}")
+        options = OptionsStruct(
+            beta=as_number(beta, "beta"), divergence=divergence_struct(divergence),
+            seed=as_count(seed, "seed") if not _is_large_seed(seed) else int(seed),
+            initial_loss=as_number(initial_loss, "initial_loss"), jitter=as_number(jitter, "jitter"),
+            momentum=as_number(momentum, "momentum"), replacement=bool(replacement), floor=as_number(floor, "floor"),
+            uniform_mix=as_number(uniform_mix, "uniform_mix"), importance=IMPORTANCE_KINDS.index(importance),
+            weight_min=as_number(weight_min, "weight_min"), weight_max=as_number(weight_max, "weight_max"),
+            keep_counts=bool(keep_counts))
+        handle = c_void_p()
+        status = lib.hws_sampler_open(byref(handle), n, None if losses is None else pointer(losses), byref(options))
+        self._adopt(status, handle, divergence, lambda: _why_not_opened(status, n, losses, options))
+
+    def _adopt(self, status: int, handle: c_void_p, divergence: Any, why: Any) -> None:
+        """Takes over a sampler that the library has opened, in place of the one at hand."""
+        custom = divergence if isinstance(divergence, CustomDivergence) else None
+        try:
+            if custom is not None:
+                custom._check()
+            if status:
+                raise why()
+        except BaseException:
+            lib.hws_sampler_close(byref(handle))
+            raise
+        if self._handle is not None:
+            self.close()
+        self._handle = handle.value
+        # A sampler with another divergence never calls back: it needs no guard.
+        self._custom = custom if lib.hws_sampler_options(self._handle).divergence.kind == CUSTOM else None
+
+    # ---- calling the library -----------------------------------------------------------------------------------
+
+    def _invoke(self, function: Any, *arguments: Any) -> None:
+        handle = self._handle
+        if handle is None:
+            raise ClosedError("this sampler has been closed")
+        if self._custom is None:
+            status = function(handle, *arguments)
+        else:
+            status = self._invoke_guarded(function, handle, arguments)
+        if status:
+            error = lib.hws_sampler_error(handle).contents
+            message = error.message.decode(errors="replace") or lib.hws_status_text(status).decode()
+            raise BY_STATUS[status](message, error.position if error.position >= 0 else None,
+                                    error.example if error.example >= 0 else None)
+
+    def _invoke_guarded(self, function: Any, handle: int, arguments: Tuple[Any, ...]) -> int:
+        """A call that may run Python code, which might come back to this sampler or let another thread run."""
+        assert self._custom is not None
+        if self._busy:
+            raise OwnershipError("this sampler is in use by another call: its divergence's functions must not use it, "
+                                 "nor may two threads at once")
+        self._busy = True
+        try:
+            status = function(handle, *arguments)
+        finally:
+            self._busy = False
+        self._custom._check()
+        return status
+
+    def _live(self) -> int:
+        if self._handle is None:
+            raise ClosedError("this sampler has been closed")
+        return self._handle
+
+    def _number(self, function: Any, *arguments: Any) -> float:
+        result = c_double()
+        self._invoke(function, *arguments, byref(result))
+        return result.value
+
+    def _range(self, function: Any, first: int, count: Optional[int], dtype: type,
+               out: Optional[np.ndarray] = None) -> np.ndarray:
+        first = as_count(first, "first")
+        size = len(self)
+        count = max(size - first, 0) if count is None else as_count(count, "count")
+        if first > size or count > size - first:
+            # The library says so too, but the array would have to be made first.
+            raise BY_STATUS[2](f"examples {first} to {first + count - 1} are not all within 0 to {size - 1}",
+                               None, first)
+        result = output(out, count, dtype, "out")
+        self._invoke(function, first, count, pointer(result))
+        return result
+
+    # ---- life ----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Frees the memory. Any later call raises :class:`ClosedError`; closing twice is allowed."""
+        if self._busy:
+            raise OwnershipError("this sampler is in use by another call and cannot be closed now")
+        if self._handle is not None:
+            handle, self._handle = c_void_p(self._handle), None
+            lib.hws_sampler_close(byref(handle))
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` has been called."""
+        return self._handle is None
+
+    def __enter__(self: Self) -> Self:
+        self._live()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if self._handle is not None and not self._busy and lib is not None:
+            handle, self._handle = c_void_p(self._handle), None
+            lib.hws_sampler_close(byref(handle))
+
+    def __len__(self) -> int:
+        return int(lib.hws_sampler_size(self._live()))
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if self._handle is None:
+            return f"<{name}, closed>"
+        options = self.options
+        return f"<{name} of {len(self)} examples, beta={options['beta']:g}, divergence={options['divergence']!r}>"
+
+    # ---- what it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> Dict[str, Any]:
+        """The options now in force, as the constructor takes them (a custom divergence as the object)."""
+        return _options_dict(lib.hws_sampler_options(self._live()), self._custom)
+
+    @property
+    def beta(self) -> float:
+        """The robustness. Setting it costs a pass over all examples."""
+        return float(lib.hws_sampler_options(self._live()).beta)
+
+    @beta.setter
+    def beta(self, value: float) -> None:
+        self._invoke(lib.hws_sampler_set_beta, as_number(value, "beta"))
+
+    @property
+    def draws_made(self) -> int:
+        """How many batches have been drawn."""
+        return int(lib.hws_sampler_draws_made(self._live()))
+
+    @property
+    def updates_made(self) -> int:
+        """How often :meth:`update` has been called."""
+        return int(lib.hws_sampler_updates_made(self._live()))
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory held, everything included."""
+        return int(lib.hws_sampler_memory(self._live()))
+
+    # ---- Algorithm 1 ----------------------------------------------------------------------------------------------
+
+    def draw(self, count: int, out: Optional[np.ndarray] = None) -> np.ndarray:
+        """Draws a batch of ``count`` examples; returns their indices (int64), in ``out`` if given.
+
+        Without replacement (the default) each next example follows p restricted to those not yet in the batch.
+
+        >>> import hws
+        >>> sorted(hws.Sampler(3).draw(3))
+        [0, 1, 2]
+        """
+        if type(count) is not int or count < 0:
+            count = as_count(count, "count")
+        if out is None:
+            if count > 1_000_000 and count > len(self) and not lib.hws_sampler_options(self._live()).replacement:
+                # Refuse before an enormous array is made; the library says the same of smaller ones.
+                raise TooFewError(f"{count} of {len(self)} examples cannot be drawn without replacement")
+            out = np.empty(count, np.int64)
+        else:
+            output(out, count, np.int64, "out")
+        self._invoke(_hws_draw, count, pointer(out))
+        return out
+
+    def update(self, indices: Any, losses: Any) -> None:
+        """Writes the fresh losses of these examples into the history, with momentum.
+
+        All or nothing: with one index out of range or one loss NaN nothing is written, and the exception names the
+        culprit. If an index stands twice, the last one wins.
+
+        >>> import hws
+        >>> sampler = hws.Sampler(3)
+        >>> sampler.update([0, 2], [0.5, float("nan")])
+        Traceback (most recent call last):
+            ...
+        hws.errors.NotFiniteError: the loss of example 2 (position 1) is nan; look at this example, or lower the learning rate
+        >>> sampler.losses()
+        array([1., 1., 1.], dtype=float32)
+        """
+        indices, losses = as_indices(indices), as_losses(losses)
+        if len(indices) != len(losses):
+            raise ArgumentError(f"there are {len(indices)} indices but {len(losses)} losses")
+        self._invoke(_hws_update, len(indices), pointer(indices), pointer(losses))
+
+    def importance_weights(self, indices: Any, losses: Any, out: Optional[np.ndarray] = None) -> np.ndarray:
+        """clip(p_new / p_old) for the fresh losses of these examples (float32). Call it before :meth:`update`.
+
+        >>> import hws, math
+        >>> sampler = hws.Sampler([1.0, 1.0], beta=1)
+        >>> sampler.importance_weights([0, 1], [1.0, 1.0 + math.log(2.0)])
+        array([1., 2.], dtype=float32)
+        """
+        indices, losses = as_indices(indices), as_losses(losses)
+        if len(indices) != len(losses):
+            raise ArgumentError(f"there are {len(indices)} indices but {len(losses)} losses")
+        weights = output(out, len(indices), np.float32, "out")
+        self._invoke(_hws_importance, len(indices), pointer(indices), pointer(losses), pointer(weights))
+        return weights
+
+    # ---- the history ----------------------------------------------------------------------------------------------
+
+    def losses(self, first: int = 0, count: Optional[int] = None, out: Optional[np.ndarray] = None) -> np.ndarray:
+        """A copy of the stale losses of examples first ... first + count - 1 (all, unless told otherwise)."""
+        return self._range(lib.hws_sampler_get_losses, first, count, np.float32, out)
+
+    def set_losses(self, losses: Any, first: int = 0) -> None:
+        """Replaces stale losses from example ``first`` on, without momentum: after a full evaluation, say."""
+        losses = as_losses(losses)
+        self._invoke(lib.hws_sampler_set_losses, as_count(first, "first"), len(losses), pointer(losses))
+
+    def grow(self, examples: Any) -> None:
+        """Adds examples at the end: a number of them, or their losses.
+
+        >>> import hws
+        >>> sampler = hws.Sampler(2)
+        >>> sampler.grow([0.5]); sampler.grow(1); sampler.losses()
+        array([1. , 1. , 0.5, 1. ], dtype=float32)
+        """
+        if np.ndim(examples) == 0:
+            self._invoke(lib.hws_sampler_grow, as_count(examples, "the number of examples"), None)
+        else:
+            losses = as_losses(examples)
+            self._invoke(lib.hws_sampler_grow, len(losses), pointer(losses))
+
+    def hardest(self, k: int) -> Tuple[np.ndarray, np.ndarray]:
+        """The k examples with the largest stale losses, hardest first: (indices, losses).
+
+        >>> import hws
+        >>> hws.Sampler([0.5, 2.0, 1.0]).hardest(2)
+        (array([1, 2]), array([2., 1.], dtype=float32))
+        """
+        k = as_count(k, "k")
+        if k > len(self):
+            raise ArgumentError(f"k is {k}, but there are only {len(self)} examples")
+        indices, losses = np.empty(k, np.int64), np.empty(k, np.float32)
+        self._invoke(lib.hws_sampler_hardest, k, pointer(indices), pointer(losses))
+        return indices, losses
+
+    def ages(self, first: int = 0, count: Optional[int] = None) -> np.ndarray:
+        """How many updates ago each example last took part in one (uint64); needs ``keep_counts=True``."""
+        return self._range(lib.hws_sampler_ages, first, count, np.uint64)
+
+    def draw_counts(self, first: int = 0, count: Optional[int] = None) -> np.ndarray:
+        """How often each example has been drawn (uint64); needs ``keep_counts=True``."""
+        return self._range(lib.hws_sampler_draw_counts, first, count, np.uint64)
+
+    def stale(self, min_age: int) -> np.ndarray:
+        """The examples whose age is at least ``min_age``; needs ``keep_counts=True``.
+
+        >>> import hws
+        >>> sampler = hws.Sampler(3, keep_counts=True)
+        >>> sampler.update([1], [0.5])
+        >>> sampler.stale(1)
+        array([0, 2])
+        """
+        min_age = as_count(min_age, "min_age")
+        return np.flatnonzero(self.ages() >= np.uint64(min_age))
+
+    # ---- the distribution -----------------------------------------------------------------------------------------
+
+    def probability(self, example: int) -> float:
+        """The probability that the next single draw is this example, floor and mixing included."""
+        return self._number(lib.hws_sampler_probability, as_count(example, "example"))
+
+    def probabilities(self, first: int = 0, count: Optional[int] = None, out: Optional[np.ndarray] = None) -> np.ndarray:
+        """The same for examples first ... first + count - 1 (float64)."""
+        return self._range(lib.hws_sampler_probabilities, first, count, np.float64, out)
+
+    @property
+    def drawable(self) -> int:
+        """How many examples have p > 0."""
+        count = c_int64()
+        self._invoke(lib.hws_sampler_drawable, byref(count))
+        return count.value
+
+    # ---- robust losses and telemetry ------------------------------------------------------------------------------
+
+    def robust_loss(self) -> float:
+        """R(L) of the stale losses: what training minimises."""
+        return self._number(lib.hws_sampler_robust_loss)
+
+    def percentile_bound(self, alpha: float) -> float:
+        """At most a fraction ``alpha`` of the stale losses is at or above this bound (section 3.2.3 of the paper)."""
+        return self._number(lib.hws_sampler_percentile_bound, as_number(alpha, "alpha"))
+
+    def percentile(self, alpha: float) -> float:
+        """The smallest stale loss such that at most a fraction ``alpha`` of the examples lies strictly above it."""
+        return self._number(lib.hws_sampler_percentile, as_number(alpha, "alpha"))
+
+    def cvar(self, alpha: float) -> float:
+        """The mean of the worst fraction ``alpha`` of the stale losses."""
+        return self._number(lib.hws_sampler_cvar, as_number(alpha, "alpha"))
+
+    def statistics(self) -> Dict[str, Union[int, float]]:
+        """Losses and distribution in numbers, in one pass over all examples.
+
+        >>> import hws
+        >>> statistics = hws.Sampler([1.0, 3.0], beta=0).statistics()
+        >>> statistics["loss_mean"], round(statistics["effective_size"], 6), round(statistics["largest_p"], 6)
+        (2.0, 2.0, 0.5)
+        >>> sorted(statistics)  # doctest: +NORMALIZE_WHITESPACE
+        ['drawable', 'effective_size', 'entropy', 'kl_to_uniform', 'largest_p', 'loss_max', 'loss_mean', 'loss_min',
+         'loss_std', 'never_drawn', 'oldest_age', 'robust_loss']
+        """
+        statistics = StatisticsStruct()
+        self._invoke(lib.hws_sampler_statistics, byref(statistics))
+        return {name: getattr(statistics, name) for name, _ in StatisticsStruct._fields_}
+
+    def ess(self) -> float:
+        """The effective sample size 1 / sum(p^2): n when uniform, 1 when one example holds all the mass."""
+        return float(self.statistics()["effective_size"])
+
+    # ---- beta ------------------------------------------------------------------------------------------------------
+
+    def beta_for_spread(self, factor: float = 1.0) -> float:
+        """factor / std(L): the paper's rule of thumb. Nothing changes until you set :attr:`beta`."""
+        return self._number(lib.hws_sampler_beta_for_spread, as_number(factor, "factor"))
+
+    def beta_for_ess(self, target: float) -> float:
+        """The beta at which the effective sample size is ``target`` with the present losses.
+
+        >>> import hws
+        >>> sampler = hws.Sampler([0.1, 0.4, 0.7, 2.0])
+        >>> sampler.beta = sampler.beta_for_ess(2)
+        >>> round(sampler.ess(), 9)
+        2.0
+        """
+        return self._number(lib.hws_sampler_beta_for_effective_size, as_number(target, "target"))
+
+    def beta_for_kl(self, radius: float) -> float:
+        """The beta at which KL(p || uniform) is ``radius`` nats with the present losses."""
+        return self._number(lib.hws_sampler_beta_for_kl, as_number(radius, "radius"))
+
+    # ---- saving and resuming ---------------------------------------------------------------------------------------
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes everything to a file: a crash leaves the old file or the new one, never half."""
+        try:
+            self._invoke(lib.hws_sampler_save, _encoded(path))
+        except StateIOError as error:
+            raise StateIOError(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def load(cls: Type[Self], path: Union[str, "os.PathLike[str]"],
+             divergence: Optional[CustomDivergence] = None) -> Self:
+        """Reads a sampler that :meth:`save` wrote; it goes on to the same bits as the one that was saved.
+
+        ``divergence`` gives the functions of a custom divergence, which a file cannot hold.
+        """
+        struct = None if divergence is None else byref(divergence_struct(divergence))
+        handle = c_void_p()
+        status = lib.hws_sampler_load(byref(handle), _encoded(path), struct)
+        sampler = cls.__new__(cls)
+        sampler._adopt(status, handle, divergence, lambda: _why_not_loaded(status, divergence, os.fspath(path)))
+        return sampler
+
+    def to_bytes(self) -> bytes:
+        """Everything, as bytes in the format of :meth:`save`."""
+        return self._state().tobytes()
+
+    @classmethod
+    def from_bytes(cls: Type[Self], state: Any, divergence: Optional[CustomDivergence] = None) -> Self:
+        """The sampler that :meth:`to_bytes` or :meth:`state_dict` wrote down."""
+        sampler = cls.__new__(cls)
+        sampler._read(state, divergence)
+        return sampler
+
+    def state_dict(self) -> Dict[str, Any]:
+        """Everything, for a checkpoint: options, losses, counters.
+
+        >>> import hws
+        >>> a, b = hws.Sampler(100, seed=7), hws.Sampler(100)
+        >>> a.update(a.draw(5), [5, 4, 3, 2, 1])
+        >>> b.load_state_dict(a.state_dict())
+        >>> bool((a.draw(10) == b.draw(10)).all())
+        True
+        """
+        return {"state": self._state()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Takes over a state: options, losses, counters. It must be of a sampler over as many examples.
+
+        A damaged state is refused and leaves this sampler as it was.
+        """
+        size = len(self)
+        if not isinstance(state_dict, Mapping) or "state" not in state_dict:
+            raise CorruptStateError("this is no state_dict of a sampler: it has no entry 'state'")
+        other = Sampler.from_bytes(state_dict["state"], self._custom)
+        if len(other) != size:
+            raise CorruptStateError(f"the state is of {len(other)} examples, this sampler of {size}")
+        if self._busy:
+            raise OwnershipError("this sampler is in use by another call")
+        self._handle, other._handle = other._handle, self._handle
+        self._custom, other._custom = other._custom, self._custom
+        other.close()
+
+    def _state(self) -> np.ndarray:
+        state = np.empty(lib.hws_sampler_state_size(self._live()), np.uint8)
+        self._invoke(lib.hws_sampler_state_write, pointer(state), len(state))
+        return state
+
+    def _read(self, state: Any, divergence: Optional[CustomDivergence]) -> None:
+        if isinstance(state, (bytes, bytearray, memoryview)):
+            state = np.frombuffer(state, np.uint8)
+        elif hasattr(state, "detach"):
+            state = state.detach().cpu().numpy()
+        if not isinstance(state, np.ndarray) or state.dtype != np.uint8:
+            raise ArgumentTypeError("a sampler's state must be bytes, or an array or tensor of uint8")
+        state = np.ascontiguousarray(state).reshape(-1)
+        struct = None if divergence is None else byref(divergence_struct(divergence))
+        handle = c_void_p()
+        status = lib.hws_sampler_state_read(byref(handle), pointer(state), len(state), struct)
+        self._adopt(status, handle, divergence, lambda: _why_not_loaded(status, divergence, "the state"))
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (type(self), self.to_bytes(), self._custom)
+
+    def __copy__(self: Self) -> Self:
+        return type(self).from_bytes(self._state(), self._custom)
+
+    def __deepcopy__(self: Self, memo: Dict[int, Any]) -> Self:
+        return self.__copy__()
+
+    def copy(self: Self) -> Self:
+        """Another sampler in the same state."""
+        return self.__copy__()
+
+
+def _unpickled(cls: Type[Self], state: bytes, divergence: Optional[CustomDivergence]) -> Self:
+    return cls.from_bytes(state, divergence)
+
+
+def _is_large_seed(seed: Any) -> bool:
+    return isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 2**63 <= int(seed) < 2**64
+
+
+def _encoded(path: Union[str, "os.PathLike[str]"]) -> bytes:
+    try:
+        encoded = os.fsencode(path)
+    except TypeError:
+        raise ArgumentTypeError(f"path must be a string or a path, not {type(path).__name__}") from None
+    if b"\0" in encoded:
+        raise ArgumentError("path holds a NUL character")
+    return encoded
+
+
+def _options_dict(options: OptionsStruct, custom: Optional[CustomDivergence]) -> Dict[str, Any]:
+    result = {name: getattr(options, name) for name, _ in OptionsStruct._fields_}
+    result["divergence"] = divergence_name(options.divergence) if custom is None else custom
+    result["importance"] = IMPORTANCE_KINDS[options.importance]
+    result["replacement"] = bool(options.replacement)
+    result["keep_counts"] = bool(options.keep_counts)
+    return result
+
+
+def _why_not_opened(status: int, n: int, losses: Optional[np.ndarray], options: OptionsStruct) -> HwsError:
+    """hws_sampler_open answers with a code alone; say which argument was at fault."""
+    if status == 3 and losses is not None:
+        at = int(np.flatnonzero(~np.isfinite(losses))[0])
+        return NotFiniteError(f"the initial loss of example {at} is {losses[at]}", at, at)
+    if status == 9:
+        return DivergenceError("the custom divergence is inconsistent: phi' must rise from below 0 through 0 at z = 1, "
+                               "slope_inverse must undo slope, and phi(1) must be 0")
+    if status != 1:
+        return BY_STATUS[status](lib.hws_status_text(status).decode())
+    if not 1 <= n <= _MAX_EXAMPLES:
+        return ArgumentError(f"there are {n} examples; there must be 1 to {_MAX_EXAMPLES}")
+    ranges = (
+        ("beta", 0 <= options.beta <= _LARGEST_BETA, f"from 0 to {_LARGEST_BETA:g}"),
+        ("initial_loss", math.isfinite(ctypes.c_float(options.initial_loss).value), "finite as a float32"),
+        ("jitter", 0 <= options.jitter <= 1, "from 0 to 1"),
+        ("momentum", 0 <= options.momentum < 1, "at least 0 and below 1"),
+        ("floor", 0 <= options.floor <= 1, "from 0 to 1"),
+        ("uniform_mix", 0 <= options.uniform_mix <= 1, "from 0 to 1"),
+        ("weight_min", 0 <= options.weight_min < math.inf, "finite and not negative"),
+        ("weight_max", options.weight_max >= options.weight_min, "at least weight_min"),
+    )
+    for name, right, wanted in ranges:
+        if not right:
+            return ArgumentError(f"{name} is {getattr(options, name):g}; it must be {wanted}")
+    if options.floor > 0 and options.uniform_mix > 0:
+        return ArgumentError("floor and uniform_mix exclude each other")
+    return ArgumentError(f"divergence {divergence_name(options.divergence)}: its parameter is out of range")
+
+
+def _why_not_loaded(status: int, divergence: Any, where: str) -> HwsError:
+    if status == 9 and divergence is None:
+        return DivergenceError(f"{where} is of a sampler with a custom divergence; pass it as divergence=")
+    if status == 6:
+        try:
+            open(where, "rb").close()
+        except OSError as error:
+            return StateIOError(f"{where}: {error.strerror}")
+    return BY_STATUS[status](f"{where}: {lib.hws_status_text(status).decode()}")
