@@ -26,8 +26,8 @@ static inline double upper_gamma(double a, double x) {
 }
 
 /*
- * The p-value of counts against probabilities, bins merged in order until each expects at least 10; -1 when fewer than
- * five bins are left, for then p-values are too coarse to be compared with the uniform distribution.
+ * The p-value of counts against probabilities, bins merged in order until each expects at least 10; -1 when fewer
+ * than five bins are left, for then p-values are too coarse to be compared with the uniform distribution.
  */
 static inline double chi_square_p(size_t bins, const long *counts, const double *p, long draws) {
     double chi = 0, expected = 0, got = 0;

@@ -58,8 +58,8 @@ static int add_new(hws_sampler *sampler, int64_t *indices, int64_t found, int64_
 }
 
 /*
- * How many to propose next: few at first, for a batch may be all about a few examples; more when all were new, and few
- * again when most were dropped.
+ * How many to propose next: few at first, for a batch may be all about a few examples; more when all were new, and
+ * few again when most were dropped.
  */
 static int64_t next_round(int64_t proposed, int64_t fresh, int64_t missing) {
     const int64_t sensible = 8 + (fresh == proposed ? 4 : 2) * fresh;

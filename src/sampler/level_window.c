@@ -13,6 +13,9 @@ static const double WEIGHT[WINDOW_NODES] = {0.19509032201612825,  -0.55557023301
                                             -0.98078528040323043, 0.98078528040323043,  -0.83146961230254524,
                                             0.55557023301960218,  -0.19509032201612825};
 
+/* Places between the outer nodes, where interpolation is at its worst. */
+static const double PROBE[WINDOW_PROBES] = {-0.92, 0.92};
+
 /* Below this size solving outright is as cheap. */
 static const size_t SMALLEST = 256;
 
@@ -35,60 +38,71 @@ static fixed_sum fixed_subtract(fixed_sum a, fixed_sum b) {
 
 static double fixed_value(fixed_sum a) { return (double)a.whole + (double)a.fraction * 0x1p-64; }
 
-static void change(level_window *window, double loss, fixed_sum (*apply)(fixed_sum, fixed_sum)) {
-    if (!window->valid) return;
-    const double t = window->beta * (window->place.reference - loss);
-    for (int j = 0; j < WINDOW_NODES; j++) {
-        const double value = tilt_value(&window->tilts[j], t);
-        if (!(value < 0x1p40)) {
-            window->valid = 0;
-            return;
-        }
-        window->sums[j] = apply(window->sums[j], fixed_of(value));
-    }
-    window->place.changes++;
-}
-
-void level_window_remove(level_window *window, double loss) { change(window, loss, fixed_subtract); }
-
-void level_window_add(level_window *window, double loss) { change(window, loss, fixed_add); }
-
-void level_window_fill(level_window *window, const float *losses, window_place place) {
-    window->place = place;
-    for (int j = 0; j < WINDOW_NODES; j++) {
-        window->tilts[j] =
-            tilt_at(window->divergence, hws_exp(place.center + place.half * NODE[j]), (double)window->n);
-        window->sums[j] = (fixed_sum){0, 0};
-    }
-    window->valid = 1;
-    for (size_t i = 0; i < window->n && window->valid; i++) level_window_add(window, losses[i]);
-    window->place.changes = place.changes;
-}
-
-/* F - n at center + half * x. */
-static double interpolated_excess(const void *context, double x) {
-    const level_window *window = context;
+/* The interpolating polynomial through the values at the nodes (barycentric formula). */
+static double interpolate(const double values[WINDOW_NODES], double x) {
     double numerator = 0, denominator = 0;
     for (int j = 0; j < WINDOW_NODES; j++) {
-        const double value = fixed_value(window->sums[j]) - (double)window->n;
-        if (x == NODE[j]) return value;
+        if (x == NODE[j]) return values[j];
         const double share = WEIGHT[j] / (x - NODE[j]);
-        numerator += share * value;
+        numerator += share * values[j];
         denominator += share;
     }
     return numerator / denominator;
 }
 
-/* Does interpolation agree with F where it is hardest, between the outer nodes? */
-static int interpolates(const level_window *window, const float *losses) {
-    static const double probes[] = {-0.92, -0.37, 0.37, 0.92};
-    for (size_t k = 0; k < sizeof probes / sizeof *probes; k++) {
-        const tilt tilt = tilt_at(window->divergence, hws_exp(window->place.center + window->place.half * probes[k]),
-                                  (double)window->n);
-        const double exact = tilt_excess(&tilt, window->beta, window->place.reference, losses, window->n);
-        if (!(fabs(exact - interpolated_excess(window, probes[k])) <= TOLERANCE * (double)window->n)) return 0;
+/* One loss's terms at the nodes; 0 when one is outside the domain. */
+static int terms_of(const level_window *window, double t, double terms[WINDOW_NODES]) {
+    for (int j = 0; j < WINDOW_NODES; j++) {
+        terms[j] = tilt_value(&window->tilts[j], t);
+        if (!(terms[j] < 0x1p40)) return 0;
     }
     return 1;
+}
+
+void level_window_remove(level_window *window, double loss) {
+    if (!window->valid) return;
+    double terms[WINDOW_NODES];
+    window->valid = terms_of(window, window->beta * (window->place.reference - loss), terms);
+    for (int j = 0; j < WINDOW_NODES && window->valid; j++)
+        window->sums[j] = fixed_subtract(window->sums[j], fixed_of(terms[j]));
+}
+
+void level_window_add(level_window *window, double loss) {
+    if (!window->valid) return;
+    double terms[WINDOW_NODES], error = 0;
+    const double t = window->beta * (window->place.reference - loss);
+    window->valid = terms_of(window, t, terms);
+    for (int j = 0; j < WINDOW_NODES && window->valid; j++)
+        window->sums[j] = fixed_add(window->sums[j], fixed_of(terms[j]));
+    for (int k = 0; k < WINDOW_PROBES && window->valid; k++)
+        error = fmax(error, fabs(interpolate(terms, PROBE[k]) - tilt_value(&window->probes[k], t)));
+    window->place.error += error;
+    if (!(window->place.error <= TOLERANCE * (double)window->n)) window->valid = 0;
+}
+
+static tilt tilt_in(const level_window *window, double x) {
+    return tilt_at(window->divergence, hws_exp(window->place.center + window->place.half * x), (double)window->n);
+}
+
+void level_window_fill(level_window *window, const float *losses, window_place place) {
+    window->place = place;
+    window->place.error = 0;
+    for (int j = 0; j < WINDOW_NODES; j++) {
+        window->tilts[j] = tilt_in(window, NODE[j]);
+        window->sums[j] = (fixed_sum){0, 0};
+    }
+    for (int k = 0; k < WINDOW_PROBES; k++) window->probes[k] = tilt_in(window, PROBE[k]);
+    window->valid = 1;
+    for (size_t i = 0; i < window->n && window->valid; i++) level_window_add(window, losses[i]);
+    if (window->valid && place.error > window->place.error) window->place.error = place.error;
+}
+
+/* F - n at center + half * x. */
+static double interpolated_excess(const void *context, double x) {
+    const level_window *window = context;
+    double values[WINDOW_NODES];
+    for (int j = 0; j < WINDOW_NODES; j++) values[j] = fixed_value(window->sums[j]) - (double)window->n;
+    return interpolate(values, x);
 }
 
 /* Puts the widest window around the level that interpolates well, or none. */
@@ -97,15 +111,12 @@ static void place_around(level_window *window, const float *losses, double refer
     if (window->n < SMALLEST || window->beta == 0) return;
     for (double half = 0.1; half > 1e-5; half /= 5) {
         level_window_fill(window, losses, (window_place){reference, center, half, 0});
-        if (window->valid && interpolates(window, losses)) return;
+        if (window->valid) return;
     }
-    window->valid = 0;
 }
 
 static int holds(const level_window *window) {
-    /* A window that many changes have gone through is renewed: losses may have come to where phi has a kink. */
-    return window->valid && window->place.changes < 2 * window->n && interpolated_excess(window, -1) <= 0 &&
-           interpolated_excess(window, 1) >= 0;
+    return window->valid && interpolated_excess(window, -1) <= 0 && interpolated_excess(window, 1) >= 0;
 }
 
 double level_window_solve(level_window *window, const float *losses, double largest, double *reference) {

@@ -11,7 +11,7 @@
 
 #include "divergence.h"
 
-enum { WINDOW_NODES = 8 };
+enum { WINDOW_NODES = 8, WINDOW_PROBES = 2 };
 
 typedef struct fixed_sum {
     uint64_t whole, fraction;
@@ -20,7 +20,7 @@ typedef struct fixed_sum {
 /* What a state file must keep so that a resumed sampler goes on to the same bits. */
 typedef struct window_place {
     double reference, center, half;
-    uint64_t changes; /* since the window was placed */
+    double error; /* of the interpolation, added up */
 } window_place;
 
 typedef struct level_window {
@@ -29,7 +29,7 @@ typedef struct level_window {
     size_t n;
     int valid; /* the sums hold for the current losses */
     window_place place;
-    tilt tilts[WINDOW_NODES];
+    tilt tilts[WINDOW_NODES], probes[WINDOW_PROBES];
     fixed_sum sums[WINDOW_NODES];
 } level_window;
 

@@ -106,11 +106,12 @@ static void header_write(const state_header *header, unsigned char *at) {
     put_f64(at + 136, header->window.reference);
     put_f64(at + 144, header->window.center);
     put_f64(at + 152, header->window.half);
-    put_u64(at + 160, header->window.changes);
+    put_f64(at + 160, header->window.error);
 }
 
 static int window_is_sane(const window_place *window) {
-    return isfinite(window->reference) && fabs(window->center) <= 100 && window->half > 0 && window->half <= 1;
+    return isfinite(window->reference) && fabs(window->center) <= 100 && window->half > 0 && window->half <= 1 &&
+           window->error >= 0 && window->error < INFINITY;
 }
 
 /* Reads and checks everything but the options' ranges, which need the callbacks of a custom divergence. */
@@ -141,7 +142,7 @@ static hws_status header_read(const unsigned char *at, state_header *header) {
         .replacement = (int)get_u32(at + 128),
         .keep_counts = (header->flags & FLAG_COUNTS) != 0,
     };
-    header->window = (window_place){get_f64(at + 136), get_f64(at + 144), get_f64(at + 152), get_u64(at + 160)};
+    header->window = (window_place){get_f64(at + 136), get_f64(at + 144), get_f64(at + 152), get_f64(at + 160)};
     if (header->flags & FLAG_WINDOW && !window_is_sane(&header->window)) return HWS_ERROR_CORRUPT;
     return HWS_OK;
 }

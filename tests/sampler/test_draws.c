@@ -2,8 +2,9 @@
 #include "hws.h"
 #include "statistics.h"
 
-static const char *const DIVERGENCES[] = {"kl",  "chi2", "reverse-kl", "hellinger", "cressie-read:1.5", "cressie-read:-1",
-                                          "cressie-read:3", "js", "cvar:0.3"};
+static const char *const DIVERGENCES[] = {
+    "kl", "chi2",    "reverse-kl", "hellinger", "cressie-read:1.5", "cressie-read:-1", "cressie-read:3",
+    "js", "cvar:0.3"};
 enum { DIVERGENCE_COUNT = sizeof DIVERGENCES / sizeof *DIVERGENCES };
 
 static hws_options options_for(const char *divergence, double beta, uint64_t seed) {
@@ -114,8 +115,8 @@ static void large_trees_fit(void **state) {
 /* ---- while losses change --------------------------------------------------------------------------------------- */
 
 /*
- * Under the current p of each step, F(i - 1) + V p_i is uniform and independent of the past (the randomised probability
- * integral transform), however the losses are changed in between.
+ * Under the current p of each step, F(i - 1) + V p_i is uniform and independent of the past (the randomised
+ * probability integral transform), however the losses are changed in between.
  */
 static void follow_changes(hws_options options, int64_t n, long steps) {
     float *losses = malloc((size_t)n * sizeof *losses);
@@ -204,7 +205,8 @@ static void check_tuples(const float *losses, int n, int batch, hws_options opti
     hws_sampler_close(&sampler);
     for (int code = 0; code < tuples; code++)
         if (count_tail(counts[code], draws, chances[code]) < 1e-6 / tuples)
-            fail_msg("n %d, batch %d, tuple %d: %ld of %ld, chance %g", n, batch, code, counts[code], draws, chances[code]);
+            fail_msg("n %d, batch %d, tuple %d: %ld of %ld, chance %g", n, batch, code, counts[code], draws,
+                     chances[code]);
     const double fit = chi_square_p((size_t)tuples, counts, chances, draws);
     if (fit >= 0 && fit < 1e-6) fail_msg("n %d, batch %d: p = %g", n, batch, fit);
 }
@@ -214,7 +216,7 @@ static void batches_without_replacement_are_successive_draws(void **state) {
     const long draws = test_size(20000, 2000000);
     static const float usual[] = {1, 1.3f, 0.2f, 0.9f, 1.3f, 0.5f};
     static const float steep[] = {14.8155f, 1, 1.5f, 0.5f, 0.25f, 1}; /* p_1 = 1 - 1e-6 or so at beta 1 */
-    static const float cliff[] = {5000, 3000, 1000, 1, 0, -1000};    /* ratios far below the range of doubles */
+    static const float cliff[] = {5000, 3000, 1000, 1, 0, -1000};     /* ratios far below the range of doubles */
     for (int n = 2; n <= 6; n++) {
         for (int batch = 1; batch <= 3 && batch <= n; batch++) {
             check_tuples(usual, n, batch, options_for("kl", 2, 1), draws);

@@ -143,14 +143,10 @@ static void wide_sums_keep_what_doubles_lose(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_gives_the_published_answers),
-        cmocka_unit_test(streams_are_decided_by_their_names),
-        cmocka_unit_test(bits_come_in_order_and_number),
-        cmocka_unit_test(below_is_uniform),
-        cmocka_unit_test(below_has_no_bias_at_large_bounds),
-        cmocka_unit_test(portable_multiplication_agrees),
-        cmocka_unit_test(normals_have_their_moments),
-        cmocka_unit_test(functions_are_accurate),
+        cmocka_unit_test(philox_gives_the_published_answers), cmocka_unit_test(streams_are_decided_by_their_names),
+        cmocka_unit_test(bits_come_in_order_and_number),      cmocka_unit_test(below_is_uniform),
+        cmocka_unit_test(below_has_no_bias_at_large_bounds),  cmocka_unit_test(portable_multiplication_agrees),
+        cmocka_unit_test(normals_have_their_moments),         cmocka_unit_test(functions_are_accurate),
         cmocka_unit_test(wide_sums_keep_what_doubles_lose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

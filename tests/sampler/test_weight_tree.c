@@ -1,6 +1,6 @@
 /*
- * The weight tree: its words against the exact sums of the weights, updated against rebuilt, one instruction set against
- * another, and the weight function against long double.
+ * The weight tree: its words against the exact sums of the weights, updated against rebuilt, one instruction set
+ * against another, and the weight function against long double.
  */
 #include "memory.h"
 #include "testing.h"
@@ -105,7 +105,8 @@ static void check_total(const tree_word parts[TREE_PARTS], tree_word total) {
 /*
  * A draw is uniform in [0, mass) of the root; it goes to a part by the room this has, becomes finer by exact random
  * bits, and is kept if it is below the part's mass. So if (1) the rooms of the parts add up to the total and (2) each
- * mass fits into its room, the chance of an attempt to end at example i is exactly weight_i / root, whatever was rounded.
+ * mass fits into its room, the chance of an attempt to end at example i is exactly weight_i / root, whatever was
+ * rounded.
  */
 static void rooms_add_up_and_masses_fit(void **state) {
     (void)state;
@@ -125,8 +126,8 @@ static void rooms_add_up_and_masses_fit(void **state) {
             for (int level = 0; level + 1 < f.tree.levels; level++)
                 for (size_t node = 0; node < f.tree.node_count[level]; node++) {
                     for (int c = 0; c < TREE_PARTS; c++) parts[c] = tree_node_get(&f.tree.nodes[level][node], c);
-                    check_total(parts, tree_node_get(&f.tree.nodes[level + 1][node / TREE_PARTS],
-                                                     (int)(node % TREE_PARTS)));
+                    check_total(parts,
+                                tree_node_get(&f.tree.nodes[level + 1][node / TREE_PARTS], (int)(node % TREE_PARTS)));
                 }
             uint64_t before = 0;
             for (size_t k = 0; k < f.tree.crown; k++) {
@@ -226,7 +227,8 @@ static void draws_are_those_on_record(void **state) {
     int64_t drawn[8];
     weight_tree_draw(&f.tree, 2022, 7, 0, 8, drawn);
     for (int j = 0; j < 8; j++)
-        if (drawn[j] != recorded[j]) fail_msg("draw %d is %lld, on record %lld", j, (long long)drawn[j], (long long)recorded[j]);
+        if (drawn[j] != recorded[j])
+            fail_msg("draw %d is %lld, on record %lld", j, (long long)drawn[j], (long long)recorded[j]);
     fixture_close(&f);
 }
 
@@ -254,7 +256,8 @@ static void weights_are_accurate_and_monotone(void **state) {
         const tree_kernels *kernels = tree_kernels_choose();
         tree_word last = {0, -TREE_EXPONENT_BIAS, 0};
         long double worst = 0;
-        for (uint64_t order = 0; order + TREE_PARTS * (uint64_t)stride < orders; order += TREE_PARTS * (uint64_t)stride) {
+        for (uint64_t order = 0; order + TREE_PARTS * (uint64_t)stride < orders;
+             order += TREE_PARTS * (uint64_t)stride) {
             float losses[TREE_PARTS];
             tree_word weights[TREE_PARTS];
             for (uint32_t i = 0; i < TREE_PARTS; i++) losses[i] = float_of_order((uint32_t)order + i * stride);
@@ -280,9 +283,11 @@ static void giants_are_told_apart(void **state) {
     for (int b = 0; b < BETA_COUNT; b++) {
         if (BETAS[b] < 100) continue;
         fixture f = fixture_open(2, BETAS[b]);
-        const float pairs[][2] = {{3e38f, nextafterf(3e38f, 0)}, {1e20f, nextafterf(1e20f, 0)}, {-3e38f, nextafterf(-3e38f, -INFINITY)}};
+        const float pairs[][2] = {
+            {3e38f, nextafterf(3e38f, 0)}, {1e20f, nextafterf(1e20f, 0)}, {-3e38f, nextafterf(-3e38f, -INFINITY)}};
         for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
-            const tree_word a = weight_tree_weight(&f.tree, pairs[k][0]), c = weight_tree_weight(&f.tree, pairs[k][1]);
+            const tree_word a = weight_tree_weight(&f.tree, pairs[k][0]),
+                            c = weight_tree_weight(&f.tree, pairs[k][1]);
             assert_true(a.exponent >= c.exponent + 200);
         }
         fixture_close(&f);
