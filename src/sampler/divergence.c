@@ -156,6 +156,7 @@ double tilt_excess(const tilt *tilt, double beta, double reference, const float 
         const size_t end = n - first < BLOCK ? n : first + BLOCK;
         double block = 0;
         for (size_t i = first; i < end; i++) block += tilt_value(tilt, beta * (reference - losses[i]));
+        if (!(block < INFINITY)) return INFINITY;
         sum = wide_add_double(sum, block);
     }
     return sum.high;

@@ -32,6 +32,17 @@ double sampler_drawn_probability(hws_sampler *sampler, double p) {
     return floored(sampler, p) / sampler->floor_total;
 }
 
+/*
+ * What the tree's total, which rounds up, makes the probabilities fall short of 1 (by 1e-13 or so). Single examples
+ * are not worth the pass over all that it takes to know this.
+ */
+static double shortfall(const hws_sampler *sampler) {
+    if (!law_is_kl(&sampler->law)) return 1;
+    wide_sum total = {0, 0};
+    for (int64_t i = 0; i < sampler->law.n; i++) total = wide_add_double(total, law_probability(&sampler->law, i));
+    return total.high;
+}
+
 hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example, double *probability) {
     return hws_sampler_probabilities(sampler, example, 1, probability);
 }
@@ -40,8 +51,9 @@ hws_status hws_sampler_probabilities(hws_sampler *sampler, int64_t first, int64_
     hws_status status = check_range(sampler, first, count, probabilities);
     if (status == HWS_OK) status = sampler_prepare(sampler);
     if (status != HWS_OK) return status;
+    const double total = count == sampler->law.n ? shortfall(sampler) : 1;
     for (int64_t j = 0; j < count; j++)
-        probabilities[j] = sampler_drawn_probability(sampler, law_probability(&sampler->law, first + j));
+        probabilities[j] = sampler_drawn_probability(sampler, law_probability(&sampler->law, first + j) / total);
     return HWS_OK;
 }
 
@@ -196,9 +208,10 @@ hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *result) 
     statistics.loss_max = largest_of(law->losses, n);
     statistics.loss_min = statistics.loss_max;
     statistics.robust_loss = robust_loss(law);
+    const double total = shortfall(sampler);
     wide_sum squares = {0, 0}, entropy = {0, 0};
     for (size_t i = 0; i < n; i++) {
-        const double p = sampler_drawn_probability(sampler, law_probability(law, (int64_t)i));
+        const double p = sampler_drawn_probability(sampler, law_probability(law, (int64_t)i) / total);
         squares = wide_add_double(squares, p * p);
         if (p > 0) entropy = wide_add_double(entropy, -p * log(p));
         statistics.largest_p = p > statistics.largest_p ? p : statistics.largest_p;

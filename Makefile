@@ -1,0 +1,72 @@
+# The front door. CMake does the building; each target sets up what it needs first.
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= 2
+ANCHORS ?= ../shared/anchors
+BUILD = build/release
+
+all: build
+
+help:
+	@echo "make              set up and build"
+	@echo "make demo         show hardness weighted sampling at work"
+	@echo "make test         run all tests"
+	@echo "make test-long    the same at full size (hours)"
+	@echo "make test-python  the Python package's tests"
+	@echo "make check        tests under sanitizers, with clang and without SIMD"
+	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
+	@echo "make bench        the overhead table, beside numpy where it is there"
+	@echo "make install      install to PREFIX (default /usr/local)"
+	@echo "make format       lay the sources out with clang-format"
+
+setup:
+	@scripts/setup build test
+
+build: setup
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD) -j$(JOBS) -- --no-print-directory -s
+
+demo: build
+	@$(BUILD)/examples/simulated_training
+
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j$(JOBS)
+
+test-long: build
+	@HWS_TEST_LONG=1 ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j$(JOBS) --timeout 86400
+
+test-python:
+	@scripts/test-python
+
+check: setup
+	@scripts/setup clang
+	@for preset in asan clang generic; do \
+	  echo "== $$preset"; \
+	  cmake --preset $$preset >/dev/null && cmake --build build/$$preset -j$(JOBS) -- --no-print-directory -s && \
+	  ctest --test-dir build/$$preset --output-on-failure --no-tests=error -j$(JOBS) || exit 1; \
+	done
+
+FUZZ_SECONDS ?= 60
+fuzz: setup
+	@scripts/setup clang
+	@cmake --preset fuzz >/dev/null
+	@cmake --build build/fuzz -j$(JOBS) -- --no-print-directory -s
+	@for target in state api; do \
+	  mkdir -p build/fuzz/corpus-$$target && \
+	  build/fuzz/tests/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target || exit 1; \
+	done
+
+bench: build
+	@scripts/setup bench
+	@bench/overhead.sh $(BUILD)/cli/hws $(ANCHORS)/numpy_sampler.py
+
+install: build
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+format:
+	@find include src cli examples tests -name '*.[ch]' | xargs clang-format -i
+
+clean:
+	@rm -rf build
+
+.PHONY: all help setup build demo test test-long test-python check fuzz bench install format clean

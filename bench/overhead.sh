@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# The paper's Table 4: time per iteration (a draw of two examples and the update of their losses) and memory, over the
+# number of examples; ours and, where its script is there, numpy's, measured one after the other for each size.
+# usage: bench/overhead.sh HWS [NUMPY_SCRIPT]
+set -euo pipefail
+hws=$1
+peer=${2:-}
+sizes=${SIZES:-"1e2 1e3 1e4 1e5 1e6 1e7"}
+batch=${BATCH:-2}
+beta=${BETA:-100}
+python=${PYTHON:-/usr/bin/python3}
+
+field() { sed -n "s/.*\"$1\": *\([0-9.e+-]*\).*/\1/p"; }
+if [ ! -f "$peer" ] || ! "$python" -c 'import numpy' 2>/dev/null; then
+    [ -z "$peer" ] || echo "(no $peer or no numpy: ours alone)"
+    peer=""
+fi
+
+echo "Batch $batch, beta $beta, one thread"
+printf '%10s %14s %12s' examples "hws (us)" "hws (MB)"
+[ -z "$peer" ] || printf ' %14s %12s %12s' "numpy (us)" "numpy (MB)" "times faster"
+printf '\n'
+for n in $sizes; do
+    row=$("$hws" bench sampler --n "$n" --batch "$batch" --beta "$beta" --json)
+    ours=$(field iteration_ns <<<"$row")
+    bytes=$(field bytes_per_example <<<"$row")
+    awk -v n="$n" -v t="$ours" -v b="$bytes" 'BEGIN { printf "%10s %14.3f %12.4f", n, t / 1e3, n * b / 1048576 }'
+    if [ -n "$peer" ]; then
+        row=$("$python" "$peer" "$n" "$batch" "$beta")
+        theirs=$(field iteration_ns <<<"$row")
+        bytes=$(field bytes_per_example <<<"$row")
+        awk -v n="$n" -v t="$theirs" -v b="$bytes" -v o="$ours" \
+            'BEGIN { printf " %14.1f %12.4f %12.0f", t / 1e3, n * b / 1048576, t / o }'
+    fi
+    printf '\n'
+done
