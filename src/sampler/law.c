@@ -223,9 +223,21 @@ double law_probability_at(const law *law, double loss) {
 
 double law_probability(const law *law, int64_t example) { return law_probability_at(law, law->losses[example]); }
 
+/* For an example with most of the mass, 1 - p has no digits left: the others' total must come from the tree. */
+static double giant_probability_after(law *law, int64_t example, float loss) {
+    const float old = law->losses[example];
+    law->losses[example] = loss;
+    weight_tree_refresh(&law->tree, &example, 1);
+    const double p = tree_word_ratio(weight_tree_weight(&law->tree, loss), law->tree.root);
+    law->losses[example] = old;
+    weight_tree_refresh(&law->tree, &example, 1);
+    return p;
+}
+
 double law_probability_after(law *law, int64_t example, float loss) {
     if (law_is_kl(law)) {
         const double old = law_probability(law, example), fresh = law_probability_at(law, loss);
+        if (old > 0.5) return giant_probability_after(law, example, loss);
         return fresh < INFINITY ? fresh / ((1 - old) + fresh) : 1;
     }
     /* Write, solve, look, write back: the set is then what it was, and so is what had been derived from it. */
