@@ -4,6 +4,7 @@
 #include "portable_math.h"
 #include "root.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +30,11 @@ hws_status hws_divergence_parse(const char *text, hws_divergence *divergence) {
         hws_divergence parsed = {.kind = names[k].kind};
         if (names[k].parameter != (text[length] == ':')) return HWS_ERROR_ARGUMENT;
         if (names[k].parameter) {
+            const char *number = text + length + 1;
             char *end;
-            parsed.parameter = strtod(text + length + 1, &end);
-            if (end == text + length + 1 || *end || divergence_check(&parsed, 1) != HWS_OK) return HWS_ERROR_ARGUMENT;
+            parsed.parameter = strtod(number, &end);
+            if (end == number || *end || isspace((unsigned char)*number) || divergence_check(&parsed, 1) != HWS_OK)
+                return HWS_ERROR_ARGUMENT;
         }
         *divergence = parsed;
         return HWS_OK;
