@@ -2,6 +2,7 @@
 
 #include "memory.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ void initial_losses(const hws_options *options, int64_t first, int64_t count, fl
             random_start(&random, options->seed, RANDOM_JITTER, (uint64_t)(first + j), 0);
             loss *= 1 + options->jitter * random_normal(&random);
         }
-        losses[j] = (float)loss;
+        /* Noise must not lift a loss out of the range of floats. */
+        losses[j] = (float)(loss > FLT_MAX ? FLT_MAX : loss < -FLT_MAX ? -FLT_MAX : loss);
     }
 }
 
