@@ -124,6 +124,16 @@ static double custom_value(const tilt *tilt, double t) {
     return value >= 0 ? value : value < 0 ? 0 : INFINITY;
 }
 
+static double cressie_read_value(const tilt *tilt, double t) {
+    const double change = (tilt->divergence->parameter - 1) * t;
+    if (change == 0) return tilt->z;
+    /* Relative to z where possible: z^(k - 1) may be beyond doubles, and for k near 1 its last digit counts. */
+    if (fabs(change) <= 0.5 * tilt->base) return tilt->z * hws_exp(tilt->power * hws_log1p(-change / tilt->base));
+    const double rest = tilt->base - change;
+    if (rest > 0) return hws_pow(rest, tilt->power);
+    return tilt->power > 0 ? 0 : INFINITY;
+}
+
 double tilt_value(const tilt *tilt, double t) {
     double rest;
     switch (tilt->divergence->kind) {
@@ -131,10 +141,7 @@ double tilt_value(const tilt *tilt, double t) {
     case HWS_CHI2: return t < tilt->z ? tilt->z - t : 0;
     case HWS_REVERSE_KL: rest = tilt->base + t; return rest > 0 ? 1 / rest : INFINITY;
     case HWS_HELLINGER: rest = tilt->base + t; return rest > 0 ? 1 / (rest * rest) : INFINITY;
-    case HWS_CRESSIE_READ:
-        rest = tilt->base - (tilt->divergence->parameter - 1) * t;
-        if (rest > 0) return hws_pow(rest, tilt->power);
-        return tilt->power > 0 ? 0 : INFINITY;
+    case HWS_CRESSIE_READ: return cressie_read_value(tilt, t);
     case HWS_JENSEN_SHANNON:
         rest = 1 - tilt->z * hws_expm1(-t);
         return rest > 0 ? tilt->z * hws_exp(-t) / rest : INFINITY;
@@ -207,7 +214,7 @@ double divergence_solve(const hws_divergence *divergence, double beta, const flo
 }
 
 cvar_boundary cvar_boundary_of(double alpha, double n, double boundary, double above, double ties) {
-    const double total = alpha * n, left = total - above;
+    const double total = cvar_total(alpha, n), left = total - above;
     const double fraction = left < 0 ? 0 : left > ties ? 1 : left / ties;
     return (cvar_boundary){boundary, fraction, total};
 }

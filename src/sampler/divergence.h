@@ -48,12 +48,15 @@ double tilt_excess(const tilt *tilt, double beta, double reference, const float 
 double divergence_solve(const hws_divergence *divergence, double beta, const float *losses, size_t n, double largest);
 
 /*
- * CVaR: losses above the boundary weigh 1, those at it weigh `fraction`, those below 0; and all weights sum to alpha
- * n.
+ * CVaR: losses above the boundary weigh 1, those at it weigh `fraction`, those below 0; and all weights sum to
+ * `total`, alpha n.
  */
 typedef struct cvar_boundary {
     double boundary, fraction, total;
 } cvar_boundary;
+
+/* A fraction below one example is one example: the hardest, or those that tie for it. */
+static inline double cvar_total(double alpha, double n) { return alpha * n > 1 ? alpha * n : 1; }
 
 /* For the counts of losses above and at the boundary, the latter being the loss of rank ceil(alpha n) - 1. */
 cvar_boundary cvar_boundary_of(double alpha, double n, double boundary, double above, double ties);

@@ -53,6 +53,12 @@ double hws_log(double x) {
     return exponent * LN_2_HIGH + (2 * s + (2 * s * s2 * tail + exponent * LN_2_LOW));
 }
 
+double hws_log1p(double x) {
+    /* What rounding took from 1 + x comes back to first order. */
+    const double u = 1 + x;
+    return u == 1 ? x : hws_log(u) - ((u - 1) - x) / u;
+}
+
 double hws_pow(double x, double a) {
     if (a == 1) return x;
     if (a == 2) return x * x;

@@ -50,6 +50,7 @@ static inline double hws_double_of(uint64_t bits) {
 double hws_exp(double x);
 double hws_expm1(double x);
 double hws_log(double x);
+double hws_log1p(double x);
 /* x^a for x >= 0. */
 double hws_pow(double x, double a);
 

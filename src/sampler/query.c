@@ -125,8 +125,8 @@ static double ranked_cvar_of(const law *law, double alpha) {
     const size_t rank = cvar_boundary_rank(alpha, (size_t)law->n);
     const double boundary = law->losses[ranked_set_select(&law->set, (uint32_t)rank)];
     wide_sum sum;
-    const double above = ranked_set_above(&law->set, boundary, &sum), total = alpha * (double)law->n;
-    /* Those above count in full, and what is left of alpha n is at the boundary. */
+    const double above = ranked_set_above(&law->set, boundary, &sum), total = cvar_total(alpha, (double)law->n);
+    /* Those above count in full, and what is left of the total is at the boundary. */
     return wide_add(sum, wide_product(boundary, total - above)).high / total;
 }
 
@@ -147,6 +147,8 @@ hws_status hws_sampler_robust_loss(hws_sampler *sampler, double *result) {
     if (sampler->options.divergence.kind == HWS_CUSTOM && !sampler->options.divergence.phi)
         return sampler_fail(sampler, HWS_ERROR_DIVERGENCE, -1, -1,
                             "the robust loss of a custom divergence needs its phi callback");
+    const hws_status status = sampler_prepare(sampler); /* a draw may have left the tree behind the losses */
+    if (status != HWS_OK) return status;
     *result = robust_loss(&sampler->law);
     return HWS_OK;
 }
@@ -158,7 +160,8 @@ static hws_status check_alpha(hws_sampler *sampler, double alpha, const double *
 }
 
 hws_status hws_sampler_percentile_bound(hws_sampler *sampler, double alpha, double *bound) {
-    const hws_status status = check_alpha(sampler, alpha, bound);
+    hws_status status = check_alpha(sampler, alpha, bound);
+    if (status == HWS_OK && law_is_kl(&sampler->law)) status = sampler_prepare(sampler);
     if (status != HWS_OK) return status;
     const law *law = &sampler->law;
     if (law->beta == 0) return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "there is no bound for beta = 0");
