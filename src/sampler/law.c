@@ -171,7 +171,8 @@ static int chi2_keeps(const void *context, double loss, uint32_t count, wide_sum
 static double chi2_level(const law *law, double largest) {
     if (law->beta == 0) return 1;
     const double n = (double)law->n;
-    const chi2_budget budget = {n / law->beta};
+    /* No gaps add up to 1e300, and infinity would not add up at all. */
+    const chi2_budget budget = {n / law->beta < 1e300 ? n / law->beta : 1e300};
     wide_sum sum;
     const uint32_t count = ranked_set_prefix(&law->set, chi2_keeps, &budget, &sum);
     const wide_sum gaps = wide_add(wide_product(largest, count), (wide_sum){-sum.high, -sum.low});
