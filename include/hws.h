@@ -47,15 +47,19 @@
  *
  * WHAT IT COSTS (n examples, a batch of k)
  *
- *     divergence            draw              update             memory per example
- *     KL                    O(k log n)        O(k log n)         4.9 bytes
- *     chi-square, CVaR      O((k + log n) log n)  O(k log n)     44 bytes
- *     reverse KL, Hellinger,
- *     Jensen-Shannon,
- *     Cressie-Read k < 1,   O((k + log n) log n)  O(k log n), and O(n) again whenever the normaliser has moved by
- *     smooth custom phi                       about 10 %, that is after about n/10 updates of usual size
- *     Cressie-Read k > 1,   the same, with a narrower range between two passes over all examples (the kink of
- *     custom phi with kinks phi at p = 0 decides how narrow; in the worst case each draw after an update is O(n))
+ *     divergence                 draw                     update          memory per example
+ *     KL                         O(k log n)               O(k log n)      4.8 bytes
+ *     chi-square, CVaR           O((k + log n) log n)     O(k log n)      36 bytes
+ *     the others                 the same, amortised      O(k log n)      36 bytes
+ *
+ * and 5 KB for the sampler itself. Opening, growing and changing beta are O(n).
+ *
+ * "Amortised": these divergences keep their normaliser current in O(1) per changed loss within a window of about 10
+ * %; when it leaves the window, the next draw makes some twenty passes over all losses. As long as no single example
+ * holds much of the mass this comes after a number of updates that grows with n. When one does (reverse KL,
+ * Hellinger, Jensen-Shannon and Cressie-Read k < 1 put all mass that is left over on the hardest example when beta is
+ * large), every draw after an update is O(n). A kink of phi at p = 0 (Cressie-Read 1 < k, k != 2, some custom ones)
+ * makes the window narrower.
  *
  * Draws are exact. For KL the probabilities are ratios of integers (the weights, rounded to 50 bits) and the draw
  * realises these ratios exactly whatever the range of the losses; nothing underflows and nothing drifts. For the
@@ -135,7 +139,7 @@ typedef enum hws_divergence_kind {
  */
 typedef struct hws_divergence {
     hws_divergence_kind kind;
-    double parameter;                                 /* k of Cressie-Read, alpha of CVaR, else unused */
+    double parameter;                                 /* k of Cressie-Read, -100 to 100; alpha of CVaR; else unused */
     double (*slope)(double z, void *context);         /* phi'(z) for z in [0, n]; may be -infinity at 0 */
     double (*slope_inverse)(double y, void *context); /* z with phi'(z) = y, for y in (phi'(0), phi'(n)] */
     double (*phi)(double z, void *context);           /* phi(z); only the robust loss needs it, may be NULL */
@@ -166,12 +170,12 @@ typedef enum hws_importance {
 } hws_importance;
 
 typedef struct hws_options {
-    double beta;               /* 100    robustness, >= 0, finite */
+    double beta;               /* 100    robustness, 0 to 1e15 */
     hws_divergence divergence; /* KL */
     uint64_t seed;             /* 0      key of all randomness */
     double initial_loss;       /* 1      loss of the examples not seen yet; a good choice is the loss' maximum */
     double jitter;             /* 0      relative standard deviation of Gaussian noise on initial_loss
-                                         (the paper's package uses 1e-3) */
+                                         (the paper's package uses 1e-3), in [0, 1] */
     double momentum;           /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */
     int replacement;           /* 0      may an example stand twice in one batch? */
     double floor;              /* 0      in [0, 1]: draw from max(p, floor/n), renormalised (the package: 1e-4) */
@@ -338,8 +342,8 @@ HWS_API hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta);
  *  - effective size: the beta at which 1 / sum(p^2) equals the target, a number between the number of examples tied
  * at the largest loss and n.
  *  - KL radius: the beta at which KL(p || uniform) equals the radius in nats, between 0 and ln(n / ties).
- * They speak of p-bar, before floor and mixing. HWS_ERROR_UNREACHABLE if the losses are all equal or the target is
- * out of reach; HWS_ERROR_ARGUMENT for CVaR, which has no beta.
+ * They speak of p-bar, before floor and mixing. HWS_ERROR_UNREACHABLE if the losses are all equal or no beta up to
+ * 1e15 reaches the target; HWS_ERROR_ARGUMENT for CVaR, which has no beta.
  */
 HWS_API hws_status hws_sampler_beta_for_spread(hws_sampler *sampler, double factor, double *beta);
 HWS_API hws_status hws_sampler_beta_for_effective_size(hws_sampler *sampler, double target, double *beta);

@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Beyond this, scale * loss leaves the range in which the weight tree tells neighbouring floats apart. */
-static const double LARGEST_BETA = 1e15;
-
 hws_options hws_options_default(void) {
     return (hws_options){
         .beta = 100,

@@ -5,6 +5,9 @@
 #include "hws.h"
 #include "law.h"
 
+/* Beyond this, scale * loss leaves the range in which the weight tree tells neighbouring floats apart. */
+#define LARGEST_BETA 1e15
+
 struct hws_sampler {
     hws_options options;
     law law;

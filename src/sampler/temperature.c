@@ -46,12 +46,18 @@ static hws_status check_spread(hws_sampler *sampler, const double *beta, double 
                         "all losses are equal, so every beta gives the same draws; train for a while first");
 }
 
+static hws_status out_of_reach(hws_sampler *sampler) {
+    return sampler_fail(sampler, HWS_ERROR_UNREACHABLE, -1, -1,
+                        "no beta up to 1e15 concentrates the draws that much; ties at the largest loss set a limit");
+}
+
 hws_status hws_sampler_beta_for_spread(hws_sampler *sampler, double factor, double *beta) {
     double spread = 0;
     const hws_status status = check_spread(sampler, beta, &spread);
     if (status != HWS_OK) return status;
     if (!(factor > 0 && factor < INFINITY))
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "factor %g is not a positive number", factor);
+    if (factor / spread > LARGEST_BETA) return out_of_reach(sampler);
     *beta = factor / spread;
     return HWS_OK;
 }
@@ -64,16 +70,19 @@ static hws_status solve_beta(hws_sampler *sampler, search search, double *beta) 
         *beta = 0;
         return HWS_OK;
     }
-    double low = -hws_log(spread), high = low;
+    const double limit = hws_log(LARGEST_BETA);
+    /* The end of the range, all mass on the hardest, is reached but for rounding. */
+    const double rounding = 4e-15 * search.target;
+    double low = -hws_log(spread);
+    low = low < limit ? low : limit;
+    double high = low;
     while (miss(&search, low) > 0 && low > -600) low -= 2;
-    while (miss(&search, high) < 0) {
-        high += 1;
-        if (hws_exp(high) > 1e15)
-            return sampler_fail(sampler, HWS_ERROR_UNREACHABLE, -1, -1,
-                                "no beta up to 1e15 concentrates the draws that much; ties at the largest loss set a "
-                                "limit");
+    while (miss(&search, high) < -rounding) {
+        if (high == limit) return out_of_reach(sampler);
+        high = high + 1 < limit ? high + 1 : limit;
     }
-    *beta = hws_exp(root_between(miss, &search, low, high));
+    const double found = hws_exp(root_between(miss, &search, low, high));
+    *beta = found < LARGEST_BETA ? found : LARGEST_BETA;
     return HWS_OK;
 }
 
