@@ -15,7 +15,7 @@ _FLOAT32 = np.dtype(np.float32)
 
 def pointer(array: np.ndarray) -> int:
     """The address of the first element."""
-    return array.__array_interface__["data"][0]
+    return array.ctypes.data
 
 
 def _one_dimensional(array: np.ndarray, what: str) -> np.ndarray:
@@ -23,15 +23,18 @@ def _one_dimensional(array: np.ndarray, what: str) -> np.ndarray:
         array = array.reshape(1)
     if array.ndim != 1:
         raise ArgumentError(f"{what} must be one-dimensional, not of shape {array.shape}")
-    return np.ascontiguousarray(array)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def _from_anything(values: Any, what: str) -> np.ndarray:
-    # Tensors: away from the graph and the device, without importing torch.
+    # Tensors, without importing torch: as they are, or away from the graph, the device and types unknown to numpy.
     if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        if values.is_floating_point():
-            values = values.float()
+        try:
+            return values.numpy()
+        except (RuntimeError, TypeError):
+            values = values.detach().cpu()
+            if values.is_floating_point():
+                values = values.float()
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
@@ -57,8 +60,10 @@ def as_losses(values: Any, what: str = "losses") -> np.ndarray:
     array = _from_anything(values, what)
     if array.dtype.kind not in "fiu":
         raise ArgumentTypeError(f"{what} must be real numbers, not {array.dtype}")
-    with np.errstate(over="ignore"):  # what overflows becomes infinite, and that is refused by name
-        return _one_dimensional(array.astype(np.float32, copy=False), what)
+    if array.dtype != _FLOAT32:
+        with np.errstate(over="ignore"):  # what overflows becomes infinite, and that is refused by name
+            array = array.astype(np.float32)
+    return _one_dimensional(array, what)
 
 
 def as_count(value: Any, what: str) -> int:

@@ -101,8 +101,10 @@ class Sampler:
         if self._handle is not None:
             self.close()
         self._handle = handle.value
+        options = lib.hws_sampler_options(self._handle)
         # A sampler with another divergence never calls back: it needs no guard.
-        self._custom = custom if lib.hws_sampler_options(self._handle).divergence.kind == CUSTOM else None
+        self._custom = custom if options.divergence.kind == CUSTOM else None
+        self._weight_range = (np.float32(options.weight_min), np.float32(options.weight_max))
 
     # ---- calling the library -----------------------------------------------------------------------------------
 
@@ -477,7 +479,7 @@ class Sampler:
         if self._busy:
             raise OwnershipError("this sampler is in use by another call")
         self._handle, other._handle = other._handle, self._handle
-        self._custom, other._custom = other._custom, self._custom
+        self._custom, self._weight_range = other._custom, other._weight_range
         other.close()
 
     def _state(self) -> np.ndarray:

@@ -1,0 +1,61 @@
+"""What a sampler has to say, to TensorBoard or anything with the same methods."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, Optional
+
+from .sampler import Sampler
+
+__all__ = ["collect", "log", "summary_writer"]
+
+
+def collect(sampler: Any, criterion: Any = None) -> Dict[str, float]:
+    """The telemetry of a sampler of any kind as a flat dict; with a DROLoss, its clip rate too.
+
+    >>> import hws, hws.telemetry
+    >>> hws.telemetry.collect(hws.Sampler([1.0, 3.0], beta=0))["loss_mean"]
+    2.0
+    """
+    values = sampler.statistics() if isinstance(sampler, Sampler) else sampler.telemetry()
+    values = {**values, "beta": getattr(sampler, "sampler", sampler).beta}
+    if criterion is not None:
+        values["clip_rate"] = criterion.clip_rate()
+    return values
+
+
+def log(writer: Any, sampler: Any, step: int, criterion: Any = None, prefix: str = "hws",
+        histogram: bool = False) -> Dict[str, float]:
+    """Writes the telemetry as scalars ``prefix/name`` and returns it.
+
+    Args:
+        writer: a SummaryWriter or anything with ``add_scalar(tag, value, step)``; None writes nothing.
+        sampler: a sampler of hws.
+        criterion: a DROLoss, for its clip rate.
+        histogram: also write a histogram of the stale losses (``writer.add_histogram``).
+
+    >>> class Printer:
+    ...     def add_scalar(self, tag, value, step): print(step, tag, value)
+    >>> import hws, hws.telemetry
+    >>> values = hws.telemetry.log(Printer(), hws.Sampler([1.0, 3.0]), step=7)  # doctest: +ELLIPSIS
+    7 hws/loss_mean 2.0
+    ...
+    """
+    values = collect(sampler, criterion)
+    if writer is None:
+        return values
+    for name, value in values.items():
+        if not math.isnan(value):  # the robust loss of a custom divergence without phi
+            writer.add_scalar(f"{prefix}/{name}", value, step)
+    if histogram:
+        writer.add_histogram(f"{prefix}/losses", getattr(sampler, "sampler", sampler).losses(), step)
+    return values
+
+
+def summary_writer(log_dir: Optional[str] = None, **options: Any) -> Any:
+    """TensorBoard's SummaryWriter, or None where torch comes without it."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(log_dir, **options)
