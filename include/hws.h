@@ -295,8 +295,8 @@ HWS_API hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count);
 
 /* ---- robust losses and telemetry ------------------------------------------------------------------------------- */
 
-/* R(L) of the stale losses, for the sampler's divergence and beta. Free for KL with beta >= 0.001, O(log n) for CVaR,
-   else O(n). */
+/* R(L) of the stale losses, for the sampler's divergence and beta. Free for KL with beta >= 0.001 (to an
+   absolute error of 1e-13 / beta), O(log n) for CVaR, else O(n). */
 HWS_API hws_status hws_sampler_robust_loss(hws_sampler *sampler, double *robust_loss);
 
 /*
