@@ -57,12 +57,9 @@ static int add_new(hws_sampler *sampler, int64_t *indices, int64_t found, int64_
     return 1;
 }
 
-/*
- * How many to propose next: few at first, for a batch may be all about a few examples; more when all were new, and
- * few again when most were dropped.
- */
+/* How many to propose next: few at first, for a batch may be all about a few examples, and more when all were new. */
 static int64_t next_round(int64_t proposed, int64_t fresh, int64_t missing) {
-    const int64_t sensible = 8 + (fresh == proposed ? 4 : 2) * fresh;
+    const int64_t sensible = 4 + (fresh == proposed ? 4 : 1) * fresh;
     return missing < sensible ? missing : sensible;
 }
 
@@ -72,6 +69,7 @@ static int64_t next_round(int64_t proposed, int64_t fresh, int64_t missing) {
  * the law, so that an example with almost all of the mass cannot hold the draw up.
  */
 static void draw_without_replacement(hws_sampler *sampler, int64_t count, int64_t *indices) {
+    if (count == 0) return; /* there may be no table yet */
     memset(sampler->found, 0, sampler->found_size * sizeof *sampler->found);
     int64_t found = 0, want = next_round(0, 0, count);
     uint32_t slot = 0;
@@ -82,7 +80,7 @@ static void draw_without_replacement(hws_sampler *sampler, int64_t count, int64_
         for (int64_t j = 0; j < want; j++)
             if (sampler->proposals[j] != REJECTED) found += add_new(sampler, indices, found, sampler->proposals[j]);
         const int64_t fresh = found - found_before;
-        if (found < count && 2 * fresh < want) {
+        if (found < count && 4 * fresh < 3 * want) {
             const int64_t taken = (int64_t)sampler->law.taken_count;
             law_take(&sampler->law, indices + taken, (size_t)(found - taken));
         }

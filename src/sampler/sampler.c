@@ -70,8 +70,9 @@ hws_status check_range(hws_sampler *sampler, int64_t first, int64_t count, const
                             (long long)count);
     const int64_t n = sampler->law.n;
     if (first < 0 || first > n || count > n - first)
-        return sampler_fail(sampler, HWS_ERROR_INDEX, -1, first, "examples %lld to %lld are not all within 0 to %lld",
-                            (long long)first, (long long)first + (long long)count - 1, (long long)n - 1);
+        return sampler_fail(sampler, HWS_ERROR_INDEX, -1, first,
+                            "%lld examples from %lld on are not all within 0 to %lld", (long long)count,
+                            (long long)first, (long long)n - 1);
     return HWS_OK;
 }
 
