@@ -164,8 +164,8 @@ typedef enum hws_importance {
     /* The normaliser is taken as unchanged. For KL this is exp(beta (1 - momentum) (new - stale)), the paper's
        step 9. O(1) per example. It overstates the ratio for an example that holds much of the mass. */
     HWS_IMPORTANCE_APPROXIMATE = 0,
-    /* The normaliser is recomputed with this example's loss replaced, the others as they are. O(1) per example for
-       KL, O(log n) for the other divergences, O(n) when a floor is set. */
+    /* The normaliser is recomputed with this example's loss replaced, the others as they are. O(log n) per
+       example, O(n) when a floor is set or when it moves an amortised normaliser far. */
     HWS_IMPORTANCE_EXACT = 1
 } hws_importance;
 

@@ -10,7 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The rename would put a file in the place of a device, a pipe or a socket. A folder it refuses by itself. */
+static int is_special(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 int atomic_file_open(atomic_file *file, const char *path) {
+    if (is_special(path)) {
+        *file = (atomic_file){.descriptor = -1};
+        errno = EINVAL;
+        return 0;
+    }
     const size_t size = strlen(path) + 32;
     *file = (atomic_file){.descriptor = -1, .path = memory_open(size), .temporary = memory_open(size)};
     if (!file->path || !file->temporary) {

@@ -99,11 +99,21 @@ void law_write(law *law, int64_t count, const int64_t *examples, const float *lo
     forget(law);
 }
 
+static void refresh_range(law *law, int64_t first, int64_t count) {
+    int64_t examples[TREE_FLIGHT];
+    for (int64_t next = first - first % TREE_PARTS; next < first + count;) {
+        size_t listed = 0;
+        for (; listed < TREE_FLIGHT && next < first + count; next += TREE_PARTS) examples[listed++] = next;
+        weight_tree_refresh(&law->tree, examples, listed);
+    }
+}
+
 hws_status law_write_range(law *law, int64_t first, int64_t count, const float *losses) {
     if (law_is_kl(law)) {
+        catch_up(law);
         memcpy(law->losses + first, losses, (size_t)count * sizeof *losses);
-        weight_tree_rebuild(&law->tree, law->losses, law->tree.scale);
-        law->tree_behind = 0;
+        if (count < law->n / 4) refresh_range(law, first, count);
+        else weight_tree_rebuild(&law->tree, law->losses, law->tree.scale);
     } else if (count < law->n / 16) {
         for (int64_t j = 0; j < count; j++) write_ranked(law, (uint32_t)(first + j), losses[j]);
     } else {
@@ -233,6 +243,20 @@ static double giant_probability_after(law *law, int64_t example, float loss) {
     law->losses[example] = old;
     weight_tree_refresh(&law->tree, &example, 1);
     return p;
+}
+
+/* KL: what all but this example hold. Where that is little, the tree is asked, for 1 - p would have no digits left.
+ */
+static double mass_of_others(law *law, int64_t example) {
+    const double own = law_probability(law, example);
+    if (own < 0.5) return 1 - own;
+    const float loss = law->losses[example];
+    law->losses[example] = -INFINITY;
+    weight_tree_refresh(&law->tree, &example, 1);
+    const double others = law->n > 1 ? tree_word_ratio(law->tree.root, law->tree_total) : 0;
+    law->losses[example] = loss;
+    weight_tree_refresh(&law->tree, &example, 1);
+    return others;
 }
 
 double law_probability_after(law *law, int64_t example, float loss) {

@@ -144,6 +144,7 @@ hws_status hws_sampler_open(hws_sampler **out, int64_t n, const float *losses, c
     if (!sampler) return HWS_ERROR_MEMORY;
     memset(sampler, 0, sizeof *sampler);
     sampler->options = *options;
+    sampler->error = (hws_error){.position = -1, .example = -1};
     status = open_law(sampler, n, losses);
     if (status == HWS_OK) status = open_counts(sampler);
     if (status == HWS_OK) *out = sampler;

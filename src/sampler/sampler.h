@@ -13,8 +13,7 @@ struct hws_sampler {
     law law;
     uint64_t draws_made, updates_made;
     uint64_t *last_seen, *draw_counts; /* NULL unless options.keep_counts */
-    size_t counts_capacity;
-    int floor_current; /* floor_total = sum(max(p, floor / n)) follows the current losses */
+    int floor_current;                 /* floor_total = sum(max(p, floor / n)) follows the current losses */
     double floor_total;
     int64_t *proposals; /* scratch of a batch */
     float *blended;

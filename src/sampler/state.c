@@ -337,7 +337,8 @@ hws_status hws_sampler_load(hws_sampler **out, const char *path, const hws_diver
     if (!out) return HWS_ERROR_ARGUMENT;
     *out = NULL;
     if (!path) return HWS_ERROR_ARGUMENT;
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    /* A pipe, which is refused below, must not hold us up here. */
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return HWS_ERROR_IO;
     const hws_status status = load_from(out, descriptor, divergence);
     close(descriptor);
