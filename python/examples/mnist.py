@@ -29,7 +29,7 @@ kept = torch.ones(len(labels), dtype=torch.bool).index_fill(0, removed, False)
 data = TensorDataset(images[kept], labels[kept])
 test_images, test_labels = read(folder, "t10k")
 
-model = WideResNet(depth=16, width=1)
+model = WideResNet(depth=16, width=1).to(memory_format=torch.channels_last)
 optimiser = torch.optim.SGD(model.parameters(), lr=0.01)
 beta = 0 if mode == "erm" else float(mode)
 sampler = hws.torch.HardnessWeightedBatchSampler(data, batch_size=64, beta=beta, initial_loss=2.3)
@@ -46,7 +46,7 @@ for epoch in range(1, epochs + 1):
     training -= time.perf_counter()
     for x, y, indices in loader:
         optimiser.zero_grad(set_to_none=True)
-        criterion(model(x), y, indices).backward()
+        criterion(model(x.contiguous(memory_format=torch.channels_last)), y, indices).backward()
         optimiser.step()
     training += time.perf_counter()
     model.eval()

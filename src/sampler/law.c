@@ -245,20 +245,6 @@ static double giant_probability_after(law *law, int64_t example, float loss) {
     return p;
 }
 
-/* KL: what all but this example hold. Where that is little, the tree is asked, for 1 - p would have no digits left.
- */
-static double mass_of_others(law *law, int64_t example) {
-    const double own = law_probability(law, example);
-    if (own < 0.5) return 1 - own;
-    const float loss = law->losses[example];
-    law->losses[example] = -INFINITY;
-    weight_tree_refresh(&law->tree, &example, 1);
-    const double others = law->n > 1 ? tree_word_ratio(law->tree.root, law->tree_total) : 0;
-    law->losses[example] = loss;
-    weight_tree_refresh(&law->tree, &example, 1);
-    return others;
-}
-
 double law_probability_after(law *law, int64_t example, float loss) {
     if (law_is_kl(law)) {
         const double old = law_probability(law, example), fresh = law_probability_at(law, loss);
