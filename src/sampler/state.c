@@ -269,8 +269,7 @@ static hws_status restore(hws_sampler **out, const state_header *header, const u
     return status;
 }
 
-hws_status hws_sampler_state_read(hws_sampler **out, const void *bytes, size_t size,
-                                  const hws_divergence *divergence) {
+hws_status hws_sampler_state_read(hws_sampler **out, const void *bytes, size_t size, const hws_divergence *divergence) {
     if (!out) return HWS_ERROR_ARGUMENT;
     *out = NULL;
     if (!bytes) return HWS_ERROR_ARGUMENT;

@@ -1,0 +1,622 @@
+/* Saving and resuming: the same bits afterwards, and nothing but a sampler's own state accepted. */
+#define _XOPEN_SOURCE 700 /* mkdtemp, mkfifo, setrlimit */
+#include "crc64.h"
+#include "every_divergence.h"
+#include "hws.h"
+#include "memory.h"
+#include "sampler.h"
+#include "testing.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- helpers --------------------------------------------------------------------------------------------------- */
+
+typedef struct bytes {
+    unsigned char *at;
+    size_t size;
+} bytes;
+
+static char folder[200];
+
+static const char *in_folder(const char *name) {
+    static char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static int open_folder(void **state) {
+    (void)state;
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%.150s/hws-state-XXXXXX", base ? base : "/tmp");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int close_folder(void **state) {
+    (void)state;
+    return rmdir(folder);
+}
+
+static int files_in_folder(void) {
+    DIR *listing = opendir(folder);
+    int count = 0;
+    while (readdir(listing)) count++;
+    closedir(listing);
+    return count - 2;
+}
+
+static hws_sampler *opened(int64_t n, const float *losses, const hws_options *options) {
+    hws_sampler *sampler = NULL;
+    assert_int_equal(hws_sampler_open(&sampler, n, losses, options), HWS_OK);
+    return sampler;
+}
+
+static bytes state_of(hws_sampler *sampler) {
+    bytes state = {.size = hws_sampler_state_size(sampler)};
+    state.at = malloc(state.size);
+    assert_int_equal(hws_sampler_state_write(sampler, state.at, state.size), HWS_OK);
+    return state;
+}
+
+static hws_sampler *read_back(bytes state, const hws_divergence *divergence) {
+    hws_sampler *sampler = NULL;
+    assert_int_equal(hws_sampler_state_read(&sampler, state.at, state.size, divergence), HWS_OK);
+    assert_non_null(sampler);
+    return sampler;
+}
+
+static hws_status read_status(const unsigned char *at, size_t size) {
+    hws_sampler *sampler = (hws_sampler *)1;
+    const hws_status status = hws_sampler_state_read(&sampler, at, size, NULL);
+    if (status != HWS_OK) assert_null(sampler);
+    hws_sampler_close(&sampler);
+    return status;
+}
+
+static void write_file(const char *path, const unsigned char *at, size_t size) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(at, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_file_holds(const char *path, bytes expected) {
+    unsigned char *found = malloc(expected.size + 1);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(found, 1, expected.size + 1, file), expected.size);
+    fclose(file);
+    assert_memory_equal(found, expected.at, expected.size);
+    free(found);
+}
+
+static void make_checksum_right(bytes state) {
+    crc64 *crc = malloc(sizeof *crc);
+    crc64_start(crc);
+    crc64_add(crc, state.at, state.size - 8);
+    for (int k = 0; k < 8; k++) state.at[state.size - 8 + (size_t)k] = (unsigned char)(crc64_value(crc) >> (8 * k));
+    free(crc);
+}
+
+static void put(bytes state, size_t offset, const void *value, size_t size) { memcpy(state.at + offset, value, size); }
+
+/* ---- continuation ---------------------------------------------------------------------------------------------- */
+
+static void assert_same_history(hws_sampler *a, hws_sampler *b) {
+    bytes first = state_of(a), second = state_of(b);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.at, second.at, first.size);
+    free(first.at);
+    free(second.at);
+}
+
+static void iterate(hws_sampler *sampler, int64_t batch, uint64_t *random, int64_t *indices) {
+    float losses[8];
+    assert_int_equal(hws_sampler_draw(sampler, batch, indices), HWS_OK);
+    for (int64_t j = 0; j < batch; j++) losses[j] = (float)(1 + 0.3 * test_normal(random));
+    assert_int_equal(hws_sampler_update(sampler, batch, indices, losses), HWS_OK);
+}
+
+static void assert_continue_alike(hws_sampler *a, hws_sampler *b, int rounds) {
+    uint64_t random_a = 77, random_b = 77;
+    for (int t = 0; t < rounds; t++) {
+        int64_t drawn_a[8], drawn_b[8];
+        iterate(a, 4, &random_a, drawn_a);
+        iterate(b, 4, &random_b, drawn_b);
+        assert_memory_equal(drawn_a, drawn_b, 4 * sizeof *drawn_a);
+    }
+    assert_same_history(a, b);
+    assert_int_equal(hws_sampler_draws_made(a), hws_sampler_draws_made(b));
+    assert_int_equal(hws_sampler_updates_made(a), hws_sampler_updates_made(b));
+}
+
+/* Saves `before` iterations after the last change, and goes on for `rounds` more. */
+static void assert_resumes(hws_sampler *sampler, int before, int rounds) {
+    const hws_divergence divergence = hws_sampler_options(sampler).divergence;
+    uint64_t random = 5;
+    int64_t indices[8];
+    for (int t = 0; t < before; t++) iterate(sampler, 3, &random, indices);
+    const char *path = in_folder("resumed");
+    bytes state = state_of(sampler);
+    assert_int_equal(hws_sampler_save(sampler, path), HWS_OK);
+    assert_file_holds(path, state);
+    hws_sampler *from_memory = read_back(state, &divergence), *from_file = NULL;
+    assert_int_equal(hws_sampler_load(&from_file, path, &divergence), HWS_OK);
+    assert_int_equal(hws_sampler_size(from_file), hws_sampler_size(sampler));
+    assert_same_history(sampler, from_memory);
+    assert_same_history(sampler, from_file);
+    assert_continue_alike(sampler, from_memory, rounds);
+    free(state.at);
+    hws_sampler_close(&from_memory);
+    hws_sampler_close(&from_file);
+    assert_int_equal(unlink(path), 0);
+}
+
+static hws_options varied_options(hws_divergence divergence, int variant) {
+    hws_options options = hws_options_default();
+    options.beta = 4;
+    options.divergence = divergence;
+    options.seed = UINT64_C(0xfedcba9876543210) + (uint64_t)variant;
+    options.jitter = 0.2;
+    options.momentum = variant & 1 ? 0.6 : 0;
+    options.keep_counts = variant & 1;
+    options.floor = variant == 2 ? 0.2 : 0;
+    options.uniform_mix = variant == 3 ? 0.2 : 0;
+    options.replacement = variant == 1;
+    options.importance = variant & 1 ? HWS_IMPORTANCE_EXACT : HWS_IMPORTANCE_APPROXIMATE;
+    options.weight_min = 0.01 * variant;
+    options.weight_max = variant ? 10.0 + variant : INFINITY;
+    return options;
+}
+
+static void test_continuation(void **state) {
+    (void)state;
+    for (size_t d = 0; d < DIVERGENCES; d++)
+        for (int variant = 0; variant < 4; variant++)
+            for (int64_t n = 30; n <= 300; n += 270) {
+                const hws_options options = varied_options(divergence_number(d), variant);
+                hws_sampler *sampler = opened(n, NULL, &options);
+                assert_resumes(sampler, 0, 30);
+                assert_resumes(sampler, 20, 200);
+                assert_int_equal(hws_sampler_set_beta(sampler, 7), HWS_OK);
+                assert_resumes(sampler, variant, 30);
+                assert_int_equal(hws_sampler_grow(sampler, 50, NULL), HWS_OK);
+                assert_resumes(sampler, variant, 30);
+                const float losses[3] = {2, -1, 0.5f};
+                assert_int_equal(hws_sampler_set_losses(sampler, 11, 3, losses), HWS_OK);
+                assert_resumes(sampler, 1, 30);
+                hws_sampler_close(&sampler);
+            }
+}
+
+static void test_level_window_is_saved(void **state) {
+    (void)state;
+    for (size_t d = 0; d < DIVERGENCES; d++) {
+        hws_options options = varied_options(divergence_number(d), 0);
+        hws_sampler *sampler = opened(700, NULL, &options);
+        int64_t indices[2];
+        assert_int_equal(hws_sampler_draw(sampler, 2, indices), HWS_OK);
+        bytes saved = state_of(sampler);
+        const hws_divergence_kind kind = sampler->law.divergence.kind;
+        if (kind == HWS_KL || kind == HWS_CHI2 || kind == HWS_CVAR) assert_int_equal(saved.at[12], 0);
+        if (kind == HWS_REVERSE_KL || kind == HWS_HELLINGER || kind == HWS_JENSEN_SHANNON || kind == HWS_CUSTOM)
+            assert_int_equal(saved.at[12], 2);
+        free(saved.at);
+        hws_sampler_close(&sampler);
+    }
+}
+
+static void test_options_come_back(void **state) {
+    (void)state;
+    for (int variant = 0; variant < 4; variant++) {
+        const hws_options options =
+            varied_options((hws_divergence){.kind = HWS_CRESSIE_READ, .parameter = 0.25}, variant);
+        hws_sampler *sampler = opened(5, NULL, &options);
+        bytes saved = state_of(sampler);
+        hws_sampler *resumed = read_back(saved, NULL);
+        const hws_options found = hws_sampler_options(resumed);
+        assert_true(found.beta == options.beta && found.seed == options.seed);
+        assert_true(found.divergence.kind == HWS_CRESSIE_READ && found.divergence.parameter == 0.25);
+        assert_true(found.initial_loss == options.initial_loss && found.jitter == options.jitter);
+        assert_true(found.momentum == options.momentum && found.replacement == options.replacement);
+        assert_true(found.floor == options.floor && found.uniform_mix == options.uniform_mix);
+        assert_true(found.importance == options.importance && found.keep_counts == options.keep_counts);
+        assert_true(found.weight_min == options.weight_min && found.weight_max == options.weight_max);
+        free(saved.at);
+        hws_sampler_close(&sampler);
+        hws_sampler_close(&resumed);
+    }
+}
+
+static void test_custom_needs_callbacks(void **state) {
+    (void)state;
+    hws_options options = hws_options_default();
+    options.divergence = CUSTOM_HELLINGER;
+    hws_sampler *sampler = opened(4, NULL, &options), *resumed = (hws_sampler *)1;
+    bytes saved = state_of(sampler);
+    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, NULL), HWS_ERROR_DIVERGENCE);
+    assert_null(resumed);
+    const hws_divergence kl = {.kind = HWS_KL}, empty = {.kind = HWS_CUSTOM};
+    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, &kl), HWS_ERROR_DIVERGENCE);
+    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, &empty), HWS_ERROR_DIVERGENCE);
+    assert_null(resumed);
+    resumed = read_back(saved, &CUSTOM_HELLINGER);
+    hws_sampler_close(&resumed);
+    free(saved.at);
+    hws_sampler_close(&sampler);
+
+    /* For the others a divergence is ignored. */
+    sampler = opened(4, NULL, NULL);
+    saved = state_of(sampler);
+    resumed = read_back(saved, &CUSTOM_HELLINGER);
+    assert_int_equal(hws_sampler_options(resumed).divergence.kind, HWS_KL);
+    free(saved.at);
+    hws_sampler_close(&sampler);
+    hws_sampler_close(&resumed);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------------------------- */
+
+static hws_sampler *small_sampler(hws_divergence_kind kind) {
+    hws_options options = hws_options_default();
+    options.divergence.kind = kind;
+    options.keep_counts = 1;
+    const float losses[3] = {1, 2, 3};
+    hws_sampler *sampler = opened(3, losses, &options);
+    int64_t batch[1];
+    assert_int_equal(hws_sampler_draw(sampler, 1, batch), HWS_OK);
+    assert_int_equal(hws_sampler_update(sampler, 1, batch, losses), HWS_OK);
+    return sampler;
+}
+
+static void test_truncated(void **state) {
+    (void)state;
+    hws_sampler *sampler = small_sampler(HWS_KL);
+    bytes saved = state_of(sampler);
+    const char *path = in_folder("truncated");
+    for (size_t size = 0; size < saved.size; size++) {
+        assert_int_equal(read_status(saved.at, size), HWS_ERROR_CORRUPT);
+        write_file(path, saved.at, size);
+        hws_sampler *loaded = (hws_sampler *)1;
+        assert_int_equal(hws_sampler_load(&loaded, path, NULL), HWS_ERROR_CORRUPT);
+        assert_null(loaded);
+    }
+    assert_int_equal(read_status(saved.at, saved.size), HWS_OK);
+    assert_int_equal(unlink(path), 0);
+    free(saved.at);
+    hws_sampler_close(&sampler);
+}
+
+static void test_extended(void **state) {
+    (void)state;
+    hws_sampler *sampler = small_sampler(HWS_CHI2);
+    bytes saved = state_of(sampler);
+    const char *path = in_folder("extended");
+    unsigned char *longer = calloc(1, saved.size + 100);
+    memcpy(longer, saved.at, saved.size);
+    for (size_t more = 1; more <= 100; more += 33) {
+        assert_int_equal(read_status(longer, saved.size + more), HWS_ERROR_CORRUPT);
+        write_file(path, longer, saved.size + more);
+        hws_sampler *loaded = (hws_sampler *)1;
+        assert_int_equal(hws_sampler_load(&loaded, path, NULL), HWS_ERROR_CORRUPT);
+        assert_null(loaded);
+    }
+    assert_int_equal(unlink(path), 0);
+    free(longer);
+    free(saved.at);
+    hws_sampler_close(&sampler);
+}
+
+static void test_altered(void **state) {
+    (void)state;
+    const hws_divergence_kind kinds[] = {HWS_KL, HWS_CVAR, HWS_HELLINGER};
+    for (int k = 0; k < 3; k++) {
+        hws_options options = hws_options_default();
+        options.divergence = (hws_divergence){.kind = kinds[k], .parameter = 0.5};
+        hws_sampler *sampler = opened(3, NULL, &options);
+        bytes saved = state_of(sampler);
+        const char *path = in_folder("altered");
+        for (size_t i = 0; i < saved.size; i++)
+            for (int change = 1; change <= 0x80; change += 0x7f) {
+                saved.at[i] ^= (unsigned char)change;
+                const hws_status status = read_status(saved.at, saved.size);
+                /* A higher version may be told from damage; all else is damage. */
+                assert_true(status == HWS_ERROR_CORRUPT || (status == HWS_ERROR_VERSION && i >= 8 && i < 12));
+                write_file(path, saved.at, saved.size);
+                hws_sampler *loaded = (hws_sampler *)1;
+                assert_int_equal(hws_sampler_load(&loaded, path, NULL), status);
+                assert_null(loaded);
+                saved.at[i] ^= (unsigned char)change;
+            }
+        assert_int_equal(read_status(saved.at, saved.size), HWS_OK);
+        assert_int_equal(unlink(path), 0);
+        free(saved.at);
+        hws_sampler_close(&sampler);
+    }
+}
+
+static void test_newer_version(void **state) {
+    (void)state;
+    hws_sampler *sampler = small_sampler(HWS_KL), *loaded = (hws_sampler *)1;
+    bytes saved = state_of(sampler);
+    const char *path = in_folder("newer");
+    saved.at[8] = 2;
+    make_checksum_right(saved);
+    assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_VERSION);
+    write_file(path, saved.at, saved.size);
+    assert_int_equal(hws_sampler_load(&loaded, path, NULL), HWS_ERROR_VERSION);
+    assert_null(loaded);
+    saved.at[8] = 0;
+    make_checksum_right(saved);
+    assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_CORRUPT);
+    assert_int_equal(unlink(path), 0);
+    free(saved.at);
+    hws_sampler_close(&sampler);
+}
+
+/* Fields that no sampler can have, under a checksum that is right. */
+static void test_impossible_fields(void **state) {
+    (void)state;
+    const double nan = NAN, minus = -1, two = 2, infinite = INFINITY;
+    const float bad_loss = NAN;
+    const uint32_t many = 4000000000u, nine = 9, zero = 0;
+    const uint64_t none = 0, future = 1000;
+    const struct {
+        size_t offset, size;
+        const void *value;
+    } changes[] = {
+        {0, 4, &many},      {12, 4, &many},  {16, 8, &none},      {48, 8, &nan},     {48, 8, &minus},
+        {48, 8, &infinite}, {56, 4, &nine},  {56, 4, &many},      {60, 4, &nine},    {72, 8, &nan},
+        {80, 8, &minus},    {88, 8, &two},   {96, 8, &two},       {104, 8, &two},    {112, 8, &infinite},
+        {120, 8, &minus},   {128, 4, &many}, {168, 4, &bad_loss}, {180, 8, &future}, {8, 4, &zero},
+    };
+    for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+        hws_sampler *sampler = small_sampler(HWS_KL);
+        bytes saved = state_of(sampler);
+        put(saved, changes[k].offset, changes[k].value, changes[k].size);
+        make_checksum_right(saved);
+        if (read_status(saved.at, saved.size) != HWS_ERROR_CORRUPT) fail_msg("change %zu is accepted", k);
+        free(saved.at);
+        hws_sampler_close(&sampler);
+    }
+}
+
+/* A level window for a divergence that has none, or one that is no window. */
+static void test_impossible_windows(void **state) {
+    (void)state;
+    const double places[][3] = {{NAN, 0, 0.1}, {1, NAN, 0.1},   {1, 0, NAN},        {1, 0, 0},
+                                {1, 0, -1},    {1, 1e300, 0.1}, {INFINITY, 0, 0.1}, {1, 0, 50}};
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        hws_sampler *sampler = small_sampler(HWS_HELLINGER);
+        bytes saved = state_of(sampler);
+        saved.at[12] |= 2;
+        put(saved, 136, places[k], sizeof places[k]);
+        make_checksum_right(saved);
+        assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_CORRUPT);
+        free(saved.at);
+        hws_sampler_close(&sampler);
+    }
+    hws_sampler *sampler = small_sampler(HWS_KL);
+    bytes saved = state_of(sampler);
+    const double sane[3] = {1, 0, 0.1};
+    saved.at[12] |= 2;
+    put(saved, 136, sane, sizeof sane);
+    make_checksum_right(saved);
+    assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_CORRUPT);
+    free(saved.at);
+    hws_sampler_close(&sampler);
+}
+
+/* 200 bytes that say they are four thousand million examples: nothing of that size may be asked for. */
+static void test_size_is_checked_before_memory(void **state) {
+    (void)state;
+    hws_sampler *sampler = opened(6, NULL, NULL), *loaded = (hws_sampler *)1;
+    bytes saved = state_of(sampler);
+    assert_int_equal(saved.size, 200);
+    const uint64_t sizes[] = {4294967294, 4294967295, UINT64_MAX, UINT64_C(1) << 62, UINT64_MAX / 4 + 7, 7, 5};
+    const char *path = in_folder("giant");
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (unsigned char counts = 0; counts < 2; counts++) {
+            put(saved, 16, &sizes[k], 8);
+            saved.at[12] = counts;
+            make_checksum_right(saved);
+            (void)memory_fail_after(0);
+            assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_CORRUPT);
+            write_file(path, saved.at, saved.size);
+            assert_int_equal(hws_sampler_load(&loaded, path, NULL), HWS_ERROR_CORRUPT);
+            assert_null(loaded);
+            assert_int_equal(memory_fail_after(-1), 0);
+        }
+    assert_int_equal(unlink(path), 0);
+    free(saved.at);
+    hws_sampler_close(&sampler);
+}
+
+static void test_arguments(void **state) {
+    (void)state;
+    hws_sampler *sampler = small_sampler(HWS_KL), *loaded = (hws_sampler *)1;
+    bytes saved = state_of(sampler);
+    assert_int_equal(hws_sampler_state_read(NULL, saved.at, saved.size, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_state_read(&loaded, NULL, saved.size, NULL), HWS_ERROR_ARGUMENT);
+    assert_null(loaded);
+    loaded = (hws_sampler *)1;
+    assert_int_equal(hws_sampler_load(&loaded, NULL, NULL), HWS_ERROR_ARGUMENT);
+    assert_null(loaded);
+    assert_int_equal(hws_sampler_load(NULL, "x", NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_save(sampler, NULL), HWS_ERROR_ARGUMENT);
+    unsigned char small[10] = "untouched";
+    assert_int_equal(hws_sampler_state_write(sampler, small, sizeof small), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_state_write(sampler, saved.at, saved.size + 1), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_state_write(sampler, NULL, saved.size), HWS_ERROR_ARGUMENT);
+    assert_string_equal((char *)small, "untouched");
+    free(saved.at);
+    hws_sampler_close(&sampler);
+}
+
+/* ---- files that cannot be -------------------------------------------------------------------------------------- */
+
+static void assert_save_fails(hws_sampler *sampler, const char *path) {
+    assert_int_equal(hws_sampler_save(sampler, path), HWS_ERROR_IO);
+    const hws_error *error = hws_sampler_error(sampler);
+    assert_int_equal(error->status, HWS_ERROR_IO);
+    assert_true(error->position == -1 && error->example == -1);
+    assert_non_null(strstr(error->message, "cannot write"));
+}
+
+static void assert_load_fails(const char *path, hws_status expected) {
+    hws_sampler *sampler = (hws_sampler *)1;
+    assert_int_equal(hws_sampler_load(&sampler, path, NULL), expected);
+    assert_null(sampler);
+}
+
+static void test_bad_paths(void **state) {
+    (void)state;
+    hws_sampler *sampler = small_sampler(HWS_KL);
+    bytes saved = state_of(sampler);
+    assert_save_fails(sampler, "");
+    assert_save_fails(sampler, folder);
+    assert_save_fails(sampler, in_folder("missing/file"));
+    assert_save_fails(sampler, in_folder(""));
+    char *long_path = malloc(10000);
+    memset(long_path, 'x', 9999);
+    long_path[9999] = 0;
+    assert_save_fails(sampler, long_path);
+    assert_load_fails(long_path, HWS_ERROR_IO);
+    free(long_path);
+    assert_load_fails("", HWS_ERROR_IO);
+    assert_load_fails(folder, HWS_ERROR_IO);
+    assert_load_fails(in_folder("missing"), HWS_ERROR_IO);
+    assert_load_fails("/dev/null", HWS_ERROR_IO);
+    assert_int_equal(files_in_folder(), 0);
+    bytes after = state_of(sampler);
+    assert_memory_equal(saved.at, after.at, saved.size);
+    free(saved.at);
+    free(after.at);
+    hws_sampler_close(&sampler);
+}
+
+/* Saving must neither write to a device or pipe nor put a file in its place, not even as root. */
+static void test_special_files(void **state) {
+    (void)state;
+    hws_sampler *sampler = small_sampler(HWS_KL);
+    const char *path = in_folder("pipe");
+    struct stat info;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_save_fails(sampler, path);
+    assert_load_fails(path, HWS_ERROR_IO);
+    assert_int_equal(stat(path, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    assert_int_equal(unlink(path), 0);
+    if (stat("/dev/full", &info) == 0 && S_ISCHR(info.st_mode)) {
+        assert_save_fails(sampler, "/dev/full");
+        assert_int_equal(stat("/dev/full", &info), 0);
+        assert_true(S_ISCHR(info.st_mode));
+    }
+    assert_int_equal(files_in_folder(), 0);
+    hws_sampler_close(&sampler);
+}
+
+static void test_unwritable_folder(void **state) {
+    (void)state;
+    hws_sampler *sampler = small_sampler(HWS_KL);
+    assert_int_equal(chmod(folder, 0500), 0);
+    if (geteuid() != 0) assert_save_fails(sampler, in_folder("state"));
+    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(files_in_folder(), 0);
+    hws_sampler_close(&sampler);
+}
+
+/* A disk that is full, played by a limit on the size of files. */
+static void test_failed_save_leaves_the_old_file(void **state) {
+    (void)state;
+    struct rlimit before, limited;
+    const char *path = in_folder("kept");
+    hws_sampler *sampler = opened(20000, NULL, NULL);
+    assert_int_equal(hws_sampler_save(sampler, path), HWS_OK);
+    bytes old = state_of(sampler);
+    const int64_t example = 5;
+    const float loss = 9;
+    assert_int_equal(hws_sampler_update(sampler, 1, &example, &loss), HWS_OK);
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    const rlim_t limits[] = {0, 100, 65536, 80000};
+    for (int k = 0; k < 4; k++) {
+        limited = before;
+        limited.rlim_cur = limits[k];
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limited), 0);
+        const hws_status status = hws_sampler_save(sampler, path);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(status, HWS_ERROR_IO);
+        assert_file_holds(path, old);
+        assert_int_equal(files_in_folder(), 1);
+    }
+    signal(SIGXFSZ, handler);
+    assert_int_equal(hws_sampler_save(sampler, path), HWS_OK);
+    free(old.at);
+    old = state_of(sampler);
+    assert_file_holds(path, old);
+    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(unlink(path), 0);
+    free(old.at);
+    hws_sampler_close(&sampler);
+}
+
+/* The name of the temporary file may be taken already, by another process or a crash. */
+static void test_leftover_temporary_files(void **state) {
+    (void)state;
+    hws_sampler *sampler = small_sampler(HWS_KL);
+    char taken[400];
+    snprintf(taken, sizeof taken, "%s/state.tmp%ld.0", folder, (long)getpid());
+    write_file(taken, (const unsigned char *)"x", 1);
+    assert_int_equal(hws_sampler_save(sampler, in_folder("state")), HWS_OK);
+    bytes leftover = {(unsigned char[]){'x'}, 1};
+    assert_file_holds(taken, leftover);
+    assert_int_equal(files_in_folder(), 2);
+    assert_int_equal(unlink(taken), 0);
+    assert_int_equal(unlink(in_folder("state")), 0);
+    hws_sampler_close(&sampler);
+}
+
+static void test_save_in_the_current_folder(void **state) {
+    (void)state;
+    char before[1000];
+    assert_non_null(getcwd(before, sizeof before));
+    hws_sampler *sampler = small_sampler(HWS_KL), *loaded = NULL;
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(hws_sampler_save(sampler, "plain"), HWS_OK);
+    assert_int_equal(hws_sampler_load(&loaded, "plain", NULL), HWS_OK);
+    assert_int_equal(unlink("plain"), 0);
+    assert_int_equal(chdir(before), 0);
+    assert_same_history(sampler, loaded);
+    assert_int_equal(files_in_folder(), 0);
+    hws_sampler_close(&sampler);
+    hws_sampler_close(&loaded);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_continuation),
+        cmocka_unit_test(test_level_window_is_saved),
+        cmocka_unit_test(test_options_come_back),
+        cmocka_unit_test(test_custom_needs_callbacks),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_extended),
+        cmocka_unit_test(test_altered),
+        cmocka_unit_test(test_newer_version),
+        cmocka_unit_test(test_impossible_fields),
+        cmocka_unit_test(test_impossible_windows),
+        cmocka_unit_test(test_size_is_checked_before_memory),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_bad_paths),
+        cmocka_unit_test(test_special_files),
+        cmocka_unit_test(test_unwritable_folder),
+        cmocka_unit_test(test_failed_save_leaves_the_old_file),
+        cmocka_unit_test(test_leftover_temporary_files),
+        cmocka_unit_test(test_save_in_the_current_folder),
+    };
+    return cmocka_run_group_tests_name("state", tests, open_folder, close_folder);
+}
