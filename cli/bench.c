@@ -132,11 +132,9 @@ static int64_t next_size(const char **list) {
 static int check_sizes(const sampler_bench *bench) {
     for (const char *list = bench->sizes; *list;) {
         const int64_t n = next_size(&list);
-        if (n == 0)
-            return cli_error(EXIT_USAGE, "--n %s is not a list of whole numbers such as 1e3,1e6", bench->sizes);
+        if (n == 0) return cli_error(EXIT_USAGE, "--n %s is not a list of whole numbers such as 1e3,1e6", bench->sizes);
         if (n < bench->batch && !bench->options.replacement)
-            return cli_error(EXIT_USAGE, "--batch %lld is larger than n = %lld", (long long)bench->batch,
-                             (long long)n);
+            return cli_error(EXIT_USAGE, "--batch %lld is larger than n = %lld", (long long)bench->batch, (long long)n);
     }
     return *bench->sizes ? EXIT_DONE : cli_error(EXIT_USAGE, "--n is empty");
 }

@@ -42,8 +42,7 @@
  * - Examples are numbered from 0 to n - 1.
  * - Randomness is counter-based (Philox4x32-10): the draws of batch t depend on the seed, on t and on the losses at
  *   that moment, and on nothing else: not on the CPU, on the instruction set, on earlier calls or on a resume. (Where
- *   the normaliser is amortised, see below, its 13th digit also depends on when it was last renewed. A state keeps
- * that.)
+ *   the normaliser is amortised, see below, its 13th digit also depends on when it was last renewed; a state keeps it.)
  *
  * WHAT IT COSTS (n examples, a batch of k)
  *
@@ -54,8 +53,8 @@
  *
  * and 5 KB for the sampler itself. Opening, growing and changing beta are O(n).
  *
- * "Amortised": these divergences keep their normaliser current in O(1) per changed loss within a window of about 10
- * %; when it leaves the window, the next draw makes some twenty passes over all losses. As long as no single example
+ * "Amortised": these divergences keep their normaliser current in O(1) per changed loss within a window of about
+ * 10 %; when it leaves the window, the next draw makes some twenty passes over all losses. As long as no single example
  * holds much of the mass this comes after a number of updates that grows with n. When one does (reverse KL,
  * Hellinger, Jensen-Shannon and Cressie-Read k < 1 put all mass that is left over on the hardest example when beta is
  * large), every draw after an update is O(n). A kink of phi at p = 0 (Cressie-Read 1 < k, k != 2, some custom ones)
@@ -93,18 +92,18 @@ HWS_API const char *hws_version(void);
 /* ---- status codes ---------------------------------------------------------------------------------------------- */
 
 /* Name, value, meaning. The values are fixed for all versions; new codes are added at the end. */
-#define HWS_STATUS_LIST(X)                                                                                           \
-    X(HWS_OK, 0, "done")                                                                                             \
-    X(HWS_ERROR_ARGUMENT, 1, "an argument is out of its range")                                                      \
-    X(HWS_ERROR_INDEX, 2, "an example index is out of range")                                                        \
-    X(HWS_ERROR_NOT_FINITE, 3, "a loss is NaN or infinite")                                                          \
-    X(HWS_ERROR_TOO_FEW, 4, "the batch is larger than the number of examples that can be drawn")                     \
-    X(HWS_ERROR_MEMORY, 5, "out of memory")                                                                          \
-    X(HWS_ERROR_IO, 6, "a file could not be read or written")                                                        \
-    X(HWS_ERROR_CORRUPT, 7, "the state is damaged, truncated or not a sampler's")                                    \
-    X(HWS_ERROR_VERSION, 8, "the state was written by a newer version")                                              \
-    X(HWS_ERROR_DIVERGENCE, 9, "the custom divergence is missing or inconsistent")                                   \
-    X(HWS_ERROR_UNREACHABLE, 10, "no beta reaches the target with these losses")                                     \
+#define HWS_STATUS_LIST(X)                                                                                             \
+    X(HWS_OK, 0, "done")                                                                                               \
+    X(HWS_ERROR_ARGUMENT, 1, "an argument is out of its range")                                                        \
+    X(HWS_ERROR_INDEX, 2, "an example index is out of range")                                                          \
+    X(HWS_ERROR_NOT_FINITE, 3, "a loss is NaN or infinite")                                                            \
+    X(HWS_ERROR_TOO_FEW, 4, "the batch is larger than the number of examples that can be drawn")                       \
+    X(HWS_ERROR_MEMORY, 5, "out of memory")                                                                            \
+    X(HWS_ERROR_IO, 6, "a file could not be read or written")                                                          \
+    X(HWS_ERROR_CORRUPT, 7, "the state is damaged, truncated or not a sampler's")                                      \
+    X(HWS_ERROR_VERSION, 8, "the state was written by a newer version")                                                \
+    X(HWS_ERROR_DIVERGENCE, 9, "the custom divergence is missing or inconsistent")                                     \
+    X(HWS_ERROR_UNREACHABLE, 10, "no beta reaches the target with these losses")                                       \
     X(HWS_ERROR_NOT_KEPT, 11, "ages and draw counts are not kept by this sampler")
 
 typedef enum hws_status {
@@ -125,9 +124,9 @@ typedef enum hws_divergence_kind {
     HWS_HELLINGER = 3,      /* squared Hellinger: phi(z) = (sqrt z - 1)^2 */
     HWS_CRESSIE_READ = 4,   /* phi(z) = (z^k - k z + k - 1) / (k (k - 1)); parameter = k; 0 and 1 are the limits */
     HWS_JENSEN_SHANNON = 5, /* phi(z) = z ln z - (z + 1) ln((z + 1) / 2) */
-    HWS_CVAR = 6,  /* uniform over the worst fraction; parameter = that fraction in (0, 1]; beta plays no part.
+    HWS_CVAR = 6,           /* uniform over the worst fraction; parameter = that fraction in (0, 1]; beta plays no part.
                       Examples tied at the boundary share its mass equally. */
-    HWS_CUSTOM = 7 /* the callbacks below */
+    HWS_CUSTOM = 7          /* the callbacks below */
 } hws_divergence_kind;
 
 /*
@@ -179,7 +178,7 @@ typedef struct hws_options {
     double momentum;           /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */
     int replacement;           /* 0      may an example stand twice in one batch? */
     double floor;              /* 0      in [0, 1]: draw from max(p, floor/n), renormalised (the package: 1e-4) */
-    double uniform_mix; /* 0      in [0, 1]: draw from (1 - uniform_mix) p + uniform_mix / n. Not with floor. */
+    double uniform_mix;        /* 0      in [0, 1]: draw from (1 - uniform_mix) p + uniform_mix / n. Not with floor. */
     hws_importance importance; /* HWS_IMPORTANCE_APPROXIMATE */
     double weight_min;         /* 0.1    importance weights are clipped to [weight_min, weight_max]; */
     double weight_max;         /* 10     0 and INFINITY mean no clipping */
@@ -200,8 +199,7 @@ typedef struct hws_sampler hws_sampler;
  * Opens a sampler over n >= 1 examples. `losses` are their initial losses, or NULL for options->initial_loss (with
  * jitter). `options` may be NULL for the defaults. On failure *sampler is NULL. O(n).
  */
-HWS_API hws_status hws_sampler_open(hws_sampler **sampler, int64_t n, const float *losses,
-                                    const hws_options *options);
+HWS_API hws_status hws_sampler_open(hws_sampler **sampler, int64_t n, const float *losses, const hws_options *options);
 
 /* Frees the sampler and sets *sampler to NULL. Accepts NULL and a pointer to NULL. */
 HWS_API void hws_sampler_close(hws_sampler **sampler);
@@ -245,8 +243,7 @@ HWS_API hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, c
  * Writes fresh losses into the history, with momentum. All or nothing: one index out of range or one non-finite loss
  * and nothing is written; hws_sampler_error names it. If an index stands twice in the call, the last one wins.
  */
-HWS_API hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t *indices,
-                                      const float *losses);
+HWS_API hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses);
 
 /* ---- the history ----------------------------------------------------------------------------------------------- */
 
@@ -287,8 +284,7 @@ HWS_API hws_status hws_sampler_next_stale(hws_sampler *sampler, uint64_t min_age
 HWS_API hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example, double *probability);
 
 /* The same for examples first .. first + count - 1. */
-HWS_API hws_status hws_sampler_probabilities(hws_sampler *sampler, int64_t first, int64_t count,
-                                             double *probabilities);
+HWS_API hws_status hws_sampler_probabilities(hws_sampler *sampler, int64_t first, int64_t count, double *probabilities);
 
 /* How many examples have p > 0. */
 HWS_API hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count);

@@ -31,18 +31,18 @@ static inline double test_normal(uint64_t *state) {
     return sqrt(-2 * log(test_unit(state))) * cos(6.283185307179586 * test_unit(state));
 }
 
-#define assert_close(value, expected, relative)                                                                      \
-    do {                                                                                                             \
-        const double value_ = (value), expected_ = (expected);                                                       \
-        if (!(fabs(value_ - expected_) <= (relative)*fmax(fabs(expected_), 1e-300)))                                 \
-            fail_msg("%s is %.17g, expected %.17g within %g", #value, value_, expected_, (double)(relative));        \
+#define assert_close(value, expected, relative)                                                                        \
+    do {                                                                                                               \
+        const double value_ = (value), expected_ = (expected);                                                         \
+        if (!(fabs(value_ - expected_) <= (relative)*fmax(fabs(expected_), 1e-300)))                                   \
+            fail_msg("%s is %.17g, expected %.17g within %g", #value, value_, expected_, (double)(relative));          \
     } while (0)
 
-#define assert_near(value, expected, absolute)                                                                       \
-    do {                                                                                                             \
-        const double value_ = (value), expected_ = (expected);                                                       \
-        if (!(fabs(value_ - expected_) <= (absolute)))                                                               \
-            fail_msg("%s is %.17g, expected %.17g within %g", #value, value_, expected_, (double)(absolute));        \
+#define assert_near(value, expected, absolute)                                                                         \
+    do {                                                                                                               \
+        const double value_ = (value), expected_ = (expected);                                                         \
+        if (!(fabs(value_ - expected_) <= (absolute)))                                                                 \
+            fail_msg("%s is %.17g, expected %.17g within %g", #value, value_, expected_, (double)(absolute));          \
     } while (0)
 
 #endif

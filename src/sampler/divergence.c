@@ -186,8 +186,7 @@ static double solve_kl(const losses_view *view) {
     return (double)view->n / sum.high;
 }
 
-/* sum(max(0, z - t)) = n: Newton from the right goes down step by step and stops at the exact set of positive terms.
- */
+/* sum(max(0, z - t)) = n: Newton from the right goes down and stops at the exact set of positive terms. */
 static double solve_chi2(const losses_view *view) {
     double z = (double)view->n;
     for (;;) {
@@ -205,8 +204,7 @@ static double solve_chi2(const losses_view *view) {
     }
 }
 
-double divergence_solve(const hws_divergence *divergence, double beta, const float *losses, size_t n,
-                        double largest) {
+double divergence_solve(const hws_divergence *divergence, double beta, const float *losses, size_t n, double largest) {
     const losses_view view = {divergence, beta, largest, losses, n};
     if (divergence->kind == HWS_KL) return solve_kl(&view);
     if (divergence->kind == HWS_CHI2) return solve_chi2(&view);

@@ -83,8 +83,7 @@ static void catch_up(law *law) {
 }
 
 static int writes_what_is_behind(const law *law, int64_t count, const int64_t *examples) {
-    return (size_t)count >= law->tree_behind &&
-           memcmp(law->taken, examples, law->tree_behind * sizeof *examples) == 0;
+    return (size_t)count >= law->tree_behind && memcmp(law->taken, examples, law->tree_behind * sizeof *examples) == 0;
 }
 
 void law_write(law *law, int64_t count, const int64_t *examples, const float *losses) {

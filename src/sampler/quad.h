@@ -42,7 +42,11 @@ static inline quad_u quad_bits(quad x) { return (quad_u)x; }
 /* The larger of two values below 2^63. */
 static inline quad_u quad_larger(quad_u a, quad_u b) {
     const quad_u mask = (quad_u)((quad_i)a > (quad_i)b);
+#ifdef __AVX2__
+    return (quad_u)_mm256_blendv_epi8((__m256i)b, (__m256i)a, (__m256i)mask);
+#else
     return (a & mask) | (b & ~mask);
+#endif
 }
 
 static inline quad quad_load_floats(const float *from) {
@@ -136,11 +140,11 @@ typedef struct quad_u {
     uint64_t v[4];
 } quad_u;
 
-#define QUAD_EACH(type, expression)                                                                                  \
-    do {                                                                                                             \
-        type result;                                                                                                 \
-        for (int k = 0; k < 4; k++) result.v[k] = (expression);                                                      \
-        return result;                                                                                               \
+#define QUAD_EACH(type, expression)                                                                                    \
+    do {                                                                                                               \
+        type result;                                                                                                   \
+        for (int k = 0; k < 4; k++) result.v[k] = (expression);                                                        \
+        return result;                                                                                                 \
     } while (0)
 
 static inline quad quad_fill(double x) { QUAD_EACH(quad, x); }

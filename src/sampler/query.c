@@ -97,8 +97,7 @@ hws_status hws_sampler_next_stale(hws_sampler *sampler, uint64_t min_age, int64_
     const hws_status status = check_counts(sampler);
     if (status != HWS_OK) return status;
     if (!cursor || !example || *cursor < 0)
-        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1,
-                            "cursor and example must be given, cursor from 0 on");
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "cursor and example must be given, cursor from 0 on");
     int64_t at = *cursor;
     while (at < sampler->law.n && sampler->updates_made - sampler->last_seen[at] < min_age) at++;
     *example = at < sampler->law.n ? at : -1;

@@ -41,8 +41,8 @@ double log_mean_exp(double beta, const float *losses, size_t n) {
     const int small = beta * (largest - mean) < 0.5;
     wide_sum sum = {0, 0};
     for (size_t i = 0; i < n; i++)
-        sum = wide_add_double(sum,
-                              small ? hws_expm1(beta * (losses[i] - mean)) : hws_exp(beta * (losses[i] - largest)));
+        sum =
+            wide_add_double(sum, small ? hws_expm1(beta * (losses[i] - mean)) : hws_exp(beta * (losses[i] - largest)));
     const double average = sum.high / (double)n;
     return small ? mean + log1p(average) / beta : largest + log(average) / beta;
 }

@@ -50,8 +50,8 @@ void initial_losses(const hws_options *options, int64_t first, int64_t count, fl
 
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
 
-hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t position, int64_t example,
-                        const char *format, ...) {
+hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t position, int64_t example, const char *format,
+                        ...) {
     sampler->error.status = status;
     sampler->error.position = position;
     sampler->error.example = example;
@@ -66,8 +66,7 @@ const hws_error *hws_sampler_error(const hws_sampler *sampler) { return &sampler
 
 hws_status check_range(hws_sampler *sampler, int64_t first, int64_t count, const void *array) {
     if (count < 0 || (count > 0 && !array))
-        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "count %lld or array is not valid",
-                            (long long)count);
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "count %lld or array is not valid", (long long)count);
     const int64_t n = sampler->law.n;
     if (first < 0 || first > n || count > n - first)
         return sampler_fail(sampler, HWS_ERROR_INDEX, -1, first,
@@ -189,8 +188,7 @@ hws_status sampler_prepare(hws_sampler *sampler) {
 void sampler_changed(hws_sampler *sampler) { sampler->floor_current = 0; }
 
 hws_status sampler_reserve_batch(hws_sampler *sampler, int64_t count) {
-    if ((size_t)count <= sampler->batch_capacity && law_reserve(&sampler->law, (size_t)count) == HWS_OK)
-        return HWS_OK;
+    if ((size_t)count <= sampler->batch_capacity && law_reserve(&sampler->law, (size_t)count) == HWS_OK) return HWS_OK;
     size_t found_size = 64;
     while (found_size < 2 * (size_t)count) found_size *= 2;
     int64_t *proposals = memory_open((size_t)count * sizeof *proposals);

@@ -23,8 +23,8 @@ struct hws_sampler {
 };
 
 /* Notes what went wrong and returns the status. `position` and `example` may be -1. */
-hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t position, int64_t example,
-                        const char *format, ...)
+hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t position, int64_t example, const char *format,
+                        ...)
 #if defined(__GNUC__) || defined(__clang__)
     __attribute__((format(printf, 5, 6)))
 #endif

@@ -28,8 +28,8 @@ static double approximate_weight(hws_sampler *sampler, int64_t example, float lo
     const hws_options *options = &sampler->options;
     const double stale = law->losses[example];
     if (law_is_kl(law)) return clipped_exp(options, options->beta * (1 - options->momentum) * (loss - stale));
-    return clipped(options, ratio(law_probability_at(law, sampler_blend(sampler, example, loss)),
-                                  law_probability(law, example)));
+    return clipped(
+        options, ratio(law_probability_at(law, sampler_blend(sampler, example, loss)), law_probability(law, example)));
 }
 
 /* What is drawn from after this loss has been written, as sampler_drawn_probability; with a floor this is O(n). */

@@ -14,8 +14,7 @@ extern const tree_kernels hws_tree_kernels_avx2, hws_tree_kernels_avx512;
 /* The sets by falling preference; NULL where this machine lacks one. CPUs with AVX2 and BMI2 have LZCNT, too. */
 static const tree_kernels *available(int which) {
 #ifdef HWS_HAVE_X86_KERNELS
-    const int avx2 =
-        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
     const int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
     if (which == 0 && avx512) return &hws_tree_kernels_avx512;

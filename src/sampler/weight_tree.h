@@ -7,14 +7,13 @@
  *  - 16 losses are a leaf. Their weights are not stored; they are recomputed as integers mass * 2^exponent, rounded
  *    to 50 bits.
  *  - 16 words are a node. A word is the total of a leaf or of a node: a mass of 53 bits and an exponent of 40 bits.
- *  - The last level, of at most 256 words, is the crown. Its running sums are kept, so that a draw starts with a
- * binary search.
- *  - A total is summed in units that are 16 times the largest part's; every part is rounded down and gets one unit
- * more, so that it never has less room than it needs. The sum is then shifted up to 53 bits again, without loss.
+ *  - The last level, of at most 256 words, is the crown. Its running sums are kept, and those of its nodes, so that a
+ *    draw starts with two comparisons of 16 numbers.
+ *  - A total is summed in units that are 16 times the largest part's; every part is rounded down and gets one unit more,
+ *    so that it never has less room than it needs. The sum is then shifted up to 53 bits again, without loss.
  *  - A draw is a position within a word. When it enters a part it becomes finer by as many random bits as that part's
- *    units are finer; if it then lies outside the part's mass, in the room that rounding left, it starts again. So
- * the probabilities along a path telescope to w_i / sum(w) without any error. The chance of a new start is below
- * 2^-42.
+ *    units are finer; if it then lies outside the part's mass, in the room that rounding left, it starts again. So the
+ *    probabilities along a path telescope to w_i / sum(w) without any error. The chance of a new start is below 2^-42.
  *  - A loss of -infinity has weight 0: it marks padding, and examples that a batch has taken out for its duration.
  *  - Where |scale * loss| exceeds 2^32, neighbouring floats differ by more than 256 powers of two, and exponents
  *    count floats in steps of 256 instead: only ties at the top matter there. So any float is a valid loss.
@@ -93,9 +92,10 @@ struct weight_tree {
     tree_node *nodes[TREE_MAX_LEVELS];  /* parts of one block */
     void *block;
     size_t block_size;
-    size_t crown;                    /* words of the last level, unused ones of its last node included */
-    uint64_t crown_ends[TREE_CROWN]; /* their running sums in units of the root's exponent */
-    tree_word root;                  /* the total: mass of up to 63 bits, not shifted */
+    size_t crown;                         /* words of the last level, unused ones of its last node included */
+    uint64_t crown_ends[TREE_CROWN];      /* their running sums in units of the root's exponent */
+    uint64_t crown_node_ends[TREE_PARTS]; /* the same at the end of each node; the largest number behind the last */
+    tree_word root;                       /* the total: mass of up to 63 bits, not shifted */
     tree_scale scale;
     const tree_kernels *kernels;
 };

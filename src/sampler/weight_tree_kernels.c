@@ -187,7 +187,9 @@ static void sum_crown(weight_tree *tree) {
             quad_store_u64(tree->crown_ends + TREE_PARTS * node + 4 * (size_t)row, ends);
             before = quad_get(ends, 3);
         }
+        tree->crown_node_ends[node] = before;
     }
+    for (size_t node = count; node < TREE_PARTS; node++) tree->crown_node_ends[node] = INT64_MAX;
     tree->root = (tree_word){before, (int64_t)quad_get(largest, 0) - TREE_EXPONENT_BIAS - CROWN_FINER, 0};
 }
 
@@ -269,22 +271,29 @@ static ALWAYS_INLINE void enter(tree_draw *draw, tree_word part) {
     draw->lost |= draw->position >= part.mass;
 }
 
+/* How many of 16 rising numbers are not above the bound. */
+static ALWAYS_INLINE size_t count_up_to(const uint64_t *rising, uint64_t bound) {
+    int count = 0;
+    for (int row = 0; row < ROWS; row++) count += quad_count_up_to(quad_load_u64(rising + 4 * row), bound);
+    return (size_t)count;
+}
+
+/* First the node by the ends of all nodes, then the word within it. */
+static ALWAYS_INLINE size_t crown_word_at(const weight_tree *tree, uint64_t position) {
+    const size_t node = count_up_to(tree->crown_node_ends, position);
+    return TREE_PARTS * node + count_up_to(tree->crown_ends + TREE_PARTS * node, position);
+}
+
 /* A position in the whole tree, and with it a word of the crown. */
 static ALWAYS_INLINE void start(const weight_tree *tree, tree_draw *draw) {
     const uint64_t position = random_below(&draw->random, tree->root.mass);
     const uint64_t *ends = tree->crown_ends;
-    size_t first = 0;
-    for (size_t left = tree->crown; left > 1;) {
-        const size_t half = left / 2;
-        first = ends[first + half - 1] <= position ? first + half : first;
-        left -= half;
-    }
+    const size_t first = crown_word_at(tree, position);
     draw->place = first;
     draw->lost = 0;
     draw->position = position - (first ? ends[first - 1] : 0);
     draw->word = tree->root;
-    const tree_word part =
-        tree_node_get(&tree->nodes[tree->levels - 1][first / TREE_PARTS], (int)(first % TREE_PARTS));
+    const tree_word part = tree_node_get(&tree->nodes[tree->levels - 1][first / TREE_PARTS], (int)(first % TREE_PARTS));
     if (part.exponent > draw->word.exponent) { /* the crown's units are finer: drop the bits in excess */
         draw->position >>= part.exponent - draw->word.exponent;
         draw->word.exponent = part.exponent;

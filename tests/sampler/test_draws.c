@@ -3,8 +3,7 @@
 #include "statistics.h"
 
 static const char *const DIVERGENCES[] = {
-    "kl", "chi2",    "reverse-kl", "hellinger", "cressie-read:1.5", "cressie-read:-1", "cressie-read:3",
-    "js", "cvar:0.3"};
+    "kl", "chi2", "reverse-kl", "hellinger", "cressie-read:1.5", "cressie-read:-1", "cressie-read:3", "js", "cvar:0.3"};
 enum { DIVERGENCE_COUNT = sizeof DIVERGENCES / sizeof *DIVERGENCES };
 
 static hws_options options_for(const char *divergence, double beta, uint64_t seed) {

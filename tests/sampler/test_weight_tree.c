@@ -286,8 +286,7 @@ static void giants_are_told_apart(void **state) {
         const float pairs[][2] = {
             {3e38f, nextafterf(3e38f, 0)}, {1e20f, nextafterf(1e20f, 0)}, {-3e38f, nextafterf(-3e38f, -INFINITY)}};
         for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
-            const tree_word a = weight_tree_weight(&f.tree, pairs[k][0]),
-                            c = weight_tree_weight(&f.tree, pairs[k][1]);
+            const tree_word a = weight_tree_weight(&f.tree, pairs[k][0]), c = weight_tree_weight(&f.tree, pairs[k][1]);
             assert_true(a.exponent >= c.exponent + 200);
         }
         fixture_close(&f);
