@@ -56,7 +56,7 @@ int weight_tree_open(weight_tree *tree, size_t n) {
         tree->node_count[tree->levels++] = words;
         nodes += words;
     } while (words * TREE_PARTS > TREE_CROWN);
-    tree->crown = words * TREE_PARTS;
+    tree->crown.nodes = words;
     tree->block_size = nodes * sizeof(tree_node);
     tree->block = memory_open(tree->block_size);
     if (!tree->block) return 0;
@@ -80,7 +80,7 @@ void weight_tree_rebuild(weight_tree *tree, const float *losses, tree_scale scal
     tree->kernels->sum_leaves(tree, NULL, tree->leaves);
     for (int level = 0; level + 1 < tree->levels; level++)
         tree->kernels->sum_nodes(tree, level, NULL, tree->node_count[level]);
-    tree->kernels->sum_crown(tree);
+    tree->kernels->sum_crown(tree, UINT32_MAX);
 }
 
 /* The parents of these nodes; each once where there are at most 64 of them, else repeats that are adjacent are left
@@ -101,14 +101,17 @@ static size_t parents_of(uint32_t *nodes, size_t count, size_t parent_count) {
     return kept;
 }
 
-static void refresh_flight(weight_tree *tree, const int64_t *examples, size_t count) {
-    uint32_t nodes[TREE_FLIGHT];
+/* Returns the set of the crown's nodes that have changed. */
+static uint32_t refresh_flight(weight_tree *tree, const int64_t *examples, size_t count) {
+    uint32_t nodes[TREE_FLIGHT], changed = 0;
     for (size_t j = 0; j < count; j++) nodes[j] = (uint32_t)(examples[j] / TREE_PARTS);
     tree->kernels->sum_leaves(tree, nodes, count);
     for (int level = 0; level + 1 < tree->levels; level++) {
         count = parents_of(nodes, count, tree->node_count[level]);
         tree->kernels->sum_nodes(tree, level, nodes, count);
     }
+    for (size_t j = 0; j < count; j++) changed |= (uint32_t)1 << nodes[j] / TREE_PARTS;
+    return changed;
 }
 
 void weight_tree_refresh(weight_tree *tree, const int64_t *examples, size_t count) {
@@ -117,9 +120,10 @@ void weight_tree_refresh(weight_tree *tree, const int64_t *examples, size_t coun
         weight_tree_rebuild(tree, tree->losses, tree->scale);
         return;
     }
+    uint32_t changed = 0;
     for (size_t first = 0; first < count; first += TREE_FLIGHT)
-        refresh_flight(tree, examples + first, count - first < TREE_FLIGHT ? count - first : TREE_FLIGHT);
-    tree->kernels->sum_crown(tree);
+        changed |= refresh_flight(tree, examples + first, count - first < TREE_FLIGHT ? count - first : TREE_FLIGHT);
+    tree->kernels->sum_crown(tree, changed);
 }
 
 void weight_tree_draw(const weight_tree *tree, uint64_t seed, uint64_t iteration, uint32_t first_slot, size_t count,

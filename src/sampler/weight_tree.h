@@ -52,6 +52,15 @@ typedef struct tree_node {
     uint32_t tail[TREE_PARTS];
 } tree_node;
 
+/* Sums over the words of the last level, in units of the root's exponent. */
+typedef struct tree_crown {
+    size_t nodes;
+    uint64_t top;                        /* the largest biased exponent of all words, which decides the unit */
+    uint64_t node_top[TREE_PARTS];       /* and of each node's */
+    uint64_t node_start[TREE_PARTS + 1]; /* where each node begins; behind the last one a number no draw reaches */
+    uint64_t word_end[TREE_CROWN];       /* where each word ends, counted from its node's beginning */
+} tree_crown;
+
 /* What turns a loss into a power of two: scale = beta log2(e), split so that high * loss is exact. */
 typedef struct tree_scale {
     double high, low;
@@ -78,8 +87,8 @@ typedef struct tree_kernels {
     void (*sum_leaves)(weight_tree *tree, const uint32_t *leaves, size_t count);
     /* Recomputes the words of the listed nodes of a level (NULL: of all) in the level above, which exists. */
     void (*sum_nodes)(weight_tree *tree, int level, const uint32_t *nodes, size_t count);
-    /* Recomputes the running sums of the crown. */
-    void (*sum_crown)(weight_tree *tree);
+    /* Recomputes the sums of the crown after words of the nodes in this set (bit k: node k) have changed. */
+    void (*sum_crown)(weight_tree *tree, uint32_t changed);
     /* Takes draws through the tree from the root to an example. */
     void (*descend)(const weight_tree *tree, tree_draw *draws, size_t count);
 } tree_kernels;
@@ -92,10 +101,8 @@ struct weight_tree {
     tree_node *nodes[TREE_MAX_LEVELS];  /* parts of one block */
     void *block;
     size_t block_size;
-    size_t crown;                         /* words of the last level, unused ones of its last node included */
-    uint64_t crown_ends[TREE_CROWN];      /* their running sums in units of the root's exponent */
-    uint64_t crown_node_ends[TREE_PARTS]; /* the same at the end of each node; the largest number behind the last */
-    tree_word root;                       /* the total: mass of up to 63 bits, not shifted */
+    tree_crown crown;
+    tree_word root; /* the total: mass of up to 63 bits, not shifted */
     tree_scale scale;
     const tree_kernels *kernels;
 };

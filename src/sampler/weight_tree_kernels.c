@@ -167,30 +167,48 @@ static void sum_nodes(weight_tree *tree, int level, const uint32_t *nodes, size_
 /* The crown's units are finer: with 2^-2 of its largest part's, 256 parts of 53 bits sum to 63 bits. */
 enum { CROWN_FINER = 2 };
 
-static void sum_crown(weight_tree *tree) {
+static ALWAYS_INLINE uint64_t largest_exponent(const tree_node *node) {
+    parts of;
+    node_parts(node, &of);
+    quad_u largest = of.exponent[0];
+    for (int row = 1; row < ROWS; row++) largest = quad_larger(largest, of.exponent[row]);
+    return quad_get(quad_largest(largest), 0);
+}
+
+/* Where the words of a node end, counted from its beginning. */
+static ALWAYS_INLINE void sum_words(const tree_node *node, uint64_t top, uint64_t *ends) {
+    parts of;
+    node_parts(node, &of);
+    quad_u before = quad_fill_u(0);
+    for (int row = 0; row < ROWS; row++) {
+        of.mass[row] = quad_shift_left(of.mass[row], CROWN_FINER);
+        const quad_u end = quad_add_u(quad_running_sum(widths(&of, row, quad_fill_u(top))), before);
+        quad_store_u64(ends + 4 * row, end);
+        before = quad_fill_u(quad_get(end, 3));
+    }
+}
+
+static void sum_crown(weight_tree *tree, uint32_t changed) {
     const tree_node *nodes = tree->nodes[tree->levels - 1];
-    const size_t count = tree->crown / TREE_PARTS;
-    quad_u largest = quad_fill_u(0);
-    for (size_t node = 0; node < count; node++) {
-        parts of;
-        node_parts(&nodes[node], &of);
-        for (int row = 0; row < ROWS; row++) largest = quad_larger(largest, of.exponent[row]);
+    tree_crown *crown = &tree->crown;
+    uint64_t top = 0;
+    for (size_t node = 0; node < crown->nodes; node++) {
+        if (changed >> node & 1) crown->node_top[node] = largest_exponent(&nodes[node]);
+        top = crown->node_top[node] > top ? crown->node_top[node] : top;
     }
-    largest = quad_largest(largest);
-    uint64_t before = 0;
-    for (size_t node = 0; node < count; node++) {
-        parts of;
-        node_parts(&nodes[node], &of);
-        for (int row = 0; row < ROWS; row++) {
-            of.mass[row] = quad_shift_left(of.mass[row], CROWN_FINER);
-            const quad_u ends = quad_add_u(quad_running_sum(widths(&of, row, largest)), quad_fill_u(before));
-            quad_store_u64(tree->crown_ends + TREE_PARTS * node + 4 * (size_t)row, ends);
-            before = quad_get(ends, 3);
+    if (top != crown->top) changed = UINT32_MAX; /* another unit */
+    crown->top = top;
+    crown->node_start[0] = 0;
+    for (size_t node = 0; node < TREE_PARTS; node++) {
+        uint64_t *ends = crown->word_end + TREE_PARTS * node;
+        if (node >= crown->nodes) {
+            crown->node_start[node + 1] = INT64_MAX;
+            continue;
         }
-        tree->crown_node_ends[node] = before;
+        if (changed >> node & 1) sum_words(&nodes[node], top, ends);
+        crown->node_start[node + 1] = crown->node_start[node] + ends[TREE_PARTS - 1];
     }
-    for (size_t node = count; node < TREE_PARTS; node++) tree->crown_node_ends[node] = INT64_MAX;
-    tree->root = (tree_word){before, (int64_t)quad_get(largest, 0) - TREE_EXPONENT_BIAS - CROWN_FINER, 0};
+    tree->root = (tree_word){crown->node_start[crown->nodes], (int64_t)top - TREE_EXPONENT_BIAS - CROWN_FINER, 0};
 }
 
 /* ---- draws ----------------------------------------------------------------------------------------------------- */
@@ -278,22 +296,19 @@ static ALWAYS_INLINE size_t count_up_to(const uint64_t *rising, uint64_t bound) 
     return (size_t)count;
 }
 
-/* First the node by the ends of all nodes, then the word within it. */
-static ALWAYS_INLINE size_t crown_word_at(const weight_tree *tree, uint64_t position) {
-    const size_t node = count_up_to(tree->crown_node_ends, position);
-    return TREE_PARTS * node + count_up_to(tree->crown_ends + TREE_PARTS * node, position);
-}
-
-/* A position in the whole tree, and with it a word of the crown. */
+/* A position in the whole tree, and with it a word of the crown: first the node, then the word within it. */
 static ALWAYS_INLINE void start(const weight_tree *tree, tree_draw *draw) {
-    const uint64_t position = random_below(&draw->random, tree->root.mass);
-    const uint64_t *ends = tree->crown_ends;
-    const size_t first = crown_word_at(tree, position);
-    draw->place = first;
+    const tree_crown *crown = &tree->crown;
+    uint64_t position = random_below(&draw->random, tree->root.mass);
+    const size_t node = count_up_to(crown->node_start + 1, position);
+    position -= crown->node_start[node];
+    const uint64_t *ends = crown->word_end + TREE_PARTS * node;
+    const size_t word = count_up_to(ends, position);
+    draw->place = TREE_PARTS * node + word;
     draw->lost = 0;
-    draw->position = position - (first ? ends[first - 1] : 0);
+    draw->position = position - (word ? ends[word - 1] : 0);
     draw->word = tree->root;
-    const tree_word part = tree_node_get(&tree->nodes[tree->levels - 1][first / TREE_PARTS], (int)(first % TREE_PARTS));
+    const tree_word part = tree_node_get(&tree->nodes[tree->levels - 1][node], (int)word);
     if (part.exponent > draw->word.exponent) { /* the crown's units are finer: drop the bits in excess */
         draw->position >>= part.exponent - draw->word.exponent;
         draw->word.exponent = part.exponent;

@@ -44,7 +44,9 @@ enum { BETA_COUNT = sizeof BETAS / sizeof *BETAS };
 static void assert_same_tree(const weight_tree *a, const weight_tree *b) {
     assert_int_equal(a->block_size, b->block_size);
     assert_memory_equal(a->block, b->block, a->block_size);
-    assert_memory_equal(a->crown_ends, b->crown_ends, a->crown * sizeof *a->crown_ends);
+    assert_int_equal(a->crown.nodes, b->crown.nodes);
+    assert_memory_equal(a->crown.node_start, b->crown.node_start, sizeof a->crown.node_start);
+    assert_memory_equal(a->crown.word_end, b->crown.word_end, a->crown.nodes * TREE_PARTS * sizeof *a->crown.word_end);
     assert_int_equal(a->root.mass, b->root.mass);
     assert_int_equal(a->root.exponent, b->root.exponent);
 }
@@ -102,6 +104,22 @@ static void check_total(const tree_word parts[TREE_PARTS], tree_word total) {
     assert_true(total.mass < (uint64_t)1 << TREE_MASS_BITS);
 }
 
+static void check_crown(const weight_tree *tree) {
+    const tree_crown *crown = &tree->crown;
+    for (size_t node = 0; node < crown->nodes; node++) {
+        uint64_t before = 0;
+        for (int c = 0; c < TREE_PARTS; c++) {
+            const uint64_t end = crown->word_end[TREE_PARTS * node + (size_t)c];
+            const tree_word word = tree_node_get(&tree->nodes[tree->levels - 1][node], c);
+            assert_true(fits(word, end - before, tree->root.exponent));
+            before = end;
+        }
+        assert_int_equal(crown->node_start[node + 1], crown->node_start[node] + before);
+    }
+    assert_int_equal(crown->node_start[0], 0);
+    assert_int_equal(crown->node_start[crown->nodes], tree->root.mass);
+}
+
 /*
  * A draw is uniform in [0, mass) of the root; it goes to a part by the room this has, becomes finer by exact random
  * bits, and is kept if it is below the part's mass. So if (1) the rooms of the parts add up to the total and (2) each
@@ -129,14 +147,7 @@ static void rooms_add_up_and_masses_fit(void **state) {
                     check_total(parts,
                                 tree_node_get(&f.tree.nodes[level + 1][node / TREE_PARTS], (int)(node % TREE_PARTS)));
                 }
-            uint64_t before = 0;
-            for (size_t k = 0; k < f.tree.crown; k++) {
-                const tree_word word =
-                    tree_node_get(&f.tree.nodes[f.tree.levels - 1][k / TREE_PARTS], (int)(k % TREE_PARTS));
-                assert_true(fits(word, f.tree.crown_ends[k] - before, f.tree.root.exponent));
-                before = f.tree.crown_ends[k];
-            }
-            assert_int_equal(before, f.tree.root.mass);
+            check_crown(&f.tree);
             fixture_close(&f);
         }
     }
