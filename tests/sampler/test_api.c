@@ -117,7 +117,7 @@ static void assert_opens(const hws_options *options, int valid, const char *what
 
 static void test_option_ranges(void **state) {
     (void)state;
-#define CASE(field, value, valid)                                                                                    \
+#define CASE(field, value, valid)                                                                                      \
     { #field, offsetof(hws_options, field), value, valid }
     static const struct {
         const char *name;
@@ -278,8 +278,7 @@ static void test_losses_ranges(void **state) {
         assert_int_equal(hws_sampler_get_losses(sampler, cases[k].first, cases[k].count, out), cases[k].status);
         if (cases[k].status == HWS_ERROR_INDEX) {
             assert_error(sampler, HWS_ERROR_INDEX, HWS_ERROR_INDEX, -1, cases[k].first);
-            assert_int_equal(hws_sampler_set_losses(sampler, cases[k].first, cases[k].count, losses),
-                             HWS_ERROR_INDEX);
+            assert_int_equal(hws_sampler_set_losses(sampler, cases[k].first, cases[k].count, losses), HWS_ERROR_INDEX);
         }
     }
     assert_int_equal(hws_sampler_get_losses(sampler, 0, 1, NULL), HWS_ERROR_ARGUMENT);
