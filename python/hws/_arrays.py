@@ -49,7 +49,7 @@ def as_indices(values: Any, what: str = "indices") -> np.ndarray:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu":
         raise ArgumentTypeError(f"{what} must be integers, not {array.dtype}")
-    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+    if array.dtype == np.uint64 and int(array.max()) >= 2**63:
         raise ArgumentError(f"{what} hold {array.max()}, which is no example")
     return _one_dimensional(array.astype(np.int64, copy=False), what)
 

@@ -1,0 +1,110 @@
+"""Divergences written in Python."""
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import hws
+
+LOSSES = np.random.default_rng(2).normal(1, 0.5, 30).astype(np.float32)
+
+
+def chi2_slope(z):
+    return z - 1
+
+
+def chi2_slope_inverse(y):
+    return 1 + y
+
+
+def chi2_phi(z):
+    return (z - 1) ** 2 / 2
+
+
+def chi2():
+    return hws.CustomDivergence(chi2_slope, chi2_slope_inverse, chi2_phi)
+
+
+def test_it_is_the_built_in_one():
+    custom, built_in = hws.Sampler(LOSSES, beta=2, divergence=chi2(), seed=3), hws.Sampler(LOSSES, beta=2, divergence="chi2")
+    np.testing.assert_allclose(custom.probabilities(), built_in.probabilities(), atol=1e-12)
+    assert custom.robust_loss() == pytest.approx(built_in.robust_loss())
+    for _ in range(20):
+        batch = custom.draw(3)
+        custom.update(batch, LOSSES[:3])
+        built_in.update(batch, LOSSES[:3])
+    np.testing.assert_allclose(custom.probabilities(), built_in.probabilities(), atol=1e-12)
+    np.testing.assert_allclose(hws.probabilities(LOSSES, 2, chi2()), hws.probabilities(LOSSES, 2, "chi2"), atol=1e-12)
+    assert isinstance(custom.options["divergence"], hws.CustomDivergence)
+
+
+def test_pickled_copied_and_loaded(tmp_path):
+    sampler = hws.Sampler(LOSSES, beta=2, divergence=chi2())
+    sampler.save(tmp_path / "state")
+    for other in (pickle.loads(pickle.dumps(sampler)), sampler.copy(), hws.Sampler.load(tmp_path / "state", chi2())):
+        assert (other.draw(4) == sampler.copy().draw(4)).all()
+    other = hws.Sampler(30, divergence=chi2())
+    other.load_state_dict(sampler.state_dict())
+    assert other.to_bytes() == sampler.to_bytes()
+    with pytest.raises(hws.DivergenceError, match="custom"):
+        hws.Sampler.load(tmp_path / "state")
+    with pytest.raises(hws.DivergenceError):
+        hws.Sampler(30).load_state_dict(sampler.state_dict())
+
+
+def test_without_phi_there_is_no_robust_loss():
+    sampler = hws.Sampler(LOSSES, divergence=hws.CustomDivergence(chi2_slope, chi2_slope_inverse))
+    assert math.isnan(sampler.statistics()["robust_loss"])
+    with pytest.raises(hws.HwsError):
+        sampler.robust_loss()
+
+
+@pytest.mark.parametrize("arguments", [(lambda z: z, lambda y: y), (chi2_slope, chi2_slope), (lambda z: 1 - z, lambda y: 1 - y)])
+def test_inconsistent_functions_are_refused(arguments):
+    with pytest.raises(hws.DivergenceError, match="inconsistent"):
+        hws.Sampler(10, divergence=hws.CustomDivergence(*arguments))
+
+
+def test_no_functions_are_refused():
+    with pytest.raises(hws.ArgumentTypeError, match="slope_inverse"):
+        hws.CustomDivergence(chi2_slope, 3)
+    with pytest.raises(hws.ArgumentTypeError, match="phi"):
+        hws.CustomDivergence(chi2_slope, chi2_slope_inverse, "phi")
+
+
+def test_an_exception_in_a_function_comes_out():
+    broken = False
+
+    def slope_inverse(y):
+        if broken:
+            raise ZeroDivisionError("not today")
+        return 1 + y
+
+    sampler = hws.Sampler(LOSSES, beta=0.5, divergence=hws.CustomDivergence(chi2_slope, slope_inverse))
+    broken = True
+    with pytest.raises(hws.DivergenceError, match="not today") as caught:
+        sampler.update([0], [3.0])
+        sampler.draw(2)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(hws.DivergenceError, match="not today"):
+        hws.Sampler(LOSSES, divergence=hws.CustomDivergence(chi2_slope, slope_inverse))
+    broken = False
+    sampler.update([0], [3.0])
+    assert len(sampler.draw(2)) == 2
+
+
+def test_a_function_must_not_use_its_sampler():
+    sampler = None
+
+    def slope_inverse(y):
+        if sampler is not None:
+            sampler.draw(1)
+        return 1 + y
+
+    opened = hws.Sampler(LOSSES, divergence=hws.CustomDivergence(chi2_slope, slope_inverse))
+    sampler = opened
+    with pytest.raises(hws.DivergenceError, match="in use by another call"):
+        for _ in range(100):
+            opened.update([0], [3.0])
+            opened.draw(2)

@@ -1,0 +1,93 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import hws
+
+
+@pytest.fixture
+def sampler():
+    sampler = hws.Sampler(200, beta=3, divergence="js", seed=4, momentum=0.2, jitter=0.1, keep_counts=True)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        sampler.update(sampler.draw(8), rng.random(8))
+    return sampler
+
+
+def same_future(a, b):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        batch = a.draw(8)
+        assert (batch == b.draw(8)).all()
+        losses = rng.random(8)
+        a.update(batch, losses)
+        b.update(batch, losses)
+    assert a.to_bytes() == b.to_bytes()
+
+
+def test_file(sampler, tmp_path):
+    sampler.save(tmp_path / "ä state")
+    loaded = hws.Sampler.load(tmp_path / "ä state")
+    assert loaded.options == sampler.options
+    same_future(sampler, loaded)
+
+
+@pytest.mark.parametrize("through", [
+    lambda s: hws.Sampler.from_bytes(s.to_bytes()),
+    lambda s: hws.Sampler.from_bytes(bytearray(s.to_bytes())),
+    lambda s: pickle.loads(pickle.dumps(s)),
+    copy.copy,
+    copy.deepcopy,
+    lambda s: s.copy(),
+])
+def test_copies_go_on_to_the_same_bits(sampler, through):
+    other = through(sampler)
+    assert type(other) is hws.Sampler
+    same_future(sampler, other)
+
+
+def test_copies_are_independent(sampler):
+    other = sampler.copy()
+    other.update([0], [99.0])
+    assert sampler.losses(0, 1) != other.losses(0, 1)
+    sampler.close()
+    other.draw(1)
+
+
+def test_state_dict_through_torch_save(sampler, tmp_path):
+    torch = pytest.importorskip("torch")
+    torch.save({"sampler": sampler.state_dict()}, tmp_path / "checkpoint")
+    other = hws.Sampler(200)
+    other.load_state_dict(torch.load(tmp_path / "checkpoint")["sampler"])
+    same_future(sampler, other)
+    other.load_state_dict({"state": torch.from_numpy(sampler.state_dict()["state"])})
+    same_future(sampler, other)
+
+
+def test_damage_is_found_and_leaves_the_sampler_alone(sampler, tmp_path):
+    state = np.frombuffer(sampler.to_bytes(), np.uint8)
+    other = hws.Sampler(200, seed=8)
+    before = other.to_bytes()
+    damaged = [state[:-1], state[:100], state[:0], np.append(state, np.uint8(0))]
+    for at in np.linspace(0, len(state) - 1, 60).astype(int):
+        changed = state.copy()
+        changed[at] ^= 4
+        damaged.append(changed)
+    for bad in damaged:
+        with pytest.raises((hws.CorruptStateError, hws.StateVersionError)):
+            other.load_state_dict({"state": bad})
+        (tmp_path / "bad").write_bytes(bad.tobytes())
+        with pytest.raises((hws.CorruptStateError, hws.StateVersionError), match="bad"):
+            hws.Sampler.load(tmp_path / "bad")
+    assert other.to_bytes() == before
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(hws.StateIOError, match="No such file"):
+        hws.Sampler.load(tmp_path / "missing")
+    with pytest.raises(hws.HwsError):
+        hws.Sampler.load(tmp_path)
+    with pytest.raises(OSError):
+        hws.Sampler.load(tmp_path / "missing")

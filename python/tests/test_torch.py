@@ -1,0 +1,307 @@
+import multiprocessing
+import os
+import socket
+
+import numpy as np
+import pytest
+import torch
+from scipy_free import chi_square_p
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import hws
+from hws.torch import DROLoss, HardnessWeightedBatchSampler, HardnessWeightedSampler, IndexedDataset
+
+N = 60
+DATA = TensorDataset(torch.arange(N).float(), torch.arange(N) % 3)
+
+
+def loss_of(indices, step):
+    """A loss that depends on example and step alone, so that runs can be compared."""
+    return torch.sin(torch.as_tensor(indices).float() * 12.9898 + step) + 1
+
+
+# ---- data sets ----------------------------------------------------------------------------------------------------
+
+
+def test_indexed_dataset():
+    images, labels, indices = next(iter(DataLoader(IndexedDataset(DATA), batch_size=4)))
+    assert indices.tolist() == [0, 1, 2, 3] and images.tolist() == [0, 1, 2, 3]
+    with pytest.raises(hws.ArgumentTypeError, match="map-style"):
+        IndexedDataset(iter([1, 2]))
+    with pytest.raises(hws.ArgumentError, match="'index' already"):
+        IndexedDataset([{"index": 3}])[0]
+
+
+# ---- draws --------------------------------------------------------------------------------------------------------
+
+
+def test_batches_are_the_core_sampler_s():
+    batches = HardnessWeightedBatchSampler(DATA, batch_size=8, beta=3, seed=5)
+    core = hws.Sampler(N, beta=3, seed=5)
+    assert len(batches) == 8
+    for step, batch in enumerate(batches):
+        assert batch == core.draw(8).tolist()
+        batches.update(batch, loss_of(batch, step))
+        core.update(batch, loss_of(batch, step))
+
+
+def test_single_examples_follow_the_losses():
+    losses = np.linspace(0, 2, 20).astype(np.float32)
+    sampler = HardnessWeightedSampler(hws.Sampler(losses, beta=2, seed=1), num_samples=20000)
+    loader = DataLoader(IndexedDataset(list(range(20))), batch_size=100, sampler=sampler)
+    counts = np.zeros(20)
+    for _, indices in loader:
+        counts += np.bincount(indices, minlength=20)
+    assert counts.sum() == 20000
+    assert chi_square_p(counts, hws.probabilities(losses, 2)) > 1e-6
+
+
+@pytest.mark.parametrize("kind", [HardnessWeightedBatchSampler, HardnessWeightedSampler])
+@pytest.mark.parametrize("workers, persistent", [(0, False), (2, False), (2, True)])
+def test_draws_are_made_when_handed_out_and_their_staleness_counted(kind, workers, persistent):
+    prefetched = 2 * workers
+    if kind is HardnessWeightedBatchSampler:
+        sampler = kind(DATA, batch_size=4, batches_per_epoch=12, seed=2)
+        arguments = {"batch_sampler": sampler}
+    else:
+        sampler = kind(DATA, num_samples=48, seed=2)
+        arguments = {"sampler": sampler, "batch_size": 4}
+    loader = DataLoader(IndexedDataset(DATA), num_workers=workers, persistent_workers=persistent, **arguments)
+    for _ in range(2):
+        for step, (_, _, indices) in enumerate(loader):
+            ahead = sampler._handed - (step + 1) * 4 // (4 if kind is HardnessWeightedBatchSampler else 1)
+            assert ahead <= prefetched * (1 if kind is HardnessWeightedBatchSampler else 4)
+            sampler.update(indices, loss_of(indices, step))
+    staleness = sampler.staleness()
+    assert staleness["max"] == prefetched
+    assert staleness["counted"] == (24 if kind is HardnessWeightedBatchSampler else 96)
+    assert 0 <= staleness["mean"] <= prefetched
+    telemetry = sampler.telemetry()
+    assert telemetry["staleness_max"] == prefetched and telemetry["sampler_seconds"] > 0
+
+
+def test_an_epoch_that_is_left_early_does_no_harm():
+    sampler = HardnessWeightedBatchSampler(DATA, batch_size=4, seed=2)
+    for batch in sampler:
+        break
+    assert sum(1 for _ in sampler) == len(sampler)
+    sampler.update([1, 2, 3], [1.0, 1.0, 1.0])  # never handed out in this form: taken, but not counted
+    assert sampler.staleness()["counted"] == 0
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("kind", ["batch", "single"])
+def test_resumed_in_mid_epoch_the_batches_are_the_same(workers, kind, tmp_path):
+    def make():
+        if kind == "batch":
+            sampler = HardnessWeightedBatchSampler(DATA, batch_size=4, batches_per_epoch=10, beta=4, seed=3)
+            return sampler, DataLoader(IndexedDataset(DATA), batch_sampler=sampler, num_workers=workers)
+        sampler = HardnessWeightedSampler(DATA, num_samples=40, beta=4, seed=3)
+        return sampler, DataLoader(IndexedDataset(DATA), sampler=sampler, batch_size=4, num_workers=workers)
+
+    def train(sampler, loader, seen, stop=None):
+        while len(seen) < 20:
+            for _, _, indices in loader:
+                sampler.update(indices, loss_of(indices, len(seen)))
+                seen.append(indices.tolist())
+                if len(seen) == stop:
+                    return
+
+    straight = []
+    sampler, loader = make()
+    train(sampler, loader, straight)
+
+    for stop in (1, 7, 10, 13):
+        sampler, loader = make()
+        parts = []
+        train(sampler, loader, parts, stop)
+        torch.save(sampler.state_dict(), tmp_path / "checkpoint")
+        resumed, loader = make()
+        resumed.load_state_dict(torch.load(tmp_path / "checkpoint"))
+        train(resumed, loader, parts)
+        assert parts == straight, stop
+
+
+def test_states_that_do_not_fit_are_refused():
+    sampler = HardnessWeightedBatchSampler(DATA, batch_size=4)
+    next(iter(sampler))
+    state = sampler.state_dict()
+    before = sampler.sampler.to_bytes()
+    for change, words in ((dict(sampler=state["sampler"][:-1]), "damaged"), (dict(pending=torch.zeros(1)), "damaged"),
+                          (dict(pending=torch.full((1, 4), N)), "do not exist"),
+                          (dict(pending=torch.zeros((1, 5), dtype=torch.int64)), "batches of 5"),
+                          (dict(handed=10**6), "handed out"), (dict(staleness=None), "no state_dict")):
+        with pytest.raises(hws.CorruptStateError, match=words):
+            sampler.load_state_dict({**state, **change})
+        assert sampler.sampler.to_bytes() == before
+    with pytest.raises(hws.CorruptStateError, match="no state_dict"):
+        sampler.load_state_dict({})
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (dict(batch_size=0), "at least 1"), (dict(batch_size=2.5), "integer"), (dict(batch_size=N + 1), "without replacement"),
+    (dict(batch_size=4, num_replicas=3, rank=0), "shared equally by 3"), (dict(batch_size=4, num_replicas=2, rank=2), "rank 2"),
+    (dict(batch_size=4, beta=-1), "beta"),
+])
+def test_wrong_arguments(arguments, words):
+    with pytest.raises(hws.HwsError, match=words):
+        HardnessWeightedBatchSampler(DATA, **arguments)
+
+
+def test_an_open_sampler_takes_no_options():
+    with pytest.raises(hws.ArgumentError, match="beta"):
+        HardnessWeightedBatchSampler(hws.Sampler(10), batch_size=2, beta=3)
+
+
+# ---- the loss -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("importance", [True, False])
+@pytest.mark.parametrize("loader_sampler", [True, False])
+def test_dro_loss_is_algorithm_1(importance, loader_sampler):
+    torch.manual_seed(0)
+    core, reference = hws.Sampler(N, beta=1, momentum=0.3), hws.Sampler(N, beta=1, momentum=0.3)
+    sampler = HardnessWeightedBatchSampler(core, batch_size=6) if loader_sampler else core
+    criterion = DROLoss(nn.CrossEntropyLoss(), sampler, importance=importance)
+    for _ in range(3):
+        logits, target, indices = torch.randn(6, 3, requires_grad=True), torch.randint(0, 3, (6,)), torch.randperm(N)[:6]
+        loss = criterion(logits, target, indices)
+        loss.backward()
+        mirror = logits.detach().clone().requires_grad_()
+        losses = nn.functional.cross_entropy(mirror, target, reduction="none")
+        weights = np.ones(6, np.float32)
+        if importance:
+            weights = reference.importance_weights(indices, losses)
+        reference.update(indices, losses)
+        expected = (torch.from_numpy(weights) * losses).mean()
+        expected.backward()
+        torch.testing.assert_close(loss, expected)
+        torch.testing.assert_close(logits.grad, mirror.grad)
+        torch.testing.assert_close(criterion.last_losses, losses.detach())
+    assert core.to_bytes() == reference.to_bytes()
+
+
+def test_dro_loss_over_voxels_and_in_evaluation():
+    sampler = hws.Sampler(4, beta=1)
+    criterion = DROLoss(nn.CrossEntropyLoss(), sampler)
+    logits, target = torch.randn(2, 3, 4, 4, 4), torch.randint(0, 3, (2, 4, 4, 4))
+    criterion.eval()
+    plain = nn.functional.cross_entropy(logits, target)
+    torch.testing.assert_close(criterion(logits, target, [0, 1]), plain)
+    assert sampler.updates_made == 0
+    criterion.train()
+    criterion(logits, target, [0, 1])
+    each = nn.functional.cross_entropy(logits, target, reduction="none").flatten(1).mean(1)
+    np.testing.assert_allclose(sampler.losses(0, 2), each.numpy())
+
+
+def test_dro_loss_leaves_the_user_s_loss_alone():
+    loss = nn.CrossEntropyLoss()
+    DROLoss(loss, hws.Sampler(4))
+    assert loss.reduction == "mean"
+
+
+def test_dro_loss_refuses():
+    sampler = hws.Sampler(4)
+    with pytest.raises(hws.ArgumentError, match="one number for 2 examples"):
+        DROLoss(lambda p, t: (p - t).mean(), sampler)(torch.ones(2), torch.ones(2), [0, 1])
+    with pytest.raises(hws.ArgumentError, match="2 entries for 3 examples"):
+        DROLoss(lambda p, t: p - t, sampler)(torch.ones(2), torch.ones(2), [0, 1, 2])
+    with pytest.raises(hws.NotFiniteError, match="example 3"):
+        DROLoss(lambda p, t: p / t, sampler)(torch.ones(2), torch.tensor([1.0, 0.0]), [0, 3])
+    assert sampler.updates_made == 0
+    with pytest.raises(hws.ArgumentTypeError, match="sampler"):
+        DROLoss(nn.MSELoss(), object())
+    with pytest.raises(hws.ArgumentTypeError, match="loss"):
+        DROLoss(3, sampler)
+
+
+def test_clip_rate():
+    sampler = hws.Sampler(4, beta=1, initial_loss=1)
+    criterion = DROLoss(lambda p, t: p, sampler)
+    criterion(torch.tensor([1.0, 50.0, 1.0, -50.0]), None, [0, 1, 2, 3])
+    assert criterion.clip_rate() == 0.5
+    assert criterion.clip_rate() == 0.0
+
+
+# ---- several processes --------------------------------------------------------------------------------------------
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def train_rank(rank, ranks, port, kind, replacement, results):
+    """What one process of a DistributedDataParallel training does."""
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=ranks)
+    try:
+        batches = []
+        options = dict(beta=3, seed=6, replacement=replacement)
+        if kind == "batch":
+            sampler = HardnessWeightedBatchSampler(DATA, batch_size=6, **options)
+            loader = DataLoader(IndexedDataset(DATA), batch_sampler=sampler)
+        else:
+            sampler = HardnessWeightedSampler(DATA, **options)
+            loader = DataLoader(IndexedDataset(DATA), sampler=sampler, batch_size=6 // ranks)
+        model = nn.parallel.DistributedDataParallel(nn.Linear(1, 3))
+        criterion = DROLoss(lambda prediction, step: prediction, sampler)
+        for epoch in range(2):
+            for step, (images, labels, indices) in enumerate(loader):
+                model(images[:, None]).sum().backward()
+                criterion(loss_of(indices, epoch * 100 + step), None, indices)
+                batches.append((indices.tolist(), criterion.last_weights.tolist()))
+        # A loss that is not finite on one rank stops both, and changes neither.
+        before = sampler.sampler.to_bytes()
+        try:
+            sampler.update([0, 1], [1.0, float("nan") if rank == 1 else 1.0])
+            refused = False
+        except hws.NotFiniteError:
+            refused = True
+        results.put((rank, batches, sampler.sampler.to_bytes(), refused and sampler.sampler.to_bytes() == before))
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("kind, replacement", [("batch", False), ("batch", True), ("single", False)])
+def test_two_ranks_train_on_what_one_process_would(kind, replacement):
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    port = free_port()
+    processes = [context.Process(target=train_rank, args=(rank, 2, port, kind, replacement, results)) for rank in range(2)]
+    for process in processes:
+        process.start()
+    ranks = {rank: rest for rank, *rest in (results.get(timeout=60) for _ in processes)}
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+
+    options = dict(beta=3, seed=6, replacement=replacement)
+    if kind == "batch":
+        single = HardnessWeightedBatchSampler(DATA, batch_size=6, **options)
+        batches = lambda: iter(single)
+    else:
+        single = HardnessWeightedSampler(DATA, **options)
+        batches = lambda: iter(torch.utils.data.BatchSampler(single, 6, False))
+    expected = []
+    for epoch in range(2):
+        for step, batch in enumerate(batches()):
+            weights = single.step(batch, loss_of(batch, epoch * 100 + step))
+            expected.append((batch, weights.tolist()))
+
+    (first, first_state, first_refused), (second, second_state, second_refused) = ranks[0], ranks[1]
+    assert len(expected) == len(first) == len(second) == 20
+    for (batch, weights), (a, a_weights), (b, b_weights) in zip(expected, first, second):
+        assert (a, b) == (batch[0::2], batch[1::2])
+        assert (a_weights, b_weights) == (weights[0::2], weights[1::2])
+    assert first_state == second_state == single.sampler.to_bytes()
+    assert first_refused and second_refused
+
+
+def test_a_rank_without_a_process_group_says_so():
+    sampler = HardnessWeightedBatchSampler(DATA, batch_size=4, num_replicas=2, rank=1)
+    with pytest.raises(hws.OwnershipError, match="not initialised"):
+        sampler.update([0, 1], [1.0, 1.0])
