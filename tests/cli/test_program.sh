@@ -1,0 +1,115 @@
+#!/bin/sh
+# The hws program: what it prints where, and its exit codes. usage: test_program.sh PROGRAM VERSION
+set -u
+program=$1
+version=$2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAILED: $*" >&2
+    sed 's/^/    stdout: /' "$work/out" >&2
+    sed 's/^/    stderr: /' "$work/err" >&2
+    failures=$((failures + 1))
+}
+
+# run CODE ARGUMENTS...: the program must end with this code.
+run() {
+    expected=$1
+    shift
+    "$program" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
+}
+
+prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
+complains() { head -n 1 "$work/err" | grep -q "^hws: .*$1" || fail "stderr does not begin with 'hws: ...$1'"; }
+is_silent() { [ ! -s "$work/$1" ] || fail "$1 should be empty"; }
+
+# refused WORDS ARGUMENTS...: a usage error that says WORDS.
+refused() {
+    words=$1
+    shift
+    run 2 "$@"
+    complains "$words"
+    is_silent out
+}
+
+for option in --help -h help; do
+    run 0 $option
+    prints '^usage: hws VERB'
+    prints 'bench sampler'
+    is_silent err
+done
+run 0 --version
+prints "^hws $version\$"
+is_silent err
+run 2
+is_silent out
+grep -q 'usage:' "$work/err" || fail "no usage on stderr"
+
+refused "there is no verb 'fly'" fly
+refused "''" ''
+refused 'bench what' bench
+refused 'bench what' bench trainer
+run 0 bench --help
+prints '^usage: hws bench sampler'
+run 0 bench sampler --help
+prints '--divergence'
+
+refused "no option '--wrong'" bench sampler --wrong
+refused "no option 'extra'" bench sampler --n 10 extra
+for option in --n --batch --beta --divergence; do
+    refused "$option needs a value" bench sampler $option
+done
+for sizes in '' 0 -5 abc 1e2x 2.5 nan inf 1e99 ',' '10,,20' ',10' '1e2;1e3' 4294967295; do
+    refused '--n' bench sampler --n "$sizes"
+done
+for batch in '' 0 -1 1.5 abc 2x nan inf 1e9; do
+    refused '--batch' bench sampler --n 100 --batch "$batch"
+done
+for beta in '' -1 abc nan inf 1e16 1x; do
+    refused '--beta' bench sampler --n 100 --beta "$beta"
+done
+for divergence in '' KL cvar cvar:0 cvar:2 cressie-read: custom 'kl '; do
+    refused '--divergence' bench sampler --n 100 --divergence "$divergence"
+done
+refused 'larger than n' bench sampler --n 10 --batch 11
+refused 'larger than n' bench sampler --n 1000,10 --batch 11
+
+# A run that cannot be done is not a usage error.
+run 1 bench sampler --n 100 --batch 50 --divergence cvar:0.01
+complains 'n = 100'
+
+run 0 bench sampler --n 1e1,20
+is_silent err
+prints 'examples.*ns/iteration'
+[ "$(wc -l <"$work/out")" -eq 3 ] || fail "a heading and two rows were expected"
+prints '^ *10  *[0-9]'
+prints '^ *20  *[0-9]'
+
+number='-\{0,1\}[0-9][0-9]*\(\.[0-9]*\)\{0,1\}\([eE][-+]\{0,1\}[0-9]*\)\{0,1\}'
+for divergence in kl chi2 reverse-kl hellinger cressie-read:0.5 js cvar:0.5; do
+    run 0 bench sampler --n 10,20 --batch 4 --beta 1 --divergence $divergence --json
+    is_silent err
+    [ "$(wc -l <"$work/out")" -eq 2 ] || fail "two lines of JSON were expected"
+    for n in 10 20; do
+        grep -q "^{\"n\": $n, \"batch\": 4, \"iteration_ns\": $number, \"bytes_per_example\": $number}\$" "$work/out" ||
+            fail "no such object for n = $n ($divergence)"
+    done
+done
+
+if [ -c /dev/full ]; then
+    for arguments in --help --version 'bench --help' 'bench sampler --n 10' 'bench sampler --n 10 --json'; do
+        # shellcheck disable=SC2086
+        "$program" $arguments >/dev/full 2>"$work/err"
+        code=$?
+        : >"$work/out"
+        [ $code -eq 1 ] || fail "hws $arguments on a full disk: exit code $code, expected 1"
+        complains 'standard output'
+    done
+fi
+
+[ $failures -eq 0 ] && echo "all is well"
+exit $((failures > 0))
