@@ -24,14 +24,13 @@ seed and the same losses.
 
 from __future__ import annotations
 
-import math
 import mmap
 import os
 import tempfile
 import threading
 import time
 from multiprocessing import reduction
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional
 
 import numpy as np
 
@@ -50,7 +49,11 @@ _CHANGES = 0  # how many changes have been published
 _BETA = 1  # the beta in force, a float64
 _HEAD_WORDS = 8
 
-_SPIN = 1e-4  # seconds to wait before looking at a change again that is being written
+# Options that a reader takes from its handle once and for all.
+_KNOWN_TO_READERS = ("divergence", "seed", "replacement", "floor", "uniform_mix")
+
+_SPIN = 1e-4  # seconds to wait before looking again at a change that is being written,
+_ATTEMPTS = 20  # and how often to look before all losses are copied instead: the owner may have died in the middle
 
 
 def _fence() -> None:
@@ -218,14 +221,14 @@ class Reader:
         """Takes over everything the owner has published. :meth:`draw` does so by itself."""
         if os.getpid() != self._process:
             raise OwnershipError("this reader belongs to another process: make one here with handle.reader(worker)")
-        while True:
+        target, attempts = self._block.changes(), 0
+        while self._seen < target:
             published = self._block.changes()
-            if published == self._seen:
-                break
             _fence()
-            if published - self._seen > self._block.ring:
+            if published - self._seen > self._block.ring or attempts == _ATTEMPTS:
                 self._copy_all()
             elif not self._apply(published):
+                attempts += 1
                 time.sleep(_SPIN)
         beta = float(self._block.beta[_BETA])
         if beta != self._sampler.beta:
@@ -247,8 +250,8 @@ class Reader:
         return True
 
     def _copy_all(self) -> None:
-        # Each loss is one aligned word, so what is read was true at some moment after `published`; the changes made
-        # since then are in the journal and are applied in their order by the next round of refresh().
+        # Each loss is one aligned word, so what is read is true now or a moment later. Changes made meanwhile may be in
+        # already; they are in the journal too, and applying them again, in their order, does no harm.
         published = self._block.changes()
         _fence()
         self._sampler.set_losses(np.array(self._block.losses))
@@ -293,7 +296,7 @@ class SharedSampler(Sampler):
     """
 
     _process = 0
-    _half_published = False
+    _unpublished = False  # whether readers may not know everything: after an interrupt in the middle of a change
 
     def __init__(self, examples: Any, *, journal: int = 65536, **options: Any):
         journal = as_count(journal, "journal")
@@ -301,6 +304,7 @@ class SharedSampler(Sampler):
             raise ArgumentError("the journal must hold at least one change")
         super().__init__(examples, **options)
         self._process = os.getpid()
+        self._momentum = self.options["momentum"]
         self._block = _Block(len(self), journal)
         self._block.losses[:] = self.losses()
         self._block.beta[_BETA] = self.beta
@@ -342,19 +346,18 @@ class SharedSampler(Sampler):
 
     def update(self, indices: Any, losses: Any) -> None:
         indices, losses = as_indices(indices), as_losses(losses)
-        super().update(indices, losses)
-        if self._momentum():
-            indices = np.unique(indices)
-            losses = np.concatenate([self.losses(int(i), 1) for i in indices]) if len(indices) else losses
-        self._publish(indices, losses)
+        with _Change(self) as complete:
+            super().update(indices, losses)
+            if self._momentum and len(indices):
+                indices = np.unique(indices)
+                losses = np.concatenate([self.losses(int(index), 1) for index in indices])
+            complete(indices, losses)
 
     def set_losses(self, losses: Any, first: int = 0) -> None:
         losses = as_losses(losses)
-        super().set_losses(losses, first)
-        if len(losses) > self._block.ring:
-            self._publish_all()
-        else:
-            self._publish(np.arange(first, first + len(losses), dtype=np.int64), losses)
+        with _Change(self) as complete:
+            super().set_losses(losses, first)
+            complete(np.arange(first, first + len(losses), dtype=np.int64), losses)
 
     def grow(self, examples: Any) -> None:
         raise OwnershipError("a SharedSampler cannot grow: its readers' memory has a fixed size")
@@ -374,31 +377,26 @@ class SharedSampler(Sampler):
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over a state and publishes it. Its options must be those that the readers were made with."""
+        if not isinstance(state_dict, Mapping) or "state" not in state_dict:
+            raise CorruptStateError("this is no state_dict of a sampler: it has no entry 'state'")
         before = self.options
-        other = Sampler.from_bytes(state_dict["state"], self._custom) if "state" in state_dict else None
-        if other is not None:
-            fixed = {k for k, v in other.options.items() if v != before[k] and k not in ("beta", "momentum", "keep_counts")}
-            if fixed:
-                raise CorruptStateError(f"the state differs in {', '.join(sorted(fixed))}, which readers cannot change: "
-                                        "open the SharedSampler with the same options")
+        other = Sampler.from_bytes(state_dict["state"], self._custom).options
+        fixed = sorted(name for name in _KNOWN_TO_READERS if other[name] != before[name])
+        if fixed:
+            raise CorruptStateError(f"the state differs in {', '.join(fixed)}, which readers cannot change: open the "
+                                    "SharedSampler with the same options")
         eras = np.asarray(state_dict.get("eras", self._block.eras))
         if eras.shape != (MAX_WORKERS,) or eras.dtype != np.int64:
             raise CorruptStateError("the readers' streams are damaged")
         super().load_state_dict(state_dict)
+        self._unpublished = True
+        self._momentum = self.options["momentum"]
         self._block.eras[:] = np.maximum(eras, self._block.eras)
         self._block.beta[_BETA] = self.beta
         self._publish_all()
 
-    def _momentum(self) -> float:
-        return float(self.options["momentum"])
-
     def _publish(self, indices: np.ndarray, losses: np.ndarray) -> None:
         block, count = self._block, len(indices)
-        if self._half_published:
-            return self._publish_all()
-        if count > block.ring:
-            return self._publish_all()
-        self._half_published = True  # until the end: an interrupt in between is made good by the next publication
         first = block.changes()
         block.losses[indices] = losses
         numbers = np.arange(first, first + count, dtype=np.int64)
@@ -408,7 +406,6 @@ class SharedSampler(Sampler):
         block.journal_check[slots] = _check_words(numbers, indices, losses.view(np.uint32))
         _fence()
         block.head[_CHANGES] = first + count
-        self._half_published = False
 
     def _publish_all(self) -> None:
         """Makes every reader copy all losses: they find themselves further behind than the journal reaches."""
@@ -416,4 +413,26 @@ class SharedSampler(Sampler):
         block.losses[:] = self.losses()
         _fence()
         block.head[_CHANGES] = block.changes() + block.ring + 1
-        self._half_published = False
+        self._unpublished = False
+
+
+class _Change:
+    """A change and its publication: whatever interrupts them, the next change makes it good."""
+
+    def __init__(self, shared: SharedSampler):
+        self._shared = shared
+
+    def __enter__(self) -> Any:
+        self._before, self._shared._unpublished = self._shared._unpublished, True
+        return self._complete
+
+    def _complete(self, indices: np.ndarray, losses: np.ndarray) -> None:
+        if self._before or len(indices) > self._shared._block.ring:
+            self._shared._publish_all()
+        else:
+            self._shared._publish(indices, losses)
+            self._shared._unpublished = False
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, HwsError):  # refused: nothing has changed
+            self._shared._unpublished = self._before

@@ -89,9 +89,15 @@ def test_an_exception_in_a_function_comes_out():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     with pytest.raises(hws.DivergenceError, match="not today"):
         hws.Sampler(LOSSES, divergence=hws.CustomDivergence(chi2_slope, slope_inverse))
+
+
+def test_nan_from_a_function_comes_out():
     broken = False
-    sampler.update([0], [3.0])
-    assert len(sampler.draw(2)) == 2
+    sampler = hws.Sampler(LOSSES, beta=0.5, divergence=hws.CustomDivergence(chi2_slope, lambda y: math.nan if broken else 1 + y))
+    broken = True
+    with pytest.raises(hws.DivergenceError, match="NaN"):
+        sampler.update([0], [3.0])
+        sampler.draw(2)
 
 
 def test_a_function_must_not_use_its_sampler():
