@@ -30,7 +30,8 @@ static int64_t mixed(hws_sampler *sampler, proposal from, double law_left, uint3
     if (sampler->options.floor > 0 && sampler->law.losses[drawn] > -INFINITY) {
         const double least = sampler->options.floor / (double)sampler->law.n;
         const double p = law_probability(&sampler->law, drawn);
-        if (random_unit(&random) * (p + least) >= (p > least ? p : least)) return REJECTED;
+        /* Not >=: both sides may be 0, and then nothing would ever be accepted. */
+        if (random_unit(&random) * (p + least) > (p > least ? p : least)) return REJECTED;
     }
     return drawn;
 }

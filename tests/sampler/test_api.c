@@ -1456,6 +1456,22 @@ static void test_extreme_cressie_read(void **state) {
         }
 }
 
+/* floor / n may be 0 in double precision; the draw must end all the same. */
+static void test_tiny_floor_and_mixing(void **state) {
+    (void)state;
+    const float losses[4] = {100, 0, -50, -100};
+    for (size_t d = 0; d < DIVERGENCES; d++)
+        for (int mixing = 0; mixing < 2; mixing++) {
+            hws_options options = options_with(100, divergence_number(d));
+            *(mixing ? &options.uniform_mix : &options.floor) = 5e-324;
+            hws_sampler *sampler = opened(4, losses, &options);
+            int64_t batch[4];
+            for (int t = 0; t < 10; t++) assert_int_equal(hws_sampler_draw(sampler, 4, batch), HWS_OK);
+            assert_int_equal(batch[0] + batch[1] + batch[2] + batch[3], 6);
+            hws_sampler_close(&sampler);
+        }
+}
+
 static void test_tiny_fractions(void **state) {
     (void)state;
     const float losses[5] = {0.3f, 0.7f, 0.7f, -1, 0};
@@ -1520,6 +1536,7 @@ int main(void) {
         cmocka_unit_test(test_single_example),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_extreme_cressie_read),
+        cmocka_unit_test(test_tiny_floor_and_mixing),
         cmocka_unit_test(test_tiny_fractions),
     };
     return cmocka_run_group_tests_name("api", tests, NULL, NULL);
