@@ -263,8 +263,8 @@ class _HandsOut:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over a state: the next iteration goes on where the saved one stood.
 
-        Batches that were drawn ahead and not trained on yet come first. The number of ranks may have changed, the
-        batch size may not.
+        Batches that were drawn ahead and not trained on yet come first. The batch size must be the same; the number of
+        ranks may have changed, except for a :class:`HardnessWeightedSampler`.
         """
         try:
             state, staleness = state_dict["sampler"], {key: int(state_dict["staleness"][key]) for key in self._staleness}

@@ -3,7 +3,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from scipy_free import chi_square_p
 from torch.utils.data import DataLoader
 
 import hws
-from hws.shared import SharedSampler, _BETA
+from hws.shared import SharedSampler
 from hws.torch import SharedDraws
 
 METHODS = ["fork", "spawn"]
@@ -245,8 +244,7 @@ class Numbers:
         return torch.tensor(float(index))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("method, persistent", [("fork", False), ("fork", True), ("spawn", True)])
 def test_four_loader_workers_draw_from_the_shared_losses(method, persistent):
     shared = SharedSampler(40, beta=2, seed=5)
     loader = DataLoader(SharedDraws(Numbers(), shared, num_samples=6000), batch_size=50, num_workers=4,

@@ -1,5 +1,4 @@
 import multiprocessing
-import os
 import socket
 
 import numpy as np
