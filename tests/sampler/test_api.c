@@ -243,7 +243,7 @@ static void test_memory_per_example(void **state) {
     options.keep_counts = 1;
     sampler = opened(1000000, NULL, &options);
     const size_t before = hws_sampler_memory(sampler);
-    assert_true(before > 20e6 && before <= 21e6);
+    assert_true(before > 20000000 && before <= 21000000);
     int64_t batch[1000];
     assert_int_equal(hws_sampler_draw(sampler, 1000, batch), HWS_OK);
     assert_true(hws_sampler_memory(sampler) >= before + 1000 * sizeof *batch);

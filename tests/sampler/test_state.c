@@ -133,26 +133,33 @@ static void assert_continue_alike(hws_sampler *a, hws_sampler *b, int rounds) {
     assert_int_equal(hws_sampler_updates_made(a), hws_sampler_updates_made(b));
 }
 
+/* What memory gives back, a file must give back too. */
+static void assert_file_agrees(hws_sampler *sampler, bytes state) {
+    const hws_divergence divergence = hws_sampler_options(sampler).divergence;
+    const char *path = in_folder("resumed");
+    hws_sampler *loaded = NULL;
+    assert_int_equal(hws_sampler_save(sampler, path), HWS_OK);
+    assert_file_holds(path, state);
+    assert_int_equal(hws_sampler_load(&loaded, path, &divergence), HWS_OK);
+    assert_same_history(sampler, loaded);
+    hws_sampler_close(&loaded);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* Saves `before` iterations after the last change, and goes on for `rounds` more. */
 static void assert_resumes(hws_sampler *sampler, int before, int rounds) {
     const hws_divergence divergence = hws_sampler_options(sampler).divergence;
     uint64_t random = 5;
     int64_t indices[8];
     for (int t = 0; t < before; t++) iterate(sampler, 3, &random, indices);
-    const char *path = in_folder("resumed");
     bytes state = state_of(sampler);
-    assert_int_equal(hws_sampler_save(sampler, path), HWS_OK);
-    assert_file_holds(path, state);
-    hws_sampler *from_memory = read_back(state, &divergence), *from_file = NULL;
-    assert_int_equal(hws_sampler_load(&from_file, path, &divergence), HWS_OK);
-    assert_int_equal(hws_sampler_size(from_file), hws_sampler_size(sampler));
-    assert_same_history(sampler, from_memory);
-    assert_same_history(sampler, from_file);
-    assert_continue_alike(sampler, from_memory, rounds);
+    if (rounds >= 200) assert_file_agrees(sampler, state); /* not always: files are slow */
+    hws_sampler *resumed = read_back(state, &divergence);
+    assert_int_equal(hws_sampler_size(resumed), hws_sampler_size(sampler));
+    assert_same_history(sampler, resumed);
+    assert_continue_alike(sampler, resumed, rounds);
     free(state.at);
-    hws_sampler_close(&from_memory);
-    hws_sampler_close(&from_file);
-    assert_int_equal(unlink(path), 0);
+    hws_sampler_close(&resumed);
 }
 
 static hws_options varied_options(hws_divergence divergence, int variant) {
