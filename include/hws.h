@@ -228,7 +228,8 @@ HWS_API size_t hws_sampler_memory(const hws_sampler *sampler);
 /*
  * Draws `count` examples into `indices`. Without replacement (the default) the batch is a successive draw: each next
  * example follows p restricted to those not yet in the batch. HWS_ERROR_TOO_FEW if fewer than `count` examples have
- * p > 0 (chi-square, CVaR and Cressie-Read k > 1 give many examples p = 0 exactly; mix with uniform to refresh them).
+ * p > 0: chi-square, CVaR and Cressie-Read k > 1 give many examples p = 0 exactly, and Jensen-Shannon does where
+ * beta (L_max - L) is beyond 745. Mix with uniform to refresh them.
  */
 HWS_API hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t *indices);
 

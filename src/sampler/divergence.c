@@ -5,9 +5,22 @@
 #include "root.h"
 
 #include <ctype.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A number with a decimal point, whatever the decimal sign of the program's locale; 0 when the text is not one. */
+static int parse_number(const char *text, double *number) {
+    char local[64];
+    if (strlen(text) >= sizeof local || strchr(text, ',') || isspace((unsigned char)*text)) return 0;
+    strcpy(local, text);
+    char *point = strchr(local, '.');
+    if (point) *point = *localeconv()->decimal_point;
+    char *end;
+    *number = strtod(local, &end);
+    return end != local && !*end;
+}
 
 hws_status hws_divergence_parse(const char *text, hws_divergence *divergence) {
     static const struct {
@@ -29,13 +42,8 @@ hws_status hws_divergence_parse(const char *text, hws_divergence *divergence) {
         if (strlen(names[k].name) != length || strncmp(text, names[k].name, length) != 0) continue;
         hws_divergence parsed = {.kind = names[k].kind};
         if (names[k].parameter != (text[length] == ':')) return HWS_ERROR_ARGUMENT;
-        if (names[k].parameter) {
-            const char *number = text + length + 1;
-            char *end;
-            parsed.parameter = strtod(number, &end);
-            if (end == number || *end || isspace((unsigned char)*number) || divergence_check(&parsed, 1) != HWS_OK)
-                return HWS_ERROR_ARGUMENT;
-        }
+        if (names[k].parameter && !parse_number(text + length + 1, &parsed.parameter)) return HWS_ERROR_ARGUMENT;
+        if (divergence_check(&parsed, 1) != HWS_OK) return HWS_ERROR_ARGUMENT;
         *divergence = parsed;
         return HWS_OK;
     }

@@ -195,6 +195,30 @@ static cvar_boundary ranked_cvar(const law *law, double alpha) {
     return cvar_boundary_of(alpha, (double)law->n, boundary, above, from - above);
 }
 
+/* n p, or for CVaR alpha n p: a weight that falls with rank. */
+static double ranked_weight(const law *law, double loss) {
+    if (law->divergence.kind == HWS_CVAR) return cvar_weight(&law->level.cvar, loss);
+    return tilt_value(&law->level.tilt, law->beta * (law->level.reference - loss));
+}
+
+static law_level solve_level(law *law) {
+    law_level level = {.total = (double)law->n};
+    const double largest = law_largest_loss(law);
+    if (law->divergence.kind == HWS_CVAR) {
+        level.cvar = ranked_cvar(law, law->divergence.parameter);
+        level.total = level.cvar.total;
+    } else if (law->divergence.kind == HWS_CHI2) {
+        level.reference = largest;
+        level.tilt = tilt_at(&law->divergence, chi2_level(law, largest), (double)law->n);
+    } else {
+        const solved_level solved = level_window_solve(&law->window, law->losses, largest);
+        level.reference = solved.reference;
+        level.total = solved.total;
+        level.tilt = tilt_at(&law->divergence, solved.z, (double)law->n);
+    }
+    return level;
+}
+
 hws_status law_prepare(law *law) {
     if (law_is_kl(law)) {
         catch_up(law);
@@ -202,33 +226,21 @@ hws_status law_prepare(law *law) {
         return HWS_OK;
     }
     if (law->level_current) return HWS_OK;
-    if (law->divergence.kind == HWS_CVAR) {
-        law->level.cvar = ranked_cvar(law, law->divergence.parameter);
-    } else {
-        const double largest = law_largest_loss(law);
-        law->level.reference = largest;
-        const double z = law->divergence.kind == HWS_CHI2
-                             ? chi2_level(law, largest)
-                             : level_window_solve(&law->window, law->losses, largest, &law->level.reference);
-        if (!(z > 0 && z < INFINITY)) return HWS_ERROR_DIVERGENCE;
-        law->level.tilt = tilt_at(&law->divergence, z, (double)law->n);
-    }
+    law->level = solve_level(law);
+    law->envelope_current = 0;
+    /* Callbacks that answer NaN, or against their promise, show up here. */
+    const double most = ranked_weight(law, law_largest_loss(law));
+    if (!(law->level.total > 0 && law->level.total < INFINITY && most > 0 && most < INFINITY))
+        return HWS_ERROR_DIVERGENCE;
     law->level_current = 1;
     return HWS_OK;
 }
 
 /* ---- probabilities --------------------------------------------------------------------------------------------- */
 
-/* n p, or for CVaR alpha n p: a weight that falls with rank. */
-static double ranked_weight(const law *law, double loss) {
-    if (law->divergence.kind == HWS_CVAR) return cvar_weight(&law->level.cvar, loss);
-    return tilt_value(&law->level.tilt, law->beta * (law->level.reference - loss));
-}
-
 double law_probability_at(const law *law, double loss) {
     if (law_is_kl(law)) return tree_word_ratio(weight_tree_weight(&law->tree, (float)loss), law->tree_total);
-    const double total = law->divergence.kind == HWS_CVAR ? law->level.cvar.total : (double)law->n;
-    return ranked_weight(law, loss) / total;
+    return ranked_weight(law, loss) / law->level.total;
 }
 
 double law_probability(const law *law, int64_t example) { return law_probability_at(law, law->losses[example]); }

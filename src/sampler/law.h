@@ -30,6 +30,7 @@ typedef struct law_level {
     double reference;
     tilt tilt;
     cvar_boundary cvar;
+    double total; /* what the weights sum to */
 } law_level;
 
 typedef struct law {

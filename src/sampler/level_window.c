@@ -119,14 +119,17 @@ static int holds(const level_window *window) {
     return window->valid && interpolated_excess(window, -1) <= 0 && interpolated_excess(window, 1) >= 0;
 }
 
-double level_window_solve(level_window *window, const float *losses, double largest, double *reference) {
+solved_level level_window_solve(level_window *window, const float *losses, double largest) {
+    const double n = (double)window->n;
     if (!holds(window)) {
         const double z = divergence_solve(window->divergence, window->beta, losses, window->n, largest);
         place_around(window, losses, largest, hws_log(z));
-        *reference = largest;
-        if (!holds(window)) return z;
+        if (!holds(window)) {
+            const tilt tilt = tilt_at(window->divergence, z, n);
+            return (solved_level){largest, z, n + tilt_excess(&tilt, window->beta, largest, losses, window->n)};
+        }
     }
     /* Also right after a move, so that a resumed sampler, which finds the window in place, gets the same bits. */
-    *reference = window->place.reference;
-    return hws_exp(window->place.center + window->place.half * root_between(interpolated_excess, window, -1, 1));
+    const double x = root_between(interpolated_excess, window, -1, 1);
+    return (solved_level){window->place.reference, hws_exp(window->place.center + window->place.half * x), n};
 }

@@ -40,10 +40,16 @@ void level_window_add(level_window *window, double loss);
 /* Computes the sums for a given place, O(n): resuming. */
 void level_window_fill(level_window *window, const float *losses, window_place place);
 
+/* Where the weights sum to n: z at the reference loss. Where they are so steep in z that its last digit shows, `total` is
+   what they really sum to. */
+typedef struct solved_level {
+    double reference, z, total;
+} solved_level;
+
 /*
- * The current level: z at *reference. From the window where it holds, else by an exact solution with O(n) steps,
- * after which the window is moved there. `largest` must be the largest loss.
+ * The current level. From the window where it holds, else by an exact solution with O(n) steps, after which the window is
+ * moved there. `largest` must be the largest loss.
  */
-double level_window_solve(level_window *window, const float *losses, double largest, double *reference);
+solved_level level_window_solve(level_window *window, const float *losses, double largest);
 
 #endif

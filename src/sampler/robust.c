@@ -24,14 +24,19 @@ double deviation_of(const float *losses, size_t n, double mean) {
 
 tilted_law tilted_law_of(const hws_divergence *divergence, double beta, const float *losses, size_t n) {
     tilted_law law = {.beta = beta, .n = (double)n, .largest = largest_of(losses, n)};
-    if (divergence->kind == HWS_CVAR) law.cvar = cvar_boundary_find(divergence->parameter, losses, n);
-    else law.tilt = tilt_at(divergence, divergence_solve(divergence, beta, losses, n, law.largest), law.n);
+    if (divergence->kind == HWS_CVAR) {
+        law.cvar = cvar_boundary_find(divergence->parameter, losses, n);
+        law.total = law.cvar.total;
+    } else {
+        law.tilt = tilt_at(divergence, divergence_solve(divergence, beta, losses, n, law.largest), law.n);
+        law.total = law.n + tilt_excess(&law.tilt, beta, law.largest, losses, n);
+    }
     return law;
 }
 
 double tilted_probability(const tilted_law *law, double loss) {
-    if (!law->tilt.divergence) return cvar_weight(&law->cvar, loss) / law->cvar.total;
-    return tilt_value(&law->tilt, law->beta * (law->largest - loss)) / law->n;
+    if (!law->tilt.divergence) return cvar_weight(&law->cvar, loss) / law->total;
+    return tilt_value(&law->tilt, law->beta * (law->largest - loss)) / law->total;
 }
 
 double log_mean_exp(double beta, const float *losses, size_t n) {
@@ -77,7 +82,7 @@ hws_status hws_divergence_probabilities(const hws_divergence *divergence, double
     if (status != HWS_OK) return status;
     const hws_divergence canonical = divergence_canonical(divergence);
     const tilted_law law = tilted_law_of(&canonical, beta, losses, (size_t)n);
-    if (canonical.kind != HWS_CVAR && !(law.tilt.z > 0 && law.tilt.z < INFINITY)) return HWS_ERROR_DIVERGENCE;
+    if (!(law.total > 0 && law.total < INFINITY)) return HWS_ERROR_DIVERGENCE;
     for (int64_t i = 0; i < n; i++) probabilities[i] = tilted_probability(&law, losses[i]);
     return HWS_OK;
 }

@@ -9,6 +9,7 @@ typedef struct tilted_law {
     tilt tilt;
     cvar_boundary cvar;
     double beta, largest, n;
+    double total; /* what the weights sum to */
 } tilted_law;
 
 /* `divergence` must be canonical and outlive the result. */
