@@ -41,6 +41,11 @@ def _from_anything(values: Any, what: str) -> np.ndarray:
         raise ArgumentTypeError(f"{what} are no array of numbers: {error}") from None
 
 
+def is_array(values: Any) -> bool:
+    """Whether this is an array, a sequence of numbers or a tensor, and not a single number."""
+    return np.ndim(_from_anything(values, "losses")) > 0
+
+
 def as_indices(values: Any, what: str = "indices") -> np.ndarray:
     if type(values) is np.ndarray and values.dtype == _INT64 and values.ndim == 1 and values.flags.c_contiguous:
         return values

@@ -174,6 +174,8 @@ class BatchWeightedSampler(torch.utils.data.BatchSampler):
     (3, 4)
     """
 
+    sampler: WeightedSampler
+
     def __init__(self, sampler: WeightedSampler, batch_size: int, drop_last: bool = False):
         _require(isinstance(sampler, WeightedSampler), "sampler must be a WeightedSampler")
         super().__init__(sampler, batch_size, drop_last)
@@ -232,6 +234,6 @@ class UnreducedLossFunction(nn.Module):
         self.loss_batch: Optional[Tensor] = None
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        self.func.reduction = "none"
+        setattr(self.func, "reduction", "none")
         self.loss_batch = per_example(self.func(input, target), len(input))
         return self.loss_batch.sum() if self.reduction == "sum" else self.loss_batch.mean()

@@ -99,7 +99,8 @@ def divergence_struct(divergence: Divergence) -> DivergenceStruct:
         raise ArgumentTypeError(
             f"divergence must be one of {_NAMES} or a CustomDivergence, not {type(divergence).__name__}")
     struct = DivergenceStruct()
-    if lib.hws_divergence_parse(divergence.encode(), ctypes.byref(struct)):
+    text = divergence.encode("ascii", "replace")
+    if b"\0" in text or lib.hws_divergence_parse(text, ctypes.byref(struct)):
         raise ArgumentError(f"there is no divergence {divergence!r}; there are {_NAMES}")
     return struct
 

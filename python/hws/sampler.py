@@ -10,11 +10,11 @@ from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
 
 import numpy as np
 
-from ._arrays import as_count, as_indices, as_losses, as_number, output, pointer
+from ._arrays import as_count, as_indices, as_losses, as_number, is_array, output, pointer
 from ._library import CUSTOM, IMPORTANCE_KINDS, OptionsStruct, StatisticsStruct, lib
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
 from .errors import (BY_STATUS, ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, DivergenceError,
-                     HwsError, NotFiniteError, OwnershipError, StateIOError, TooFewError)
+                     ExampleIndexError, HwsError, NotFiniteError, OwnershipError, StateIOError, TooFewError)
 
 __all__ = ["Sampler"]
 
@@ -68,7 +68,7 @@ class Sampler:
                  initial_loss: float = 1.0, jitter: float = 0.0, momentum: float = 0.0, replacement: bool = False,
                  floor: float = 0.0, uniform_mix: float = 0.0, importance: str = "approximate",
                  weight_min: float = 0.1, weight_max: float = 10.0, keep_counts: bool = False):
-        if np.ndim(examples) == 0:
+        if not is_array(examples):
             losses, n = None, as_count(examples, "the number of examples")
         else:
             losses = as_losses(examples)
@@ -153,8 +153,7 @@ class Sampler:
         count = max(size - first, 0) if count is None else as_count(count, "count")
         if first > size or count > size - first:
             # The library says so too, but the array would have to be made first.
-            raise BY_STATUS[2](f"examples {first} to {first + count - 1} are not all within 0 to {size - 1}",
-                               None, first)
+            raise ExampleIndexError(f"{count} examples from {first} on are not all within 0 to {size - 1}", None, first)
         result = output(out, count, dtype, "out")
         self._invoke(function, first, count, pointer(result))
         return result
@@ -304,7 +303,7 @@ class Sampler:
         >>> sampler.grow([0.5]); sampler.grow(1); sampler.losses()
         array([1. , 1. , 0.5, 1. ], dtype=float32)
         """
-        if np.ndim(examples) == 0:
+        if not is_array(examples):
             self._invoke(lib.hws_sampler_grow, as_count(examples, "the number of examples"), None)
         else:
             losses = as_losses(examples)

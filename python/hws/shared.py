@@ -127,9 +127,8 @@ class _Block:
         return int(self.head[_CHANGES])
 
     def __del__(self) -> None:
-        fd, self.fd = getattr(self, "fd", None), None
-        if fd is not None:
-            os.close(fd)
+        if getattr(self, "fd", -1) >= 0:
+            os.close(self.fd)
 
     def __reduce__(self) -> Any:
         return _attached, (self.n, self.ring, reduction.DupFd(self.fd))
@@ -199,7 +198,7 @@ class Reader:
         self._seen = block.changes()
         _fence()
         # The owner publishes losses with the momentum applied: here they are taken as they are.
-        private = {**options, "momentum": 0.0, "keep_counts": False, "beta": float(block.beta[_BETA]),
+        private: Dict[str, Any] = {**options, "momentum": 0.0, "keep_counts": False, "beta": float(block.beta[_BETA]),
                    "seed": _stream_seed(options["seed"], worker, era)}
         self._sampler = Sampler(np.array(block.losses), **private)
         #: How often all losses had to be copied because this reader had fallen behind the journal.

@@ -67,7 +67,7 @@ class IndexedDataset(Dataset):
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
-        return _with_index(self.dataset[index], int(index))
+        return _with_index(self.dataset[index], int(index) if index >= 0 else len(self) + int(index))
 
 
 # ---- draws that are under way ------------------------------------------------------------------------------------
@@ -130,7 +130,8 @@ class _HandsOut:
             num_replicas = torch.distributed.get_world_size(process_group) if distributed else 1
         if rank is None:
             rank = torch.distributed.get_rank(process_group) if distributed else 0
-        if num_replicas < 1 or not 0 <= rank < num_replicas:
+        num_replicas, rank = as_count(num_replicas, "num_replicas"), as_count(rank, "rank")
+        if not rank < num_replicas:
             raise ArgumentError(f"rank {rank} of {num_replicas} replicas does not exist")
         self.num_replicas, self.rank, self.process_group = num_replicas, rank, process_group
         self._piece = piece
@@ -218,15 +219,14 @@ class _HandsOut:
         return together[0].astype(np.int64), together[1].astype(np.float32)
 
     def _count_staleness(self, indices: np.ndarray, updates: int) -> None:
-        draw = self._pending.take(indices.tobytes())
-        found = [draw] if draw is not None else [self._pending.take(index.tobytes()) for index in indices]
-        for draw in found:
-            if draw is not None:
-                age = updates - draw.updates
-                self._staleness["counted"] += 1
-                self._staleness["sum"] += age
-                self._staleness["max"] = max(self._staleness["max"], age)
-                self._staleness["last"] = age
+        whole = self._pending.take(indices.tobytes())
+        found: List[Optional[_Draw]] = [whole] if whole is not None else [self._pending.take(index.tobytes()) for index in indices]
+        ages = [updates - draw.updates for draw in found if draw is not None]
+        if ages:
+            self._staleness["counted"] += len(ages)
+            self._staleness["sum"] += sum(ages)
+            self._staleness["max"] = max(self._staleness["max"], *ages)
+            self._staleness["last"] = ages[-1]
 
     # ---- what it knows
 
@@ -441,6 +441,7 @@ class DROLoss(nn.Module):
 
     def reduce(self, losses: Tensor, indices: Any) -> Tensor:
         """The same for losses that have been computed already, one per example."""
+        indices = as_indices(indices)
         losses = per_example(losses, len(indices))
         if not self.training:
             return losses.mean()

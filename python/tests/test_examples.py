@@ -37,7 +37,7 @@ def test_segmentation_runs():
 def test_mnist_runs(tmp_path):
     """With the format of MNIST, but with far fewer images, made here."""
     rng = np.random.default_rng(0)
-    for part, count in (("train", 1300), ("t10k", 300)):
+    for part, count in (("train", 320), ("t10k", 60)):
         labels = (np.arange(count) % 10).astype(np.uint8)
         images = rng.integers(0, 30, (count, 28, 28), np.uint8) + (labels * 20)[:, None, None].astype(np.uint8)
         (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(bytes(16) + images.tobytes())

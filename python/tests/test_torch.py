@@ -26,6 +26,7 @@ def loss_of(indices, step):
 def test_indexed_dataset():
     images, labels, indices = next(iter(DataLoader(IndexedDataset(DATA), batch_size=4)))
     assert indices.tolist() == [0, 1, 2, 3] and images.tolist() == [0, 1, 2, 3]
+    assert IndexedDataset(DATA)[-1][2] == N - 1
     with pytest.raises(hws.ArgumentTypeError, match="map-style"):
         IndexedDataset(iter([1, 2]))
     with pytest.raises(hws.ArgumentError, match="'index' already"):
@@ -141,7 +142,7 @@ def test_states_that_do_not_fit_are_refused():
 @pytest.mark.parametrize("arguments, words", [
     (dict(batch_size=0), "at least 1"), (dict(batch_size=2.5), "integer"), (dict(batch_size=N + 1), "without replacement"),
     (dict(batch_size=4, num_replicas=3, rank=0), "shared equally by 3"), (dict(batch_size=4, num_replicas=2, rank=2), "rank 2"),
-    (dict(batch_size=4, beta=-1), "beta"),
+    (dict(batch_size=4, beta=-1), "beta"), (dict(batch_size=4, num_replicas="two", rank=0), "num_replicas must be"),
 ])
 def test_wrong_arguments(arguments, words):
     with pytest.raises(hws.HwsError, match=words):
