@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from ctypes import addressof, c_char
 from typing import Any, Optional
 
 import numpy as np
@@ -14,8 +15,11 @@ _FLOAT32 = np.dtype(np.float32)
 
 
 def pointer(array: np.ndarray) -> int:
-    """The address of the first element."""
-    return array.ctypes.data
+    """The address of the first element of a contiguous array."""
+    try:
+        return addressof(c_char.from_buffer(array))  # twice as fast as the next
+    except (TypeError, ValueError):  # read-only or empty
+        return array.ctypes.data
 
 
 def _one_dimensional(array: np.ndarray, what: str) -> np.ndarray:

@@ -27,9 +27,9 @@ class CustomDivergence:
         slope_inverse: the z with phi'(z) = y.
         phi: phi(z); only the robust loss needs it.
 
-    The functions must be pure and must not use the sampler that calls them. An exception in one of them comes out of the
-    call on the sampler as a :class:`DivergenceError`; what that call drew or wrote is not to be relied upon, so go back to
-    a saved state. To pickle a sampler with a custom divergence, define the functions at the top of a module.
+    The functions must be pure and must not use the sampler that calls them. An exception in one of them comes out of
+    the call on the sampler as a :class:`DivergenceError`; what that call drew or wrote is not to be relied upon, so go
+    back to a saved state. To pickle a sampler with a custom divergence, define the functions at the top of a module.
 
     >>> import math, hws
     >>> kl = hws.CustomDivergence(lambda z: math.log(z) if z > 0 else -math.inf, math.exp)

@@ -257,10 +257,10 @@ class Sampler:
 
         >>> import hws
         >>> sampler = hws.Sampler(3)
-        >>> sampler.update([0, 2], [0.5, float("nan")])
+        >>> sampler.update([0, 2], [0.5, float("nan")])  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
-        hws.errors.NotFiniteError: the loss of example 2 (position 1) is nan; look at this example, or lower the learning rate
+        hws.errors.NotFiniteError: the loss of example 2 (position 1) is nan...
         >>> sampler.losses()
         array([1., 1., 1.], dtype=float32)
         """
@@ -349,7 +349,8 @@ class Sampler:
         """The probability that the next single draw is this example, floor and mixing included."""
         return self._number(lib.hws_sampler_probability, as_count(example, "example"))
 
-    def probabilities(self, first: int = 0, count: Optional[int] = None, out: Optional[np.ndarray] = None) -> np.ndarray:
+    def probabilities(self, first: int = 0, count: Optional[int] = None,
+                      out: Optional[np.ndarray] = None) -> np.ndarray:
         """The same for examples first ... first + count - 1 (float64)."""
         return self._range(lib.hws_sampler_probabilities, first, count, np.float64, out)
 

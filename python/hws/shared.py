@@ -18,7 +18,7 @@ draws, so nobody ever waits for anybody: there is no lock to be left behind by a
 fallen behind the ring copies all losses instead, and then the changes made meanwhile. Each entry of the journal carries
 a check word made of its number and its contents, so that an entry that is being overwritten is recognised.
 
-Reader w draws from a stream of random numbers of its own: its e-th reader gives the same draws in each run, for the same
+Worker w draws from streams of random numbers of its own: its e-th reader makes the same draws in each run, for the same
 seed and the same losses.
 """
 
@@ -318,7 +318,7 @@ class SharedSampler(Sampler):
         raise OwnershipError("a SharedSampler belongs to one process: send its .handle, or save its state_dict()")
 
     def __copy__(self) -> Any:
-        raise OwnershipError("a SharedSampler cannot be copied; Sampler.from_bytes(shared.to_bytes()) makes a plain one")
+        raise OwnershipError("a SharedSampler cannot be copied; Sampler.from_bytes(shared.to_bytes()) is a plain one")
 
     @classmethod
     def load(cls, path: Any, divergence: Optional[CustomDivergence] = None, journal: int = 65536) -> "SharedSampler":

@@ -208,10 +208,10 @@ class _HandsOut:
         if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
             raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but torch.distributed is "
                                  "not initialised: the other ranks' losses cannot be had")
-        on_device = isinstance(given, Tensor) and torch.distributed.get_backend(self.process_group) == "nccl"
         # float64 holds every index below 2^53 and every float32 loss exactly: one exchange is enough.
         own = torch.from_numpy(np.stack([indices.astype(np.float64), losses.astype(np.float64)]))
-        own = own.to(given.device) if on_device else own
+        if torch.distributed.get_backend(self.process_group) == "nccl":
+            own = own.to(given.device if isinstance(given, Tensor) and given.is_cuda else "cuda")
         parts = [torch.empty_like(own) for _ in range(self.num_replicas)]
         torch.distributed.all_gather(parts, own, group=self.process_group)
         # Rank r holds every num_replicas-th example from r on: interleaving restores the order of the draw.
@@ -220,7 +220,9 @@ class _HandsOut:
 
     def _count_staleness(self, indices: np.ndarray, updates: int) -> None:
         whole = self._pending.take(indices.tobytes())
-        found: List[Optional[_Draw]] = [whole] if whole is not None else [self._pending.take(index.tobytes()) for index in indices]
+        found: List[Optional[_Draw]] = [whole]
+        if whole is None:  # a loader that puts its batches together itself
+            found = [self._pending.take(index.tobytes()) for index in indices]
         ages = [updates - draw.updates for draw in found if draw is not None]
         if ages:
             self._staleness["counted"] += len(ages)
@@ -267,7 +269,8 @@ class _HandsOut:
         ranks may have changed, except for a :class:`HardnessWeightedSampler`.
         """
         try:
-            state, staleness = state_dict["sampler"], {key: int(state_dict["staleness"][key]) for key in self._staleness}
+            state = state_dict["sampler"]
+            staleness = {key: int(state_dict["staleness"][key]) for key in self._staleness}
             pending = np.asarray(state_dict["pending"])
             updates = np.asarray(state_dict["pending_updates"])
             handed = int(state_dict["handed"])
@@ -276,7 +279,7 @@ class _HandsOut:
         if pending.dtype != np.int64 or pending.ndim != 2 or updates.shape != (len(pending),):
             raise CorruptStateError("the draws under way are damaged")
         if pending.shape[1] != self._piece:
-            raise CorruptStateError(f"the state is of batches of {pending.shape[1]}, this sampler hands out {self._piece}")
+            raise CorruptStateError(f"the state is of batches of {pending.shape[1]}, not of {self._piece}")
         if pending.size and not (0 <= pending.min() and pending.max() < len(self.sampler)):
             raise CorruptStateError("the draws under way are of examples that do not exist")
         if not 0 <= handed <= self._pieces_per_epoch:
