@@ -28,8 +28,8 @@ class CustomDivergence:
         phi: phi(z); only the robust loss needs it.
 
     The functions must be pure and must not use the sampler that calls them. An exception in one of them comes out of
-    the call on the sampler as a :class:`DivergenceError`; what that call drew or wrote is not to be relied upon, so go
-    back to a saved state. To pickle a sampler with a custom divergence, define the functions at the top of a module.
+    the call on the sampler as a :class:`DivergenceError`, and the sampler stays as it was. To pickle a sampler with a
+    custom divergence, define the functions at the top of a module.
 
     >>> import math, hws
     >>> kl = hws.CustomDivergence(lambda z: math.log(z) if z > 0 else -math.inf, math.exp)
@@ -46,27 +46,25 @@ class CustomDivergence:
             raise ArgumentTypeError(f"phi must be a function or None, not {type(phi).__name__}")
         self.slope, self.slope_inverse, self.phi = slope, slope_inverse, phi
         self._error: Optional[BaseException] = None
-        self._struct = DivergenceStruct(kind=CUSTOM, slope=self._callback(slope, _kl_slope),
-                                        slope_inverse=self._callback(slope_inverse, _kl_slope_inverse))
+        self._struct = DivergenceStruct(kind=CUSTOM, slope=self._callback(slope),
+                                        slope_inverse=self._callback(slope_inverse))
         if phi is not None:
-            self._struct.phi = self._callback(phi, _kl_phi)
+            self._struct.phi = self._callback(phi)
 
     def __reduce__(self) -> Any:
         return CustomDivergence, (self.slope, self.slope_inverse, self.phi)
 
-    def _callback(self, function: Callable[[float], float], stand_in: Callable[[float], float]) -> Any:
+    def _callback(self, function: Callable[[float], float]) -> Any:
         def called(value: float, _context: Any) -> float:
-            # An exception cannot pass through C: keep it for _check(). Until the library returns, the Kullback-Leibler
-            # divergence stands in, with which every loop of the library ends.
-            if self._error is None:
-                try:
-                    result = float(function(value))
-                    if math.isnan(result):
-                        raise ValueError(f"NaN for {value}")
-                    return result
-                except BaseException as error:  # noqa: B902
-                    self._error = error
-            return stand_in(value)
+            # An exception cannot pass through C: keep it for _check(), and answer NaN, which the library refuses.
+            try:
+                result = float(function(value))
+                if math.isnan(result):
+                    raise ValueError(f"NaN for {value}")
+                return result
+            except BaseException as error:  # noqa: B902
+                self._error = self._error or error
+                return math.nan
 
         return Callback(called)
 
@@ -78,18 +76,6 @@ class CustomDivergence:
         if not isinstance(error, Exception):
             raise error
         raise DivergenceError(f"a function of the custom divergence raised {type(error).__name__}: {error}") from error
-
-
-def _kl_slope(z: float) -> float:
-    return math.log(z) if z > 0 else -math.inf
-
-
-def _kl_slope_inverse(y: float) -> float:
-    return math.exp(min(y, 700.0))
-
-
-def _kl_phi(z: float) -> float:
-    return z * math.log(z) - z + 1 if z > 0 else 1.0
 
 
 def divergence_struct(divergence: Divergence) -> DivergenceStruct:

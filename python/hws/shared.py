@@ -145,7 +145,8 @@ def _anonymous_file(size: int) -> int:
         with tempfile.TemporaryFile() as file:
             fd = os.dup(file.fileno())
     try:
-        os.posix_fallocate(fd, 0, size)
+        # Where it can be, all of it is claimed now: later a lack of memory would end the process.
+        os.posix_fallocate(fd, 0, size) if hasattr(os, "posix_fallocate") else os.ftruncate(fd, size)
     except OSError as error:
         os.close(fd)
         raise HwsError(f"no {size} bytes of shared memory: {error.strerror}") from None
@@ -198,8 +199,9 @@ class Reader:
         self._seen = block.changes()
         _fence()
         # The owner publishes losses with the momentum applied: here they are taken as they are.
-        private: Dict[str, Any] = {**options, "momentum": 0.0, "keep_counts": False, "beta": float(block.beta[_BETA]),
-                   "seed": _stream_seed(options["seed"], worker, era)}
+        private: Dict[str, Any] = {**options, "momentum": 0.0, "keep_counts": False,
+                                   "beta": float(block.beta[_BETA]),
+                                   "seed": _stream_seed(options["seed"], worker, era)}
         self._sampler = Sampler(np.array(block.losses), **private)
         #: How often all losses had to be copied because this reader had fallen behind the journal.
         self.copies = 0

@@ -82,10 +82,12 @@ def test_an_exception_in_a_function_comes_out():
         return 1 + y
 
     sampler = hws.Sampler(LOSSES, beta=0.5, divergence=hws.CustomDivergence(chi2_slope, slope_inverse))
+    sampler.update([0], [3.0])
+    before = sampler.to_bytes()
     broken = True
     with pytest.raises(hws.DivergenceError, match="not today") as caught:
-        sampler.update([0], [3.0])
         sampler.draw(2)
+    assert sampler.to_bytes() == before
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     with pytest.raises(hws.DivergenceError, match="not today"):
         hws.Sampler(LOSSES, divergence=hws.CustomDivergence(chi2_slope, slope_inverse))
@@ -114,3 +116,43 @@ def test_a_function_must_not_use_its_sampler():
         for _ in range(100):
             opened.update([0], [3.0])
             opened.draw(2)
+
+
+@pytest.mark.parametrize("name", ["draw", "update", "importance", "probabilities", "statistics", "robust_loss", "beta",
+                                  "set_losses"])
+def test_a_function_that_fails_at_any_moment_changes_nothing(name):
+    calls = {
+        "draw": lambda s: s.draw(3), "update": lambda s: s.update([0, 5], [3.0, 0.1]),
+        "importance": lambda s: s.importance_weights([1, 2], [0.5, 2.0]), "probabilities": lambda s: s.probabilities(),
+        "statistics": lambda s: s.statistics(), "robust_loss": lambda s: s.robust_loss(),
+        "beta": lambda s: setattr(s, "beta", 0.7), "set_losses": lambda s: s.set_losses([2.0] * 30),
+    }
+    left = math.inf
+
+    def failing(function):
+        def wrapped(value):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise RuntimeError("failed")
+            return function(value)
+        return wrapped
+
+    divergence = hws.CustomDivergence(failing(chi2_slope), failing(chi2_slope_inverse), failing(chi2_phi))
+    failures = 0
+    for allowed in (0, 1, 2, 3, 5, 8, 20, 50, 100, 300):
+        left = math.inf
+        sampler = hws.Sampler(LOSSES, beta=0.5, divergence=divergence, importance="exact")
+        sampler.update([3], [2.5])
+        before = sampler.to_bytes()
+        left = allowed
+        try:
+            calls[name](sampler)
+        except hws.DivergenceError as error:
+            assert "failed" in str(error)
+            failures += 1
+            left = math.inf
+            assert sampler.to_bytes() == before
+            plain = hws.Sampler(sampler.losses(), beta=0.5, divergence="chi2")
+            np.testing.assert_allclose(sampler.probabilities(), plain.probabilities(), atol=1e-9)
+    assert failures > 0 or name in ("update", "set_losses")  # these leave the work to the next draw
