@@ -48,7 +48,7 @@ check: setup
 
 FUZZ_SECONDS ?= 60
 fuzz: setup
-	@scripts/setup clang
+	@scripts/setup fuzz
 	@cmake --preset fuzz >/dev/null
 	@cmake --build build/fuzz -j$(JOBS) -- --no-print-directory -s
 	@for target in state api; do \
