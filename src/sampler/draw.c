@@ -47,13 +47,18 @@ static void propose(hws_sampler *sampler, uint32_t first_slot, int64_t count, in
         examples[j] = mixed(sampler, from, law_left, first_slot + (uint32_t)j, law_left > 0 ? examples[j] : 0);
 }
 
-/* Adds an example to the batch unless it is there already. */
-static int add_new(hws_sampler *sampler, int64_t *indices, int64_t found, int64_t example) {
-    const size_t mask = sampler->found_size - 1;
-    size_t at = (size_t)((uint64_t)example * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
-    for (; sampler->found[at]; at = (at + 1) & mask)
-        if (indices[sampler->found[at] - 1] == example) return 0;
-    sampler->found[at] = (uint32_t)(found + 1);
+size_t batch_table_size(int64_t count) {
+    size_t size = 64;
+    while (size < 2 * (size_t)count) size *= 2;
+    return size;
+}
+
+/* Adds an example to the batch unless it is there already. The table holds positions in the batch, plus 1. */
+static int add_new(uint32_t *table, size_t size, int64_t *indices, int64_t found, int64_t example) {
+    size_t at = (size_t)((uint64_t)example * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (size - 1);
+    for (; table[at]; at = (at + 1) & (size - 1))
+        if (indices[table[at] - 1] == example) return 0;
+    table[at] = (uint32_t)(found + 1);
     indices[found] = example;
     return 1;
 }
@@ -66,12 +71,13 @@ static int64_t next_round(int64_t proposed, int64_t fresh, int64_t missing) {
 
 /*
  * Successive draws without replacement. Draws are independent, and those already in the batch are dropped: each next
- * one then follows the law restricted to the rest. Once something was dropped, what has been found is taken out of
- * the law, so that an example with almost all of the mass cannot hold the draw up.
+ * one then follows the law restricted to the rest. When a quarter of a round was dropped, what has been found is taken
+ * out of the law, so that an example with almost all of the mass cannot hold the draw up.
  */
 static void draw_without_replacement(hws_sampler *sampler, int64_t count, int64_t *indices) {
     if (count == 0) return; /* there may be no table yet */
-    memset(sampler->found, 0, sampler->found_size * sizeof *sampler->found);
+    const size_t size = batch_table_size(count);
+    memset(sampler->found, 0, size * sizeof *sampler->found);
     int64_t found = 0, want = next_round(0, 0, count);
     uint32_t slot = 0;
     while (found < count) {
@@ -79,7 +85,8 @@ static void draw_without_replacement(hws_sampler *sampler, int64_t count, int64_
         slot += (uint32_t)want;
         const int64_t found_before = found;
         for (int64_t j = 0; j < want; j++)
-            if (sampler->proposals[j] != REJECTED) found += add_new(sampler, indices, found, sampler->proposals[j]);
+            if (sampler->proposals[j] != REJECTED)
+                found += add_new(sampler->found, size, indices, found, sampler->proposals[j]);
         const int64_t fresh = found - found_before;
         if (found < count && 4 * fresh < 3 * want) {
             const int64_t taken = (int64_t)sampler->law.taken_count;

@@ -107,45 +107,38 @@ static void refresh_range(law *law, int64_t first, int64_t count) {
     }
 }
 
-hws_status law_write_range(law *law, int64_t first, int64_t count, const float *losses) {
-    if (law_is_kl(law)) {
-        catch_up(law);
-        memcpy(law->losses + first, losses, (size_t)count * sizeof *losses);
-        if (count < law->n / 4) refresh_range(law, first, count);
-        else weight_tree_rebuild(&law->tree, law->losses, law->tree.scale);
-    } else if (count < law->n / 16) {
-        for (int64_t j = 0; j < count; j++) write_ranked(law, (uint32_t)(first + j), losses[j]);
-    } else {
-        /* A fresh law of the whole is cheaper; the old one stays until it is complete. */
-        float *all = memory_open((size_t)law->n * sizeof *all);
-        if (!all) return HWS_ERROR_MEMORY;
-        memcpy(all, law->losses, (size_t)law->n * sizeof *all);
-        memcpy(all + first, losses, (size_t)count * sizeof *all);
-        struct law fresh;
-        const hws_status status = law_open(&fresh, &law->divergence, law->beta, law->n, all);
-        memory_close(all);
-        if (status != HWS_OK) return status;
-        law_close(law);
-        *law = fresh;
-        connect(law);
-    }
-    forget(law);
-    return HWS_OK;
-}
-
-hws_status law_grow(law *law, int64_t count, const float *losses) {
-    float *all = memory_open((size_t)(law->n + count) * sizeof *all);
+/* Puts a fresh law of n losses, some of them new, in the place of the old one, which stays until that is complete. */
+static hws_status remake(law *law, int64_t n, int64_t first, int64_t count, const float *losses) {
+    float *all = memory_open((size_t)n * sizeof *all);
     if (!all) return HWS_ERROR_MEMORY;
     memcpy(all, law->losses, (size_t)law->n * sizeof *all);
-    memcpy(all + law->n, losses, (size_t)count * sizeof *all);
+    memcpy(all + first, losses, (size_t)count * sizeof *all);
     struct law fresh;
-    const hws_status status = law_open(&fresh, &law->divergence, law->beta, law->n + count, all);
+    const hws_status status = law_open(&fresh, &law->divergence, law->beta, n, all);
     memory_close(all);
     if (status != HWS_OK) return status;
     law_close(law);
     *law = fresh;
     connect(law);
     return HWS_OK;
+}
+
+hws_status law_write_range(law *law, int64_t first, int64_t count, const float *losses) {
+    if (!law_is_kl(law) && count >= law->n / 16) return remake(law, law->n, first, count, losses);
+    if (law_is_kl(law)) {
+        catch_up(law);
+        memcpy(law->losses + first, losses, (size_t)count * sizeof *losses);
+        if (count < law->n / 4) refresh_range(law, first, count);
+        else weight_tree_rebuild(&law->tree, law->losses, law->tree.scale);
+    } else {
+        for (int64_t j = 0; j < count; j++) write_ranked(law, (uint32_t)(first + j), losses[j]);
+    }
+    forget(law);
+    return HWS_OK;
+}
+
+hws_status law_grow(law *law, int64_t count, const float *losses) {
+    return remake(law, law->n + count, law->n, count, losses);
 }
 
 void law_set_beta(law *law, double beta) {

@@ -189,8 +189,7 @@ void sampler_changed(hws_sampler *sampler) { sampler->floor_current = 0; }
 
 hws_status sampler_reserve_batch(hws_sampler *sampler, int64_t count) {
     if ((size_t)count <= sampler->batch_capacity && law_reserve(&sampler->law, (size_t)count) == HWS_OK) return HWS_OK;
-    size_t found_size = 64;
-    while (found_size < 2 * (size_t)count) found_size *= 2;
+    const size_t found_size = batch_table_size(count);
     int64_t *proposals = memory_open((size_t)count * sizeof *proposals);
     float *blended = memory_open((size_t)count * sizeof *blended);
     uint32_t *found = memory_open(found_size * sizeof *found);

@@ -50,6 +50,9 @@ void sampler_changed(hws_sampler *sampler);
 /* Room for the scratch of a batch. */
 hws_status sampler_reserve_batch(hws_sampler *sampler, int64_t count);
 
+/* The size of the hash table of a batch of so many. */
+size_t batch_table_size(int64_t count);
+
 /* From p-bar to what is drawn from: floor and mixing. The sampler must be prepared. */
 double sampler_drawn_probability(hws_sampler *sampler, double p);
 
