@@ -89,6 +89,7 @@ PROTOTYPES = {
     "hws_divergence_robust_loss": (_status, [POINTER(DivergenceStruct), c_double, c_int64, _array, _double_out]),
     "hws_options_default": (OptionsStruct, []),
     "hws_sampler_open": (_status, [POINTER(_sampler), c_int64, _array, POINTER(OptionsStruct)]),
+    "hws_sampler_open_check": (_status, [c_int64, _array, POINTER(OptionsStruct), POINTER(ErrorStruct)]),
     "hws_sampler_close": (None, [POINTER(_sampler)]),
     "hws_sampler_error": (POINTER(ErrorStruct), [_sampler]),
     "hws_sampler_size": (c_int64, [_sampler]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import math
 import os
 from ctypes import byref, c_double, c_int64, c_void_p
 from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
@@ -11,17 +9,14 @@ from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
 import numpy as np
 
 from ._arrays import as_count, as_indices, as_losses, as_number, is_array, output, pointer
-from ._library import CUSTOM, IMPORTANCE_KINDS, OptionsStruct, StatisticsStruct, lib
+from ._library import CUSTOM, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, StatisticsStruct, lib
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
 from .errors import (BY_STATUS, ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, DivergenceError,
-                     ExampleIndexError, HwsError, NotFiniteError, OwnershipError, StateIOError, TooFewError)
+                     ExampleIndexError, HwsError, OwnershipError, StateIOError, TooFewError)
 
 __all__ = ["Sampler"]
 
 Self = TypeVar("Self", bound="Sampler")
-
-_MAX_EXAMPLES = 4294967294
-_LARGEST_BETA = 1e15
 
 # Looked up once: these two and importance are called in every training step.
 _hws_draw, _hws_update, _hws_importance = lib.hws_sampler_draw, lib.hws_sampler_update, lib.hws_sampler_importance
@@ -543,32 +538,12 @@ def _options_dict(options: OptionsStruct, custom: Optional[CustomDivergence]) ->
 
 def _why_not_opened(status: int, n: int, losses: Optional[np.ndarray], options: OptionsStruct) -> HwsError:
     """hws_sampler_open answers with a code alone; say which argument was at fault."""
-    if status == 3 and losses is not None:
-        at = int(np.flatnonzero(~np.isfinite(losses))[0])
-        return NotFiniteError(f"the initial loss of example {at} is {losses[at]}", at, at)
-    if status == 9:
-        return DivergenceError("the custom divergence is inconsistent: phi' must rise from below 0 through 0 at z = 1, "
-                               "slope_inverse must undo slope, and phi(1) must be 0")
-    if status != 1:
+    error = ErrorStruct()
+    checked = lib.hws_sampler_open_check(n, None if losses is None else pointer(losses), byref(options), byref(error))
+    if checked != status:
         return BY_STATUS[status](lib.hws_status_text(status).decode())
-    if not 1 <= n <= _MAX_EXAMPLES:
-        return ArgumentError(f"there are {n} examples; there must be 1 to {_MAX_EXAMPLES}")
-    ranges = (
-        ("beta", 0 <= options.beta <= _LARGEST_BETA, f"from 0 to {_LARGEST_BETA:g}"),
-        ("initial_loss", math.isfinite(ctypes.c_float(options.initial_loss).value), "finite as a float32"),
-        ("jitter", 0 <= options.jitter <= 1, "from 0 to 1"),
-        ("momentum", 0 <= options.momentum < 1, "at least 0 and below 1"),
-        ("floor", 0 <= options.floor <= 1, "from 0 to 1"),
-        ("uniform_mix", 0 <= options.uniform_mix <= 1, "from 0 to 1"),
-        ("weight_min", 0 <= options.weight_min < math.inf, "finite and not negative"),
-        ("weight_max", options.weight_max >= options.weight_min, "at least weight_min"),
-    )
-    for name, right, wanted in ranges:
-        if not right:
-            return ArgumentError(f"{name} is {getattr(options, name):g}; it must be {wanted}")
-    if options.floor > 0 and options.uniform_mix > 0:
-        return ArgumentError("floor and uniform_mix exclude each other")
-    return ArgumentError(f"divergence {divergence_name(options.divergence)}: its parameter is out of range")
+    at = error.position if error.position >= 0 else None
+    return BY_STATUS[status](error.message.decode(), at, at)
 
 
 def _why_not_loaded(status: int, divergence: Any, where: str) -> HwsError:

@@ -18,21 +18,80 @@ hws_options hws_options_default(void) {
     };
 }
 
+/* Writes an error down, if there is a place for it, and returns its status. */
+static hws_status note(hws_error *error, hws_status status, int64_t position, int64_t example, const char *format,
+                       va_list arguments) {
+    if (!error) return status;
+    error->status = status;
+    error->position = position;
+    error->example = example;
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    return status;
+}
+
+static hws_status refuse(hws_error *error, hws_status status, int64_t position, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    note(error, status, position, position, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
 static int in_range(double x, double low, double high) { return x >= low && x <= high; }
 
-hws_status options_check(const hws_options *options, int64_t n) {
-    if (n < 1 || n > HWS_MAX_EXAMPLES) return HWS_ERROR_ARGUMENT;
-    if (!in_range(options->beta, 0, LARGEST_BETA)) return HWS_ERROR_ARGUMENT;
-    if (!isfinite((float)options->initial_loss)) return HWS_ERROR_ARGUMENT;
-    if (!in_range(options->jitter, 0, 1)) return HWS_ERROR_ARGUMENT;
-    if (!in_range(options->momentum, 0, 1) || options->momentum == 1) return HWS_ERROR_ARGUMENT;
-    if (!in_range(options->floor, 0, 1) || !in_range(options->uniform_mix, 0, 1)) return HWS_ERROR_ARGUMENT;
-    if (options->floor > 0 && options->uniform_mix > 0) return HWS_ERROR_ARGUMENT;
-    if (options->importance != HWS_IMPORTANCE_APPROXIMATE && options->importance != HWS_IMPORTANCE_EXACT)
-        return HWS_ERROR_ARGUMENT;
-    if (!(options->weight_min >= 0 && options->weight_min < INFINITY && options->weight_max >= options->weight_min))
-        return HWS_ERROR_ARGUMENT;
-    return divergence_check(&options->divergence, n);
+static hws_status check_options(const hws_options *options, int64_t n, hws_error *error) {
+    const struct {
+        const char *name;
+        double value;
+        int right;
+        const char *wanted;
+    } ranges[] = {
+        {"beta", options->beta, in_range(options->beta, 0, LARGEST_BETA), "from 0 to 1e15"},
+        {"initial_loss", options->initial_loss, isfinite((float)options->initial_loss), "finite as a float"},
+        {"jitter", options->jitter, in_range(options->jitter, 0, 1), "from 0 to 1"},
+        {"momentum", options->momentum, in_range(options->momentum, 0, 1) && options->momentum < 1,
+         "at least 0 and below 1"},
+        {"floor", options->floor, in_range(options->floor, 0, 1), "from 0 to 1"},
+        {"uniform_mix", options->uniform_mix, in_range(options->uniform_mix, 0, 1), "from 0 to 1"},
+        {"weight_min", options->weight_min, options->weight_min >= 0 && options->weight_min < INFINITY,
+         "finite and not negative"},
+        {"weight_max", options->weight_max, options->weight_max >= options->weight_min, "at least weight_min"},
+        {"importance", options->importance,
+         options->importance == HWS_IMPORTANCE_APPROXIMATE || options->importance == HWS_IMPORTANCE_EXACT,
+         "one of hws_importance"},
+    };
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
+        if (!ranges[k].right)
+            return refuse(error, HWS_ERROR_ARGUMENT, -1, "%s is %g; it must be %s", ranges[k].name, ranges[k].value,
+                          ranges[k].wanted);
+    if (options->floor > 0 && options->uniform_mix > 0)
+        return refuse(error, HWS_ERROR_ARGUMENT, -1, "floor and uniform_mix exclude each other; set one of them to 0");
+    const hws_status status = divergence_check(&options->divergence, n);
+    if (status == HWS_ERROR_DIVERGENCE)
+        return refuse(error, status, -1,
+                      "the custom divergence is inconsistent: phi' must rise from below 0 through 0 at z = 1, "
+                      "slope_inverse must undo slope, and phi(1) must be 0");
+    if (status != HWS_OK)
+        return refuse(error, status, -1, "the divergence's parameter is %g, which is out of its range",
+                      options->divergence.parameter);
+    return HWS_OK;
+}
+
+hws_status options_check(const hws_options *options, int64_t n) { return check_options(options, n, NULL); }
+
+hws_status hws_sampler_open_check(int64_t n, const float *losses, const hws_options *options, hws_error *error) {
+    const hws_options defaults = hws_options_default();
+    if (error) *error = (hws_error){.position = -1, .example = -1};
+    if (n < 1 || n > HWS_MAX_EXAMPLES)
+        return refuse(error, HWS_ERROR_ARGUMENT, -1, "there are %lld examples; there must be 1 to %lld", (long long)n,
+                      (long long)HWS_MAX_EXAMPLES);
+    const hws_status status = check_options(options ? options : &defaults, n, error);
+    if (status != HWS_OK) return status;
+    for (int64_t i = 0; losses && i < n; i++)
+        if (!isfinite(losses[i]))
+            return refuse(error, HWS_ERROR_NOT_FINITE, i, "the initial loss of example %lld is %f", (long long)i,
+                          (double)losses[i]);
+    return HWS_OK;
 }
 
 void initial_losses(const hws_options *options, int64_t first, int64_t count, float *losses) {
@@ -52,12 +111,9 @@ void initial_losses(const hws_options *options, int64_t first, int64_t count, fl
 
 hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t position, int64_t example, const char *format,
                         ...) {
-    sampler->error.status = status;
-    sampler->error.position = position;
-    sampler->error.example = example;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(sampler->error.message, sizeof sampler->error.message, format, arguments);
+    note(&sampler->error, status, position, example, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -134,10 +190,8 @@ hws_status hws_sampler_open(hws_sampler **out, int64_t n, const float *losses, c
     *out = NULL;
     const hws_options defaults = hws_options_default();
     if (!options) options = &defaults;
-    hws_status status = options_check(options, n);
+    hws_status status = hws_sampler_open_check(n, losses, options, NULL);
     if (status != HWS_OK) return status;
-    for (int64_t i = 0; losses && i < n; i++)
-        if (!isfinite(losses[i])) return HWS_ERROR_NOT_FINITE;
 
     hws_sampler *sampler = memory_open(sizeof *sampler);
     if (!sampler) return HWS_ERROR_MEMORY;

@@ -1494,8 +1494,42 @@ static void test_tiny_fractions(void **state) {
     }
 }
 
+/* Opening has no sampler to ask: the check says which option or which loss it was. */
+static void test_open_check_names_the_fault(void **state) {
+    (void)state;
+    const hws_options good = hws_options_default();
+    hws_error error;
+    assert_int_equal(hws_sampler_open_check(3, NULL, NULL, NULL), HWS_OK);
+    assert_int_equal(hws_sampler_open_check(3, NULL, &good, &error), HWS_OK);
+    assert_int_equal(error.status, HWS_OK);
+    assert_int_equal(error.position, -1);
+    assert_int_equal(hws_sampler_open_check(0, NULL, &good, &error), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "0 examples"));
+
+    hws_options bad = good;
+    bad.momentum = 1;
+    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "momentum is 1; it must be at least 0 and below 1");
+    bad = good;
+    bad.floor = bad.uniform_mix = 0.5;
+    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "exclude each other"));
+    bad = good;
+    bad.divergence = (hws_divergence){.kind = HWS_CVAR, .parameter = 2};
+    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "parameter is 2"));
+    bad.divergence = (hws_divergence){.kind = HWS_CUSTOM};
+    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_DIVERGENCE);
+
+    const float losses[] = {1, 2, NAN};
+    assert_int_equal(hws_sampler_open_check(3, losses, &good, &error), HWS_ERROR_NOT_FINITE);
+    assert_int_equal(error.position, 2);
+    assert_int_equal(error.example, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_open_check_names_the_fault),
         cmocka_unit_test(test_status_texts),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_option_ranges),
