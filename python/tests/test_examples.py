@@ -13,7 +13,7 @@ DOCUMENT = PYTHON.parent / "docs" / "python.md"
 
 
 def run(*arguments, **options):
-    result = subprocess.run([sys.executable, *map(str, arguments)], text=True, capture_output=True, timeout=120,
+    result = subprocess.run([sys.executable, *map(str, arguments)], text=True, capture_output=True, timeout=600,
                             env={**os.environ, "PYTHONPATH": str(PYTHON), "OMP_NUM_THREADS": "1"}, **options)
     assert result.returncode == 0, result.stderr
     return result.stdout

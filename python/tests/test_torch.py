@@ -274,9 +274,9 @@ def test_two_ranks_train_on_what_one_process_would(kind, replacement):
     processes = [context.Process(target=train_rank, args=(rank, 2, port, kind, replacement, results)) for rank in range(2)]
     for process in processes:
         process.start()
-    ranks = {rank: rest for rank, *rest in (results.get(timeout=60) for _ in processes)}
+    ranks = {rank: rest for rank, *rest in (results.get(timeout=300) for _ in processes)}
     for process in processes:
-        process.join(60)
+        process.join(300)
         assert process.exitcode == 0
 
     options = dict(beta=3, seed=6, replacement=replacement)

@@ -368,27 +368,31 @@ static NEVER_INLINE void descend_again(const weight_tree *tree, tree_draw *draw)
     } while (draw->lost);
 }
 
-/*
- * Level by level, so that the cache misses of different draws overlap. A lost draw goes on harmlessly, its position
- * set to 0, until all are through.
- */
+/* Before a draw goes on to a level: a lost one, which may stand at a part that is not there, goes on from the first. */
+static ALWAYS_INLINE void look_ahead(const weight_tree *tree, tree_draw *draw, int level) {
+    if (draw->lost) {
+        draw->position = draw->place = 0;
+        draw->word = tree_node_get(&tree->nodes[level + 1][0], 0);
+    }
+    prefetch(tree, draw, level);
+}
+
+/* Level by level, so that the cache misses of different draws overlap. Lost draws start again when all are through. */
 static void descend(const weight_tree *tree, tree_draw *draws, size_t count) {
     for (size_t first = 0; first + 4 <= count; first += 4) first_blocks(draws + first);
     for (size_t j = 0; j < count; j++) {
         start(tree, &draws[j]);
-        prefetch(tree, &draws[j], tree->levels - 2);
+        look_ahead(tree, &draws[j], tree->levels - 2);
     }
     for (int level = tree->levels - 2; level >= -1; level--) {
         for (size_t first = 0; first < count; first += GROUP) {
             const size_t group = count - first < GROUP ? count - first : GROUP;
-            for (size_t j = first; j < first + group; j++)
-                if (draws[j].lost) draws[j].position = 0;
             if (level < 0) {
                 step_leaves(tree, draws + first, group);
                 continue;
             }
             step_nodes(tree, draws + first, group, level);
-            for (size_t j = first; j < first + group; j++) prefetch(tree, &draws[j], level - 1);
+            for (size_t j = first; j < first + group; j++) look_ahead(tree, &draws[j], level - 1);
         }
     }
     for (size_t j = 0; j < count; j++)
