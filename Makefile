@@ -2,7 +2,8 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= 2
-ANCHORS ?= ../shared/anchors
+# The script that numpy's times come from; another one of the same form can be named.
+PEER ?= $(firstword $(wildcard ../shared/anchors/numpy_sampler.py) bench/numpy_sampler.py)
 BUILD = build/release
 
 all: build
@@ -15,9 +16,10 @@ help:
 	@echo "make test-python  the Python package's tests"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
 	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
-	@echo "make bench        the overhead table, beside numpy where it is there"
+	@echo "make bench        the overhead table, beside the paper's procedure in numpy"
 	@echo "make install      install to PREFIX (default /usr/local)"
 	@echo "make format       lay the sources out with clang-format"
+	@echo "make clean        remove what was built"
 
 setup:
 	@scripts/setup build test
@@ -58,7 +60,7 @@ fuzz: setup
 
 bench: build
 	@scripts/setup bench
-	@bench/overhead.sh $(BUILD)/cli/hws $(ANCHORS)/numpy_sampler.py
+	@bench/overhead.sh $(BUILD)/cli/hws $(PEER)
 
 install: build
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)

@@ -24,13 +24,13 @@ for n in $sizes; do
     row=$("$hws" bench sampler --n "$n" --batch "$batch" --beta "$beta" --json)
     ours=$(field iteration_ns <<<"$row")
     bytes=$(field bytes_per_example <<<"$row")
-    awk -v n="$n" -v t="$ours" -v b="$bytes" 'BEGIN { printf "%10s %14.3f %12.4f", n, t / 1e3, n * b / 1048576 }'
+    awk -v n="$n" -v t="$ours" -v b="$bytes" 'BEGIN { printf "%10s %14.3f %12.4f", n, t / 1e3, n * b / 1e6 }'
     if [ -n "$peer" ]; then
         row=$("$python" "$peer" "$n" "$batch" "$beta")
         theirs=$(field iteration_ns <<<"$row")
         bytes=$(field bytes_per_example <<<"$row")
         awk -v n="$n" -v t="$theirs" -v b="$bytes" -v o="$ours" \
-            'BEGIN { printf " %14.1f %12.4f %12.0f", t / 1e3, n * b / 1048576, t / o }'
+            'BEGIN { printf " %14.1f %12.4f %12.0f", t / 1e3, n * b / 1e6, t / o }'
     fi
     printf '\n'
 done

@@ -35,6 +35,7 @@
  * - Every function that can fail returns an hws_status; HWS_OK is 0. A call that fails changes nothing, neither in
  *   the sampler nor in the caller's arrays, unless its text says otherwise. hws_sampler_error tells more about the
  *   last failure: a message, and the position in the caller's array that was at fault.
+ * - A NULL sampler is refused like any other wrong argument; a pointer that is neither NULL nor open is not noticed.
  * - The library never prints, never exits, and keeps no global state.
  * - Arrays belong to the caller and are read or written only during the call. A sampler belongs to the caller from
  *   hws_sampler_open (or load) to hws_sampler_close.
@@ -57,8 +58,9 @@
  * 10 %; when it leaves the window, the next draw makes some twenty passes over all losses. As long as no single example
  * holds much of the mass this comes after a number of updates that grows with n. When one does (reverse KL,
  * Hellinger, Jensen-Shannon and Cressie-Read k < 1 put all mass that is left over on the hardest example when beta is
- * large), every draw after an update is O(n). A kink of phi at p = 0 (Cressie-Read 1 < k, k != 2, some custom ones)
- * makes the window narrower.
+ * large), every draw after an update is O(n). A kink at p = 0 (Cressie-Read 1 < k < 2,
+ * some custom ones) makes the window narrower, and with the infinite slope of Cressie-Read k > 2 nearly every draw
+ * after an update is O(n).
  *
  * Draws are exact. For KL the probabilities are ratios of integers (the weights, rounded to 50 bits) and the draw
  * realises these ratios exactly whatever the range of the losses; nothing underflows and nothing drifts. For the
@@ -211,7 +213,7 @@ HWS_API hws_status hws_sampler_open_check(int64_t n, const float *losses, const 
 /* Frees the sampler and sets *sampler to NULL. Accepts NULL and a pointer to NULL. */
 HWS_API void hws_sampler_close(hws_sampler **sampler);
 
-/* What the last failing call on this sampler had to say. The text lives until the next call on the sampler. */
+/* What the last failing call on this sampler had to say. It stands until the next failing call; success does not clear it. */
 struct hws_error {
     hws_status status;
     int64_t position;  /* where in the caller's array, or -1 */
@@ -361,6 +363,7 @@ HWS_API hws_status hws_sampler_beta_for_kl(hws_sampler *sampler, double radius, 
  *
  * hws_sampler_save writes beside the file and renames, so that a crash leaves the old file or the new one, never
  * half. `divergence` gives load the callbacks of a custom divergence; it is ignored for the others and may be NULL.
+ * After HWS_ERROR_IO errno tells the reason.
  */
 HWS_API hws_status hws_sampler_save(hws_sampler *sampler, const char *path);
 HWS_API hws_status hws_sampler_load(hws_sampler **sampler, const char *path, const hws_divergence *divergence);

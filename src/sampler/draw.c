@@ -109,6 +109,7 @@ static void draw_with_replacement(hws_sampler *sampler, int64_t count, int64_t *
 }
 
 hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     if (!count) return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "count is NULL");
     const hws_status status = sampler_prepare(sampler);
     if (status != HWS_OK) return status;
@@ -117,12 +118,18 @@ hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count) {
 }
 
 hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t *indices) {
-    if (count < 0 || (count > 0 && !indices) || count > HWS_MAX_EXAMPLES)
-        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "a batch of %lld or its array is not valid",
+    if (!sampler) return HWS_ERROR_ARGUMENT;
+    if (count < 0 || count > HWS_MAX_EXAMPLES)
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "there is no batch of %lld examples",
                             (long long)count);
+    if (count > 0 && !indices) return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "indices is NULL");
     int64_t drawable;
     hws_status status = hws_sampler_drawable(sampler, &drawable);
     if (status != HWS_OK) return status;
+    if (!sampler->options.replacement && count > sampler->law.n)
+        return sampler_fail(sampler, HWS_ERROR_TOO_FEW, -1, -1,
+                            "a batch of %lld without replacement, but there are only %lld examples", (long long)count,
+                            (long long)sampler->law.n);
     if (!sampler->options.replacement && count > drawable)
         return sampler_fail(sampler, HWS_ERROR_TOO_FEW, -1, -1,
                             "a batch of %lld without replacement, but only %lld of %lld examples can be drawn; mix "

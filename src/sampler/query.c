@@ -44,10 +44,12 @@ static double shortfall(const hws_sampler *sampler) {
 }
 
 hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example, double *probability) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     return hws_sampler_probabilities(sampler, example, 1, probability);
 }
 
 hws_status hws_sampler_probabilities(hws_sampler *sampler, int64_t first, int64_t count, double *probabilities) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     hws_status status = check_range(sampler, first, count, probabilities);
     if (status == HWS_OK) status = sampler_prepare(sampler);
     if (status != HWS_OK) return status;
@@ -60,6 +62,7 @@ hws_status hws_sampler_probabilities(hws_sampler *sampler, int64_t first, int64_
 /* ---- examples -------------------------------------------------------------------------------------------------- */
 
 hws_status hws_sampler_hardest(hws_sampler *sampler, int64_t k, int64_t *indices, float *losses) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     const law *law = &sampler->law;
     if (k < 0 || k > law->n || (k > 0 && !indices))
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "cannot name the %lld hardest of %lld examples",
@@ -78,6 +81,7 @@ static hws_status check_counts(hws_sampler *sampler) {
 }
 
 hws_status hws_sampler_ages(hws_sampler *sampler, int64_t first, int64_t count, uint64_t *ages) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     hws_status status = check_counts(sampler);
     if (status == HWS_OK) status = check_range(sampler, first, count, ages);
     if (status != HWS_OK) return status;
@@ -86,6 +90,7 @@ hws_status hws_sampler_ages(hws_sampler *sampler, int64_t first, int64_t count, 
 }
 
 hws_status hws_sampler_draw_counts(hws_sampler *sampler, int64_t first, int64_t count, uint64_t *draws) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     hws_status status = check_counts(sampler);
     if (status == HWS_OK) status = check_range(sampler, first, count, draws);
     if (status != HWS_OK) return status;
@@ -94,6 +99,7 @@ hws_status hws_sampler_draw_counts(hws_sampler *sampler, int64_t first, int64_t 
 }
 
 hws_status hws_sampler_next_stale(hws_sampler *sampler, uint64_t min_age, int64_t *cursor, int64_t *example) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     const hws_status status = check_counts(sampler);
     if (status != HWS_OK) return status;
     if (!cursor || !example || *cursor < 0)
@@ -142,6 +148,7 @@ static double robust_loss(const law *law) {
 }
 
 hws_status hws_sampler_robust_loss(hws_sampler *sampler, double *result) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     if (!result) return null_result(sampler);
     if (sampler->options.divergence.kind == HWS_CUSTOM && !sampler->options.divergence.phi)
         return sampler_fail(sampler, HWS_ERROR_DIVERGENCE, -1, -1,
@@ -159,6 +166,7 @@ static hws_status check_alpha(hws_sampler *sampler, double alpha, const double *
 }
 
 hws_status hws_sampler_percentile_bound(hws_sampler *sampler, double alpha, double *bound) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     hws_status status = check_alpha(sampler, alpha, bound);
     if (status == HWS_OK && law_is_kl(&sampler->law)) status = sampler_prepare(sampler);
     if (status != HWS_OK) return status;
@@ -170,6 +178,7 @@ hws_status hws_sampler_percentile_bound(hws_sampler *sampler, double alpha, doub
 }
 
 hws_status hws_sampler_percentile(hws_sampler *sampler, double alpha, double *percentile) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     const hws_status status = check_alpha(sampler, alpha, percentile);
     if (status != HWS_OK) return status;
     const law *law = &sampler->law;
@@ -182,6 +191,7 @@ hws_status hws_sampler_percentile(hws_sampler *sampler, double alpha, double *pe
 }
 
 hws_status hws_sampler_cvar(hws_sampler *sampler, double alpha, double *cvar) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     const hws_status status = check_alpha(sampler, alpha, cvar);
     if (status == HWS_OK) *cvar = cvar_of(&sampler->law, alpha);
     return status;
@@ -198,6 +208,7 @@ static void count_statistics(const hws_sampler *sampler, hws_statistics *statist
 }
 
 hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *result) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     if (!result) return null_result(sampler);
     const law *law = &sampler->law;
     hws_statistics statistics = {0};

@@ -29,6 +29,9 @@ static hws_status note(hws_error *error, hws_status status, int64_t position, in
     return status;
 }
 
+/* printf would say "-nan" for some. */
+static const char *not_finite_name(float loss) { return isnan(loss) ? "nan" : loss > 0 ? "inf" : "-inf"; }
+
 static hws_status refuse(hws_error *error, hws_status status, int64_t position, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -38,6 +41,24 @@ static hws_status refuse(hws_error *error, hws_status status, int64_t position, 
 }
 
 static int in_range(double x, double low, double high) { return x >= low && x <= high; }
+
+static hws_status check_divergence(const hws_divergence *divergence, int64_t n, hws_error *error) {
+    const hws_status status = divergence_check(divergence, n);
+    if (status == HWS_OK) return status;
+    if (divergence->kind == HWS_CVAR)
+        return refuse(error, status, -1, "the fraction of CVaR is %g; it must be above 0 and at most 1",
+                      divergence->parameter);
+    if (divergence->kind == HWS_CRESSIE_READ)
+        return refuse(error, status, -1, "k of Cressie-Read is %g; it must be from -100 to 100", divergence->parameter);
+    if (divergence->kind != HWS_CUSTOM)
+        return refuse(error, status, -1, "there is no divergence of kind %d", (int)divergence->kind);
+    if (!divergence->slope || !divergence->slope_inverse)
+        return refuse(error, status, -1, "the custom divergence lacks slope or slope_inverse");
+    return refuse(
+        error, status, -1,
+        "the custom divergence is inconsistent: phi' must rise from below 0 through 0 at z = 1, slope_inverse "
+        "must undo slope, and phi(1) must be 0");
+}
 
 static hws_status check_options(const hws_options *options, int64_t n, hws_error *error) {
     const struct {
@@ -55,7 +76,8 @@ static hws_status check_options(const hws_options *options, int64_t n, hws_error
         {"uniform_mix", options->uniform_mix, in_range(options->uniform_mix, 0, 1), "from 0 to 1"},
         {"weight_min", options->weight_min, options->weight_min >= 0 && options->weight_min < INFINITY,
          "finite and not negative"},
-        {"weight_max", options->weight_max, options->weight_max >= options->weight_min, "at least weight_min"},
+        {"weight_max", options->weight_max, options->weight_max >= options->weight_min,
+         "at least as large as weight_min"},
         {"importance", options->importance,
          options->importance == HWS_IMPORTANCE_APPROXIMATE || options->importance == HWS_IMPORTANCE_EXACT,
          "one of hws_importance"},
@@ -66,15 +88,7 @@ static hws_status check_options(const hws_options *options, int64_t n, hws_error
                           ranges[k].wanted);
     if (options->floor > 0 && options->uniform_mix > 0)
         return refuse(error, HWS_ERROR_ARGUMENT, -1, "floor and uniform_mix exclude each other; set one of them to 0");
-    const hws_status status = divergence_check(&options->divergence, n);
-    if (status == HWS_ERROR_DIVERGENCE)
-        return refuse(error, status, -1,
-                      "the custom divergence is inconsistent: phi' must rise from below 0 through 0 at z = 1, "
-                      "slope_inverse must undo slope, and phi(1) must be 0");
-    if (status != HWS_OK)
-        return refuse(error, status, -1, "the divergence's parameter is %g, which is out of its range",
-                      options->divergence.parameter);
-    return HWS_OK;
+    return check_divergence(&options->divergence, n, error);
 }
 
 hws_status options_check(const hws_options *options, int64_t n) { return check_options(options, n, NULL); }
@@ -89,8 +103,8 @@ hws_status hws_sampler_open_check(int64_t n, const float *losses, const hws_opti
     if (status != HWS_OK) return status;
     for (int64_t i = 0; losses && i < n; i++)
         if (!isfinite(losses[i]))
-            return refuse(error, HWS_ERROR_NOT_FINITE, i, "the initial loss of example %lld is %f", (long long)i,
-                          (double)losses[i]);
+            return refuse(error, HWS_ERROR_NOT_FINITE, i, "the initial loss of example %lld is %s", (long long)i,
+                          not_finite_name(losses[i]));
     return HWS_OK;
 }
 
@@ -118,12 +132,18 @@ hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t positio
     return status;
 }
 
-const hws_error *hws_sampler_error(const hws_sampler *sampler) { return &sampler->error; }
+const hws_error *hws_sampler_error(const hws_sampler *sampler) {
+    static const hws_error none = {HWS_ERROR_ARGUMENT, -1, -1, "the sampler is NULL: it was not opened, or closed"};
+    return sampler ? &sampler->error : &none;
+}
 
 hws_status check_range(hws_sampler *sampler, int64_t first, int64_t count, const void *array) {
     if (count < 0 || (count > 0 && !array))
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "count %lld or array is not valid", (long long)count);
     const int64_t n = sampler->law.n;
+    if (count == 1 && (first < 0 || first >= n))
+        return sampler_fail(sampler, HWS_ERROR_INDEX, -1, first, "example %lld is not within 0 to %lld",
+                            (long long)first, (long long)n - 1);
     if (first < 0 || first > n || count > n - first)
         return sampler_fail(sampler, HWS_ERROR_INDEX, -1, first,
                             "%lld examples from %lld on are not all within 0 to %lld", (long long)count,
@@ -135,9 +155,9 @@ hws_status check_finite(hws_sampler *sampler, int64_t first, int64_t count, cons
     for (int64_t j = 0; j < count; j++)
         if (!isfinite(losses[j]))
             return sampler_fail(sampler, HWS_ERROR_NOT_FINITE, j, first + j,
-                                "the loss of example %lld (position %lld) is %f; look at this example, or lower the "
+                                "the loss of example %lld (position %lld) is %s; look at this example, or lower the "
                                 "learning rate",
-                                (long long)(first + j), (long long)j, (double)losses[j]);
+                                (long long)(first + j), (long long)j, not_finite_name(losses[j]));
     return HWS_OK;
 }
 
@@ -152,9 +172,9 @@ hws_status check_batch(hws_sampler *sampler, int64_t count, const int64_t *indic
                                 (long long)j, (long long)sampler->law.n - 1);
         if (!isfinite(losses[j]))
             return sampler_fail(sampler, HWS_ERROR_NOT_FINITE, j, indices[j],
-                                "the loss of example %lld (position %lld) is %f; look at this example, or lower the "
+                                "the loss of example %lld (position %lld) is %s; look at this example, or lower the "
                                 "learning rate",
-                                (long long)indices[j], (long long)j, (double)losses[j]);
+                                (long long)indices[j], (long long)j, not_finite_name(losses[j]));
     }
     return HWS_OK;
 }
@@ -217,12 +237,16 @@ void hws_sampler_close(hws_sampler **sampler) {
     *sampler = NULL;
 }
 
-int64_t hws_sampler_size(const hws_sampler *sampler) { return sampler->law.n; }
-hws_options hws_sampler_options(const hws_sampler *sampler) { return sampler->options; }
-uint64_t hws_sampler_draws_made(const hws_sampler *sampler) { return sampler->draws_made; }
-uint64_t hws_sampler_updates_made(const hws_sampler *sampler) { return sampler->updates_made; }
+int64_t hws_sampler_size(const hws_sampler *sampler) { return sampler ? sampler->law.n : 0; }
+hws_options hws_sampler_options(const hws_sampler *sampler) {
+    return sampler ? sampler->options : hws_options_default();
+}
+
+uint64_t hws_sampler_draws_made(const hws_sampler *sampler) { return sampler ? sampler->draws_made : 0; }
+uint64_t hws_sampler_updates_made(const hws_sampler *sampler) { return sampler ? sampler->updates_made : 0; }
 
 size_t hws_sampler_memory(const hws_sampler *sampler) {
+    if (!sampler) return 0;
     const size_t counts = sampler->last_seen ? 2 * (size_t)sampler->law.n * sizeof *sampler->last_seen : 0;
     const size_t batch = sampler->batch_capacity * (sizeof *sampler->proposals + sizeof *sampler->blended) +
                          sampler->found_size * sizeof *sampler->found;

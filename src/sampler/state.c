@@ -191,6 +191,7 @@ static void write_state(const hws_sampler *sampler, sink *sink) {
 }
 
 size_t hws_sampler_state_size(const hws_sampler *sampler) {
+    if (!sampler) return 0;
     return (size_t)total_size(sampler->law.n, sampler->last_seen ? FLAG_COUNTS : 0);
 }
 
@@ -199,6 +200,7 @@ static hws_status no_memory(hws_sampler *sampler) {
 }
 
 hws_status hws_sampler_state_write(hws_sampler *sampler, void *bytes, size_t size) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     if (!bytes || size != hws_sampler_state_size(sampler))
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "the state has %zu bytes, room is for %zu",
                             hws_sampler_state_size(sampler), size);
@@ -216,6 +218,7 @@ static hws_status io_failure(hws_sampler *sampler, const char *path, int reason)
 }
 
 hws_status hws_sampler_save(hws_sampler *sampler, const char *path) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     if (!path) return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "path is NULL");
     sink *to = memory_open(sizeof *to);
     if (!to) return no_memory(sampler);
@@ -310,7 +313,11 @@ static int read_all(int descriptor, unsigned char *bytes, size_t size) {
 
 static hws_status load_from(hws_sampler **out, int descriptor, const hws_divergence *divergence) {
     struct stat info;
-    if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) return HWS_ERROR_IO;
+    if (fstat(descriptor, &info) != 0) return HWS_ERROR_IO;
+    if (!S_ISREG(info.st_mode)) {
+        errno = EINVAL;
+        return HWS_ERROR_IO;
+    }
     if (info.st_size < HEADER_SIZE + CHECKSUM_SIZE) return HWS_ERROR_CORRUPT;
     /* The header must explain the file's size before that much memory is asked for. */
     unsigned char head[HEADER_SIZE];
@@ -340,6 +347,8 @@ hws_status hws_sampler_load(hws_sampler **out, const char *path, const hws_diver
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return HWS_ERROR_IO;
     const hws_status status = load_from(out, descriptor, divergence);
+    const int reason = errno;
     close(descriptor);
+    errno = reason;
     return status;
 }

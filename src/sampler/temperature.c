@@ -52,6 +52,7 @@ static hws_status out_of_reach(hws_sampler *sampler) {
 }
 
 hws_status hws_sampler_beta_for_spread(hws_sampler *sampler, double factor, double *beta) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     double spread = 0;
     const hws_status status = check_spread(sampler, beta, &spread);
     if (status != HWS_OK) return status;
@@ -87,6 +88,7 @@ static hws_status solve_beta(hws_sampler *sampler, search search, double *beta) 
 }
 
 hws_status hws_sampler_beta_for_effective_size(hws_sampler *sampler, double target, double *beta) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     const double n = (double)sampler->law.n;
     if (!(target >= 1 && target <= n))
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "an effective size of %g is not within 1 to %.0f",
@@ -95,6 +97,7 @@ hws_status hws_sampler_beta_for_effective_size(hws_sampler *sampler, double targ
 }
 
 hws_status hws_sampler_beta_for_kl(hws_sampler *sampler, double radius, double *beta) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     if (!(radius >= 0 && radius <= log((double)sampler->law.n)))
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "a radius of %g nats is not within 0 to ln(n) = %g",
                             radius, log((double)sampler->law.n));

@@ -61,6 +61,7 @@ static hws_status exact_weight(hws_sampler *sampler, int64_t position, int64_t e
 
 hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses,
                                   float *weights) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     hws_status status = check_batch(sampler, count, indices, losses);
     if (status == HWS_OK && count > 0 && !weights)
         status = sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "weights is NULL");
@@ -84,6 +85,7 @@ hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, const int
 /* ---- the history ----------------------------------------------------------------------------------------------- */
 
 hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     hws_status status = check_batch(sampler, count, indices, losses);
     if (status == HWS_OK) status = sampler_reserve_batch(sampler, count);
     if (status != HWS_OK) return status;
@@ -97,12 +99,14 @@ hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t
 }
 
 hws_status hws_sampler_get_losses(hws_sampler *sampler, int64_t first, int64_t count, float *losses) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     const hws_status status = check_range(sampler, first, count, losses);
     if (status == HWS_OK && count > 0) memcpy(losses, sampler->law.losses + first, (size_t)count * sizeof *losses);
     return status;
 }
 
 hws_status hws_sampler_set_losses(hws_sampler *sampler, int64_t first, int64_t count, const float *losses) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     hws_status status = check_range(sampler, first, count, losses);
     if (status == HWS_OK) status = check_finite(sampler, first, count, losses);
     if (status != HWS_OK || count == 0) return status;
@@ -123,6 +127,7 @@ static uint64_t *grown(const uint64_t *counts, int64_t n, int64_t more, uint64_t
 }
 
 hws_status hws_sampler_grow(hws_sampler *sampler, int64_t count, const float *losses) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     const int64_t n = sampler->law.n;
     if (count < 0 || count > HWS_MAX_EXAMPLES - n)
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "cannot grow %lld examples by %lld", (long long)n,
@@ -168,6 +173,7 @@ done:
 }
 
 hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
     hws_options options = sampler->options;
     options.beta = beta;
     if (options_check(&options, sampler->law.n) != HWS_OK)

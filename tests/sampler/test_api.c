@@ -1494,6 +1494,46 @@ static void test_tiny_fractions(void **state) {
     }
 }
 
+static void test_null_samplers_are_refused(void **state) {
+    (void)state;
+    int64_t index = 0, count;
+    float loss = 1;
+    double number;
+    uint64_t word;
+    hws_statistics statistics;
+    const hws_status answers[] = {
+        hws_sampler_draw(NULL, 1, &index),
+        hws_sampler_importance(NULL, 1, &index, &loss, &loss),
+        hws_sampler_update(NULL, 1, &index, &loss),
+        hws_sampler_get_losses(NULL, 0, 1, &loss),
+        hws_sampler_set_losses(NULL, 0, 1, &loss),
+        hws_sampler_grow(NULL, 1, NULL),
+        hws_sampler_hardest(NULL, 1, &index, NULL),
+        hws_sampler_ages(NULL, 0, 1, &word),
+        hws_sampler_draw_counts(NULL, 0, 1, &word),
+        hws_sampler_next_stale(NULL, 0, &index, &count),
+        hws_sampler_probability(NULL, 0, &number),
+        hws_sampler_probabilities(NULL, 0, 1, &number),
+        hws_sampler_drawable(NULL, &count),
+        hws_sampler_robust_loss(NULL, &number),
+        hws_sampler_percentile_bound(NULL, 0.1, &number),
+        hws_sampler_percentile(NULL, 0.1, &number),
+        hws_sampler_cvar(NULL, 0.1, &number),
+        hws_sampler_statistics(NULL, &statistics),
+        hws_sampler_set_beta(NULL, 1),
+        hws_sampler_beta_for_spread(NULL, 1, &number),
+        hws_sampler_beta_for_effective_size(NULL, 1, &number),
+        hws_sampler_beta_for_kl(NULL, 1, &number),
+        hws_sampler_save(NULL, "x"),
+        hws_sampler_state_write(NULL, &number, sizeof number),
+    };
+    for (size_t k = 0; k < sizeof answers / sizeof *answers; k++) assert_int_equal(answers[k], HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_size(NULL), 0);
+    assert_int_equal(hws_sampler_memory(NULL), 0);
+    assert_int_equal(hws_sampler_state_size(NULL), 0);
+    assert_int_equal(hws_sampler_error(NULL)->status, HWS_ERROR_ARGUMENT);
+}
+
 /* Opening has no sampler to ask: the check says which option or which loss it was. */
 static void test_open_check_names_the_fault(void **state) {
     (void)state;
@@ -1517,9 +1557,13 @@ static void test_open_check_names_the_fault(void **state) {
     bad = good;
     bad.divergence = (hws_divergence){.kind = HWS_CVAR, .parameter = 2};
     assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.message, "parameter is 2"));
+    assert_string_equal(error.message, "the fraction of CVaR is 2; it must be above 0 and at most 1");
+    bad.divergence = (hws_divergence){.kind = (hws_divergence_kind)99};
+    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "kind 99"));
     bad.divergence = (hws_divergence){.kind = HWS_CUSTOM};
     assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_DIVERGENCE);
+    assert_non_null(strstr(error.message, "lacks slope"));
 
     const float losses[] = {1, 2, NAN};
     assert_int_equal(hws_sampler_open_check(3, losses, &good, &error), HWS_ERROR_NOT_FINITE);
@@ -1530,6 +1574,7 @@ static void test_open_check_names_the_fault(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open_check_names_the_fault),
+        cmocka_unit_test(test_null_samplers_are_refused),
         cmocka_unit_test(test_status_texts),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_option_ranges),
