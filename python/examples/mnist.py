@@ -20,9 +20,14 @@ def read(folder, part):
     return (torch.from_numpy(images).float() / 255 - 0.1307) / 0.3081, torch.from_numpy(labels)
 
 
+if len(sys.argv) < 3:
+    sys.exit(__doc__)
 folder, mode, epochs = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 6
 torch.manual_seed(0)
-images, labels = read(folder, "train")
+try:
+    images, labels = read(folder, "train")
+except (OSError, ValueError) as error:
+    sys.exit(f"{folder} does not hold MNIST's IDX files: {error}")
 threes = torch.where(labels == 3)[0]
 removed = threes[torch.randperm(len(threes))[len(threes) // 100:]]
 kept = torch.ones(len(labels), dtype=torch.bool).index_fill(0, removed, False)

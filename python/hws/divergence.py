@@ -87,7 +87,8 @@ def divergence_struct(divergence: Divergence) -> DivergenceStruct:
     struct = DivergenceStruct()
     text = divergence.encode("ascii", "replace")
     if b"\0" in text or lib.hws_divergence_parse(text, ctypes.byref(struct)):
-        raise ArgumentError(f"there is no divergence {divergence!r}; there are {_NAMES}")
+        raise ArgumentError(f"there is no divergence {divergence!r}; there are {_NAMES} "
+                            "with K from -100 to 100 and ALPHA above 0 and at most 1")
     return struct
 
 

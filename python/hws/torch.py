@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
 
@@ -139,6 +140,7 @@ class _HandsOut:
         self._pending = _Pending()
         self._replay: Deque[_Draw] = deque()
         self._epoch, self._handed, self._resumed = 0, 0, False
+        self._updates_before = -1  # when the epoch began
         self._staleness = {"counted": 0, "sum": 0, "max": 0, "last": 0}
         #: Time spent in drawing and updating, the exchange between ranks included.
         self.seconds = 0.0
@@ -150,10 +152,14 @@ class _HandsOut:
         if self._resumed:
             self._resumed = False
         else:
+            if self._handed >= self._pieces_per_epoch and self.sampler.updates_made == self._updates_before:
+                warnings.warn("an epoch was drawn and no loss came back, so every draw is as likely as at the start: "
+                              "pass the losses to DROLoss or update()", stacklevel=3)
             self._handed = 0
             self._epoch += 1
             self._pending.clear()
             self._replay.clear()
+            self._updates_before = self.sampler.updates_made
         epoch = self._epoch
         while self._epoch == epoch and self._handed < self._pieces_per_epoch:
             start = time.perf_counter()

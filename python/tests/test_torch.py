@@ -1,5 +1,7 @@
 import multiprocessing
+import os
 import socket
+import warnings
 
 import numpy as np
 import pytest
@@ -237,6 +239,7 @@ def free_port():
 def train_rank(rank, ranks, port, kind, replacement, results):
     """What one process of a DistributedDataParallel training does."""
     torch.set_num_threads(1)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=ranks)
     try:
         batches = []
@@ -268,7 +271,7 @@ def train_rank(rank, ranks, port, kind, replacement, results):
 
 @pytest.mark.parametrize("kind, replacement", [("batch", False), ("batch", True), ("single", False)])
 def test_two_ranks_train_on_what_one_process_would(kind, replacement):
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     results = context.Queue()
     port = free_port()
     processes = [context.Process(target=train_rank, args=(rank, 2, port, kind, replacement, results)) for rank in range(2)]
@@ -305,3 +308,17 @@ def test_a_rank_without_a_process_group_says_so():
     sampler = HardnessWeightedBatchSampler(DATA, batch_size=4, num_replicas=2, rank=1)
     with pytest.raises(hws.OwnershipError, match="not initialised"):
         sampler.update([0, 1], [1.0, 1.0])
+
+
+def test_an_epoch_without_updates_is_noticed_when_the_next_begins():
+    sampler = hws.torch.HardnessWeightedBatchSampler(10, batch_size=5, beta=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for batch in sampler:
+            pass
+    with pytest.warns(UserWarning, match="no loss came back"):
+        for batch in sampler:
+            sampler.update(batch, [1.0] * len(batch))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        next(iter(sampler))
