@@ -203,24 +203,24 @@ typedef struct hws_sampler hws_sampler;
  */
 HWS_API hws_status hws_sampler_open(hws_sampler **sampler, int64_t n, const float *losses, const hws_options *options);
 
+/* Why something was refused. */
+typedef struct hws_error {
+    hws_status status;
+    int64_t position;  /* where in the caller's array, or -1 */
+    int64_t example;   /* which example, or -1 */
+    char message[200]; /* what, where, what to do */
+} hws_error;
+
 /*
  * What hws_sampler_open would answer to these arguments (memory apart), and why: *error, which may be NULL, names the
  * option or the loss at fault.
  */
-typedef struct hws_error hws_error;
 HWS_API hws_status hws_sampler_open_check(int64_t n, const float *losses, const hws_options *options, hws_error *error);
 
 /* Frees the sampler and sets *sampler to NULL. Accepts NULL and a pointer to NULL. */
 HWS_API void hws_sampler_close(hws_sampler **sampler);
 
-/* What the last failing call on this sampler had to say. It stands until the next failing call; success does not clear it. */
-struct hws_error {
-    hws_status status;
-    int64_t position;  /* where in the caller's array, or -1 */
-    int64_t example;   /* which example, or -1 */
-    char message[200]; /* what, where, what to do */
-};
-
+/* What the last failing call on this sampler had to say. It stands until the next one; success does not clear it. */
 HWS_API const hws_error *hws_sampler_error(const hws_sampler *sampler);
 
 /* The number of examples, the options now in force, batches drawn so far and updates made so far. */
@@ -333,7 +333,7 @@ typedef struct hws_statistics {
     int64_t never_drawn; /* 0 unless counts are kept */
 } hws_statistics;
 
-/* All of them in one pass, O(n). p is what is drawn from, floor and mixing included. */
+/* All of them, O(n). p is what is drawn from, floor and mixing included. */
 HWS_API hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *statistics);
 
 /* ---- beta ------------------------------------------------------------------------------------------------------ */

@@ -151,12 +151,7 @@ void law_set_beta(law *law, double beta) {
 
 /* ---- the normaliser -------------------------------------------------------------------------------------------- */
 
-double law_largest_loss(const law *law) {
-    if (!law_is_kl(law)) return law->losses[ranked_set_select(&law->set, 0)];
-    float largest = law->losses[0];
-    for (int64_t i = 1; i < law->n; i++) largest = law->losses[i] > largest ? law->losses[i] : largest;
-    return largest;
-}
+static double largest_loss(const law *law) { return law->losses[ranked_set_select(&law->set, 0)]; }
 
 /* Chi-square: a prefix of `count` is positive throughout if count * loss + n / beta > sum at its last member. */
 typedef struct chi2_budget {
@@ -196,7 +191,7 @@ static double ranked_weight(const law *law, double loss) {
 
 static law_level solve_level(law *law) {
     law_level level = {.total = (double)law->n};
-    const double largest = law_largest_loss(law);
+    const double largest = largest_loss(law);
     if (law->divergence.kind == HWS_CVAR) {
         level.cvar = ranked_cvar(law, law->divergence.parameter);
         level.total = level.cvar.total;
@@ -222,7 +217,7 @@ hws_status law_prepare(law *law) {
     law->level = solve_level(law);
     law->envelope_current = 0;
     /* Callbacks that answer NaN, or against their promise, show up here. */
-    const double most = ranked_weight(law, law_largest_loss(law));
+    const double most = ranked_weight(law, largest_loss(law));
     if (!(law->level.total > 0 && law->level.total < INFINITY && most > 0 && most < INFINITY))
         return HWS_ERROR_DIVERGENCE;
     law->level_current = 1;

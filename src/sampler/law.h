@@ -83,7 +83,6 @@ double law_probability_after(law *law, int64_t example, float loss);
 
 /* Members with p-bar > 0 that are not taken out. */
 int64_t law_drawable(law *law);
-double law_largest_loss(const law *law);
 
 /* Independent draws from p-bar restricted to what is not taken out; slot first_slot + j gives examples[j]. */
 void law_draw(law *law, uint64_t seed, uint64_t iteration, uint32_t first_slot, size_t count, int64_t *examples);

@@ -22,8 +22,6 @@
 typedef double quad __attribute__((vector_size(32)));
 typedef uint64_t quad_u __attribute__((vector_size(32)));
 typedef int64_t quad_i __attribute__((vector_size(32)));
-typedef float quad_float __attribute__((vector_size(16)));
-typedef uint32_t quad_u32 __attribute__((vector_size(16)));
 
 static inline quad quad_fill(double x) { return (quad){x, x, x, x}; }
 static inline quad_u quad_fill_u(uint64_t x) { return (quad_u){x, x, x, x}; }

@@ -91,8 +91,6 @@ static hws_status check_options(const hws_options *options, int64_t n, hws_error
     return check_divergence(&options->divergence, n, error);
 }
 
-hws_status options_check(const hws_options *options, int64_t n) { return check_options(options, n, NULL); }
-
 hws_status hws_sampler_open_check(int64_t n, const float *losses, const hws_options *options, hws_error *error) {
     const hws_options defaults = hws_options_default();
     if (error) *error = (hws_error){.position = -1, .example = -1};
@@ -151,13 +149,16 @@ hws_status check_range(hws_sampler *sampler, int64_t first, int64_t count, const
     return HWS_OK;
 }
 
+static hws_status refuse_loss(hws_sampler *sampler, int64_t position, int64_t example, float loss) {
+    return sampler_fail(
+        sampler, HWS_ERROR_NOT_FINITE, position, example,
+        "the loss of example %lld (position %lld) is %s; look at this example, or lower the learning rate",
+        (long long)example, (long long)position, not_finite_name(loss));
+}
+
 hws_status check_finite(hws_sampler *sampler, int64_t first, int64_t count, const float *losses) {
     for (int64_t j = 0; j < count; j++)
-        if (!isfinite(losses[j]))
-            return sampler_fail(sampler, HWS_ERROR_NOT_FINITE, j, first + j,
-                                "the loss of example %lld (position %lld) is %s; look at this example, or lower the "
-                                "learning rate",
-                                (long long)(first + j), (long long)j, not_finite_name(losses[j]));
+        if (!isfinite(losses[j])) return refuse_loss(sampler, j, first + j, losses[j]);
     return HWS_OK;
 }
 
@@ -170,11 +171,7 @@ hws_status check_batch(hws_sampler *sampler, int64_t count, const int64_t *indic
             return sampler_fail(sampler, HWS_ERROR_INDEX, j, indices[j],
                                 "index %lld (position %lld) is not within 0 to %lld", (long long)indices[j],
                                 (long long)j, (long long)sampler->law.n - 1);
-        if (!isfinite(losses[j]))
-            return sampler_fail(sampler, HWS_ERROR_NOT_FINITE, j, indices[j],
-                                "the loss of example %lld (position %lld) is %s; look at this example, or lower the "
-                                "learning rate",
-                                (long long)indices[j], (long long)j, not_finite_name(losses[j]));
+        if (!isfinite(losses[j])) return refuse_loss(sampler, j, indices[j], losses[j]);
     }
     return HWS_OK;
 }

@@ -30,9 +30,6 @@ hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t positio
 #endif
     ;
 
-/* Are the options in their ranges, for n examples? */
-hws_status options_check(const hws_options *options, int64_t n);
-
 /* Initial losses for examples first .. first + count - 1. */
 void initial_losses(const hws_options *options, int64_t first, int64_t count, float *losses);
 

@@ -176,7 +176,7 @@ hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta) {
     if (!sampler) return HWS_ERROR_ARGUMENT;
     hws_options options = sampler->options;
     options.beta = beta;
-    if (options_check(&options, sampler->law.n) != HWS_OK)
+    if (hws_sampler_open_check(sampler->law.n, NULL, &options, NULL) != HWS_OK)
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "beta %g is not a number from 0 to 1e15", beta);
     sampler->options.beta = beta;
     law_set_beta(&sampler->law, beta);
