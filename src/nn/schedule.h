@@ -1,0 +1,30 @@
+/* The learning rate over the course of a training. */
+#ifndef HWS_NN_SCHEDULE_H
+#define HWS_NN_SCHEDULE_H
+
+#include "base/failure.h"
+
+typedef enum schedule_kind {
+    SCHEDULE_CONSTANT = 0,
+    SCHEDULE_POLY = 1 /* rate (1 - t / length)^power: from the rate at t = 0 to 0 at t = length, and 0 after it */
+} schedule_kind;
+
+typedef struct schedule {
+    schedule_kind kind;
+    double rate;   /* the rate at the start */
+    double length; /* in the unit of t, epochs or iterations; more than 0 */
+    double power;  /* 0.9, more than 0 */
+} schedule;
+
+schedule schedule_default(schedule_kind kind, double rate, double length);
+
+/* "constant" and "poly", and back. */
+hws_status schedule_parse(const char *text, schedule_kind *kind, failure *failure);
+const char *schedule_name(schedule_kind kind);
+
+hws_status schedule_check(const schedule *schedule, failure *failure);
+
+/* The learning rate at t >= 0. */
+double schedule_rate(const schedule *schedule, double t);
+
+#endif

@@ -1,0 +1,51 @@
+#include "nn/schedule.h"
+#include "testing.h"
+
+static void a_constant_schedule_stays(void **state) {
+    (void)state;
+    const schedule s = schedule_default(SCHEDULE_CONSTANT, 0.01, 1000);
+    for (double t = 0; t < 2000; t += 100) assert_true(schedule_rate(&s, t) == 0.01);
+}
+
+static void a_poly_schedule_falls_to_zero_as_nnunet_s_does(void **state) {
+    (void)state;
+    const schedule s = schedule_default(SCHEDULE_POLY, 0.01, 1000);
+    assert_true(schedule_rate(&s, 0) == 0.01);
+    assert_close(schedule_rate(&s, 500), 0.01 * pow(0.5, 0.9), 1e-14);
+    assert_close(schedule_rate(&s, 999), 0.01 * pow(0.001, 0.9), 1e-12);
+    assert_true(schedule_rate(&s, 1000) == 0 && schedule_rate(&s, 5000) == 0);
+    for (double t = 0; t < 1000; t++) assert_true(schedule_rate(&s, t + 1) < schedule_rate(&s, t));
+}
+
+static void names_are_read_and_others_refused(void **state) {
+    (void)state;
+    schedule_kind kind = SCHEDULE_CONSTANT;
+    failure failure = {0};
+    assert_int_equal(schedule_parse("poly", &kind, &failure), HWS_OK);
+    assert_int_equal(kind, SCHEDULE_POLY);
+    assert_string_equal(schedule_name(kind), "poly");
+    assert_int_equal(schedule_parse("constant", &kind, &failure), HWS_OK);
+    assert_int_equal(kind, SCHEDULE_CONSTANT);
+    assert_int_equal(schedule_parse("cosine", &kind, &failure), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(failure.message, "cosine"));
+}
+
+static void senseless_schedules_are_refused(void **state) {
+    (void)state;
+    const schedule bad[] = {schedule_default(SCHEDULE_CONSTANT, -1, 10), schedule_default(SCHEDULE_POLY, NAN, 10),
+                            schedule_default(SCHEDULE_POLY, 0.1, 0), schedule_default((schedule_kind)7, 0.1, 10)};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+        assert_int_equal(schedule_check(&bad[k], NULL), HWS_ERROR_ARGUMENT);
+    const schedule good = schedule_default(SCHEDULE_CONSTANT, 0.1, 0);
+    assert_int_equal(schedule_check(&good, NULL), HWS_OK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_constant_schedule_stays),
+        cmocka_unit_test(a_poly_schedule_falls_to_zero_as_nnunet_s_does),
+        cmocka_unit_test(names_are_read_and_others_refused),
+        cmocka_unit_test(senseless_schedules_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
