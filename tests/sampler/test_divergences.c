@@ -37,7 +37,7 @@ static long double conjugate_slope(const hws_divergence *divergence, long double
         return k > 1 ? 0 : INFINITY;
     }
     case HWS_JENSEN_SHANNON: return expl(y) < 2 ? expl(y) / (2 - expl(y)) : INFINITY;
-    default: fail(); return 0;
+    default: fail_msg("not reached"); return 0;
     }
 }
 
@@ -50,7 +50,7 @@ static long double phi(const hws_divergence *divergence, long double z) {
     case HWS_HELLINGER: return (sqrtl(z) - 1) * (sqrtl(z) - 1);
     case HWS_CRESSIE_READ: return (powl(z, k) - k * z + k - 1) / (k * (k - 1));
     case HWS_JENSEN_SHANNON: return (z > 0 ? z * logl(z) : 0) - (z + 1) * logl((z + 1) / 2);
-    default: fail(); return 0;
+    default: fail_msg("not reached"); return 0;
     }
 }
 

@@ -1,0 +1,53 @@
+#define _POSIX_C_SOURCE 200809L
+#include "base/whole_file.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A file may grow or shrink while it is read: what counts is what was read, up to the limit. */
+static hws_status read_open(FILE *file, const char *path, size_t limit, size_t hint, char **bytes, size_t *size,
+                            failure *failure) {
+    size_t room = hint + 2, used = 0;
+    char *text = malloc(room);
+    while (text) {
+        used += fread(text + used, 1, room - 1 - used, file);
+        if (used < room - 1) break;
+        if (used > limit) break;
+        char *grown = realloc(text, room *= 2);
+        if (!grown) free(text);
+        text = grown;
+    }
+    if (!text) return fail_memory(failure, path);
+    hws_status status = HWS_OK;
+    if (ferror(file)) status = fail(failure, HWS_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    else if (used > limit) status = fail(failure, HWS_ERROR_CORRUPT, "%s: is larger than %zu bytes", path, limit);
+    if (status != HWS_OK) return free(text), status;
+    text[used] = 0;
+    *bytes = text;
+    *size = used;
+    return HWS_OK;
+}
+
+hws_status whole_file_read(const char *path, size_t limit, char **bytes, size_t *size, failure *failure) {
+    struct stat info;
+    *bytes = NULL;
+    *size = 0;
+    if (stat(path, &info) != 0) return fail(failure, HWS_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode)) return fail(failure, HWS_ERROR_CORRUPT, "%s: is not a regular file", path);
+    if (info.st_size < 0 || (uintmax_t)info.st_size > limit)
+        return fail(failure, HWS_ERROR_CORRUPT, "%s: is larger than %zu bytes", path, limit);
+    FILE *file = fopen(path, "rb");
+    if (!file) return fail(failure, HWS_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    const hws_status status = read_open(file, path, limit, (size_t)info.st_size, bytes, size, failure);
+    fclose(file);
+    return status;
+}
+
+int whole_file_exists(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0;
+}
