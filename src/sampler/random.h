@@ -9,7 +9,13 @@
 
 #include <stdint.h>
 
-typedef enum random_purpose { RANDOM_DRAW = 1, RANDOM_JITTER = 2, RANDOM_MIX = 3 } random_purpose;
+typedef enum random_purpose {
+    RANDOM_DRAW = 1,
+    RANDOM_JITTER = 2,
+    RANDOM_MIX = 3,
+    RANDOM_KEEP = 16,   /* which examples of a class stay (data/labelled_images.h) */
+    RANDOM_DIGITS = 17, /* the built-in digits (data/digits.h) */
+} random_purpose;
 
 typedef struct random_stream {
     uint32_t key[2];
