@@ -76,7 +76,7 @@ static int skip_separator(parser *p) {
 }
 
 static hws_status parse_field(parser *p, int *more) {
-    char *field, *stop;
+    char *field = NULL, *stop = NULL;
     const int quoted = p->at < p->end && *p->at == '"';
     const hws_status status = quoted ? parse_quoted(p, &field, &stop) : parse_plain(p, &field, &stop);
     if (status != HWS_OK) return status;
