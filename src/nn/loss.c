@@ -1,0 +1,202 @@
+#include "nn/loss.h"
+
+#include "nn/loss_kernels.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const char *const NAMES[] = {"ce", "dice-ce", "dice", "squared"};
+enum { KINDS = sizeof NAMES / sizeof *NAMES };
+
+/* Chunks of whole blocks are what threads share out: a fixed division, with one record of sums each. */
+enum { CHUNKS = 256, MOST_CLASSES = INT16_MAX, SMALL = 16384 };
+
+static const double SMOOTH = 1e-5;
+
+hws_status loss_parse(const char *text, loss_kind *kind, failure *failure) {
+    for (int k = 0; k < KINDS; k++) {
+        if (strcmp(text, NAMES[k]) != 0) continue;
+        *kind = (loss_kind)k;
+        return HWS_OK;
+    }
+    return fail(failure, HWS_ERROR_ARGUMENT, "there is no loss '%.100s': choose ce, dice-ce, dice or squared", text);
+}
+
+const char *loss_name(loss_kind kind) { return NAMES[kind]; }
+
+static int has_dice(const loss *loss) { return loss->kind == LOSS_DICE_CE || loss->kind == LOSS_DICE; }
+
+hws_status loss_check(const loss *loss, failure *failure) {
+    if ((int)loss->kind < 0 || (int)loss->kind >= KINDS)
+        return fail(failure, HWS_ERROR_ARGUMENT, "there is no loss of kind %d", (int)loss->kind);
+    const size_t fewest = has_dice(loss) ? 2 : 1;
+    if (loss->classes < fewest || loss->classes > MOST_CLASSES)
+        return fail(failure, HWS_ERROR_ARGUMENT, "the loss %s is asked for with %zu classes, but needs %zu to %d",
+                    NAMES[loss->kind], loss->classes, fewest, (int)MOST_CLASSES);
+    if (loss->positions < 1 || loss->positions > SIZE_MAX / 16 / loss->classes)
+        return fail(failure, HWS_ERROR_ARGUMENT, "a loss over %zu positions is none or too large", loss->positions);
+    return HWS_OK;
+}
+
+/* How one example is divided. For the squared error positions are elements. */
+typedef struct division {
+    size_t positions, chunk, chunks;
+} division;
+
+static division divide(const loss *loss) {
+    const size_t positions = loss->kind == LOSS_SQUARED ? loss->positions * loss->classes : loss->positions;
+    const size_t blocks = (positions + LOSS_BLOCK - 1) / LOSS_BLOCK;
+    const size_t chunk = (blocks + CHUNKS - 1) / CHUNKS * LOSS_BLOCK;
+    return (division){positions, chunk, (positions + chunk - 1) / chunk};
+}
+
+/* The workspace: one record of sums for the total and each chunk, then the slopes, then the probabilities. */
+static size_t record_size(const loss *loss) { return 3 + (has_dice(loss) ? 3 * loss->classes : 0); }
+static size_t line_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+static size_t slopes_bytes(const loss *loss) { return has_dice(loss) ? line_up(2 * loss->classes * sizeof(float)) : 0; }
+
+static size_t records_bytes(const loss *loss) {
+    return line_up((divide(loss).chunks + 1) * record_size(loss) * sizeof(double));
+}
+
+static size_t probabilities_bytes(const loss *loss) {
+    if (loss->kind == LOSS_SQUARED) return 0;
+    return (loss->positions + LOSS_LANES) * loss->classes * sizeof(float);
+}
+
+size_t loss_workspace(const loss *loss) {
+    return records_bytes(loss) + slopes_bytes(loss) + line_up(probabilities_bytes(loss));
+}
+
+static float *slopes_in(const loss *loss, void *workspace) {
+    return (float *)(void *)((char *)workspace + records_bytes(loss));
+}
+
+static float *probabilities_in(const loss *loss, void *workspace) {
+    return (float *)(void *)((char *)workspace + records_bytes(loss) + slopes_bytes(loss));
+}
+
+static loss_sums record_at(const loss *loss, double *records, size_t index) {
+    double *record = records + index * record_size(loss), *rows = has_dice(loss) ? record + 3 : NULL;
+    return (loss_sums){record[0],
+                       record[1],
+                       record[2],
+                       rows,
+                       rows ? rows + loss->classes : NULL,
+                       rows ? rows + 2 * loss->classes : NULL};
+}
+
+static void keep_record(const loss *loss, double *records, size_t index, const loss_sums *sums) {
+    double *record = records + index * record_size(loss);
+    record[0] = sums->cross_entropy;
+    record[1] = sums->counted;
+    record[2] = sums->highest;
+}
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+static void forward_chunk(const loss *loss, division d, size_t chunk, const float *logits, loss_targets targets,
+                          double *records, float *probabilities) {
+    const loss_kernels *kernels = loss_kernels_best();
+    const size_t end = smaller(d.positions, (chunk + 1) * d.chunk);
+    memset(records + (chunk + 1) * record_size(loss), 0, record_size(loss) * sizeof(double));
+    loss_sums sums = record_at(loss, records, chunk + 1);
+    for (size_t i = chunk * d.chunk; i < end; i += LOSS_BLOCK) {
+        const size_t count = smaller(LOSS_BLOCK, end - i), at = i * loss->classes;
+        if (loss->kind == LOSS_SQUARED) sums.cross_entropy += kernels->squared(count, logits + i, targets.values + i);
+        else kernels->softmax(count, loss->classes, logits + at, targets.labels + i, probabilities + at, &sums);
+    }
+    keep_record(loss, records, chunk + 1, &sums);
+}
+
+/* The total, in record 0: chunks in their order. */
+static void add_chunks(const loss *loss, size_t chunks, double *records) {
+    const size_t size = record_size(loss);
+    memset(records, 0, size * sizeof *records);
+    for (size_t k = 1; k <= chunks; k++)
+        for (size_t j = 0; j < size; j++) {
+            const double value = records[k * size + j];
+            if (j == 2) records[j] = value > records[j] ? value : records[j];
+            else records[j] += value;
+        }
+}
+
+static double dice_of(const loss_sums *sums, size_t c) {
+    return (2 * sums->hit[c] + SMOOTH) / (sums->predicted[c] + sums->present[c] + SMOOTH);
+}
+
+static double value_of(const loss *loss, const loss_sums *sums) {
+    if (loss->kind == LOSS_SQUARED) return sums->cross_entropy / (double)loss->positions / (double)loss->classes;
+    double dice = 0;
+    const double cross_entropy = sums->counted > 0 ? sums->cross_entropy / sums->counted : 0;
+    for (size_t c = 1; has_dice(loss) && c < loss->classes; c++) dice += dice_of(sums, c) / (double)(loss->classes - 1);
+    return loss->kind == LOSS_DICE ? -dice : cross_entropy - dice;
+}
+
+hws_status loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
+                        failure *failure) {
+    assert(loss_check(loss, NULL) == HWS_OK);
+    const division d = divide(loss);
+    double *records = workspace;
+    float *probabilities = probabilities_in(loss, workspace);
+#pragma omp parallel for schedule(static) if (d.positions * loss->classes > SMALL)
+    for (size_t k = 0; k < d.chunks; k++) forward_chunk(loss, d, k, logits, targets, records, probabilities);
+    add_chunks(loss, d.chunks, records);
+    const loss_sums sums = record_at(loss, records, 0);
+    if (sums.highest >= (double)loss->classes)
+        return fail(failure, HWS_ERROR_ARGUMENT, "there is a label %.0f, but only %zu classes: correct the labels",
+                    sums.highest, loss->classes);
+    *value = value_of(loss, &sums);
+    return HWS_OK;
+}
+
+/* dDice/dp is (2 y - Dice) / (sum(p) + sum(y) + smooth). */
+static void dice_slopes(const loss *loss, const loss_sums *sums, double weight, float *at_label, float *always) {
+    const double share = weight / (double)(loss->classes - 1);
+    at_label[0] = always[0] = 0;
+    for (size_t c = 1; c < loss->classes; c++) {
+        const double size = sums->predicted[c] + sums->present[c] + SMOOTH;
+        at_label[c] = (float)(-2 * share / size);
+        always[c] = (float)(share * dice_of(sums, c) / size);
+    }
+}
+
+static loss_slopes slopes_of(const loss *loss, void *workspace, double weight) {
+    const loss_sums sums = record_at(loss, workspace, 0);
+    loss_slopes slopes = {.entropy = 0};
+    if (loss->kind != LOSS_DICE && sums.counted > 0) slopes.entropy = (float)(weight / sums.counted);
+    if (!has_dice(loss)) return slopes;
+    float *rows = slopes_in(loss, workspace);
+    dice_slopes(loss, &sums, weight, rows, rows + loss->classes);
+    slopes.at_label = rows;
+    slopes.always = rows + loss->classes;
+    return slopes;
+}
+
+static void squared_backward(const loss *loss, const float *logits, const float *values, double weight,
+                             float *gradient) {
+    const loss_kernels *kernels = loss_kernels_best();
+    const size_t elements = loss->positions * loss->classes;
+    const float slope = (float)(2 * weight / (double)elements);
+#pragma omp parallel for schedule(static) if (elements > SMALL)
+    for (size_t i = 0; i < elements; i += LOSS_BLOCK)
+        kernels->squared_gradient(smaller(LOSS_BLOCK, elements - i), logits + i, values + i, slope, gradient + i);
+}
+
+void loss_backward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double weight,
+                   float *gradient) {
+    if (loss->kind == LOSS_SQUARED) {
+        squared_backward(loss, logits, targets.values, weight, gradient);
+        return;
+    }
+    const loss_kernels *kernels = loss_kernels_best();
+    const loss_slopes slopes = slopes_of(loss, workspace, weight);
+    const float *probabilities = probabilities_in(loss, workspace);
+    const size_t positions = loss->positions, classes = loss->classes;
+#pragma omp parallel for schedule(static) if (positions * classes > SMALL)
+    for (size_t i = 0; i < positions; i += LOSS_BLOCK)
+        kernels->gradient(smaller(LOSS_BLOCK, positions - i), classes, targets.labels + i, probabilities + i * classes,
+                          &slopes, gradient + i * classes);
+}

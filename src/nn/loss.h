@@ -1,0 +1,60 @@
+/*
+ * The loss of one example, and its gradient under the example's weight.
+ *
+ * Logits are [position][class], channels last; positions are the voxels of a volume, or 1 for classification. All
+ * arithmetic on sums is in doubles and in an order that depends on the shape alone, so that the number of threads does
+ * not change a bit. NaN among the logits that count makes the loss NaN: the caller names the example.
+ *
+ *     loss loss = {LOSS_DICE_CE, positions, classes};
+ *     void *workspace = memory_open(loss_workspace(&loss));
+ *     loss_forward(&loss, logits, targets, workspace, &value, &failure);
+ *     loss_backward(&loss, logits, targets, workspace, weight, gradient);
+ */
+#ifndef HWS_NN_LOSS_H
+#define HWS_NN_LOSS_H
+
+#include "base/failure.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum loss_kind {
+    LOSS_CROSS_ENTROPY = 0, /* of the softmax: mean over the positions that are not ignored; 0 if all are */
+    LOSS_DICE_CE = 1,       /* cross entropy plus the Dice loss, as nnU-Net's; between -1 and infinity */
+    LOSS_DICE = 2,          /* minus the mean over all classes but 0 of the soft Dice of the softmax,
+                               (2 sum(p y) + 1e-5) / (sum(p) + sum(y) + 1e-5); between -1 and 0 */
+    LOSS_SQUARED = 3        /* mean over positions and classes of (logit - value)^2 */
+} loss_kind;
+
+typedef struct loss {
+    loss_kind kind;
+    size_t positions; /* at least 1 */
+    size_t classes;   /* 1 to 32767; Dice needs 2 */
+} loss;
+
+/* Labels for all kinds but the squared error, where a negative label means that the position is ignored; values for the
+   squared error, in the shape of the logits. */
+typedef struct loss_targets {
+    const int16_t *labels;
+    const float *values;
+} loss_targets;
+
+/* "ce", "dice-ce", "dice" and "squared", and back. */
+hws_status loss_parse(const char *text, loss_kind *kind, failure *failure);
+const char *loss_name(loss_kind kind);
+
+/* Whether there is such a loss: its kind, and sizes whose workspace can be counted in bytes. */
+hws_status loss_check(const loss *loss, failure *failure);
+
+/* The workspace that forward fills for backward, in bytes; it must be aligned to 64 bytes. */
+size_t loss_workspace(const loss *loss);
+
+/* The loss; HWS_ERROR_ARGUMENT if a label is not below the number of classes. */
+hws_status loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
+                        failure *failure);
+
+/* The gradient of weight * loss with respect to the logits, after forward with the same arguments: written, not added. */
+void loss_backward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double weight,
+                   float *gradient);
+
+#endif

@@ -1,0 +1,64 @@
+/* The losses as plain loops in double, from their definitions. */
+#ifndef HWS_TESTS_PLAIN_LOSS_H
+#define HWS_TESTS_PLAIN_LOSS_H
+
+#include "nn/loss.h"
+#include "testing.h"
+
+static void plain_softmax(size_t classes, const double *logits, double *p) {
+    double largest = logits[0], sum = 0;
+    for (size_t c = 1; c < classes; c++) largest = fmax(largest, logits[c]);
+    for (size_t c = 0; c < classes; c++) sum += p[c] = exp(logits[c] - largest);
+    for (size_t c = 0; c < classes; c++) p[c] /= sum;
+}
+
+static double plain_cross_entropy(size_t positions, size_t classes, const double *logits, const int16_t *labels) {
+    double sum = 0, counted = 0;
+    for (size_t i = 0; i < positions; i++) {
+        if (labels[i] < 0) continue;
+        const double *x = logits + i * classes;
+        double largest = x[0], total = 0;
+        for (size_t c = 1; c < classes; c++) largest = fmax(largest, x[c]);
+        for (size_t c = 0; c < classes; c++) total += exp(x[c] - largest);
+        sum += largest + log(total) - x[labels[i]];
+        counted++;
+    }
+    return counted > 0 ? sum / counted : 0;
+}
+
+/* True positives, false positives and false negatives, as PyTorch users write it. */
+static double plain_dice(size_t positions, size_t classes, const double *logits, const int16_t *labels) {
+    double dice = 0, *rows = calloc(4 * classes, sizeof *rows);
+    double *p = rows, *tp = rows + classes, *fp = rows + 2 * classes, *fn = rows + 3 * classes;
+    for (size_t i = 0; i < positions; i++) {
+        if (labels[i] < 0) continue;
+        plain_softmax(classes, logits + i * classes, p);
+        for (size_t c = 1; c < classes; c++)
+            if (labels[i] != (int)c) fp[c] += p[c];
+        if (labels[i] == 0) continue;
+        tp[labels[i]] += p[labels[i]];
+        fn[labels[i]] += 1 - p[labels[i]];
+    }
+    for (size_t c = 1; c < classes; c++)
+        dice += (2 * tp[c] + 1e-5) / (2 * tp[c] + fp[c] + fn[c] + 1e-5) / (double)(classes - 1);
+    free(rows);
+    return dice;
+}
+
+static double plain_loss(const loss *loss, const double *logits, loss_targets targets) {
+    const size_t n = loss->positions, k = loss->classes;
+    double sum = 0;
+    switch (loss->kind) {
+    case LOSS_CROSS_ENTROPY: return plain_cross_entropy(n, k, logits, targets.labels);
+    case LOSS_DICE_CE:
+        return plain_cross_entropy(n, k, logits, targets.labels) - plain_dice(n, k, logits, targets.labels);
+    case LOSS_DICE: return -plain_dice(n, k, logits, targets.labels);
+    case LOSS_SQUARED:
+        for (size_t i = 0; i < n * k; i++)
+            sum += (logits[i] - (double)targets.values[i]) * (logits[i] - (double)targets.values[i]);
+        return sum / (double)(n * k);
+    }
+    return NAN;
+}
+
+#endif
