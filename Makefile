@@ -14,6 +14,7 @@ help:
 	@echo "make test         run all tests"
 	@echo "make test-long    the same at full size (hours)"
 	@echo "make test-python  the Python package's tests"
+	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
 	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
 	@echo "make bench        the overhead table, beside the paper's procedure in numpy"
@@ -40,6 +41,10 @@ test-long: build
 test-python:
 	@scripts/test-python
 
+test-peer: build
+	@scripts/setup peer
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -C peer -L peer -j$(JOBS)
+
 check: setup
 	@scripts/setup clang
 	@for preset in asan clang generic; do \
@@ -53,7 +58,7 @@ fuzz: setup
 	@scripts/setup fuzz
 	@cmake --preset fuzz >/dev/null
 	@cmake --build build/fuzz -j$(JOBS) -- --no-print-directory -s
-	@for target in state api; do \
+	@for target in state api nifti; do \
 	  mkdir -p build/fuzz/corpus-$$target && \
 	  build/fuzz/tests/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target || exit 1; \
 	done
@@ -71,4 +76,4 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-long test-python check fuzz bench install format clean
+.PHONY: all help setup build demo test test-long test-python test-peer check fuzz bench install format clean

@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { FUZZ_LARGEST = 1 << 16 };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A correct input of at most FUZZ_LARGEST bytes for standalone.c to alter; the first `front` bytes matter most. */
+size_t fuzz_example(uint64_t *random, uint8_t *bytes, size_t *front);
 
 /* Stops at once, whatever the build type, so that the fuzzer keeps the input. */
 #define require(condition)                                                                                             \
