@@ -1,0 +1,73 @@
+#include "nn/convolution.h"
+#include "nn/convolution_inside.h"
+
+#include <string.h>
+
+static hws_status check(const convolution *c, failure *failure) {
+    if (c->inputs < 1 || c->inputs > 2 || c->features < 1 || c->in.samples < 1 || c->threads < 1)
+        return fail(failure, HWS_ERROR_ARGUMENT,
+                    "a convolution needs one or two inputs, features, samples and threads");
+    int channels = 0;
+    for (int i = 0; i < c->inputs; i++) channels += c->input_channels[i];
+    if (channels != c->in.channels || channels < 1)
+        return fail(failure, HWS_ERROR_ARGUMENT, "the channels of a convolution's inputs do not add up");
+    for (int axis = 0; axis < 3; axis++) {
+        if (c->kernel[axis] < 1 || c->stride[axis] < 1 || c->padding[axis] < 0 || c->padding[axis] >= c->kernel[axis])
+            return fail(failure, HWS_ERROR_ARGUMENT, "kernel %d, stride %d, padding %d is not a convolution",
+                        c->kernel[axis], c->stride[axis], c->padding[axis]);
+        if (c->in.size[axis] + 2 * c->padding[axis] < c->kernel[axis])
+            return fail(failure, HWS_ERROR_ARGUMENT, "an input of %d is smaller than the kernel of %d",
+                        c->in.size[axis], c->kernel[axis]);
+    }
+    if (convolution_taps(c) > CONVOLUTION_MAX_TAPS)
+        return fail(failure, HWS_ERROR_ARGUMENT, "a kernel of %d taps is larger than the %d that are possible",
+                    convolution_taps(c), CONVOLUTION_MAX_TAPS);
+    return HWS_OK;
+}
+
+/*
+ * Winograd saves three quarters of the multiplications, less what its tiles of 4x4 waste at the edges. Below half the
+ * multiplications saved, and for the largest filters over few tiles, whose transformed weights would have to be read
+ * from memory, the direct algorithm is faster (measured; see docs/engine.md).
+ */
+static int winograd_pays(const convolution *c) {
+    const double height = c->in.size[1], width = c->in.size[2];
+    const double tiles = (double)((c->in.size[1] + 3) / 4) * ((c->in.size[2] + 3) / 4);
+    const double useful = height * width / (16 * tiles);
+    const double rows = tiles * c->in.size[0] * c->in.samples;
+    return useful >= 0.5 && rows >= 48;
+}
+
+hws_status convolution_plan(convolution *c, failure *failure) {
+    const hws_status status = check(c, failure);
+    if (status != HWS_OK) return status;
+    c->out = (shape){c->in.samples, {0, 0, 0}, c->features};
+    for (int axis = 0; axis < 3; axis++)
+        c->out.size[axis] = (c->in.size[axis] + 2 * c->padding[axis] - c->kernel[axis]) / c->stride[axis] + 1;
+    c->weight_count = (size_t)convolution_taps(c) * (size_t)c->in.channels * (size_t)c->features;
+    const int winograd = winograd_possible(c) && (c->algorithm == CONVOLUTION_WINOGRAD ||
+                                                  (c->algorithm == CONVOLUTION_AUTOMATIC && winograd_pays(c)));
+    c->algorithm = winograd ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
+    c->scratch_bytes = winograd ? winograd_scratch(c) : direct_scratch(c);
+    return HWS_OK;
+}
+
+void convolution_forward(const convolution *c, const float *weights, const float *bias, const void *const inputs[2],
+                         const void *addend, void *output, void *scratch) {
+    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_forward : direct_forward)(c, weights, bias, inputs, addend, output,
+                                                                               scratch);
+}
+
+void convolution_backward_data(const convolution *c, const float *weights, const float *bias, const void *gradient,
+                               const int accumulate[2], void *const input_gradients[2], void *scratch) {
+    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_backward_data : direct_backward_data)(
+        c, weights, bias, gradient, accumulate, input_gradients, scratch);
+}
+
+void convolution_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                                  float *weight_gradients, void *scratch) {
+    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_backward_weights
+                                          : direct_backward_weights)(c, inputs, gradient, weight_gradients, scratch);
+}
+
+double convolution_flops(const convolution *c) { return 2.0 * (double)shape_rows(&c->out) * (double)c->weight_count; }

@@ -1,0 +1,66 @@
+/*
+ * Convolutions of one to three dimensions over one or two inputs, forward and backward.
+ *
+ * Two inputs stand for their concatenation along the channels, without a copy. Weights are [depth tap][height tap]
+ * [width tap][input channel][output channel] in f32, whatever the activations are. Activations are channels-last.
+ *
+ * Two algorithms: direct, and Winograd's F(4x4, 3x3) in the planes with the depth taps summed among the transformed
+ * values, which does the work of a 3x3 or 3x3x3 filter with a quarter of the multiplications. Which one serves is a
+ * fixed rule on the shape (convolution_plan), so that equal runs stay equal to the bit.
+ *
+ * Each number is computed by one thread in an order that only the shape decides: results do not depend on how many
+ * threads there are.
+ *
+ * A transposed convolution is the backward pass of a convolution, so the same functions serve it.
+ */
+#ifndef HWS_NN_CONVOLUTION_H
+#define HWS_NN_CONVOLUTION_H
+
+#include "base/failure.h"
+#include "nn/kernels.h"
+#include "nn/shape.h"
+
+typedef enum convolution_algorithm {
+    CONVOLUTION_AUTOMATIC, /* the rule decides */
+    CONVOLUTION_DIRECT,
+    CONVOLUTION_WINOGRAD /* wherever it can be used at all, also where the rule finds it slower */
+} convolution_algorithm;
+
+typedef struct convolution {
+    /* Set by the caller. in.channels is the sum over the inputs. */
+    shape in;
+    int inputs, input_channels[2];
+    int features; /* output channels */
+    int kernel[3], stride[3], padding[3];
+    precision precision;
+    int threads;
+    convolution_algorithm algorithm; /* convolution_plan replaces AUTOMATIC by its choice */
+
+    /* Set by convolution_plan. */
+    shape out;
+    size_t weight_count;
+    size_t scratch_bytes; /* what each of the functions below needs, aligned to 64 bytes */
+} convolution;
+
+hws_status convolution_plan(convolution *convolution, failure *failure);
+
+/* output = the convolution of the inputs + bias + addend; both may be NULL. */
+void convolution_forward(const convolution *convolution, const float *weights, const float *bias,
+                         const void *const inputs[2], const void *addend, void *output, void *scratch);
+
+/* input_gradients[i] = or += the gradient (+ bias, for transposed convolutions); where it is NULL nothing is done. */
+void convolution_backward_data(const convolution *convolution, const float *weights, const float *bias,
+                               const void *output_gradient, const int accumulate[2], void *const input_gradients[2],
+                               void *scratch);
+
+/* weight_gradients += ... */
+void convolution_backward_weights(const convolution *convolution, const void *const inputs[2],
+                                  const void *output_gradient, float *weight_gradients, void *scratch);
+
+/* sums[c] += the sum of the channel over all rows: a bias gradient. */
+void channel_sums(precision precision, int threads, const void *values, size_t rows, int channels, float *sums);
+
+/* The multiplications and additions of one pass in the direct algorithm. */
+double convolution_flops(const convolution *convolution);
+
+#endif

@@ -1,0 +1,375 @@
+/*
+ * The direct algorithm: for up to KERNEL_ROWS neighbouring outputs of a line, one kernel call sums over all taps and
+ * input channels. Inputs outside the image are rows of zeros.
+ */
+#include "nn/convolution_inside.h"
+
+#include <string.h>
+
+enum {
+    /* Above this size of packed weights, one panel of them serves all lines before the next one is touched. */
+    PANEL_MAJOR_BYTES = 256 << 10,
+    /* Positions of a weight gradient that are worked on together: their operands stay in the first-level cache, or in
+       the second when the gradient itself is too large for that. */
+    CHUNK_BYTES = 24 << 10,
+    LARGE_CHUNK_BYTES = 256 << 10
+};
+
+typedef struct direct_memory {
+    const float *packed;
+    const void *zeros;
+} direct_memory;
+
+/* The weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel. */
+static void pack_forward(const convolution *c, const float *weights, float *packed) {
+    const int rows = convolution_taps(c) * c->in.channels, features = c->features;
+#pragma omp parallel for num_threads(c->threads) schedule(static)
+    for (int panel = 0; panel < panels_of(features); panel++) {
+        const int first = panel * KERNEL_PANEL, width = smaller(KERNEL_PANEL, features - first);
+        for (int row = 0; row < rows; row++) {
+            float *to = packed + ((size_t)panel * (size_t)rows + (size_t)row) * KERNEL_PANEL;
+            const float *from = weights + (size_t)row * (size_t)features + first;
+            for (int i = 0; i < KERNEL_PANEL; i++) to[i] = i < width ? from[i] : 0;
+        }
+    }
+}
+
+/* The weights of one input seen from its gradient: [panel of its channels][tap][output channel][PANEL]. */
+static void pack_backward(const convolution *c, const float *weights, int first_channel, int channels, float *packed) {
+    const int taps = convolution_taps(c), features = c->features;
+#pragma omp parallel for collapse(2) num_threads(c->threads) schedule(static)
+    for (int panel = 0; panel < panels_of(channels); panel++)
+        for (int tap = 0; tap < taps; tap++) {
+            float *to = packed + ((size_t)panel * (size_t)taps + (size_t)tap) * (size_t)features * KERNEL_PANEL;
+            for (int i = 0; i < KERNEL_PANEL; i++) {
+                const int channel = panel * KERNEL_PANEL + i;
+                const float *from =
+                    weights +
+                    ((size_t)tap * (size_t)c->in.channels + (size_t)(first_channel + channel)) * (size_t)features;
+                for (int f = 0; f < features; f++)
+                    to[(size_t)f * KERNEL_PANEL + (size_t)i] = channel < channels ? from[f] : 0;
+            }
+        }
+}
+
+static size_t packed_floats(const convolution *c) {
+    const size_t taps = (size_t)convolution_taps(c);
+    size_t forward = (size_t)panels_of(c->features) * KERNEL_PANEL * taps * (size_t)c->in.channels, backward = 0;
+    for (int i = 0; i < c->inputs; i++) {
+        const size_t floats = (size_t)panels_of(c->input_channels[i]) * KERNEL_PANEL * taps * (size_t)c->features;
+        if (floats > backward) backward = floats;
+    }
+    return forward > backward ? forward : backward;
+}
+
+static size_t zeros_bytes(const convolution *c) {
+    return aligned_bytes((size_t)larger(c->in.channels, c->features) * sizeof(float));
+}
+
+size_t direct_scratch(const convolution *c) { return zeros_bytes(c) + aligned_bytes(packed_floats(c) * sizeof(float)); }
+
+/* Where the numbers of one line go, and what is added to them. */
+typedef struct line_output {
+    const kernels *kernels;
+    const float *bias;
+    const char *addend;
+    char *image;
+    size_t point_bytes, number_bytes;
+    int channels, accumulate;
+} line_output;
+
+/* One group of points of one line: all panels in [first, end). */
+static void multiply_group(const line_output *out, int rows, int taps, const kernel_tap *tap, const void *const *a,
+                           size_t panel_floats, int first_panel, int end_panel, int point) {
+    float sums[KERNEL_ROWS * KERNEL_PANEL];
+    for (int panel = first_panel; panel < end_panel; panel++) {
+        out->kernels->multiply_rows(rows, taps, tap, a, (ptrdiff_t)((size_t)panel * panel_floats), sums, KERNEL_PANEL);
+        const int channel = panel * KERNEL_PANEL, width = smaller(KERNEL_PANEL, out->channels - channel);
+        for (int r = 0; r < rows; r++) {
+            const size_t at = (size_t)(point + r) * out->point_bytes + (size_t)channel * out->number_bytes;
+            out->kernels->store_row(sums + r * KERNEL_PANEL, width, out->bias ? out->bias + channel : 0,
+                                    out->addend ? out->addend + at : 0, out->accumulate, out->image + at);
+        }
+    }
+}
+
+/* The lines of one input that the taps of one output line read: one entry per pair of depth and height taps. */
+typedef struct tap_line {
+    const char *line;
+    int first_tap;
+} tap_line;
+
+static int lines_read(const convolution *c, const char *image, int channels, int sample, int depth, int height,
+                      tap_line *lines) {
+    const size_t bytes = precision_bytes(c->precision) * (size_t)channels;
+    int count = 0;
+    for (int i = 0; i < c->kernel[0]; i++) {
+        const int z = depth * c->stride[0] + i - c->padding[0];
+        if (z < 0 || z >= c->in.size[0]) continue;
+        for (int j = 0; j < c->kernel[1]; j++) {
+            const int y = height * c->stride[1] + j - c->padding[1];
+            if (y < 0 || y >= c->in.size[1]) continue;
+            const size_t line =
+                ((size_t)sample * (size_t)c->in.size[0] + (size_t)z) * (size_t)c->in.size[1] + (size_t)y;
+            lines[count].line = image + line * (size_t)c->in.size[2] * bytes;
+            lines[count++].first_tap = (i * c->kernel[1] + j) * c->kernel[2];
+        }
+    }
+    return count;
+}
+
+enum { MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
+
+static void forward_line(const convolution *c, const direct_memory *memory, const void *const inputs[2], size_t line,
+                         int first_panel, int end_panel, line_output out) {
+    const int height = (int)(line % (size_t)c->out.size[1]), plane = (int)(line / (size_t)c->out.size[1]);
+    const int depth = plane % c->out.size[0], sample = plane / c->out.size[0];
+    const size_t number = precision_bytes(c->precision);
+    kernel_tap tap[MAX_LIST];
+    const char *origin[MAX_LIST];
+    int channels[MAX_LIST], offset[MAX_LIST], taps = 0, first_channel = 0;
+    for (int i = 0; i < c->inputs; i++) {
+        tap_line lines[CONVOLUTION_MAX_TAPS];
+        const int count = lines_read(c, inputs[i], c->input_channels[i], sample, depth, height, lines);
+        for (int k = 0; k < count; k++)
+            for (int x = 0; x < c->kernel[2]; x++, taps++) {
+                const size_t row = (size_t)(lines[k].first_tap + x) * (size_t)c->in.channels + (size_t)first_channel;
+                tap[taps] = (kernel_tap){memory->packed + row * KERNEL_PANEL, c->input_channels[i]};
+                origin[taps] = lines[k].line;
+                channels[taps] = c->input_channels[i];
+                offset[taps] = x - c->padding[2];
+            }
+        first_channel += c->input_channels[i];
+    }
+    const size_t panel_floats = (size_t)convolution_taps(c) * (size_t)c->in.channels * KERNEL_PANEL;
+    const int width = c->out.size[2];
+    for (int group = 0; group < row_groups(width); group++) {
+        const int start = row_group_start(width, group), rows = row_group_start(width, group + 1) - start;
+        const void *a[MAX_LIST * KERNEL_ROWS];
+        for (int t = 0; t < taps; t++)
+            for (int r = 0; r < rows; r++) {
+                const int x = (start + r) * c->stride[2] + offset[t];
+                a[t * rows + r] =
+                    x >= 0 && x < c->in.size[2] ? origin[t] + (size_t)x * (size_t)channels[t] * number : memory->zeros;
+            }
+        multiply_group(&out, rows, taps, tap, a, panel_floats, first_panel, end_panel, start);
+    }
+}
+
+static direct_memory lay_out(const convolution *c, char *scratch) {
+    memset(scratch, 0, zeros_bytes(c));
+    return (direct_memory){(const float *)(scratch + zeros_bytes(c)), scratch};
+}
+
+void direct_forward(const convolution *c, const float *weights, const float *bias, const void *const inputs[2],
+                    const void *addend, void *output, char *scratch) {
+    const direct_memory memory = lay_out(c, scratch);
+    pack_forward(c, weights, (float *)(scratch + zeros_bytes(c)));
+    const size_t lines = (size_t)c->out.samples * (size_t)c->out.size[0] * (size_t)c->out.size[1];
+    const size_t number = precision_bytes(c->precision), point = (size_t)c->features * number;
+    const size_t line_bytes = (size_t)c->out.size[2] * point;
+    const int panels = panels_of(c->features);
+    const int panel_major = c->weight_count * sizeof(float) > PANEL_MAJOR_BYTES;
+    const size_t items = panel_major ? lines * (size_t)panels : lines;
+#pragma omp parallel for num_threads(c->threads) schedule(static)
+    for (size_t item = 0; item < items; item++) {
+        const size_t line = panel_major ? item % lines : item;
+        const int first = panel_major ? (int)(item / lines) : 0, end = panel_major ? first + 1 : panels;
+        const line_output out = {kernels_for(c->precision),
+                                 bias,
+                                 addend ? (const char *)addend + line * line_bytes : 0,
+                                 (char *)output + line * line_bytes,
+                                 point,
+                                 number,
+                                 c->features,
+                                 0};
+        forward_line(c, &memory, inputs, line, first, end, out);
+    }
+}
+
+/* The taps of one axis through which the input at `position` reaches an output, and the output that it reaches. */
+static int taps_reaching(const convolution *c, int axis, int position, int *taps, int *outputs) {
+    int count = 0;
+    for (int k = 0; k < c->kernel[axis]; k++) {
+        const int shifted = position + c->padding[axis] - k;
+        if (shifted < 0 || shifted % c->stride[axis] || shifted / c->stride[axis] >= c->out.size[axis]) continue;
+        taps[count] = k;
+        outputs[count++] = shifted / c->stride[axis];
+    }
+    return count;
+}
+
+/* The points first, first + stride, ... of one line of an input: the same taps reach them all. */
+static void backward_points(const convolution *c, const direct_memory *memory, const char *gradient, int sample,
+                            int depth, int height, int first, int first_panel, int end_panel, line_output out) {
+    int tap_z[CONVOLUTION_MAX_TAPS], tap_y[CONVOLUTION_MAX_TAPS], z[CONVOLUTION_MAX_TAPS], y[CONVOLUTION_MAX_TAPS];
+    const int depths = taps_reaching(c, 0, depth, tap_z, z), heights = taps_reaching(c, 1, height, tap_y, y);
+    const int stride = c->stride[2], points = (c->in.size[2] - first + stride - 1) / stride;
+    const size_t bytes = precision_bytes(c->precision) * (size_t)c->features;
+    kernel_tap tap[CONVOLUTION_MAX_TAPS];
+    const char *origin[CONVOLUTION_MAX_TAPS];
+    int offset[CONVOLUTION_MAX_TAPS], taps = 0;
+    for (int i = 0; i < depths; i++)
+        for (int j = 0; j < heights; j++)
+            for (int x = 0; x < c->kernel[2]; x++) {
+                if ((first + c->padding[2] - x) % stride) continue;
+                const size_t row = (size_t)((tap_z[i] * c->kernel[1] + tap_y[j]) * c->kernel[2] + x);
+                const size_t line =
+                    ((size_t)sample * (size_t)c->out.size[0] + (size_t)z[i]) * (size_t)c->out.size[1] + (size_t)y[j];
+                tap[taps] = (kernel_tap){memory->packed + row * (size_t)c->features * KERNEL_PANEL, c->features};
+                origin[taps] = gradient + line * (size_t)c->out.size[2] * bytes;
+                offset[taps++] = (first + c->padding[2] - x) / stride;
+            }
+    const size_t panel_floats = (size_t)convolution_taps(c) * (size_t)c->features * KERNEL_PANEL;
+    for (int group = 0; group < row_groups(points); group++) {
+        const int start = row_group_start(points, group), rows = row_group_start(points, group + 1) - start;
+        const void *a[CONVOLUTION_MAX_TAPS * KERNEL_ROWS];
+        for (int t = 0; t < taps; t++)
+            for (int r = 0; r < rows; r++) {
+                const int x = start + r + offset[t];
+                a[t * rows + r] = x >= 0 && x < c->out.size[2] ? origin[t] + (size_t)x * bytes : memory->zeros;
+            }
+        multiply_group(&out, rows, taps, tap, a, panel_floats, first_panel, end_panel, start);
+    }
+}
+
+static void backward_line(const convolution *c, const direct_memory *memory, const void *gradient, size_t line,
+                          int first_panel, int end_panel, line_output out) {
+    const int height = (int)(line % (size_t)c->in.size[1]), plane = (int)(line / (size_t)c->in.size[1]);
+    const size_t point = out.point_bytes;
+    char *image = out.image;
+    out.point_bytes = point * (size_t)c->stride[2];
+    for (int first = 0; first < c->stride[2] && first < c->in.size[2]; first++) {
+        out.image = image + (size_t)first * point;
+        backward_points(c, memory, gradient, plane / c->in.size[0], plane % c->in.size[0], height, first, first_panel,
+                        end_panel, out);
+    }
+}
+
+void direct_backward_data(const convolution *c, const float *weights, const float *bias, const void *gradient,
+                          const int accumulate[2], void *const input_gradients[2], char *scratch) {
+    const direct_memory memory = lay_out(c, scratch);
+    const size_t lines = (size_t)c->in.samples * (size_t)c->in.size[0] * (size_t)c->in.size[1];
+    const size_t number = precision_bytes(c->precision);
+    for (int i = 0, channel = 0; i < c->inputs; channel += c->input_channels[i++]) {
+        if (!input_gradients[i]) continue;
+        pack_backward(c, weights, channel, c->input_channels[i], (float *)(scratch + zeros_bytes(c)));
+        const size_t point = (size_t)c->input_channels[i] * number, line_bytes = (size_t)c->in.size[2] * point;
+        const int panels = panels_of(c->input_channels[i]);
+        const int panel_major = c->weight_count * sizeof(float) > PANEL_MAJOR_BYTES;
+        const size_t items = panel_major ? lines * (size_t)panels : lines;
+#pragma omp parallel for num_threads(c->threads) schedule(static)
+        for (size_t item = 0; item < items; item++) {
+            const size_t line = panel_major ? item % lines : item;
+            const int first = panel_major ? (int)(item / lines) : 0, end = panel_major ? first + 1 : panels;
+            const line_output out = {kernels_for(c->precision),
+                                     bias,
+                                     0,
+                                     (char *)input_gradients[i] + line * line_bytes,
+                                     point,
+                                     number,
+                                     c->input_channels[i],
+                                     accumulate[i]};
+            backward_line(c, &memory, gradient, line, first, end, out);
+        }
+    }
+}
+
+/* Output positions of a weight gradient that are worked on together. */
+typedef struct chunk {
+    int sample, first_plane, end_plane, first_line, end_line;
+} chunk;
+
+/* The part of [first, end) of an axis of outputs whose input under `tap` lies inside. */
+static void clip_axis(const convolution *c, int axis, int tap, int *first, int *end) {
+    const int shift = tap - c->padding[axis], stride = c->stride[axis];
+    if (*first * stride + shift < 0) *first = (-shift + stride - 1) / stride;
+    while (*end > *first && (*end - 1) * stride + shift >= c->in.size[axis]) --*end;
+    if (*end < *first) *end = *first;
+}
+
+/* The rows [channel, channel + rows) of the gradient of one tap. */
+static void add_outer(const convolution *c, const chunk *chunk, const int tap[3], const char *input, int input_channels,
+                      int channel, int rows, const char *gradient, float *out) {
+    int first[3] = {chunk->first_plane, chunk->first_line, 0},
+        end[3] = {chunk->end_plane, chunk->end_line, c->out.size[2]};
+    for (int axis = 0; axis < 3; axis++) {
+        clip_axis(c, axis, tap[axis], &first[axis], &end[axis]);
+        if (first[axis] >= end[axis]) return;
+    }
+    const ptrdiff_t a_row = input_channels, b_row = c->features;
+    const kernel_field field = {end[0] - first[0],
+                                end[1] - first[1],
+                                end[2] - first[2],
+                                a_row * c->in.size[2] * c->in.size[1] * c->stride[0],
+                                a_row * c->in.size[2] * c->stride[1],
+                                a_row * c->stride[2],
+                                b_row * c->out.size[2] * c->out.size[1],
+                                b_row * c->out.size[2],
+                                b_row};
+    ptrdiff_t a = chunk->sample, b = chunk->sample;
+    for (int axis = 0; axis < 3; axis++) {
+        a = a * c->in.size[axis] + first[axis] * c->stride[axis] + tap[axis] - c->padding[axis];
+        b = b * c->out.size[axis] + first[axis];
+    }
+    const ptrdiff_t number = (ptrdiff_t)precision_bytes(c->precision);
+    const kernels *kernels = kernels_for(c->precision);
+    input += (a * a_row + channel) * number;
+    gradient += b * b_row * number;
+    int feature = 0;
+    for (; feature + KERNEL_PANEL <= c->features; feature += KERNEL_PANEL)
+        kernels->outer(rows, &field, input, gradient + feature * number, out + feature, c->features);
+    if (feature == c->features) return;
+    float rest[KERNEL_ROWS * KERNEL_PANEL] = {0};
+    kernels->outer(rows, &field, input, gradient + feature * number, rest, KERNEL_PANEL);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; feature + i < c->features; i++)
+            out[r * c->features + feature + i] += rest[r * KERNEL_PANEL + i];
+}
+
+/* All that part `part` of `parts` adds for one chunk: its share of taps and groups of input channels. */
+static void add_chunk(const convolution *c, const chunk *chunk, const void *const inputs[2], const void *gradient,
+                      float *weight_gradients, int part, int parts) {
+    const int taps = convolution_taps(c);
+    int groups = 0;
+    for (int i = 0; i < c->inputs; i++) groups += row_groups(c->input_channels[i]);
+    const size_t items = (size_t)taps * (size_t)groups;
+    for (size_t item = share_start(items, part, parts); item < share_start(items, part + 1, parts); item++) {
+        const int flat = (int)(item / (size_t)groups);
+        int group = (int)(item % (size_t)groups), input = 0, before = 0;
+        if (group >= row_groups(c->input_channels[0])) {
+            group -= row_groups(c->input_channels[0]);
+            before = c->input_channels[0];
+            input = 1;
+        }
+        const int channels = c->input_channels[input], start = row_group_start(channels, group);
+        const int tap[3] = {flat / (c->kernel[1] * c->kernel[2]), flat / c->kernel[2] % c->kernel[1],
+                            flat % c->kernel[2]};
+        float *out =
+            weight_gradients + ((size_t)flat * (size_t)c->in.channels + (size_t)(before + start)) * (size_t)c->features;
+        add_outer(c, chunk, tap, inputs[input], channels, start, row_group_start(channels, group + 1) - start, gradient,
+                  out);
+    }
+}
+
+void direct_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                             float *weight_gradients, char *scratch) {
+    (void)scratch;
+    const int planes = c->out.size[0], lines = c->out.size[1];
+    const size_t line_bytes = (size_t)c->out.size[2] * (size_t)(c->in.channels + c->features) * sizeof(float);
+    const int large = c->weight_count * sizeof(float) > LARGE_CHUNK_BYTES;
+    const int lines_fit = larger(1, (int)((large ? LARGE_CHUNK_BYTES : CHUNK_BYTES) / line_bytes));
+    const int line_step = smaller(lines_fit, lines), plane_step = larger(1, smaller(planes, lines_fit / lines));
+#pragma omp parallel num_threads(c->threads)
+    {
+        int part = 0, parts = 1;
+        team(&part, &parts);
+        for (int sample = 0; sample < c->in.samples; sample++)
+            for (int plane = 0; plane < planes; plane += plane_step)
+                for (int line = 0; line < lines; line += line_step) {
+                    const chunk chunk = {sample, plane, smaller(plane + plane_step, planes), line,
+                                         smaller(line + line_step, lines)};
+                    add_chunk(c, &chunk, inputs, gradient, weight_gradients, part, parts);
+                }
+    }
+}

@@ -1,0 +1,403 @@
+/*
+ * Winograd's F(4x4, 3x3) in the planes: a block of tiles is transformed to 36 points each, the points are multiplied
+ * as 36 independent matrices [tiles x channels] x [channels x features], and the products are transformed back. Depth
+ * taps become further summands of the products, since tiles of neighbouring planes lie one plane's tiles apart.
+ *
+ * Small filters: each thread works on blocks of its own, which fit its second-level cache beside the weights. Large
+ * filters: all threads share one block and divide the points among them, so that each weight is read once.
+ */
+#include "nn/convolution_inside.h"
+#include "sampler/memory.h"
+
+#include <string.h>
+
+enum {
+    OWN_BLOCK_BYTES = 384 << 10,       /* transformed values per thread, when each has blocks of its own */
+    SHARED_BLOCK_BYTES = 6 << 20,      /* of all threads, when they share one */
+    SHARED_WEIGHTS_BYTES = 1536 << 10, /* transformed weights above which they do */
+    GRADIENT_PARTS = 8,                /* weight gradients that are summed apart and then in order: not the threads */
+    SKEW = 16                          /* floats between points, so that they do not fall on the same cache lines */
+};
+
+/* One direction of a convolution: images of `in` channels to images of `out` channels. */
+typedef struct direction {
+    const convolution *convolution;
+    const kernels *stored, *f32;
+    int in, out;                        /* channels */
+    int groups, slices;                 /* planes that do (slices) and do not (groups) see each other */
+    int tile_lines, tile_columns, taps; /* taps: of the depth */
+    int shared;
+    int block_slices, block_lines; /* the largest block */
+    size_t in_point, out_point;    /* floats from one point to the next in a block */
+} direction;
+
+typedef struct block {
+    int group, first_slice, slices, first_line, lines, tiles; /* tiles: of one slice */
+} block;
+
+int winograd_possible(const convolution *c) {
+    if (c->kernel[1] != 3 || c->kernel[2] != 3 || c->padding[1] != 1 || c->padding[2] != 1) return 0;
+    if (!(c->kernel[0] == 1 && c->padding[0] == 0) && !(c->kernel[0] == 3 && c->padding[0] == 1)) return 0;
+    if (c->stride[0] != 1 || c->stride[1] != 1 || c->stride[2] != 1 || c->features % KERNEL_PANEL) return 0;
+    for (int i = 0; i < c->inputs; i++)
+        if (c->input_channels[i] % KERNEL_PANEL) return 0;
+    return 1;
+}
+
+static size_t point_weights(const convolution *c) {
+    return (size_t)c->kernel[0] * (size_t)c->in.channels * (size_t)c->features;
+}
+
+static size_t block_floats(const direction *d, int slices, int lines) {
+    const size_t tiles = (size_t)lines * (size_t)d->tile_columns;
+    return WINOGRAD_POINTS * ((size_t)(slices + d->taps - 1) * tiles * (size_t)d->in + SKEW +
+                              (size_t)slices * tiles * (size_t)d->out + SKEW);
+}
+
+/* The largest block that fits: whole planes if it can be, else some lines of tiles of as many planes as pay. */
+static void choose_block(direction *d, size_t bytes) {
+    int lines = d->tile_lines, slices = d->taps == 1 ? 1 : smaller(d->slices, 4);
+    while (lines > 1 && block_floats(d, slices, lines) * sizeof(float) > bytes) lines--;
+    while (slices > 1 && block_floats(d, slices, lines) * sizeof(float) > bytes) slices--;
+    while (slices < d->slices && block_floats(d, slices + 1, lines) * sizeof(float) <= bytes) slices++;
+    /* Blocks of equal size leave no small rest. */
+    const int line_blocks = (d->tile_lines + lines - 1) / lines, slice_blocks = (d->slices + slices - 1) / slices;
+    d->block_lines = (d->tile_lines + line_blocks - 1) / line_blocks;
+    d->block_slices = (d->slices + slice_blocks - 1) / slice_blocks;
+    const size_t tiles = (size_t)d->block_lines * (size_t)d->tile_columns;
+    d->in_point = (size_t)(d->block_slices + d->taps - 1) * tiles * (size_t)d->in + SKEW;
+    d->out_point = (size_t)d->block_slices * tiles * (size_t)d->out + SKEW;
+}
+
+static direction direction_of(const convolution *c, int in, int out) {
+    const int flat = c->kernel[0] == 1;
+    direction d = {.convolution = c,
+                   .stored = kernels_for(c->precision),
+                   .f32 = kernels_for(PRECISION_F32),
+                   .in = in,
+                   .out = out,
+                   .groups = flat ? 1 : c->in.samples,
+                   .slices = flat ? c->in.samples * c->in.size[0] : c->in.size[0],
+                   .tile_lines = (c->in.size[1] + WINOGRAD_TILE - 1) / WINOGRAD_TILE,
+                   .tile_columns = (c->in.size[2] + WINOGRAD_TILE - 1) / WINOGRAD_TILE,
+                   .taps = c->kernel[0]};
+    d.shared = WINOGRAD_POINTS * point_weights(c) * sizeof(float) > SHARED_WEIGHTS_BYTES;
+    choose_block(&d, d.shared ? SHARED_BLOCK_BYTES : OWN_BLOCK_BYTES);
+    return d;
+}
+
+static int line_blocks(const direction *d) { return (d->tile_lines + d->block_lines - 1) / d->block_lines; }
+static int slice_blocks(const direction *d) { return (d->slices + d->block_slices - 1) / d->block_slices; }
+static int block_count(const direction *d) { return d->groups * slice_blocks(d) * line_blocks(d); }
+
+static block block_at(const direction *d, int index) {
+    block b;
+    b.first_line = index % line_blocks(d) * d->block_lines;
+    b.first_slice = index / line_blocks(d) % slice_blocks(d) * d->block_slices;
+    b.group = index / line_blocks(d) / slice_blocks(d);
+    b.lines = smaller(d->block_lines, d->tile_lines - b.first_line);
+    b.slices = smaller(d->block_slices, d->slices - b.first_slice);
+    b.tiles = b.lines * d->tile_columns;
+    return b;
+}
+
+typedef struct image_list {
+    int count, channels[2];
+    const char *images[2];
+} image_list;
+
+/* The byte at which a plane of an image of `channels` begins. */
+static size_t plane_offset(const direction *d, const block *b, int slice, int channels) {
+    const convolution *c = d->convolution;
+    const size_t pixels = (size_t)c->in.size[1] * (size_t)c->in.size[2];
+    return ((size_t)b->group * (size_t)d->slices + (size_t)slice) * pixels * (size_t)channels *
+           precision_bytes(c->precision);
+}
+
+typedef void (*tile_transform)(const void *image, int height, int width, int channels, int top, int left, float *points,
+                               ptrdiff_t point_stride);
+
+/*
+ * Transforms the planes [first, first + count) of a block, part `part` of `parts` of its lines of tiles. Planes outside
+ * the volume are zeros. `shift` is 1 for inputs, whose tiles begin one pixel before the outputs, and 0 for gradients.
+ */
+static void transform_tiles(const direction *d, const block *b, tile_transform transform, const image_list *list,
+                            int shift, int first, int count, size_t point_stride, int channels, float *points, int part,
+                            int parts) {
+    const convolution *c = d->convolution;
+    const size_t units = (size_t)count * (size_t)b->lines;
+    for (size_t unit = share_start(units, part, parts); unit < share_start(units, part + 1, parts); unit++) {
+        const int local = (int)(unit / (size_t)b->lines), line = (int)(unit % (size_t)b->lines), slice = first + local;
+        float *row =
+            points + ((size_t)local * (size_t)b->tiles + (size_t)line * (size_t)d->tile_columns) * (size_t)channels;
+        if (slice < 0 || slice >= d->slices) {
+            for (int point = 0; point < WINOGRAD_POINTS; point++)
+                memset(row + (size_t)point * point_stride, 0,
+                       (size_t)d->tile_columns * (size_t)channels * sizeof(float));
+            continue;
+        }
+        const int top = (b->first_line + line) * WINOGRAD_TILE - shift;
+        for (int i = 0, offset = 0; i < list->count; offset += list->channels[i++]) {
+            const char *plane = list->images[i] + plane_offset(d, b, slice, list->channels[i]);
+            for (int column = 0; column < d->tile_columns; column++)
+                transform(plane, c->in.size[1], c->in.size[2], list->channels[i], top, column * WINOGRAD_TILE - shift,
+                          row + (size_t)column * (size_t)channels + offset, (ptrdiff_t)point_stride);
+        }
+    }
+}
+
+static void transform_input(const direction *d, const block *b, const image_list *list, float *values, int part,
+                            int parts) {
+    transform_tiles(d, b, d->stored->winograd_input, list, 1, b->first_slice - d->taps / 2, b->slices + d->taps - 1,
+                    d->in_point, d->in, values, part, parts);
+}
+
+static void multiply_points(const direction *d, const block *b, const float *values, const float *weights,
+                            float *products, int part, int parts) {
+    const int panels = d->out / KERNEL_PANEL, rows = b->slices * b->tiles;
+    const size_t panel_floats = (size_t)d->taps * (size_t)d->in * KERNEL_PANEL;
+    const size_t units = (size_t)WINOGRAD_POINTS * (size_t)panels;
+    for (size_t unit = share_start(units, part, parts); unit < share_start(units, part + 1, parts); unit++) {
+        const size_t point = unit / (size_t)panels, panel = unit % (size_t)panels;
+        const float *from = values + point * d->in_point;
+        float *to = products + point * d->out_point + panel * KERNEL_PANEL;
+        for (int group = 0; group < row_groups(rows); group++) {
+            const int start = row_group_start(rows, group);
+            d->f32->multiply_even(row_group_start(rows, group + 1) - start, d->taps, d->in,
+                                  from + (size_t)start * (size_t)d->in, d->in, (ptrdiff_t)b->tiles * d->in,
+                                  weights + unit * panel_floats, to + (size_t)start * (size_t)d->out, d->out);
+        }
+    }
+}
+
+/* Where the results go, and what is added to them. */
+typedef struct winograd_results {
+    int count, channels[2], accumulate[2];
+    char *images[2];
+    const float *bias;
+    const char *addend;
+} winograd_results;
+
+static void transform_output(const direction *d, const block *b, const float *products, const winograd_results *results,
+                             int part, int parts) {
+    const convolution *c = d->convolution;
+    const size_t units = (size_t)b->slices * (size_t)b->lines;
+    for (size_t unit = share_start(units, part, parts); unit < share_start(units, part + 1, parts); unit++) {
+        const int local = (int)(unit / (size_t)b->lines), line = (int)(unit % (size_t)b->lines);
+        const float *row =
+            products + ((size_t)local * (size_t)b->tiles + (size_t)line * (size_t)d->tile_columns) * (size_t)d->out;
+        for (int i = 0, offset = 0; i < results->count; offset += results->channels[i++]) {
+            if (!results->images[i]) continue;
+            const size_t plane = plane_offset(d, b, b->first_slice + local, results->channels[i]);
+            for (int column = 0; column < d->tile_columns; column++)
+                d->stored->winograd_output(
+                    row + (size_t)column * (size_t)d->out + offset, (ptrdiff_t)d->out_point, c->in.size[1],
+                    c->in.size[2], results->channels[i], (b->first_line + line) * WINOGRAD_TILE, column * WINOGRAD_TILE,
+                    results->bias ? results->bias + offset : 0, results->addend ? results->addend + plane : 0,
+                    results->accumulate[i], results->images[i] + plane);
+        }
+    }
+}
+
+static size_t block_values(const direction *d) { return aligned_bytes(WINOGRAD_POINTS * d->in_point * sizeof(float)); }
+static size_t block_products(const direction *d) {
+    return aligned_bytes(WINOGRAD_POINTS * d->out_point * sizeof(float));
+}
+static size_t weights_bytes(const convolution *c) {
+    return aligned_bytes(WINOGRAD_POINTS * point_weights(c) * sizeof(float));
+}
+
+static void run(const direction *d, const image_list *inputs, const float *weights, const winograd_results *results,
+                char *memory) {
+    const int blocks = block_count(d);
+#pragma omp parallel num_threads(d->convolution->threads)
+    {
+        int thread = 0, threads = 1;
+        team(&thread, &threads);
+        const int part = d->shared ? thread : 0, parts = d->shared ? threads : 1;
+        char *own = memory + (d->shared ? 0 : (size_t)thread) * (block_values(d) + block_products(d));
+        float *values = (float *)own, *products = (float *)(own + block_values(d));
+        const int first = d->shared ? 0 : (int)share_start((size_t)blocks, thread, threads);
+        const int end = d->shared ? blocks : (int)share_start((size_t)blocks, thread + 1, threads);
+        for (int index = first; index < end; index++) {
+            const block b = block_at(d, index);
+            transform_input(d, &b, inputs, values, part, parts);
+            if (d->shared) {
+#pragma omp barrier
+            }
+            multiply_points(d, &b, values, weights, products, part, parts);
+            if (d->shared) {
+#pragma omp barrier
+            }
+            transform_output(d, &b, products, results, part, parts);
+        }
+    }
+}
+
+/* [point][panel][depth tap][input channel][PANEL] */
+static void pack_forward(const convolution *c, const float *weights, float *packed) {
+    const kernels *f32 = kernels_for(PRECISION_F32);
+    const int panels = c->features / KERNEL_PANEL;
+    const size_t in = (size_t)c->in.channels, out = (size_t)c->features, taps = (size_t)c->kernel[0];
+#pragma omp parallel for collapse(3) num_threads(c->threads) schedule(static)
+    for (int panel = 0; panel < panels; panel++)
+        for (size_t tap = 0; tap < taps; tap++)
+            for (size_t channel = 0; channel < in; channel++)
+                f32->winograd_weights(
+                    weights + (tap * 9 * in + channel) * out + (size_t)panel * KERNEL_PANEL, (ptrdiff_t)(in * out),
+                    packed + (((size_t)panel * taps + tap) * in + channel) * KERNEL_PANEL, (ptrdiff_t)point_weights(c));
+}
+
+/* The nine taps of PANEL input by PANEL output channels, mirrored and transposed: [tap][output channel][PANEL]. */
+static void turn_weights(const convolution *c, const float *weights, size_t depth_tap, size_t channel, size_t feature,
+                         float turned[9][KERNEL_PANEL][KERNEL_PANEL]) {
+    const size_t in = (size_t)c->in.channels, out = (size_t)c->features;
+    for (size_t tap = 0; tap < 9; tap++)
+        for (size_t i = 0; i < KERNEL_PANEL; i++) {
+            const float *row = weights + ((depth_tap * 9 + 8 - tap) * in + channel + i) * out + feature;
+            for (size_t k = 0; k < KERNEL_PANEL; k++) turned[tap][k][i] = row[k];
+        }
+}
+
+/* The same for the way back: outputs and inputs change places, all taps are mirrored. */
+static void pack_backward(const convolution *c, const float *weights, float *packed) {
+    const kernels *f32 = kernels_for(PRECISION_F32);
+    const int panels = c->in.channels / KERNEL_PANEL;
+    const size_t out = (size_t)c->features, taps = (size_t)c->kernel[0];
+#pragma omp parallel for collapse(3) num_threads(c->threads) schedule(static)
+    for (int panel = 0; panel < panels; panel++)
+        for (size_t tap = 0; tap < taps; tap++)
+            for (size_t feature = 0; feature < out; feature += KERNEL_PANEL) {
+                float turned[9][KERNEL_PANEL][KERNEL_PANEL];
+                turn_weights(c, weights, taps - 1 - tap, (size_t)panel * KERNEL_PANEL, feature, turned);
+                for (size_t k = 0; k < KERNEL_PANEL; k++)
+                    f32->winograd_weights(turned[0][k], KERNEL_PANEL * KERNEL_PANEL,
+                                          packed + (((size_t)panel * taps + tap) * out + feature + k) * KERNEL_PANEL,
+                                          (ptrdiff_t)point_weights(c));
+            }
+}
+
+void winograd_forward(const convolution *c, const float *weights, const float *bias, const void *const inputs[2],
+                      const void *addend, void *output, char *scratch) {
+    const direction d = direction_of(c, c->in.channels, c->features);
+    float *packed = (float *)scratch;
+    pack_forward(c, weights, packed);
+    const image_list list = {
+        c->inputs, {c->input_channels[0], c->input_channels[1]}, {inputs[0], c->inputs > 1 ? inputs[1] : 0}};
+    const winograd_results results = {1, {c->features, 0}, {0, 0}, {output, 0}, bias, addend};
+    run(&d, &list, packed, &results, scratch + weights_bytes(c));
+}
+
+void winograd_backward_data(const convolution *c, const float *weights, const float *bias, const void *gradient,
+                            const int accumulate[2], void *const input_gradients[2], char *scratch) {
+    const direction d = direction_of(c, c->features, c->in.channels);
+    float *packed = (float *)scratch;
+    pack_backward(c, weights, packed);
+    const image_list list = {1, {c->features, 0}, {gradient, 0}};
+    const int second = c->inputs > 1;
+    const winograd_results results = {c->inputs,
+                                      {c->input_channels[0], c->input_channels[1]},
+                                      {accumulate[0], second ? accumulate[1] : 0},
+                                      {input_gradients[0], second ? input_gradients[1] : 0},
+                                      bias,
+                                      0};
+    run(&d, &list, packed, &results, scratch + weights_bytes(c));
+}
+
+/* Adds the products of a block for part `part` of `parts` of the points: sums[point][tap][input channel][feature]. */
+static void add_products(const direction *d, const block *b, const float *values, const float *gradients, float *sums,
+                         int part, int parts) {
+    const size_t in = (size_t)d->in, out = (size_t)d->out;
+    const kernel_field field = {1, 1, b->slices * b->tiles, 0, 0, d->in, 0, 0, d->out};
+    const size_t units = (size_t)WINOGRAD_POINTS * (size_t)d->taps;
+    for (size_t unit = share_start(units, part, parts); unit < share_start(units, part + 1, parts); unit++) {
+        const size_t point = unit / (size_t)d->taps, tap = unit % (size_t)d->taps;
+        const float *from = values + point * d->in_point + tap * (size_t)b->tiles * in;
+        const float *gradient = gradients + point * d->out_point;
+        for (int group = 0; group < row_groups(d->in); group++) {
+            const int start = row_group_start(d->in, group), rows = row_group_start(d->in, group + 1) - start;
+            float *to = sums + (unit * in + (size_t)start) * out;
+            for (size_t feature = 0; feature < out; feature += KERNEL_PANEL)
+                d->f32->outer(rows, &field, from + start, gradient + feature, to + feature, (ptrdiff_t)out);
+        }
+    }
+}
+
+/* The parts' sums, added in order, back to the nine taps. */
+static void finish_gradients(const direction *d, float *sums, int parts, size_t part_floats, float *weight_gradients) {
+    const size_t in = (size_t)d->in, out = (size_t)d->out, taps = (size_t)d->taps, points = taps * in * out;
+    const int threads = d->convolution->threads;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t start = 0; start < WINOGRAD_POINTS * points; start += KERNEL_PANEL)
+        for (int part = 1; part < parts; part++)
+            for (size_t i = start; i < start + KERNEL_PANEL; i++) sums[i] += sums[(size_t)part * part_floats + i];
+#pragma omp parallel for collapse(3) num_threads(threads) schedule(static)
+    for (size_t tap = 0; tap < taps; tap++)
+        for (size_t channel = 0; channel < in; channel++)
+            for (size_t feature = 0; feature < out; feature += KERNEL_PANEL)
+                d->f32->winograd_weights_gradient(sums + (tap * in + channel) * out + feature, (ptrdiff_t)points,
+                                                  weight_gradients + (tap * 9 * in + channel) * out + feature,
+                                                  (ptrdiff_t)(in * out));
+}
+
+static int gradient_parts(const direction *d) { return d->shared ? 1 : smaller(GRADIENT_PARTS, block_count(d)); }
+
+/* All blocks of one part, done by `workers` threads together of which this is number `worker`. */
+static void add_blocks(const direction *d, const image_list *inputs, const image_list *gradient, int first, int end,
+                       float *values, float *gradients, float *sums, int worker, int workers) {
+    for (int index = first; index < end; index++) {
+        const block b = block_at(d, index);
+        transform_input(d, &b, inputs, values, worker, workers);
+        transform_tiles(d, &b, d->stored->winograd_gradient, gradient, 0, b.first_slice, b.slices, d->out_point, d->out,
+                        gradients, worker, workers);
+        if (workers > 1) {
+#pragma omp barrier
+        }
+        add_products(d, &b, values, gradients, sums, worker, workers);
+        if (workers > 1) {
+#pragma omp barrier
+        }
+    }
+}
+
+void winograd_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                               float *weight_gradients, char *scratch) {
+    const direction d = direction_of(c, c->in.channels, c->features);
+    const image_list list = {
+        c->inputs, {c->input_channels[0], c->input_channels[1]}, {inputs[0], c->inputs > 1 ? inputs[1] : 0}};
+    const image_list gradient_list = {1, {c->features, 0}, {gradient, 0}};
+    const int parts = gradient_parts(&d), blocks = block_count(&d);
+    const size_t part_floats = weights_bytes(c) / sizeof(float);
+    float *sums = (float *)scratch;
+    char *memory = scratch + (size_t)parts * weights_bytes(c);
+#pragma omp parallel num_threads(c->threads)
+    {
+        int thread = 0, threads = 1;
+        team(&thread, &threads);
+        char *own = memory + (d.shared ? 0 : (size_t)thread) * (block_values(&d) + block_products(&d));
+        float *values = (float *)own, *gradients = (float *)(own + block_values(&d));
+        const size_t floats = (size_t)parts * part_floats;
+        const size_t first = share_start(floats, thread, threads), end = share_start(floats, thread + 1, threads);
+        memset(sums + first, 0, (end - first) * sizeof *sums);
+#pragma omp barrier
+        if (d.shared) {
+            add_blocks(&d, &list, &gradient_list, 0, blocks, values, gradients, sums, thread, threads);
+        } else {
+            for (int part = thread; part < parts; part += threads)
+                add_blocks(&d, &list, &gradient_list, (int)share_start((size_t)blocks, part, parts),
+                           (int)share_start((size_t)blocks, part + 1, parts), values, gradients,
+                           sums + (size_t)part * part_floats, 0, 1);
+        }
+    }
+    finish_gradients(&d, sums, parts, part_floats, weight_gradients);
+}
+
+size_t winograd_scratch(const convolution *c) {
+    const direction there = direction_of(c, c->in.channels, c->features);
+    const direction back = direction_of(c, c->features, c->in.channels);
+    const size_t blocks = (size_t)(there.shared ? 1 : c->threads);
+    const size_t block_there = block_values(&there) + block_products(&there);
+    const size_t block_back = block_values(&back) + block_products(&back);
+    const size_t block = block_there > block_back ? block_there : block_back;
+    return (size_t)gradient_parts(&there) * weights_bytes(c) + blocks * block;
+}

@@ -1,0 +1,46 @@
+/* Compiled once per instruction set (KERNELS names it) and kind of number (KERNELS_BF16 or not). */
+#include "nn/kernels.h"
+#include "nn/vector.h"
+
+#ifdef KERNELS_BF16
+#define ELEMENT uint16_t
+#define LOAD vec_load_bf16
+#define STORE vec_store_bf16
+#define NUMBER float_from_bf16
+#define TABLE_NAME(set) kernels_##set##_bf16
+#else
+#define ELEMENT float
+#define ELEMENT_IS_F32
+#define LOAD vec_load
+#define STORE vec_store
+#define NUMBER(x) (x)
+#define TABLE_NAME(set) kernels_##set##_f32
+#endif
+
+#include "nn/kernels_gemm.h"
+#include "nn/kernels_rows.h"
+#include "nn/kernels_winograd.h"
+
+#define TABLE(set) TABLE_NAME(set)
+extern const kernels TABLE(KERNELS);
+const kernels TABLE(KERNELS) = {
+    .multiply_rows = multiply_rows,
+    .outer = outer,
+    .winograd_input = winograd_input,
+    .winograd_gradient = winograd_gradient,
+    .winograd_output = winograd_output,
+    .store_row = store_row,
+    .sum_rows = sum_rows,
+    .moments = moments,
+    .scale_rows = scale_rows,
+    .scale_sums = scale_sums,
+    .scale_backward = scale_backward,
+    .to_f32 = to_f32,
+    .from_f32 = from_f32,
+    .add = add,
+#ifdef ELEMENT_IS_F32
+    .multiply_even = multiply_even,
+    .winograd_weights = winograd_weights,
+    .winograd_weights_gradient = winograd_weights_gradient,
+#endif
+};

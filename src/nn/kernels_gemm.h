@@ -1,0 +1,106 @@
+/* Matrix kernels over ELEMENT; included by kernels_body.c. */
+
+/* One function per number of rows, so that the sums stay in registers. */
+#define EACH_ROW_COUNT(X) X(1) X(2) X(3) X(4) X(5) X(6)
+
+#define SUMS(ROWS, START)                                                                                              \
+    vec sum[ROWS][PANEL_VECTORS];                                                                                      \
+    for (int r = 0; r < ROWS; r++)                                                                                     \
+        for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = START;
+
+#define STORE_SUMS(ROWS)                                                                                               \
+    for (int r = 0; r < ROWS; r++)                                                                                     \
+        for (int v = 0; v < PANEL_VECTORS; v++) vec_store(out + r * out_stride + v * LANES, sum[r][v]);
+
+#define ADD_PRODUCTS(ROWS, LEFT, LOAD_RIGHT)                                                                           \
+    vec right[PANEL_VECTORS];                                                                                          \
+    for (int v = 0; v < PANEL_VECTORS; v++) right[v] = LOAD_RIGHT(b + v * LANES);                                      \
+    _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) {                                                           \
+        const vec left = vec_all(NUMBER(LEFT));                                                                        \
+        for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = vec_fma(left, right[v], sum[r][v]);                        \
+    }
+
+#define MULTIPLY_ROWS(ROWS)                                                                                            \
+    static void multiply_rows_##ROWS(int taps, const kernel_tap *tap, const ELEMENT *const *a, ptrdiff_t b_offset,     \
+                                     float *out, ptrdiff_t out_stride) {                                               \
+        SUMS(ROWS, vec_all(0))                                                                                         \
+        for (int t = 0; t < taps; t++) {                                                                               \
+            const ELEMENT *row[ROWS];                                                                                  \
+            for (int r = 0; r < ROWS; r++) row[r] = a[t * ROWS + r];                                                   \
+            const float *b = tap[t].b + b_offset;                                                                      \
+            const int depth = tap[t].depth;                                                                            \
+            for (int k = 0; k < depth; k++, b += PANEL) {                                                              \
+                ADD_PRODUCTS(ROWS, row[r][k], vec_load)                                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+        STORE_SUMS(ROWS)                                                                                               \
+    }
+EACH_ROW_COUNT(MULTIPLY_ROWS)
+
+#define OUTER(ROWS)                                                                                                    \
+    static void outer_##ROWS(const kernel_field *field, const ELEMENT *a, const ELEMENT *b, float *out,                \
+                             ptrdiff_t out_stride) {                                                                   \
+        SUMS(ROWS, vec_load(out + r * out_stride + v * LANES))                                                         \
+        const ELEMENT *const a_start = a, *const b_start = b;                                                          \
+        const ptrdiff_t a_point = field->a_point, b_point = field->b_point;                                            \
+        for (int plane = 0; plane < field->planes; plane++)                                                            \
+            for (int line = 0; line < field->lines; line++) {                                                          \
+                a = a_start + plane * field->a_plane + line * field->a_line;                                           \
+                b = b_start + plane * field->b_plane + line * field->b_line;                                           \
+                for (int p = field->points; p > 0; p--, a += a_point, b += b_point) {                                  \
+                    ADD_PRODUCTS(ROWS, a[r], LOAD)                                                                     \
+                }                                                                                                      \
+            }                                                                                                          \
+        STORE_SUMS(ROWS)                                                                                               \
+    }
+EACH_ROW_COUNT(OUTER)
+
+#define ROWS_CASE(ROWS, CALL)                                                                                          \
+    case ROWS: CALL; break;
+
+static void multiply_rows(int rows, int taps, const kernel_tap *tap, const void *const *a, ptrdiff_t b_offset,
+                          float *out, ptrdiff_t out_stride) {
+    const ELEMENT *const *rows_of_a = (const ELEMENT *const *)a;
+    switch (rows) {
+#define CALL(ROWS) ROWS_CASE(ROWS, multiply_rows_##ROWS(taps, tap, rows_of_a, b_offset, out, out_stride))
+        EACH_ROW_COUNT(CALL)
+#undef CALL
+    default: break;
+    }
+}
+
+static void outer(int rows, const kernel_field *field, const void *a, const void *b, float *out, ptrdiff_t out_stride) {
+    switch (rows) {
+#define CALL(ROWS) ROWS_CASE(ROWS, outer_##ROWS(field, a, b, out, out_stride))
+        EACH_ROW_COUNT(CALL)
+#undef CALL
+    default: break;
+    }
+}
+
+#ifdef ELEMENT_IS_F32
+#define MULTIPLY_EVEN(ROWS)                                                                                            \
+    static void multiply_even_##ROWS(int taps, int depth, const float *a, ptrdiff_t row_stride, ptrdiff_t tap_stride,  \
+                                     const float *b, float *out, ptrdiff_t out_stride) {                               \
+        SUMS(ROWS, vec_all(0))                                                                                         \
+        for (int t = 0; t < taps; t++) {                                                                               \
+            const float *row[ROWS];                                                                                    \
+            for (int r = 0; r < ROWS; r++) row[r] = a + t * tap_stride + r * row_stride;                               \
+            for (int k = 0; k < depth; k++, b += PANEL) {                                                              \
+                ADD_PRODUCTS(ROWS, row[r][k], vec_load)                                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+        STORE_SUMS(ROWS)                                                                                               \
+    }
+EACH_ROW_COUNT(MULTIPLY_EVEN)
+
+static void multiply_even(int rows, int taps, int depth, const float *a, ptrdiff_t row_stride, ptrdiff_t tap_stride,
+                          const float *b, float *out, ptrdiff_t out_stride) {
+    switch (rows) {
+#define CALL(ROWS) ROWS_CASE(ROWS, multiply_even_##ROWS(taps, depth, a, row_stride, tap_stride, b, out, out_stride))
+        EACH_ROW_COUNT(CALL)
+#undef CALL
+    default: break;
+    }
+}
+#endif

@@ -1,0 +1,192 @@
+/*
+ * Transforms of Winograd's F(4x4, 3x3) with the points 0, 1, -1, 2, -2 and infinity, over ELEMENT; included by
+ * kernels_body.c. A 6x6 patch d, 3x3 weights g and the 4x4 output y satisfy y = A^T [(G g G^T) . (B^T d B)] A.
+ */
+
+/* One row of B^T. */
+static inline void winograd_b(const vec d[6], vec out[6]) {
+    const vec four = vec_all(4), five = vec_all(5), two = vec_all(2);
+    const vec even = vec_fma(-four, d[2], d[4]), odd = vec_fma(-four, d[1], d[3]);
+    const vec low_even = d[4] - d[2], low_odd = two * (d[3] - d[1]);
+    out[0] = vec_fma(four, d[0], vec_fma(-five, d[2], d[4]));
+    out[1] = even + odd;
+    out[2] = even - odd;
+    out[3] = low_even + low_odd;
+    out[4] = low_even - low_odd;
+    out[5] = vec_fma(four, d[1], vec_fma(-five, d[3], d[5]));
+}
+
+/* One row of A, for gradients of outputs. */
+static inline void winograd_a_transposed(const vec d[4], vec out[6]) {
+    const vec two = vec_all(2), four = vec_all(4);
+    const vec even = d[0] + d[2], odd = d[1] + d[3];
+    const vec wide_even = vec_fma(four, d[2], d[0]), wide_odd = two * vec_fma(four, d[3], d[1]);
+    out[0] = d[0];
+    out[1] = even + odd;
+    out[2] = even - odd;
+    out[3] = wide_even + wide_odd;
+    out[4] = wide_even - wide_odd;
+    out[5] = d[3];
+}
+
+/* One row of A^T. */
+static inline void winograd_a(const vec m[6], vec out[4]) {
+    const vec two = vec_all(2), four = vec_all(4), eight = vec_all(8);
+    const vec near_sum = m[1] + m[2], near_difference = m[1] - m[2];
+    const vec far_sum = m[3] + m[4], far_difference = m[3] - m[4];
+    out[0] = m[0] + near_sum + far_sum;
+    out[1] = vec_fma(two, far_difference, near_difference);
+    out[2] = vec_fma(four, far_sum, near_sum);
+    out[3] = vec_fma(eight, far_difference, near_difference) + m[5];
+}
+
+static inline void winograd_tile(const vec patch[6][6], float *points, ptrdiff_t point_stride) {
+    vec columns[6][6];
+    for (int j = 0; j < 6; j++) {
+        const vec column[6] = {patch[0][j], patch[1][j], patch[2][j], patch[3][j], patch[4][j], patch[5][j]};
+        vec out[6];
+        winograd_b(column, out);
+        for (int i = 0; i < 6; i++) columns[i][j] = out[i];
+    }
+    for (int i = 0; i < 6; i++) {
+        vec out[6];
+        winograd_b(columns[i], out);
+        for (int j = 0; j < 6; j++) vec_store(points + (i * 6 + j) * point_stride, out[j]);
+    }
+}
+
+static void winograd_input(const void *image, int height, int width, int channels, int top, int left, float *points,
+                           ptrdiff_t point_stride) {
+    const ELEMENT *pixels = image;
+    const ptrdiff_t row = (ptrdiff_t)width * channels;
+    const int inside = top >= 0 && left >= 0 && top + 6 <= height && left + 6 <= width;
+    const ELEMENT *corner = pixels + top * row + (ptrdiff_t)left * channels;
+    for (int c = 0; c < channels; c += LANES) {
+        vec patch[6][6];
+        if (inside) {
+            for (int i = 0; i < 6; i++)
+                for (int j = 0; j < 6; j++) patch[i][j] = LOAD(corner + i * row + j * channels + c);
+        } else {
+            for (int i = 0; i < 6; i++)
+                for (int j = 0; j < 6; j++) {
+                    const int y = top + i, x = left + j;
+                    patch[i][j] = y >= 0 && y < height && x >= 0 && x < width
+                                      ? LOAD(pixels + y * row + (ptrdiff_t)x * channels + c)
+                                      : vec_all(0);
+                }
+        }
+        winograd_tile(patch, points + c, point_stride);
+    }
+}
+
+static void winograd_gradient(const void *image, int height, int width, int channels, int top, int left, float *points,
+                              ptrdiff_t point_stride) {
+    const ELEMENT *pixels = image;
+    const ptrdiff_t row = (ptrdiff_t)width * channels;
+    for (int c = 0; c < channels; c += LANES) {
+        vec columns[6][4];
+        for (int j = 0; j < 4; j++) {
+            vec column[4], out[6];
+            for (int i = 0; i < 4; i++) {
+                const int y = top + i, x = left + j;
+                column[i] = y < height && x < width ? LOAD(pixels + y * row + (ptrdiff_t)x * channels + c) : vec_all(0);
+            }
+            winograd_a_transposed(column, out);
+            for (int i = 0; i < 6; i++) columns[i][j] = out[i];
+        }
+        for (int i = 0; i < 6; i++) {
+            vec out[6];
+            winograd_a_transposed(columns[i], out);
+            for (int j = 0; j < 6; j++) vec_store(points + c + (i * 6 + j) * point_stride, out[j]);
+        }
+    }
+}
+
+static void winograd_output(const float *points, ptrdiff_t point_stride, int height, int width, int channels, int top,
+                            int left, const float *bias, const void *addend, int accumulate, void *image) {
+    ELEMENT *pixels = image;
+    const ELEMENT *added = addend;
+    const ptrdiff_t row = (ptrdiff_t)width * channels;
+    const int rows = height - top < 4 ? height - top : 4, columns = width - left < 4 ? width - left : 4;
+    for (int c = 0; c < channels; c += LANES) {
+        vec half[4][6];
+        for (int j = 0; j < 6; j++) {
+            vec column[6], out[4];
+            for (int i = 0; i < 6; i++) column[i] = vec_load(points + c + (i * 6 + j) * point_stride);
+            winograd_a(column, out);
+            for (int i = 0; i < 4; i++) half[i][j] = out[i];
+        }
+        const vec start = bias ? vec_load(bias + c) : vec_all(0);
+        for (int i = 0; i < rows; i++) {
+            vec out[4];
+            winograd_a(half[i], out);
+            const ptrdiff_t at = (top + i) * row + (ptrdiff_t)left * channels + c;
+            for (int j = 0; j < columns; j++) {
+                vec value = out[j] + start;
+                if (added) value += LOAD(added + at + j * channels);
+                if (accumulate) value += LOAD(pixels + at + j * channels);
+                STORE(pixels + at + j * channels, value);
+            }
+        }
+    }
+}
+
+#ifdef ELEMENT_IS_F32
+/* One row of G. */
+static inline void winograd_g(const vec g[3], vec out[6]) {
+    const vec outer_sum = g[0] + g[2], wide = vec_fma(vec_all(4), g[2], g[0]), twice = g[1] + g[1];
+    out[0] = g[0] * vec_all(0.25f);
+    out[1] = (outer_sum + g[1]) * vec_all(-1.0f / 6);
+    out[2] = (outer_sum - g[1]) * vec_all(-1.0f / 6);
+    out[3] = (wide + twice) * vec_all(1.0f / 24);
+    out[4] = (wide - twice) * vec_all(1.0f / 24);
+    out[5] = g[2];
+}
+
+/* One row of G^T. */
+static inline void winograd_g_transposed(const vec u[6], vec out[3]) {
+    const vec sixth = vec_all(-1.0f / 6), part = vec_all(1.0f / 24);
+    const vec near_sum = sixth * (u[1] + u[2]), near_difference = sixth * (u[1] - u[2]);
+    const vec far_sum = part * (u[3] + u[4]), far_difference = part * (u[3] - u[4]);
+    out[0] = vec_fma(vec_all(0.25f), u[0], near_sum + far_sum);
+    out[1] = vec_fma(vec_all(2), far_difference, near_difference);
+    out[2] = vec_fma(vec_all(4), far_sum, near_sum) + u[5];
+}
+
+static void winograd_weights(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride) {
+    for (int c = 0; c < PANEL; c += LANES) {
+        vec columns[6][3];
+        for (int j = 0; j < 3; j++) {
+            vec column[3], out[6];
+            for (int i = 0; i < 3; i++) column[i] = vec_load(taps + c + (i * 3 + j) * tap_stride);
+            winograd_g(column, out);
+            for (int i = 0; i < 6; i++) columns[i][j] = out[i];
+        }
+        for (int i = 0; i < 6; i++) {
+            vec out[6];
+            winograd_g(columns[i], out);
+            for (int j = 0; j < 6; j++) vec_store(points + c + (i * 6 + j) * point_stride, out[j]);
+        }
+    }
+}
+
+static void winograd_weights_gradient(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride) {
+    for (int c = 0; c < PANEL; c += LANES) {
+        vec half[3][6];
+        for (int j = 0; j < 6; j++) {
+            vec column[6], out[3];
+            for (int i = 0; i < 6; i++) column[i] = vec_load(points + c + (i * 6 + j) * point_stride);
+            winograd_g_transposed(column, out);
+            for (int i = 0; i < 3; i++) half[i][j] = out[i];
+        }
+        for (int i = 0; i < 3; i++) {
+            vec out[3];
+            winograd_g_transposed(half[i], out);
+            for (int j = 0; j < 3; j++) {
+                float *tap = taps + c + (i * 3 + j) * tap_stride;
+                vec_store(tap, vec_load(tap) + out[j]);
+            }
+        }
+    }
+}
+#endif
