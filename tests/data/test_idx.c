@@ -273,7 +273,7 @@ static void empty_and_foreign_files_are_refused(void **state) {
     refuse("images", "is empty");
     put_gzip("images", "", 0);
     refuse("images", "is empty");
-    put("images", "\x89PNG\r\n\x1a\n and so on", 20);
+    put("images", "\x89PNG\r\n\x1a\n and so on", 18);
     refuse("images", "not an IDX file");
     images[3] = 2;
     put("images", images, IMAGE_BYTES);
