@@ -11,6 +11,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "\n"
                             "  fetch mnist     get the MNIST digits\n"
                             "  bench sampler   time the hardness weighted sampler\n"
+                            "  report          one HTML page that shows what came out of runs\n"
                             "\n"
                             "hws VERB --help tells more about a verb. hws --version prints the version.\n";
 
@@ -20,6 +21,7 @@ static const struct {
 } VERBS[] = {
     {"bench", verb_bench},
     {"fetch", verb_fetch},
+    {"report", verb_report},
 };
 
 int cli_error(int exit_code, const char *format, ...) {

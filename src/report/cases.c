@@ -1,0 +1,110 @@
+/* How scores spread over the cases of each group, one box plot per label, as in the paper's Figure 4. */
+#include "report/chart.h"
+#include "report/html.h"
+#include "report/section.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LABELS = 20, MOST_GROUPS = 30 };
+
+typedef struct words {
+    const char *all[MOST_GROUPS];
+    size_t count, limit;
+} words;
+
+static int words_add(words *words, const char *word) {
+    for (size_t k = 0; k < words->count; k++)
+        if (strcmp(words->all[k], word) == 0) return 1;
+    if (words->count == words->limit) return 0;
+    words->all[words->count++] = word;
+    return 1;
+}
+
+/* The group of a case by groups.csv's second column; everything is one group without it. */
+static const char *group_of(const run *run, const char *name) {
+    const csv *groups = &run->groups.data;
+    const long column = csv_column(groups, "case");
+    if (column < 0 || groups->columns < 2) return "all cases";
+    const size_t group = column == 0 ? 1 : 0;
+    for (size_t row = 0; row < groups->rows; row++)
+        if (strcmp(csv_cell(groups, row, (size_t)column), name) == 0) return csv_cell(groups, row, group);
+    return "no group";
+}
+
+static const char *cell(const run *run, size_t row, const char *column) {
+    const long k = csv_column(&run->cases.data, column);
+    return k < 0 ? "" : csv_cell(&run->cases.data, row, (size_t)k);
+}
+
+static void collect(const runs *runs, words *labels, words *groups) {
+    for (size_t r = 0; r < runs->count; r++)
+        for (size_t row = 0; row < runs->all[r].cases.data.rows; row++) {
+            words_add(labels, cell(&runs->all[r], row, "label"));
+            words_add(groups, group_of(&runs->all[r], cell(&runs->all[r], row, "case")));
+        }
+}
+
+static box_values values_of(const run *run, const char *label, const char *group, double *values, const char **names) {
+    box_values box = {.values = values, .names = names};
+    for (size_t row = 0; row < run->cases.data.rows; row++) {
+        if (strcmp(cell(run, row, "label"), label) != 0) continue;
+        if (strcmp(group_of(run, cell(run, row, "case")), group) != 0) continue;
+        values[box.count] = run_number(&run->cases, row, "Dice");
+        names[box.count++] = cell(run, row, "case");
+    }
+    return box;
+}
+
+static int write_label(text *page, const runs *runs, const char *label, const words *groups) {
+    size_t most = 1;
+    for (size_t r = 0; r < runs->count; r++) most += runs->all[r].cases.data.rows;
+    box_values *boxes = malloc(groups->count * runs->count * sizeof *boxes);
+    double *values = malloc(most * sizeof *values);
+    const char **names = malloc(most * sizeof *names);
+    int good = boxes && values && names;
+    size_t used = 0; /* each case has one group, so that all boxes of a label fit into one array */
+    for (size_t b = 0; good && b < groups->count * runs->count; b++) {
+        boxes[b] =
+            values_of(&runs->all[b % runs->count], label, groups->all[b / runs->count], values + used, names + used);
+        used += boxes[b].count;
+    }
+    char title[120];
+    snprintf(title, sizeof title, "Dice score of %.80s", *label ? label : "all labels");
+    const box_plot plot = {.title = title,
+                           .explanation =
+                               "The box holds the middle half of the cases, its line is the median; dots are "
+                               "cases far from the others.",
+                           .x_title = "Dice score",
+                           .rows = groups->count,
+                           .runs = runs->count,
+                           .row_names = groups->all,
+                           .run_names = runs->names,
+                           .styles = runs->styles,
+                           .boxes = boxes,
+                           .unit = UNIT_PERCENT,
+                           .floor = 0,
+                           .ceiling = 1};
+    good = good && box_plot_write(page, &plot);
+    free(boxes);
+    free(values);
+    free(names);
+    return good;
+}
+
+void cases_section(text *page, const runs *runs) {
+    words labels = {.limit = MOST_LABELS}, groups = {.limit = MOST_GROUPS};
+    collect(runs, &labels, &groups);
+    if (labels.count == 0) return; /* only evaluated segmentations have cases */
+    section_open(page, runs, "Every group of cases",
+                 "How the scores spread over the cases of each group: what counts is how far the boxes and dots reach "
+                 "to the left.",
+                 1);
+    text_add(page, "<div class=\"panels\">\n");
+    for (size_t k = 0; k < labels.count; k++)
+        if (!write_label(page, runs, labels.all[k], &groups)) page->failed = 1;
+    text_add(page, "</div>\n");
+    section_close(page);
+}

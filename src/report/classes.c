@@ -1,0 +1,91 @@
+/* How well each class is done at the end, all runs beside each other. */
+#include "report/chart.h"
+#include "report/metric.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_CLASSES = 60 };
+
+typedef struct columns {
+    const char *names[MOST_CLASSES], *marks[MOST_CLASSES];
+    char words[MOST_CLASSES][NUMBER_SIZE + 8];
+    size_t rows;
+    double *values;
+} columns;
+
+static double least_kept(const runs *runs, const char *class_key) {
+    double kept = 1;
+    for (size_t r = 0; r < runs->count; r++) kept = fmin(kept, run_kept(&runs->all[r], class_key));
+    return kept;
+}
+
+static void mark_rare(columns *columns, size_t row, double kept) {
+    char share[NUMBER_SIZE];
+    scale_label(&(scale){.step = kept < 0.01 ? 0.1 : 1}, kept * 100, share);
+    snprintf(columns->words[row], sizeof columns->words[row], "%s\xC2\xA0%%", share);
+    columns->marks[row] = columns->words[row];
+}
+
+static int fill(columns *columns, const runs *runs, const metric *metric) {
+    columns->rows = metric->count < MOST_CLASSES ? metric->count : MOST_CLASSES;
+    columns->values = malloc((columns->rows * runs->count + 1) * sizeof *columns->values);
+    if (!columns->values) return 0;
+    for (size_t row = 0; row < columns->rows; row++) {
+        const char *key = metric->classes[row];
+        columns->names[row] = metric_class_name(runs, key);
+        columns->marks[row] = NULL;
+        const double kept = least_kept(runs, key);
+        if (kept < 1) mark_rare(columns, row, kept);
+        for (size_t r = 0; r < runs->count; r++)
+            columns->values[row * runs->count + r] = metric_last(metric, &runs->all[r], key);
+    }
+    return 1;
+}
+
+static int any_marked(const columns *columns) {
+    for (size_t row = 0; row < columns->rows; row++)
+        if (columns->marks[row]) return 1;
+    return 0;
+}
+
+static void write_chart(text *page, const runs *runs, const metric *metric, const columns *columns) {
+    char title[80], words[400];
+    snprintf(title, sizeof title, "%s per %s at the end", metric->Name, metric->class_word);
+    snprintf(words, sizeof words, "Each dot is a run; further right is better.%s",
+             any_marked(columns) ? " The share behind a name in bold is what was kept of that class for training."
+                                 : "");
+    const dot_chart chart = {.title = title,
+                             .explanation = words,
+                             .x_title = metric->name,
+                             .rows = columns->rows,
+                             .runs = runs->count,
+                             .row_names = columns->names,
+                             .row_marks = columns->marks,
+                             .run_names = runs->names,
+                             .styles = runs->styles,
+                             .values = columns->values};
+    text_add(page, "<div class=\"panels wide\">\n");
+    dot_chart_write(page, &chart);
+    text_add(page, "</div>\n");
+}
+
+void classes_section(text *page, const runs *runs) {
+    metric metric;
+    if (!metric_open(&metric, runs)) {
+        page->failed = 1;
+        return;
+    }
+    columns columns;
+    section_open(page, runs, metric.class_word[0] == 'c' ? "Every class" : "Every label",
+                 "An average can hide that one of them is done badly. Here they are one by one.", 1);
+    if (metric.count == 0)
+        text_format(page, "<p class=\"note\">No run has recorded its %s per %s.</p>\n", metric.name, metric.class_word);
+    else if (!fill(&columns, runs, &metric)) page->failed = 1;
+    else write_chart(page, runs, &metric, &columns), free(columns.values);
+    if (metric.count > MOST_CLASSES)
+        text_format(page, "<p class=\"note\">The first %d of %zu are shown.</p>\n", MOST_CLASSES, metric.count);
+    section_close(page);
+    metric_close(&metric);
+}

@@ -1,0 +1,113 @@
+/* The hardest examples with their pictures: hard, or mislabelled? */
+#include "base/whole_file.h"
+#include "report/html.h"
+#include "report/png.h"
+#include "report/scale.h"
+#include "report/section.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_ALONE = 32, SHOWN_AMONG_OTHERS = 16, MOST = 64, THUMBNAIL = 64 };
+static const size_t LARGEST_PICTURE = (size_t)4 << 20;
+
+static const char *cell(const run_table *table, size_t row, const char *column) {
+    const long k = csv_column(&table->data, column);
+    return k < 0 ? "" : csv_cell(&table->data, row, (size_t)k);
+}
+
+/* Names come from a file: they must not lead out of the folder. */
+static int is_plain_name(const char *name) {
+    return *name && *name != '.' && strlen(name) < 200 && !strpbrk(name, "/\\");
+}
+
+static char *picture_path(const run *run, const char *example) {
+    text path = {0};
+    text_format(&path, "%s/hardest/%s.png", run->folder, example);
+    return path.bytes;
+}
+
+/* The picture as a data address. Small ones are enlarged without smoothing, so that every pixel can be seen. */
+static void add_picture(text *page, const run *run, const char *example) {
+    char *bytes = NULL, *path = is_plain_name(example) ? picture_path(run, example) : NULL;
+    size_t size = 0;
+    unsigned width, height;
+    if (path && whole_file_read(path, LARGEST_PICTURE, &bytes, &size, NULL) == HWS_OK &&
+        png_size(bytes, size, &width, &height)) {
+        text_format(page, "<img class=\"%s\" alt=\"Example ", width <= THUMBNAIL ? "pixels" : "picture");
+        html_escape(page, example);
+        text_format(page, "\" width=\"%u\" height=\"%u\" src=\"data:image/png;base64,", width, height);
+        html_base64(page, bytes, size);
+        text_add(page, "\">");
+    } else {
+        text_add(page, "<span class=\"nopicture\">no picture</span>");
+    }
+    free(bytes);
+    free(path);
+}
+
+static void add_verdict(text *page, const run *run, const char *label, const char *prediction) {
+    if (!*label && !*prediction) return;
+    const int wrong = strcmp(label, prediction) != 0;
+    text_format(page, "<b class=\"%s\">", wrong ? "wrong" : "right");
+    html_escape(page, run_class_name(run, label));
+    if (wrong && *prediction) {
+        text_add(page, " <span aria-label=\"taken for\">\xE2\x86\x92</span> ");
+        html_escape(page, run_class_name(run, prediction));
+    }
+    text_add(page, "</b>");
+}
+
+static void add_card(text *page, const run *run, size_t row) {
+    const run_table *table = &run->hardest;
+    const char *example = cell(table, row, "example"), *draws = cell(table, row, "draws");
+    char loss[NUMBER_SIZE], drawn[NUMBER_SIZE];
+    number_format(run_number(table, row, "loss"), loss);
+    number_format(run_number(table, row, "draws"), drawn);
+    text_add(page, "<li title=\"example ");
+    html_escape(page, example);
+    text_add(page, ", last seen ");
+    html_escape(page, cell(table, row, "age"));
+    text_add(page, " iterations ago\">");
+    add_picture(page, run, example);
+    add_verdict(page, run, cell(table, row, "label"), cell(table, row, "prediction"));
+    text_format(page, "<span>loss %s</span>", loss);
+    if (*draws) text_format(page, "<span>drawn %s\xC3\x97</span>", drawn);
+    text_add(page, "<span class=\"id\">#");
+    html_escape(page, example);
+    text_add(page, "</span></li>\n");
+}
+
+static void add_cards(text *page, const run *run, size_t from, size_t to) {
+    text_format(page, "<ul class=\"gallery%s\">\n", run->is_segmentation ? " large" : "");
+    for (size_t row = from; row < to; row++) add_card(page, run, row);
+    text_add(page, "</ul>\n");
+}
+
+static void write_run(text *page, const runs *runs, const run *run) {
+    if (runs->count > 1) {
+        text_add(page, "<h3>");
+        html_escape(page, run->name);
+        text_add(page, "</h3>\n");
+    }
+    section_note(page, runs, run, &run->hardest);
+    const size_t rows = run->hardest.data.rows < MOST ? run->hardest.data.rows : MOST;
+    const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE, shown = rows < limit ? rows : limit;
+    if (!rows) return;
+    add_cards(page, run, 0, shown);
+    if (rows == shown) return;
+    text_format(page, "<details><summary>%zu more</summary>\n", rows - shown);
+    add_cards(page, run, shown, rows);
+    text_add(page, "</details>\n");
+}
+
+void gallery_section(text *page, const runs *runs) {
+    section_open(page, runs, "Hardest examples: hard, or mislabelled?",
+                 "The training examples with the largest losses at the end. An arrow leads from the label to what the "
+                 "network says instead. If the picture fits the label, the example is hard, and drawing it often is "
+                 "right; if it does not, the label is wrong and should be corrected, because DRO will insist on it.",
+                 0);
+    for (size_t r = 0; r < runs->count; r++) write_run(page, runs, &runs->all[r]);
+    section_close(page);
+}

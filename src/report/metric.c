@@ -1,0 +1,95 @@
+#include "report/metric.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const metric ACCURACY = {"test_accuracy", "test accuracy", "Test accuracy", "class", "classes", NULL, 0};
+static const metric DICE = {"val_dice", "Dice score", "Dice score", "label", "labels", NULL, 0};
+
+static int is_known(const metric *metric, const char *key) {
+    for (size_t k = 0; k < metric->count; k++)
+        if (strcmp(metric->classes[k], key) == 0) return 1;
+    return 0;
+}
+
+static int add_class(metric *metric, const char *key) {
+    char **grown = realloc(metric->classes, (metric->count + 1) * sizeof *grown);
+    char *copy = malloc(strlen(key) + 1);
+    if (grown) metric->classes = grown;
+    if (!grown || !copy) return free(copy), 0;
+    metric->classes[metric->count++] = strcpy(copy, key);
+    return 1;
+}
+
+int metric_open(metric *metric, const runs *runs) {
+    *metric = runs->count && runs->all[0].is_segmentation ? DICE : ACCURACY;
+    const size_t prefix = strlen(metric->column);
+    for (size_t r = 0; r < runs->count; r++) {
+        const csv *history = &runs->all[r].history.data;
+        for (size_t k = 0; k < history->columns; k++) {
+            const char *name = csv_name(history, k);
+            if (strncmp(name, metric->column, prefix) != 0 || name[prefix] != '_' || !name[prefix + 1]) continue;
+            if (strlen(name) >= METRIC_COLUMN || is_known(metric, name + prefix + 1)) continue;
+            if (!add_class(metric, name + prefix + 1)) return metric_close(metric), 0;
+        }
+    }
+    return 1;
+}
+
+void metric_close(metric *metric) {
+    for (size_t k = 0; k < metric->count; k++) free(metric->classes[k]);
+    free(metric->classes);
+    metric->classes = NULL;
+    metric->count = 0;
+}
+
+void metric_column(const metric *metric, const char *class_key, char column[METRIC_COLUMN]) {
+    snprintf(column, METRIC_COLUMN, "%s_%s", metric->column, class_key);
+}
+
+double metric_last(const metric *metric, const run *run, const char *class_key) {
+    char column[METRIC_COLUMN];
+    metric_column(metric, class_key, column);
+    return run_last(&run->history, column);
+}
+
+const char *metric_worst(const metric *metric, const run *run, double *value) {
+    const char *worst = NULL;
+    for (size_t k = 0; k < metric->count; k++) {
+        const double last = metric_last(metric, run, metric->classes[k]);
+        if (!isfinite(last) || (worst && last >= *value)) continue;
+        worst = metric->classes[k];
+        *value = last;
+    }
+    return worst;
+}
+
+const char *metric_focus(const metric *metric, const runs *runs, double *kept) {
+    const char *focus = NULL;
+    *kept = 1;
+    for (size_t k = 0; k < metric->count; k++)
+        for (size_t r = 0; r < runs->count; r++) {
+            const double share = run_kept(&runs->all[r], metric->classes[k]);
+            if (share >= *kept) continue;
+            *kept = share;
+            focus = metric->classes[k];
+        }
+    double lowest = HUGE_VAL, value = 0;
+    for (size_t r = 0; r < runs->count && *kept == 1; r++) {
+        const char *worst = metric_worst(metric, &runs->all[r], &value);
+        if (!worst || value >= lowest) continue;
+        lowest = value;
+        focus = worst;
+    }
+    return focus;
+}
+
+const char *metric_class_name(const runs *runs, const char *class_key) {
+    for (size_t r = 0; r < runs->count; r++) {
+        const char *name = run_class_name(&runs->all[r], class_key);
+        if (strcmp(name, class_key) != 0) return name;
+    }
+    return class_key;
+}

@@ -1,0 +1,77 @@
+#include "report/panel.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_ROWS = 20000 };
+
+typedef struct lines {
+    series *series;
+    double *numbers; /* x, y, low and high of all series, one after the other */
+    size_t count;
+} lines;
+
+static size_t step_of(const run *run) { return 1 + run->history.data.rows / MOST_ROWS; }
+static size_t points_of(const run *run) { return (run->history.data.rows + step_of(run) - 1) / step_of(run); }
+
+/* Fills one series; returns whether it has a point to draw. */
+static int fill(series *line, double *numbers, const run *run, const panel *panel) {
+    const size_t count = points_of(run), step = step_of(run);
+    double *x = numbers, *y = x + count, *low = y + count, *high = low + count;
+    const double per = panel->per ? run_setting_number(run, panel->per) : 1;
+    int any = 0;
+    for (size_t k = 0; k < count; k++) {
+        const double value = run_number(&run->history, k * step, panel->column) / per;
+        const double spread = panel->spread ? run_number(&run->history, k * step, panel->spread) / per : 0;
+        x[k] = run_number(&run->history, k * step, "epoch");
+        y[k] = value;
+        low[k] = isnan(panel->floor) ? value - spread : fmax(value - spread, panel->floor);
+        high[k] = value + spread;
+        any |= isfinite(x[k]) && isfinite(y[k]);
+    }
+    *line = (series){.name = run->name,
+                     .style = run->style,
+                     .count = count,
+                     .x = x,
+                     .y = y,
+                     .low = panel->spread ? low : NULL,
+                     .high = panel->spread ? high : NULL};
+    return any;
+}
+
+static int lines_open(lines *lines, const runs *runs, const panel *panel) {
+    size_t points = 1;
+    for (size_t r = 0; r < runs->count; r++) points += points_of(&runs->all[r]);
+    lines->count = 0;
+    lines->series = malloc(runs->count * sizeof *lines->series);
+    lines->numbers = malloc(points * 4 * sizeof *lines->numbers);
+    if (!lines->series || !lines->numbers) return 0;
+    double *numbers = lines->numbers;
+    for (size_t r = 0; r < runs->count; r++) {
+        lines->count += (size_t)fill(&lines->series[lines->count], numbers, &runs->all[r], panel);
+        numbers += 4 * points_of(&runs->all[r]);
+    }
+    return 1;
+}
+
+int panel_write(text *page, const runs *runs, const panel *panel) {
+    lines lines;
+    const int good = lines_open(&lines, runs, panel);
+    if (!good) page->failed = 1;
+    if (good && lines.count > 0) {
+        const line_chart chart = {.title = panel->title,
+                                  .explanation = panel->explanation,
+                                  .x_title = "epoch",
+                                  .unit = panel->unit,
+                                  .floor = panel->floor,
+                                  .ceiling = panel->ceiling,
+                                  .logarithmic = panel->logarithmic,
+                                  .series = lines.series,
+                                  .count = lines.count};
+        line_chart_write(page, &chart);
+    }
+    const int any = good && lines.count > 0;
+    free(lines.series);
+    free(lines.numbers);
+    return any;
+}

@@ -1,0 +1,79 @@
+#include "report/png.h"
+
+#include "base/text.h"
+#include "sampler/atomic_file.h"
+
+#include <errno.h>
+#include <png.h>
+#include <string.h>
+
+static void add_bytes(png_structp png, png_bytep bytes, png_size_t size) {
+    text_add_bytes(png_get_io_ptr(png), bytes, size);
+}
+
+static void add_nothing(png_structp png) { (void)png; }
+
+static void be_silent(png_structp png, png_const_charp message) {
+    (void)png;
+    (void)message;
+}
+
+/* libpng jumps back here on its errors; nothing that lives across the jump changes after it was set. */
+static int encode_rows(png_structp png, png_infop info, text *bytes, const unsigned char *pixels, size_t width,
+                       size_t height, png_colour colour) {
+    if (setjmp(png_jmpbuf(png))) return 0;
+    png_set_write_fn(png, bytes, add_bytes, add_nothing);
+    png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8,
+                 colour == PNG_GREY ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    for (size_t y = 0; y < height; y++) png_write_row(png, pixels + y * width * (size_t)colour);
+    png_write_end(png, info);
+    return 1;
+}
+
+static int encode(text *bytes, const unsigned char *pixels, size_t width, size_t height, png_colour colour) {
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, be_silent);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    const int good = info && encode_rows(png, info, bytes, pixels, width, height, colour) && !bytes->failed;
+    png_destroy_write_struct(&png, &info);
+    return good;
+}
+
+static hws_status save(const char *path, const text *bytes, failure *failure) {
+    atomic_file file;
+    int good = atomic_file_open(&file, path);
+    if (good && !atomic_file_write(&file, bytes->bytes, bytes->size)) {
+        const int reason = errno;
+        atomic_file_abandon(&file);
+        errno = reason;
+        good = 0;
+    } else if (good) {
+        good = atomic_file_commit(&file);
+    }
+    return good ? HWS_OK : fail(failure, HWS_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+hws_status png_save(const char *path, const unsigned char *pixels, size_t width, size_t height, png_colour colour,
+                    failure *failure) {
+    if (width < 1 || height < 1 || width > PNG_MAX_SIDE || height > PNG_MAX_SIDE)
+        return fail(failure, HWS_ERROR_ARGUMENT, "%s: an image of %zu by %zu pixels; from 1 to %d a side are possible",
+                    path, width, height, PNG_MAX_SIDE);
+    text bytes = {0};
+    const hws_status status =
+        encode(&bytes, pixels, width, height, colour) ? save(path, &bytes, failure) : fail_memory(failure, path);
+    text_close(&bytes);
+    return status;
+}
+
+static unsigned big_endian(const unsigned char *at) {
+    return (unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | at[3];
+}
+
+int png_size(const void *bytes, size_t size, unsigned *width, unsigned *height) {
+    const unsigned char *at = bytes;
+    if (size < 33 || memcmp(at, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16) != 0) return 0;
+    *width = big_endian(at + 16);
+    *height = big_endian(at + 20);
+    return *width >= 1 && *height >= 1 && *width <= PNG_MAX_SIDE && *height <= PNG_MAX_SIDE;
+}

@@ -1,0 +1,21 @@
+/* One self-contained HTML page that shows what came out of one or several runs. */
+#ifndef HWS_REPORT_REPORT_H
+#define HWS_REPORT_REPORT_H
+
+#include "base/failure.h"
+#include "base/text.h"
+
+#include <stddef.h>
+
+enum { REPORT_MAX_RUNS = 48 };
+
+/*
+ * Reads the runs' folders and adds the page to `page`. HWS_ERROR_ARGUMENT when one of them is no run's folder,
+ * HWS_ERROR_CORRUPT when its config.json is damaged. Anything else that is missing or damaged is told on the page.
+ */
+hws_status report_page(text *page, const char *const *folders, size_t count, failure *failure);
+
+/* The same into a file, which appears whole or not at all. */
+hws_status report_write(const char *path, const char *const *folders, size_t count, failure *failure);
+
+#endif

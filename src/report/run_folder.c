@@ -1,0 +1,198 @@
+#include "report/run_folder.h"
+
+#include "base/text.h"
+#include "base/whole_file.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t LARGEST_CONFIG = (size_t)16 << 20;
+enum { MOST_SETTINGS = 2000, LONGEST_VALUE = 400 };
+
+static char *join_path(const char *folder, const char *name) {
+    text path = {0};
+    text_format(&path, "%s/%s", folder, name);
+    return path.bytes;
+}
+
+static char *copy(const char *string) {
+    char *bytes = malloc(strlen(string) + 1);
+    return bytes ? strcpy(bytes, string) : NULL;
+}
+
+static void add_value(text *value, const json_t *json) {
+    if (json_is_string(json)) text_add(value, json_string_value(json));
+    else if (json_is_integer(json)) text_format(value, "%lld", (long long)json_integer_value(json));
+    else if (json_is_real(json)) text_format(value, "%.10g", json_real_value(json));
+    else if (json_is_boolean(json)) text_add(value, json_is_true(json) ? "yes" : "no");
+    else if (json_is_null(json)) text_add(value, "none");
+    else text_add(value, json_is_array(json) ? "[\xE2\x80\xA6]" : "{\xE2\x80\xA6}");
+}
+
+static void add_list(text *value, const json_t *list) {
+    size_t index;
+    json_t *item;
+    json_array_foreach(list, index, item) {
+        if (value->size > LONGEST_VALUE) return text_add(value, ", \xE2\x80\xA6");
+        if (index) text_add(value, ", ");
+        add_value(value, item);
+    }
+}
+
+static int add_setting(run *run, const char *object, const char *key, const json_t *json) {
+    if (run->setting_count == MOST_SETTINGS) return 1;
+    if (!run->settings && !(run->settings = calloc(MOST_SETTINGS, sizeof *run->settings))) return 0;
+    text name = {0}, value = {0};
+    text_format(&name, "%s%s%s", object, *object ? "." : "", key);
+    text_add(&value, "");
+    if (json_is_array(json)) add_list(&value, json);
+    else add_value(&value, json);
+    run->settings[run->setting_count++] = (run_setting){name.bytes, value.bytes};
+    return !name.failed && !value.failed;
+}
+
+static int add_settings(run *run, json_t *config) {
+    const char *key, *inner;
+    json_t *value, *entry;
+    int good = 1;
+    json_object_foreach(config, key, value) {
+        if (json_is_object(value)) {
+            json_object_foreach(value, inner, entry) good = good && add_setting(run, key, inner, entry);
+        } else {
+            good = good && add_setting(run, "", key, value);
+        }
+    }
+    return good;
+}
+
+static int add_classes(run *run, const json_t *config) {
+    const json_t *classes = json_object_get(config, "classes");
+    const size_t count = json_array_size(classes);
+    if (!count) return 1;
+    if (!(run->classes = calloc(count, sizeof *run->classes))) return 0;
+    for (; run->class_count < count; run->class_count++) {
+        text name = {0};
+        text_add(&name, "");
+        add_value(&name, json_array_get(classes, run->class_count));
+        if (!(run->classes[run->class_count] = name.bytes)) return 0;
+    }
+    return 1;
+}
+
+static hws_status read_config(run *run, const char *path, failure *failure) {
+    char *bytes;
+    size_t size;
+    if (!whole_file_exists(path))
+        return fail(failure, HWS_ERROR_ARGUMENT,
+                    "%s: is not a run's folder: it has no config.json; name a folder that "
+                    "hws train --out has written",
+                    run->folder);
+    const hws_status status = whole_file_read(path, LARGEST_CONFIG, &bytes, &size, failure);
+    if (status != HWS_OK) return status;
+    json_error_t error;
+    json_t *config = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+    free(bytes);
+    if (!config || !json_is_object(config)) {
+        json_decref(config);
+        return fail(failure, HWS_ERROR_CORRUPT, "%s, line %d: is not a JSON object: %s", path, config ? 1 : error.line,
+                    config ? "another kind of value" : error.text);
+    }
+    const int good = add_settings(run, config) && add_classes(run, config);
+    json_decref(config);
+    return good ? HWS_OK : fail_memory(failure, path);
+}
+
+/* Damage is told on the page, not by a failure: the other tables may still be worth reading. */
+static void read_table(const run *run, const char *name, run_table *table) {
+    char *path = join_path(run->folder, name);
+    failure why = {0};
+    if (!path) snprintf(table->problem, sizeof table->problem, "out of memory for %s", name);
+    else if (!whole_file_exists(path)) snprintf(table->problem, sizeof table->problem, "%s is missing", name);
+    else if (csv_read(&table->data, path, CSV_LEAVE_OUT_SHORT_ROWS, &why) != HWS_OK)
+        snprintf(table->problem, sizeof table->problem, "%.500s", why.message);
+    else if (table->data.rows == 0) snprintf(table->problem, sizeof table->problem, "%s has no rows", name);
+    free(path);
+}
+
+hws_status run_open(run *run, const char *folder, failure *failure) {
+    *run = (struct run){.folder = copy(folder)};
+    char *path = join_path(folder, "config.json");
+    hws_status status = run->folder && path ? read_config(run, path, failure) : fail_memory(failure, folder);
+    free(path);
+    if (status != HWS_OK) return run_close(run), status;
+    const char *task = run_setting_text(run, "task");
+    run->is_segmentation = task && strcmp(task, "segmentation") == 0;
+    read_table(run, "history.csv", &run->history);
+    read_table(run, "distribution.csv", &run->distribution);
+    read_table(run, "losses.csv", &run->losses);
+    read_table(run, "hardest.csv", &run->hardest);
+    read_table(run, "cases.csv", &run->cases);
+    read_table(run, "groups.csv", &run->groups);
+    return HWS_OK;
+}
+
+void run_close(run *run) {
+    for (size_t k = 0; k < run->setting_count; k++) {
+        free(run->settings[k].key);
+        free(run->settings[k].value);
+    }
+    for (size_t k = 0; k < run->class_count; k++) free(run->classes[k]);
+    free(run->settings);
+    free(run->classes);
+    free(run->folder);
+    free(run->name);
+    run_table *tables[] = {&run->history, &run->distribution, &run->losses, &run->hardest, &run->cases, &run->groups};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) csv_close(&tables[k]->data);
+    *run = (struct run){0};
+}
+
+const char *run_setting_text(const run *run, const char *key) {
+    for (size_t k = 0; k < run->setting_count; k++)
+        if (strcmp(run->settings[k].key, key) == 0) return run->settings[k].value;
+    return NULL;
+}
+
+double run_setting_number(const run *run, const char *key) {
+    const char *value = run_setting_text(run, key);
+    char *end;
+    if (!value) return (double)NAN;
+    const double number = strtod(value, &end);
+    return end == value || *end ? (double)NAN : number;
+}
+
+const char *run_class_name(const run *run, const char *class_key) {
+    char *end;
+    const unsigned long index = strtoul(class_key, &end, 10);
+    const int is_number = *class_key >= '0' && *class_key <= '9' && !*end;
+    return is_number && index < run->class_count ? run->classes[index] : class_key;
+}
+
+double run_kept(const run *run, const char *class_key) {
+    char key[200];
+    snprintf(key, sizeof key, "keep.%s", class_key);
+    double kept = run_setting_number(run, key);
+    if (isnan(kept)) {
+        snprintf(key, sizeof key, "keep.%s", run_class_name(run, class_key));
+        kept = run_setting_number(run, key);
+    }
+    return isfinite(kept) && kept >= 0 && kept <= 1 ? kept : 1;
+}
+
+/* No measurement is that large: charts would only show it. */
+static double sane(double value) { return fabs(value) < 1e30 ? value : (double)NAN; }
+
+double run_number(const run_table *table, size_t row, const char *column) {
+    const long k = csv_column(&table->data, column);
+    return k < 0 ? (double)NAN : sane(csv_number(&table->data, row, (size_t)k));
+}
+
+double run_last(const run_table *table, const char *column) {
+    for (size_t row = table->data.rows; row-- > 0;) {
+        const double value = run_number(table, row, column);
+        if (isfinite(value)) return value;
+    }
+    return (double)NAN;
+}

@@ -1,0 +1,55 @@
+/* A run's folder as the report needs it (docs/formats.md, "A run's folder"). */
+#ifndef HWS_REPORT_RUN_FOLDER_H
+#define HWS_REPORT_RUN_FOLDER_H
+
+#include "base/csv.h"
+#include "base/failure.h"
+
+#include <stddef.h>
+
+/* A table that may be missing or damaged: then it is empty and `problem` says in words why. */
+typedef struct run_table {
+    csv data;
+    char problem[512];
+} run_table;
+
+typedef struct run_setting {
+    char *key, *value; /* entries of objects have the key "object.entry"; lists are joined with commas */
+} run_setting;
+
+typedef struct run {
+    char *folder;
+    char *name; /* for people, different for each run of a page: "DRO β=10" */
+    int style;  /* colour, dash and marker, see style.h */
+    int is_segmentation;
+    run_setting *settings;
+    size_t setting_count;
+    char **classes;
+    size_t class_count;
+    run_table history, distribution, losses, hardest, cases, groups;
+} run;
+
+/* Only a config.json that is missing or damaged is a failure; the run is then closed. */
+hws_status run_open(run *run, const char *folder, failure *failure);
+void run_close(run *run);
+
+/* The setting as text or as a number; NULL or NaN when it is not there. */
+const char *run_setting_text(const run *run, const char *key);
+double run_setting_number(const run *run, const char *key);
+
+/* What "--keep CLASS=FRACTION" left of a class, 1 if it was not thinned out. */
+double run_kept(const run *run, const char *class_key);
+
+/* The name for people of the class with this key: a number counts into config.json's list. */
+const char *run_class_name(const run *run, const char *class_key);
+
+/* A number of a table by the column's name; NaN when the column is missing or the number is absurd. */
+double run_number(const run_table *table, size_t row, const char *column);
+
+/* The last number in a column; NaN if there is none. */
+double run_last(const run_table *table, const char *column);
+
+/* Gives names and styles to the runs of a page. 0 when memory ran out. */
+int run_name_all(run *runs, size_t count);
+
+#endif

@@ -1,0 +1,84 @@
+/* Short names by which people tell the runs of a page apart. */
+#include "base/text.h"
+#include "report/run_folder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int is(const char *value, const char *expected) { return value && strcmp(value, expected) == 0; }
+
+static void add_objective(text *name, const run *run) {
+    const char *objective = run_setting_text(run, "objective"), *divergence = run_setting_text(run, "divergence");
+    const char *beta = run_setting_text(run, "beta");
+    if (is(objective, "erm")) return text_add(name, "ERM");
+    if (is(objective, "reweight")) return text_add(name, "Reweighted");
+    if (is(objective, "ohem")) return text_add(name, "OHEM");
+    if (!is(objective, "dro")) return text_add(name, objective ? objective : "Run");
+    text_add(name, "DRO");
+    if (divergence && *divergence && !is(divergence, "kl")) text_format(name, " %.40s", divergence);
+    if (beta && !(divergence && strncmp(divergence, "cvar", 4) == 0)) text_format(name, " \xCE\xB2=%.20s", beta);
+}
+
+static int name_again(const run *runs, size_t count, size_t k) {
+    for (size_t j = 0; j < count; j++)
+        if (j != k && strcmp(runs[j].name, runs[k].name) == 0) return 1;
+    return 0;
+}
+
+static const char *last_part(const char *folder) {
+    size_t size = strlen(folder);
+    while (size > 1 && folder[size - 1] == '/') size--;
+    while (size > 0 && folder[size - 1] != '/') size--;
+    return folder[size] ? folder + size : folder;
+}
+
+/* Adds `value` to the names that still occur twice, all decided before any is changed. */
+static int tell_apart(run *runs, size_t count, const char *key) {
+    char *again = malloc(count);
+    if (!again) return 0;
+    int good = 1;
+    for (size_t k = 0; k < count; k++) again[k] = (char)name_again(runs, count, k);
+    for (size_t k = 0; k < count && good; k++) {
+        const char *value = key ? run_setting_text(&runs[k], key) : last_part(runs[k].folder);
+        if (!again[k] || !value) continue;
+        text name = {0};
+        text_format(&name, key ? "%s, %s " : "%s, %s", runs[k].name, key ? key : value);
+        if (key) text_format(&name, "%.40s", value);
+        good = !name.failed;
+        free(runs[k].name);
+        runs[k].name = name.bytes;
+    }
+    free(again);
+    return good;
+}
+
+/* Whether runs of the same name differ in this setting; a value that is not there differs too. */
+static int would_help(const run *runs, size_t count, const char *key) {
+    for (size_t j = 0; j < count; j++)
+        for (size_t k = j + 1; k < count; k++) {
+            if (strcmp(runs[j].name, runs[k].name) != 0) continue;
+            const char *a = run_setting_text(&runs[j], key), *b = run_setting_text(&runs[k], key);
+            if (!a != !b || (a && strcmp(a, b) != 0)) return 1;
+        }
+    return 0;
+}
+
+int run_name_all(run *runs, size_t count) {
+    static const char *const KEYS[] = {"model", "precision", "lr", "batch", "seed", "fold"};
+    int style = 1, has_plain = 0;
+    for (size_t k = 0; k < count; k++) {
+        text name = {0};
+        add_objective(&name, &runs[k]);
+        if (name.failed) return text_close(&name), 0;
+        free(runs[k].name);
+        runs[k].name = name.bytes;
+        /* Ordinary training is what everything is compared with: it gets the colour of the text. */
+        const int plain = !has_plain && is(run_setting_text(&runs[k], "objective"), "erm");
+        runs[k].style = plain ? 0 : style++;
+        has_plain |= plain;
+    }
+    int good = 1;
+    for (size_t key = 0; key < sizeof KEYS / sizeof *KEYS && good; key++)
+        if (would_help(runs, count, KEYS[key])) good = tell_apart(runs, count, KEYS[key]);
+    return good && tell_apart(runs, count, NULL);
+}

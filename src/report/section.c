@@ -1,0 +1,30 @@
+#include "report/section.h"
+
+#include "report/html.h"
+#include "report/style.h"
+
+void section_open(text *page, const runs *runs, const char *title, const char *words, int legend) {
+    text_format(page, "<section>\n<h2>%s</h2>\n<p>%s</p>\n", title, words);
+    if (legend && runs->count > 1) style_legend(page, runs->names, runs->styles, runs->count);
+}
+
+void section_close(text *page) { text_add(page, "</section>\n"); }
+
+static void open_note(text *page, const runs *runs, const run *run) {
+    text_add(page, "<p class=\"note\">");
+    if (runs->count < 2) return;
+    html_escape(page, run->name);
+    text_add(page, ": ");
+}
+
+void section_note(text *page, const runs *runs, const run *run, const run_table *table) {
+    if (table->problem[0]) {
+        open_note(page, runs, run);
+        html_escape(page, table->problem);
+        text_add(page, ", so it is not shown here.</p>\n");
+    } else if (table->data.left_out) {
+        open_note(page, runs, run);
+        text_format(page, "%zu incomplete %s of the table left out.</p>\n", table->data.left_out,
+                    table->data.left_out == 1 ? "row was" : "rows were");
+    }
+}

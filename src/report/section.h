@@ -1,0 +1,32 @@
+/* The parts of a page. Each writes its heading and what the runs have to show for it, or why there is nothing. */
+#ifndef HWS_REPORT_SECTION_H
+#define HWS_REPORT_SECTION_H
+
+#include "base/text.h"
+#include "report/run_folder.h"
+
+#include <stddef.h>
+
+typedef struct runs {
+    run *all;
+    size_t count;
+    const char **names; /* of all, in order, for legends */
+    int *styles;
+} runs;
+
+void summary_section(text *page, const runs *runs);
+void curves_section(text *page, const runs *runs);
+void classes_section(text *page, const runs *runs);
+void cases_section(text *page, const runs *runs);
+void distribution_section(text *page, const runs *runs);
+void gallery_section(text *page, const runs *runs);
+void settings_section(text *page, const runs *runs);
+
+/* <section> with its heading and a sentence or two; a legend if there are several runs and it is wanted. */
+void section_open(text *page, const runs *runs, const char *title, const char *words, int legend);
+void section_close(text *page);
+
+/* A remark that a run's table is missing or incomplete, if it is. */
+void section_note(text *page, const runs *runs, const run *run, const run_table *table);
+
+#endif

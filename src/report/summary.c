@@ -1,0 +1,187 @@
+/* What came out, in words and in one table. */
+#include "report/html.h"
+#include "report/metric.h"
+#include "report/scale.h"
+#include "report/style.h"
+
+#include <math.h>
+#include <string.h>
+
+static int is_objective(const run *run, const char *name) {
+    const char *objective = run_setting_text(run, "objective");
+    return objective && strcmp(objective, name) == 0;
+}
+
+static void bold(text *page, const char *string) {
+    text_add(page, "<b>");
+    html_escape(page, string);
+    text_add(page, "</b>");
+}
+
+static void bold_percent(text *page, double share) {
+    char label[NUMBER_SIZE];
+    number_percent(share, label);
+    bold(page, label);
+}
+
+/* "DRO β=10 reaches 97.9 % overall and 86.7 % on its worst class, “3”" */
+static void add_result(text *page, const runs *runs, const metric *metric, const run *run) {
+    double worst = 0;
+    const char *class_key = metric_worst(metric, run, &worst);
+    bold(page, run->name);
+    text_add(page, " reaches a ");
+    text_add(page, metric->name);
+    text_add(page, " of ");
+    bold_percent(page, run_last(&run->history, metric->column));
+    if (!class_key) return;
+    text_add(page, " overall and ");
+    bold_percent(page, worst);
+    text_format(page, " on its worst %s, \xE2\x80\x9C", metric->class_word);
+    html_escape(page, metric_class_name(runs, class_key));
+    text_add(page, "\xE2\x80\x9D");
+}
+
+/* What runs are judged by: the worst class, or without classes the overall value. */
+static double merit(const metric *metric, const run *run) {
+    double worst;
+    return metric_worst(metric, run, &worst) ? worst : run_last(&run->history, metric->column);
+}
+
+static const run *best_run(const runs *runs, const metric *metric) {
+    const run *best = NULL;
+    for (size_t r = 0; r < runs->count; r++) {
+        const double value = merit(metric, &runs->all[r]);
+        if (isfinite(value) && (!best || value > merit(metric, best))) best = &runs->all[r];
+    }
+    return best;
+}
+
+/* What the best run is held against: ordinary training, or else the run that does worst. */
+static const run *baseline_run(const runs *runs, const metric *metric, const run *best) {
+    const run *baseline = NULL;
+    for (size_t r = 0; r < runs->count; r++) {
+        const run *run = &runs->all[r];
+        const double value = merit(metric, run);
+        if (run == best || !isfinite(value)) continue;
+        if (is_objective(run, "erm")) return run;
+        if (!baseline || value < merit(metric, baseline)) baseline = run;
+    }
+    return baseline;
+}
+
+static void add_outcome(text *page, const runs *runs, const metric *metric) {
+    const run *best = best_run(runs, metric), *baseline = best ? baseline_run(runs, metric, best) : NULL;
+    if (!best) return text_add(page, "No result on held-out examples has been recorded yet. ");
+    if (baseline) {
+        add_result(page, runs, metric, baseline);
+        text_add(page, ". ");
+    }
+    add_result(page, runs, metric, best);
+    if (baseline) text_format(page, ", the best of the runs %s", metric->count ? "there" : "overall");
+    text_add(page, ". ");
+}
+
+static void add_subject(text *page, const runs *runs, const metric *metric) {
+    const run *first = &runs->all[0];
+    const double examples = run_setting_number(first, "examples");
+    char label[NUMBER_SIZE];
+    text_format(page, "This page shows %zu run%s", runs->count, runs->count == 1 ? "" : "s");
+    if (examples > 0) {
+        number_format(examples, label);
+        text_format(page, " on %s training %s", label, first->is_segmentation ? "cases" : "examples");
+    }
+    double kept;
+    const char *focus = metric_focus(metric, runs, &kept);
+    if (focus && kept < 1) {
+        number_percent(kept, label);
+        text_format(page, ", with only %s of the %s \xE2\x80\x9C", label, metric->class_word);
+        html_escape(page, metric_class_name(runs, focus));
+        text_add(page, "\xE2\x80\x9D kept");
+    }
+    text_add(page, ". ");
+}
+
+static void explain_objectives(text *page, const runs *runs) {
+    int erm = 0, dro = 0;
+    for (size_t r = 0; r < runs->count; r++) {
+        erm |= is_objective(&runs->all[r], "erm");
+        dro |= is_objective(&runs->all[r], "dro");
+    }
+    if (!dro) return;
+    text_add(page, "<p class=\"aside\">");
+    if (erm) text_add(page, "<b>ERM</b> is ordinary training: every example counts the same. ");
+    text_add(page, "<b>DRO</b> (distributionally robust) training draws hard examples more often: the larger \xCE\xB2, "
+                   "the more so. It gives up a little on easy examples so that rare ones are not forgotten.</p>\n");
+}
+
+static void add_number_cell(text *page, const char *label, int best) {
+    text_format(page, best ? "<td><b>%s</b></td>" : "<td>%s</td>", label);
+}
+
+static void add_table_row(text *page, const runs *runs, const metric *metric, const run *run, const char *focus,
+                          int best) {
+    char label[NUMBER_SIZE];
+    double worst = (double)NAN;
+    const char *class_key = metric_worst(metric, run, &worst);
+    text_add(page, "<tr><th scope=\"row\">");
+    html_escape(page, run->name);
+    text_add(page, "</th>");
+    number_percent(run_last(&run->history, metric->column), label);
+    add_number_cell(page, label, 0);
+    if (metric->count) {
+        number_percent(worst, label);
+        text_format(page, "<td>%s%s%s", best ? "<b>" : "", label, best ? "</b>" : "");
+        if (class_key) {
+            text_add(page, " <span class=\"faint\">");
+            html_escape(page, metric_class_name(runs, class_key));
+            text_add(page, "</span>");
+        }
+        text_add(page, "</td>");
+    }
+    if (focus) {
+        number_percent(metric_last(metric, run, focus), label);
+        add_number_cell(page, label, 0);
+    }
+    number_format(run_last(&run->history, "epoch"), label);
+    add_number_cell(page, label, 0);
+    number_duration(run_last(&run->history, "seconds"), label);
+    add_number_cell(page, label, 0);
+    text_add(page, "</tr>\n");
+}
+
+static void add_table(text *page, const runs *runs, const metric *metric) {
+    double kept;
+    const char *focus = metric_focus(metric, runs, &kept);
+    if (kept == 1) focus = NULL;
+    const run *best = runs->count > 1 ? best_run(runs, metric) : NULL;
+    text_format(page,
+                "<div class=\"scroll\" tabindex=\"0\"><table class=\"key\">\n<tr><th scope=\"col\">run</th>"
+                "<th scope=\"col\">%s</th>",
+                metric->name);
+    if (metric->count) text_format(page, "<th scope=\"col\">worst %s</th>", metric->class_word);
+    if (focus) {
+        text_format(page, "<th scope=\"col\">rare %s \xE2\x80\x9C", metric->class_word);
+        html_escape(page, metric_class_name(runs, focus));
+        text_add(page, "\xE2\x80\x9D</th>");
+    }
+    text_add(page, "<th scope=\"col\">epochs</th><th scope=\"col\">time</th></tr>\n");
+    for (size_t r = 0; r < runs->count; r++)
+        add_table_row(page, runs, metric, &runs->all[r], focus, &runs->all[r] == best);
+    text_add(page, "</table></div>\n");
+}
+
+void summary_section(text *page, const runs *runs) {
+    metric metric;
+    if (!metric_open(&metric, runs)) {
+        page->failed = 1;
+        return;
+    }
+    text_add(page, "<section class=\"summary\">\n<p class=\"lead\">");
+    add_subject(page, runs, &metric);
+    add_outcome(page, runs, &metric);
+    text_add(page, "</p>\n");
+    explain_objectives(page, runs);
+    add_table(page, runs, &metric);
+    section_close(page);
+    metric_close(&metric);
+}
