@@ -19,8 +19,7 @@ static hws_status corrupt_tensor(const safetensors *file, const char *name, cons
                 file->path, name, what);
 }
 
-/* How deep and how many, before anything is allocated for them. */
-static int is_plausible(const char *header, size_t size) {
+int safetensors_is_plausible(const char *header, size_t size) {
     size_t values = 0;
     int depth = 0, quoted = 0;
     for (size_t i = 0; i < size; i++) {
@@ -142,7 +141,8 @@ hws_status safetensors_parse(safetensors *file, const char *header, size_t heade
                              size_t size, failure *failure) {
     json_error_t error;
     if (header_size == 0 || header[0] != '{') return corrupt(file, "its header does not start with '{'", failure);
-    if (!is_plausible(header, header_size)) return corrupt(file, "its header is too deep or too rich", failure);
+    if (!safetensors_is_plausible(header, header_size))
+        return corrupt(file, "its header is too deep or too rich", failure);
     file->header = json_loadb(header, header_size, JSON_REJECT_DUPLICATES, &error);
     if (!file->header)
         return fail(failure, HWS_ERROR_CORRUPT, "%s: its header is not valid at byte %d: %.200s", file->path,

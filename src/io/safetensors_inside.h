@@ -31,6 +31,9 @@ int safetensors_bytes(safetensors_dtype dtype, size_t rank, const size_t *shape,
 hws_status safetensors_parse(safetensors *file, const char *header, size_t header_size, const unsigned char *data,
                              size_t size, failure *failure);
 
+/* Whether a header is no deeper and holds no more values than the reader accepts, before anything is allocated for them. */
+int safetensors_is_plausible(const char *header, size_t size);
+
 /* Where in the header the digits of the checksum are, or NULL. Inside strings quotes are escaped, so what this finds
    is the key itself. */
 const char *safetensors_find_crc(const char *header, size_t header_size);

@@ -182,8 +182,9 @@ hws_status safetensors_write(safetensors_writer *writer, const char *path, failu
     if (status != HWS_OK) return status;
     char *header = build_header(writer, &size);
     if (!header || !set_crc(writer, header, size)) status = fail_memory(failure, path);
-    else if (size > SAFETENSORS_LARGEST_HEADER)
-        status = fail(failure, HWS_ERROR_ARGUMENT, "%s: its header would be larger than 100 MB", path);
+    else if (size > SAFETENSORS_LARGEST_HEADER ||
+             !safetensors_is_plausible(header + SAFETENSORS_LENGTH_BYTES, size - SAFETENSORS_LENGTH_BYTES))
+        status = fail(failure, HWS_ERROR_ARGUMENT, "%s: there are too many tensors for one file", path);
     else status = write_parts(writer, header, size, path, failure);
     free(header);
     return status;

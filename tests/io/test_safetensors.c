@@ -331,6 +331,21 @@ static void what_cannot_be_read_again_is_not_written(void **state) {
     safetensors_writer_close(&writer);
 }
 
+static void more_tensors_than_can_be_read_again_are_not_written(void **state) {
+    (void)state;
+    safetensors_writer *writer = NULL;
+    char name[32];
+    assert_int_equal(safetensors_writer_open(&writer, NULL), HWS_OK);
+    for (int k = 0; k < 200000; k++) {
+        snprintf(name, sizeof name, "%d", k);
+        assert_int_equal(safetensors_add(writer, name, SAFETENSORS_I16, 0, NULL, &SCALAR, NULL), HWS_OK);
+    }
+    unlink(path);
+    assert_int_equal(safetensors_write(writer, path, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(access(path, F_OK), -1);
+    safetensors_writer_close(&writer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read),
@@ -345,6 +360,7 @@ int main(void) {
         cmocka_unit_test(folders_pipes_and_missing_files_are_named),
         cmocka_unit_test(a_tensor_of_another_shape_is_not_copied),
         cmocka_unit_test(what_cannot_be_read_again_is_not_written),
+        cmocka_unit_test(more_tensors_than_can_be_read_again_are_not_written),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
