@@ -1,23 +1,32 @@
 #include "nn/convolution.h"
 #include "nn/convolution_inside.h"
 
-#include <string.h>
+#include <limits.h>
 
 static hws_status check(const convolution *c, failure *failure) {
     if (c->inputs < 1 || c->inputs > 2 || c->features < 1 || c->in.samples < 1 || c->threads < 1)
         return fail(failure, HWS_ERROR_ARGUMENT,
                     "a convolution needs one or two inputs, features, samples and threads");
     int channels = 0;
-    for (int i = 0; i < c->inputs; i++) channels += c->input_channels[i];
-    if (channels != c->in.channels || channels < 1)
+    for (int i = 0; i < c->inputs; i++) {
+        if (c->input_channels[i] < 1 || c->input_channels[i] > c->in.channels - channels)
+            return fail(failure, HWS_ERROR_ARGUMENT, "input %d of a convolution cannot have %d channels of %d", i,
+                        c->input_channels[i], c->in.channels);
+        channels += c->input_channels[i];
+    }
+    if (channels != c->in.channels)
         return fail(failure, HWS_ERROR_ARGUMENT, "the channels of a convolution's inputs do not add up");
     for (int axis = 0; axis < 3; axis++) {
         if (c->kernel[axis] < 1 || c->stride[axis] < 1 || c->padding[axis] < 0 || c->padding[axis] >= c->kernel[axis])
             return fail(failure, HWS_ERROR_ARGUMENT, "kernel %d, stride %d, padding %d is not a convolution",
                         c->kernel[axis], c->stride[axis], c->padding[axis]);
-        if (c->in.size[axis] + 2 * c->padding[axis] < c->kernel[axis])
-            return fail(failure, HWS_ERROR_ARGUMENT, "an input of %d is smaller than the kernel of %d",
-                        c->in.size[axis], c->kernel[axis]);
+        if (c->kernel[axis] > CONVOLUTION_MAX_TAPS)
+            return fail(failure, HWS_ERROR_ARGUMENT, "a kernel of %d is larger than the %d taps that are possible",
+                        c->kernel[axis], CONVOLUTION_MAX_TAPS);
+        if (c->in.size[axis] < 1 || c->in.size[axis] > INT_MAX / 2 ||
+            c->in.size[axis] + 2 * c->padding[axis] < c->kernel[axis])
+            return fail(failure, HWS_ERROR_ARGUMENT, "an input of %d does not hold a kernel of %d", c->in.size[axis],
+                        c->kernel[axis]);
     }
     if (convolution_taps(c) > CONVOLUTION_MAX_TAPS)
         return fail(failure, HWS_ERROR_ARGUMENT, "a kernel of %d taps is larger than the %d that are possible",

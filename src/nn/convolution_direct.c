@@ -263,7 +263,7 @@ void direct_backward_data(const convolution *c, const float *weights, const floa
             const size_t line = panel_major ? item % lines : item;
             const int first = panel_major ? (int)(item / lines) : 0, end = panel_major ? first + 1 : panels;
             const line_output out = {kernels_for(c->precision),
-                                     bias,
+                                     bias ? bias + channel : 0,
                                      0,
                                      (char *)input_gradients[i] + line * line_bytes,
                                      point,
