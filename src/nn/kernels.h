@@ -79,7 +79,9 @@ typedef struct kernels {
                            const float *shift, const float *mean, float slope, const float *a, const float *b,
                            const float *c, int accumulate, void *dx);
 
-    /* Any count of numbers. */
+    /* Any count of numbers. y = bend(x); dx = or += dy * bend'(x). */
+    void (*bend)(const void *x, size_t count, float slope, void *y);
+    void (*bend_backward)(const void *x, const void *dy, size_t count, float slope, int accumulate, void *dx);
     void (*to_f32)(const void *from, size_t count, float *to);
     void (*from_f32)(const float *from, size_t count, void *to);
     /* to = or += from */

@@ -91,7 +91,7 @@ static void moments(const void *x, size_t rows, int channels, float *mean, float
     }
 }
 
-static inline vec bend(vec z, vec slope) { return vec_where_positive(z, z, z * slope); }
+static inline vec bent_value(vec z, vec slope) { return vec_where_positive(z, z, z * slope); }
 
 static void scale_rows(const void *x, size_t rows, int channels, const float *scale, const float *shift, float slope,
                        void *y) {
@@ -102,7 +102,7 @@ static void scale_rows(const void *x, size_t rows, int channels, const float *sc
         const ELEMENT *from = (const ELEMENT *)x + c;
         ELEMENT *to = (ELEMENT *)y + c;
         for (size_t r = 0; r < rows; r++, from += channels, to += channels)
-            store_some(to, count, bend(vec_fma(load_some(from, count), factor, offset), steep));
+            store_some(to, count, bent_value(vec_fma(load_some(from, count), factor, offset), steep));
     }
 }
 
@@ -148,6 +148,25 @@ static void scale_backward(const void *x, const void *dy, size_t rows, int chann
             if (accumulate) out += load_some(to, count);
             store_some(to, count, out);
         }
+    }
+}
+
+static inline int numbers_left(size_t count, size_t i) { return count - i < LANES ? (int)(count - i) : LANES; }
+
+static void bend(const void *x, size_t count, float slope, void *y) {
+    for (size_t i = 0; i < count; i += LANES) {
+        const int some = numbers_left(count, i);
+        store_some((ELEMENT *)y + i, some, bent_value(load_some((const ELEMENT *)x + i, some), vec_all(slope)));
+    }
+}
+
+static void bend_backward(const void *x, const void *dy, size_t count, float slope, int accumulate, void *dx) {
+    for (size_t i = 0; i < count; i += LANES) {
+        const int some = numbers_left(count, i);
+        const vec gradient = load_some((const ELEMENT *)dy + i, some);
+        vec out = vec_where_positive(load_some((const ELEMENT *)x + i, some), gradient, gradient * vec_all(slope));
+        if (accumulate) out += load_some((const ELEMENT *)dx + i, some);
+        store_some((ELEMENT *)dx + i, some, out);
     }
 }
 

@@ -13,6 +13,7 @@ typedef enum random_purpose {
     RANDOM_DRAW = 1,
     RANDOM_JITTER = 2,
     RANDOM_MIX = 3,
+    RANDOM_WEIGHTS = 8, /* the first values of a network (nn/graph.h) */
     RANDOM_KEEP = 16,   /* which examples of a class stay (data/labelled_images.h) */
     RANDOM_DIGITS = 17, /* the built-in digits (data/digits.h) */
 } random_purpose;

@@ -1,0 +1,60 @@
+/*
+ * The networks, each written as calls that build a graph.
+ *
+ *     model_options options;
+ *     model_parse("wrn-16-1", &options, &failure);
+ *     options.input = (shape){64, {1, 28, 28}, 1};
+ *     options.classes = 10;
+ *     status = model_open(&options, &graph_options, &graph, &failure);
+ *
+ * Names of parameters are those of the PyTorch modules in python/hws/models.py, which load the weights.
+ */
+#ifndef HWS_MODEL_MODEL_H
+#define HWS_MODEL_MODEL_H
+
+#include "nn/graph.h"
+
+typedef enum model_kind { MODEL_MLP, MODEL_WRN, MODEL_UNET } model_kind;
+
+enum { MODEL_MAX_LEVELS = 8 };
+
+typedef struct model_options {
+    model_kind kind;
+    shape input; /* samples are those that are worked on together */
+    int classes;
+
+    int mlp_layers, mlp_nodes; /* hidden layers beside the first (L of the paper's Assumption 1), nodes of each */
+    int wrn_depth, wrn_width;  /* depth 6n + 4 */
+
+    /* A U-Net. Level 0 is the finest; stride l leads from level l - 1 to level l (stride 0 is not used). */
+    int unet_levels;                      /* 4 */
+    int unet_base, unet_cap;              /* 32 features, doubled from level to level up to 320 */
+    int unet_kernel[MODEL_MAX_LEVELS][3]; /* 3x3x3, or 1x3x3 for pictures */
+    int unet_stride[MODEL_MAX_LEVELS][3]; /* 2x2x2, or 1x2x2 */
+    int unet_max_pool;                    /* 0: the first convolution of a level has its stride; 1: max pooling */
+    int unet_bias;  /* 0: no bias in transposed convolutions and heads (nnU-Net v1); 1: bias (v2) */
+    int unet_heads; /* outputs, finest first; 0 stands for one per level but the coarsest */
+} model_options;
+
+/*
+ * "mlp-L-m", "wrn-D-k" or "unet", with the defaults above. A U-Net's kernels and strides depend on the number of
+ * dimensions: set `input` first, then model_unet_defaults, then change what differs.
+ */
+hws_status model_parse(const char *text, model_options *options, failure *failure);
+void model_unet_defaults(model_options *options, int dimensions);
+
+/* The name, as model_parse reads it. */
+void model_name(const model_options *options, char *name, size_t size);
+
+hws_status model_check(const model_options *options, failure *failure);
+
+/* Builds and plans the graph; graph_close frees it. Parameters are all zero until graph_initialise or an import. */
+hws_status model_open(const model_options *options, const graph_options *graph_options, graph **graph,
+                      failure *failure);
+
+/* What each file of this folder does: builds its network on `input` and names its outputs. */
+void mlp_build(graph *graph, const model_options *options, tensor input);
+void wrn_build(graph *graph, const model_options *options, tensor input);
+void unet_build(graph *graph, const model_options *options, tensor input);
+
+#endif

@@ -1,0 +1,48 @@
+/* The pre-activation wide residual network of Zagoruyko and Komodakis (2016): WRN-depth-width. */
+#include "model/model.h"
+
+#include <stdio.h>
+
+static tensor norm_relu(graph *g, const char *name, const char *part, tensor x) {
+    char full[64];
+    snprintf(full, sizeof full, "%s%s", name, part);
+    return graph_norm(g, full, x, &(norm_options){.kind = NORM_BATCH, .slope = 0});
+}
+
+static tensor convolve(graph *g, const char *name, const char *part, tensor x, int features, int kernel, int stride,
+                       tensor addend) {
+    char full[64];
+    snprintf(full, sizeof full, "%s%s", name, part);
+    return graph_convolution(g, full, x,
+                             &(convolution_options){.features = features,
+                                                    .kernel = {1, kernel, kernel},
+                                                    .stride = {1, stride, stride},
+                                                    .addend = addend,
+                                                    .has_addend = addend != NO_TENSOR});
+}
+
+/* Where the number of channels or the size changes, the shortcut is a 1x1 convolution of the activated input. */
+static tensor residual(graph *g, const char *name, tensor x, int features, int stride, int changes) {
+    const tensor active = norm_relu(g, name, ".norm1", x);
+    const tensor shortcut = changes ? convolve(g, name, ".shortcut", active, features, 1, stride, NO_TENSOR) : x;
+    tensor branch = convolve(g, name, ".conv1", active, features, 3, stride, NO_TENSOR);
+    branch = norm_relu(g, name, ".norm2", branch);
+    return convolve(g, name, ".conv2", branch, features, 3, 1, shortcut);
+}
+
+void wrn_build(graph *g, const model_options *options, tensor x) {
+    const int blocks = (options->wrn_depth - 4) / 6, k = options->wrn_width;
+    const int features[3] = {16 * k, 32 * k, 64 * k};
+    x = convolve(g, "conv", "", x, 16, 3, 1, NO_TENSOR);
+    int channels = 16;
+    for (int group = 0; group < 3; group++)
+        for (int block = 0; block < blocks; block++) {
+            char name[32];
+            snprintf(name, sizeof name, "blocks.%d", group * blocks + block);
+            const int stride = group > 0 && block == 0 ? 2 : 1;
+            x = residual(g, name, x, features[group], stride, channels != features[group] || stride != 1);
+            channels = features[group];
+        }
+    x = graph_mean(g, norm_relu(g, "norm", "", x));
+    graph_output(g, graph_fully_connected(g, "classifier", x, options->classes, 1));
+}

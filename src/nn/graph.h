@@ -1,0 +1,168 @@
+/*
+ * A network as a static graph: built once for fixed shapes, planned once, then run without allocating anything.
+ *
+ *     graph *g = graph_open(&options);
+ *     tensor x = graph_input(g, (shape){64, {1, 28, 28}, 1});
+ *     x = graph_convolution(g, "conv", x, &(convolution_options){.features = 16, .kernel = {1, 3, 3}});
+ *     x = graph_norm(g, "norm", x, &(norm_options){.kind = NORM_BATCH, .slope = 0});
+ *     x = graph_fully_connected(g, "classifier", graph_mean(g, x), 10);
+ *     graph_output(g, x);
+ *     status = graph_plan(g, &failure);     reports the first mistake made while building, too
+ *     graph_initialise(g, seed);
+ *     loop: fill graph_input_values, graph_forward, read graph_output_values, fill graph_output_gradients,
+ *           graph_backward (adds to the gradients)
+ *
+ * Activations are channels-last, [sample][depth][height][width][channel]; pictures have depth 1. The planner gives every
+ * activation and gradient a place in one arena for as long as it is needed, and lets those that are never needed
+ * together share it.
+ *
+ * With the same shapes and options, results are the same to the bit for any number of threads.
+ */
+#ifndef HWS_NN_GRAPH_H
+#define HWS_NN_GRAPH_H
+
+#include "base/failure.h"
+#include "nn/convolution.h"
+#include "nn/shape.h"
+
+#include <stdint.h>
+
+typedef struct graph graph;
+typedef int tensor; /* NO_TENSOR after a mistake, which graph_plan reports */
+enum { NO_TENSOR = -1 };
+
+typedef struct graph_options {
+    precision precision;               /* PRECISION_F32; of activations and their gradients */
+    int threads;                       /* 1 */
+    convolution_algorithm convolution; /* CONVOLUTION_AUTOMATIC, or DIRECT for no Winograd rounding */
+    int inference;                     /* 0; 1 plans for graph_forward alone, in much less memory */
+    int recompute;                     /* 0; 1 computes normalised activations a second time for the backward pass
+                                          instead of keeping them: half the memory for a few percent of time */
+} graph_options;
+
+/* NULL if there is no memory. */
+graph *graph_open(const graph_options *options);
+void graph_close(graph **graph);
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+/* The input; a graph has one. */
+tensor graph_input(graph *graph, shape shape);
+
+typedef struct convolution_options {
+    int features;
+    int kernel[3];
+    int stride[3]; /* 0 stands for 1 */
+    int bias;
+    tensor second; /* a second input, concatenated behind the first; used if has_second */
+    int has_second;
+    tensor addend; /* added to the result; used if has_addend */
+    int has_addend;
+} convolution_options;
+
+/* Padding keeps the size at stride 1: kernel / 2 on each side. */
+tensor graph_convolution(graph *graph, const char *name, tensor input, const convolution_options *options);
+
+/* Kernel = stride, no padding: each input position becomes a block of outputs. */
+tensor graph_transposed_convolution(graph *graph, const char *name, tensor input, int features, const int stride[3],
+                                    int bias);
+
+/* Over inputs of size 1x1x1. */
+tensor graph_fully_connected(graph *graph, const char *name, tensor input, int features, int bias);
+
+typedef enum norm_kind { NORM_BATCH, NORM_INSTANCE } norm_kind;
+
+typedef struct norm_options {
+    norm_kind kind;
+    float slope;     /* the activation that follows: z above zero, slope * z below; 1 for none, 0 for ReLU */
+    double epsilon;  /* 0 stands for 1e-5 */
+    double momentum; /* 0 stands for 0.1; of the running statistics of batch normalisation */
+} norm_options;
+
+tensor graph_norm(graph *graph, const char *name, tensor input, const norm_options *options);
+
+/* z above zero, slope * z below. */
+tensor graph_activation(graph *graph, tensor input, float slope);
+tensor graph_max_pool(graph *graph, tensor input, const int kernel[3], const int stride[3]);
+/* The mean over all positions. */
+tensor graph_mean(graph *graph, tensor input);
+typedef enum upsampling { UPSAMPLING_NEAREST, UPSAMPLING_LINEAR } upsampling;
+/* Linear: between the centres of positions, clamped at the border. */
+tensor graph_upsample(graph *graph, tensor input, const int factor[3], upsampling kind);
+tensor graph_add(graph *graph, tensor a, tensor b);
+/* A copy; the two inputs of a convolution need none. */
+tensor graph_concat(graph *graph, tensor a, tensor b);
+
+/* Names an output; its logits are read and its gradients given in f32. */
+void graph_output(graph *graph, tensor output);
+
+hws_status graph_plan(graph *graph, failure *failure);
+
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+/*
+ * One tensor of the flat block. Its name and its shape are those of a PyTorch state_dict; weights of convolutions lie as
+ * [taps][input][output] inside, and graph_export and graph_import turn them.
+ */
+typedef struct parameter {
+    char name[96];
+    int64_t shape[5];
+    int rank;
+    size_t offset, count;
+    int taps, inputs, outputs; /* of a filter: more than vectors have; else taps is 0 */
+    double start, deviation;   /* it begins as normal numbers of this mean and standard deviation */
+    int running;               /* 1: a running statistic, which is not trained */
+} parameter;
+
+int graph_parameter_count(const graph *graph);
+const parameter *graph_parameter(const graph *graph, int index);
+
+/* The flat blocks: trained parameters and their gradients; running statistics. */
+size_t graph_trained_floats(const graph *graph);
+float *graph_values(graph *graph);
+float *graph_gradients(graph *graph);
+size_t graph_running_floats(const graph *graph);
+float *graph_running(graph *graph);
+
+void graph_clear_gradients(graph *graph);
+
+/* Replaces the standard deviation with which the weights of the layer that made `tensor` begin; it is He's, sqrt(2 / inputs
+   of one output), otherwise. graph_begin_he: He's for an activation whose slope below zero is `slope`. */
+void graph_begin_with(graph *graph, tensor tensor, double deviation);
+void graph_begin_he(graph *graph, tensor tensor, double slope);
+
+/* Fills all parameters with random numbers that only the seed and the parameter's place decide. */
+void graph_initialise(graph *graph, uint64_t seed);
+
+/* The parameter, its gradient or its running statistic between the inner layout and PyTorch's. */
+void graph_export(const parameter *parameter, const float *block, float *pytorch);
+void graph_import(const parameter *parameter, const float *pytorch, float *block);
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+shape graph_input_shape(const graph *graph);
+/* Where the input is to be written, in f32; graph_forward reads it. */
+float *graph_input_values(graph *graph);
+
+int graph_output_count(const graph *graph);
+shape graph_output_shape(const graph *graph, int index);
+const float *graph_output_values(graph *graph, int index);
+/* Where the gradients of the loss are to be written before graph_backward. */
+float *graph_output_gradients(graph *graph, int index);
+
+/* training: batch normalisation uses the batch's statistics and updates the running ones. */
+void graph_forward(graph *graph, int training);
+/* After graph_forward with training = 1. Adds to the gradients. */
+void graph_backward(graph *graph);
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+/* Multiplications and additions of one forward and backward pass, as the direct algorithm would do them. */
+double graph_flops(const graph *graph);
+/* What the graph holds, in bytes. */
+size_t graph_memory(const graph *graph);
+/* One line per convolution: its name, shape and algorithm; for the records of a run. Returns the text's length without
+   the final zero, like snprintf. */
+size_t graph_describe(const graph *graph, char *text, size_t size);
+
+#endif

@@ -1,0 +1,157 @@
+#include "nn/graph_inside.h"
+#include "sampler/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+graph *graph_open(const graph_options *options) {
+    graph *g = calloc(1, sizeof *g);
+    if (!g) return 0;
+    g->options = *options;
+    if (g->options.threads < 1) g->options.threads = 1;
+    return g;
+}
+
+void graph_close(graph **graph) {
+    if (!graph || !*graph) return;
+    struct graph *g = *graph;
+    memory_close(g->values);
+    memory_close(g->gradients);
+    memory_close(g->running);
+    memory_close(g->states);
+    memory_close(g->arena);
+    memory_close(g->scratch);
+    memory_close(g->io);
+    free(g->recompute_first);
+    free(g->nodes);
+    free(g->ops);
+    free(g->parameters);
+    free(g);
+    *graph = 0;
+}
+
+int graph_fails(graph *g, const char *format, ...) {
+    if (g->failure.status != HWS_OK) return NOWHERE;
+    g->failure.status = HWS_ERROR_ARGUMENT;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(g->failure.message, sizeof g->failure.message, format, arguments);
+    va_end(arguments);
+    return NOWHERE;
+}
+
+/* Room for one more in an array of things of `size` bytes; 0 if there is no memory. */
+static int make_room(graph *g, void **array, int count, int *room, size_t size) {
+    if (count < *room) return 1;
+    const int larger_room = *room ? 2 * *room : 32;
+    void *grown = realloc(*array, (size_t)larger_room * size);
+    if (!grown) {
+        if (g->failure.status == HWS_OK) fail_memory(&g->failure, "a network's graph");
+        return 0;
+    }
+    *array = grown;
+    *room = larger_room;
+    return 1;
+}
+
+node *node_of(graph *g, tensor t) {
+    if (g->failure.status != HWS_OK) return 0;
+    if (t < 0 || t >= g->node_count) {
+        graph_fails(g, "tensor %d is not one of this graph", t);
+        return 0;
+    }
+    return &g->nodes[t];
+}
+
+tensor graph_new_node(graph *g, shape s, int producer) {
+    if (!make_room(g, (void **)&g->nodes, g->node_count, &g->node_room, sizeof *g->nodes)) return NO_TENSOR;
+    g->nodes[g->node_count] = (node){.shape = s,
+                                     .producer = producer,
+                                     .needs_gradient = producer != NOWHERE,
+                                     .gradient_root = g->node_count,
+                                     .value = {0, 0, 1, 0},
+                                     .again = {0, 0, 1, 0},
+                                     .gradient = {0, 0, 1, 0},
+                                     .only_consumer = NOWHERE};
+    return g->node_count++;
+}
+
+op *graph_new_op(graph *g, const op_kind *kind, const char *name, const tensor *inputs, int input_count, shape output) {
+    if (g->failure.status != HWS_OK) return 0;
+    if (g->planned) return graph_fails(g, "'%s' was added after graph_plan", name), (op *)0;
+    if (!make_room(g, (void **)&g->ops, g->op_count, &g->op_room, sizeof *g->ops)) return 0;
+    op *o = &g->ops[g->op_count];
+    memset(o, 0, sizeof *o);
+    o->kind = kind;
+    o->input_count = input_count;
+    o->addend = NOWHERE;
+    for (int i = 0; i < OP_PARAMETERS; i++) o->parameters[i] = NOWHERE;
+    snprintf(o->name, sizeof o->name, "%s", name);
+    for (int i = 0; i < input_count; i++) {
+        o->inputs[i] = inputs[i];
+        g->nodes[inputs[i]].consumers++;
+        g->nodes[inputs[i]].only_consumer = g->op_count;
+    }
+    o->output = graph_new_node(g, output, g->op_count);
+    if (o->output == NO_TENSOR) return 0;
+    g->op_count++;
+    return o;
+}
+
+int graph_new_parameter(graph *g, const char *name, const char *part, const int64_t *shape, int rank, double start,
+                        double deviation) {
+    if (g->failure.status != HWS_OK) return NOWHERE;
+    if (!make_room(g, (void **)&g->parameters, g->parameter_count, &g->parameter_room, sizeof *g->parameters))
+        return NOWHERE;
+    parameter *p = &g->parameters[g->parameter_count];
+    memset(p, 0, sizeof *p);
+    if ((size_t)snprintf(p->name, sizeof p->name, "%s.%s", name, part) >= sizeof p->name)
+        return graph_fails(g, "the name '%s' is too long", name);
+    for (int i = 0; i < g->parameter_count; i++)
+        if (strcmp(g->parameters[i].name, p->name) == 0)
+            return graph_fails(g, "there are two parameters '%s'", p->name);
+    p->rank = rank;
+    p->count = 1;
+    for (int i = 0; i < rank; i++) {
+        p->shape[i] = shape[i];
+        p->count *= (size_t)shape[i];
+    }
+    p->start = start;
+    p->deviation = deviation;
+    return g->parameter_count++;
+}
+
+tensor graph_input(graph *g, shape s) {
+    if (g->failure.status != HWS_OK) return NO_TENSOR;
+    if (g->node_count) return graph_fails(g, "a graph has one input, and it comes first");
+    if (s.samples < 1 || s.size[0] < 1 || s.size[1] < 1 || s.size[2] < 1 || s.channels < 1)
+        return graph_fails(g, "an input of %d samples of %dx%dx%d with %d channels is empty", s.samples, s.size[0],
+                           s.size[1], s.size[2], s.channels);
+    if ((double)s.samples * s.size[0] * s.size[1] * s.size[2] * s.channels > 1e12)
+        return graph_fails(g, "an input of %d samples of %dx%dx%d with %d channels is too large", s.samples, s.size[0],
+                           s.size[1], s.size[2], s.channels);
+    return graph_new_node(g, s, NOWHERE);
+}
+
+void graph_output(graph *g, tensor t) {
+    if (!node_of(g, t)) return;
+    if (g->output_count == MAX_OUTPUTS) {
+        graph_fails(g, "a graph has at most %d outputs", MAX_OUTPUTS);
+        return;
+    }
+    g->outputs[g->output_count++] = t;
+}
+
+int graph_parameter_count(const graph *g) { return g->parameter_count; }
+const parameter *graph_parameter(const graph *g, int index) { return &g->parameters[index]; }
+size_t graph_trained_floats(const graph *g) { return g->trained_floats; }
+size_t graph_running_floats(const graph *g) { return g->running_floats; }
+float *graph_values(graph *g) { return g->values; }
+float *graph_gradients(graph *g) { return g->gradients; }
+float *graph_running(graph *g) { return g->running; }
+shape graph_input_shape(const graph *g) { return g->nodes[0].shape; }
+float *graph_input_values(graph *g) { return g->io; }
+int graph_output_count(const graph *g) { return g->output_count; }
+shape graph_output_shape(const graph *g, int index) { return g->nodes[g->outputs[index]].shape; }

@@ -1,0 +1,103 @@
+/* What the operations of a graph and its planner share. */
+#ifndef HWS_NN_GRAPH_INSIDE_H
+#define HWS_NN_GRAPH_INSIDE_H
+
+#include "nn/convolution_inside.h"
+#include "nn/graph.h"
+
+enum { OP_INPUTS = 3, OP_PARAMETERS = 4, MAX_OUTPUTS = 16, NOWHERE = -1 };
+
+typedef struct op op;
+
+/* An operation: what it computes and what its backward pass reads. One file each. */
+typedef struct op_kind {
+    const char *name;
+    void (*forward)(graph *graph, op *op, int training);
+    /* Writes or adds to the gradients of the inputs (gradient_of, accumulates) and adds to those of the parameters. */
+    void (*backward)(graph *graph, op *op);
+    int backward_reads_inputs, backward_reads_output;
+    int gradient_in_place; /* the gradient of input 0 may take the place of the output's */
+    int recomputable;      /* `again` repeats the output from the inputs without other effects */
+    void (*again)(graph *graph, op *op);
+} op_kind;
+
+struct op {
+    const op_kind *kind;
+    int inputs[OP_INPUTS], input_count, output;
+    int addend; /* which input is merely added to the result, or -1 */
+    int accumulate[OP_INPUTS];
+    int parameters[OP_PARAMETERS]; /* indices, or NOWHERE */
+    size_t scratch_bytes;
+    size_t state_floats, state_offset; /* what forward keeps for backward beside activations */
+    char name[64];
+
+    convolution convolution; /* of convolutions, transposed ones and fully connected layers */
+    int bias_cancels;        /* an instance norm follows, which takes the bias away again */
+    norm_options norm;
+    int window[3], stride[3];
+    upsampling upsampling;
+    float slope;
+};
+
+typedef struct place {
+    size_t offset, bytes;
+    int first, last; /* steps between which it is needed; first > last: never */
+} place;
+
+typedef struct node {
+    shape shape;
+    int producer; /* op, or NOWHERE for the input */
+    int needs_gradient;
+    int gradient_root; /* whose place the gradient shares; itself at first */
+    place value, again, gradient;
+    char *now; /* where the value is at this time */
+    int consumers, only_consumer;
+} node;
+
+struct graph {
+    graph_options options;
+    failure failure; /* the first mistake made while building */
+    node *nodes;
+    int node_count, node_room;
+    op *ops;
+    int op_count, op_room;
+    parameter *parameters;
+    int parameter_count, parameter_room;
+    int outputs[MAX_OUTPUTS], output_count;
+    int planned;
+
+    size_t trained_floats, running_floats, state_floats, arena_bytes, scratch_bytes, io_floats;
+    float *values, *gradients, *running, *states;
+    char *arena, *scratch;
+    float *io; /* the input and, in bf16, the outputs and their gradients in f32 */
+    size_t output_values[MAX_OUTPUTS], output_gradients[MAX_OUTPUTS];
+    int *recompute_first; /* per node: the op whose backward pass needs it again first, or NOWHERE */
+};
+
+/* Building. Each returns NOWHERE or NULL after a mistake. */
+int graph_fails(graph *graph, const char *format, ...);
+node *node_of(graph *graph, tensor tensor);
+tensor graph_new_node(graph *graph, shape shape, int producer);
+op *graph_new_op(graph *graph, const op_kind *kind, const char *name, const tensor *inputs, int input_count,
+                 shape output);
+int graph_new_parameter(graph *graph, const char *name, const char *part, const int64_t *shape, int rank, double start,
+                        double deviation);
+
+/* Running. */
+static inline const kernels *graph_kernels(const graph *g) { return kernels_for(g->options.precision); }
+static inline size_t graph_number(const graph *g) { return precision_bytes(g->options.precision); }
+static inline char *value_of(const graph *g, int n) { return g->nodes[n].now; }
+/* NULL if it is not needed. */
+static inline char *gradient_of(const graph *g, int n) {
+    const node *node = &g->nodes[n];
+    return node->needs_gradient ? g->arena + g->nodes[node->gradient_root].gradient.offset : 0;
+}
+static inline float *parameter_values(const graph *g, const op *op, int k) {
+    return op->parameters[k] == NOWHERE ? 0 : g->values + g->parameters[op->parameters[k]].offset;
+}
+static inline float *parameter_gradients(const graph *g, const op *op, int k) {
+    return op->parameters[k] == NOWHERE ? 0 : g->gradients + g->parameters[op->parameters[k]].offset;
+}
+static inline float *state_of(const graph *g, const op *op) { return g->states + op->state_offset; }
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * Gives everything its place. Steps: forward of op i is step i, the losses are step n, backward of op i is step 2n - i.
+ */
+#include "nn/graph_inside.h"
+#include "sampler/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Kernels may read, never write, a little behind the end of a tensor. */
+enum { SLACK = 256 };
+
+static int backward_step(const graph *g, int op) { return 2 * g->op_count - op; }
+
+static void extend(place *p, int step) {
+    if (p->first > p->last) {
+        p->first = p->last = step;
+        return;
+    }
+    if (step < p->first) p->first = step;
+    if (step > p->last) p->last = step;
+}
+
+static size_t node_bytes(const graph *g, const node *n) {
+    return aligned_bytes(shape_count(&n->shape) * graph_number(g) + SLACK);
+}
+
+static int is_output(const graph *g, int node) {
+    for (int i = 0; i < g->output_count; i++)
+        if (g->outputs[i] == node) return 1;
+    return 0;
+}
+
+/* An output that can be computed again for the backward pass is not kept until then. */
+static int recomputed(const graph *g, int index) {
+    const node *n = &g->nodes[index];
+    return g->options.recompute && n->producer != NOWHERE && g->ops[n->producer].kind->recomputable &&
+           !is_output(g, index);
+}
+
+static void plan_values(graph *g) {
+    const int training = !g->options.inference, end = 2 * g->op_count + 1;
+    for (int i = 0; i < g->node_count; i++) {
+        node *n = &g->nodes[i];
+        n->value.bytes = n->again.bytes = n->gradient.bytes = node_bytes(g, n);
+        extend(&n->value, n->producer == NOWHERE ? 0 : n->producer);
+        if (n->producer == NOWHERE) extend(&n->value, training ? end : 0);
+        if (is_output(g, i)) extend(&n->value, g->op_count);
+        g->recompute_first[i] = NOWHERE;
+    }
+    for (int o = 0; o < g->op_count; o++) {
+        if (training && g->ops[o].kind->backward_reads_output)
+            extend(&g->nodes[g->ops[o].output].value, backward_step(g, o));
+        for (int i = 0; i < g->ops[o].input_count; i++) {
+            const int input = g->ops[o].inputs[i];
+            node *n = &g->nodes[input];
+            extend(&n->value, o);
+            if (!training || !g->ops[o].kind->backward_reads_inputs || g->ops[o].addend == i) continue;
+            if (!recomputed(g, input)) {
+                extend(&n->value, backward_step(g, o));
+                continue;
+            }
+            extend(&n->again, backward_step(g, o));
+            if (o > g->recompute_first[input]) g->recompute_first[input] = o;
+        }
+    }
+}
+
+static int latest_consumer(const graph *g, int node) {
+    for (int o = g->op_count - 1; o >= 0; o--)
+        for (int i = 0; i < g->ops[o].input_count; i++)
+            if (g->ops[o].inputs[i] == node) return o;
+    return NOWHERE;
+}
+
+/* Whether the gradient of input i of an op may lie where its output's does: nothing has been added to it before. */
+static int may_share(const graph *g, int o, int i) {
+    const op *op = &g->ops[o];
+    const int input = op->inputs[i];
+    if (!g->nodes[input].needs_gradient || is_output(g, input) || latest_consumer(g, input) != o) return 0;
+    for (int k = 0; k < op->input_count; k++)
+        if (k != i && op->inputs[k] == input) return 0;
+    return shape_count(&g->nodes[input].shape) == shape_count(&g->nodes[op->output].shape);
+}
+
+static int root_of(const graph *g, int node) {
+    while (g->nodes[node].gradient_root != node) node = g->nodes[node].gradient_root;
+    return node;
+}
+
+static void plan_gradients(graph *g) {
+    for (int o = g->op_count - 1; o >= 0; o--) {
+        op *op = &g->ops[o];
+        for (int i = 0; i < op->input_count; i++) {
+            const int input = op->inputs[i];
+            op->accumulate[i] = latest_consumer(g, input) != o || is_output(g, input);
+            for (int k = 0; k < i; k++)
+                if (op->inputs[k] == input) op->accumulate[i] = 1;
+            const int shares = i == op->addend || (i == 0 && op->kind->gradient_in_place);
+            if (shares && may_share(g, o, i)) g->nodes[input].gradient_root = root_of(g, op->output);
+        }
+    }
+    for (int i = 0; i < g->node_count; i++) g->nodes[i].gradient_root = root_of(g, i);
+    for (int i = 0; i < g->node_count; i++) {
+        if (!g->nodes[i].needs_gradient) continue;
+        place *p = &g->nodes[g->nodes[i].gradient_root].gradient;
+        if (is_output(g, i)) extend(p, g->op_count);
+        extend(p, backward_step(g, g->nodes[i].producer));
+        const int latest = latest_consumer(g, i);
+        if (latest != NOWHERE) extend(p, backward_step(g, latest));
+    }
+}
+
+static int by_size(const void *a, const void *b) {
+    const place *left = *(place *const *)a, *right = *(place *const *)b;
+    if (left->bytes != right->bytes) return left->bytes < right->bytes ? 1 : -1;
+    return left->first != right->first ? (left->first < right->first ? -1 : 1) : 0;
+}
+
+/* The lowest place that is free for as long as `p` needs it; `placed` are the ones before it, by offset. */
+static void put(place *p, place **placed, int count) {
+    size_t offset = 0;
+    for (int moved = 1; moved;) {
+        moved = 0;
+        for (int i = 0; i < count; i++) {
+            const place *q = placed[i];
+            if (p->last < q->first || q->last < p->first) continue;
+            if (offset + p->bytes <= q->offset || q->offset + q->bytes <= offset) continue;
+            offset = q->offset + q->bytes;
+            moved = 1;
+        }
+    }
+    p->offset = offset;
+}
+
+static hws_status plan_arena(graph *g, failure *failure) {
+    place **places = malloc(3 * (size_t)g->node_count * sizeof *places);
+    if (!places) return fail_memory(failure, "planning a network");
+    int count = 0;
+    for (int i = 0; i < g->node_count; i++) {
+        node *n = &g->nodes[i];
+        place *each[3] = {&n->value, &n->again, &n->gradient};
+        for (int k = 0; k < 3; k++)
+            if (each[k]->first <= each[k]->last && (k < 2 || !g->options.inference)) places[count++] = each[k];
+    }
+    qsort(places, (size_t)count, sizeof *places, by_size);
+    g->arena_bytes = SLACK;
+    for (int i = 0; i < count; i++) {
+        put(places[i], places, i);
+        const size_t end = places[i]->offset + places[i]->bytes + SLACK;
+        if (end > g->arena_bytes) g->arena_bytes = end;
+    }
+    free(places);
+    return HWS_OK;
+}
+
+static void plan_parameters(graph *g) {
+    for (int i = 0; i < g->parameter_count; i++) {
+        parameter *p = &g->parameters[i];
+        size_t *total = p->running ? &g->running_floats : &g->trained_floats;
+        p->offset = *total;
+        *total += (p->count + 15) / 16 * 16;
+    }
+    for (int o = 0; o < g->op_count; o++) {
+        g->ops[o].state_offset = g->state_floats;
+        g->state_floats += (g->ops[o].state_floats + 15) / 16 * 16;
+        if (g->ops[o].scratch_bytes > g->scratch_bytes) g->scratch_bytes = g->ops[o].scratch_bytes;
+    }
+}
+
+/* The input and, in bf16, the outputs and their gradients, in f32 for the caller. */
+static void plan_io(graph *g) {
+    g->io_floats = (shape_count(&g->nodes[0].shape) + 15) / 16 * 16;
+    for (int i = 0; i < g->output_count; i++) {
+        const size_t count = (shape_count(&g->nodes[g->outputs[i]].shape) + 15) / 16 * 16;
+        g->output_values[i] = g->io_floats;
+        g->output_gradients[i] = g->io_floats + count;
+        if (g->options.precision != PRECISION_F32) g->io_floats += 2 * count;
+    }
+}
+
+static void *open_zeroed(size_t bytes) {
+    void *block = memory_open(bytes + SLACK);
+    if (block) memset(block, 0, bytes + SLACK);
+    return block;
+}
+
+static hws_status open_blocks(graph *g, failure *failure) {
+    const int training = !g->options.inference;
+    g->values = open_zeroed(g->trained_floats * sizeof(float));
+    g->gradients = training ? open_zeroed(g->trained_floats * sizeof(float)) : 0;
+    g->running = open_zeroed(g->running_floats * sizeof(float));
+    g->states = open_zeroed(g->state_floats * sizeof(float));
+    g->arena = open_zeroed(g->arena_bytes);
+    g->scratch = open_zeroed(g->scratch_bytes);
+    g->io = open_zeroed(g->io_floats * sizeof(float));
+    if (!g->values || (training && !g->gradients) || !g->running || !g->states || !g->arena || !g->scratch || !g->io)
+        return fail(failure, HWS_ERROR_MEMORY,
+                    "out of memory for a network that needs %.1f GiB: take a smaller batch, patch or model",
+                    (double)graph_memory(g) / (1 << 30));
+    return HWS_OK;
+}
+
+/* An instance norm subtracts the mean of each channel, so what a bias before it adds comes off again. */
+static void drop_cancelled_biases(graph *g) {
+    extern const op_kind op_norm, op_convolution;
+    for (int o = 0; o < g->op_count; o++) {
+        const op *norm = &g->ops[o];
+        if (norm->kind != &op_norm || norm->norm.kind != NORM_INSTANCE) continue;
+        const node *input = &g->nodes[norm->inputs[0]];
+        if (input->producer != NOWHERE && input->consumers == 1 && !is_output(g, norm->inputs[0]) &&
+            g->ops[input->producer].kind == &op_convolution)
+            g->ops[input->producer].bias_cancels = 1;
+    }
+}
+
+hws_status graph_plan(graph *g, failure *failure) {
+    if (g->failure.status == HWS_OK && (!g->node_count || !g->output_count))
+        graph_fails(g, "a graph needs an input and an output");
+    if (g->failure.status == HWS_OK && g->planned) graph_fails(g, "this graph is planned already");
+    if (g->failure.status != HWS_OK) return fail(failure, g->failure.status, "%s", g->failure.message);
+    g->planned = 1;
+    g->recompute_first = malloc((size_t)g->node_count * sizeof *g->recompute_first);
+    if (!g->recompute_first) return fail_memory(failure, "planning a network");
+    drop_cancelled_biases(g);
+    plan_values(g);
+    if (!g->options.inference) plan_gradients(g);
+    plan_parameters(g);
+    plan_io(g);
+    const hws_status status = plan_arena(g, failure);
+    return status == HWS_OK ? open_blocks(g, failure) : status;
+}
+
+size_t graph_memory(const graph *g) {
+    return g->arena_bytes + g->scratch_bytes +
+           ((g->options.inference ? 1 : 2) * g->trained_floats + g->running_floats + g->state_floats + g->io_floats) *
+               sizeof(float);
+}

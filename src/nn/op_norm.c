@@ -1,0 +1,212 @@
+/*
+ * Batch and instance normalisation with the activation that follows. Parameters: 0 weight, 1 bias; for batch
+ * normalisation 2 running mean, 3 running variance.
+ *
+ * A group is what is normalised together: the batch, or one sample. Its rows are cut into chunks that only the shape
+ * decides; each is summed by one thread, and the chunks are joined in order, in double.
+ */
+#include "nn/graph_inside.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VARIANCE, CHUNK_ROWS = 256, MAX_CHUNKS = 256 };
+
+typedef struct grouping {
+    int groups, channels, chunks;
+    size_t rows; /* of one group */
+    size_t row_bytes;
+} grouping;
+
+static grouping grouping_of(const graph *g, const op *o) {
+    const shape *s = &g->nodes[o->inputs[0]].shape;
+    grouping k = {.groups = o->norm.kind == NORM_INSTANCE ? s->samples : 1, .channels = s->channels};
+    k.rows = shape_rows(s) / (size_t)k.groups;
+    k.chunks = (int)((k.rows + CHUNK_ROWS - 1) / CHUNK_ROWS);
+    if (k.chunks > MAX_CHUNKS) k.chunks = MAX_CHUNKS;
+    k.row_bytes = (size_t)s->channels * graph_number(g);
+    return k;
+}
+
+/* What forward keeps, per group: mean, 1 / deviation, scale, shift; and three more for backward. */
+enum { MEAN, INVERSE, SCALE, SHIFT, BY_GRADIENT, BY_VALUE, CONSTANT, KEPT };
+static float *kept(const graph *g, const op *o, const grouping *k, int group, int what) {
+    return state_of(g, o) + ((size_t)group * KEPT + (size_t)what) * (size_t)k->channels;
+}
+
+/* Two numbers per channel of each chunk. */
+static float *chunk_sums(const graph *g, const grouping *k, int item, int which) {
+    return (float *)(void *)g->scratch + ((size_t)item * 2 + (size_t)which) * (size_t)k->channels;
+}
+
+static size_t chunk_start(const grouping *k, int item) {
+    const int group = item / k->chunks, chunk = item % k->chunks;
+    return (size_t)group * k->rows + share_start(k->rows, chunk, k->chunks);
+}
+static size_t chunk_rows(const grouping *k, int item) {
+    const int chunk = item % k->chunks;
+    return share_start(k->rows, chunk + 1, k->chunks) - share_start(k->rows, chunk, k->chunks);
+}
+
+static void set_scale(graph *g, op *o, const grouping *k, int group) {
+    const float *weight = parameter_values(g, o, WEIGHT), *bias = parameter_values(g, o, BIAS);
+    const float *mean = kept(g, o, k, group, MEAN), *inverse = kept(g, o, k, group, INVERSE);
+    float *scale = kept(g, o, k, group, SCALE), *shift = kept(g, o, k, group, SHIFT);
+    for (int c = 0; c < k->channels; c++) {
+        scale[c] = weight[c] * inverse[c];
+        shift[c] = bias[c] - mean[c] * scale[c];
+    }
+}
+
+static void update_running(graph *g, op *o, const grouping *k, int c, double mean, double variance) {
+    if (o->norm.kind != NORM_BATCH) return;
+    float *running_mean = g->running + g->parameters[o->parameters[RUNNING_MEAN]].offset;
+    float *running_variance = g->running + g->parameters[o->parameters[RUNNING_VARIANCE]].offset;
+    const double rows = (double)k->rows, momentum = o->norm.momentum;
+    const double unbiased = k->rows > 1 ? variance * rows / (rows - 1) : variance;
+    running_mean[c] = (float)((1 - momentum) * running_mean[c] + momentum * mean);
+    running_variance[c] = (float)((1 - momentum) * running_variance[c] + momentum * unbiased);
+}
+
+/* The moments of the chunks, joined as Chan, Golub and LeVeque do. */
+static void join_moments(graph *g, op *o, const grouping *k, int group) {
+    for (int c = 0; c < k->channels; c++) {
+        double mean = 0, deviation = 0, rows = 0;
+        for (int chunk = 0; chunk < k->chunks; chunk++) {
+            const int item = group * k->chunks + chunk;
+            const double more = (double)chunk_rows(k, item), all = rows + more;
+            const double off = (double)chunk_sums(g, k, item, 0)[c] - mean;
+            deviation += (double)chunk_sums(g, k, item, 1)[c] + off * off * rows * more / all;
+            mean += off * more / all;
+            rows = all;
+        }
+        const double variance = deviation / rows;
+        kept(g, o, k, group, MEAN)[c] = (float)mean;
+        kept(g, o, k, group, INVERSE)[c] = (float)(1 / sqrt(variance + o->norm.epsilon));
+        update_running(g, o, k, c, mean, variance);
+    }
+}
+
+static void take_running(graph *g, op *o, const grouping *k) {
+    const float *mean = g->running + g->parameters[o->parameters[RUNNING_MEAN]].offset;
+    const float *variance = g->running + g->parameters[o->parameters[RUNNING_VARIANCE]].offset;
+    for (int c = 0; c < k->channels; c++) {
+        kept(g, o, k, 0, MEAN)[c] = mean[c];
+        kept(g, o, k, 0, INVERSE)[c] = (float)(1 / sqrt((double)variance[c] + o->norm.epsilon));
+    }
+}
+
+static void scale_all(graph *g, op *o) {
+    const grouping k = grouping_of(g, o);
+    const kernels *kernels = graph_kernels(g);
+    const char *x = value_of(g, o->inputs[0]);
+    char *y = value_of(g, o->output);
+#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+    for (int item = 0; item < k.groups * k.chunks; item++) {
+        const size_t start = chunk_start(&k, item) * k.row_bytes;
+        kernels->scale_rows(x + start, chunk_rows(&k, item), k.channels, kept(g, o, &k, item / k.chunks, SCALE),
+                            kept(g, o, &k, item / k.chunks, SHIFT), o->norm.slope, y + start);
+    }
+}
+
+static void forward(graph *g, op *o, int training) {
+    const grouping k = grouping_of(g, o);
+    const kernels *kernels = graph_kernels(g);
+    const char *x = value_of(g, o->inputs[0]);
+    if (o->norm.kind == NORM_BATCH && !training) {
+        take_running(g, o, &k);
+    } else {
+#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+        for (int item = 0; item < k.groups * k.chunks; item++)
+            kernels->moments(x + chunk_start(&k, item) * k.row_bytes, chunk_rows(&k, item), k.channels,
+                             chunk_sums(g, &k, item, 0), chunk_sums(g, &k, item, 1));
+        for (int group = 0; group < k.groups; group++) join_moments(g, o, &k, group);
+    }
+    for (int group = 0; group < k.groups; group++) set_scale(g, o, &k, group);
+    scale_all(g, o);
+}
+
+/* With g the gradient behind the activation: dx = w/s (g - mean(g) - (x - m)/s^2 mean(g (x - m))). */
+static void join_sums(graph *g, op *o, const grouping *k, int group) {
+    const float *weight = parameter_values(g, o, WEIGHT), *inverse = kept(g, o, k, group, INVERSE);
+    float *weight_gradient = parameter_gradients(g, o, WEIGHT), *bias_gradient = parameter_gradients(g, o, BIAS);
+    for (int c = 0; c < k->channels; c++) {
+        double sum = 0, sum_deviation = 0;
+        for (int chunk = 0; chunk < k->chunks; chunk++) {
+            sum += (double)chunk_sums(g, k, group * k->chunks + chunk, 0)[c];
+            sum_deviation += (double)chunk_sums(g, k, group * k->chunks + chunk, 1)[c];
+        }
+        const double scale = (double)weight[c] * inverse[c], rows = (double)k->rows;
+        weight_gradient[c] += (float)(sum_deviation * inverse[c]);
+        bias_gradient[c] += (float)sum;
+        kept(g, o, k, group, BY_GRADIENT)[c] = (float)scale;
+        kept(g, o, k, group, BY_VALUE)[c] = (float)(-scale * inverse[c] * inverse[c] * sum_deviation / rows);
+        kept(g, o, k, group, CONSTANT)[c] = (float)(-scale * sum / rows);
+    }
+}
+
+static void backward(graph *g, op *o) {
+    const grouping k = grouping_of(g, o);
+    const kernels *kernels = graph_kernels(g);
+    const char *x = value_of(g, o->inputs[0]), *dy = gradient_of(g, o->output);
+    char *dx = gradient_of(g, o->inputs[0]);
+    const float slope = o->norm.slope;
+#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+    for (int item = 0; item < k.groups * k.chunks; item++) {
+        const size_t start = chunk_start(&k, item) * k.row_bytes;
+        const int group = item / k.chunks;
+        kernels->scale_sums(x + start, dy + start, chunk_rows(&k, item), k.channels, kept(g, o, &k, group, SCALE),
+                            kept(g, o, &k, group, SHIFT), kept(g, o, &k, group, MEAN), slope,
+                            chunk_sums(g, &k, item, 0), chunk_sums(g, &k, item, 1));
+    }
+    for (int group = 0; group < k.groups; group++) join_sums(g, o, &k, group);
+    if (!dx) return;
+#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+    for (int item = 0; item < k.groups * k.chunks; item++) {
+        const size_t start = chunk_start(&k, item) * k.row_bytes;
+        const int group = item / k.chunks;
+        kernels->scale_backward(x + start, dy + start, chunk_rows(&k, item), k.channels, kept(g, o, &k, group, SCALE),
+                                kept(g, o, &k, group, SHIFT), kept(g, o, &k, group, MEAN), slope,
+                                kept(g, o, &k, group, BY_GRADIENT), kept(g, o, &k, group, BY_VALUE),
+                                kept(g, o, &k, group, CONSTANT), o->accumulate[0], dx + start);
+    }
+}
+
+extern const op_kind op_norm;
+const op_kind op_norm = {.name = "norm",
+                         .forward = forward,
+                         .backward = backward,
+                         .backward_reads_inputs = 1,
+                         .gradient_in_place = 1,
+                         .recomputable = 1,
+                         .again = scale_all};
+
+tensor graph_norm(graph *g, const char *name, tensor input, const norm_options *options) {
+    const node *n = node_of(g, input);
+    if (!n) return NO_TENSOR;
+    const shape s = n->shape;
+    if (options->kind == NORM_INSTANCE && shape_positions(&s) < 2)
+        return graph_fails(g,
+                           "'%s': instance normalisation needs more than one position; take fewer levels or a larger "
+                           "patch",
+                           name);
+    op *o = graph_new_op(g, &op_norm, name, &input, 1, s);
+    if (!o) return NO_TENSOR;
+    o->norm = *options;
+    if (o->norm.epsilon == 0) o->norm.epsilon = 1e-5;
+    if (o->norm.momentum == 0) o->norm.momentum = 0.1;
+    const int64_t channels = s.channels;
+    o->parameters[WEIGHT] = graph_new_parameter(g, name, "weight", &channels, 1, 1, 0);
+    o->parameters[BIAS] = graph_new_parameter(g, name, "bias", &channels, 1, 0, 0);
+    if (options->kind == NORM_BATCH) {
+        o->parameters[RUNNING_MEAN] = graph_new_parameter(g, name, "running_mean", &channels, 1, 0, 0);
+        o->parameters[RUNNING_VARIANCE] = graph_new_parameter(g, name, "running_var", &channels, 1, 1, 0);
+        if (g->failure.status != HWS_OK) return NO_TENSOR;
+        g->parameters[o->parameters[RUNNING_MEAN]].running = 1;
+        g->parameters[o->parameters[RUNNING_VARIANCE]].running = 1;
+    }
+    const grouping k = grouping_of(g, o);
+    o->state_floats = (size_t)k.groups * KEPT * (size_t)k.channels;
+    o->scratch_bytes = (size_t)(k.groups * k.chunks) * 2 * (size_t)k.channels * sizeof(float);
+    return o->output;
+}
