@@ -1,0 +1,399 @@
+#include "nn/kernels.h"
+#include "numbers.h"
+
+/* The tables themselves, whichever kernels_for chooses here. */
+#define TABLES(set) extern const kernels kernels_##set##_f32, kernels_##set##_bf16;
+TABLES(generic)
+#ifdef HWS_HAVE_X86_KERNELS
+TABLES(avx2)
+TABLES(avx512)
+#endif
+
+typedef struct kernel_set {
+    const char *name;
+    const kernels *f32, *bf16;
+    int available;
+} kernel_set;
+
+enum { GENERIC, AVX2, AVX512, SETS };
+
+static void find_sets(kernel_set sets[SETS]) {
+    memset(sets, 0, SETS * sizeof *sets);
+    sets[GENERIC] = (kernel_set){"generic", &kernels_generic_f32, &kernels_generic_bf16, 1};
+#ifdef HWS_HAVE_X86_KERNELS
+    __builtin_cpu_init();
+    const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    sets[AVX2] = (kernel_set){"avx2", &kernels_avx2_f32, &kernels_avx2_bf16, avx2};
+    sets[AVX512] = (kernel_set){"avx512", &kernels_avx512_f32, &kernels_avx512_bf16, avx512};
+#endif
+}
+
+/* One use of one kernel: sizes, and results that only the inputs (from a seed) and the table decide. */
+typedef struct use {
+    const kernels *table;
+    precision precision;
+    int channels, rows, flag; /* flag: accumulate, with bias and addend... */
+    uint64_t seed;
+    guarded out;
+    precision out_precision;
+} use;
+
+static guarded stored(use *u, size_t count) { return random_numbers(u->precision, count, &u->seed); }
+static guarded floats(use *u, size_t count) { return random_numbers(PRECISION_F32, count, &u->seed); }
+static void close_all(guarded *blocks, int count) {
+    for (int i = 0; i < count; i++) guarded_close(&blocks[i], "an operand");
+}
+static void open_result(use *u, precision precision, size_t count) {
+    u->out = random_numbers(precision, count, &u->seed);
+    u->out_precision = precision;
+}
+
+static void use_multiply_rows(use *u) {
+    const int rows = 1 + u->rows % KERNEL_ROWS, taps = 3, depth = u->channels;
+    guarded in[2] = {stored(u, (size_t)(taps * rows * depth)), floats(u, (size_t)(taps * depth * KERNEL_PANEL))};
+    kernel_tap tap[3];
+    const void *a[3 * KERNEL_ROWS];
+    for (int t = 0; t < taps; t++) {
+        tap[t] = (kernel_tap){(const float *)in[1].data + t * depth * KERNEL_PANEL, depth};
+        for (int r = 0; r < rows; r++)
+            a[t * rows + r] =
+                (const char *)in[0].data + (size_t)((t * rows + r) * depth) * precision_bytes(u->precision);
+    }
+    open_result(u, PRECISION_F32, (size_t)(rows * KERNEL_PANEL));
+    u->table->multiply_rows(rows, taps, tap, a, 0, u->out.data, KERNEL_PANEL);
+    close_all(in, 2);
+}
+
+static void use_multiply_even(use *u) {
+    if (!u->table->multiply_even) return;
+    const int rows = 1 + u->rows % KERNEL_ROWS, taps = 3, depth = u->channels;
+    guarded in[2] = {floats(u, (size_t)((taps + rows) * depth)), floats(u, (size_t)(taps * depth * KERNEL_PANEL))};
+    open_result(u, PRECISION_F32, (size_t)(rows * KERNEL_PANEL));
+    u->table->multiply_even(rows, taps, depth, in[0].data, depth, depth, in[1].data, u->out.data, KERNEL_PANEL);
+    close_all(in, 2);
+}
+
+static void use_outer(use *u) {
+    const int rows = 1 + u->rows % KERNEL_ROWS, points = u->channels;
+    const kernel_field field = {2,
+                                3,
+                                points,
+                                6 * rows * points,
+                                2 * rows * points,
+                                rows,
+                                3 * KERNEL_PANEL * points,
+                                KERNEL_PANEL * points,
+                                KERNEL_PANEL};
+    guarded in[2] = {stored(u, (size_t)(12 * rows * points)), stored(u, (size_t)(6 * KERNEL_PANEL * points))};
+    open_result(u, PRECISION_F32, (size_t)(rows * KERNEL_PANEL));
+    u->table->outer(rows, &field, in[0].data, in[1].data, u->out.data, KERNEL_PANEL);
+    close_all(in, 2);
+}
+
+enum { SIDE = 7 };
+
+/* Of the corner, the middle and the edge of a small image. */
+static int place_of(const use *u) { return u->rows % 3 * WINOGRAD_TILE - 1; }
+
+static void use_winograd_input(use *u) {
+    const int channels = (u->channels + 15) / 16 * 16;
+    guarded image = stored(u, (size_t)(SIDE * SIDE * channels));
+    open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * channels));
+    u->table->winograd_input(image.data, SIDE, SIDE, channels, place_of(u), place_of(u) - 4 * u->flag + 3, u->out.data,
+                             channels);
+    guarded_close(&image, "an image");
+}
+
+static void use_winograd_gradient(use *u) {
+    const int channels = (u->channels + 15) / 16 * 16;
+    guarded image = stored(u, (size_t)(SIDE * SIDE * channels));
+    open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * channels));
+    u->table->winograd_gradient(image.data, SIDE, SIDE, channels, u->rows % 2 * 4, u->flag * 4, u->out.data, channels);
+    guarded_close(&image, "an image");
+}
+
+static void use_winograd_output(use *u) {
+    const int channels = (u->channels + 15) / 16 * 16, count = SIDE * SIDE * channels;
+    guarded in[3] = {floats(u, (size_t)(WINOGRAD_POINTS * channels)), floats(u, (size_t)channels),
+                     stored(u, (size_t)count)};
+    open_result(u, u->precision, (size_t)count);
+    u->table->winograd_output(in[0].data, channels, SIDE, SIDE, channels, u->rows % 2 * 4, u->flag * 4,
+                              u->flag ? in[1].data : 0, u->rows & 2 ? in[2].data : 0, u->flag, u->out.data);
+    close_all(in, 3);
+}
+
+static void use_winograd_weights(use *u) {
+    if (!u->table->winograd_weights) return;
+    guarded taps = floats(u, 9 * KERNEL_PANEL);
+    open_result(u, PRECISION_F32, WINOGRAD_POINTS * KERNEL_PANEL);
+    u->table->winograd_weights(taps.data, KERNEL_PANEL, u->out.data, KERNEL_PANEL);
+    guarded_close(&taps, "taps");
+}
+
+static void use_winograd_weights_gradient(use *u) {
+    if (!u->table->winograd_weights_gradient) return;
+    guarded points = floats(u, WINOGRAD_POINTS * KERNEL_PANEL);
+    open_result(u, PRECISION_F32, 9 * KERNEL_PANEL);
+    u->table->winograd_weights_gradient(points.data, KERNEL_PANEL, u->out.data, KERNEL_PANEL);
+    guarded_close(&points, "points");
+}
+
+static void use_store_row(use *u) {
+    const size_t channels = (size_t)u->channels;
+    guarded in[3] = {floats(u, channels), floats(u, channels), stored(u, channels)};
+    open_result(u, u->precision, channels);
+    u->table->store_row(in[0].data, u->channels, u->flag ? in[1].data : 0, u->rows & 1 ? in[2].data : 0,
+                        u->rows >> 1 & 1, u->out.data);
+    close_all(in, 3);
+}
+
+static void use_sum_rows(use *u) {
+    const size_t stride = (size_t)(u->channels + 3 * u->flag), rows = (size_t)u->rows;
+    guarded x = stored(u, (rows - 1) * stride + (size_t)u->channels);
+    open_result(u, PRECISION_F32, (size_t)u->channels);
+    u->table->sum_rows(x.data, rows, (ptrdiff_t)stride, u->channels, u->out.data);
+    guarded_close(&x, "rows");
+}
+
+static void use_moments(use *u) {
+    const size_t channels = (size_t)u->channels, rows = (size_t)u->rows;
+    guarded x = stored(u, rows * channels);
+    open_result(u, PRECISION_F32, 2 * channels);
+    u->table->moments(x.data, rows, u->channels, u->out.data, (float *)u->out.data + channels);
+    guarded_close(&x, "rows");
+}
+
+static float slope_of(const use *u) { return u->flag ? 0.01f : 0; }
+
+static void use_scale_rows(use *u) {
+    const size_t channels = (size_t)u->channels, rows = (size_t)u->rows;
+    guarded in[3] = {stored(u, rows * channels), floats(u, channels), floats(u, channels)};
+    open_result(u, u->precision, rows * channels);
+    u->table->scale_rows(in[0].data, rows, u->channels, in[1].data, in[2].data, slope_of(u), u->out.data);
+    close_all(in, 3);
+}
+
+static void use_scale_sums(use *u) {
+    const size_t channels = (size_t)u->channels, rows = (size_t)u->rows;
+    guarded in[5] = {stored(u, rows * channels), stored(u, rows * channels), floats(u, channels), floats(u, channels),
+                     floats(u, channels)};
+    open_result(u, PRECISION_F32, 2 * channels);
+    u->table->scale_sums(in[0].data, in[1].data, rows, u->channels, in[2].data, in[3].data, in[4].data, slope_of(u),
+                         u->out.data, (float *)u->out.data + channels);
+    close_all(in, 5);
+}
+
+static void use_scale_backward(use *u) {
+    const size_t channels = (size_t)u->channels, rows = (size_t)u->rows;
+    guarded in[8];
+    for (int i = 0; i < 8; i++) in[i] = i < 2 ? stored(u, rows * channels) : floats(u, channels);
+    open_result(u, u->precision, rows * channels);
+    u->table->scale_backward(in[0].data, in[1].data, rows, u->channels, in[2].data, in[3].data, in[4].data, slope_of(u),
+                             in[5].data, in[6].data, in[7].data, u->rows & 1, u->out.data);
+    close_all(in, 8);
+}
+
+static void use_add(use *u) {
+    const size_t count = (size_t)(u->channels * u->rows);
+    guarded from = stored(u, count);
+    open_result(u, u->precision, count);
+    u->table->add(from.data, count, u->flag, u->out.data);
+    guarded_close(&from, "numbers");
+}
+
+static void use_to_f32(use *u) {
+    const size_t count = (size_t)(u->channels * u->rows);
+    guarded from = stored(u, count);
+    open_result(u, PRECISION_F32, count);
+    u->table->to_f32(from.data, count, u->out.data);
+    guarded_close(&from, "numbers");
+}
+
+static void use_from_f32(use *u) {
+    const size_t count = (size_t)(u->channels * u->rows);
+    guarded from = floats(u, count);
+    open_result(u, u->precision, count);
+    u->table->from_f32(from.data, count, u->out.data);
+    guarded_close(&from, "numbers");
+}
+
+#define USE(name)                                                                                                      \
+    { #name, use_##name }
+static const struct recipe {
+    const char *name;
+    void (*run)(use *u);
+} RECIPES[] = {USE(multiply_rows),
+               USE(multiply_even),
+               USE(outer),
+               USE(winograd_input),
+               USE(winograd_gradient),
+               USE(winograd_output),
+               USE(winograd_weights),
+               USE(winograd_weights_gradient),
+               USE(store_row),
+               USE(sum_rows),
+               USE(moments),
+               USE(scale_rows),
+               USE(scale_sums),
+               USE(scale_backward),
+               USE(add),
+               USE(to_f32),
+               USE(from_f32)};
+enum { RECIPE_COUNT = sizeof RECIPES / sizeof *RECIPES };
+
+static double largest_of(const use *u) {
+    double largest = 0;
+    for (size_t i = 0; i < u->out.size / precision_bytes(u->out_precision); i++)
+        largest = fmax(largest, fabs(number_at(u->out_precision, u->out.data, i)));
+    return largest;
+}
+
+/* Up to the order of rounding; a number of bf16 may fall on the other side of a tie. */
+static void check_agreement(const char *what, const char *set, const use *a, const use *b) {
+    assert_int_equal(a->out.size, b->out.size);
+    const double large = largest_of(a);
+    for (size_t i = 0; i < a->out.size / precision_bytes(a->out_precision); i++) {
+        const double x = number_at(a->out_precision, a->out.data, i), y = number_at(b->out_precision, b->out.data, i);
+        if (!(fabs(x - y) <= 2e-6 * large + (a->out_precision == PRECISION_BF16 ? 0x1p-7 * fabs(x) : 0)))
+            fail_msg("%s, %d channels, %d rows, flag %d: %s gives %.9g at %zu, generic %.9g", what, a->channels,
+                     a->rows, a->flag, set, y, i, x);
+    }
+}
+
+static void compare_sets(const kernel_set sets[SETS], const struct recipe *recipe, use like) {
+    use uses[SETS];
+    for (int s = 0; s < SETS; s++) {
+        uses[s] = like;
+        if (!sets[s].available) continue;
+        uses[s].table = like.precision == PRECISION_F32 ? sets[s].f32 : sets[s].bf16;
+        recipe->run(&uses[s]);
+        if (uses[s].out.data) check_agreement(recipe->name, sets[s].name, &uses[GENERIC], &uses[s]);
+    }
+    if (sets[AVX512].available && uses[AVX2].out.data &&
+        memcmp(uses[AVX2].out.data, uses[AVX512].out.data, uses[AVX2].out.size) != 0)
+        fail_msg("%s: AVX2 and AVX-512 differ", recipe->name);
+    for (int s = 0; s < SETS; s++) guarded_close(&uses[s].out, recipe->name);
+}
+
+static void all_instruction_sets_agree(void **state) {
+    (void)state;
+    static const int channels[] = {1, 3, 4, 5, 8, 15, 16, 17, 20, 33, 48}, rows[] = {1, 2, 3, 4, 5, 6, 9, 14};
+    kernel_set sets[SETS];
+    find_sets(sets);
+    for (int k = 0; k < RECIPE_COUNT; k++)
+        for (size_t c = 0; c < sizeof channels / sizeof *channels; c++)
+            for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+                for (int variant = 0; variant < 4; variant++)
+                    compare_sets(sets, &RECIPES[k],
+                                 (use){.precision = variant & 1 ? PRECISION_BF16 : PRECISION_F32,
+                                       .channels = channels[c],
+                                       .rows = rows[r],
+                                       .flag = variant >> 1,
+                                       .seed = (uint64_t)(c * 100 + r)});
+}
+
+static void the_chosen_table_is_one_that_this_machine_has(void **state) {
+    (void)state;
+    kernel_set sets[SETS];
+    find_sets(sets);
+    int found = 0;
+    for (int s = 0; s < SETS; s++) {
+        if (!sets[s].available || strcmp(kernels_name(), sets[s].name) != 0) continue;
+        found++;
+        assert_ptr_equal(kernels_for(PRECISION_F32), sets[s].f32);
+        assert_ptr_equal(kernels_for(PRECISION_BF16), sets[s].bf16);
+    }
+    assert_int_equal(found, 1);
+    const char *asked = getenv("HWS_KERNELS");
+    if (asked && strcmp(asked, "generic") == 0) assert_string_equal(kernels_name(), "generic");
+}
+
+static float float_of(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static int is_nan_bf16(uint16_t half) { return (half & 0x7fff) > 0x7f80; }
+
+/* The nearest of the two neighbours among the halves, the even one at equal distance, by comparing distances. */
+static uint16_t nearest_half(uint32_t bits) {
+    if ((bits & 0x7fffffff) >= 0x7f800000) return (uint16_t)(bits >> 16);
+    const uint32_t below = bits >> 16, above = below + 1, rest = bits & 0xffff;
+    if (rest != 0x8000) return (uint16_t)(rest < 0x8000 ? below : above);
+    return (uint16_t)(below & 1 ? above : below);
+}
+
+static void check_conversion(const kernel_set *set, const uint32_t *bits, size_t count) {
+    float *numbers = malloc(count * sizeof *numbers);
+    uint16_t *halves = malloc(count * sizeof *halves);
+    for (size_t i = 0; i < count; i++) numbers[i] = float_of(bits[i]);
+    set->bf16->from_f32(numbers, count, halves);
+    for (size_t i = 0; i < count; i++) {
+        const uint16_t one = float_to_bf16(numbers[i]);
+        if (isnan(numbers[i])) {
+            if (!is_nan_bf16(halves[i]) || !is_nan_bf16(one)) fail_msg("the NaN %08x became %04x", bits[i], halves[i]);
+        } else if (halves[i] != nearest_half(bits[i]) || one != halves[i])
+            fail_msg("%s: %08x became %04x, alone %04x, not %04x", set->name, bits[i], halves[i], one,
+                     nearest_half(bits[i]));
+    }
+    free(numbers);
+    free(halves);
+}
+
+static void bf16_rounds_to_the_nearest_and_ties_to_even(void **state) {
+    (void)state;
+    enum { COUNT = 100003 };
+    static const uint32_t special[] = {0,          0x80000000, 0x7f800000, 0xff800000, 0x7f800001, 0xff800001,
+                                       0x7fffffff, 0xffffffff, 0x7fc00000, 0x7f7fffff, 0xff7fffff, 0x7f7f7fff,
+                                       0x7f7f8000, 0x00000001, 0x00008000, 0x00008001, 0x00018000, 0x3f808000,
+                                       0x3f818000, 0x3f808001, 0x3f807fff, 0xbf808000, 0x7f80ffff};
+    uint32_t *bits = malloc(COUNT * sizeof *bits);
+    uint64_t seed = 9;
+    for (size_t i = 0; i < COUNT; i++) {
+        bits[i] = (uint32_t)test_random(&seed);
+        if (i % 3 == 0) bits[i] = (bits[i] & 0xffff0000) | 0x8000; /* ties */
+        if (i < sizeof special / sizeof *special) bits[i] = special[i];
+    }
+    kernel_set sets[SETS];
+    find_sets(sets);
+    for (int s = 0; s < SETS; s++)
+        for (size_t count = 0; sets[s].available && count < 3 * sizeof special / sizeof *special; count++)
+            check_conversion(&sets[s], bits, count); /* tails */
+    for (int s = 0; s < SETS; s++)
+        if (sets[s].available) check_conversion(&sets[s], bits, COUNT);
+    free(bits);
+}
+
+static void all_halves_survive_the_way_to_f32_and_back(void **state) {
+    (void)state;
+    enum { HALVES = 65536 };
+    uint16_t *halves = malloc(HALVES * sizeof *halves), *back = malloc(HALVES * sizeof *back);
+    float *numbers = malloc(HALVES * sizeof *numbers);
+    for (int i = 0; i < HALVES; i++) halves[i] = (uint16_t)i;
+    kernel_set sets[SETS];
+    find_sets(sets);
+    for (int s = 0; s < SETS; s++) {
+        if (!sets[s].available) continue;
+        sets[s].bf16->to_f32(halves, HALVES, numbers);
+        sets[s].bf16->from_f32(numbers, HALVES, back);
+        for (int i = 0; i < HALVES; i++)
+            if (is_nan_bf16(halves[i]) ? !is_nan_bf16(back[i]) : back[i] != halves[i])
+                fail_msg("%s: %04x became %04x", sets[s].name, halves[i], back[i]);
+    }
+    free(halves);
+    free(back);
+    free(numbers);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_chosen_table_is_one_that_this_machine_has),
+        cmocka_unit_test(all_instruction_sets_agree),
+        cmocka_unit_test(bf16_rounds_to_the_nearest_and_ties_to_even),
+        cmocka_unit_test(all_halves_survive_the_way_to_f32_and_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
