@@ -11,6 +11,7 @@
 
 static const char USAGE[] =
     "usage: hws bench sampler [--n 1e2,1e3,...] [--batch 2] [--beta 100] [--divergence kl] [--json]\n"
+    "       hws bench train ...          see hws bench train --help\n"
     "\n"
     "Times the sampler: an iteration draws a batch without replacement and writes its new losses back, on one "
     "thread.\n"
@@ -190,6 +191,7 @@ static int parse(int count, char **arguments, sampler_bench *bench) {
 }
 
 int verb_bench(int count, char **arguments) {
+    if (count > 0 && strcmp(arguments[0], "train") == 0) return bench_train(count - 1, arguments + 1);
     for (int k = 0; k < count; k++) {
         if (strcmp(arguments[k], "--help") == 0 || strcmp(arguments[k], "-h") == 0) {
             fputs(USAGE, stdout);
@@ -197,7 +199,7 @@ int verb_bench(int count, char **arguments) {
         }
     }
     if (count == 0 || strcmp(arguments[0], "sampler") != 0)
-        return cli_error(EXIT_USAGE, "bench what? 'hws bench sampler'; see hws bench --help");
+        return cli_error(EXIT_USAGE, "bench what? 'hws bench sampler' or 'hws bench train'; see hws bench --help");
     sampler_bench bench = {.sizes = "1e2,1e3,1e4,1e5,1e6,1e7", .batch = 2, .options = hws_options_default()};
     const int code = parse(count - 1, arguments + 1, &bench);
     return code == EXIT_DONE ? bench_sampler(&bench) : code;

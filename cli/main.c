@@ -11,6 +11,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "\n"
                             "  fetch mnist     get the MNIST digits\n"
                             "  bench sampler   time the hardness weighted sampler\n"
+                            "  bench train     time training steps\n"
                             "  report          one HTML page that shows what came out of runs\n"
                             "\n"
                             "hws VERB --help tells more about a verb. hws --version prints the version.\n";

@@ -79,6 +79,9 @@ typedef struct kernels {
                            const float *shift, const float *mean, float slope, const float *a, const float *b,
                            const float *c, int accumulate, void *dx);
 
+    /* Independent multiply-adds, `rounds` times; returns how many floating-point operations they were. */
+    double (*multiply_adds)(long rounds);
+
     /* Any count of numbers. y = bend(x); dx = or += dy * bend'(x). */
     void (*bend)(const void *x, size_t count, float slope, void *y);
     void (*bend_backward)(const void *x, const void *dy, size_t count, float slope, int accumulate, void *dx);

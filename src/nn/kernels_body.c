@@ -35,6 +35,7 @@ const kernels TABLE(KERNELS) = {
     .scale_rows = scale_rows,
     .scale_sums = scale_sums,
     .scale_backward = scale_backward,
+    .multiply_adds = multiply_adds,
     .bend = bend,
     .bend_backward = bend_backward,
     .to_f32 = to_f32,
