@@ -31,11 +31,14 @@ static int is_output(const graph *g, int node) {
     return 0;
 }
 
-/* An output that can be computed again for the backward pass is not kept until then. */
+/*
+ * An output that can be computed again for the backward pass is not kept until then; what it is computed from is, so
+ * of several in a row every second one.
+ */
 static int recomputed(const graph *g, int index) {
     const node *n = &g->nodes[index];
     return g->options.recompute && n->producer != NOWHERE && g->ops[n->producer].kind->recomputable &&
-           !is_output(g, index);
+           !is_output(g, index) && !recomputed(g, g->ops[n->producer].inputs[0]);
 }
 
 static void plan_values(graph *g) {
@@ -214,9 +217,24 @@ static void drop_cancelled_biases(graph *g) {
     }
 }
 
-hws_status graph_plan(graph *g, failure *failure) {
-    if (g->failure.status == HWS_OK && (!g->node_count || !g->output_count))
+/* Each tensor must be used, or nothing would set its gradient; outputs must have one of their own. */
+static void check_uses(graph *g) {
+    if (!g->node_count || !g->output_count) {
         graph_fails(g, "a graph needs an input and an output");
+        return;
+    }
+    for (int i = 0; i < g->node_count; i++) {
+        int named = 0;
+        for (int k = 0; k < g->output_count; k++) named += g->outputs[k] == i;
+        if (named && g->nodes[i].producer == NOWHERE) graph_fails(g, "the input cannot be an output");
+        if (named > 1) graph_fails(g, "the output of '%s' is named twice", g->ops[g->nodes[i].producer].name);
+        if (!named && !g->nodes[i].consumers)
+            graph_fails(g, "nothing uses the output of '%s'", i ? g->ops[g->nodes[i].producer].name : "input");
+    }
+}
+
+hws_status graph_plan(graph *g, failure *failure) {
+    if (g->failure.status == HWS_OK) check_uses(g);
     if (g->failure.status == HWS_OK && g->planned) graph_fails(g, "this graph is planned already");
     if (g->failure.status != HWS_OK) return fail(failure, g->failure.status, "%s", g->failure.message);
     g->planned = 1;
