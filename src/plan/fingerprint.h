@@ -1,0 +1,50 @@
+/*
+ * What a dataset looks like, as far as planning needs it: sizes after cropping, spacings, and the intensities of the
+ * foreground.
+ *
+ *     fingerprint_open(&print, cases, channels, &failure);
+ *     for every case, on any thread:  fingerprint_add(&print, index, &image, &labels, &failure);
+ *     fingerprint_finish(&print);
+ */
+#ifndef HWS_PLAN_FINGERPRINT_H
+#define HWS_PLAN_FINGERPRINT_H
+
+#include "volume/volume.h"
+
+/* Three numbers are depth, height, width. */
+typedef struct fingerprint_case {
+    int size[3]; /* after cropping to what is not zero */
+    double spacing[3];
+    double kept; /* share of the voxels that cropping keeps */
+} fingerprint_case;
+
+/* Of the foreground voxels of all cases, every case counting the same. */
+typedef struct intensities {
+    double mean, deviation, low, high; /* low and high: the percentiles 0.5 and 99.5 */
+} intensities;
+
+typedef struct fingerprint {
+    size_t count;
+    int channels;
+    fingerprint_case *cases;
+    intensities *intensities; /* one per channel, once finished */
+    int samples_per_case;
+    float *samples; /* [channel][case][sample], until finished */
+    int *sampled;   /* per case: samples_per_case, or 0 for a case without foreground */
+} fingerprint;
+
+/* At least one case and one channel. Close it when HWS_OK; otherwise it is zeroed. */
+hws_status fingerprint_open(fingerprint *print, size_t count, int channels, failure *failure);
+void fingerprint_close(fingerprint *print);
+
+/* Adds the case with this index; foreground is every label above 0. The samples follow from the index alone. */
+hws_status fingerprint_add(fingerprint *print, size_t index, const volume *image, const label_map *labels,
+                           failure *failure);
+
+/* Computes the intensities: 0 without any foreground. */
+void fingerprint_finish(fingerprint *print);
+
+/* The percentile (0 to 100) of values in ascending order, between two of them as numpy.percentile. */
+double sorted_percentile(const double *sorted, size_t count, double percent);
+
+#endif

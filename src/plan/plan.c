@@ -1,0 +1,234 @@
+#include "plan/plan.h"
+
+#include "plan/resample.h"
+#include "sampler/crc64.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* nnU-Net's constants: the feature maps that two patches may have on its reference card, and what a batch may cover. */
+#define REFERENCE_FEATURE_MAPS 560e6
+enum { REFERENCE_BATCH = 2, SMALLEST_BATCH = 2, FIRST_EDGE = 256, SMALLEST_PATCH_EDGE = 12 };
+#define COVERED_SHARE 0.05
+#define COARSE_PERCENT 10
+#define MASKED_BELOW 0.75
+
+/* ---- spacing and size ------------------------------------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef double case_value(const fingerprint_case *one, const double spacing[3], int axis);
+
+static double value_spacing(const fingerprint_case *one, const double spacing[3], int axis) {
+    (void)spacing;
+    return one->spacing[axis];
+}
+
+static double value_size(const fingerprint_case *one, const double spacing[3], int axis) {
+    (void)spacing;
+    return one->size[axis];
+}
+
+static double value_resampled(const fingerprint_case *one, const double spacing[3], int axis) {
+    int size[3];
+    resample_size(one->size, one->spacing, spacing, size);
+    return size[axis];
+}
+
+static double value_kept(const fingerprint_case *one, const double spacing[3], int axis) {
+    (void)spacing, (void)axis;
+    return one->kept;
+}
+
+/* `room` holds a double per case. */
+static double percentile(const fingerprint *print, double *room, case_value *value, const double spacing[3], int axis,
+                         double percent) {
+    for (size_t k = 0; k < print->count; k++) room[k] = value(&print->cases[k], spacing, axis);
+    qsort(room, print->count, sizeof *room, compare_doubles);
+    return sorted_percentile(room, print->count, percent);
+}
+
+/* An axis much coarser than the others, with few slices, is taken nearly as fine as it comes, but no finer than they. */
+static void refine_coarse_axis(const fingerprint *print, double *room, const double size[3], double spacing[3]) {
+    int worst = 0;
+    for (int k = 1; k < 3; k++)
+        if (spacing[k] > spacing[worst]) worst = k;
+    const int a = (worst + 1) % 3, b = (worst + 2) % 3;
+    const double coarsest_other = fmax(spacing[a], spacing[b]);
+    if (!(spacing[worst] > RESAMPLE_COARSE_RATIO * coarsest_other)) return;
+    if (!(size[worst] * RESAMPLE_COARSE_RATIO < fmin(size[a], size[b]))) return;
+    const double fine = percentile(print, room, value_spacing, NULL, worst, COARSE_PERCENT);
+    spacing[worst] = fine < coarsest_other ? coarsest_other + 1e-5 : fine;
+}
+
+static double choose_spacing(plan *plan, const fingerprint *print, double *room) {
+    double size[3];
+    for (int k = 0; k < 3; k++) {
+        plan->spacing[k] = percentile(print, room, value_spacing, NULL, k, 50);
+        size[k] = percentile(print, room, value_size, NULL, k, 50);
+    }
+    refine_coarse_axis(print, room, size, plan->spacing);
+    for (int k = 0; k < 3; k++) plan->median_size[k] = percentile(print, room, value_resampled, plan->spacing, k, 50);
+    return percentile(print, room, value_kept, NULL, 0, 50);
+}
+
+/* ---- channels --------------------------------------------------------------------------------------------------- */
+
+static void copy_name(char target[PLAN_NAME_SIZE], const char *name) {
+    size_t length = strlen(name);
+    if (length > PLAN_NAME_SIZE - 1) length = PLAN_NAME_SIZE - 1;
+    while (length > 0 && length < strlen(name) && ((unsigned char)name[length] & 0xc0) == 0x80) length--;
+    memcpy(target, name, length);
+    target[length] = 0;
+}
+
+static void choose_rules(plan *plan, const plan_request *request, const fingerprint *print, double kept) {
+    for (int c = 0; c < plan->channels; c++) {
+        plan_channel *channel = &plan->channel[c];
+        copy_name(channel->name, request->channel_names[c]);
+        const intensities *seen = &print->intensities[c];
+        channel->rule = (channel_rule){.kind = normalisation_of_channel(request->channel_names[c]),
+                                       .mean = seen->mean,
+                                       .deviation = seen->deviation,
+                                       .low = seen->low,
+                                       .high = seen->high};
+        channel->rule.masked = channel->rule.kind == NORMALISE_ZSCORE && kept < MASKED_BELOW;
+    }
+}
+
+/* ---- patch and batch -------------------------------------------------------------------------------------------- */
+
+static double patch_voxels(const int patch[3]) { return (double)patch[0] * patch[1] * patch[2]; }
+
+/* Of the shape that the spacing gives to 256^3 voxels, but no larger than the cases. */
+static void first_patch(const plan *plan, double size[3]) {
+    const double *spacing = plan->spacing;
+    const double edge = FIRST_EDGE * cbrt(spacing[0] * spacing[1] * spacing[2]);
+    for (int k = 0; k < 3; k++) size[k] = fmin(rint(edge / spacing[k]), plan->median_size[k]);
+}
+
+static void set_patch(plan *plan, const double size[3]) {
+    plan->topology = topology_of(plan->spacing, size);
+    int multiple[3];
+    topology_multiple(&plan->topology, multiple);
+    for (int k = 0; k < 3; k++) plan->patch[k] = (int)ceil(size[k] / multiple[k]) * multiple[k];
+}
+
+static int too_large(const plan *plan, double memory) {
+    return topology_feature_maps(&plan->topology, plan->patch, plan->classes) > REFERENCE_FEATURE_MAPS ||
+           plan_memory(plan, 1, 0) > memory;
+}
+
+/* The axis that covers most of the cases, by one multiple: of the halvings that remain when it is made shorter, lest
+   valid sizes be left out. Returns 0 if it cannot become smaller. */
+static int shrink_patch(plan *plan) {
+    int axis = 0, multiple[3];
+    for (int k = 1; k < 3; k++)
+        if (plan->patch[k] / plan->median_size[k] >= plan->patch[axis] / plan->median_size[axis]) axis = k;
+    double size[3] = {plan->patch[0], plan->patch[1], plan->patch[2]};
+    topology_multiple(&plan->topology, multiple);
+    size[axis] -= multiple[axis];
+    const topology shorter = topology_of(plan->spacing, size);
+    topology_multiple(&shorter, multiple);
+    size[axis] = plan->patch[axis] - multiple[axis];
+    if (topology_of(plan->spacing, size).count < 2) return 0;
+    set_patch(plan, size);
+    return 1;
+}
+
+static hws_status choose_patch(plan *plan, double memory, failure *failure) {
+    double size[3];
+    first_patch(plan, size);
+    if (topology_of(plan->spacing, size).count < 2) /* cases so small that nothing would be halved: pad them */
+        for (int k = 0; k < 3; k++) size[k] = fmax(size[k], SMALLEST_PATCH_EDGE);
+    set_patch(plan, size);
+    while (too_large(plan, memory))
+        if (!shrink_patch(plan))
+            return fail(
+                failure, HWS_ERROR_MEMORY,
+                "training needs %.1f GB even for a patch of %d x %d x %d voxels, %.1f GB are available; free some "
+                "memory",
+                plan_memory(plan, 1, 0) / 1e9, plan->patch[0], plan->patch[1], plan->patch[2], memory / 1e9);
+    return HWS_OK;
+}
+
+static int choose_batch(const plan *plan, size_t cases) {
+    const double *median = plan->median_size;
+    const double maps = topology_feature_maps(&plan->topology, plan->patch, plan->classes);
+    const double fits = rint(REFERENCE_FEATURE_MAPS / maps * REFERENCE_BATCH);
+    const double dataset = median[0] * median[1] * median[2] * (double)cases;
+    const double covers = rint(dataset * COVERED_SHARE / patch_voxels(plan->patch));
+    return (int)fmin(fmax(fmin(fits, covers), SMALLEST_BATCH), PLAN_MAX_BATCH);
+}
+
+hws_status plan_make(plan *plan, const plan_request *request, const fingerprint *print, failure *failure) {
+    memset(plan, 0, sizeof *plan);
+    if (print->channels > PLAN_MAX_CHANNELS)
+        return fail(failure, HWS_ERROR_ARGUMENT, "%d channels are too many, at most %d are possible", print->channels,
+                    PLAN_MAX_CHANNELS);
+    double *room = malloc(print->count * sizeof *room);
+    if (!room) return fail_memory(failure, "a plan");
+    copy_name(plan->dataset, request->dataset);
+    plan->channels = print->channels;
+    plan->classes = request->classes;
+    const double kept = choose_spacing(plan, print, room);
+    free(room);
+    choose_rules(plan, request, print, kept);
+    plan->batch = SMALLEST_BATCH;
+    const hws_status status = choose_patch(plan, request->memory, failure);
+    if (status == HWS_OK) plan->batch = choose_batch(plan, print->count);
+    while (plan->batch > SMALLEST_BATCH && plan_memory(plan, 1, 0) > request->memory) plan->batch--;
+    return status;
+}
+
+/* ---- what follows from a plan ----------------------------------------------------------------------------------- */
+
+/* Weights, their gradients, momentum and the copies that convolutions use. */
+#define BYTES_PER_PARAMETER 16
+/* Activations that stay, and the gradients beside them. */
+#define KEPT_SHARE 1.95
+enum { LOADED_BATCHES = 3 };
+
+double plan_memory(const plan *plan, int samples, int bf16) {
+    const double maps = topology_feature_maps(&plan->topology, plan->patch, plan->classes);
+    const double network = topology_parameters(&plan->topology, plan->channels, plan->classes) * BYTES_PER_PARAMETER;
+    const double patch = patch_voxels(plan->patch) * (4.0 * plan->channels + 2);
+    return samples * maps * (bf16 ? 2 : 4) * KEPT_SHARE + network + LOADED_BATCHES * plan->batch * patch;
+}
+
+double memory_available(void) {
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (!file) return INFINITY;
+    char line[256];
+    double kilobytes = INFINITY;
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, "MemAvailable:", 13) == 0) kilobytes = strtod(line + 13, NULL);
+    fclose(file);
+    return kilobytes * 1024;
+}
+
+preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads) {
+    preprocessing how = {.channels = plan->channels, .rules = rules, .threads = threads};
+    memcpy(how.spacing, plan->spacing, sizeof how.spacing);
+    for (int c = 0; c < plan->channels; c++) rules[c] = plan->channel[c].rule;
+    return how;
+}
+
+uint64_t plan_preprocessing_print(const plan *plan) {
+    crc64 crc;
+    crc64_start(&crc);
+    crc64_add(&crc, plan->spacing, sizeof plan->spacing);
+    for (int c = 0; c < plan->channels; c++) {
+        const channel_rule *rule = &plan->channel[c].rule;
+        const int32_t kind[2] = {rule->kind, rule->kind == NORMALISE_ZSCORE && rule->masked};
+        const double numbers[4] = {rule->mean, rule->deviation, rule->low, rule->high};
+        crc64_add(&crc, kind, sizeof kind);
+        if (rule->kind == NORMALISE_CT) crc64_add(&crc, numbers, sizeof numbers);
+    }
+    return crc64_value(&crc);
+}

@@ -1,0 +1,67 @@
+/*
+ * How a dataset is preprocessed and what network is trained on it, by nnU-Net v2's rules for 3d_fullres.
+ *
+ * Three numbers are depth, height, width, depth being the slowest axis of the NIfTI files (their third). Unlike nnU-Net
+ * no axis is moved to the front: strides and kernels are chosen per axis, so that its place does not matter.
+ *
+ * A plan is written to plans.json, which people may read and change; docs/formats.md describes it.
+ */
+#ifndef HWS_PLAN_PLAN_H
+#define HWS_PLAN_PLAN_H
+
+#include "plan/fingerprint.h"
+#include "plan/preprocess.h"
+#include "plan/topology.h"
+
+enum { PLAN_MAX_CHANNELS = 256, PLAN_NAME_SIZE = 128, PLAN_MAX_EDGE = 4096, PLAN_MAX_BATCH = 4096 };
+
+typedef struct plan_channel {
+    char name[PLAN_NAME_SIZE];
+    channel_rule rule;
+} plan_channel;
+
+typedef struct plan {
+    char dataset[PLAN_NAME_SIZE];
+    int channels, classes; /* background included */
+    plan_channel channel[PLAN_MAX_CHANNELS];
+    double spacing[3];
+    double median_size[3]; /* of the cases at that spacing, after cropping */
+    int patch[3], batch;
+    topology topology;
+} plan;
+
+/* What a plan is made from. */
+typedef struct plan_request {
+    const char *dataset;
+    const char *const *channel_names; /* as many as the fingerprint has channels */
+    int classes;
+    double memory; /* bytes that training may use; the patch shrinks until it fits */
+} plan_request;
+
+/* Fails if even the smallest patch needs more memory. */
+hws_status plan_make(plan *plan, const plan_request *request, const fingerprint *print, failure *failure);
+
+/* Bytes that training takes for the network, `samples` patches at once through it, and the loader's patches. Numbers
+   are 4 bytes, or 2 for activations in bf16. An estimate: a tenth off is usual. */
+double plan_memory(const plan *plan, int samples, int bf16);
+
+/* Bytes that can be had on this machine without swapping: MemAvailable where there is /proc/meminfo; else infinite. */
+double memory_available(void);
+
+/* What preprocess wants; `rules` must have room for PLAN_MAX_CHANNELS and live as long. */
+preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads);
+
+/* A number that changes with everything that changes preprocessed cases, and with nothing else. */
+uint64_t plan_preprocessing_print(const plan *plan);
+
+/* ---- plans.json ------------------------------------------------------------------------------------------------- */
+
+hws_status plan_write(const plan *plan, const char *path, failure *failure);
+
+/* Strict: unknown, missing and doubled keys are refused, so are numbers that cannot be, each by its name. */
+hws_status plan_read(plan *plan, const char *path, failure *failure);
+
+/* The same from memory; `name` is what messages call it. */
+hws_status plan_parse(plan *plan, const char *name, const char *text, size_t size, failure *failure);
+
+#endif

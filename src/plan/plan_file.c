@@ -1,0 +1,286 @@
+/* plans.json, written to be read by people and read strictly, because people change it. */
+#include "base/text.h"
+#include "base/whole_file.h"
+#include "plan/plan.h"
+#include "sampler/atomic_file.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION = 1, FILE_LIMIT = 1 << 22, MAX_CLASSES = 1000, MAX_FEATURES = 4096 };
+#define MAX_PATCH_VOXELS 1e9
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+static void add_string(text *text, const char *string) {
+    json_t *value = json_stringn_nocheck(string, strlen(string));
+    char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    text_add(text, quoted ? quoted : "\"\"");
+    free(quoted);
+    json_decref(value);
+}
+
+static void add_three(text *text, const char *name, const double three[3]) {
+    text_format(text, "\"%s\": [%.17g, %.17g, %.17g]", name, three[0], three[1], three[2]);
+}
+
+static void add_whole_three(text *text, const char *name, const int three[3]) {
+    text_format(text, "\"%s\": [%d, %d, %d]", name, three[0], three[1], three[2]);
+}
+
+static void add_channel(text *text, const plan_channel *channel) {
+    const channel_rule *rule = &channel->rule;
+    text_add(text, "    {\"name\": ");
+    add_string(text, channel->name);
+    text_format(text, ", \"normalisation\": \"%s\", \"masked\": %s,\n     ", normalisation_name(rule->kind),
+                rule->masked ? "true" : "false");
+    text_format(text, "\"mean\": %.17g, \"deviation\": %.17g, \"low\": %.17g, \"high\": %.17g}", rule->mean,
+                rule->deviation, rule->low, rule->high);
+}
+
+static void add_stage(text *text, const topology_stage *stage) {
+    text_format(text, "    {\"features\": %d, ", stage->features);
+    add_whole_three(text, "kernel", stage->kernel);
+    text_add(text, ", ");
+    add_whole_three(text, "stride", stage->stride);
+    text_add(text, "}");
+}
+
+static void add_plan(text *text, const plan *plan) {
+    text_format(text, "{\n  \"hws_plan\": %d,\n  \"dataset\": ", VERSION);
+    add_string(text, plan->dataset);
+    text_format(text, ",\n  \"classes\": %d,\n  ", plan->classes);
+    add_three(text, "spacing", plan->spacing);
+    text_add(text, ",\n  ");
+    add_three(text, "median_size", plan->median_size);
+    text_add(text, ",\n  ");
+    add_whole_three(text, "patch", plan->patch);
+    text_format(text, ",\n  \"batch\": %d,\n  \"channels\": [\n", plan->batch);
+    for (int c = 0; c < plan->channels; c++) {
+        add_channel(text, &plan->channel[c]);
+        text_add(text, c + 1 < plan->channels ? ",\n" : "\n  ],\n  \"stages\": [\n");
+    }
+    for (int k = 0; k < plan->topology.count; k++) {
+        add_stage(text, &plan->topology.stages[k]);
+        text_add(text, k + 1 < plan->topology.count ? ",\n" : "\n  ]\n}\n");
+    }
+}
+
+static hws_status write_text(const text *text, const char *path, failure *failure) {
+    atomic_file file;
+    if (!atomic_file_open(&file, path))
+        return fail(failure, HWS_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
+    if (!atomic_file_write(&file, text_string(text), text->size)) {
+        const int reason = errno;
+        atomic_file_abandon(&file);
+        return fail(failure, HWS_ERROR_IO, "%s cannot be written: %s", path, strerror(reason));
+    }
+    if (!atomic_file_commit(&file))
+        return fail(failure, HWS_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
+    return HWS_OK;
+}
+
+hws_status plan_write(const plan *plan, const char *path, failure *failure) {
+    text text = {0};
+    add_plan(&text, plan);
+    const hws_status status = text.failed ? fail_memory(failure, path) : write_text(&text, path, failure);
+    text_close(&text);
+    return status;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+/* Once something failed, the rest does nothing: the first failure is the one to tell. */
+typedef struct reader {
+    const char *file;
+    hws_status status;
+    failure *failure;
+} reader;
+
+static void refuse(reader *reader, const char *where, const char *what) {
+    if (reader->status != HWS_OK) return;
+    reader->status = fail(reader->failure, HWS_ERROR_CORRUPT,
+                          "%s: %s %s; correct it, or let hws plan --replan make it anew", reader->file, where, what);
+}
+
+/* The member with this name; NULL, and refused, if it is missing. */
+static json_t *member(reader *reader, json_t *object, const char *where, const char *key) {
+    json_t *value = json_object_get(object, key);
+    char what[128];
+    snprintf(what, sizeof what, "has no \"%s\"", key);
+    if (!value) refuse(reader, where, what);
+    return value;
+}
+
+/* An object with exactly `count` members whose names are all asked for elsewhere: others are mistyped ones. */
+static void expect_keys(reader *reader, json_t *object, const char *where, const char *const *keys) {
+    if (!json_is_object(object)) {
+        refuse(reader, where, "must be an object { }");
+        return;
+    }
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value) {
+        int known = 0;
+        for (int k = 0; keys[k]; k++) known |= strcmp(key, keys[k]) == 0;
+        char what[128];
+        snprintf(what, sizeof what, "has an unknown key \"%.60s\"", key);
+        if (!known) refuse(reader, where, what);
+    }
+}
+
+static double to_number(reader *reader, const json_t *value, const char *where, double low, double high) {
+    const double number = json_is_number(value) ? json_number_value(value) : NAN;
+    char what[128];
+    snprintf(what, sizeof what, "must be a number from %g to %g", low, high);
+    if (!(number >= low && number <= high)) refuse(reader, where, what);
+    return number >= low && number <= high ? number : low;
+}
+
+static double number(reader *reader, json_t *object, const char *key, double low, double high) {
+    json_t *value = member(reader, object, "the plan", key);
+    return value ? to_number(reader, value, key, low, high) : low;
+}
+
+static int to_whole(reader *reader, const json_t *value, const char *where, int low, int high) {
+    const json_int_t whole = json_is_integer(value) ? json_integer_value(value) : (json_int_t)low - 1;
+    char what[128];
+    snprintf(what, sizeof what, "must be a whole number from %d to %d", low, high);
+    if (whole < low || whole > high) refuse(reader, where, what);
+    return whole < low || whole > high ? low : (int)whole;
+}
+
+static int whole(reader *reader, json_t *object, const char *key, int low, int high) {
+    json_t *value = member(reader, object, "the plan", key);
+    return value ? to_whole(reader, value, key, low, high) : low;
+}
+
+/* The list with `low` to `high` entries, or NULL. */
+static json_t *list(reader *reader, json_t *object, const char *key, size_t low, size_t high) {
+    json_t *value = member(reader, object, "the plan", key);
+    if (!value) return NULL;
+    char what[128];
+    snprintf(what, sizeof what, "must be a list of %zu to %zu", low, high);
+    if (json_is_array(value) && json_array_size(value) >= low && json_array_size(value) <= high) return value;
+    refuse(reader, key, what);
+    return NULL;
+}
+
+static void three(reader *reader, json_t *object, const char *key, double low, double high, double out[3]) {
+    json_t *value = list(reader, object, key, 3, 3);
+    for (int k = 0; k < 3; k++)
+        out[k] = value ? to_number(reader, json_array_get(value, (size_t)k), key, low, high) : low;
+}
+
+static void whole_three(reader *reader, json_t *object, const char *key, int low, int high, int out[3]) {
+    json_t *value = list(reader, object, key, 3, 3);
+    for (int k = 0; k < 3; k++)
+        out[k] = value ? to_whole(reader, json_array_get(value, (size_t)k), key, low, high) : low;
+}
+
+static void name(reader *reader, json_t *object, const char *key, char out[PLAN_NAME_SIZE]) {
+    json_t *value = member(reader, object, "the plan", key);
+    if (!value) return;
+    const size_t length = json_is_string(value) ? json_string_length(value) : PLAN_NAME_SIZE;
+    if (length >= PLAN_NAME_SIZE || memchr(json_string_value(value), 0, length))
+        refuse(reader, key, "must be a string of at most 127 bytes");
+    else memcpy(out, json_string_value(value), length + 1);
+}
+
+static void read_channel(reader *reader, json_t *object, plan_channel *channel) {
+    static const char *const KEYS[] = {"name", "normalisation", "masked", "mean", "deviation", "low", "high", NULL};
+    expect_keys(reader, object, "a channel", KEYS);
+    if (reader->status != HWS_OK) return;
+    channel_rule *rule = &channel->rule;
+    char kind[PLAN_NAME_SIZE] = "";
+    name(reader, object, "name", channel->name);
+    name(reader, object, "normalisation", kind);
+    const int found = normalisation_named(kind);
+    if (found < 0) refuse(reader, "normalisation", "must be \"z-score\", \"ct\", \"rescale\" or \"none\"");
+    rule->kind = found < 0 ? NORMALISE_NONE : (normalisation)found;
+    const json_t *masked = member(reader, object, "a channel", "masked");
+    if (!json_is_boolean(masked)) refuse(reader, "masked", "must be true or false");
+    rule->masked = json_is_true(masked);
+    rule->mean = number(reader, object, "mean", -1e30, 1e30);
+    rule->deviation = number(reader, object, "deviation", 0, 1e30);
+    rule->low = number(reader, object, "low", -1e30, 1e30);
+    rule->high = number(reader, object, "high", -1e30, 1e30);
+    if (rule->low > rule->high) refuse(reader, "low", "must not be above high");
+}
+
+static void read_stage(reader *reader, json_t *object, int first, topology_stage *stage) {
+    static const char *const KEYS[] = {"features", "kernel", "stride", NULL};
+    expect_keys(reader, object, "a stage", KEYS);
+    if (reader->status != HWS_OK) return;
+    stage->features = whole(reader, object, "features", 1, MAX_FEATURES);
+    whole_three(reader, object, "kernel", 1, 3, stage->kernel);
+    whole_three(reader, object, "stride", 1, first ? 1 : 2, stage->stride);
+    for (int k = 0; k < 3; k++)
+        if (stage->kernel[k] == 2) refuse(reader, "kernel", "must be 1 or 3 along each axis");
+}
+
+static void check_patch(reader *reader, const plan *plan) {
+    int multiple[3];
+    topology_multiple(&plan->topology, multiple);
+    char what[128];
+    snprintf(what, sizeof what, "must be a multiple of %d x %d x %d, which the strides need", multiple[0], multiple[1],
+             multiple[2]);
+    for (int k = 0; k < 3; k++)
+        if (plan->patch[k] % multiple[k] != 0) refuse(reader, "patch", what);
+    if ((double)plan->patch[0] * plan->patch[1] * plan->patch[2] > MAX_PATCH_VOXELS)
+        refuse(reader, "patch", "has more than 1e9 voxels");
+}
+
+static void read_lists(reader *reader, json_t *root, plan *plan) {
+    json_t *channels = list(reader, root, "channels", 1, PLAN_MAX_CHANNELS);
+    json_t *stages = list(reader, root, "stages", 2, TOPOLOGY_MAX_STAGES);
+    if (!channels || !stages) return;
+    plan->channels = (int)json_array_size(channels);
+    for (int c = 0; c < plan->channels; c++)
+        read_channel(reader, json_array_get(channels, (size_t)c), &plan->channel[c]);
+    plan->topology.count = (int)json_array_size(stages);
+    for (int k = 0; k < plan->topology.count; k++)
+        read_stage(reader, json_array_get(stages, (size_t)k), k == 0, &plan->topology.stages[k]);
+}
+
+static void read_plan(reader *reader, json_t *root, plan *plan) {
+    static const char *const KEYS[] = {"hws_plan", "dataset", "classes",  "spacing", "median_size",
+                                       "patch",    "batch",   "channels", "stages",  NULL};
+    if (json_is_object(root) && !json_object_get(root, "hws_plan")) refuse(reader, "it", "is not a plan of hws");
+    expect_keys(reader, root, "the plan", KEYS);
+    if (reader->status != HWS_OK) return;
+    whole(reader, root, "hws_plan", VERSION, VERSION);
+    name(reader, root, "dataset", plan->dataset);
+    plan->classes = whole(reader, root, "classes", 2, MAX_CLASSES);
+    three(reader, root, "spacing", 1e-6, 1e6, plan->spacing);
+    three(reader, root, "median_size", 1, 1e6, plan->median_size);
+    whole_three(reader, root, "patch", 1, PLAN_MAX_EDGE, plan->patch);
+    plan->batch = whole(reader, root, "batch", 1, PLAN_MAX_BATCH);
+    read_lists(reader, root, plan);
+    if (reader->status == HWS_OK) check_patch(reader, plan);
+}
+
+hws_status plan_parse(plan *plan, const char *file, const char *bytes, size_t size, failure *failure) {
+    memset(plan, 0, sizeof *plan);
+    json_error_t error;
+    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        return fail(failure, HWS_ERROR_CORRUPT, "%s, line %d: %s; correct it, or let hws plan --replan make it anew",
+                    file, error.line, error.text);
+    reader reader = {.file = file, .failure = failure};
+    read_plan(&reader, root, plan);
+    json_decref(root);
+    return reader.status;
+}
+
+hws_status plan_read(plan *plan, const char *path, failure *failure) {
+    char *bytes = NULL;
+    size_t size = 0;
+    hws_status status = whole_file_read(path, FILE_LIMIT, &bytes, &size, failure);
+    if (status == HWS_OK) status = plan_parse(plan, path, bytes, size, failure);
+    free(bytes);
+    return status;
+}

@@ -1,0 +1,314 @@
+#define _POSIX_C_SOURCE 200809L
+#include "plan/plan.h"
+
+#include "testing.h"
+
+#include <unistd.h>
+
+static const char *const MRI[] = {"T2", "CT"};
+
+/* As many cases of one size and spacing. */
+static fingerprint even_print(size_t count, const double spacing[3], const int size[3]) {
+    fingerprint print;
+    assert_int_equal(fingerprint_open(&print, count, 1, NULL), HWS_OK);
+    for (size_t k = 0; k < count; k++) {
+        print.cases[k].kept = 0.95;
+        for (int axis = 0; axis < 3; axis++) {
+            print.cases[k].spacing[axis] = spacing[axis];
+            print.cases[k].size[axis] = size[axis];
+        }
+    }
+    fingerprint_finish(&print);
+    return print;
+}
+
+static plan planned(size_t count, const double spacing[3], const int size[3], int classes) {
+    fingerprint print = even_print(count, spacing, size);
+    const plan_request request = {.dataset = "test", .channel_names = MRI, .classes = classes, .memory = INFINITY};
+    plan plan;
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    fingerprint_close(&print);
+    return plan;
+}
+
+#define assert_three(three, a, b, c) assert_memory_equal(three, ((const int[3]){a, b, c}), sizeof(int[3]))
+
+static void hippocampus_gets_the_known_plan(void **state) {
+    (void)state;
+    const plan plan = planned(260, (const double[3]){1, 1, 1}, (const int[3]){36, 50, 35}, 3);
+    assert_three(plan.patch, 40, 56, 40);
+    assert_int_equal(plan.batch, 9);
+    assert_int_equal(plan.topology.count, 4);
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(plan.topology.stages[k].features, 32 << k);
+        assert_three(plan.topology.stages[k].kernel, 3, 3, 3);
+        assert_three(plan.topology.stages[k].stride, 1 + (k > 0), 1 + (k > 0), 1 + (k > 0));
+    }
+    assert_near(topology_feature_maps(&plan.topology, plan.patch, 3), 19174400, 0.5);
+}
+
+/* The patches that nnU-Net v2 has for the liver, brain tumour and pancreas sets of the Decathlon. */
+static void larger_sets_get_the_known_patches(void **state) {
+    (void)state;
+    plan plan = planned(131, (const double[3]){1, 0.767, 0.767}, (const int[3]){432, 512, 512}, 3);
+    assert_three(plan.patch, 128, 128, 128);
+    assert_int_equal(plan.batch, 2);
+    assert_int_equal(plan.topology.count, 6);
+    assert_int_equal(plan.topology.stages[5].features, 320);
+    plan = planned(484, (const double[3]){1, 1, 1}, (const int[3]){138, 170, 138}, 4);
+    assert_three(plan.patch, 128, 128, 128);
+    plan = planned(281, (const double[3]){2.5, 0.8, 0.8}, (const int[3]){107, 512, 512}, 3);
+    assert_three(plan.patch, 40, 224, 224);
+}
+
+static void thick_slices_are_halved_later_and_get_flat_kernels(void **state) {
+    (void)state;
+    const plan plan = planned(32, (const double[3]){3.6, 0.62, 0.62}, (const int[3]){20, 320, 319}, 3);
+    assert_three(plan.patch, 20, 320, 256);
+    assert_int_equal(plan.batch, 2);
+    assert_int_equal(plan.topology.count, 7);
+    const int depth_stride[7] = {1, 1, 1, 2, 2, 1, 1}, depth_kernel[7] = {1, 1, 3, 3, 3, 3, 3};
+    for (int k = 0; k < 7; k++) {
+        assert_three(plan.topology.stages[k].stride, depth_stride[k], 1 + (k > 0), 1 + (k > 0));
+        assert_three(plan.topology.stages[k].kernel, depth_kernel[k], 3, 3);
+    }
+}
+
+static void the_coarse_axis_may_be_the_last(void **state) {
+    (void)state;
+    const plan plan = planned(50, (const double[3]){0.5, 0.5, 2}, (const int[3]){400, 300, 40}, 2);
+    assert_three(plan.patch, 288, 224, 28);
+    assert_three(plan.topology.stages[1].stride, 2, 2, 1);
+    assert_three(plan.topology.stages[0].kernel, 3, 3, 1);
+}
+
+static void tiny_cases_are_padded_to_something_that_can_be_halved(void **state) {
+    (void)state;
+    const plan plan = planned(20, (const double[3]){1, 1, 1}, (const int[3]){6, 7, 5}, 2);
+    assert_true(plan.topology.count >= 2);
+    assert_true(plan.batch >= 2);
+    for (int k = 0; k < 3; k++) assert_true(plan.patch[k] >= 7 && plan.patch[k] <= 16);
+}
+
+static void spacings_are_medians_and_sizes_follow(void **state) {
+    (void)state;
+    fingerprint print = even_print(5, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
+    for (size_t k = 0; k < 5; k++) print.cases[k].spacing[0] = 0.5 + 0.25 * (double)k;
+    const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
+    plan plan;
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_near(plan.spacing[0], 1, 1e-12);
+    assert_near(plan.median_size[0], 40, 1e-12);
+    fingerprint_close(&print);
+}
+
+static void an_anisotropic_set_uses_the_tenth_percentile(void **state) {
+    (void)state;
+    fingerprint print = even_print(11, (const double[3]){5, 0.7, 0.7}, (const int[3]){24, 300, 280});
+    print.cases[3].spacing[0] = 2;
+    print.cases[7].spacing[0] = 3;
+    const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
+    plan plan;
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_near(plan.spacing[0], 3, 1e-12);
+    assert_near(plan.spacing[1], 0.7, 1e-12);
+    assert_near(plan.median_size[0], 40, 1e-12);
+    for (size_t k = 0; k < 4; k++) print.cases[k].spacing[0] = 0.1;
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_near(plan.spacing[0], 0.7 + 1e-5, 1e-12);
+    fingerprint_close(&print);
+}
+
+static void much_cropping_means_masked_zscores(void **state) {
+    (void)state;
+    fingerprint print = even_print(3, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
+    const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
+    plan plan;
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_false(plan.channel[0].rule.masked);
+    print.cases[0].kept = print.cases[2].kept = 0.7;
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_true(plan.channel[0].rule.masked);
+    fingerprint_close(&print);
+}
+
+static void little_memory_makes_the_patch_smaller_or_is_refused(void **state) {
+    (void)state;
+    fingerprint print = even_print(131, (const double[3]){1, 1, 1}, (const int[3]){432, 512, 512});
+    plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 3, .memory = 2e9};
+    plan plan;
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_true(plan_memory(&plan, 1, 0) <= 2e9);
+    assert_true(plan.patch[0] < 128 && plan.patch[0] >= 48);
+    request.memory = 1e5;
+    failure failure;
+    assert_int_equal(plan_make(&plan, &request, &print, &failure), HWS_ERROR_MEMORY);
+    assert_non_null(strstr(failure.message, "available"));
+    fingerprint_close(&print);
+}
+
+static void this_machine_has_memory(void **state) {
+    (void)state;
+    assert_true(memory_available() > 1e6);
+}
+
+/* ---- fingerprints ----------------------------------------------------------------------------------------------- */
+
+static void a_fingerprint_sees_crops_and_foreground(void **state) {
+    (void)state;
+    const volume_grid grid = volume_grid_plain((const int[3]){6, 5, 4}, (const double[3]){1, 2, 3});
+    volume image;
+    label_map labels;
+    assert_int_equal(volume_open(&image, &grid, 2, NULL), HWS_OK);
+    assert_int_equal(label_map_open(&labels, &grid, NULL), HWS_OK);
+    memset(image.voxels, 0, 240 * sizeof *image.voxels);
+    for (int k = 0; k < 120; k++) {
+        const int x = k % 6;
+        labels.labels[k] = x == 2 ? 1 : x == 3 ? 2 : 0;
+        if (x > 0 && x < 5) image.voxels[k] = x == 2 ? 10 : x == 3 ? 20 : 1, image.voxels[120 + k] = -5;
+    }
+    fingerprint print;
+    assert_int_equal(fingerprint_open(&print, 2, 2, NULL), HWS_OK);
+    assert_int_equal(fingerprint_add(&print, 1, &image, &labels, NULL), HWS_OK);
+    memset(labels.labels, 0, 240);
+    assert_int_equal(fingerprint_add(&print, 0, &image, &labels, NULL), HWS_OK);
+    fingerprint_finish(&print);
+    assert_three(print.cases[1].size, 4, 5, 4);
+    assert_near(print.cases[1].spacing[0], 3, 0);
+    assert_near(print.cases[1].kept, 4.0 / 6, 1e-12);
+    assert_near(print.intensities[0].mean, 15, 0.3);
+    assert_near(print.intensities[0].deviation, 5, 0.05);
+    assert_near(print.intensities[0].low, 10, 0);
+    assert_near(print.intensities[0].high, 20, 0);
+    assert_near(print.intensities[1].mean, -5, 1e-9);
+    fingerprint_close(&print);
+    volume_close(&image);
+    label_map_close(&labels);
+}
+
+static void percentiles_are_numpys(void **state) {
+    (void)state;
+    const double sorted[4] = {1, 2, 4, 8};
+    assert_near(sorted_percentile(sorted, 4, 50), 3, 1e-12);
+    assert_near(sorted_percentile(sorted, 4, 10), 1.3, 1e-12);
+    assert_near(sorted_percentile(sorted, 4, 100), 8, 0);
+    assert_near(sorted_percentile(sorted, 1, 10), 1, 0);
+}
+
+/* ---- plans.json ------------------------------------------------------------------------------------------------- */
+
+static plan some_plan(void) {
+    plan plan = planned(32, (const double[3]){3.6, 0.62, 0.62}, (const int[3]){20, 320, 319}, 3);
+    plan.channels = 2;
+    strcpy(plan.dataset, "with \"quotes\" and \xc3\xa4");
+    strcpy(plan.channel[1].name, "CT");
+    plan.channel[1].rule =
+        (channel_rule){.kind = NORMALISE_CT, .mean = 0.1, .deviation = 1 / 3.0, .low = -7, .high = 1e3};
+    return plan;
+}
+
+static void plans_come_back_from_their_file(void **state) {
+    (void)state;
+    const plan written = some_plan();
+    char path[] = "/tmp/hws_plan_XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    failure failure;
+    plan read;
+    assert_int_equal(plan_write(&written, path, &failure), HWS_OK);
+    assert_int_equal(plan_read(&read, path, &failure), HWS_OK);
+    assert_memory_equal(&read, &written, sizeof read);
+    assert_true(plan_preprocessing_print(&read) == plan_preprocessing_print(&written));
+    read.batch++;
+    assert_true(plan_preprocessing_print(&read) == plan_preprocessing_print(&written));
+    read.channel[1].rule.high++;
+    assert_true(plan_preprocessing_print(&read) != plan_preprocessing_print(&written));
+    unlink(path);
+}
+
+static const char GOOD[] =
+    "{\"hws_plan\": 1, \"dataset\": \"d\", \"classes\": 2, \"spacing\": [1, 1, 1], \"median_size\": [9, 9, 9.5],"
+    "\"patch\": [8, 8, 8], \"batch\": 2, \"channels\": [{\"name\": \"T2\", \"normalisation\": \"z-score\","
+    "\"masked\": false, \"mean\": 0, \"deviation\": 1, \"low\": 0, \"high\": 1}], \"stages\": ["
+    "{\"features\": 8, \"kernel\": [3, 3, 3], \"stride\": [1, 1, 1]},"
+    "{\"features\": 16, \"kernel\": [3, 3, 3], \"stride\": [2, 2, 2]}]}";
+
+/* GOOD with one piece of text exchanged. */
+static void expect_refused(const char *piece, const char *instead, const char *message) {
+    char text[2048];
+    const char *at = strstr(GOOD, piece);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - GOOD), GOOD, instead, at + strlen(piece));
+    plan plan;
+    failure failure;
+    assert_int_equal(plan_parse(&plan, "p.json", text, strlen(text), &failure), HWS_ERROR_CORRUPT);
+    if (!strstr(failure.message, message)) fail_msg("'%s' is not in: %s", message, failure.message);
+}
+
+static void plans_that_cannot_be_are_refused(void **state) {
+    (void)state;
+    plan plan;
+    assert_int_equal(plan_parse(&plan, "p.json", GOOD, strlen(GOOD), NULL), HWS_OK);
+    expect_refused("\"hws_plan\": 1", "\"hws_plan\": 2", "hws_plan");
+    expect_refused("\"hws_plan\": 1, ", "", "not a plan");
+    expect_refused("\"batch\": 2", "\"batch\": 2, \"bach\": 3", "bach");
+    expect_refused("\"batch\": 2", "\"batch\": 2, \"batch\": 3", "line 1");
+    expect_refused("\"batch\": 2, ", "", "batch");
+    expect_refused("\"batch\": 2", "\"batch\": 0", "batch");
+    expect_refused("\"batch\": 2", "\"batch\": 2.5", "batch");
+    expect_refused("\"patch\": [8, 8, 8]", "\"patch\": [8, 8]", "patch");
+    expect_refused("\"patch\": [8, 8, 8]", "\"patch\": [8, 8, 9]", "multiple of 2 x 2 x 2");
+    expect_refused("\"patch\": [8, 8, 8]", "\"patch\": [4096, 4096, 4096]", "1e9");
+    expect_refused("\"spacing\": [1, 1, 1]", "\"spacing\": [1, -1, 1]", "spacing");
+    expect_refused("\"spacing\": [1, 1, 1]", "\"spacing\": {\"x\": 1}", "spacing");
+    expect_refused("\"classes\": 2", "\"classes\": \"2\"", "classes");
+    expect_refused("z-score", "score", "normalisation");
+    expect_refused("\"masked\": false", "\"masked\": 0", "masked");
+    expect_refused("\"low\": 0", "\"low\": 5", "low");
+    expect_refused("\"dataset\": \"d\"", "\"dataset\": 7", "dataset");
+    expect_refused("[2, 2, 2]", "[2, 2, 3]", "stride");
+    expect_refused("\"kernel\": [3, 3, 3]", "\"kernel\": [3, 2, 3]", "kernel");
+    expect_refused("\"stride\": [1, 1, 1]", "\"stride\": [1, 1, 2]", "stride");
+    expect_refused("\"features\": 8", "\"features\": 8, \"x\": 1", "unknown");
+    expect_refused("}]}", "}]", "line");
+    assert_int_equal(plan_parse(&plan, "p", "[]", 2, NULL), HWS_ERROR_CORRUPT);
+    assert_int_equal(plan_parse(&plan, "p", "", 0, NULL), HWS_ERROR_CORRUPT);
+}
+
+/* Any byte of a plan exchanged for another: no crash, no absurd plan. */
+static void damaged_plans_do_no_harm(void **state) {
+    (void)state;
+    uint64_t seed = 5;
+    for (int trial = 0; trial < 20000; trial++) {
+        char text[sizeof GOOD];
+        memcpy(text, GOOD, sizeof GOOD);
+        for (int k = 0; k < 1 + trial % 3; k++)
+            text[test_random(&seed) % (sizeof GOOD - 1)] = (char)(32 + test_random(&seed) % 95);
+        plan plan;
+        failure failure;
+        if (plan_parse(&plan, "p", text, sizeof text - 1, &failure) != HWS_OK) continue;
+        assert_true(plan.batch >= 1 && plan.channels == 1 && plan.topology.count == 2);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hippocampus_gets_the_known_plan),
+        cmocka_unit_test(larger_sets_get_the_known_patches),
+        cmocka_unit_test(thick_slices_are_halved_later_and_get_flat_kernels),
+        cmocka_unit_test(the_coarse_axis_may_be_the_last),
+        cmocka_unit_test(tiny_cases_are_padded_to_something_that_can_be_halved),
+        cmocka_unit_test(spacings_are_medians_and_sizes_follow),
+        cmocka_unit_test(an_anisotropic_set_uses_the_tenth_percentile),
+        cmocka_unit_test(much_cropping_means_masked_zscores),
+        cmocka_unit_test(little_memory_makes_the_patch_smaller_or_is_refused),
+        cmocka_unit_test(this_machine_has_memory),
+        cmocka_unit_test(a_fingerprint_sees_crops_and_foreground),
+        cmocka_unit_test(percentiles_are_numpys),
+        cmocka_unit_test(plans_come_back_from_their_file),
+        cmocka_unit_test(plans_that_cannot_be_are_refused),
+        cmocka_unit_test(damaged_plans_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
