@@ -55,7 +55,7 @@ static void add_hover(text *page, const frame *frame, const band_chart *chart, i
 
 static void add_table(text *page, const band_chart *chart) {
     char label[NUMBER_SIZE];
-    figure_table_open(page);
+    figure_table_open(page, 0);
     text_format(page, "<tr><th scope=\"col\">%s</th>", chart->x_title);
     for (int q = 0; q < QUANTILES; q++) text_format(page, "<th scope=\"col\">%s</th>", QUANTILE_NAMES[q]);
     text_add(page, "</tr>");
@@ -74,7 +74,7 @@ static void add_table(text *page, const band_chart *chart) {
 }
 
 static void add_picture(text *page, const band_chart *chart) {
-    const frame frame = frame_usual(chart->title, chart->x_title, scale_whole(chart->x[0], chart->x[chart->count - 1]),
+    const frame frame = frame_usual(chart->label, chart->x_title, scale_whole(chart->x[0], chart->x[chart->count - 1]),
                                     chart->scale, UNIT_NUMBER);
     frame_open(page, &frame);
     text_format(page, "<g class=\"s%d\">", style_colour(chart->style));
@@ -100,5 +100,5 @@ void band_chart_write(text *page, const band_chart *chart) {
     } else {
         text_add(page, "<p class=\"note\">No numbers were recorded.</p>");
     }
-    figure_close(page, chart->explanation);
+    figure_close(page, NULL);
 }

@@ -87,9 +87,8 @@ static void add_box(text *page, const box_plot *plot, const frame *frame, size_t
     text_format(page, ": median %s, middle half %s to %s</title>", median, from, to);
     text_format(page, "<path class=\"whisker\" d=\"M%.1f %.1fH%.1fM%.1f %.1fH%.1fM%.1f %.1fv6M%.1f %.1fv6\"/>", low, y,
                 first, third, y, high, low, y - 3, high, y - 3);
-    text_format(page,
-                "<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" stroke-dasharray=\"%s\"/>",
-                first, y - BOX / 2.0, fmax(1, third - first), BOX, style_dash(plot->styles[run]));
+    text_format(page, "<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", first, y - BOX / 2.0,
+                fmax(1, third - first), BOX);
     text_format(page, "<path class=\"median\" d=\"M%.1f %.1fv%d\"/></g>", frame_x(frame, n->median), y - BOX / 2.0,
                 BOX);
 }
@@ -164,7 +163,7 @@ int box_plot_write(text *page, const box_plot *plot) {
     frame_open(page, &frame);
     int good = add_rows(page, plot, &frame);
     frame_close(page, &frame);
-    figure_table_open(page);
+    figure_table_open(page, 0);
     text_add(page, "<tr><th></th><th scope=\"col\">cases</th><th scope=\"col\">lowest</th><th scope=\"col\">5 %</th>"
                    "<th scope=\"col\">25 %</th><th scope=\"col\">median</th><th scope=\"col\">75 %</th>"
                    "<th scope=\"col\">highest</th></tr>");

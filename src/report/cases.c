@@ -73,20 +73,21 @@ static int write_label(text *page, const runs *runs, const char *label, const wo
     }
     char title[120];
     snprintf(title, sizeof title, "Dice score of %.80s", *label ? label : "all labels");
-    const box_plot plot = {.title = title,
-                           .explanation =
-                               "The box holds the middle half of the cases, its line is the median; dots are "
-                               "cases far from the others.",
-                           .x_title = "Dice score",
-                           .rows = groups->count,
-                           .runs = runs->count,
-                           .row_names = groups->all,
-                           .run_names = runs->names,
-                           .styles = runs->styles,
-                           .boxes = boxes,
-                           .unit = UNIT_PERCENT,
-                           .floor = 0,
-                           .ceiling = 1};
+    const box_plot plot = {
+        .title = title,
+        .explanation =
+            "The box holds the middle half of the cases, its line is the median, dots are cases far from the "
+            "others; runs come in the order of the legend.",
+        .x_title = "Dice score",
+        .rows = groups->count,
+        .runs = runs->count,
+        .row_names = groups->all,
+        .run_names = runs->names,
+        .styles = runs->styles,
+        .boxes = boxes,
+        .unit = UNIT_PERCENT,
+        .floor = 0,
+        .ceiling = 1};
     good = good && box_plot_write(page, &plot);
     free(boxes);
     free(values);

@@ -31,12 +31,12 @@ void frame_close(text *page, const frame *frame);
 double frame_x(const frame *frame, double value);
 double frame_y(const frame *frame, double value);
 
-/* <figure>, its heading, and at its end the explanation. Titles and explanations are ours, names come from files. */
+/* <figure>, its heading, and at its end the explanation, if any. Titles and explanations are ours, names come from files. */
 void figure_open(text *page, const char *title);
 void figure_close(text *page, const char *explanation);
 
 /* The folded table of a figure: between the two come rows (<tr>). */
-void figure_table_open(text *page);
+void figure_table_open(text *page, int unfolded);
 void figure_table_close(text *page);
 
 /* A value as text in its unit, for tables and tooltips. */
@@ -65,8 +65,9 @@ void line_chart_write(text *page, const line_chart *chart);
 enum { QUANTILES = 7 };
 
 typedef struct band_chart {
-    const char *title, *explanation, *x_title;
-    const char *name; /* of the run */
+    const char *title; /* the run's name */
+    const char *label; /* what is shown, for those who hear the page */
+    const char *x_title;
     int style;
     size_t count;
     const double *x, *quantiles[QUANTILES];

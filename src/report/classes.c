@@ -10,7 +10,7 @@ enum { MOST_CLASSES = 60 };
 
 typedef struct columns {
     const char *names[MOST_CLASSES], *marks[MOST_CLASSES];
-    char words[MOST_CLASSES][NUMBER_SIZE + 8];
+    char words[MOST_CLASSES][NUMBER_SIZE];
     size_t rows;
     double *values;
 } columns;
@@ -22,9 +22,7 @@ static double least_kept(const runs *runs, const char *class_key) {
 }
 
 static void mark_rare(columns *columns, size_t row, double kept) {
-    char share[NUMBER_SIZE];
-    scale_label(&(scale){.step = kept < 0.01 ? 0.1 : 1}, kept * 100, share);
-    snprintf(columns->words[row], sizeof columns->words[row], "%s\xC2\xA0%%", share);
+    number_share(kept, columns->words[row]);
     columns->marks[row] = columns->words[row];
 }
 

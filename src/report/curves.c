@@ -26,7 +26,7 @@ static int focus_panel(text *page, const runs *runs, const metric *metric) {
     if (!focus) return 0;
     char title[160], words[400], column[METRIC_COLUMN], share[NUMBER_SIZE];
     metric_column(metric, focus, column);
-    number_percent(kept, share);
+    number_share(kept, share);
     snprintf(title, sizeof title, "%s of the %s %s \xE2\x80\x9C%.60s\xE2\x80\x9D", metric->Name,
              kept < 1 ? "rare" : "worst", metric->class_word, metric_class_name(runs, focus));
     if (kept < 1)

@@ -27,8 +27,8 @@ static scale common_scale(const runs *runs, const char *const columns[QUANTILES]
     return high > 0 ? scale_logarithmic(low, high, decades) : scale_logarithmic(0.1, 10, decades);
 }
 
-static void write_bands(text *page, const runs *runs, const run *run, const char *const columns[QUANTILES],
-                        const char *what, const char *words, scale scale) {
+static void write_bands(text *page, const run *run, const char *const columns[QUANTILES], const char *what,
+                        scale scale) {
     const run_table *table = &run->distribution;
     const size_t step = 1 + table->data.rows / MOST_ROWS, count = (table->data.rows + step - 1) / step;
     double *numbers = malloc((count + 1) * (QUANTILES + 1) * sizeof *numbers);
@@ -36,13 +36,9 @@ static void write_bands(text *page, const runs *runs, const run *run, const char
         page->failed = 1;
         return;
     }
-    char title[200];
-    if (runs->count > 1) snprintf(title, sizeof title, "%s, %.120s", what, run->name);
-    else snprintf(title, sizeof title, "%s", what);
-    band_chart chart = {.title = title,
-                        .explanation = words,
+    band_chart chart = {.title = run->name,
+                        .label = what,
                         .x_title = "epoch",
-                        .name = run->name,
                         .style = run->style,
                         .count = count,
                         .x = numbers,
@@ -57,18 +53,32 @@ static void write_bands(text *page, const runs *runs, const run *run, const char
     free(numbers);
 }
 
-static void write_run(text *page, const runs *runs, const run *run, scale losses, scale shares) {
-    section_note(page, runs, run, &run->distribution);
-    if (!run->distribution.data.rows) return;
-    text_add(page, "<div class=\"panels\">\n");
-    write_bands(page, runs, run, LOSSES, "Losses of the examples",
-                "The line is the median; half of all examples lie in the dark band, nine of ten in the middle one, all "
-                "in the light one.",
-                losses);
-    write_bands(page, runs, run, SHARES, "Chance to be drawn",
-                "How many times more often than with equal chances (1) an example is drawn; bands as on the losses.",
-                shares);
+/* The same quantiles of all runs beside each other, explained once. */
+static void write_block(text *page, const runs *runs, const char *const columns[QUANTILES], const char *title,
+                        const char *words, int decades) {
+    const scale scale = common_scale(runs, columns, decades);
+    text_format(page, "<h3>%s</h3>\n<p class=\"explain\">%s</p>\n<div class=\"panels\">\n", title, words);
+    for (size_t r = 0; r < runs->count; r++)
+        if (runs->all[r].distribution.data.rows) write_bands(page, &runs->all[r], columns, title, scale);
     text_add(page, "</div>\n");
+}
+
+static int any_rows(const runs *runs) {
+    for (size_t r = 0; r < runs->count; r++)
+        if (runs->all[r].distribution.data.rows) return 1;
+    return 0;
+}
+
+static void write_blocks(text *page, const runs *runs) {
+    for (size_t r = 0; r < runs->count; r++) section_note(page, runs, &runs->all[r], &runs->all[r].distribution);
+    if (!any_rows(runs)) return;
+    write_block(
+        page, runs, LOSSES, "Losses of the training examples",
+        "The line is the median example; half of all examples lie in the darkest band, nine of ten in the middle "
+        "one, all of them in the lightest.",
+        5);
+    write_block(page, runs, SHARES, "Chance to be drawn",
+                "How many times as often as with equal chances (1) an example is drawn; the bands are as above.", 6);
 }
 
 static int sampler_panels(text *page, const runs *runs) {
@@ -109,7 +119,6 @@ void distribution_section(text *page, const runs *runs) {
     text_add(page, "<div class=\"panels\">\n");
     sampler_panels(page, runs);
     text_add(page, "</div>\n");
-    const scale losses = common_scale(runs, LOSSES, 5), shares = common_scale(runs, SHARES, 6);
-    for (size_t r = 0; r < runs->count; r++) write_run(page, runs, &runs->all[r], losses, shares);
+    write_blocks(page, runs);
     section_close(page);
 }

@@ -82,7 +82,7 @@ static void add_row(text *page, const dot_chart *chart, const frame *frame, size
 
 static void add_table(text *page, const dot_chart *chart) {
     char label[NUMBER_SIZE];
-    figure_table_open(page);
+    figure_table_open(page, 1);
     text_add(page, "<tr><th></th>");
     for (size_t k = 0; k < chart->runs; k++) {
         text_add(page, "<th scope=\"col\">");
@@ -91,7 +91,7 @@ static void add_table(text *page, const dot_chart *chart) {
     }
     text_add(page, "</tr>");
     for (size_t row = 0; row < chart->rows; row++) {
-        text_add(page, "<tr><th scope=\"row\">");
+        text_format(page, "<tr%s><th scope=\"row\">", chart->row_marks[row] ? " class=\"marked\"" : "");
         html_escape(page, chart->row_names[row]);
         if (chart->row_marks[row]) text_format(page, " (%s)", chart->row_marks[row]);
         text_add(page, "</th>");

@@ -83,13 +83,18 @@ void figure_open(text *page, const char *title) {
 }
 
 void figure_close(text *page, const char *explanation) {
-    text_add(page, "<figcaption>");
-    html_escape(page, explanation);
-    text_add(page, "</figcaption></figure>\n");
+    if (explanation) {
+        text_add(page, "<figcaption>");
+        html_escape(page, explanation);
+        text_add(page, "</figcaption>");
+    }
+    text_add(page, "</figure>\n");
 }
 
-void figure_table_open(text *page) {
-    text_add(page, "<details class=\"numbers\"><summary>Numbers</summary><div class=\"scroll\" tabindex=\"0\"><table>");
+void figure_table_open(text *page, int unfolded) {
+    text_format(page,
+                "<details class=\"numbers\"%s><summary>Numbers</summary><div class=\"scroll\" tabindex=\"0\"><table>",
+                unfolded ? " open" : "");
 }
 
 void figure_table_close(text *page) { text_add(page, "</table></div></details>"); }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ALONE = 32, SHOWN_AMONG_OTHERS = 16, MOST = 64, THUMBNAIL = 64 };
+enum { SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12, MOST = 64, THUMBNAIL = 64 };
 static const size_t LARGEST_PICTURE = (size_t)4 << 20;
 
 static const char *cell(const run_table *table, size_t row, const char *column) {
@@ -59,11 +59,18 @@ static void add_verdict(text *page, const run *run, const char *label, const cha
     text_add(page, "</b>");
 }
 
+/* Cases have names, which come first; other examples have numbers, which come last. */
+static void add_identity(text *page, const char *open, const char *close, const char *example) {
+    text_format(page, "<%s>%s", open, *close == 'b' ? "" : "#");
+    html_escape(page, example);
+    text_format(page, "</%s>", close);
+}
+
 static void add_card(text *page, const run *run, size_t row) {
     const run_table *table = &run->hardest;
     const char *example = cell(table, row, "example"), *draws = cell(table, row, "draws");
     char loss[NUMBER_SIZE], drawn[NUMBER_SIZE];
-    number_format(run_number(table, row, "loss"), loss);
+    number_loss(run_number(table, row, "loss"), loss);
     number_format(run_number(table, row, "draws"), drawn);
     text_add(page, "<li title=\"example ");
     html_escape(page, example);
@@ -71,12 +78,12 @@ static void add_card(text *page, const run *run, size_t row) {
     html_escape(page, cell(table, row, "age"));
     text_add(page, " iterations ago\">");
     add_picture(page, run, example);
+    if (run->is_segmentation) add_identity(page, "b", "b", example);
     add_verdict(page, run, cell(table, row, "label"), cell(table, row, "prediction"));
     text_format(page, "<span>loss %s</span>", loss);
     if (*draws) text_format(page, "<span>drawn %s\xC3\x97</span>", drawn);
-    text_add(page, "<span class=\"id\">#");
-    html_escape(page, example);
-    text_add(page, "</span></li>\n");
+    if (!run->is_segmentation) add_identity(page, "span class=\"id\"", "span", example);
+    text_add(page, "</li>\n");
 }
 
 static void add_cards(text *page, const run *run, size_t from, size_t to) {
@@ -102,12 +109,21 @@ static void write_run(text *page, const runs *runs, const run *run) {
     text_add(page, "</details>\n");
 }
 
+static const char CLASSIFICATION_WORDS[] =
+    "The training examples with the largest losses at the end. An arrow leads from the label to what the network says "
+    "instead. If the picture fits the label, the example is hard, and drawing it often is right; if it does not, the "
+    "label is wrong and should be corrected, because DRO will insist on it.";
+
+static const char SEGMENTATION_WORDS[] =
+    "The training cases with the largest losses at the end, with reference and prediction outlined. If the reference "
+    "fits the picture, the case is hard, and drawing it often is right; if it does not, the reference should be "
+    "corrected, because DRO will insist on it.";
+
 void gallery_section(text *page, const runs *runs) {
-    section_open(page, runs, "Hardest examples: hard, or mislabelled?",
-                 "The training examples with the largest losses at the end. An arrow leads from the label to what the "
-                 "network says instead. If the picture fits the label, the example is hard, and drawing it often is "
-                 "right; if it does not, the label is wrong and should be corrected, because DRO will insist on it.",
-                 0);
+    const int cases = runs->all[0].is_segmentation;
+    section_open(page, runs,
+                 cases ? "Hardest cases: hard, or badly labelled?" : "Hardest examples: hard, or mislabelled?",
+                 cases ? SEGMENTATION_WORDS : CLASSIFICATION_WORDS, 0);
     for (size_t r = 0; r < runs->count; r++) write_run(page, runs, &runs->all[r]);
     section_close(page);
 }

@@ -154,7 +154,7 @@ static void add_table(text *page, const line_chart *chart) {
     char label[NUMBER_SIZE];
     const series *rows = longest(chart);
     const size_t every = 1 + rows->count / MOST_TABLE_ROWS;
-    figure_table_open(page);
+    figure_table_open(page, 0);
     text_format(page, "<tr><th scope=\"col\">%s</th>", chart->x_title);
     for (size_t s = 0; s < chart->count; s++) {
         text_add(page, "<th scope=\"col\">");

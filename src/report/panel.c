@@ -14,20 +14,29 @@ typedef struct lines {
 static size_t step_of(const run *run) { return 1 + run->history.data.rows / MOST_ROWS; }
 static size_t points_of(const run *run) { return (run->history.data.rows + step_of(run) - 1) / step_of(run); }
 
+/* An empty cell was not measured: the line goes on to the next one that was. (A NaN is a measurement, and a gap.) */
+static int is_measured(const run *run, size_t row, const char *column) {
+    const long k = csv_column(&run->history.data, column);
+    return k >= 0 && *csv_cell(&run->history.data, row, (size_t)k);
+}
+
 /* Fills one series; returns whether it has a point to draw. */
 static int fill(series *line, double *numbers, const run *run, const panel *panel) {
-    const size_t count = points_of(run), step = step_of(run);
-    double *x = numbers, *y = x + count, *low = y + count, *high = low + count;
+    const size_t room = points_of(run), step = step_of(run);
+    double *x = numbers, *y = x + room, *low = y + room, *high = low + room;
     const double per = panel->per ? run_setting_number(run, panel->per) : 1;
+    size_t count = 0;
     int any = 0;
-    for (size_t k = 0; k < count; k++) {
-        const double value = run_number(&run->history, k * step, panel->column) / per;
-        const double spread = panel->spread ? run_number(&run->history, k * step, panel->spread) / per : 0;
-        x[k] = run_number(&run->history, k * step, "epoch");
-        y[k] = value;
-        low[k] = isnan(panel->floor) ? value - spread : fmax(value - spread, panel->floor);
-        high[k] = value + spread;
-        any |= isfinite(x[k]) && isfinite(y[k]);
+    for (size_t row = 0; row < run->history.data.rows; row += step) {
+        if (!is_measured(run, row, panel->column)) continue;
+        const double value = run_number(&run->history, row, panel->column) / per;
+        const double spread = panel->spread ? run_number(&run->history, row, panel->spread) / per : 0;
+        x[count] = run_number(&run->history, row, "epoch");
+        y[count] = value;
+        low[count] = isnan(panel->floor) ? value - spread : fmax(value - spread, panel->floor);
+        high[count] = value + spread;
+        any |= isfinite(x[count]) && isfinite(y[count]);
+        count++;
     }
     *line = (series){.name = run->name,
                      .style = run->style,

@@ -70,11 +70,22 @@ static void fixed(double value, int digits, char label[NUMBER_SIZE]) {
     add_commas(label);
 }
 
+/* 10 with its exponent raised. */
+static void power_of_ten(double value, char label[NUMBER_SIZE]) {
+    static const char *const RAISED[] = {"\xE2\x81\xB0", "\xC2\xB9",     "\xC2\xB2",     "\xC2\xB3",
+                                         "\xE2\x81\xB4", "\xE2\x81\xB5", "\xE2\x81\xB6", "\xE2\x81\xB7",
+                                         "\xE2\x81\xB8", "\xE2\x81\xB9"};
+    const int exponent = (int)lround(log10(value)), size = exponent < 0 ? -exponent : exponent;
+    snprintf(label, NUMBER_SIZE, "10%s%s%s", exponent < 0 ? "\xE2\x81\xBB" : "",
+             size >= 10 ? RAISED[size / 10 % 10] : "", RAISED[size % 10]);
+}
+
 void scale_label(const scale *scale, double tick, char label[NUMBER_SIZE]) {
     const double unit = scale->logarithmic ? tick : scale->step;
     const int digits = (int)fmax(0, -floor(log10(unit) + 1e-6));
-    if (fabs(tick) < 1e7 && digits <= 4) fixed(tick, digits, label);
-    else snprintf(label, NUMBER_SIZE, "%.*g", scale->logarithmic ? 1 : 4, tick);
+    if (fabs(tick) < 1e6 && digits <= 4) fixed(tick, digits, label);
+    else if (scale->logarithmic) power_of_ten(tick, label);
+    else snprintf(label, NUMBER_SIZE, "%.4g", tick);
 }
 
 void number_format(double value, char label[NUMBER_SIZE]) {
@@ -92,6 +103,16 @@ void number_percent(double share, char label[NUMBER_SIZE]) {
     }
     fixed(share * 100, 1, label);
     strcat(label, "\xC2\xA0%");
+}
+
+void number_share(double share, char label[NUMBER_SIZE]) {
+    if (isfinite(share) && share >= 0 && share <= 1) snprintf(label, NUMBER_SIZE, "%.3g\xC2\xA0%%", share * 100);
+    else number_percent(share, label);
+}
+
+void number_loss(double loss, char label[NUMBER_SIZE]) {
+    if (loss >= 0.1 && loss < 1e6) fixed(loss, 2, label);
+    else number_format(loss, label);
 }
 
 void number_duration(double seconds, char label[NUMBER_SIZE]) {

@@ -34,6 +34,12 @@ void number_format(double value, char label[NUMBER_SIZE]);
 /* A share as "97.9 %" (times 100, one digit); "-" if it is not finite. */
 void number_percent(double share, char label[NUMBER_SIZE]);
 
+/* The same with no more digits than it has: "1 %", "0.25 %". */
+void number_share(double share, char label[NUMBER_SIZE]);
+
+/* A loss: two digits behind the point, more if it is small. */
+void number_loss(double loss, char label[NUMBER_SIZE]);
+
 /* Seconds as "35 s", "12 min" or "3.4 h". */
 void number_duration(double seconds, char label[NUMBER_SIZE]);
 

@@ -24,21 +24,23 @@ static void bold_percent(text *page, double share) {
     bold(page, label);
 }
 
-/* "DRO β=10 reaches 97.9 % overall and 86.7 % on its worst class, “3”" */
-static void add_result(text *page, const runs *runs, const metric *metric, const run *run) {
+static void add_worst(text *page, const runs *runs, const metric *metric, const run *run, const char *link) {
     double worst = 0;
     const char *class_key = metric_worst(metric, run, &worst);
-    bold(page, run->name);
-    text_add(page, " reaches a ");
-    text_add(page, metric->name);
-    text_add(page, " of ");
-    bold_percent(page, run_last(&run->history, metric->column));
     if (!class_key) return;
-    text_add(page, " overall and ");
+    text_add(page, link);
     bold_percent(page, worst);
     text_format(page, " on its worst %s, \xE2\x80\x9C", metric->class_word);
     html_escape(page, metric_class_name(runs, class_key));
     text_add(page, "\xE2\x80\x9D");
+}
+
+/* "ERM reaches a test accuracy of 89.0 % overall, but 0.0 % on its worst class, “3”" */
+static void add_result(text *page, const runs *runs, const metric *metric, const run *run) {
+    bold(page, run->name);
+    text_format(page, " reaches a %s of ", metric->name);
+    bold_percent(page, run_last(&run->history, metric->column));
+    add_worst(page, runs, metric, run, " overall, but ");
 }
 
 /* What runs are judged by: the worst class, or without classes the overall value. */
@@ -72,12 +74,16 @@ static const run *baseline_run(const runs *runs, const metric *metric, const run
 static void add_outcome(text *page, const runs *runs, const metric *metric) {
     const run *best = best_run(runs, metric), *baseline = best ? baseline_run(runs, metric, best) : NULL;
     if (!best) return text_add(page, "No result on held-out examples has been recorded yet. ");
-    if (baseline) {
-        add_result(page, runs, metric, baseline);
-        text_add(page, ". ");
+    if (!baseline) {
+        add_result(page, runs, metric, best);
+        return text_add(page, ". ");
     }
-    add_result(page, runs, metric, best);
-    if (baseline) text_format(page, ", the best of the runs %s", metric->count ? "there" : "overall");
+    add_result(page, runs, metric, baseline);
+    text_format(page, ". Best %s is ", metric->count ? "where it is hardest" : "of all");
+    bold(page, best->name);
+    text_add(page, ", with ");
+    bold_percent(page, run_last(&best->history, metric->column));
+    add_worst(page, runs, metric, best, " overall and ");
     text_add(page, ". ");
 }
 
@@ -93,7 +99,7 @@ static void add_subject(text *page, const runs *runs, const metric *metric) {
     double kept;
     const char *focus = metric_focus(metric, runs, &kept);
     if (focus && kept < 1) {
-        number_percent(kept, label);
+        number_share(kept, label);
         text_format(page, ", with only %s of the %s \xE2\x80\x9C", label, metric->class_word);
         html_escape(page, metric_class_name(runs, focus));
         text_add(page, "\xE2\x80\x9D kept");
