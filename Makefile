@@ -15,6 +15,7 @@ help:
 	@echo "make test-long    the same at full size (hours)"
 	@echo "make test-python  the Python package's tests"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
+	@echo "make test-browser the report's page in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
 	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
 	@echo "make bench        the overhead table, beside the paper's procedure in numpy"
@@ -44,6 +45,11 @@ test-python:
 test-peer: build
 	@scripts/setup peer
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -C peer -L peer -j$(JOBS)
+
+test-browser: build
+	@scripts/setup browser
+	@cmake --build $(BUILD) -j$(JOBS) --target example_runs -- --no-print-directory -s
+	@sh tests/report/browser.sh $(BUILD)/cli/hws $(BUILD)/tests/report/example_runs
 
 check: setup
 	@scripts/setup clang
@@ -76,4 +82,4 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-long test-python test-peer check fuzz bench install format clean
+.PHONY: all help setup build demo test test-long test-python test-browser test-peer check fuzz bench install format clean

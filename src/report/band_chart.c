@@ -100,5 +100,5 @@ void band_chart_write(text *page, const band_chart *chart) {
     } else {
         text_add(page, "<p class=\"note\">No numbers were recorded.</p>");
     }
-    figure_close(page, NULL);
+    figure_close(page, chart->explanation);
 }

@@ -65,8 +65,8 @@ void line_chart_write(text *page, const line_chart *chart);
 enum { QUANTILES = 7 };
 
 typedef struct band_chart {
-    const char *title; /* the run's name */
-    const char *label; /* what is shown, for those who hear the page */
+    const char *title, *explanation; /* the explanation may be NULL, where several charts share one */
+    const char *label;               /* what is shown, for those who hear the page */
     const char *x_title;
     int style;
     size_t count;

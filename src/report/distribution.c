@@ -11,7 +11,7 @@ static const char *const SHARES[QUANTILES] = {"p0", "p5", "p25", "p50", "p75", "
 enum { MOST_ROWS = 400 };
 
 /* One scale for all runs, so that they can be compared by looking. */
-static scale common_scale(const runs *runs, const char *const columns[QUANTILES], int decades) {
+static scale common_scale(const runs *runs, const char *const *columns, int decades) {
     double low = HUGE_VAL, high = 0;
     for (size_t r = 0; r < runs->count; r++) {
         const run_table *table = &runs->all[r].distribution;
@@ -27,8 +27,24 @@ static scale common_scale(const runs *runs, const char *const columns[QUANTILES]
     return high > 0 ? scale_logarithmic(low, high, decades) : scale_logarithmic(0.1, 10, decades);
 }
 
-static void write_bands(text *page, const run *run, const char *const columns[QUANTILES], const char *what,
-                        scale scale) {
+/* Quantiles of which a figure shows how they change. */
+typedef struct bands {
+    const char *const *columns;
+    const char *title, *explanation;
+    int decades;
+} bands;
+
+static const bands LOSS_BANDS = {
+    LOSSES, "Losses of the training examples",
+    "The line is the median example; half of all examples lie in the darkest band, nine of "
+    "ten in the middle one, all of them in the lightest.",
+    5};
+static const bands SHARE_BANDS = {SHARES, "Chance to be drawn",
+                                  "How many times as often as with equal chances (1) an example is drawn; bands as on "
+                                  "the losses.",
+                                  6};
+
+static void write_bands(text *page, const run *run, const bands *bands, int alone, scale scale) {
     const run_table *table = &run->distribution;
     const size_t step = 1 + table->data.rows / MOST_ROWS, count = (table->data.rows + step - 1) / step;
     double *numbers = malloc((count + 1) * (QUANTILES + 1) * sizeof *numbers);
@@ -36,8 +52,9 @@ static void write_bands(text *page, const run *run, const char *const columns[QU
         page->failed = 1;
         return;
     }
-    band_chart chart = {.title = run->name,
-                        .label = what,
+    band_chart chart = {.title = alone ? bands->title : run->name,
+                        .explanation = alone ? bands->explanation : NULL,
+                        .label = bands->title,
                         .x_title = "epoch",
                         .style = run->style,
                         .count = count,
@@ -47,20 +64,27 @@ static void write_bands(text *page, const run *run, const char *const columns[QU
     for (size_t k = 0; k < count; k++) {
         numbers[k] = run_number(table, k * step, "epoch");
         for (int q = 0; q < QUANTILES; q++)
-            numbers[(size_t)(q + 1) * count + k] = run_number(table, k * step, columns[q]);
+            numbers[(size_t)(q + 1) * count + k] = run_number(table, k * step, bands->columns[q]);
     }
     band_chart_write(page, &chart);
     free(numbers);
 }
 
 /* The same quantiles of all runs beside each other, explained once. */
-static void write_block(text *page, const runs *runs, const char *const columns[QUANTILES], const char *title,
-                        const char *words, int decades) {
-    const scale scale = common_scale(runs, columns, decades);
-    text_format(page, "<h3>%s</h3>\n<p class=\"explain\">%s</p>\n<div class=\"panels\">\n", title, words);
+static void write_block(text *page, const runs *runs, const bands *bands) {
+    const scale scale = common_scale(runs, bands->columns, bands->decades);
+    text_format(page, "<h3>%s</h3>\n<p class=\"explain\">%s</p>\n<div class=\"panels\">\n", bands->title,
+                bands->explanation);
     for (size_t r = 0; r < runs->count; r++)
-        if (runs->all[r].distribution.data.rows) write_bands(page, &runs->all[r], columns, title, scale);
+        if (runs->all[r].distribution.data.rows) write_bands(page, &runs->all[r], bands, 0, scale);
     text_add(page, "</div>\n");
+}
+
+/* A single run has its bands beside the other figures. */
+static void write_alone(text *page, const runs *runs) {
+    if (!runs->all[0].distribution.data.rows) return;
+    write_bands(page, &runs->all[0], &LOSS_BANDS, 1, common_scale(runs, LOSSES, LOSS_BANDS.decades));
+    write_bands(page, &runs->all[0], &SHARE_BANDS, 1, common_scale(runs, SHARES, SHARE_BANDS.decades));
 }
 
 static int any_rows(const runs *runs) {
@@ -69,16 +93,38 @@ static int any_rows(const runs *runs) {
     return 0;
 }
 
-static void write_blocks(text *page, const runs *runs) {
-    for (size_t r = 0; r < runs->count; r++) section_note(page, runs, &runs->all[r], &runs->all[r].distribution);
-    if (!any_rows(runs)) return;
-    write_block(
-        page, runs, LOSSES, "Losses of the training examples",
-        "The line is the median example; half of all examples lie in the darkest band, nine of ten in the middle "
-        "one, all of them in the lightest.",
-        5);
-    write_block(page, runs, SHARES, "Chance to be drawn",
-                "How many times as often as with equal chances (1) an example is drawn; the bands are as above.", 6);
+static int descending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* What share of all draws went to the hundredth of the examples that was drawn most; NaN if it is not known. */
+static double top_draws(text *page, const run *run) {
+    const size_t count = run->losses.data.rows, top = (count + 99) / 100;
+    double *draws = malloc((count + 1) * sizeof *draws), all = 0, most = 0;
+    if (!draws) return page->failed = 1, (double)NAN;
+    for (size_t k = 0; k < count; k++) {
+        draws[k] = fmax(0, run_number(&run->losses, k, "draws"));
+        all += draws[k];
+    }
+    qsort(draws, count, sizeof *draws, descending);
+    for (size_t k = 0; k < top; k++) most += draws[k];
+    free(draws);
+    return all > 0 ? most / all : (double)NAN;
+}
+
+static void write_top_draws(text *page, const runs *runs) {
+    char label[NUMBER_SIZE];
+    const char *before = "<p>The hundredth of the examples that was drawn most often got ";
+    for (size_t r = 0; r < runs->count; r++) {
+        const double share = top_draws(page, &runs->all[r]);
+        if (!isfinite(share)) continue;
+        number_percent(share, label);
+        text_format(page, "%s<b>%s</b>", before, label);
+        if (runs->count > 1) text_add(page, " with "), html_escape(page, runs->all[r].name);
+        before = ", ";
+    }
+    if (*before == ',') text_add(page, " of all draws.</p>\n");
 }
 
 static int sampler_panels(text *page, const runs *runs) {
@@ -116,9 +162,15 @@ void distribution_section(text *page, const runs *runs) {
                  "Hardness weighted sampling draws an example more often the larger its last known loss is. These "
                  "figures show how unequal the losses were, and how unequal the draws.",
                  1);
+    write_top_draws(page, runs);
+    for (size_t r = 0; r < runs->count; r++) section_note(page, runs, &runs->all[r], &runs->all[r].distribution);
     text_add(page, "<div class=\"panels\">\n");
     sampler_panels(page, runs);
+    if (runs->count == 1) write_alone(page, runs);
     text_add(page, "</div>\n");
-    write_blocks(page, runs);
+    if (runs->count > 1 && any_rows(runs)) {
+        write_block(page, runs, &LOSS_BANDS);
+        write_block(page, runs, &SHARE_BANDS);
+    }
     section_close(page);
 }

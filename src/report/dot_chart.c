@@ -93,7 +93,11 @@ static void add_table(text *page, const dot_chart *chart) {
     for (size_t row = 0; row < chart->rows; row++) {
         text_format(page, "<tr%s><th scope=\"row\">", chart->row_marks[row] ? " class=\"marked\"" : "");
         html_escape(page, chart->row_names[row]);
-        if (chart->row_marks[row]) text_format(page, " (%s)", chart->row_marks[row]);
+        if (chart->row_marks[row]) {
+            text_add(page, " (");
+            html_escape(page, chart->row_marks[row]);
+            text_add(page, ")");
+        }
         text_add(page, "</th>");
         for (size_t k = 0; k < chart->runs; k++) {
             number_percent(chart->values[row * chart->runs + k], label);

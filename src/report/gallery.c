@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12, MOST = 64, THUMBNAIL = 64 };
+enum { SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12, MOST = 64, LISTED = 20, THUMBNAIL = 64 };
 static const size_t LARGEST_PICTURE = (size_t)4 << 20;
 
 static const char *cell(const run_table *table, size_t row, const char *column) {
@@ -92,6 +92,48 @@ static void add_cards(text *page, const run *run, size_t from, size_t to) {
     text_add(page, "</ul>\n");
 }
 
+/* Without hardest.csv: the examples with the largest losses of losses.csv, as a table. */
+static void add_list_row(text *page, const run *run, size_t row) {
+    static const char *const COLUMNS[] = {"label", "prediction", "stale_loss", "draws"};
+    text_add(page, "<tr><th scope=\"row\">");
+    html_escape(page, cell(&run->losses, row, "example"));
+    text_add(page, "</th>");
+    for (size_t k = 0; k < sizeof COLUMNS / sizeof *COLUMNS; k++) {
+        text_add(page, "<td>");
+        html_escape(page, cell(&run->losses, row, COLUMNS[k]));
+        text_add(page, "</td>");
+    }
+    text_add(page, "</tr>\n");
+}
+
+/* The row with the largest loss below `limit`, ties in their order behind `last`. */
+static size_t next_hardest(const run_table *table, double limit, size_t last) {
+    size_t best = table->data.rows;
+    double largest = -HUGE_VAL;
+    for (size_t row = 0; row < table->data.rows; row++) {
+        const double loss = run_number(table, row, "stale_loss");
+        if (!(loss > largest) || loss > limit || (loss == limit && row <= last)) continue;
+        largest = loss;
+        best = row;
+    }
+    return best;
+}
+
+static void add_list(text *page, const run *run) {
+    double limit = HUGE_VAL;
+    size_t row = next_hardest(&run->losses, limit, 0);
+    if (row == run->losses.data.rows) return;
+    text_add(page, "<div class=\"scroll\" tabindex=\"0\"><table><tr><th scope=\"col\">example</th><th "
+                   "scope=\"col\">label</th><th scope=\"col\">prediction</th><th scope=\"col\">loss</th><th "
+                   "scope=\"col\">draws</th></tr>\n");
+    for (int k = 0; k < LISTED && row < run->losses.data.rows; k++) {
+        add_list_row(page, run, row);
+        limit = run_number(&run->losses, row, "stale_loss");
+        row = next_hardest(&run->losses, limit, row);
+    }
+    text_add(page, "</table></div>\n");
+}
+
 static void write_run(text *page, const runs *runs, const run *run) {
     if (runs->count > 1) {
         text_add(page, "<h3>");
@@ -101,7 +143,7 @@ static void write_run(text *page, const runs *runs, const run *run) {
     section_note(page, runs, run, &run->hardest);
     const size_t rows = run->hardest.data.rows < MOST ? run->hardest.data.rows : MOST;
     const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE, shown = rows < limit ? rows : limit;
-    if (!rows) return;
+    if (!rows) return add_list(page, run);
     add_cards(page, run, 0, shown);
     if (rows == shown) return;
     text_format(page, "<details><summary>%zu more</summary>\n", rows - shown);

@@ -60,7 +60,9 @@ static void add_page(text *page, const runs *runs) {
     add_title(page, runs);
     text_add(page, "</title>\n<style>\n");
     text_add(page, report_css);
-    text_add(page, "</style>\n</head>\n<body>\n<main>\n<header><p class=\"kicker\">Training report</p>\n<h1>");
+    text_add(page, "</style>\n</head>\n<body>\n");
+    text_add(page, runs->count == 1 ? "<main class=\"solo\">\n" : "<main>\n");
+    text_add(page, "<header><p class=\"kicker\">Training report</p>\n<h1>");
     add_title(page, runs);
     text_add(page, "</h1></header>\n");
     summary_section(page, runs);

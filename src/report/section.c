@@ -21,7 +21,7 @@ void section_note(text *page, const runs *runs, const run *run, const run_table 
     if (table->problem[0]) {
         open_note(page, runs, run);
         html_escape(page, table->problem);
-        text_add(page, ", so it is not shown here.</p>\n");
+        text_add(page, ", so what it would show is not here.</p>\n");
     } else if (table->data.left_out) {
         open_note(page, runs, run);
         text_format(page, "%zu incomplete %s of the table left out.</p>\n", table->data.left_out,

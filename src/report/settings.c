@@ -50,8 +50,9 @@ void settings_section(text *page, const runs *runs) {
                                    "first (\xE2\x89\xA0); the rest is the same for all."
                                  : "What the run was told, from its config.json.",
                  0);
-    text_add(page,
-             "<div class=\"scroll\" tabindex=\"0\"><table class=\"settings\">\n<tr><th scope=\"col\">setting</th>");
+    text_add(
+        page,
+        "<div class=\"scroll whole\" tabindex=\"0\"><table class=\"settings\">\n<tr><th scope=\"col\">setting</th>");
     for (size_t r = 0; r < runs->count; r++) {
         text_add(page, "<th scope=\"col\">");
         html_escape(page, runs->all[r].name);

@@ -91,7 +91,8 @@ static void add_subject(text *page, const runs *runs, const metric *metric) {
     const run *first = &runs->all[0];
     const double examples = run_setting_number(first, "examples");
     char label[NUMBER_SIZE];
-    text_format(page, "This page shows %zu run%s", runs->count, runs->count == 1 ? "" : "s");
+    if (runs->count == 1) text_add(page, "This page shows one run");
+    else text_format(page, "This page compares %zu runs", runs->count);
     if (examples > 0) {
         number_format(examples, label);
         text_format(page, " on %s training %s", label, first->is_segmentation ? "cases" : "examples");
@@ -161,7 +162,7 @@ static void add_table(text *page, const runs *runs, const metric *metric) {
     if (kept == 1) focus = NULL;
     const run *best = runs->count > 1 ? best_run(runs, metric) : NULL;
     text_format(page,
-                "<div class=\"scroll\" tabindex=\"0\"><table class=\"key\">\n<tr><th scope=\"col\">run</th>"
+                "<div class=\"scroll whole\" tabindex=\"0\"><table class=\"key\">\n<tr><th scope=\"col\">run</th>"
                 "<th scope=\"col\">%s</th>",
                 metric->name);
     if (metric->count) text_format(page, "<th scope=\"col\">worst %s</th>", metric->class_word);

@@ -89,6 +89,28 @@ prints 'examples.*ns/iteration'
 prints '^ *10  *[0-9]'
 prints '^ *20  *[0-9]'
 
+# The report of a run's folder.
+run 0 report --help
+prints '^usage: hws report RUN'
+refused 'which run' report
+refused "no option '--wrong'" report "$work" --wrong
+refused '--out needs' report "$work" --out
+refused "no config.json" report "$work" --out "$work/x.html"
+refused "/no/such/run: is not a run's folder" report /no/such/run
+mkdir "$work/run"
+echo '{' >"$work/run/config.json"
+refused 'config.json, line' report "$work/run"
+echo '{"objective": "erm"}' >"$work/run/config.json"
+refused 'several runs need --out' report "$work/run" "$work/run"
+run 0 report "$work/run"
+prints "run/report.html\$"
+is_silent err
+grep -q '<title>ERM</title>' "$work/run/report.html" || fail "no title in the report"
+run 0 report "$work/run" "$work/run" --out "$work/x.html"
+grep -q '<title>2 runs</title>' "$work/x.html" || fail "no title in the report of two"
+run 1 report "$work/run" --out /no/such/folder/x.html
+complains 'cannot be written'
+
 number='-\{0,1\}[0-9][0-9]*\(\.[0-9]*\)\{0,1\}\([eE][-+]\{0,1\}[0-9]*\)\{0,1\}'
 for divergence in kl chi2 reverse-kl hellinger cressie-read:0.5 js cvar:0.5; do
     run 0 bench sampler --n 10,20 --batch 4 --beta 1 --divergence $divergence --json

@@ -1,0 +1,286 @@
+#define _XOPEN_SOURCE 700
+#include "folders.h"
+#include "markup.h"
+
+#include "report/report.h"
+
+static text page_of(const folder *folders, size_t count) {
+    const char *paths[REPORT_MAX_RUNS];
+    text page = {0};
+    failure why = {0};
+    for (size_t k = 0; k < count; k++) paths[k] = folders[k].path;
+    if (report_page(&page, paths, count, &why) != HWS_OK) fail_msg("%s", why.message);
+    assert_good_page(page.bytes);
+    return page;
+}
+
+static void assert_says(const text *page, const char *words) {
+    if (!strstr(page->bytes, words)) fail_msg("the page lacks '%s'", words);
+}
+
+static void a_run_has_all_sections(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 6, 0.867);
+    write_hardest(&run, 64);
+    text page = page_of(&run, 1);
+    assert_says(&page, "<title>DRO \xCE\xB2=10: wrn-16-1 on mnist</title>");
+    assert_says(&page, "<b>95.0\xC2\xA0%</b> overall, but <b>86.7\xC2\xA0%</b> on its worst class");
+    assert_says(&page, "with only 1\xC2\xA0% of the class");
+    assert_says(&page, "Test accuracy of the rare class");
+    assert_says(&page, "Effective share of the training set");
+    assert_says(&page, "Losses of the training examples");
+    assert_says(&page, "Chance to be drawn");
+    assert_says(&page, "<b>75.0\xC2\xA0%</b> of all draws");
+    assert_says(&page, "<th scope=\"row\">keep.3</th>");
+    assert_int_equal(occurrences(page.bytes, "<img "), 64);
+    assert_int_equal(occurrences(page.bytes, "class=\"wrong\""), 32);
+    assert_int_equal(occurrences(page.bytes, "<svg class=\"chart hover\""), 9);
+    assert_int_equal(occurrences(page.bytes, "<section"), 6);
+    assert_null(strstr(page.bytes, "class=\"note\""));
+    text_close(&page);
+    folder_close(&run);
+}
+
+static void several_runs_are_compared(void **state) {
+    (void)state;
+    folder runs[] = {whole_run("erm", 0, 0, 6, 0.01), whole_run("dro", 10, 0, 6, 0.867),
+                     whole_run("dro", 100, 0, 9, 0.8)};
+    text page = page_of(runs, 3);
+    assert_says(&page, "This page compares 3 runs");
+    assert_says(&page, "<b>ERM</b> reaches a test accuracy of <b>95.0\xC2\xA0%</b> overall, but <b>1.0\xC2\xA0%</b>");
+    assert_says(&page, "Best where it is hardest is <b>DRO \xCE\xB2=10</b>");
+    assert_says(&page, "<tr class=\"differs\"><th scope=\"row\">beta");
+    assert_null(strstr(page.bytes, "<tr class=\"differs\"><th scope=\"row\">batch"));
+    assert_says(&page, "data-name=\"DRO \xCE\xB2=100\"");
+    text_close(&page);
+    for (int k = 0; k < 3; k++) folder_close(&runs[k]);
+}
+
+static void twelve_runs_have_names_of_their_own(void **state) {
+    (void)state;
+    folder runs[12];
+    char name[60];
+    for (int k = 0; k < 12; k++) runs[k] = whole_run(k % 2 ? "dro" : "erm", 10, k, 1 + k, 0.5);
+    text page = page_of(runs, 12);
+    assert_says(&page, "12 runs of wrn-16-1 on mnist");
+    for (int k = 0; k < 12; k++) {
+        snprintf(name, sizeof name, "data-name=\"%s, seed %d\"", k % 2 ? "DRO \xCE\xB2=10" : "ERM", k);
+        assert_says(&page, name);
+    }
+    text_close(&page);
+    for (int k = 0; k < 12; k++) folder_close(&runs[k]);
+}
+
+static void runs_with_the_same_settings_are_told_apart_by_their_folders(void **state) {
+    (void)state;
+    folder runs[] = {whole_run("erm", 0, 0, 2, 0.1), whole_run("erm", 0, 0, 2, 0.2)};
+    char name[100];
+    text page = page_of(runs, 2);
+    for (int k = 0; k < 2; k++) {
+        snprintf(name, sizeof name, "data-name=\"ERM, %s\"", strrchr(runs[k].path, '/') + 1);
+        assert_says(&page, name);
+        folder_close(&runs[k]);
+    }
+    text_close(&page);
+}
+
+static void what_is_missing_is_told(void **state) {
+    (void)state;
+    folder run = folder_open();
+    write_config(&run, "erm", 0, 0);
+    text page = page_of(&run, 1);
+    assert_says(&page, "history.csv is missing");
+    assert_says(&page, "distribution.csv is missing");
+    assert_says(&page, "hardest.csv is missing");
+    assert_says(&page, "No epoch has been recorded yet");
+    assert_says(&page, "No result on held-out examples");
+    text_close(&page);
+
+    write_string(&run, "history.csv", "epoch,test_accuracy\n");
+    write_string(&run, "distribution.csv", "");
+    write_string(&run, "hardest.csv", "rank,example\n1,\"2\n");
+    page = page_of(&run, 1);
+    assert_says(&page, "history.csv has no rows");
+    assert_says(&page, "distribution.csv: is empty");
+    assert_says(&page, "hardest.csv, line 2: a quoted field is never closed");
+    text_close(&page);
+    folder_close(&run);
+}
+
+static void without_pictures_the_losses_are_listed(void **state) {
+    (void)state;
+    folder run = folder_open();
+    write_config(&run, "dro", 10, 0);
+    write_string(&run, "losses.csv", "example,stale_loss,age,draws\n7,0.5,1,2\n8,nan,1,2\n9,3.5,1,2\n11,0.5,0,0\n");
+    text page = page_of(&run, 1);
+    const char *nine = strstr(page.bytes, "<th scope=\"row\">9</th>");
+    const char *seven = strstr(page.bytes, "<th scope=\"row\">7</th>");
+    const char *eleven = strstr(page.bytes, "<th scope=\"row\">11</th>");
+    assert_true(nine && seven && eleven && nine < seven && seven < eleven);
+    assert_null(strstr(page.bytes, "<th scope=\"row\">8</th>"));
+    text_close(&page);
+    folder_close(&run);
+}
+
+static void rows_cut_short_and_odd_numbers_do_no_harm(void **state) {
+    (void)state;
+    folder run = folder_open();
+    write_config(&run, "dro", 10, 0);
+    write_string(
+        &run, "history.csv",
+        "epoch,train_loss_mean,train_loss_std,test_accuracy,test_accuracy_3,surprise,ess\n"
+        "1,nan,inf,0.5,,hello,5\n2,-inf,1e999,,0.4,,1e300\n3,1e29,-1e29,-5,17,x,-1\n4,0.1,0.1,0.9,0.8,,\n5,0.2");
+    write_string(&run, "distribution.csv",
+                 "epoch,l0,l5,l25,l50,l75,l95,l100,p0,p5,p25,p50,p75,p95,p100\n"
+                 "1,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n2,nan,1,1,1,1,1,1,1,1,1,1,1,1,1\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "1 incomplete row was");
+    assert_says(&page, "<b>90.0\xC2\xA0%</b>");
+    text_close(&page);
+    folder_close(&run);
+}
+
+static void epochs_without_measurements_do_not_break_a_line(void **state) {
+    (void)state;
+    folder run = folder_open();
+    write_config(&run, "erm", 0, 0);
+    write_string(&run, "history.csv", "epoch,test_accuracy\n1,0.1\n2,\n3,0.5\n4,\n5,0.9\n6,\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "data-e=\"1|3|5\"");
+    assert_says(&page, "d=\"M46.0 162.8L198.0 94.0L350.0 25.2\"");
+    text_close(&page);
+    folder_close(&run);
+}
+
+static void nothing_from_files_becomes_markup_or_leads_elsewhere(void **state) {
+    (void)state;
+    folder run = folder_open(), other = whole_run("dro", 1, 0, 3, 0.5);
+    const char *evil = "<script>alert(1)</script>\\\"'onload=x";
+    char config[2000], hardest[500];
+    snprintf(config, sizeof config,
+             "{\"objective\": \"%s\", \"model\": \"%s\", \"data\": \"%s\", \"%s\": {\"%s\": [\"%s\", {}, []]}, "
+             "\"keep\": {\"3\": 0.01}, \"classes\": [\"%s\", 1, null, {}], \"deep\": [[[[[[1]]]]]]}",
+             evil, evil, evil, evil, evil, evil, evil);
+    write_string(&run, "config.json", config);
+    write_string(
+        &run, "history.csv",
+        "epoch,test_accuracy,test_accuracy_0,test_accuracy_<b>,\"test_accuracy_\"\"x\"\"\"\n1,0.5,0.5,0.4,0.3\n");
+    snprintf(hardest, sizeof hardest,
+             "rank,example,label,prediction,loss,draws,age\n1,../../..%s/hardest/1000,<b>,</ul>,1,2,<i>\n"
+             "2,../1,0,3,nan,,\n3,.hidden,0,0,1,1,1\n4,,,,,,\n",
+             other.path);
+    write_string(&run, "hardest.csv", hardest);
+    text page = page_of(&run, 1);
+    assert_int_equal(occurrences(page.bytes, "<script>"), 1);
+    assert_null(strstr(page.bytes, "<img"));
+    assert_null(strstr(page.bytes, "<i>"));
+    assert_int_equal(occurrences(page.bytes, "no picture"), 4);
+    text_close(&page);
+    folder_close(&run);
+    folder_close(&other);
+}
+
+static void files_that_are_no_pictures_are_not_put_into_the_page(void **state) {
+    (void)state;
+    folder run = folder_open();
+    char path[300];
+    write_config(&run, "dro", 10, 0);
+    write_hardest(&run, 3);
+    write_string(&run, "hardest/1000.png", "not a picture, though long enough to be one if it were");
+    write_string(&run, "hardest/1001.png", "");
+    snprintf(path, sizeof path, "%s/hardest/1002.png", run.path);
+    remove(path);
+    mkdir(path, 0777);
+    text page = page_of(&run, 1);
+    assert_null(strstr(page.bytes, "<img"));
+    assert_int_equal(occurrences(page.bytes, "no picture"), 3);
+    text_close(&page);
+    folder_close(&run);
+}
+
+static void segmentations_show_dice_and_groups(void **state) {
+    (void)state;
+    folder run = folder_open();
+    write_string(&run, "config.json",
+                 "{\"task\": \"segmentation\", \"objective\": \"dro\", \"beta\": 100, "
+                 "\"data\": \"/data/Dataset004_Hippocampus\", \"model\": \"unet\", \"examples\": 159}");
+    write_string(
+        &run, "history.csv",
+        "epoch,val_loss,val_dice,val_dice_Anterior,val_dice_Posterior\n1,0.5,0.6,0.7,0.5\n2,0.3,0.8,0.85,0.75\n");
+    write_string(&run, "cases.csv",
+                 "case,label,Dice,HD95\na,Anterior,0.9,1\nb,Anterior,0.8,2\na,Posterior,0.7,\nb,Posterior,nan,\n");
+    write_string(&run, "groups.csv", "case,diagnosis\na,control\nb,\"spina <bifida>\"\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "unet on Dataset004_Hippocampus");
+    assert_says(&page, "a Dice score of <b>80.0\xC2\xA0%</b> overall, but <b>75.0\xC2\xA0%</b> on its worst label");
+    assert_says(&page, "Dice score of Anterior");
+    assert_says(&page, "spina &lt;bifida&gt;");
+    assert_int_equal(occurrences(page.bytes, "<rect class=\"box\""), 3);
+    text_close(&page);
+    folder_close(&run);
+}
+
+static void refused(const char *path, hws_status status, const char *words) {
+    text page = {0};
+    failure why = {0};
+    assert_int_equal(report_page(&page, &path, 1, &why), status);
+    if (!strstr(why.message, words)) fail_msg("'%s' lacks '%s'", why.message, words);
+    assert_int_equal(page.size, 0);
+    text_close(&page);
+}
+
+static void what_is_no_run_is_refused(void **state) {
+    (void)state;
+    static const char *const DAMAGED[] = {"", "{", "[]", "null", "{\"a\": 1} x", "{\"a\": 1, \"a\": 2}", "\xFF\xFE"};
+    folder run = folder_open();
+    refused("/no/such/folder", HWS_ERROR_ARGUMENT, "/no/such/folder: is not a run's folder");
+    refused(run.path, HWS_ERROR_ARGUMENT, "no config.json");
+    for (size_t k = 0; k < sizeof DAMAGED / sizeof *DAMAGED; k++) {
+        write_string(&run, "config.json", DAMAGED[k]);
+        refused(run.path, HWS_ERROR_CORRUPT, "config.json, line");
+    }
+    folder_close(&run);
+    failure why;
+    text page = {0};
+    assert_int_equal(report_page(&page, NULL, 0, &why), HWS_ERROR_ARGUMENT);
+}
+
+static void pages_are_written_whole_and_are_the_same_each_time(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 2, 0.5);
+    const char *folder = run.path;
+    char path[300];
+    snprintf(path, sizeof path, "%s/report.html", run.path);
+    assert_int_equal(report_write(path, &folder, 1, NULL), HWS_OK);
+    text page = page_of(&run, 1);
+    FILE *file = fopen(path, "rb");
+    char *bytes = malloc(page.size + 1);
+    assert_int_equal(fread(bytes, 1, page.size + 1, file), page.size);
+    assert_memory_equal(bytes, page.bytes, page.size);
+    fclose(file);
+    free(bytes);
+    failure why;
+    assert_int_equal(report_write("/no/such/folder/x.html", &folder, 1, &why), HWS_ERROR_IO);
+    assert_non_null(strstr(why.message, "/no/such/folder/x.html"));
+    text_close(&page);
+    folder_close(&run);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_has_all_sections),
+        cmocka_unit_test(several_runs_are_compared),
+        cmocka_unit_test(twelve_runs_have_names_of_their_own),
+        cmocka_unit_test(runs_with_the_same_settings_are_told_apart_by_their_folders),
+        cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(without_pictures_the_losses_are_listed),
+        cmocka_unit_test(rows_cut_short_and_odd_numbers_do_no_harm),
+        cmocka_unit_test(epochs_without_measurements_do_not_break_a_line),
+        cmocka_unit_test(nothing_from_files_becomes_markup_or_leads_elsewhere),
+        cmocka_unit_test(files_that_are_no_pictures_are_not_put_into_the_page),
+        cmocka_unit_test(segmentations_show_dice_and_groups),
+        cmocka_unit_test(what_is_no_run_is_refused),
+        cmocka_unit_test(pages_are_written_whole_and_are_the_same_each_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
