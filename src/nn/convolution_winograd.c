@@ -12,11 +12,11 @@
 #include <string.h>
 
 enum {
-    OWN_BLOCK_BYTES = 384 << 10,       /* transformed values per thread, when each has blocks of its own */
-    SHARED_BLOCK_BYTES = 6 << 20,      /* of all threads, when they share one */
-    SHARED_WEIGHTS_BYTES = 1536 << 10, /* transformed weights above which they do */
-    GRADIENT_PARTS = 8,                /* weight gradients that are summed apart and then in order: not the threads */
-    SKEW = 16                          /* floats between points, so that they do not fall on the same cache lines */
+    OWN_BLOCK_BYTES = 384 << 10,      /* transformed values per thread, when each has blocks of its own */
+    SHARED_BLOCK_BYTES = 6 << 20,     /* of all threads, when they share one */
+    SHARED_WEIGHTS_BYTES = 400 << 10, /* transformed weights above which they do */
+    GRADIENT_PARTS = 8,               /* weight gradients that are summed apart and then in order: not the threads */
+    SKEW = 16                         /* floats between points, so that they do not fall on the same cache lines */
 };
 
 /* One direction of a convolution: images of `in` channels to images of `out` channels. */

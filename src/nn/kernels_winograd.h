@@ -40,14 +40,8 @@ static inline void winograd_a(const vec m[6], vec out[4]) {
     out[3] = vec_fma(eight, far_difference, near_difference) + m[5];
 }
 
-static inline void winograd_tile(const vec patch[6][6], float *points, ptrdiff_t point_stride) {
-    vec columns[6][6];
-    for (int j = 0; j < 6; j++) {
-        const vec column[6] = {patch[0][j], patch[1][j], patch[2][j], patch[3][j], patch[4][j], patch[5][j]};
-        vec out[6];
-        winograd_b(column, out);
-        for (int i = 0; i < 6; i++) columns[i][j] = out[i];
-    }
+/* The second half of a transform: rows of columns[i][j] that were transformed along i. */
+static inline void winograd_rows(const vec columns[6][6], float *points, ptrdiff_t point_stride) {
     for (int i = 0; i < 6; i++) {
         vec out[6];
         winograd_b(columns[i], out);
@@ -55,28 +49,45 @@ static inline void winograd_tile(const vec patch[6][6], float *points, ptrdiff_t
     }
 }
 
+static inline void winograd_inner_tile(const ELEMENT *corner, ptrdiff_t row, int channels, float *points,
+                                       ptrdiff_t point_stride) {
+    vec columns[6][6];
+    for (int j = 0; j < 6; j++) {
+        vec column[6], out[6];
+        for (int i = 0; i < 6; i++) column[i] = LOAD(corner + i * row + j * channels);
+        winograd_b(column, out);
+        for (int i = 0; i < 6; i++) columns[i][j] = out[i];
+    }
+    winograd_rows(columns, points, point_stride);
+}
+
+/* A tile of which only rows [first_row, end_row) and columns [first_column, end_column) lie inside. */
+static inline void winograd_border_tile(const ELEMENT *corner, ptrdiff_t row, int channels, int first_row, int end_row,
+                                        int first_column, int end_column, float *points, ptrdiff_t point_stride) {
+    vec columns[6][6];
+    for (int j = 0; j < 6; j++) {
+        vec column[6], out[6];
+        for (int i = 0; i < 6; i++) column[i] = vec_all(0);
+        if (j >= first_column && j < end_column)
+            for (int i = first_row; i < end_row; i++) column[i] = LOAD(corner + i * row + j * channels);
+        winograd_b(column, out);
+        for (int i = 0; i < 6; i++) columns[i][j] = out[i];
+    }
+    winograd_rows(columns, points, point_stride);
+}
+
 static void winograd_input(const void *image, int height, int width, int channels, int top, int left, float *points,
                            ptrdiff_t point_stride) {
-    const ELEMENT *pixels = image;
     const ptrdiff_t row = (ptrdiff_t)width * channels;
-    const int inside = top >= 0 && left >= 0 && top + 6 <= height && left + 6 <= width;
-    const ELEMENT *corner = pixels + top * row + (ptrdiff_t)left * channels;
-    for (int c = 0; c < channels; c += LANES) {
-        vec patch[6][6];
-        if (inside) {
-            for (int i = 0; i < 6; i++)
-                for (int j = 0; j < 6; j++) patch[i][j] = LOAD(corner + i * row + j * channels + c);
-        } else {
-            for (int i = 0; i < 6; i++)
-                for (int j = 0; j < 6; j++) {
-                    const int y = top + i, x = left + j;
-                    patch[i][j] = y >= 0 && y < height && x >= 0 && x < width
-                                      ? LOAD(pixels + y * row + (ptrdiff_t)x * channels + c)
-                                      : vec_all(0);
-                }
-        }
-        winograd_tile(patch, points + c, point_stride);
-    }
+    const ELEMENT *corner = (const ELEMENT *)image + top * row + (ptrdiff_t)left * channels;
+    const int first_row = top < 0 ? -top : 0, end_row = height - top < 6 ? height - top : 6;
+    const int first_column = left < 0 ? -left : 0, end_column = width - left < 6 ? width - left : 6;
+    const int inside = first_row == 0 && first_column == 0 && end_row == 6 && end_column == 6;
+    for (int c = 0; c < channels; c += LANES)
+        if (inside) winograd_inner_tile(corner + c, row, channels, points + c, point_stride);
+        else
+            winograd_border_tile(corner + c, row, channels, first_row, end_row, first_column, end_column, points + c,
+                                 point_stride);
 }
 
 static void winograd_gradient(const void *image, int height, int width, int channels, int top, int left, float *points,
