@@ -14,6 +14,8 @@ int cli_error(int exit_code, const char *format, ...)
 /* Each verb gets the arguments behind it and returns an exit code. */
 int verb_bench(int count, char **arguments);
 int bench_train(int count, char **arguments);
+int verb_compare(int count, char **arguments);
+int verb_evaluate(int count, char **arguments);
 int verb_fetch(int count, char **arguments);
 int verb_report(int count, char **arguments);
 

@@ -12,6 +12,8 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "  fetch mnist     get the MNIST digits\n"
                             "  bench sampler   time the hardness weighted sampler\n"
                             "  bench train     time training steps\n"
+                            "  evaluate        scores of predicted label maps, by group and in the tail\n"
+                            "  compare         two evaluations side by side, with a paired test\n"
                             "  report          one HTML page that shows what came out of runs\n"
                             "\n"
                             "hws VERB --help tells more about a verb. hws --version prints the version.\n";
@@ -20,9 +22,8 @@ static const struct {
     const char *name;
     int (*run)(int count, char **arguments);
 } VERBS[] = {
-    {"bench", verb_bench},
-    {"fetch", verb_fetch},
-    {"report", verb_report},
+    {"bench", verb_bench}, {"compare", verb_compare}, {"evaluate", verb_evaluate},
+    {"fetch", verb_fetch}, {"report", verb_report},
 };
 
 int cli_error(int exit_code, const char *format, ...) {

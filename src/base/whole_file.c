@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "base/whole_file.h"
 
+#include "sampler/atomic_file.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -50,4 +52,18 @@ hws_status whole_file_read(const char *path, size_t limit, char **bytes, size_t 
 int whole_file_exists(const char *path) {
     struct stat info;
     return stat(path, &info) == 0;
+}
+
+hws_status whole_file_write(const char *path, const char *bytes, size_t size, failure *failure) {
+    atomic_file file;
+    int good = atomic_file_open(&file, path);
+    if (good && !atomic_file_write(&file, bytes, size)) {
+        const int reason = errno;
+        atomic_file_abandon(&file);
+        errno = reason;
+        good = 0;
+    } else if (good) {
+        good = atomic_file_commit(&file);
+    }
+    return good ? HWS_OK : fail(failure, HWS_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
 }

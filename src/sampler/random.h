@@ -13,14 +13,15 @@ typedef enum random_purpose {
     RANDOM_DRAW = 1,
     RANDOM_JITTER = 2,
     RANDOM_MIX = 3,
-    RANDOM_WEIGHTS = 8, /* the first values of a network (nn/graph.h) */
-    RANDOM_KEEP = 16,   /* which examples of a class stay (data/labelled_images.h) */
-    RANDOM_DIGITS = 17, /* the built-in digits (data/digits.h) */
+    RANDOM_WEIGHTS = 8,      /* the first values of a network (nn/graph.h) */
+    RANDOM_KEEP = 16,        /* which examples of a class stay (data/labelled_images.h) */
+    RANDOM_DIGITS = 17,      /* the built-in digits (data/digits.h) */
     RANDOM_FINGERPRINT = 20, /* voxels for the statistics of a dataset (plan/fingerprint.h) */
     RANDOM_LOCATIONS = 21,   /* stored foreground voxels (plan/cache.h) */
     RANDOM_PATCH = 22,       /* where patches are cut (augment/patch.h) */
     RANDOM_AUGMENT = 23,     /* what happens to them (augment/augment.h) */
     RANDOM_NOISE = 24,       /* the noise that is added to them */
+    RANDOM_BOOTSTRAP = 48,   /* confidence intervals (eval/statistics.h) */
 } random_purpose;
 
 typedef struct random_stream {

@@ -1,0 +1,182 @@
+#define _POSIX_C_SOURCE 200809L
+#include "eval/case_files.h"
+
+#include "eval/scores.h"
+#include "volume/nifti.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct found_file {
+    char *name, *path;
+} found_file;
+
+typedef struct folder {
+    size_t count;
+    found_file *list;
+} folder;
+
+static int is_nifti(const char *file) {
+    const size_t length = strlen(file);
+    return file[0] != '.' && ((length > 4 && strcmp(file + length - 4, ".nii") == 0) ||
+                              (length > 7 && strcmp(file + length - 7, ".nii.gz") == 0));
+}
+
+static void folder_close(folder *folder) {
+    for (size_t k = 0; k < folder->count; k++) {
+        free(folder->list[k].name);
+        free(folder->list[k].path);
+    }
+    free(folder->list);
+}
+
+static int folder_add(folder *folder, const char *path, const char *file) {
+    found_file *grown = realloc(folder->list, (folder->count + 1) * sizeof *grown);
+    if (!grown) return 0;
+    folder->list = grown;
+    const size_t room = strlen(path) + strlen(file) + 2;
+    found_file added = {malloc(room), malloc(room)};
+    folder->list[folder->count++] = added;
+    if (!added.name || !added.path) return 0;
+    const int slash = path[0] && path[strlen(path) - 1] == '/';
+    snprintf(added.path, room, "%s%s%s", path, slash ? "" : "/", file);
+    case_name_of(file, added.name, room);
+    return 1;
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(((const found_file *)a)->name, ((const found_file *)b)->name);
+}
+
+static hws_status folder_sort(folder *folder, const char *path, failure *failure) {
+    if (folder->count == 0) return fail(failure, HWS_ERROR_ARGUMENT, "%s has no .nii or .nii.gz files", path);
+    qsort(folder->list, folder->count, sizeof *folder->list, compare_names);
+    for (size_t k = 1; k < folder->count; k++)
+        if (compare_names(&folder->list[k - 1], &folder->list[k]) == 0)
+            return fail(failure, HWS_ERROR_ARGUMENT, "%s has the case %s twice, as .nii and as .nii.gz", path,
+                        folder->list[k].name);
+    return HWS_OK;
+}
+
+static hws_status folder_read(folder *folder, const char *path, failure *failure) {
+    *folder = (struct folder){0};
+    DIR *directory = opendir(path);
+    if (!directory) return fail(failure, HWS_ERROR_IO, "the folder %s could not be read: %s", path, strerror(errno));
+    hws_status status = HWS_OK;
+    for (struct dirent *entry; status == HWS_OK && (entry = readdir(directory));)
+        if (is_nifti(entry->d_name) && !folder_add(folder, path, entry->d_name))
+            status = fail_memory(failure, "a folder's files");
+    closedir(directory);
+    return status == HWS_OK ? folder_sort(folder, path, failure) : status;
+}
+
+enum { NAMED_AT_MOST = 8 };
+
+typedef struct lonely {
+    text names;
+    size_t count;
+} lonely;
+
+static void add_lonely(lonely *lonely, const char *name) {
+    if (lonely->count++ < NAMED_AT_MOST) text_format(&lonely->names, "%s%s", lonely->count > 1 ? ", " : "", name);
+}
+
+static void tell_lonely(const lonely *lonely, const char *lacking, text *out) {
+    if (lonely->count == 0) return;
+    text_format(out, "%s%s lacks ", out->size ? "; " : "", lacking);
+    text_add(out, text_string(&lonely->names));
+    if (lonely->count > NAMED_AT_MOST) text_format(out, " and %zu more", lonely->count - NAMED_AT_MOST);
+}
+
+/* Takes over the strings of both files. */
+static void add_pair(case_files *files, found_file *prediction, found_file *reference) {
+    files->list[files->count++] = (case_file){prediction->name, prediction->path, reference->path};
+    prediction->name = prediction->path = reference->path = NULL;
+}
+
+/* Both lists are sorted: one walk pairs them. */
+static hws_status match(case_files *files, folder *predictions, folder *references, lonely only[2], failure *failure) {
+    files->list = calloc(predictions->count, sizeof *files->list);
+    if (!files->list) return fail_memory(failure, "the list of cases");
+    size_t p = 0, r = 0;
+    while (p < predictions->count || r < references->count) {
+        const int order = p == predictions->count  ? 1
+                          : r == references->count ? -1
+                                                   : compare_names(&predictions->list[p], &references->list[r]);
+        if (order < 0) add_lonely(&only[0], predictions->list[p++].name);
+        else if (order > 0) add_lonely(&only[1], references->list[r++].name);
+        else add_pair(files, &predictions->list[p++], &references->list[r++]);
+    }
+    return HWS_OK;
+}
+
+static hws_status judge(const case_files *files, const char *predictions, const char *references, int common,
+                        const lonely only[2], text *left_out, failure *failure) {
+    text told = {0};
+    tell_lonely(&only[0], references, &told);
+    tell_lonely(&only[1], predictions, &told);
+    hws_status status = HWS_OK;
+    if (told.size > 0 && !common)
+        status = fail(failure, HWS_ERROR_ARGUMENT,
+                      "%.800s; give the cases that both have with --common, or complete them", text_string(&told));
+    else if (files->count == 0)
+        status = fail(failure, HWS_ERROR_ARGUMENT, "%s and %s have no case in common", predictions, references);
+    else text_add(left_out, text_string(&told));
+    text_close(&told);
+    return status;
+}
+
+hws_status case_files_open(case_files *files, const char *predictions, const char *references, int common,
+                           text *left_out, failure *failure) {
+    *files = (case_files){0};
+    folder found[2] = {{0}, {0}};
+    lonely only[2] = {{{0}, 0}, {{0}, 0}};
+    hws_status status = folder_read(&found[0], predictions, failure);
+    if (status == HWS_OK) status = folder_read(&found[1], references, failure);
+    if (status == HWS_OK) status = match(files, &found[0], &found[1], only, failure);
+    if (status == HWS_OK) status = judge(files, predictions, references, common, only, left_out, failure);
+    for (int k = 0; k < 2; k++) {
+        folder_close(&found[k]);
+        text_close(&only[k].names);
+    }
+    return status;
+}
+
+void case_files_close(case_files *files) {
+    for (size_t k = 0; k < files->count; k++) {
+        free(files->list[k].name);
+        free(files->list[k].prediction);
+        free(files->list[k].reference);
+    }
+    free(files->list);
+    *files = (case_files){0};
+}
+
+static hws_status check_one(const case_file *file, failure *failure) {
+    nifti_info prediction, reference;
+    hws_status status = nifti_inspect(file->prediction, &prediction, failure);
+    if (status == HWS_OK) status = nifti_inspect(file->reference, &reference, failure);
+    if (status != HWS_OK) return status;
+    if (prediction.channels != 1 || reference.channels != 1)
+        return fail(failure, HWS_ERROR_ARGUMENT, "%s: a label map has one channel, not %d", file->name,
+                    prediction.channels > 1 ? prediction.channels : reference.channels);
+    return volume_grid_check_same(&prediction.grid, &reference.grid, file->name, failure);
+}
+
+hws_status case_files_check(const case_files *files, failure *first) {
+    hws_status result = HWS_OK;
+    size_t more = 0;
+    for (size_t k = 0; k < files->count; k++) {
+        failure own;
+        const hws_status status = check_one(&files->list[k], result == HWS_OK ? first : &own);
+        if (result != HWS_OK && status != HWS_OK) more++;
+        if (result == HWS_OK) result = status;
+    }
+    const size_t length = first && result != HWS_OK ? strlen(first->message) : 0;
+    if (more > 0 && first)
+        snprintf(first->message + length, sizeof first->message - length, " (and %zu more cases are wrong)", more);
+    return result;
+}

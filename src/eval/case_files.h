@@ -1,0 +1,30 @@
+/* Predictions and references in two folders, matched by name. */
+#ifndef HWS_EVAL_CASE_FILES_H
+#define HWS_EVAL_CASE_FILES_H
+
+#include "base/failure.h"
+#include "base/text.h"
+
+#include <stddef.h>
+
+typedef struct case_file {
+    char *name, *prediction, *reference;
+} case_file;
+
+typedef struct case_files {
+    size_t count;
+    case_file *list; /* by name */
+} case_files;
+
+/*
+ * Finds the .nii and .nii.gz files of both folders. A case that only one of them has is HWS_ERROR_ARGUMENT and named,
+ * unless `common`: then it is left out and named in `left_out`. Close the list, also after a failure.
+ */
+hws_status case_files_open(case_files *files, const char *predictions, const char *references, int common,
+                           text *left_out, failure *failure);
+void case_files_close(case_files *files);
+
+/* Reads all headers: HWS_ERROR_ARGUMENT, with the case's name, unless both files of each case lie on the same grid. */
+hws_status case_files_check(const case_files *files, failure *failure);
+
+#endif

@@ -1,0 +1,181 @@
+#include "eval/evaluate.h"
+
+#include "base/parallel.h"
+#include "eval/distance.h"
+#include "eval/overlap.h"
+#include "volume/nifti.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABELS = 32768 };
+
+static void fill_overlap(const overlap *overlap, double *values) {
+    values[METRIC_DICE] = overlap_dice(overlap);
+    values[METRIC_IOU] = overlap_iou(overlap);
+    values[METRIC_TP] = (double)overlap->tp;
+    values[METRIC_FP] = (double)overlap->fp;
+    values[METRIC_FN] = (double)overlap->fn;
+    values[METRIC_TN] = (double)overlap->tn;
+    values[METRIC_N_PRED] = (double)(overlap->tp + overlap->fp);
+    values[METRIC_N_REF] = (double)(overlap->tp + overlap->fn);
+}
+
+hws_status evaluate_maps(const int16_t *prediction, const int16_t *reference, const int size[3],
+                         const double spacing[3], const region_list *regions, int distances, double *values,
+                         failure *failure) {
+    const size_t count = (size_t)size[0] * (size_t)size[1] * (size_t)size[2];
+    uint8_t *masks = malloc(2 * count);
+    if (!masks) return fail_memory(failure, "the masks of a region");
+    hws_status status = HWS_OK;
+    for (size_t k = 0; k < regions->count && status == HWS_OK; k++, values += METRICS) {
+        region_mask(&regions->regions[k], prediction, count, masks);
+        region_mask(&regions->regions[k], reference, count, masks + count);
+        const overlap overlap = overlap_of(masks, masks + count, count);
+        fill_overlap(&overlap, values);
+        if (!distances) continue;
+        surface_distance distance;
+        status = surface_distance_of(masks, masks + count, size, spacing, &distance, failure);
+        values[METRIC_HD95] = distance.hd95;
+        values[METRIC_ASSD] = distance.assd;
+    }
+    free(masks);
+    return status;
+}
+
+/* ---- many cases ---- */
+
+typedef struct many {
+    const case_files *files;
+    const region_list *regions;
+    const evaluation *evaluation;
+    scores *scores;
+    uint8_t *known; /* [LABELS]: in some region */
+    int *strange;   /* per case: a label in no region, 0 for none */
+} many;
+
+static int find_strange(const many *many, const label_map *map) {
+    const size_t count = volume_grid_voxels(&map->grid);
+    for (size_t i = 0; i < count; i++)
+        if (map->labels[i] != 0 && (map->labels[i] < 0 || !many->known[map->labels[i]])) return map->labels[i];
+    return 0;
+}
+
+static hws_status score_maps(many *many, size_t item, const label_map *prediction, const label_map *reference,
+                             failure *failure) {
+    const hws_status status =
+        volume_grid_check_same(&prediction->grid, &reference->grid, many->files->list[item].name, failure);
+    if (status != HWS_OK) return status; /* a file that changed since it was checked */
+    many->strange[item] = find_strange(many, prediction);
+    if (!many->strange[item]) many->strange[item] = find_strange(many, reference);
+    return evaluate_maps(prediction->labels, reference->labels, reference->grid.size, reference->grid.spacing,
+                         many->regions, many->evaluation->hd95 || many->evaluation->assd,
+                         scores_at(many->scores, item, 0), failure);
+}
+
+static hws_status score_case(void *context, size_t item, failure *failure) {
+    many *many = context;
+    label_map prediction, reference = {0};
+    hws_status status = nifti_read_labels(many->files->list[item].prediction, &prediction, failure);
+    if (status == HWS_OK) status = nifti_read_labels(many->files->list[item].reference, &reference, failure);
+    if (status == HWS_OK) status = score_maps(many, item, &prediction, &reference, failure);
+    label_map_close(&prediction);
+    label_map_close(&reference);
+    return status;
+}
+
+static void mark_known(const region_list *regions, uint8_t *known) {
+    for (size_t k = 0; k < regions->count; k++)
+        for (int n = 0; n < regions->regions[k].count; n++) known[regions->regions[k].labels[n]] = 1;
+}
+
+static hws_status name_cases(const case_files *files, scores *scores, failure *failure) {
+    hws_status status = HWS_OK;
+    for (size_t k = 0; k < files->count && status == HWS_OK; k++)
+        status =
+            scores_name(scores, k, files->list[k].name, files->list[k].prediction, files->list[k].reference, failure);
+    return status;
+}
+
+static void tell_strange(const many *many, text *notes) {
+    size_t count = 0, first = 0;
+    for (size_t k = many->files->count; k-- > 0;) {
+        if (!many->strange[k]) continue;
+        first = k;
+        count++;
+    }
+    if (count > 0)
+        text_format(notes, "%zu %s labels that are not evaluated, such as %d in %s", count,
+                    count == 1 ? "case holds" : "cases hold", many->strange[first], many->files->list[first].name);
+}
+
+static hws_status run(many *many, failure *failure) {
+    const evaluation *evaluation = many->evaluation;
+    const parallel_work work = {score_case, evaluation->progress, many, evaluation->progress_context};
+    const hws_status status = parallel_run(&work, many->files->count, evaluation->threads, failure);
+    for (int k = 0; k <= METRIC_N_REF; k++) many->scores->measured[k] = 1;
+    many->scores->measured[METRIC_HD95] = evaluation->hd95;
+    many->scores->measured[METRIC_ASSD] = evaluation->assd;
+    return status;
+}
+
+hws_status evaluate_cases(const case_files *files, const region_list *regions, const evaluation *evaluation,
+                          scores *scores, text *notes, failure *failure) {
+    hws_status status = scores_open(scores, files->count, regions, failure);
+    if (status == HWS_OK) status = name_cases(files, scores, failure);
+    if (status != HWS_OK) return status;
+    many many = {files, regions, evaluation, scores, calloc(LABELS, 1), calloc(files->count, sizeof(int))};
+    if (many.known && many.strange) {
+        mark_known(regions, many.known);
+        status = run(&many, failure);
+        if (status == HWS_OK) tell_strange(&many, notes);
+    } else {
+        status = fail_memory(failure, "an evaluation");
+    }
+    free(many.known);
+    free(many.strange);
+    return status;
+}
+
+/* ---- which labels there are ---- */
+
+typedef struct search {
+    const case_files *files;
+    uint8_t *seen; /* [case][LABELS / 8]: a bit per label, a row per case so that threads do not meet */
+} search;
+
+static hws_status search_case(void *context, size_t item, failure *failure) {
+    const search *search = context;
+    uint8_t *seen = search->seen + item * (LABELS / 8);
+    label_map map;
+    const hws_status status = nifti_read_labels(search->files->list[item].reference, &map, failure);
+    const size_t count = status == HWS_OK ? volume_grid_voxels(&map.grid) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (map.labels[i] > 0) seen[map.labels[i] / 8] |= (uint8_t)(1 << map.labels[i] % 8);
+    label_map_close(&map);
+    return status;
+}
+
+static hws_status add_seen(const search *search, region_list *regions, failure *failure) {
+    for (int label = 1; label < LABELS; label++) {
+        int seen = 0;
+        for (size_t k = 0; k < search->files->count && !seen; k++)
+            seen = search->seen[k * (LABELS / 8) + (size_t)label / 8] >> label % 8 & 1;
+        const hws_status status = seen ? regions_add_label(regions, label, failure) : HWS_OK;
+        if (status != HWS_OK) return status;
+    }
+    if (regions->count > 0) return HWS_OK;
+    return fail(failure, HWS_ERROR_ARGUMENT, "no reference has a label above 0; name the labels with --labels");
+}
+
+hws_status evaluate_find_labels(const case_files *files, const evaluation *evaluation, region_list *regions,
+                                failure *failure) {
+    search search = {files, calloc(files->count, LABELS / 8)};
+    if (!search.seen) return fail_memory(failure, "the labels of the references");
+    const parallel_work work = {search_case, NULL, &search, NULL};
+    hws_status status = parallel_run(&work, files->count, evaluation->threads, failure);
+    if (status == HWS_OK) status = add_seen(&search, regions, failure);
+    free(search.seen);
+    return status;
+}

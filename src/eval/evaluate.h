@@ -1,0 +1,31 @@
+/* Scores of predicted label maps beside their references. */
+#ifndef HWS_EVAL_EVALUATE_H
+#define HWS_EVAL_EVALUATE_H
+
+#include "eval/case_files.h"
+#include "eval/scores.h"
+
+typedef struct evaluation {
+    int hd95, assd; /* measure these distances too */
+    int threads;
+    void (*progress)(void *context, size_t done, size_t total); /* may be NULL; one call at a time */
+    void *progress_context;
+} evaluation;
+
+/* Adds every label above 0 that some reference has, ascending. HWS_ERROR_ARGUMENT if there is none. */
+hws_status evaluate_find_labels(const case_files *files, const evaluation *evaluation, region_list *regions,
+                                failure *failure);
+
+/*
+ * Scores every case. Labels above 0 that predictions or references hold but no region contains are told in `notes`.
+ * Close the scores, also after a failure.
+ */
+hws_status evaluate_cases(const case_files *files, const region_list *regions, const evaluation *evaluation,
+                          scores *scores, text *notes, failure *failure);
+
+/* One case: fills the METRICS values of each region. Both maps have the same size. */
+hws_status evaluate_maps(const int16_t *prediction, const int16_t *reference, const int size[3],
+                         const double spacing[3], const region_list *regions, int distances, double *values,
+                         failure *failure);
+
+#endif
