@@ -58,6 +58,9 @@ check: setup
 	  cmake --preset $$preset >/dev/null && cmake --build build/$$preset -j$(JOBS) -- --no-print-directory -s && \
 	  ctest --test-dir build/$$preset --output-on-failure --no-tests=error -j$(JOBS) || exit 1; \
 	done
+	@echo "== tsan"
+	@cmake --preset tsan >/dev/null && cmake --build build/tsan -j$(JOBS) -- --no-print-directory -s
+	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 ctest --test-dir build/tsan -R '^(nn|train|base|augment)/' --output-on-failure --no-tests=error -j$(JOBS)
 
 FUZZ_SECONDS ?= 60
 fuzz: setup
