@@ -39,26 +39,38 @@ static const char *cell(const run *run, size_t row, const char *column) {
     return k < 0 ? "" : csv_cell(&run->cases.data, row, (size_t)k);
 }
 
-static void collect(const runs *runs, words *labels, words *groups) {
-    for (size_t r = 0; r < runs->count; r++)
-        for (size_t row = 0; row < runs->all[r].cases.data.rows; row++) {
-            words_add(labels, cell(&runs->all[r], row, "label"));
-            words_add(groups, group_of(&runs->all[r], cell(&runs->all[r], row, "case")));
-        }
+/* The group of each row of cases.csv, looked up once. The caller frees the list; NULL when memory ran out. */
+static const char **groups_of_rows(const run *run) {
+    const size_t rows = run->cases.data.rows;
+    const char **groups = malloc((rows + 1) * sizeof *groups);
+    for (size_t row = 0; groups && row < rows; row++) {
+        const char *name = cell(run, row, "case");
+        const int again = row > 0 && strcmp(name, cell(run, row - 1, "case")) == 0;
+        groups[row] = again ? groups[row - 1] : group_of(run, name);
+    }
+    return groups;
 }
 
-static box_values values_of(const run *run, const char *label, const char *group, double *values, const char **names) {
+static void collect(const run *run, const char *const *groups_of, words *labels, words *groups) {
+    for (size_t row = 0; row < run->cases.data.rows; row++) {
+        words_add(labels, cell(run, row, "label"));
+        words_add(groups, groups_of[row]);
+    }
+}
+
+static box_values values_of(const run *run, const char *const *groups_of, const char *label, const char *group,
+                            double *values, const char **names) {
     box_values box = {.values = values, .names = names};
     for (size_t row = 0; row < run->cases.data.rows; row++) {
-        if (strcmp(cell(run, row, "label"), label) != 0) continue;
-        if (strcmp(group_of(run, cell(run, row, "case")), group) != 0) continue;
+        if (strcmp(groups_of[row], group) != 0 || strcmp(cell(run, row, "label"), label) != 0) continue;
         values[box.count] = run_number(&run->cases, row, "Dice");
         names[box.count++] = cell(run, row, "case");
     }
     return box;
 }
 
-static int write_label(text *page, const runs *runs, const char *label, const words *groups) {
+static int write_label(text *page, const runs *runs, const char *const *const *groups_of, const char *label,
+                       const words *groups) {
     size_t most = 1;
     for (size_t r = 0; r < runs->count; r++) most += runs->all[r].cases.data.rows;
     box_values *boxes = malloc(groups->count * runs->count * sizeof *boxes);
@@ -67,8 +79,9 @@ static int write_label(text *page, const runs *runs, const char *label, const wo
     int good = boxes && values && names;
     size_t used = 0; /* each case has one group, so that all boxes of a label fit into one array */
     for (size_t b = 0; good && b < groups->count * runs->count; b++) {
+        const size_t r = b % runs->count;
         boxes[b] =
-            values_of(&runs->all[b % runs->count], label, groups->all[b / runs->count], values + used, names + used);
+            values_of(&runs->all[r], groups_of[r], label, groups->all[b / runs->count], values + used, names + used);
         used += boxes[b].count;
     }
     char title[120];
@@ -95,9 +108,9 @@ static int write_label(text *page, const runs *runs, const char *label, const wo
     return good;
 }
 
-void cases_section(text *page, const runs *runs) {
+static void write_labels(text *page, const runs *runs, const char *const *const *groups_of) {
     words labels = {.limit = MOST_LABELS}, groups = {.limit = MOST_GROUPS};
-    collect(runs, &labels, &groups);
+    for (size_t r = 0; r < runs->count; r++) collect(&runs->all[r], groups_of[r], &labels, &groups);
     if (labels.count == 0) return; /* only evaluated segmentations have cases */
     section_open(page, runs, "Every group of cases",
                  "How the scores spread over the cases of each group: what counts is how far the boxes and dots reach "
@@ -105,7 +118,17 @@ void cases_section(text *page, const runs *runs) {
                  1);
     text_add(page, "<div class=\"panels\">\n");
     for (size_t k = 0; k < labels.count; k++)
-        if (!write_label(page, runs, labels.all[k], &groups)) page->failed = 1;
+        if (!write_label(page, runs, groups_of, labels.all[k], &groups)) page->failed = 1;
     text_add(page, "</div>\n");
     section_close(page);
+}
+
+void cases_section(text *page, const runs *runs) {
+    const char ***groups_of = calloc(runs->count, sizeof *groups_of);
+    int good = groups_of != NULL;
+    for (size_t r = 0; good && r < runs->count; r++) good = (groups_of[r] = groups_of_rows(&runs->all[r])) != NULL;
+    if (good) write_labels(page, runs, (const char *const *const *)groups_of);
+    else page->failed = 1;
+    for (size_t r = 0; groups_of && r < runs->count; r++) free(groups_of[r]);
+    free(groups_of);
 }

@@ -2,6 +2,7 @@
 #include "folders.h"
 #include "markup.h"
 
+#include "base/whole_file.h"
 #include "report/report.h"
 
 static text page_of(const folder *folders, size_t count) {
@@ -266,6 +267,44 @@ static void pages_are_written_whole_and_are_the_same_each_time(void **state) {
     folder_close(&run);
 }
 
+/* Each file as it is, with a few bytes changed and perhaps cut short. */
+static void mutate(const folder *run, const char *name, const char *bytes, size_t size, uint64_t *random) {
+    static const char LETTERS[] = ",\"\n{}[]<>&-.e09nN";
+    char *changed = malloc(size);
+    memcpy(changed, bytes, size);
+    for (uint64_t k = test_random(random) % 6; k > 0; k--)
+        changed[test_random(random) % size] = LETTERS[test_random(random) % (sizeof LETTERS - 1)];
+    FILE *file = open_in(run, name);
+    fwrite(changed, 1, test_random(random) % 4 ? size : test_random(random) % size, file);
+    fclose(file);
+    free(changed);
+}
+
+static void damaged_files_never_crash(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {"config.json", "history.csv", "distribution.csv", "losses.csv", "hardest.csv"};
+    enum { FILES = sizeof NAMES / sizeof *NAMES };
+    folder run = whole_run("dro", 10, 0, 4, 0.5);
+    const char *path = run.path;
+    char *bytes[FILES], where[500];
+    size_t sizes[FILES];
+    uint64_t random = 11;
+    for (int k = 0; k < FILES; k++) {
+        snprintf(where, sizeof where, "%s/%s", run.path, NAMES[k]);
+        assert_int_equal(whole_file_read(where, 1 << 20, &bytes[k], &sizes[k], NULL), HWS_OK);
+    }
+    for (long round = 0; round < test_size(300, 100000); round++) {
+        text page = {0};
+        failure why = {0};
+        for (int k = 0; k < FILES; k++) mutate(&run, NAMES[k], bytes[k], sizes[k], &random);
+        if (report_page(&page, &path, 1, &why) == HWS_OK) assert_balanced(page.bytes);
+        else assert_true(why.status == HWS_ERROR_CORRUPT && why.message[0]);
+        text_close(&page);
+    }
+    for (int k = 0; k < FILES; k++) free(bytes[k]);
+    folder_close(&run);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_has_all_sections),
@@ -280,6 +319,7 @@ int main(void) {
         cmocka_unit_test(files_that_are_no_pictures_are_not_put_into_the_page),
         cmocka_unit_test(segmentations_show_dice_and_groups),
         cmocka_unit_test(what_is_no_run_is_refused),
+        cmocka_unit_test(damaged_files_never_crash),
         cmocka_unit_test(pages_are_written_whole_and_are_the_same_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
