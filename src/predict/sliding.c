@@ -1,0 +1,188 @@
+#include "predict/sliding.h"
+#include "sampler/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+int sliding_starts(int size, int patch, double step, int *starts) {
+    if (size <= patch) {
+        if (starts) starts[0] = 0;
+        return 1;
+    }
+    const int count = (int)ceil((size - patch) / (patch * step)) + 1;
+    const double apart = (double)(size - patch) / (count - 1);
+    for (int i = 0; starts && i < count; i++) starts[i] = (int)nearbyint(apart * i);
+    return count;
+}
+
+void sliding_weights(int patch, float *weights) {
+    const double deviation = patch / 8.0;
+    for (int i = 0; i < patch; i++) {
+        const double off = (i - patch / 2) / deviation;
+        weights[i] = (float)exp(-0.5 * off * off);
+    }
+}
+
+/* The planes of one window, as a ring: plane z lies at z % patch. */
+typedef struct workspace {
+    float *patch, *scores, *sums, *weight_sums, *plane, *weights[3];
+    int *starts[3], counts[3];
+    int padded[3], offset[3]; /* the volume, enlarged to at least one patch, and where it lies in that */
+} workspace;
+
+static size_t area(const workspace *w) { return (size_t)w->padded[1] * (size_t)w->padded[2]; }
+static size_t patch_voxels(const sliding *s) { return (size_t)s->patch[0] * (size_t)s->patch[1] * (size_t)s->patch[2]; }
+
+static void close_workspace(workspace *w) {
+    memory_close(w->patch);
+    memory_close(w->scores);
+    memory_close(w->sums);
+    memory_close(w->weight_sums);
+    memory_close(w->plane);
+    for (int axis = 0; axis < 3; axis++) {
+        memory_close(w->weights[axis]);
+        memory_close(w->starts[axis]);
+    }
+}
+
+static hws_status open_workspace(const sliding *s, workspace *w, failure *failure) {
+    const size_t classes = (size_t)s->classes;
+    int whole = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        w->padded[axis] = s->size[axis] > s->patch[axis] ? s->size[axis] : s->patch[axis];
+        w->offset[axis] = (w->padded[axis] - s->size[axis]) / 2;
+        w->counts[axis] = sliding_starts(w->padded[axis], s->patch[axis], s->step, 0);
+        w->starts[axis] = memory_open((size_t)w->counts[axis] * sizeof(int));
+        w->weights[axis] = memory_open((size_t)s->patch[axis] * sizeof(float));
+        if (!w->starts[axis] || !w->weights[axis]) {
+            whole = 0;
+            continue;
+        }
+        sliding_starts(w->padded[axis], s->patch[axis], s->step, w->starts[axis]);
+        sliding_weights(s->patch[axis], w->weights[axis]);
+    }
+    const size_t ring = (size_t)s->patch[0] * area(w);
+    w->patch = memory_open(patch_voxels(s) * (size_t)s->channels * sizeof(float));
+    w->scores = memory_open(patch_voxels(s) * classes * sizeof(float));
+    w->sums = memory_open(ring * classes * sizeof(float));
+    w->weight_sums = memory_open(ring * sizeof(float));
+    w->plane = memory_open((size_t)s->size[1] * (size_t)s->size[2] * classes * sizeof(float));
+    if (!whole || !w->patch || !w->scores || !w->sums || !w->weight_sums || !w->plane)
+        return fail_memory(failure, "the planes of a sliding window");
+    memset(w->sums, 0, ring * classes * sizeof(float));
+    memset(w->weight_sums, 0, ring * sizeof(float));
+    return HWS_OK;
+}
+
+/* Position i of a window that begins at `start`, mirrored or not, in the volume; -1 outside. */
+static int in_volume(const sliding *s, const workspace *w, int axis, int start, int i, int mirrored) {
+    const int at = start + (mirrored ? s->patch[axis] - 1 - i : i) - w->offset[axis];
+    return at >= 0 && at < s->size[axis] ? at : -1;
+}
+
+/* The window at `start`, mirrored along the axes of the bits of `mirror`; zeros outside the volume. */
+static void cut(const sliding *s, const workspace *w, const int start[3], int mirror) {
+    float *to = w->patch;
+    const size_t plane = (size_t)s->size[1] * (size_t)s->size[2], volume = (size_t)s->size[0] * plane;
+    for (int i = 0; i < s->patch[0]; i++)
+        for (int j = 0; j < s->patch[1]; j++) {
+            const int z = in_volume(s, w, 0, start[0], i, mirror & 1), y = in_volume(s, w, 1, start[1], j, mirror & 2);
+            for (int k = 0; k < s->patch[2]; k++) {
+                const int x = in_volume(s, w, 2, start[2], k, mirror & 4);
+                const size_t at = (size_t)(z < 0 ? 0 : z) * plane + (size_t)(y < 0 ? 0 : y) * (size_t)s->size[2] +
+                                  (size_t)(x < 0 ? 0 : x);
+                for (int c = 0; c < s->channels; c++)
+                    *to++ = z < 0 || y < 0 || x < 0 ? 0 : s->image[(size_t)c * volume + at];
+            }
+        }
+}
+
+/* Adds the scores of a window where its voxels lie; with `weigh`, also the weights. */
+static void add(const sliding *s, const workspace *w, const int start[3], int mirror, int weigh) {
+    const size_t classes = (size_t)s->classes;
+    const float *scores = w->scores;
+    for (int i = 0; i < s->patch[0]; i++)
+        for (int j = 0; j < s->patch[1]; j++)
+            for (int k = 0; k < s->patch[2]; k++, scores += classes) {
+                const int at[3] = {mirror & 1 ? s->patch[0] - 1 - i : i, mirror & 2 ? s->patch[1] - 1 - j : j,
+                                   mirror & 4 ? s->patch[2] - 1 - k : k};
+                const float weight = w->weights[0][at[0]] * w->weights[1][at[1]] * w->weights[2][at[2]];
+                const size_t ring = (size_t)((start[0] + at[0]) % s->patch[0]) * area(w) +
+                                    (size_t)(start[1] + at[1]) * (size_t)w->padded[2] + (size_t)(start[2] + at[2]);
+                for (size_t c = 0; c < classes; c++) w->sums[ring * classes + c] += weight * scores[c];
+                if (weigh) w->weight_sums[ring] += weight;
+            }
+}
+
+static int mirrors(const sliding *s) { return s->mirror[0] | s->mirror[1] << 1 | s->mirror[2] << 2; }
+
+static hws_status window(const sliding *s, const workspace *w, const sliding_calls *calls, const int start[3],
+                         failure *failure) {
+    for (int mirror = 0; mirror < 8; mirror++) {
+        if (mirror & ~mirrors(s)) continue;
+        cut(s, w, start, mirror);
+        const hws_status status = calls->score(calls->context, w->patch, w->scores, failure);
+        if (status != HWS_OK) return status;
+        add(s, w, start, mirror, mirror == 0);
+    }
+    return HWS_OK;
+}
+
+/* Hands out plane z of the enlarged volume, if it lies in the volume, and clears its place in the ring. */
+static hws_status finish_plane(const sliding *s, const workspace *w, const sliding_calls *calls, int z,
+                               failure *failure) {
+    const size_t classes = (size_t)s->classes, ring = (size_t)(z % s->patch[0]) * area(w);
+    const int depth = z - w->offset[0], set = mirrors(s);
+    const float passes = (float)((1 + (set & 1)) * (1 + (set >> 1 & 1)) * (1 + (set >> 2 & 1)));
+    hws_status status = HWS_OK;
+    if (depth >= 0 && depth < s->size[0]) {
+        float *to = w->plane;
+        for (int y = 0; y < s->size[1]; y++)
+            for (int x = 0; x < s->size[2]; x++) {
+                const size_t at = ring + (size_t)(y + w->offset[1]) * (size_t)w->padded[2] + (size_t)(x + w->offset[2]);
+                const float share = 1 / (passes * w->weight_sums[at]);
+                for (size_t c = 0; c < classes; c++) *to++ = w->sums[at * classes + c] * share;
+            }
+        status = calls->plane(calls->context, depth, w->plane, failure);
+    }
+    memset(w->sums + ring * classes, 0, area(w) * classes * sizeof(float));
+    memset(w->weight_sums + ring, 0, area(w) * sizeof(float));
+    return status;
+}
+
+static hws_status slide(const sliding *s, const workspace *w, const sliding_calls *calls, failure *failure) {
+    const size_t all = (size_t)w->counts[0] * (size_t)w->counts[1] * (size_t)w->counts[2];
+    size_t done = 0;
+    int finished = 0;
+    hws_status status = HWS_OK;
+    for (int i = 0; i < w->counts[0]; i++) {
+        for (int j = 0; j < w->counts[1]; j++)
+            for (int k = 0; k < w->counts[2]; k++) {
+                const int start[3] = {w->starts[0][i], w->starts[1][j], w->starts[2][k]};
+                status = window(s, w, calls, start, failure);
+                if (status == HWS_OK && calls->progress) status = calls->progress(calls->context, ++done, all, failure);
+                if (status != HWS_OK) return status;
+            }
+        const int next = i + 1 < w->counts[0] ? w->starts[0][i + 1] : w->padded[0];
+        for (; finished < next; finished++) {
+            status = finish_plane(s, w, calls, finished, failure);
+            if (status != HWS_OK) return status;
+        }
+    }
+    return HWS_OK;
+}
+
+hws_status sliding_run(const sliding *s, const sliding_calls *calls, failure *failure) {
+    for (int axis = 0; axis < 3; axis++)
+        if (s->size[axis] < 1 || s->patch[axis] < 1)
+            return fail(failure, HWS_ERROR_ARGUMENT, "a window of %d does not slide over %d voxels", s->patch[axis],
+                        s->size[axis]);
+    if (!(s->step > 0 && s->step <= 1) || s->channels < 1 || s->classes < 1)
+        return fail(failure, HWS_ERROR_ARGUMENT, "a sliding window needs a step above 0 and at most 1, not %g",
+                    s->step);
+    workspace w = {0};
+    hws_status status = open_workspace(s, &w, failure);
+    if (status == HWS_OK) status = slide(s, &w, calls, failure);
+    close_workspace(&w);
+    return status;
+}
