@@ -100,6 +100,8 @@ static int prepare(job *job) {
     failure failure;
     hws_status status = parse_regions(job, &failure);
     if (status == HWS_OK && job->settings->groups) status = groups_read(&job->groups, job->settings->groups, &failure);
+    if (status == HWS_OK && job->settings->groups)
+        status = groups_check_columns(&job->groups, job->settings->by, &failure);
     if (status == HWS_OK) status = find_cases(job, &failure);
     if (status == HWS_OK && job->regions.count == 0)
         status = evaluate_find_labels(&job->files, &job->evaluation, &job->regions, &failure);

@@ -244,7 +244,7 @@ static void add_csv_row(text *out, const comparison *comparison, size_t stratum,
     char key[REGION_KEY_BYTES];
     region_key(labels, key);
     const char *const fields[] = {metric_name(comparison->metric), group->column ? group->column : "",
-                                  stratum_name(group), key, labels->name};
+                                  stratum_name(group), labels->name, key};
     for (int k = 0; k < 5; k++) {
         if (k) text_add(out, ",");
         csv_add_field(out, fields[k]);
@@ -260,7 +260,7 @@ static void add_csv_row(text *out, const comparison *comparison, size_t stratum,
 
 static hws_status write_csv(const comparison *comparison, text *out, failure *failure) {
     static const char *const columns[] = {"mean", "median", "iqr", "p5", "p10", "p25", "p75", "p90", "p95", "worst"};
-    text_add(out, "metric,column,group,labels,name,cases");
+    text_add(out, "metric,column,group,label,key,cases");
     for (int k = 0; k < 20; k++) text_format(out, ",%s_%s", k < 10 ? "a" : "b", columns[k % 10]);
     text_add(out, ",b_higher,b_lower,equal,missing,wilcoxon,p\n");
     for (size_t stratum = 0; stratum < comparison->strata->count; stratum++)

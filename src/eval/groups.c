@@ -58,6 +58,24 @@ long groups_find(const groups *groups, const char *name) {
     return found ? (long)found->row : -1;
 }
 
+/* Takes the next column of a list, which becomes NULL behind the last. */
+static hws_status next_column(const csv *table, const char **list, size_t *column, failure *failure) {
+    const size_t length = strcspn(*list, ",");
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)(length < 255 ? length : 255), *list);
+    const long found = csv_column(table, name);
+    if (found < 1) return fail(failure, HWS_ERROR_ARGUMENT, "the groups have no column '%s'", name);
+    *column = (size_t)found;
+    *list = (*list)[length] ? *list + length + 1 : NULL;
+    return HWS_OK;
+}
+
+hws_status groups_check_columns(const groups *groups, const char *by, failure *failure) {
+    hws_status status = HWS_OK;
+    for (size_t column; by && status == HWS_OK;) status = next_column(&groups->table, &by, &column, failure);
+    return status;
+}
+
 static stratum *new_stratum(strata *strata, size_t cases, const char *column, const char *value) {
     stratum *grown = realloc(strata->list, (strata->count + 1) * sizeof *grown);
     if (!grown) return NULL;
@@ -137,16 +155,13 @@ static hws_status add_every_column(strata *strata, const csv *table, const long 
 
 static hws_status add_chosen_columns(strata *strata, const csv *table, const char *by, const long *rows, size_t cases,
                                      failure *failure) {
-    for (;;) {
-        const size_t length = strcspn(by, ",");
-        char name[256];
-        snprintf(name, sizeof name, "%.*s", (int)(length < 255 ? length : 255), by);
-        const long column = csv_column(table, name);
-        if (column < 1) return fail(failure, HWS_ERROR_ARGUMENT, "the groups have no column '%s'", name);
-        const hws_status status = add_column(strata, table, (size_t)column, rows, cases, failure);
-        if (status != HWS_OK || !by[length]) return status;
-        by += length + 1;
+    hws_status status = HWS_OK;
+    while (by && status == HWS_OK) {
+        size_t column;
+        status = next_column(table, &by, &column, failure);
+        if (status == HWS_OK) status = add_column(strata, table, column, rows, cases, failure);
     }
+    return status;
 }
 
 hws_status strata_open(strata *strata, const groups *groups, const char *by, const scores *scores, text *lacking,

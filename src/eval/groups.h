@@ -23,6 +23,9 @@ typedef struct groups {
 hws_status groups_read(groups *groups, const char *path, failure *failure);
 void groups_close(groups *groups);
 
+/* HWS_ERROR_ARGUMENT unless each of these columns ("sex,centre") is there; NULL is right. */
+hws_status groups_check_columns(const groups *groups, const char *by, failure *failure);
+
 /* The row of a case, or -1. */
 long groups_find(const groups *groups, const char *name);
 

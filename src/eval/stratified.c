@@ -127,7 +127,7 @@ static void add_names(text *out, const stratified *stratified, size_t which, siz
     char key[REGION_KEY_BYTES];
     region_key(labels, key);
     const char *const fields[] = {metric_name(stratified->metrics[which]), group->column ? group->column : "",
-                                  stratum_name(group), key, labels->name};
+                                  stratum_name(group), labels->name, key};
     for (int k = 0; k < 5; k++) {
         if (k) text_add(out, ",");
         csv_add_field(out, fields[k]);
@@ -145,7 +145,7 @@ static void add_row(text *out, const stratified *stratified, const statistics *r
 }
 
 static hws_status write_csv(const stratified *stratified, text *out, failure *failure) {
-    text_add(out, "metric,column,group,labels,name,cases,missing,mean,ci_low,ci_high,std,median,iqr,p5,p10,p25,p75,p90,"
+    text_add(out, "metric,column,group,label,key,cases,missing,mean,ci_low,ci_high,std,median,iqr,p5,p10,p25,p75,p90,"
                   "p95,worst,worst_case\n");
     for (size_t which = 0; which < stratified->metric_count; which++)
         for (size_t stratum = 0; stratum < stratified->strata->count; stratum++)
@@ -166,13 +166,19 @@ hws_status stratified_write(const stratified *stratified, table_format format, t
 
 /* ---- every case ---- */
 
+/* Columns of groups that are called as one of ours would make the file ambiguous, and are left out. */
+static int is_shown(const groups *groups, size_t column) {
+    const char *name = csv_name(&groups->table, column);
+    return strcmp(name, "label") != 0 && strcmp(name, "key") != 0 && metric_by_name(name) == METRICS;
+}
+
 static void add_header(const scores *scores, const groups *groups, text *out) {
-    text_add(out, "case");
+    text_add(out, "case,label,key");
     for (size_t column = 1; groups && column < groups->table.columns; column++) {
+        if (!is_shown(groups, column)) continue;
         text_add(out, ",");
         csv_add_field(out, csv_name(&groups->table, column));
     }
-    text_add(out, ",labels,name");
     for (int k = 0; k < METRICS; k++)
         if (scores->measured[k]) text_format(out, ",%s", metric_name((metric)k));
     text_add(out, "\n");
@@ -183,14 +189,15 @@ static void add_case_names(const scores *scores, const groups *groups, size_t wh
     char key[REGION_KEY_BYTES];
     region_key(&scores->regions.regions[region], key);
     csv_add_field(out, scores->list[which].name);
+    text_add(out, ",");
+    csv_add_field(out, scores->regions.regions[region].name);
+    text_add(out, ",");
+    csv_add_field(out, key);
     for (size_t column = 1; groups && column < groups->table.columns; column++) {
+        if (!is_shown(groups, column)) continue;
         text_add(out, ",");
         if (row >= 0) csv_add_field(out, csv_cell(&groups->table, (size_t)row, column));
     }
-    text_add(out, ",");
-    csv_add_field(out, key);
-    text_add(out, ",");
-    csv_add_field(out, scores->regions.regions[region].name);
 }
 
 hws_status scores_write_csv(const scores *scores, const groups *groups, text *out, failure *failure) {

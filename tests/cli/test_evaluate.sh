@@ -1,0 +1,137 @@
+#!/bin/sh
+# hws evaluate and hws compare: what they print, write and refuse. usage: test_evaluate.sh PROGRAM MAKE_MAPS
+set -u
+program=$1
+maps=$2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAILED: $*" >&2
+    sed 's/^/    stdout: /' "$work/out" >&2
+    sed 's/^/    stderr: /' "$work/err" >&2
+    failures=$((failures + 1))
+}
+run() {
+    expected=$1
+    shift
+    "$program" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
+}
+prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
+complains() { head -n 1 "$work/err" | grep -q -e "^hws: .*$1" || fail "stderr does not begin with 'hws: ...$1'"; }
+is_silent() { [ ! -s "$work/$1" ] || fail "$1 should be empty"; }
+refused() {
+    words=$1
+    shift
+    run 2 "$@"
+    complains "$words"
+    is_silent out
+}
+holds() { grep -q -e "$2" "$1" || { fail "$1 lacks '$2'"; cat "$1" >&2; }; }
+
+a=$work/erm b=$work/dro ref=$work/ref
+mkdir "$a" "$b" "$ref"
+"$maps" "$ref" x.nii.gz=11002200 y.nii=11112222 z.nii.gz=10000000 || exit 1
+"$maps" "$a" x.nii.gz=10002200 y.nii.gz=11112222 z.nii.gz=01000000 || exit 1
+"$maps" "$b" x.nii.gz=11002200 y.nii.gz=11112220 z.nii.gz=10000000 || exit 1
+printf 'case,"the group"\nx,rare\ny,common\nz,rare\nother,none\n' >"$work/groups.csv"
+
+run 0 evaluate --help
+prints '^usage: hws evaluate --pred DIR --ref DIR'
+run 0 compare --help
+prints '^usage: hws compare A/summary.json'
+refused 'needs --pred DIR and --ref DIR' evaluate
+refused 'needs --pred DIR and --ref DIR' evaluate --pred "$a"
+refused "no option '--wrong'" evaluate --wrong
+refused '--pred needs a value' evaluate --pred
+refused "'extra'" evaluate --pred "$a" --ref "$ref" extra
+refused '--by needs --groups' evaluate --pred "$a" --ref "$ref" --by x
+refused 'no such place' evaluate --pred "$work/no such place" --ref "$ref"
+for threads in 0 -1 x 1.5 257; do refused '--threads' evaluate --pred "$a" --ref "$ref" --threads $threads; done
+for labels in '' 1, a 1,1; do refused '' evaluate --pred "$a" --ref "$ref" --labels "$labels"; done
+refused 'asked for twice' evaluate --pred "$a" --ref "$ref" --labels 1 --regions X=1
+refused 'no column' evaluate --pred "$a" --ref "$ref" --groups "$work/groups.csv" --by nothing
+refused 'could not be made' evaluate --pred "$a" --ref "$ref" --out "$work/groups.csv"
+
+run 0 evaluate --pred "$a" --ref "$ref"
+is_silent err
+prints '^Dice (%)$'
+prints '^all *1 *3  *55.6 '
+prints '^all *2  *2 of 3  *100.0 '
+prints ' 0.0  *z$'
+
+run 0 evaluate --pred "$a" --ref "$ref" --groups "$work/groups.csv" --regions one=1,both=1+2 --hd95 --surface \
+    --out "$work/erm_scores" --threads 2
+is_silent err
+prints '^HD95 (mm)$'
+prints '^ASSD (mm)$'
+prints '^rare *both *2 '
+! grep -q none "$work/out" || fail "a group without a case is shown"
+cp "$work/out" "$work/printed"
+for file in summary.json cases.csv table.txt table.csv table.md table.tex; do
+    [ -s "$work/erm_scores/$file" ] || fail "no $file"
+done
+cmp -s "$work/printed" "$work/erm_scores/table.txt" || fail "table.txt is not what was printed"
+[ "$(ls "$work/erm_scores" | wc -l)" -eq 6 ] || fail "other files are left"
+holds "$work/erm_scores/summary.json" '"(1, 2)": {'
+holds "$work/erm_scores/cases.csv" '^case,label,key,the group,Dice,IoU,TP,FP,FN,TN,n_pred,n_ref,HD95,ASSD$'
+holds "$work/erm_scores/cases.csv" '^x,both,"(1, 2)",rare,0.8571428571,0.75,3,0,1,4,3,4,'
+holds "$work/erm_scores/table.tex" '\\toprule'
+holds "$work/erm_scores/table.md" '^| rare | both |'
+holds "$work/erm_scores/table.csv" '^Dice,the group,rare,one,1,2,0,0.3333333333,'
+
+run 0 evaluate --pred "$b" --ref "$ref" --regions one=1,both=1+2 --out "$work/dro_scores" --quiet
+run 0 compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --groups "$work/groups.csv"
+is_silent err
+prints '^Dice (%): erm_scores and dro_scores$'
+prints '^rare (2) *dro_scores *one *100.0\*'
+prints '^all (3) *difference *one *+44.4 '
+run 0 compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --names ERM,DRO --layout wide --format md
+prints '| all (3) | ERM | 55.6 |'
+run 0 compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --format csv --metric IoU
+prints '^IoU,,all,one,1,3,'
+refused 'has no HD95' compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --metric HD95
+refused 'two summary.json' compare
+refused 'two summary.json' compare "$work/erm_scores/summary.json"
+refused "'c'" compare a b c
+refused 'could\|cannot' compare "$work/none.json" "$work/dro_scores/summary.json"
+refused '--metric' compare a b --metric Nice
+refused '--format' compare a b --format html
+refused '--layout' compare a b --layout round
+for names in A ,B A, A,B,C ''; do refused '--names' compare a b --names "$names"; done
+refused 'not JSON' compare "$work/groups.csv" "$work/dro_scores/summary.json"
+
+# A case that one side lacks is named before any work.
+rm "$b/y.nii.gz"
+refused 'lacks y' evaluate --pred "$b" --ref "$ref" --out "$work/never"
+[ ! -e "$work/never" ] || fail "a folder was made before the input was checked"
+run 0 evaluate --pred "$b" --ref "$ref" --common --regions one=1,both=1+2 --out "$work/less_scores"
+complains 'lacks y; these cases are left out'
+refused 'lacks y' compare "$work/less_scores/summary.json" "$work/dro_scores/summary.json"
+run 0 compare "$work/less_scores/summary.json" "$work/dro_scores/summary.json" --common
+prints '^all (2)'
+printf 'case,group\nx,rare\n' >"$work/short.csv"
+run 0 evaluate --pred "$b" --ref "$ref" --common --quiet --groups "$work/short.csv"
+is_silent err
+run 0 evaluate --pred "$a" --ref "$ref" --groups "$work/short.csv"
+complains 'no row of the groups.*y, z'
+run 0 evaluate --pred "$a" --ref "$ref" --labels 1
+complains 'labels that are not evaluated, such as 2 in x'
+
+"$maps" "$b" y.nii.gz=11112222@1.5
+refused 'y: the affines differ' evaluate --pred "$b" --ref "$ref"
+head -c 50 "$a/y.nii.gz" >"$b/y.nii.gz"
+refused 'y.nii.gz' evaluate --pred "$b" --ref "$ref"
+printf 'case,group\nx\n' >"$work/bad.csv"
+refused 'bad.csv' evaluate --pred "$a" --ref "$ref" --groups "$work/bad.csv"
+
+if [ -c /dev/full ]; then
+    "$program" evaluate --pred "$a" --ref "$ref" >/dev/full 2>"$work/err"
+    [ $? -eq 1 ] || fail "a full disk goes unnoticed"
+fi
+
+[ $failures -eq 0 ] && echo "all is well"
+exit $((failures > 0))
