@@ -75,10 +75,12 @@ void reference_convolution(const window *w, const double *weights, const double 
     for (size_t i = 0; i < shape_count(&out); i++) output[i] = bias ? bias[i % features] : 0;
     links all = find_links(w);
     for (const link *l = all.link; l < all.link + all.count; l++)
-        for (size_t c = 0; c < channels; c++)
-            for (size_t f = 0; f < features; f++)
-                output[l->out * features + f] +=
-                    input[l->in * channels + c] * weights[(l->tap * channels + c) * features + f];
+        for (size_t c = 0; c < channels; c++) {
+            const double factor = input[l->in * channels + c];
+            const double *restrict row = weights + (l->tap * channels + c) * features;
+            double *restrict to = output + l->out * features;
+            for (size_t f = 0; f < features; f++) to[f] += factor * row[f];
+        }
     free(all.link);
 }
 
