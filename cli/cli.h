@@ -18,5 +18,6 @@ int verb_compare(int count, char **arguments);
 int verb_evaluate(int count, char **arguments);
 int verb_fetch(int count, char **arguments);
 int verb_report(int count, char **arguments);
+int verb_train(int count, char **arguments);
 
 #endif

@@ -9,6 +9,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "\n"
                             "usage: hws VERB [options]\n"
                             "\n"
+                            "  train           train a network, by DRO or ERM\n"
                             "  fetch mnist     get the MNIST digits\n"
                             "  bench sampler   time the hardness weighted sampler\n"
                             "  bench train     time training steps\n"
@@ -23,7 +24,7 @@ static const struct {
     int (*run)(int count, char **arguments);
 } VERBS[] = {
     {"bench", verb_bench}, {"compare", verb_compare}, {"evaluate", verb_evaluate},
-    {"fetch", verb_fetch}, {"report", verb_report},
+    {"fetch", verb_fetch}, {"report", verb_report},   {"train", verb_train},
 };
 
 int cli_error(int exit_code, const char *format, ...) {

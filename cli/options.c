@@ -38,6 +38,13 @@ static int set_value(const cli_option *option, const char *text) {
     double value = 0;
     switch (option->kind) {
     case OPTION_TEXT: *(const char **)option->target = text; return EXIT_DONE;
+    case OPTION_LIST: {
+        cli_list *list = option->target;
+        if (list->count == CLI_LIST_MAX)
+            return cli_error(EXIT_USAGE, "%s is given more than %d times", option->name, CLI_LIST_MAX);
+        list->items[list->count++] = text;
+        return EXIT_DONE;
+    }
     case OPTION_TRIPLE:
         if (cli_triple(text, option->low, option->high, option->target)) return EXIT_DONE;
         return cli_error(EXIT_USAGE, "%s %s is not three whole numbers from %g to %g such as 40,56,40", option->name,
@@ -57,6 +64,22 @@ static int set_value(const cli_option *option, const char *text) {
         return cli_error(EXIT_USAGE, "%s %s is not a number from %g to %g", option->name, text, option->low,
                          option->high);
     }
+}
+
+/* 1 if the argument is a pair of numbers, -1 if it looks like one but is none, 0 if it is something else. */
+static int take_pair(const cli_option *option, const char *text) {
+    cli_pair *pair = option->target;
+    char *end;
+    const double low = strtod(text, &end);
+    if (end == text || *end != ',') return 0;
+    const char *second = end + 1;
+    const double high = strtod(second, &end);
+    if (end == second || *end ||
+        !(low >= option->low && low <= option->high && high >= option->low && high <= option->high))
+        return -1;
+    pair->low = low;
+    pair->high = high;
+    return 1;
 }
 
 static const cli_option *find(const cli_option *options, size_t count, const char *name) {
@@ -81,6 +104,14 @@ int cli_parse(const char *verb, int count, char **arguments, const cli_option *o
         if (option->given) *option->given = 1;
         if (option->kind == OPTION_FLAG) {
             *(int *)option->target = 1;
+            continue;
+        }
+        if (option->kind == OPTION_PAIR) {
+            const int taken = k + 1 < count ? take_pair(option, arguments[k + 1]) : 0;
+            if (taken < 0)
+                return cli_error(EXIT_USAGE, "%s %s is not two numbers from %g to %g such as 0.1,10", argument,
+                                 arguments[k + 1], option->low, option->high);
+            k += taken;
             continue;
         }
         if (k + 1 == count) return cli_error(EXIT_USAGE, "%s needs a value", argument);

@@ -9,8 +9,22 @@ typedef enum option_kind {
     OPTION_WHOLE,  /* long long, from low to high */
     OPTION_NUMBER, /* double, from low to high */
     OPTION_TEXT,   /* const char * */
-    OPTION_TRIPLE  /* int[3], as D,H,W, each from low to high */
+    OPTION_TRIPLE, /* int[3], as D,H,W, each from low to high */
+    OPTION_LIST,   /* cli_list: may be given several times */
+    OPTION_PAIR    /* cli_pair: "a,b", each from low to high, may follow; if not, the pair stays as it is */
 } option_kind;
+
+enum { CLI_LIST_MAX = 256 };
+
+typedef struct cli_list {
+    const char *items[CLI_LIST_MAX];
+    int count;
+} cli_list;
+
+typedef struct cli_pair {
+    double low, high;
+    int given;
+} cli_pair;
 
 typedef struct cli_option {
     const char *name; /* with its dashes */

@@ -21,6 +21,8 @@ typedef enum random_purpose {
     RANDOM_PATCH = 22,       /* where patches are cut (augment/patch.h) */
     RANDOM_AUGMENT = 23,     /* what happens to them (augment/augment.h) */
     RANDOM_NOISE = 24,       /* the noise that is added to them */
+    RANDOM_SHUFFLE = 28,     /* the order of the examples in a pass (train/batches.h) */
+    RANDOM_REWEIGHT = 29,    /* draws by class (train/batches.h) */
     RANDOM_BOOTSTRAP = 48,   /* confidence intervals (eval/statistics.h) */
 } random_purpose;
 

@@ -1,0 +1,293 @@
+/* hws train: Algorithm 1 on your data. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+#include "data/spec.h"
+#include "options.h"
+#include "train/run_files.h"
+#include "train/task_classification.h"
+#include "train/trainer.h"
+#include "train_progress.h"
+
+#include <math.h>
+#include <omp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char USAGE[] =
+    "usage: hws train DATA [options] --out RUN\n"
+    "       hws train --resume --out RUN\n"
+    "\n"
+    "Trains a network on DATA and records the run in the folder RUN. The defaults are the paper's for MNIST.\n"
+    "\n"
+    "DATA is one of\n"
+    "  digits | digits:TRAIN,TEST   built-in handwriting-like digits, 60000 and 10000 or so many of them\n"
+    "  mnist | mnist:DIR            MNIST in the cache (see hws fetch) or in a folder\n"
+    "\n"
+    "What is learnt\n"
+    "  --objective O        dro: hardness weighted sampling | erm: shuffled epochs | reweight: classes drawn equally\n"
+    "                       often, then their examples | ohem: online hard example mining: of --ohem-factor times\n"
+    "                       the batch, drawn in shuffled epochs, the hardest are trained on   (dro)\n"
+    "  --beta B             robustness; 0 is ordinary training                    (10)\n"
+    "  --divergence D       kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A   (kl)\n"
+    "  --importance [MIN,MAX]  weigh losses by p_new / p_old, clipped             (off; 0.1,10)\n"
+    "  --target-ess N       choose beta at each epoch so that the effective sample size is N\n"
+    "  --loss-init L        loss of the examples not seen yet                     (1)\n"
+    "  --history H          stale: losses as last seen | exact: all evaluated before each iteration; for study,\n"
+    "                       needs --look-ahead 0                                  (stale)\n"
+    "  --history-momentum M stale = M stale + (1 - M) new                         (0)\n"
+    "  --floor F            draw from max(p, F / n)                               (0)\n"
+    "  --uniform-mix U      draw from (1 - U) p + U / n                           (0)\n"
+    "  --replacement        let an example stand twice in a batch\n"
+    "  --ohem-factor K      candidates per example that ohem trains on            (2)\n"
+    "  --keep CLASS=FRACTION  keep only so much of a class for training; may be given several times\n"
+    "\n"
+    "How\n"
+    "  --model M            wrn-D-k | mlp-L-m                                     (wrn-16-1)\n"
+    "  --optimizer O        sgd | momentum | nesterov | adam | adamw              (sgd)\n"
+    "  --lr R --momentum M --weight-decay W --clip-norm C                         (0.01, 0.9, 0, 0 = off)\n"
+    "  --schedule S         constant | poly: to zero at the end                   (constant)\n"
+    "  --epochs E           floor(examples / batch) iterations each               (6)\n"
+    "  --iterations T       instead of --epochs\n"
+    "  --batch B                                                                  (64)\n"
+    "  --look-ahead K       batch t + K is drawn when t iterations are done; 0 is exactly Algorithm 1,\n"
+    "                       more lets threads prepare batches meanwhile           (1)\n"
+    "  --stop-grad-norm E   measure the norm of the gradient of R over the whole set at each epoch, and stop\n"
+    "                       below E; 0 only measures\n"
+    "  --precision P        f32 | bf16                                            (f32)\n"
+    "  --conv A             auto | direct: no Winograd rounding                   (auto)\n"
+    "  --seed S             decides everything random                             (0)\n"
+    "  --threads T          the result is the same to the bit for any number      (all)\n"
+    "  --loaders L          threads that prepare batches; nor do they change it   (1)\n"
+    "\n"
+    "The run\n"
+    "  --out RUN            the folder; refused if it holds a run already, unless it is resumed\n"
+    "  --resume             go on from the last checkpoint, to the same bits as without the interruption; all\n"
+    "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every\n"
+    "                       and --quiet may differ\n"
+    "  --config FILE        begin with the settings of another run's config.json\n"
+    "  --checkpoint-every N also after so many iterations                         (each epoch)\n"
+    "  --quiet              no progress, no table\n";
+
+enum { OPTIONS_MAX = 64, NAME_MAX_SIZE = 40 };
+
+typedef struct train_command {
+    train_settings settings;
+    const char *out, *config;
+    int resume, quiet, given_data;
+    cli_list keep;
+    cli_pair importance;
+    char names[OPTIONS_MAX][NAME_MAX_SIZE];
+    cli_option options[OPTIONS_MAX];
+    size_t option_count;
+} train_command;
+
+/* ---- the command line -------------------------------------------------------------------------------------------- */
+
+static void add_option(train_command *c, cli_option option) { c->options[c->option_count++] = option; }
+
+/* "history_momentum" becomes "--history-momentum". */
+static void add_setting(train_command *c, const setting *s) {
+    static const option_kind KINDS[] = {OPTION_FLAG, OPTION_WHOLE, OPTION_NUMBER, OPTION_TEXT};
+    char *name = c->names[c->option_count];
+    snprintf(name, NAME_MAX_SIZE, "--%s", s->key);
+    for (char *at = name; *at; at++)
+        if (*at == '_') *at = '-';
+    add_option(c, (cli_option){name, KINDS[s->kind], (char *)&c->settings + s->offset, s->low, s->high, 0});
+}
+
+static void list_options(train_command *c) {
+    c->option_count = 0;
+    for (size_t k = 0; k < settings_count(); k++)
+        if (strcmp(settings_at(k)->key, "data") != 0) add_setting(c, settings_at(k));
+    add_option(c, (cli_option){"--out", OPTION_TEXT, &c->out, 0, 0, 0});
+    add_option(c, (cli_option){"--config", OPTION_TEXT, &c->config, 0, 0, 0});
+    add_option(c, (cli_option){"--resume", OPTION_FLAG, &c->resume, 0, 0, 0});
+    add_option(c, (cli_option){"--quiet", OPTION_FLAG, &c->quiet, 0, 0, 0});
+    add_option(c, (cli_option){"--keep", OPTION_LIST, &c->keep, 0, 0, 0});
+    add_option(c, (cli_option){"--importance", OPTION_PAIR, &c->importance, 0, 1e30, &c->importance.given});
+}
+
+static int parse(train_command *c, int count, char **arguments) {
+    const char *words[1];
+    int word_count = 0;
+    c->keep = (cli_list){0};
+    c->importance = (cli_pair){.low = 0.1, .high = 10};
+    list_options(c);
+    const int code = cli_parse("train", count, arguments, c->options, c->option_count, words, 1, &word_count);
+    if (code == EXIT_DONE && word_count) c->settings.data = words[0];
+    return code;
+}
+
+static int take_keep(train_command *c) {
+    if (!c->keep.count) return EXIT_DONE;
+    c->settings.keep_count = 0;
+    for (int k = 0; k < c->keep.count; k++) {
+        char *end;
+        const long label = strtol(c->keep.items[k], &end, 10);
+        const char *rest = *end == '=' && end != c->keep.items[k] ? end + 1 : "";
+        const double fraction = strtod(rest, &end);
+        if (!*rest || *end || label < 0 || label > 1 << 20 || !(fraction >= 0 && fraction <= 1))
+            return cli_error(EXIT_USAGE, "--keep %s is not CLASS=FRACTION such as 3=0.01", c->keep.items[k]);
+        c->settings.keep[c->settings.keep_count++] = (settings_keep){(int)label, fraction};
+    }
+    return EXIT_DONE;
+}
+
+static int take_importance(train_command *c) {
+    if (!c->importance.given) return EXIT_DONE;
+    if (c->importance.low > c->importance.high)
+        return cli_error(EXIT_USAGE, "--importance %g,%g: the first is not to be larger than the second",
+                         c->importance.low, c->importance.high);
+    c->settings.importance = 1;
+    c->settings.weight_min = c->importance.low;
+    c->settings.weight_max = c->importance.high;
+    return EXIT_DONE;
+}
+
+static int exit_code(hws_status status) {
+    return status == HWS_ERROR_IO || status == HWS_ERROR_MEMORY || status == HWS_ERROR_NOT_FINITE ? EXIT_FAILED
+                                                                                                  : EXIT_USAGE;
+}
+
+/* The settings that the command line is laid upon: the defaults, or a config.json. */
+static int read_base(train_command *c, failure *failure) {
+    char path[RUN_PATH];
+    const char *file = c->config;
+    if (c->resume) {
+        if (!run_exists(c->out))
+            return cli_error(EXIT_USAGE, "%s holds no run that could be resumed; leave out --resume to begin one",
+                             c->out);
+        if (!run_path(path, c->out, "config.json"))
+            return cli_error(EXIT_USAGE, "the path %.100s... is too long", c->out);
+        file = path;
+    }
+    c->settings = settings_default();
+    const hws_status status = file ? settings_read_file(&c->settings, file, failure) : HWS_OK;
+    return status == HWS_OK ? EXIT_DONE : cli_error(exit_code(status), "%s", failure->message);
+}
+
+static int refuse_difference(const train_settings *base, const train_settings *asked, const char *out) {
+    const char *difference = settings_difference(base, asked);
+    return difference ? cli_error(EXIT_USAGE,
+                                  "%s was begun with another '%s', see its config.json; a run is resumed with the "
+                                  "settings it began with: leave the option out, or start a new run in another folder",
+                                  out, difference)
+                      : EXIT_DONE;
+}
+
+/* Twice: first to find --config and --resume, then on top of what they name. */
+static int read_command(train_command *c, int count, char **arguments, failure *failure) {
+    int code = parse(c, count, arguments);
+    if (code != EXIT_DONE) return code;
+    if (!c->out) return cli_error(EXIT_USAGE, "train: where to? Name a folder with --out RUN");
+    if (c->resume && c->config) return cli_error(EXIT_USAGE, "train: --resume and --config exclude each other");
+    if (!c->resume && run_exists(c->out))
+        return cli_error(EXIT_USAGE, "%s holds a run already; continue it with --resume, or name another folder",
+                         c->out);
+    code = read_base(c, failure);
+    const train_settings base = c->settings;
+    if (code == EXIT_DONE) code = parse(c, count, arguments);
+    if (code == EXIT_DONE) code = take_keep(c);
+    if (code == EXIT_DONE) code = take_importance(c);
+    if (code == EXIT_DONE && c->resume) code = refuse_difference(&base, &c->settings, c->out);
+    if (code != EXIT_DONE) return code;
+    if (strcmp(c->settings.history, "exact") == 0 && strcmp(base.history, "exact") != 0 && c->settings.look_ahead == 1)
+        c->settings.look_ahead = 0;
+    if (!*c->settings.data) return cli_error(EXIT_USAGE, "train on what? See hws train --help");
+    if (!spec_is_classification(c->settings.data))
+        return cli_error(EXIT_USAGE, "'%s' is no data that can be trained on; digits and mnist are known",
+                         c->settings.data);
+    const hws_status status = settings_check(&c->settings, failure);
+    return status == HWS_OK ? EXIT_DONE : cli_error(EXIT_USAGE, "%s", failure->message);
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+/* A second signal ends the program at once. */
+static void interrupt(int number) {
+    interrupted = 1;
+    signal(number, SIG_DFL);
+}
+
+static int is_interrupted(void *context) {
+    (void)context;
+    return interrupted;
+}
+
+static int tell_end(const train_command *c, trainer_end end) {
+    if (end == TRAINER_INTERRUPTED) {
+        fprintf(stderr, "hws: stopped; a checkpoint is written. Go on with: hws train --resume --out %s\n", c->out);
+        return EXIT_FAILED;
+    }
+    if (end == TRAINER_CONVERGED && !c->quiet)
+        printf("stopped: the norm of the gradient of R is below %g\n", c->settings.stop_grad_norm);
+    return EXIT_DONE;
+}
+
+static int run(train_command *c, const task *task, failure *failure) {
+    trainer *t = 0;
+    trainer_end end = TRAINER_FINISHED;
+    hws_status status = trainer_open(&t, &c->settings, task, c->out, failure);
+    if (status != HWS_OK) return cli_error(exit_code(status), "%s", failure->message);
+    status = c->resume ? trainer_resume(t, failure) : trainer_begin(t, failure);
+    if (*t->notice) fprintf(stderr, "hws: %s\n", t->notice);
+    train_progress progress;
+    train_progress_start(&progress, t, c->quiet);
+    const trainer_watch watch = {&progress, train_progress_report, is_interrupted};
+    if (status == HWS_OK) status = trainer_run(t, &watch, &end, failure);
+    train_progress_end(&progress);
+    trainer_close(&t);
+    return status == HWS_OK ? tell_end(c, end) : cli_error(exit_code(status), "%s", failure->message);
+}
+
+static hws_status keep(const train_command *c, labelled_images *train, failure *failure) {
+    hws_status status = HWS_OK;
+    for (int k = 0; k < c->settings.keep_count && status == HWS_OK; k++)
+        status = labelled_images_keep(train, c->settings.keep[k].class_label, c->settings.keep[k].fraction,
+                                      (uint64_t)c->settings.seed, failure);
+    return status;
+}
+
+static int train_on_images(train_command *c, failure *failure) {
+    labelled_images train = {0}, test = {0};
+    classification context;
+    task task;
+    hws_status status = spec_open(c->settings.data, &train, &test, failure);
+    if (status == HWS_OK) status = keep(c, &train, failure);
+    if (status == HWS_OK) status = task_classification(&task, &context, &train, &test, failure);
+    const int code = status == HWS_OK ? run(c, &task, failure) : cli_error(exit_code(status), "%s", failure->message);
+    labelled_images_close(&train);
+    labelled_images_close(&test);
+    return code;
+}
+
+static int in_folder(train_command *c, failure *failure) {
+    if (run_make_folder(c->out, failure) != HWS_OK) return cli_error(EXIT_FAILED, "%s", failure->message);
+    const int lock = run_lock(c->out, failure);
+    if (lock < 0) return cli_error(EXIT_FAILED, "%s", failure->message);
+    run_clean(c->out);
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+    const int code = train_on_images(c, failure);
+    close(lock);
+    return code;
+}
+
+int verb_train(int count, char **arguments) {
+    static train_command c;
+    failure failure = {0};
+    if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
+    int code = read_command(&c, count, arguments, &failure);
+    if (code == EXIT_DONE) {
+        if (!c.settings.threads) c.settings.threads = omp_get_max_threads();
+        omp_set_num_threads((int)c.settings.threads);
+        code = in_folder(&c, &failure);
+    }
+    settings_close(&c.settings);
+    return code;
+}

@@ -1,0 +1,101 @@
+/* The end of an epoch: what is measured and recorded. */
+#include "train/run_files.h"
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Of sorted values, between neighbours in proportion. */
+static double quantile(const double *sorted, int64_t count, double share) {
+    const double place = share * (double)(count - 1);
+    const int64_t below = (int64_t)floor(place);
+    if (below + 1 >= count) return sorted[count - 1];
+    return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+static void write_quantiles(double *values, int64_t count, double *quantiles) {
+    static const double SHARES[] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
+    qsort(values, (size_t)count, sizeof *values, by_size);
+    for (int k = 0; k < 7; k++) quantiles[k] = quantile(values, count, SHARES[k]);
+}
+
+/* Of the stale losses, and of the chances to be drawn in multiples of 1 / examples. */
+static hws_status measure_distribution(trainer *t, double *quantiles, failure *failure) {
+    const int64_t n = t->task->examples;
+    double *values = malloc((size_t)n * sizeof *values);
+    if (!values) return fail_memory(failure, "the distribution of the losses");
+    hws_status status = hws_sampler_get_losses(t->history, 0, n, t->all);
+    for (int64_t i = 0; i < n && status == HWS_OK; i++) values[i] = (double)t->all[i];
+    if (status == HWS_OK) write_quantiles(values, n, quantiles);
+    if (status == HWS_OK) status = hws_sampler_probabilities(t->history, 0, n, values);
+    for (int64_t i = 0; i < n && status == HWS_OK; i++) values[i] *= (double)n;
+    if (status == HWS_OK) write_quantiles(values, n, quantiles + 7);
+    free(values);
+    return status == HWS_OK ? HWS_OK
+                            : fail(failure, status, "the distribution: %s", hws_sampler_error(t->history)->message);
+}
+
+static hws_status measure_losses(trainer *t, double *row, failure *failure) {
+    hws_statistics s;
+    const hws_status status = hws_sampler_statistics(t->history, &s);
+    if (status != HWS_OK)
+        return fail(failure, status, "the losses' statistics: %s", hws_sampler_error(t->history)->message);
+    row[ROW_EPOCH] = (double)t->iteration / (double)t->epoch_iterations;
+    row[ROW_ITERATION] = (double)t->iteration;
+    row[ROW_LR] = schedule_rate(&t->schedule, (double)(t->iteration - 1));
+    row[ROW_LOSS_MEAN] = s.loss_mean;
+    row[ROW_LOSS_STD] = s.loss_std;
+    row[ROW_ROBUST_LOSS] = s.robust_loss;
+    row[ROW_ESS] = s.effective_size;
+    row[ROW_P_MAX] = s.largest_p;
+    row[ROW_CLIP_RATE] = t->weighed ? (double)t->clipped / (double)t->weighed : 0;
+    row[ROW_FIRST + t->task->metrics + ROW_BETA] = hws_sampler_options(t->history).beta;
+    return HWS_OK;
+}
+
+/* The beta at which the losses as they are now have the wanted effective size. Where none has (at first all losses may
+   be equal) beta stays. */
+static hws_status choose_beta(trainer *t, failure *failure) {
+    double beta;
+    if (t->settings.target_ess <= 0) return HWS_OK;
+    hws_status status = hws_sampler_beta_for_effective_size(t->history, t->settings.target_ess, &beta);
+    if (status == HWS_ERROR_UNREACHABLE) return HWS_OK;
+    if (status == HWS_OK) status = hws_sampler_set_beta(t->history, beta);
+    return status == HWS_OK ? HWS_OK
+                            : fail(failure, status, "--target-ess: %s", hws_sampler_error(t->history)->message);
+}
+
+static hws_status measure(trainer *t, double *row, failure *failure) {
+    double *last = row + ROW_FIRST + t->task->metrics;
+    hws_status status = measure_losses(t, row, failure);
+    if (status == HWS_OK) status = measure_distribution(t, last + ROW_LAST, failure);
+    if (status == HWS_OK) status = t->task->evaluate(t->task->context, t->learner, row + ROW_FIRST, failure);
+    if (status == HWS_OK && t->settings.stop_grad_norm >= 0) {
+        status = trainer_gradient_norm(t, &last[ROW_GRAD_NORM], failure);
+        t->stopped = last[ROW_GRAD_NORM] < t->settings.stop_grad_norm;
+    }
+    return status;
+}
+
+/* history.csv comes before the checkpoint: then each row of a checkpoint has its seconds there. */
+hws_status trainer_end_epoch(trainer *t, const double **recorded, failure *failure) {
+    double *row = rows_add(&t->rows, trainer_seconds(t));
+    if (!row) return fail_memory(failure, "the history");
+    hws_status status = measure(t, row, failure);
+    if (status == HWS_OK) status = choose_beta(t, failure);
+    t->clipped = t->weighed = 0;
+    *recorded = row;
+    const double value = row[ROW_FIRST + t->task->best];
+    const int is_best = value > t->best || (isnan(t->best) && !isnan(value));
+    if (is_best) t->best = value;
+    if (status == HWS_OK) status = run_write_history(t, failure);
+    if (status == HWS_OK) status = run_write_losses(t, failure);
+    if (status == HWS_OK && is_best) status = checkpoint_write_best(t, failure);
+    return status == HWS_OK ? checkpoint_write(t, failure) : status;
+}

@@ -1,0 +1,50 @@
+/*
+ * What is recorded at the end of each epoch: the rows of history.csv and distribution.csv.
+ *
+ * A row has a number for each column but the seconds, which are kept apart so that a checkpoint holds no times.
+ */
+#ifndef HWS_TRAIN_ROWS_H
+#define HWS_TRAIN_ROWS_H
+
+#include "base/text.h"
+#include "train/task.h"
+
+/* The columns: the first of history.csv, then the metrics, the last of history.csv, then distribution.csv's. */
+enum {
+    ROW_EPOCH,
+    ROW_ITERATION,
+    ROW_LR,
+    ROW_LOSS_MEAN,
+    ROW_LOSS_STD,
+    ROW_ROBUST_LOSS,
+    ROW_ESS,
+    ROW_P_MAX,
+    ROW_CLIP_RATE,
+    ROW_FIRST
+};
+enum { ROW_BETA, ROW_GRAD_NORM, ROW_LAST };
+enum { ROW_QUANTILES = 14 }; /* seven of the losses, seven of the chances to be drawn */
+
+typedef struct rows {
+    int metrics;
+    size_t count, room;
+    double *values;  /* [count][rows_width] */
+    double *seconds; /* [count]; NaN if not known */
+} rows;
+
+size_t rows_width(int metrics);
+hws_status rows_open(rows *rows, int metrics, failure *failure);
+void rows_close(rows *rows);
+
+/* A new row, all NaN; NULL if there is no memory. */
+double *rows_add(rows *rows, double seconds);
+double *rows_at(const rows *rows, size_t index);
+
+/* The files as text. */
+void rows_history(const rows *rows, const task *task, text *csv);
+void rows_distribution(const rows *rows, text *csv);
+
+/* Takes the seconds of the rows of the same iteration from a history.csv, where there is one. */
+void rows_take_seconds(rows *rows, const char *path);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * Training: Algorithm 1 of the paper in a loop, with its records.
+ *
+ *     trainer_open(&trainer, &settings, task, folder, &failure)
+ *     trainer_begin(trainer, &failure)        a new run: first weights, config.json
+ *     or trainer_resume(trainer, &failure)    goes on where the last checkpoint stands, to the same bits
+ *     trainer_run(trainer, &watch, &failure)
+ *     trainer_close(&trainer)
+ *
+ * Everything random is keyed by the seed and by counters, the engine gives the same bits for any number of threads, and
+ * a checkpoint holds all that changes: so one run equals another of the same settings and data to the bit, whether it
+ * was interrupted or not.
+ *
+ * Look-ahead: with look-ahead k the batch of iteration t + k is drawn when t iterations are done, always. k = 0 is
+ * exactly Algorithm 1; with k > 0 threads prepare batches while others are worked on, and draws are based on losses that
+ * are k iterations older.
+ *
+ * An epoch is floor(examples / batch) iterations, whatever the objective.
+ */
+#ifndef HWS_TRAIN_TRAINER_H
+#define HWS_TRAIN_TRAINER_H
+
+#include "train/batches.h"
+#include "train/loader.h"
+#include "train/rows.h"
+#include "train/task.h"
+
+#include "nn/schedule.h"
+
+typedef struct trainer {
+    train_settings settings; /* texts are the caller's */
+    const task *task;
+    const char *folder;
+    learner *learner;
+    objective_kind objective;
+    hws_sampler *history; /* the stale losses; dro draws from it */
+    batches batches;
+    loader *loader;
+    schedule schedule;
+    int64_t batch, candidates; /* examples trained on and examples drawn per iteration */
+    int64_t epoch_iterations, total;
+    size_t input_floats, label_count; /* of one example */
+
+    /* What changes, and a checkpoint keeps. */
+    int64_t iteration;        /* done */
+    int64_t clipped, weighed; /* importance weights of this epoch */
+    double best;              /* the best value of the task's metric so far; NaN if there is none */
+    int stopped;              /* 1: the gradient's norm fell below --stop-grad-norm */
+    uint64_t *draws;          /* how often each example was trained on */
+    rows rows;
+
+    double seconds;    /* of training before this process */
+    double started;    /* the clock when it began */
+    char notice[1024]; /* something worth telling after trainer_resume: the previous checkpoint was used */
+
+    /* Scratch, of the candidates' size. */
+    int64_t *drawn, *chosen_examples;
+    int64_t *chosen; /* positions in the batch that are trained on */
+    double *losses, *weights;
+    float *fresh, *ratios, *scores;
+    float *all; /* [examples]: losses, when all are needed */
+} trainer;
+
+hws_status trainer_open(trainer **trainer, const train_settings *settings, const task *task, const char *folder,
+                        failure *failure);
+void trainer_close(trainer **trainer);
+
+hws_status trainer_begin(trainer *trainer, failure *failure);
+hws_status trainer_resume(trainer *trainer, failure *failure);
+
+/* Who looks on. Both may be NULL. */
+typedef struct trainer_watch {
+    void *context;
+    /* After each iteration; row is the epoch's when one has ended, else NULL. `loss` is the batch's mean. */
+    void (*report)(void *context, const trainer *trainer, double loss, const double *row);
+    /* Whether to write a checkpoint and stop. */
+    int (*stop)(void *context);
+} trainer_watch;
+
+typedef enum trainer_end { TRAINER_FINISHED, TRAINER_CONVERGED, TRAINER_INTERRUPTED } trainer_end;
+
+/* Until the end or until told to stop. After a failure the last checkpoint is as it was. */
+hws_status trainer_run(trainer *trainer, const trainer_watch *watch, trainer_end *end, failure *failure);
+
+/* Seconds of training so far, those of earlier processes included. */
+double trainer_seconds(const trainer *trainer);
+
+/* ---- inside ------------------------------------------------------------------------------------------------------ */
+
+/* One iteration of Algorithm 1 (step.c); `loss` is the mean loss of the batch. */
+hws_status trainer_step(trainer *trainer, double *loss, failure *failure);
+
+/* Evaluates all examples as they are, without training, into trainer->all (full_pass.c). */
+hws_status trainer_all_losses(trainer *trainer, failure *failure);
+
+/*
+ * The norm of the gradient of R over the whole training set, sum_i p_i grad loss_i with p of the losses at this moment
+ * (full_pass.c). Batch normalisation has no gradient of single examples: it works with the statistics of parts of the
+ * batch's size, the examples in their order, as in training; its running statistics are left as they were. Losses are
+ * taken in the same mode, and p from them. An incomplete last part is filled up from the front with weight 0.
+ */
+hws_status trainer_gradient_norm(trainer *trainer, double *norm, failure *failure);
+
+/* The row of the epoch, beta for the next one, and history.csv, distribution.csv, losses.csv (epoch.c). */
+hws_status trainer_end_epoch(trainer *trainer, const double **row, failure *failure);
+
+/* latest.safetensors, with the one before kept as previous.safetensors; best.safetensors (checkpoint.c). */
+hws_status checkpoint_write(trainer *trainer, failure *failure);
+hws_status checkpoint_write_best(trainer *trainer, failure *failure);
+hws_status checkpoint_read(trainer *trainer, failure *failure);
+
+/* Names the example whose loss is not finite. */
+hws_status trainer_fail_loss(const trainer *trainer, int64_t example, double loss, failure *failure);
+
+#endif
