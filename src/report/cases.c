@@ -23,20 +23,39 @@ static int words_add(words *words, const char *word) {
     return 1;
 }
 
-/* The group of a case by groups.csv's second column; everything is one group without it. */
-static const char *group_of(const run *run, const char *name) {
-    const csv *groups = &run->groups.data;
-    const long column = csv_column(groups, "case");
-    if (column < 0 || groups->columns < 2) return "all cases";
-    const size_t group = column == 0 ? 1 : 0;
-    for (size_t row = 0; row < groups->rows; row++)
-        if (strcmp(csv_cell(groups, row, (size_t)column), name) == 0) return csv_cell(groups, row, group);
-    return "no group";
-}
-
 static const char *cell(const run *run, size_t row, const char *column) {
     const long k = csv_column(&run->cases.data, column);
     return k < 0 ? "" : csv_cell(&run->cases.data, row, (size_t)k);
+}
+
+/* The first column of strata in cases.csv (case, label, key, strata, measures from Dice on), or -1. */
+static long stratum_column(const csv *cases) {
+    static const char *const OTHERS[] = {"case", "label", "key"};
+    const long dice = csv_column(cases, "Dice");
+    for (long k = 0; k < dice; k++) {
+        int other = 0;
+        for (size_t j = 0; j < sizeof OTHERS / sizeof *OTHERS; j++)
+            other |= strcmp(csv_name(cases, (size_t)k), OTHERS[j]) == 0;
+        if (!other) return k;
+    }
+    return -1;
+}
+
+/* The group of a case by groups.csv's column behind the case. */
+static const char *listed_group(const csv *groups, const char *name) {
+    for (size_t row = 0; row < groups->rows; row++)
+        if (strcmp(csv_cell(groups, row, 0), name) == 0) return csv_cell(groups, row, 1);
+    return "no group";
+}
+
+/* By groups.csv if it is there, else by cases.csv itself, else all are one. */
+static const char *group_of(const run *run, size_t row) {
+    const csv *groups = &run->groups.data;
+    if (csv_column(groups, "case") == 0 && groups->columns > 1) return listed_group(groups, cell(run, row, "case"));
+    const long column = stratum_column(&run->cases.data);
+    if (column < 0) return "all cases";
+    const char *group = csv_cell(&run->cases.data, row, (size_t)column);
+    return *group ? group : "no group";
 }
 
 /* The group of each row of cases.csv, looked up once. The caller frees the list; NULL when memory ran out. */
@@ -46,7 +65,7 @@ static const char **groups_of_rows(const run *run) {
     for (size_t row = 0; groups && row < rows; row++) {
         const char *name = cell(run, row, "case");
         const int again = row > 0 && strcmp(name, cell(run, row - 1, "case")) == 0;
-        groups[row] = again ? groups[row - 1] : group_of(run, name);
+        groups[row] = again ? groups[row - 1] : group_of(run, row);
     }
     return groups;
 }

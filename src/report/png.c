@@ -1,9 +1,8 @@
 #include "report/png.h"
 
 #include "base/text.h"
-#include "sampler/atomic_file.h"
+#include "base/whole_file.h"
 
-#include <errno.h>
 #include <png.h>
 #include <string.h>
 
@@ -40,28 +39,15 @@ static int encode(text *bytes, const unsigned char *pixels, size_t width, size_t
     return good;
 }
 
-static hws_status save(const char *path, const text *bytes, failure *failure) {
-    atomic_file file;
-    int good = atomic_file_open(&file, path);
-    if (good && !atomic_file_write(&file, bytes->bytes, bytes->size)) {
-        const int reason = errno;
-        atomic_file_abandon(&file);
-        errno = reason;
-        good = 0;
-    } else if (good) {
-        good = atomic_file_commit(&file);
-    }
-    return good ? HWS_OK : fail(failure, HWS_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
-}
-
 hws_status png_save(const char *path, const unsigned char *pixels, size_t width, size_t height, png_colour colour,
                     failure *failure) {
     if (width < 1 || height < 1 || width > PNG_MAX_SIDE || height > PNG_MAX_SIDE)
         return fail(failure, HWS_ERROR_ARGUMENT, "%s: an image of %zu by %zu pixels; from 1 to %d a side are possible",
                     path, width, height, PNG_MAX_SIDE);
     text bytes = {0};
-    const hws_status status =
-        encode(&bytes, pixels, width, height, colour) ? save(path, &bytes, failure) : fail_memory(failure, path);
+    const hws_status status = encode(&bytes, pixels, width, height, colour)
+                                  ? whole_file_write(path, bytes.bytes, bytes.size, failure)
+                                  : fail_memory(failure, path);
     text_close(&bytes);
     return status;
 }

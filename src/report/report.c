@@ -1,11 +1,10 @@
 #include "report/report.h"
 
+#include "base/whole_file.h"
 #include "report/assets.h"
 #include "report/html.h"
 #include "report/section.h"
-#include "sampler/atomic_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,24 +112,10 @@ hws_status report_page(text *page, const char *const *folders, size_t count, fai
     return status;
 }
 
-static hws_status save(const char *path, const text *page, failure *failure) {
-    atomic_file file;
-    int good = atomic_file_open(&file, path);
-    if (good && !atomic_file_write(&file, page->bytes, page->size)) {
-        const int reason = errno;
-        atomic_file_abandon(&file);
-        errno = reason;
-        good = 0;
-    } else if (good) {
-        good = atomic_file_commit(&file);
-    }
-    return good ? HWS_OK : fail(failure, HWS_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
-}
-
 hws_status report_write(const char *path, const char *const *folders, size_t count, failure *failure) {
     text page = {0};
     hws_status status = report_page(&page, folders, count, failure);
-    if (status == HWS_OK) status = save(path, &page, failure);
+    if (status == HWS_OK) status = whole_file_write(path, page.bytes, page.size, failure);
     text_close(&page);
     return status;
 }

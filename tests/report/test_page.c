@@ -221,6 +221,25 @@ static void segmentations_show_dice_and_groups(void **state) {
     folder_close(&run);
 }
 
+static void evaluations_are_read_as_they_are_written(void **state) {
+    (void)state;
+    folder run = folder_open();
+    write_string(&run, "config.json", "{\"task\": \"segmentation\"}");
+    write_string(
+        &run, "cases.csv",
+        "case,label,key,condition,centre,Dice,HD95\na,cerebellum,1,control,x,0.9,1\na,whole,\"(1, "
+        "2)\",control,x,0.8,2\n"
+        "b,cerebellum,1,spina bifida,y,0.5,7\nb,whole,\"(1, 2)\",spina bifida,y,nan,\nc,cerebellum,1,,,0.7,3\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "Dice score of cerebellum");
+    assert_says(&page, "Dice score of whole");
+    assert_says(&page, ">spina bifida</text>");
+    assert_says(&page, ">no group</text>");
+    assert_int_equal(occurrences(page.bytes, "<rect class=\"box\""), 4);
+    text_close(&page);
+    folder_close(&run);
+}
+
 static void refused(const char *path, hws_status status, const char *words) {
     text page = {0};
     failure why = {0};
@@ -318,6 +337,7 @@ int main(void) {
         cmocka_unit_test(nothing_from_files_becomes_markup_or_leads_elsewhere),
         cmocka_unit_test(files_that_are_no_pictures_are_not_put_into_the_page),
         cmocka_unit_test(segmentations_show_dice_and_groups),
+        cmocka_unit_test(evaluations_are_read_as_they_are_written),
         cmocka_unit_test(what_is_no_run_is_refused),
         cmocka_unit_test(damaged_files_never_crash),
         cmocka_unit_test(pages_are_written_whole_and_are_the_same_each_time),
