@@ -17,6 +17,7 @@
 
 static const char USAGE[] =
     "usage: hws evaluate --pred DIR --ref DIR [options]\n"
+    "       hws evaluate RUN [options]      for classification: see hws evaluate RUN --help\n"
     "\n"
     "Scores predicted label maps (.nii, .nii.gz) beside their references, which have the same names, and prints for "
     "all\n"
@@ -198,6 +199,7 @@ static int evaluate_folders(const settings *settings) {
 }
 
 int verb_evaluate(int count, char **arguments) {
+    if (count && strncmp(arguments[0], "-", 1) != 0) return evaluate_run(count, arguments);
     if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
     settings settings = {0};
     const cli_option options[] = {

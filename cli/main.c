@@ -13,7 +13,9 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "  fetch mnist     get the MNIST digits\n"
                             "  bench sampler   time the hardness weighted sampler\n"
                             "  bench train     time training steps\n"
-                            "  evaluate        scores of predicted label maps, by group and in the tail\n"
+                            "  inspect         the hardest examples of a run\n"
+                            "  predict         what trained networks say about new images\n"
+                            "  evaluate        scores of predicted label maps or of a run, by group and in the tail\n"
                             "  compare         two evaluations side by side, with a paired test\n"
                             "  report          one HTML page that shows what came out of runs\n"
                             "\n"
@@ -23,8 +25,8 @@ static const struct {
     const char *name;
     int (*run)(int count, char **arguments);
 } VERBS[] = {
-    {"bench", verb_bench}, {"compare", verb_compare}, {"evaluate", verb_evaluate},
-    {"fetch", verb_fetch}, {"report", verb_report},   {"train", verb_train},
+    {"bench", verb_bench},   {"compare", verb_compare}, {"evaluate", verb_evaluate}, {"fetch", verb_fetch},
+    {"report", verb_report}, {"train", verb_train},     {"inspect", verb_inspect},   {"predict", verb_predict},
 };
 
 int cli_error(int exit_code, const char *format, ...) {
@@ -35,6 +37,11 @@ int cli_error(int exit_code, const char *format, ...) {
     fputc('\n', stderr);
     va_end(arguments);
     return exit_code;
+}
+
+int cli_exit_code(hws_status status) {
+    return status == HWS_ERROR_IO || status == HWS_ERROR_MEMORY || status == HWS_ERROR_NOT_FINITE ? EXIT_FAILED
+                                                                                                  : EXIT_USAGE;
 }
 
 /* Output that could not be written (a full disk, a closed pipe) is a failure, too. */

@@ -147,11 +147,6 @@ static int take_importance(train_command *c) {
     return EXIT_DONE;
 }
 
-static int exit_code(hws_status status) {
-    return status == HWS_ERROR_IO || status == HWS_ERROR_MEMORY || status == HWS_ERROR_NOT_FINITE ? EXIT_FAILED
-                                                                                                  : EXIT_USAGE;
-}
-
 /* The settings that the command line is laid upon: the defaults, or a config.json. */
 static int read_base(train_command *c, failure *failure) {
     char path[RUN_PATH];
@@ -166,7 +161,7 @@ static int read_base(train_command *c, failure *failure) {
     }
     c->settings = settings_default();
     const hws_status status = file ? settings_read_file(&c->settings, file, failure) : HWS_OK;
-    return status == HWS_OK ? EXIT_DONE : cli_error(exit_code(status), "%s", failure->message);
+    return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure->message);
 }
 
 static int refuse_difference(const train_settings *base, const train_settings *asked, const char *out) {
@@ -233,7 +228,7 @@ static int run(train_command *c, const task *task, failure *failure) {
     trainer *t = 0;
     trainer_end end = TRAINER_FINISHED;
     hws_status status = trainer_open(&t, &c->settings, task, c->out, failure);
-    if (status != HWS_OK) return cli_error(exit_code(status), "%s", failure->message);
+    if (status != HWS_OK) return cli_error(cli_exit_code(status), "%s", failure->message);
     status = c->resume ? trainer_resume(t, failure) : trainer_begin(t, failure);
     if (*t->notice) fprintf(stderr, "hws: %s\n", t->notice);
     train_progress progress;
@@ -242,7 +237,7 @@ static int run(train_command *c, const task *task, failure *failure) {
     if (status == HWS_OK) status = trainer_run(t, &watch, &end, failure);
     train_progress_end(&progress);
     trainer_close(&t);
-    return status == HWS_OK ? tell_end(c, end) : cli_error(exit_code(status), "%s", failure->message);
+    return status == HWS_OK ? tell_end(c, end) : cli_error(cli_exit_code(status), "%s", failure->message);
 }
 
 static hws_status keep(const train_command *c, labelled_images *train, failure *failure) {
@@ -260,7 +255,8 @@ static int train_on_images(train_command *c, failure *failure) {
     hws_status status = spec_open(c->settings.data, &train, &test, failure);
     if (status == HWS_OK) status = keep(c, &train, failure);
     if (status == HWS_OK) status = task_classification(&task, &context, &train, &test, failure);
-    const int code = status == HWS_OK ? run(c, &task, failure) : cli_error(exit_code(status), "%s", failure->message);
+    const int code =
+        status == HWS_OK ? run(c, &task, failure) : cli_error(cli_exit_code(status), "%s", failure->message);
     labelled_images_close(&train);
     labelled_images_close(&test);
     return code;

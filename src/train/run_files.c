@@ -2,7 +2,6 @@
 #include "train/run_files.h"
 
 #include "base/whole_file.h"
-#include "sampler/atomic_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -70,25 +69,11 @@ void run_clean(const char *folder) {
     if (listing) closedir(listing);
 }
 
-static hws_status write_text(const char *path, const text *text, failure *failure) {
-    atomic_file file;
-    if (text->failed) return fail_memory(failure, path);
-    int good = atomic_file_open(&file, path);
-    if (good && !atomic_file_write(&file, text_string(text), text->size)) {
-        const int reason = errno;
-        atomic_file_abandon(&file);
-        errno = reason;
-        good = 0;
-    } else if (good) {
-        good = atomic_file_commit(&file);
-    }
-    return good ? HWS_OK : fail(failure, HWS_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
-}
-
 hws_status run_write(const char *folder, const char *name, const text *text, failure *failure) {
     char path[RUN_PATH];
     if (!run_path(path, folder, name)) return fail(failure, HWS_ERROR_IO, "%.200s...: the path is too long", folder);
-    return write_text(path, text, failure);
+    if (text->failed) return fail_memory(failure, path);
+    return whole_file_write(path, text_string(text), text->size, failure);
 }
 
 static void add_convolutions(text *json, const graph *g) {

@@ -45,9 +45,9 @@ static const setting TABLE[] = {
 };
 
 /* What config.json records beside the settings: facts about the data, the network and the program. */
-static const char *const FACTS[] = {"hws_version",      "task",       "examples",    "test_examples",
-                                    "classes",          "pixel_mean", "pixel_std",   "data_fingerprint",
-                                    "epoch_iterations", "parameters", "convolutions"};
+static const char *const FACTS[] = {"hws_version", "task",        "examples",  "test_examples",    "classes",
+                                    "image_size",  "pixel_mean",  "pixel_std", "data_fingerprint", "epoch_iterations",
+                                    "parameters",  "convolutions"};
 
 train_settings settings_default(void) {
     return (train_settings){.data = "",

@@ -83,7 +83,7 @@ static void load(const classification *c, const labelled_images *set, learner *l
 
 hws_status classification_evaluate(const classification *c, const labelled_images *set, learner *l, double *losses,
                                    float *probabilities, failure *failure) {
-    const int part = learner_part(l), classes = set->classes;
+    const int part = learner_part(l), classes = graph_output_shape(learner_graph(l), 0).channels;
     for (int64_t done = 0; done < set->count; done += part) {
         const int count = (int)(set->count - done < part ? set->count - done : part);
         load(c, set, l, done, count);
@@ -163,7 +163,8 @@ static hws_status show(void *context, learner *l, int64_t example, const char *p
 
 static void describe(void *context, text *json) {
     const classification *c = context;
-    text_format(json, "    \"test_examples\": %lld,\n    \"classes\": [", (long long)c->test->count);
+    text_format(json, "    \"test_examples\": %lld,\n    \"image_size\": [%d, %d, %d],\n    \"classes\": [",
+                (long long)c->test->count, c->train->height, c->train->width, c->train->channels);
     for (int k = 0; k < c->train->classes; k++) text_format(json, "%s\"%d\"", k ? ", " : "", k);
     text_add(json, "],\n    \"pixel_mean\": ");
     settings_number(json, c->mean);

@@ -1,0 +1,101 @@
+/* hws inspect: the hardest examples of a run. */
+#include "cli.h"
+#include "options.h"
+#include "report/run_folder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char USAGE[] =
+    "usage: hws inspect RUN [--hardest K] [--csv]\n"
+    "\n"
+    "Lists the training examples with the largest stale losses, as the run's last recorded epoch left them: hard, or\n"
+    "mislabelled? Pictures of the hardest are in RUN/hardest, and hws report shows them.\n"
+    "\n"
+    "  --hardest K    how many   (20)\n"
+    "  --csv          as CSV\n";
+
+typedef struct entry {
+    double loss;
+    size_t row;
+} entry;
+
+static int harder_first(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    if (x->loss != y->loss) return x->loss < y->loss ? 1 : -1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static const char *cell(const run_table *table, size_t row, const char *column) {
+    const long k = csv_column(&table->data, column);
+    return k < 0 ? "" : csv_cell(&table->data, row, (size_t)k);
+}
+
+/* What the network said at the end; known of the hardest ones only. */
+static const char *prediction_of(const run *run, const char *example) {
+    for (size_t row = 0; row < run->hardest.data.rows; row++)
+        if (strcmp(cell(&run->hardest, row, "example"), example) == 0) return cell(&run->hardest, row, "prediction");
+    return "";
+}
+
+static void print_summary(const run *run, const entry *entries, size_t count) {
+    size_t never = 0;
+    double sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        never += run_number(&run->losses, k, "draws") == 0;
+        sum += entries[k].loss;
+    }
+    printf("%zu examples, %zu never trained on; stale losses: mean %.4g, median %.4g, 95 %% %.4g, largest %.4g\n",
+           count, never, sum / (double)count, entries[count / 2].loss, entries[count / 20].loss, entries[0].loss);
+    const double ess = run_last(&run->history, "ess");
+    if (isfinite(ess)) printf("effective sample size %.1f, largest p %.3g\n", ess, run_last(&run->history, "p_max"));
+}
+
+static void print_entries(const run *run, const entry *entries, size_t count, int csv) {
+    printf(csv ? "rank,example,label,prediction,loss,draws,age\n" : "\n%5s %12s %8s %10s %10s %8s %8s\n", "rank",
+           "example", "label", "prediction", "loss", "draws", "age");
+    for (size_t k = 0; k < count; k++) {
+        const size_t row = entries[k].row;
+        const char *example = cell(&run->losses, row, "example");
+        printf(csv ? "%zu,%s,%s,%s,%.9g,%s,%s\n" : "%5zu %12s %8s %10s %10.4g %8s %8s\n", k + 1, example,
+               run_class_name(run, cell(&run->losses, row, "label")), run_class_name(run, prediction_of(run, example)),
+               entries[k].loss, cell(&run->losses, row, "draws"), cell(&run->losses, row, "age"));
+    }
+}
+
+static int inspect(const run *run, long long hardest, int csv) {
+    const size_t count = run->losses.data.rows;
+    if (!count) return cli_error(EXIT_FAILED, "%s: %s", run->folder, run->losses.problem);
+    entry *entries = malloc(count * sizeof *entries);
+    if (!entries) return cli_error(EXIT_FAILED, "%s", hws_status_text(HWS_ERROR_MEMORY));
+    for (size_t k = 0; k < count; k++) {
+        const double loss = run_number(&run->losses, k, "stale_loss");
+        entries[k] = (entry){isfinite(loss) ? loss : -HUGE_VAL, k};
+    }
+    qsort(entries, count, sizeof *entries, harder_first);
+    if (!csv) print_summary(run, entries, count);
+    print_entries(run, entries, (size_t)hardest < count ? (size_t)hardest : count, csv);
+    free(entries);
+    return EXIT_DONE;
+}
+
+int verb_inspect(int count, char **arguments) {
+    if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
+    long long hardest = 20;
+    int csv = 0, words = 0;
+    const char *folder = 0;
+    const cli_option options[] = {{"--hardest", OPTION_WHOLE, &hardest, 1, 1e12, 0},
+                                  {"--csv", OPTION_FLAG, &csv, 0, 0, 0}};
+    int code = cli_parse("inspect", count, arguments, options, 2, &folder, 1, &words);
+    if (code != EXIT_DONE) return code;
+    if (!words) return cli_error(EXIT_USAGE, "inspect which run? See hws inspect --help");
+    run run;
+    failure failure = {0};
+    const hws_status status = run_open(&run, folder, &failure);
+    if (status != HWS_OK) return cli_error(cli_exit_code(status), "%s", failure.message);
+    code = inspect(&run, hardest, csv);
+    run_close(&run);
+    return code;
+}

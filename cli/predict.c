@@ -1,0 +1,187 @@
+/* hws predict: what trained networks say about new images. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+#include "data/idx.h"
+#include "options.h"
+#include "train/run_files.h"
+#include "train/run_model.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char USAGE[] =
+    "usage: hws predict RUN... --input FILE|DIR --output DIR [options]\n"
+    "\n"
+    "Classifies the images of an IDX file, or of all files of a folder whose names hold 'images'. Several runs vote "
+    "with\n"
+    "the mean of their probabilities. For x-images-idx3-ubyte it writes x-labels-idx1-ubyte and "
+    "x-labels-idx1-ubyte.csv\n"
+    "(image, prediction, and the probability of each class); a name without 'images' gets the ending -labels.\n"
+    "\n"
+    "  --weights W      best | latest   (best)\n"
+    "  --threads N      (all)\n";
+
+enum { RUNS_MAX = 64 };
+
+typedef struct prediction {
+    const char *runs[RUNS_MAX], *input, *output, *weights;
+    int run_count;
+    long long threads;
+    run_model models[RUNS_MAX];
+    int opened;
+} prediction;
+
+/* The name of the labels' file for one of images: without its folder, "images" and "idx3" exchanged, without ".gz". */
+static int labels_name(const char *path, char name[RUN_PATH]) {
+    const char *slash = strrchr(path, '/');
+    char base[RUN_PATH];
+    if (snprintf(base, sizeof base, "%s", slash ? slash + 1 : path) > RUN_PATH - 64) return 0;
+    const size_t length = strlen(base);
+    if (length > 3 && strcmp(base + length - 3, ".gz") == 0) base[length - 3] = 0;
+    char *images = strstr(base, "images");
+    if (!images) return snprintf(name, RUN_PATH, "%s-labels", base) > 0;
+    memcpy(images, "labels", 6);
+    char *idx = strstr(base, "idx3");
+    if (idx) idx[3] = '1';
+    return snprintf(name, RUN_PATH, "%s", base) > 0;
+}
+
+static hws_status add_up(prediction *p, const labelled_images *set, float *sum, failure *failure) {
+    const size_t all = (size_t)set->count * (size_t)set->classes;
+    float *one = malloc(all * sizeof *one);
+    hws_status status = one ? HWS_OK : fail_memory(failure, "the probabilities");
+    memset(sum, 0, all * sizeof *sum);
+    for (int r = 0; r < p->run_count && status == HWS_OK; r++) {
+        status = run_model_classify(&p->models[r], set, 0, one, failure);
+        for (size_t k = 0; k < all && status == HWS_OK; k++) sum[k] += one[k] / (float)p->run_count;
+    }
+    free(one);
+    return status;
+}
+
+static void add_rows(const labelled_images *set, const float *probabilities, uint8_t *labels, text *csv) {
+    text_add(csv, "image,prediction");
+    for (int k = 0; k < set->classes; k++) text_format(csv, ",p_%d", k);
+    text_add(csv, "\n");
+    for (int64_t i = 0; i < set->count; i++) {
+        const float *p = probabilities + (size_t)i * (size_t)set->classes;
+        int best = 0;
+        for (int k = 1; k < set->classes; k++)
+            if (p[k] > p[best]) best = k;
+        labels[i] = (uint8_t)best;
+        text_format(csv, "%lld,%d", (long long)i, best);
+        for (int k = 0; k < set->classes; k++) text_format(csv, ",%.7g", (double)p[k]);
+        text_add(csv, "\n");
+    }
+}
+
+static hws_status write_labels(const prediction *p, const char *images, const labelled_images *set,
+                               const float *probabilities, failure *failure) {
+    char name[RUN_PATH], path[RUN_PATH], table[RUN_PATH];
+    text csv = {0};
+    if (!labels_name(images, name) || !run_path(path, p->output, name) ||
+        snprintf(table, sizeof table, "%s.csv", name) >= RUN_PATH)
+        return fail(failure, HWS_ERROR_IO, "%.300s: the name is too long", images);
+    uint8_t *labels = malloc((size_t)set->count);
+    if (!labels) return fail_memory(failure, "the labels");
+    add_rows(set, probabilities, labels, &csv);
+    hws_status status = idx_write_labels(labels, set->count, path, failure);
+    if (status == HWS_OK) status = run_write(p->output, table, &csv, failure);
+    if (status == HWS_OK) printf("%s\n", path);
+    text_close(&csv);
+    free(labels);
+    return status;
+}
+
+static hws_status predict_file(prediction *p, const char *images, failure *failure) {
+    labelled_images set;
+    hws_status status = idx_open(&set, images, 0, p->models[0].classes, failure);
+    if (status != HWS_OK) return status;
+    float *sum = malloc((size_t)set.count * (size_t)set.classes * sizeof *sum + 1);
+    status = sum ? add_up(p, &set, sum, failure) : fail_memory(failure, "the probabilities");
+    if (status == HWS_OK) status = write_labels(p, images, &set, sum, failure);
+    free(sum);
+    labelled_images_close(&set);
+    return status;
+}
+
+static int holds_images(const struct dirent *entry) { return strstr(entry->d_name, "images") != 0; }
+
+static hws_status predict_folder(prediction *p, failure *failure) {
+    struct dirent **entries;
+    char path[RUN_PATH];
+    const int count = scandir(p->input, &entries, holds_images, alphasort);
+    hws_status status = count > 0
+                            ? HWS_OK
+                            : fail(failure, HWS_ERROR_ARGUMENT, "%.500s: %s", p->input,
+                                   count < 0 ? strerror(errno) : "no file in this folder has a name with 'images'");
+    for (int k = 0; k < count; k++) {
+        if (status == HWS_OK)
+            status = run_path(path, p->input, entries[k]->d_name)
+                         ? predict_file(p, path, failure)
+                         : fail(failure, HWS_ERROR_IO, "%.300s...: the path is too long", p->input);
+        free(entries[k]);
+    }
+    if (count >= 0) free(entries);
+    return status;
+}
+
+static hws_status open_runs(prediction *p, failure *failure) {
+    run_weights weights;
+    hws_status status = run_weights_parse(p->weights, &weights, failure);
+    for (int r = 0; r < p->run_count && status == HWS_OK; r++) {
+        status = run_model_open(&p->models[r], p->runs[r], weights, (int)p->threads, failure);
+        if (status == HWS_OK) p->opened++;
+        if (status == HWS_OK && p->models[r].classes != p->models[0].classes)
+            status =
+                fail(failure, HWS_ERROR_ARGUMENT, "%.300s and %.300s know different classes", p->runs[0], p->runs[r]);
+    }
+    return status;
+}
+
+/* Labels that lie beside the images would be overwritten. */
+static hws_status check_apart(const prediction *p, int is_folder, failure *failure) {
+    char folder[RUN_PATH];
+    struct stat input, output;
+    snprintf(folder, sizeof folder, "%s", p->input);
+    char *slash = strrchr(folder, '/');
+    if (!is_folder) snprintf(slash ? slash + 1 : folder, 2, ".");
+    if (stat(folder, &input) != 0 || stat(p->output, &output) != 0) return HWS_OK;
+    if (input.st_dev != output.st_dev || input.st_ino != output.st_ino) return HWS_OK;
+    return fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds the images: name another folder with --output", p->output);
+}
+
+static hws_status predict(prediction *p, failure *failure) {
+    struct stat info;
+    const int is_folder = stat(p->input, &info) == 0 && S_ISDIR(info.st_mode);
+    hws_status status = check_apart(p, is_folder, failure);
+    if (status == HWS_OK) status = open_runs(p, failure);
+    if (status == HWS_OK) status = run_make_folder(p->output, failure);
+    if (status != HWS_OK) return status;
+    return is_folder ? predict_folder(p, failure) : predict_file(p, p->input, failure);
+}
+
+int verb_predict(int count, char **arguments) {
+    if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
+    static prediction p;
+    p = (prediction){.weights = "best", .threads = omp_get_max_threads()};
+    const cli_option options[] = {{"--input", OPTION_TEXT, &p.input, 0, 0, 0},
+                                  {"--output", OPTION_TEXT, &p.output, 0, 0, 0},
+                                  {"--weights", OPTION_TEXT, &p.weights, 0, 0, 0},
+                                  {"--threads", OPTION_WHOLE, &p.threads, 1, 4096, 0}};
+    const int code = cli_parse("predict", count, arguments, options, sizeof options / sizeof *options, p.runs, RUNS_MAX,
+                               &p.run_count);
+    if (code != EXIT_DONE) return code;
+    if (!p.run_count) return cli_error(EXIT_USAGE, "predict with which run? See hws predict --help");
+    if (!p.input || !p.output) return cli_error(EXIT_USAGE, "predict needs --input FILE|DIR and --output DIR");
+    failure failure = {0};
+    omp_set_num_threads((int)p.threads);
+    const hws_status status = predict(&p, &failure);
+    for (int r = 0; r < p.opened; r++) run_model_close(&p.models[r]);
+    return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
+}

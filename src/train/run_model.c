@@ -1,0 +1,120 @@
+#include "train/run_model.h"
+
+#include "folder/json_file.h"
+#include "train/run_files.h"
+#include "train/weights.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PART = 64 };
+
+hws_status run_weights_parse(const char *text, run_weights *weights, failure *failure) {
+    *weights = strcmp(text, "latest") == 0 ? RUN_LATEST : RUN_BEST;
+    if (*weights == RUN_LATEST || strcmp(text, "best") == 0) return HWS_OK;
+    return fail(failure, HWS_ERROR_ARGUMENT, "--weights %.100s is neither best nor latest", text);
+}
+
+static hws_status not_a_run(const char *folder, failure *failure) {
+    return fail(failure, HWS_ERROR_ARGUMENT, "%.500s: is not a run's folder; name one that hws train --out has written",
+                folder);
+}
+
+hws_status run_task(const char *folder, char **task, failure *failure) {
+    char path[RUN_PATH];
+    json_t *root = 0;
+    *task = 0;
+    if (!run_exists(folder) || !run_path(path, folder, "config.json")) return not_a_run(folder, failure);
+    const hws_status status = json_file_read(path, &root, failure);
+    if (status != HWS_OK) return status;
+    const char *found = json_string_value(json_object_get(root, "task"));
+    *task = malloc(found ? strlen(found) + 1 : 1);
+    if (*task) strcpy(*task, found ? found : "");
+    json_decref(root);
+    return *task ? HWS_OK : fail_memory(failure, path);
+}
+
+static int read_size(const json_t *size, size_t index, int most, int *value) {
+    const json_t *item = json_array_get(size, index);
+    if (!json_is_integer(item) || json_integer_value(item) < 1 || json_integer_value(item) > most) return 0;
+    *value = (int)json_integer_value(item);
+    return 1;
+}
+
+/* What the network was trained on, of which config.json tells. */
+static int read_facts(run_model *m) {
+    const json_t *config = m->settings.document, *size = json_object_get(config, "image_size"),
+                 *mean = json_object_get(config, "pixel_mean"), *std = json_object_get(config, "pixel_std");
+    const size_t classes = json_array_size(json_object_get(config, "classes"));
+    m->pixels.mean = json_number_value(mean);
+    m->pixels.std = json_number_value(std);
+    m->classes = (int)classes;
+    return json_array_size(size) == 3 && read_size(size, 0, LABELLED_IMAGES_SIDE_MAX, &m->height) &&
+           read_size(size, 1, LABELLED_IMAGES_SIDE_MAX, &m->width) &&
+           read_size(size, 2, LABELLED_IMAGES_CHANNELS_MAX, &m->channels) && json_is_number(mean) &&
+           json_is_number(std) && m->pixels.std > 0 && isfinite(m->pixels.std) && classes >= 1 &&
+           classes <= LABELLED_IMAGES_CLASSES_MAX;
+}
+
+static hws_status open_learner(run_model *m, int threads, failure *failure) {
+    const labelled_images like = {
+        .height = m->height, .width = m->width, .channels = m->channels, .classes = m->classes};
+    learner_options options = {.optimizer = optimizer_options_default(OPTIMIZER_SGD)};
+    options.graph = (graph_options){
+        .precision = strcmp(m->settings.precision, "bf16") == 0 ? PRECISION_BF16 : PRECISION_F32,
+        .convolution = strcmp(m->settings.conv, "direct") == 0 ? CONVOLUTION_DIRECT : CONVOLUTION_AUTOMATIC,
+        .threads = threads,
+        .inference = 1};
+    const hws_status status = classification_network(&like, m->settings.model, PART, &options, failure);
+    return status == HWS_OK ? learner_open(&options, &m->learner, failure) : status;
+}
+
+/* A run that was stopped before its first epoch has no best weights yet. */
+static hws_status read_weights(run_model *m, const char *folder, run_weights weights, failure *failure) {
+    char path[RUN_PATH];
+    safetensors *file = 0;
+    if (!run_path(path, folder, weights == RUN_LATEST ? "latest.safetensors" : "best.safetensors"))
+        return not_a_run(folder, failure);
+    hws_status status = safetensors_open(&file, path, failure);
+    if (status == HWS_OK) status = weights_read(file, learner_graph(m->learner), failure);
+    safetensors_close(&file);
+    return status;
+}
+
+static hws_status open_parts(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
+    char path[RUN_PATH];
+    if (!run_exists(folder) || !run_path(path, folder, "config.json")) return not_a_run(folder, failure);
+    hws_status status = settings_read_file(&m->settings, path, failure);
+    if (status == HWS_OK) status = settings_check(&m->settings, failure);
+    if (status == HWS_OK && !read_facts(m))
+        status = fail(failure, HWS_ERROR_CORRUPT,
+                      "%s: does not tell the size, classes and mean of the images it was "
+                      "trained on",
+                      path);
+    if (status == HWS_OK) status = open_learner(m, threads, failure);
+    return status == HWS_OK ? read_weights(m, folder, weights, failure) : status;
+}
+
+hws_status run_model_open(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
+    *m = (run_model){.settings = settings_default()};
+    const hws_status status = open_parts(m, folder, weights, threads, failure);
+    if (status != HWS_OK) run_model_close(m);
+    return status;
+}
+
+void run_model_close(run_model *m) {
+    learner_close(&m->learner);
+    settings_close(&m->settings);
+}
+
+hws_status run_model_classify(run_model *m, const labelled_images *images, double *losses, float *probabilities,
+                              failure *failure) {
+    if (images->height != m->height || images->width != m->width || images->channels != m->channels ||
+        images->classes > m->classes)
+        return fail(failure, HWS_ERROR_ARGUMENT,
+                    "the images are %dx%dx%d with %d classes, the network was trained on %dx%dx%d with %d",
+                    images->height, images->width, images->channels, images->classes, m->height, m->width, m->channels,
+                    m->classes);
+    return classification_evaluate(&m->pixels, images, m->learner, losses, probabilities, failure);
+}
