@@ -161,12 +161,8 @@ static void multiply_points(const direction *d, const block *b, const float *val
         const size_t point = unit / (size_t)panels, panel = unit % (size_t)panels;
         const float *from = values + point * d->in_point;
         float *to = products + point * d->out_point + panel * KERNEL_PANEL;
-        for (int group = 0; group < row_groups(rows); group++) {
-            const int start = row_group_start(rows, group);
-            d->f32->multiply_even(row_group_start(rows, group + 1) - start, d->taps, d->in,
-                                  from + (size_t)start * (size_t)d->in, d->in, (ptrdiff_t)b->tiles * d->in,
-                                  weights + unit * panel_floats, to + (size_t)start * (size_t)d->out, d->out);
-        }
+        d->f32->multiply_even(rows, d->taps, d->in, from, d->in, (ptrdiff_t)b->tiles * d->in,
+                              weights + unit * panel_floats, to, d->out);
     }
 }
 

@@ -36,7 +36,8 @@ typedef struct kernels {
     void (*multiply_rows)(int rows, int taps, const kernel_tap *tap, const void *const *a, ptrdiff_t b_offset,
                           float *out, ptrdiff_t out_stride);
 
-    /* The same with all rows `row_stride` and all taps `tap_stride` numbers apart. Only in the table for f32. */
+    /* The same for any number of rows, `row_stride` numbers apart, with taps `tap_stride` apart. Only in the table for
+       f32. */
     void (*multiply_even)(int rows, int taps, int depth, const float *a, ptrdiff_t row_stride, ptrdiff_t tap_stride,
                           const float *b, float *out, ptrdiff_t out_stride);
 

@@ -94,13 +94,20 @@ static void outer(int rows, const kernel_field *field, const void *a, const void
     }
 EACH_ROW_COUNT(MULTIPLY_EVEN)
 
+/* All rows in groups of nearly equal size. */
 static void multiply_even(int rows, int taps, int depth, const float *a, ptrdiff_t row_stride, ptrdiff_t tap_stride,
                           const float *b, float *out, ptrdiff_t out_stride) {
-    switch (rows) {
+    for (int groups = (rows + KERNEL_ROWS - 1) / KERNEL_ROWS; groups > 0; groups--) {
+        const int some = rows / groups;
+        switch (some) {
 #define CALL(ROWS) ROWS_CASE(ROWS, multiply_even_##ROWS(taps, depth, a, row_stride, tap_stride, b, out, out_stride))
-        EACH_ROW_COUNT(CALL)
+            EACH_ROW_COUNT(CALL)
 #undef CALL
-    default: break;
+        default: break;
+        }
+        a += some * row_stride;
+        out += some * out_stride;
+        rows -= some;
     }
 }
 #endif
