@@ -10,7 +10,7 @@ all: build
 
 help:
 	@echo "make              set up and build"
-	@echo "make demo         show hardness weighted sampling at work"
+	@echo "make demo         train on MNIST with few 3s, ERM and DRO, and show the difference"
 	@echo "make test         run all tests"
 	@echo "make test-long    the same at full size (hours)"
 	@echo "make test-python  the Python package's tests"
@@ -31,7 +31,7 @@ build: setup
 	@cmake --build $(BUILD) -j$(JOBS) -- --no-print-directory -s
 
 demo: build
-	@$(BUILD)/examples/simulated_training
+	@scripts/demo $(BUILD)/cli/hws
 
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j$(JOBS)
