@@ -1,0 +1,136 @@
+#include "augment/augment.h"
+
+#include "augment/intensity.h"
+#include "augment/spatial.h"
+#include "sampler/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct augmenter {
+    augment_options options;
+    augment_choice choice;
+    size_t voxels;
+    float *image;    /* [channel][depth][height][width] */
+    float *scratch;  /* one channel */
+    int16_t *labels; /* before mirroring */
+    spatial_room room;
+};
+
+hws_status augmenter_open(augmenter **maker, const augment_options *options, failure *failure) {
+    augmenter *made = *maker = calloc(1, sizeof *made);
+    if (!made) return fail_memory(failure, "augmentation");
+    made->options = *options;
+    made->voxels = (size_t)options->patch[0] * (size_t)options->patch[1] * (size_t)options->patch[2];
+    made->choice.channels = calloc((size_t)options->channels, sizeof *made->choice.channels);
+    made->image = memory_open(made->voxels * (size_t)options->channels * sizeof *made->image);
+    made->scratch = memory_open(made->voxels * sizeof *made->scratch);
+    made->labels = memory_open(made->voxels * sizeof *made->labels);
+    if (made->choice.channels && made->image && made->scratch && made->labels) return HWS_OK;
+    augmenter_close(maker);
+    return fail_memory(failure, "augmentation");
+}
+
+void augmenter_close(augmenter **maker) {
+    augmenter *made = *maker;
+    if (!made) return;
+    free(made->choice.channels);
+    memory_close(made->image);
+    memory_close(made->scratch);
+    memory_close(made->labels);
+    spatial_room_close(&made->room);
+    free(made);
+    *maker = NULL;
+}
+
+const augment_choice *augmenter_choice(const augmenter *maker) { return &maker->choice; }
+
+/* ---- the steps -------------------------------------------------------------------------------------------------- */
+
+static float *channel_of(augmenter *maker, int c) { return maker->image + (size_t)c * maker->voxels; }
+
+static hws_status cut_turned(augmenter *maker, const case_view *view, const int start[3], failure *failure) {
+    const augment_options *options = &maker->options;
+    const patch_map map = patch_map_of(options, &maker->choice, start);
+    spatial_labels(&map, view->labels, view->size, options->patch, maker->labels);
+    hws_status status = HWS_OK;
+    for (int c = 0; c < options->channels && status == HWS_OK; c++)
+        status = spatial_image(&map, view->image + (size_t)c * case_view_voxels(view), view->size, options->patch,
+                               channel_of(maker, c), &maker->room, failure);
+    return status;
+}
+
+static void cut_straight(augmenter *maker, const case_view *view, const int start[3]) {
+    const int *patch = maker->options.patch;
+    box_copy_labels(view->labels, view->size, start, patch, LABEL_OUTSIDE, maker->labels);
+    for (int c = 0; c < maker->options.channels; c++)
+        box_copy_image(view->image + (size_t)c * case_view_voxels(view), view->size, start, patch, 0,
+                       channel_of(maker, c));
+}
+
+static hws_status change_channel(augmenter *maker, random_stream *noise, int c, failure *failure) {
+    const channel_choice *choice = &maker->choice.channels[c];
+    const int *patch = maker->options.patch;
+    const size_t voxels = maker->voxels;
+    float *channel = channel_of(maker, c);
+    hws_status status = HWS_OK;
+    if (maker->choice.noise > 0) add_noise(channel, voxels, maker->choice.noise, noise);
+    if (choice->blur > 0) gaussian_blur(channel, patch, choice->blur, maker->scratch);
+    if (choice->brightness != 1) change_brightness(channel, voxels, choice->brightness);
+    if (choice->contrast != 1) change_contrast(channel, voxels, choice->contrast);
+    if (choice->coarse != 1)
+        status = lose_resolution(channel, patch, choice->coarse, maker->options.flat_axis, maker->scratch, failure);
+    if (choice->inverted_gamma != 1) change_gamma(channel, voxels, choice->inverted_gamma, 1);
+    if (choice->gamma != 1) change_gamma(channel, voxels, choice->gamma, 0);
+    return status;
+}
+
+static void clear_emptiness(augmenter *maker) {
+    for (int c = 0; c < maker->options.channels; c++) {
+        float *channel = channel_of(maker, c);
+        for (size_t k = 0; k < maker->voxels && maker->options.masked[c]; k++)
+            if (maker->labels[k] == LABEL_OUTSIDE) channel[k] = 0;
+    }
+}
+
+static int16_t final_label(int16_t label, int16_t ignore) {
+    if (label == LABEL_OUTSIDE) return 0;
+    return label == ignore ? -1 : label;
+}
+
+/* Mirrored, with the channels last. */
+static void lay_out(augmenter *maker, float *image, int16_t *labels) {
+    const augment_options *options = &maker->options;
+    const int *patch = options->patch, *mirror = maker->choice.mirror, channels = options->channels;
+    const long step = mirror[2] ? -1 : 1;
+    for (int z = 0; z < patch[0]; z++)
+        for (int y = 0; y < patch[1]; y++) {
+            const int from_z = mirror[0] ? patch[0] - 1 - z : z, from_y = mirror[1] ? patch[1] - 1 - y : y;
+            long from = ((long)from_z * patch[1] + from_y) * patch[2] + (mirror[2] ? patch[2] - 1 : 0);
+            for (int x = 0; x < patch[2]; x++, from += step) {
+                *labels++ = final_label(maker->labels[from], options->ignore);
+                for (int c = 0; c < channels; c++) *image++ = maker->image[(size_t)c * maker->voxels + (size_t)from];
+            }
+        }
+}
+
+hws_status augmenter_make(augmenter *maker, const case_view *view, const patch_key *key, int forced, float *image,
+                          int16_t *labels, failure *failure) {
+    if (view->channels != maker->options.channels)
+        return fail(failure, HWS_ERROR_ARGUMENT, "the case has %d channels, the plan is for %d", view->channels,
+                    maker->options.channels);
+    int start[3];
+    patch_place(view, maker->options.patch, key, forced, start);
+    augment_choose(&maker->options, key, &maker->choice);
+    random_stream noise;
+    random_start(&noise, key->seed, RANDOM_NOISE, key->iteration, key->slot);
+    hws_status status = HWS_OK;
+    if (maker->choice.turned) status = cut_turned(maker, view, start, failure);
+    else cut_straight(maker, view, start);
+    for (int c = 0; c < maker->options.channels && status == HWS_OK; c++)
+        status = change_channel(maker, &noise, c, failure);
+    if (status != HWS_OK) return status;
+    clear_emptiness(maker);
+    lay_out(maker, image, labels);
+    return HWS_OK;
+}
