@@ -11,6 +11,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "\n"
                             "  train           train a network, by DRO or ERM\n"
                             "  fetch mnist     get the MNIST digits\n"
+                            "  phantom         make a dataset of synthetic fetal heads\n"
                             "  bench sampler   time the hardness weighted sampler\n"
                             "  bench train     time training steps\n"
                             "  inspect         the hardest examples of a run\n"
@@ -25,8 +26,9 @@ static const struct {
     const char *name;
     int (*run)(int count, char **arguments);
 } VERBS[] = {
-    {"bench", verb_bench},   {"compare", verb_compare}, {"evaluate", verb_evaluate}, {"fetch", verb_fetch},
-    {"report", verb_report}, {"train", verb_train},     {"inspect", verb_inspect},   {"predict", verb_predict},
+    {"bench", verb_bench},     {"compare", verb_compare}, {"evaluate", verb_evaluate},
+    {"fetch", verb_fetch},     {"report", verb_report},   {"train", verb_train},
+    {"inspect", verb_inspect}, {"predict", verb_predict}, {"phantom", verb_phantom},
 };
 
 int cli_error(int exit_code, const char *format, ...) {

@@ -16,6 +16,7 @@ typedef enum random_purpose {
     RANDOM_WEIGHTS = 8,      /* the first values of a network (nn/graph.h) */
     RANDOM_KEEP = 16,        /* which examples of a class stay (data/labelled_images.h) */
     RANDOM_DIGITS = 17,      /* the built-in digits (data/digits.h) */
+    RANDOM_PHANTOM = 18,     /* the built-in fetal brains (phantom/phantom.h) */
     RANDOM_FINGERPRINT = 20, /* voxels for the statistics of a dataset (plan/fingerprint.h) */
     RANDOM_LOCATIONS = 21,   /* stored foreground voxels (plan/cache.h) */
     RANDOM_PATCH = 22,       /* where patches are cut (augment/patch.h) */

@@ -1,0 +1,35 @@
+/*
+ * A dataset folder of phantoms in nnU-Net v2's layout:
+ *
+ *     dataset.json  imagesTr/  labelsTr/   phantom_001 and so on
+ *     imagesTs/  labelsTs/                 test_001 and so on, if a test set is asked for
+ *     groups.csv                           case, condition, gestational_age (a range of weeks)
+ *     phantoms.csv                         case, condition, diagnosis, weeks
+ */
+#ifndef HWS_PHANTOM_PHANTOM_FOLDER_H
+#define HWS_PHANTOM_PHANTOM_FOLDER_H
+
+#include "phantom/phantom.h"
+
+enum { PHANTOM_MAX_CASES = 100000 };
+
+typedef struct phantom_options {
+    int cases;               /* 60 */
+    int spina_bifida, other; /* 3 and 3: how many of them; which ones is drawn from the seed */
+    int test;                /* 0: cases of a test set, a third of each condition */
+    int size[3];             /* 40, 48, 40: voxels along x, y, z */
+    double spacing;          /* 3: mm */
+    uint64_t seed;           /* 0 */
+    int threads;             /* 1 */
+} phantom_options;
+
+phantom_options phantom_options_default(void);
+
+/* Called after each case, from one thread at a time. */
+typedef void phantom_listener(int done, int total, void *context);
+
+/* The folder must not exist or be empty. The same options give the same files, for any number of threads. */
+hws_status phantom_write_folder(const char *folder, const phantom_options *options, phantom_listener *listener,
+                                void *context, failure *failure);
+
+#endif
