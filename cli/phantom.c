@@ -1,7 +1,7 @@
 /* hws phantom: a dataset of synthetic fetal heads. */
-#define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 #include "options.h"
+#include "progress.h"
 
 #include "phantom/phantom_folder.h"
 
@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char USAGE[] =
     "usage: hws phantom --out DIR [options]\n"
@@ -32,8 +30,6 @@ static const char USAGE[] =
     "  --spacing MM       size of a voxel; a head needs about 120 x 144 x 120 mm   (3)\n"
     "  --seed S           other cases for another number                     (0)\n"
     "  --threads T        the files are the same for any number              (all)\n";
-
-/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* A whole number is a count; with a point it is a fraction of all cases. */
 static int read_share(const char *name, const char *text, int cases, int *count) {
@@ -90,29 +86,6 @@ static int fill_options(const request *r, phantom_options *o) {
     return read_share("--other", r->other, o->cases, &o->other);
 }
 
-/* ---- progress ---------------------------------------------------------------------------------------------------- */
-
-typedef struct progress {
-    double start;
-    int live;
-} progress;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* On a terminal one line that changes; in a log ten lines at most. */
-static void tell(int done, int total, void *context) {
-    const progress *progress = context;
-    const int tenth = done * 10 / total != (done - 1) * 10 / total;
-    if (!progress->live && !tenth) return;
-    const double left = (now() - progress->start) / done * (total - done);
-    fprintf(stderr, "%s%d of %d cases, %.0f s left   %s", progress->live ? "\r" : "", done, total, ceil(left),
-            progress->live && done < total ? "" : "\n");
-}
-
 int verb_phantom(int count, char **arguments) {
     if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
     request request = {.spina_bifida = "0.05",
@@ -125,9 +98,11 @@ int verb_phantom(int count, char **arguments) {
     int code = parse(count, arguments, &request);
     if (code == EXIT_DONE) code = fill_options(&request, &options);
     if (code != EXIT_DONE) return code;
-    progress progress = {now(), isatty(STDERR_FILENO)};
+    cli_progress progress;
     failure failure;
-    const hws_status status = phantom_write_folder(request.out, &options, tell, &progress, &failure);
+    cli_progress_start(&progress, "drawing cases", 0);
+    const hws_status status = phantom_write_folder(request.out, &options, cli_progress_step, &progress, &failure);
+    cli_progress_end(&progress);
     if (status == HWS_ERROR_ARGUMENT) return cli_error(EXIT_USAGE, "%s", failure.message);
     if (status != HWS_OK) return cli_error(EXIT_FAILED, "%s", failure.message);
     printf("%d cases (%d spina bifida, %d other)", options.cases, options.spina_bifida, options.other);

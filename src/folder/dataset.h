@@ -98,7 +98,7 @@ typedef struct dataset_report {
 } dataset_report;
 
 /* Called after each case, from one thread at a time. */
-typedef void dataset_listener(size_t done, size_t total, void *context);
+typedef void dataset_listener(void *context, size_t done, size_t total);
 
 /*
  * Reads all files of all cases, training and test, with this many threads. Problems: files that are missing or cannot

@@ -119,7 +119,7 @@ static void examine_all(const dataset *set, int threads, findings *found, volume
 #pragma omp critical(hws_dataset_check)
         {
             done++;
-            if (listener) listener(done, total, context);
+            if (listener) listener(context, done, total);
         }
     }
 }

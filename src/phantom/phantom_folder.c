@@ -201,7 +201,7 @@ static hws_status write_case(const writer *w, phantom_case *one, failure *failur
 /* After a failure the remaining cases are left out; the first failure is the one that is told. */
 static hws_status write_cases(writer *w, phantom_listener *listener, void *context) {
     hws_status result = HWS_OK;
-    int done = 0;
+    size_t done = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(w->options->threads)
     for (int k = 0; k < w->total; k++) {
         int stop;
@@ -214,7 +214,7 @@ static hws_status write_cases(writer *w, phantom_listener *listener, void *conte
         {
             if (status != HWS_OK && result == HWS_OK) result = fail(w->failure, status, "%s", failure.message);
             done++;
-            if (status == HWS_OK && listener) listener(done, w->total, context);
+            if (status == HWS_OK && listener) listener(context, done, (size_t)w->total);
         }
     }
     return result;

@@ -26,7 +26,7 @@ typedef struct phantom_options {
 phantom_options phantom_options_default(void);
 
 /* Called after each case, from one thread at a time. */
-typedef void phantom_listener(int done, int total, void *context);
+typedef void phantom_listener(void *context, size_t done, size_t total);
 
 /* The folder must not exist or be empty. The same options give the same files, for any number of threads. */
 hws_status phantom_write_folder(const char *folder, const phantom_options *options, phantom_listener *listener,

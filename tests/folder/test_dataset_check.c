@@ -35,7 +35,7 @@ static void assert_not_loaded(const char *id, const char *words) {
     dataset_close(&set);
 }
 
-static void count_calls(size_t done, size_t total, void *context) {
+static void count_calls(void *context, size_t done, size_t total) {
     assert_int_equal(total, 3);
     assert_int_equal(done, ++*(size_t *)context);
 }

@@ -34,7 +34,7 @@ static phantom_options small_options(void) {
     return options;
 }
 
-static void count_calls(int done, int total, void *context) {
+static void count_calls(void *context, size_t done, size_t total) {
     assert_int_equal(total, 15);
     assert_int_equal(done, ++*(int *)context);
 }
