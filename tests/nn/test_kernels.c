@@ -327,8 +327,8 @@ static uint16_t nearest_half(uint32_t bits) {
 }
 
 static void check_conversion(const kernel_set *set, const uint32_t *bits, size_t count) {
-    float *numbers = malloc(count * sizeof *numbers);
-    uint16_t *halves = malloc(count * sizeof *halves);
+    float *numbers = calloc(count + 1, sizeof *numbers);
+    uint16_t *halves = calloc(count + 1, sizeof *halves);
     for (size_t i = 0; i < count; i++) numbers[i] = float_of(bits[i]);
     set->bf16->from_f32(numbers, count, halves);
     for (size_t i = 0; i < count; i++) {
@@ -371,7 +371,7 @@ static void all_halves_survive_the_way_to_f32_and_back(void **state) {
     (void)state;
     enum { HALVES = 65536 };
     uint16_t *halves = malloc(HALVES * sizeof *halves), *back = malloc(HALVES * sizeof *back);
-    float *numbers = malloc(HALVES * sizeof *numbers);
+    float *numbers = calloc(HALVES, sizeof *numbers);
     for (int i = 0; i < HALVES; i++) halves[i] = (uint16_t)i;
     kernel_set sets[SETS];
     find_sets(sets);

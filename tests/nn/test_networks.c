@@ -105,8 +105,8 @@ static void fill_batch(learner *l, uint64_t seed) {
         learner_input(l)[i] = float_from_bf16(float_to_bf16((float)test_normal(&seed)));
     for (size_t i = 0; i < shape_rows(&out); i++) {
         const uint64_t word = test_random(&seed);
-        learner_labels(l)[i] =
-            shape_positions(&out) > 1 && word >> 60 == 0 ? -1 : (int16_t)(word % (uint64_t)out.channels);
+        const int left_out = shape_positions(&out) > 1 && word >> 60 == 0;
+        learner_labels(l)[i] = (int16_t)(left_out ? -1 : (int)(word % (uint64_t)out.channels));
     }
 }
 

@@ -324,6 +324,7 @@ static void fill(trial *t, uint64_t seed) {
         const size_t row = i / (size_t)e->second_channels, channel = i % (size_t)e->second_channels;
         t->x[1][i] = -0.5 * t->x[0][row * (size_t)e->in.channels + channel % (size_t)e->in.channels];
     }
+    free(t->parameters);
     t->parameters = exact_numbers(PRECISION_F32, values, graph_trained_floats(t->g));
 }
 
