@@ -19,9 +19,9 @@ static const char USAGE[] =
     "usage: hws evaluate --pred DIR --ref DIR [options]\n"
     "       hws evaluate RUN [options]      for classification: see hws evaluate RUN --help\n"
     "\n"
-    "Scores predicted label maps (.nii, .nii.gz) beside their references, which have the same names, and prints for "
-    "all\n"
-    "cases and for each group the mean with its 95 % confidence interval, the tail, and the worst case by name.\n"
+    "Scores predicted label maps (.nii, .nii.gz) beside their references, which have the same names, and prints\n"
+    "for all cases and for each group the mean with its 95 % confidence interval, the tail, and the worst case by\n"
+    "name.\n"
     "\n"
     "  --pred DIR       the predictions\n"
     "  --ref DIR        the references\n"
@@ -36,8 +36,8 @@ static const char USAGE[] =
     "  --threads N      (one per processor)\n"
     "  --quiet          no progress and no notes\n"
     "\n"
-    "Dice is missing where a label is in neither the prediction nor the reference; such cases are left out of the\n"
-    "statistics and counted. A label that only one of them has scores 0, and as distance the image's diagonal.\n";
+    "Dice is missing where a label is in neither the prediction nor the reference; such cases are left out of\n"
+    "the statistics and counted. A label that only one of them has scores 0, and as distance the image's diagonal.\n";
 
 typedef struct settings {
     const char *predictions, *references, *labels, *regions, *groups, *by, *out;
