@@ -1,0 +1,43 @@
+/*
+ * Segmentation of whole images by trained networks: preprocessing, sliding window, ensemble, back to the original grid.
+ *
+ *     predictor_open(&predictor, &options, runs, count, &failure);
+ *     predictor_run(predictor, &image, &labels, &failure);          as often as there are images
+ *     predictor_close(&predictor);
+ *
+ * A run is a folder with plans.json and weights. Several of them (folds, seeds) are averaged in their logits; their
+ * plans must agree. Memory is that of one network, one preprocessed image and the planes of one window; class scores of
+ * the whole image are kept only where they must be resampled, and in a file without a name where even they are large.
+ */
+#ifndef HWS_PREDICT_PREDICTOR_H
+#define HWS_PREDICT_PREDICTOR_H
+
+#include "plan/plan.h"
+#include "volume/volume.h"
+
+typedef struct predictor_options {
+    const char *weights;   /* "best.safetensors": the file in each run's folder */
+    int threads;           /* 1 */
+    int bf16;              /* 0; 1 stores activations in bf16 */
+    double step;           /* 0.5, of the patch */
+    int mirror;            /* 1: all mirror images are averaged, too */
+    const char *temporary; /* the folder for large scores; NULL: kept in memory always */
+    /* After each window of an image; a status other than HWS_OK stops. May be NULL. */
+    hws_status (*progress)(void *context, size_t done, size_t all, failure *failure);
+    void *context;
+} predictor_options;
+
+predictor_options predictor_options_default(void);
+
+typedef struct predictor predictor;
+
+hws_status predictor_open(predictor **opened, const predictor_options *options, const char *const *runs, int count,
+                          failure *failure);
+void predictor_close(predictor **opened);
+
+const plan *predictor_plan(const predictor *predictor);
+
+/* The labels are opened here, on the image's grid; close them when HWS_OK. */
+hws_status predictor_run(predictor *predictor, const volume *image, label_map *labels, failure *failure);
+
+#endif

@@ -1,0 +1,315 @@
+#define _POSIX_C_SOURCE 200809L
+#include "train/task_segmentation.h"
+
+#include "report/png.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Patches are made by several threads; each takes a maker from the shelf and puts it back. */
+typedef struct shelf {
+    pthread_mutex_t lock;
+    augmenter **makers;
+    int count, free;
+} shelf;
+
+struct segmentation {
+    segmentation_data data;
+    uint64_t seed;
+    int batch;
+    shelf augmenting, plain;
+};
+
+/* Iterations of validation patches; those of training stay far below. */
+#define VALIDATION_ITERATION (UINT64_C(1) << 55)
+#define PLAIN_ITERATION ((UINT64_C(1) << 55) + 1)
+
+/* ---- makers ------------------------------------------------------------------------------------------------------ */
+
+static hws_status shelf_open(shelf *s, const augment_options *options, int count, failure *failure) {
+    pthread_mutex_init(&s->lock, 0);
+    s->makers = calloc((size_t)count, sizeof *s->makers);
+    if (!s->makers) return fail_memory(failure, "the makers of patches");
+    for (; s->count < count; s->count++) {
+        const hws_status status = augmenter_open(&s->makers[s->count], options, failure);
+        if (status != HWS_OK) return status;
+    }
+    s->free = s->count;
+    return HWS_OK;
+}
+
+static void shelf_close(shelf *s) {
+    for (int k = 0; k < s->count; k++) augmenter_close(&s->makers[k]);
+    free(s->makers);
+    pthread_mutex_destroy(&s->lock);
+}
+
+static augmenter *take(shelf *s) {
+    pthread_mutex_lock(&s->lock);
+    augmenter *maker = s->free ? s->makers[--s->free] : 0;
+    pthread_mutex_unlock(&s->lock);
+    return maker;
+}
+
+static void put_back(shelf *s, augmenter *maker) {
+    pthread_mutex_lock(&s->lock);
+    s->makers[s->free++] = maker;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static hws_status make(shelf *s, const segmentation_case *one, const patch_key *key, int forced, float *input,
+                       int16_t *labels, failure *failure) {
+    augmenter *maker = take(s);
+    if (!maker) return fail(failure, HWS_ERROR_ARGUMENT, "more threads make patches than were announced");
+    const hws_status status = augmenter_make(maker, &one->view, key, forced, input, labels, failure);
+    put_back(s, maker);
+    return status;
+}
+
+/* ---- the network and its examples -------------------------------------------------------------------------------- */
+
+void segmentation_model(const plan *plan, model_options *options) {
+    *options = (model_options){.kind = MODEL_UNET,
+                               .input = {1, {plan->patch[0], plan->patch[1], plan->patch[2]}, plan->channels},
+                               .classes = plan->classes,
+                               .unet_levels = plan->topology.count,
+                               .unet_base = plan->topology.stages[0].features,
+                               .unet_cap = TOPOLOGY_MAX_FEATURES};
+    for (int level = 0; level < plan->topology.count; level++) {
+        memcpy(options->unet_kernel[level], plan->topology.stages[level].kernel, sizeof options->unet_kernel[level]);
+        memcpy(options->unet_stride[level], plan->topology.stages[level].stride, sizeof options->unet_stride[level]);
+    }
+}
+
+static hws_status network(void *context, const train_settings *settings, learner_options *options, failure *failure) {
+    const segmentation *s = context;
+    (void)settings, (void)failure;
+    segmentation_model(s->data.plan, &options->model);
+    options->loss = LOSS_DICE_CE;
+    options->graph.recompute = 1;
+    return HWS_OK;
+}
+
+static hws_status fill(void *context, int64_t example, uint64_t iteration, uint32_t slot, float *input, int16_t *labels,
+                       failure *failure) {
+    segmentation *s = context;
+    const int plain = iteration == TASK_PLAIN;
+    const patch_key key = {s->seed, plain ? PLAIN_ITERATION : iteration, plain ? (uint32_t)example : slot};
+    return make(plain ? &s->plain : &s->augmenting, &s->data.train[example], &key,
+                plain ? 1 : patch_is_forced((int)slot, s->batch), input, labels, failure);
+}
+
+static void name(void *context, int64_t example, char name[TASK_NAME]) {
+    snprintf(name, TASK_NAME, "%s", ((const segmentation *)context)->data.train[example].name);
+}
+
+/* ---- validation -------------------------------------------------------------------------------------------------- */
+
+typedef struct counts {
+    double hit, predicted, present;
+} counts;
+
+static int best_class(const float *scores, int classes) {
+    int best = 0;
+    for (int k = 1; k < classes; k++)
+        if (scores[k] > scores[best]) best = k;
+    return best;
+}
+
+static void count_patch(const float *scores, const int16_t *labels, size_t voxels, int classes, counts *of) {
+    for (size_t v = 0; v < voxels; v++) {
+        if (labels[v] < 0) continue;
+        const int said = best_class(scores + v * (size_t)classes, classes);
+        of[said].predicted++;
+        of[labels[v]].present++;
+        if (said == labels[v]) of[said].hit++;
+    }
+}
+
+/* Metrics: the mean Dice of all classes but the background, that of each, and the loss. */
+static void metric(void *context, int index, char name[TASK_NAME]) {
+    const segmentation *s = context;
+    if (index == 0) snprintf(name, TASK_NAME, "val_dice");
+    else if (index == s->data.plan->classes) snprintf(name, TASK_NAME, "val_loss");
+    else snprintf(name, TASK_NAME, "val_dice_%s", s->data.label_names[index]);
+    for (char *at = name; *at; at++)
+        if (*at == ',' || *at == '"' || *at == '\n') *at = ' ';
+}
+
+/* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, every second one forced onto
+   foreground. */
+static hws_status evaluate(void *context, learner *l, double *values, failure *failure) {
+    segmentation *s = context;
+    const int classes = s->data.plan->classes;
+    const shape out = graph_output_shape(learner_graph(l), 0);
+    counts *of = calloc((size_t)classes, sizeof *of);
+    if (!of) return fail_memory(failure, "the evaluation");
+    double loss_sum = 0;
+    hws_status status = HWS_OK;
+    for (int64_t k = 0; k < s->data.validation_count && status == HWS_OK; k++) {
+        const patch_key key = {s->seed, VALIDATION_ITERATION, (uint32_t)k};
+        double loss = 0;
+        status =
+            make(&s->plain, &s->data.validation[k], &key, (int)(k & 1), learner_input(l), learner_labels(l), failure);
+        if (status == HWS_OK) status = learner_evaluate(l, 1, &loss, failure);
+        if (status != HWS_OK) break;
+        count_patch(graph_output_values(learner_graph(l), 0), learner_labels(l), shape_positions(&out), classes, of);
+        loss_sum += loss;
+    }
+    double sum = 0;
+    int known = 0;
+    for (int c = 1; c < classes; c++) {
+        const double both = of[c].predicted + of[c].present;
+        values[c] = both > 0 ? 2 * of[c].hit / both : (double)NAN;
+        if (both > 0) {
+            sum += values[c];
+            known++;
+        }
+    }
+    values[0] = known ? sum / known : (double)NAN;
+    values[classes] = s->data.validation_count ? loss_sum / (double)s->data.validation_count : (double)NAN;
+    free(of);
+    return status;
+}
+
+/* ---- showing ----------------------------------------------------------------------------------------------------- */
+
+/* The plane of a patch with the most foreground. */
+static int fullest_plane(const int16_t *labels, const int size[3]) {
+    const size_t area = (size_t)size[1] * (size_t)size[2];
+    int best = size[0] / 2;
+    size_t most = 0;
+    for (int z = 0; z < size[0]; z++) {
+        size_t count = 0;
+        for (size_t k = 0; k < area; k++) count += labels[(size_t)z * area + k] > 0;
+        if (count > most) {
+            most = count;
+            best = z;
+        }
+    }
+    return best;
+}
+
+static int on_edge(const int16_t *labels, const int size[3], int y, int x) {
+    const int own = labels[y * size[2] + x];
+    if (own <= 0) return 0;
+    for (int k = 0; k < 4; k++) {
+        const int ny = y + (k == 0) - (k == 1), nx = x + (k == 2) - (k == 3);
+        if (ny < 0 || nx < 0 || ny >= size[1] || nx >= size[2] || labels[ny * size[2] + nx] != own) return 1;
+    }
+    return 0;
+}
+
+enum { ENLARGE = 4 };
+
+/* The plane, enlarged; the reference outlined in orange, the prediction in blue, both in white. */
+static hws_status draw(const float *image, int channels, const int16_t *labels, const int16_t *said, const int size[3],
+                       const char *path, failure *failure) {
+    static const uint8_t COLOURS[4][3] = {{0, 0, 0}, {230, 159, 0}, {86, 180, 233}, {255, 255, 255}};
+    const size_t width = (size_t)size[2] * ENLARGE, height = (size_t)size[1] * ENLARGE;
+    uint8_t *pixels = malloc(width * height * 3);
+    if (!pixels) return fail_memory(failure, "a picture");
+    float low = image[0], high = image[0];
+    for (int k = 0; k < size[1] * size[2]; k++) {
+        low = fminf(low, image[k * channels]);
+        high = fmaxf(high, image[k * channels]);
+    }
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++) {
+            const int cy = (int)(y / ENLARGE), cx = (int)(x / ENLARGE);
+            const int edges = on_edge(labels, size, cy, cx) | on_edge(said, size, cy, cx) << 1;
+            /* Outlines are as thin as a quarter of a voxel, so that what they surround stays visible. */
+            const int thin = y % ENLARGE == 0 || x % ENLARGE == 0;
+            const float grey = high > low ? (image[(cy * size[2] + cx) * channels] - low) / (high - low) : 0;
+            for (size_t c = 0; c < 3; c++)
+                pixels[(y * width + x) * 3 + c] = edges && thin ? COLOURS[edges][c] : (uint8_t)(255 * grey);
+        }
+    const hws_status status = png_save(path, pixels, width, height, PNG_RGB, failure);
+    free(pixels);
+    return status;
+}
+
+/* A plain patch around foreground: what the network says about it, as Dice, and a picture. */
+static hws_status show(void *context, learner *l, int64_t example, const char *path, task_verdict *verdict,
+                       failure *failure) {
+    segmentation *s = context;
+    const int classes = s->data.plan->classes, *size = s->data.plan->patch;
+    hws_status status = fill(s, example, TASK_PLAIN, 0, learner_input(l), learner_labels(l), failure);
+    if (status == HWS_OK) status = learner_evaluate(l, 1, 0, failure);
+    if (status != HWS_OK) return status;
+    const size_t area = (size_t)size[1] * (size_t)size[2];
+    const int plane = fullest_plane(learner_labels(l), size);
+    const float *scores = graph_output_values(learner_graph(l), 0) + (size_t)plane * area * (size_t)classes;
+    const int16_t *labels = learner_labels(l) + (size_t)plane * area;
+    int16_t *said = malloc(area * sizeof *said);
+    if (!said) return fail_memory(failure, "a picture");
+    double hit = 0, both = 0;
+    for (size_t k = 0; k < area; k++) {
+        said[k] = (int16_t)best_class(scores + k * (size_t)classes, classes);
+        hit += said[k] > 0 && said[k] == labels[k];
+        both += (said[k] > 0) + (labels[k] > 0);
+    }
+    snprintf(verdict->label, sizeof verdict->label, "%s", s->data.train[example].name);
+    snprintf(verdict->prediction, sizeof verdict->prediction, "Dice %.2f in this plane", both > 0 ? 2 * hit / both : 1);
+    const int channels = s->data.plan->channels;
+    status =
+        draw(learner_input(l) + (size_t)plane * area * (size_t)channels, channels, labels, said, size, path, failure);
+    free(said);
+    return status;
+}
+
+static void describe(void *context, text *json) {
+    const segmentation *s = context;
+    const plan *p = s->data.plan;
+    text_format(json, "    \"validation_cases\": %lld,\n    \"patch\": [%d, %d, %d],\n    \"classes\": [",
+                (long long)s->data.validation_count, p->patch[0], p->patch[1], p->patch[2]);
+    for (int k = 0; k < p->classes; k++) {
+        if (k) text_add(json, ", ");
+        settings_string(json, s->data.label_names[k]);
+    }
+    text_add(json, "],\n");
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+hws_status task_segmentation_open(task *t, segmentation **opened, const segmentation_data *data,
+                                  const train_settings *settings, failure *failure) {
+    segmentation *s = *opened = calloc(1, sizeof *s);
+    if (!s) return fail_memory(failure, "the task");
+    s->data = *data;
+    s->seed = (uint64_t)settings->seed;
+    s->batch = (int)settings->batch;
+    const augment_options usual = augment_options_for(data->plan, data->ignore);
+    const augment_options plain = augment_options_plain(data->plan, data->ignore);
+    hws_status status = shelf_open(&s->augmenting, &usual, data->makers, failure);
+    if (status == HWS_OK) status = shelf_open(&s->plain, &plain, data->makers, failure);
+    if (status != HWS_OK) {
+        task_segmentation_close(opened);
+        return status;
+    }
+    *t = (task){.context = s,
+                .kind = "segmentation",
+                .examples = data->train_count,
+                .fingerprint = data->fingerprint,
+                .metrics = data->plan->classes + 1,
+                .best = 0,
+                .network = network,
+                .fill = fill,
+                .name = name,
+                .metric = metric,
+                .evaluate = evaluate,
+                .show = show,
+                .describe = describe};
+    return HWS_OK;
+}
+
+void task_segmentation_close(segmentation **opened) {
+    if (!opened || !*opened) return;
+    shelf_close(&(*opened)->augmenting);
+    shelf_close(&(*opened)->plain);
+    free(*opened);
+    *opened = 0;
+}
