@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "data/idx.h"
 #include "options.h"
+#include "predict_volumes.h"
 #include "train/run_files.h"
 #include "train/run_model.h"
 
@@ -23,14 +24,28 @@ static const char USAGE[] =
     "x-labels-idx1-ubyte.csv\n"
     "(image, prediction, and the probability of each class); a name without 'images' gets the ending -labels.\n"
     "\n"
+    "\n"
+    "Runs that segment volumes take a folder of .nii or .nii.gz images, CASE_0000.nii.gz, CASE_0001.nii.gz ... for "
+    "several\n"
+    "channels, and write CASE.nii.gz with the labels, on the image's grid. Several runs (folds, say) are averaged. "
+    "Cases\n"
+    "that are there already are left alone, so that an interrupted prediction goes on.\n"
+    "\n"
     "  --weights W      best | latest   (best)\n"
-    "  --threads N      (all)\n";
+    "  --threads N      (all)\n"
+    "  --step S         volumes: windows are at most this share of a patch apart   (0.5)\n"
+    "  --no-mirror      volumes: do not average over mirror images, which is eight times faster\n"
+    "  --precision P    volumes: f32 | bf16   (f32)\n"
+    "  --overwrite      volumes: predict cases anew that are there already\n"
+    "  --quiet          no progress\n";
 
 enum { RUNS_MAX = 64 };
 
 typedef struct prediction {
     const char *runs[RUNS_MAX], *input, *output, *weights;
-    int run_count;
+    int run_count, no_mirror, overwrite, quiet;
+    const char *precision;
+    double step;
     long long threads;
     run_model models[RUNS_MAX];
     int opened;
@@ -166,14 +181,44 @@ static hws_status predict(prediction *p, failure *failure) {
     return is_folder ? predict_folder(p, failure) : predict_file(p, p->input, failure);
 }
 
+static hws_status are_volumes(const prediction *p, int *volumes, failure *failure) {
+    char *task;
+    const hws_status status = run_task(p->runs[0], &task, failure);
+    if (status != HWS_OK) return status;
+    *volumes = strcmp(task, "segmentation") == 0;
+    free(task);
+    return HWS_OK;
+}
+
+static int predict_volumes_of(const prediction *p) {
+    if (strcmp(p->weights, "best") != 0 && strcmp(p->weights, "latest") != 0)
+        return cli_error(EXIT_USAGE, "--weights %s is neither best nor latest", p->weights);
+    if (strcmp(p->precision, "f32") != 0 && strcmp(p->precision, "bf16") != 0)
+        return cli_error(EXIT_USAGE, "--precision %s is neither f32 nor bf16", p->precision);
+    const volumes_prediction asked = {.runs = p->runs,
+                                      .run_count = p->run_count,
+                                      .input = p->input,
+                                      .output = p->output,
+                                      .weights = p->weights[0] == 'b' ? "best.safetensors" : "latest.safetensors",
+                                      .threads = (int)p->threads,
+                                      .bf16 = p->precision[0] == 'b',
+                                      .mirror = !p->no_mirror,
+                                      .overwrite = p->overwrite,
+                                      .quiet = p->quiet,
+                                      .step = p->step};
+    return predict_volumes(&asked);
+}
+
 int verb_predict(int count, char **arguments) {
     if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
     static prediction p;
-    p = (prediction){.weights = "best", .threads = omp_get_max_threads()};
-    const cli_option options[] = {{"--input", OPTION_TEXT, &p.input, 0, 0, 0},
-                                  {"--output", OPTION_TEXT, &p.output, 0, 0, 0},
-                                  {"--weights", OPTION_TEXT, &p.weights, 0, 0, 0},
-                                  {"--threads", OPTION_WHOLE, &p.threads, 1, 4096, 0}};
+    p = (prediction){.weights = "best", .threads = omp_get_max_threads(), .precision = "f32", .step = 0.5};
+    const cli_option options[] = {
+        {"--input", OPTION_TEXT, &p.input, 0, 0, 0},         {"--output", OPTION_TEXT, &p.output, 0, 0, 0},
+        {"--weights", OPTION_TEXT, &p.weights, 0, 0, 0},     {"--threads", OPTION_WHOLE, &p.threads, 1, 4096, 0},
+        {"--step", OPTION_NUMBER, &p.step, 0.01, 1, 0},      {"--no-mirror", OPTION_FLAG, &p.no_mirror, 0, 0, 0},
+        {"--precision", OPTION_TEXT, &p.precision, 0, 0, 0}, {"--overwrite", OPTION_FLAG, &p.overwrite, 0, 0, 0},
+        {"--quiet", OPTION_FLAG, &p.quiet, 0, 0, 0}};
     const int code = cli_parse("predict", count, arguments, options, sizeof options / sizeof *options, p.runs, RUNS_MAX,
                                &p.run_count);
     if (code != EXIT_DONE) return code;
@@ -181,7 +226,10 @@ int verb_predict(int count, char **arguments) {
     if (!p.input || !p.output) return cli_error(EXIT_USAGE, "predict needs --input FILE|DIR and --output DIR");
     failure failure = {0};
     omp_set_num_threads((int)p.threads);
-    const hws_status status = predict(&p, &failure);
+    int volumes = 0;
+    hws_status status = are_volumes(&p, &volumes, &failure);
+    if (status == HWS_OK && volumes) return predict_volumes_of(&p);
+    if (status == HWS_OK) status = predict(&p, &failure);
     for (int r = 0; r < p.opened; r++) run_model_close(&p.models[r]);
     return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
 }

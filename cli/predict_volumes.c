@@ -1,0 +1,96 @@
+/* hws predict for volumes. */
+#define _POSIX_C_SOURCE 200809L
+#include "predict_volumes.h"
+#include "cli.h"
+#include "predict/case_list.h"
+#include "predict/predictor.h"
+#include "progress.h"
+#include "train/run_files.h"
+#include "volume/nifti.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number) {
+    interrupted = 1;
+    signal(number, SIG_DFL);
+}
+
+/* All windows of all images count the same, so that the time left can be told. */
+typedef struct job {
+    const volumes_prediction *asked;
+    predictor *predictor;
+    cli_progress progress;
+    size_t done, cases;
+} job;
+
+static hws_status tell(void *context, size_t done, size_t all, failure *failure) {
+    job *j = context;
+    cli_progress_step(&j->progress, j->done * 1000 + done * 1000 / all, j->cases * 1000);
+    return interrupted ? fail(failure, HWS_ERROR_IO,
+                              "stopped; images that are done are in %.500s, and the same command "
+                              "goes on with the others",
+                              j->asked->output)
+                       : HWS_OK;
+}
+
+static hws_status predict_case(job *j, const listed_case *one, failure *failure) {
+    char path[RUN_PATH];
+    if (snprintf(path, sizeof path, "%s/%s%s", j->asked->output, one->id, one->ending) >= RUN_PATH)
+        return fail(failure, HWS_ERROR_IO, "%.300s...: the path is too long", j->asked->output);
+    if (!j->asked->overwrite && access(path, F_OK) == 0) return HWS_OK;
+    volume image;
+    label_map labels;
+    hws_status status = case_list_load(one, predictor_plan(j->predictor)->channels, &image, failure);
+    if (status != HWS_OK) return status;
+    status = predictor_run(j->predictor, &image, &labels, failure);
+    volume_close(&image);
+    if (status != HWS_OK) return status;
+    status = nifti_write_labels(path, &labels, failure);
+    label_map_close(&labels);
+    return status;
+}
+
+static hws_status predict_all(job *j, const case_list *list, failure *failure) {
+    hws_status status = HWS_OK;
+    j->cases = list->count;
+    cli_progress_start(&j->progress, "predicting", j->asked->quiet);
+    for (size_t k = 0; k < list->count && status == HWS_OK; k++) {
+        status = predict_case(j, &list->cases[k], failure);
+        j->done++;
+        cli_progress_step(&j->progress, j->done * 1000, j->cases * 1000);
+    }
+    cli_progress_end(&j->progress);
+    return status;
+}
+
+int predict_volumes(const volumes_prediction *asked) {
+    failure failure = {0};
+    job j = {.asked = asked};
+    predictor_options options = predictor_options_default();
+    options.weights = asked->weights;
+    options.threads = asked->threads;
+    options.bf16 = asked->bf16;
+    options.step = asked->step;
+    options.mirror = asked->mirror;
+    options.temporary = asked->output;
+    options.progress = tell;
+    options.context = &j;
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+    case_list list = {0};
+    hws_status status = predictor_open(&j.predictor, &options, asked->runs, asked->run_count, &failure);
+    if (status == HWS_OK) status = case_list_open(&list, asked->input, predictor_plan(j.predictor)->channels, &failure);
+    if (status == HWS_OK) status = run_make_folder(asked->output, &failure);
+    if (status == HWS_OK) status = predict_all(&j, &list, &failure);
+    if (status == HWS_OK && !asked->quiet) printf("%zu label maps in %s\n", list.count, asked->output);
+    case_list_close(&list);
+    predictor_close(&j.predictor);
+    return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
+}

@@ -1,0 +1,143 @@
+#define _POSIX_C_SOURCE 200809L
+#include "predict/case_list.h"
+
+#include "volume/nifti.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *ending_of(const char *name) {
+    const size_t length = strlen(name);
+    if (length > 7 && strcmp(name + length - 7, ".nii.gz") == 0) return ".nii.gz";
+    if (length > 4 && strcmp(name + length - 4, ".nii") == 0) return ".nii";
+    return 0;
+}
+
+static int is_image(const struct dirent *entry) { return entry->d_name[0] != '.' && ending_of(entry->d_name) != 0; }
+
+/* The length of the case's name in a file's name; `channel` is -1 without a suffix such as _0001. */
+static size_t id_length(const char *name, int *channel) {
+    const size_t length = strlen(name) - strlen(ending_of(name));
+    *channel = -1;
+    if (length < 6 || name[length - 5] != '_') return length;
+    for (size_t k = length - 4; k < length; k++)
+        if (!isdigit((unsigned char)name[k])) return length;
+    *channel = atoi((const char[5]){name[length - 4], name[length - 3], name[length - 2], name[length - 1], 0});
+    return length - 5;
+}
+
+static listed_case *last_case(case_list *list) { return list->count ? &list->cases[list->count - 1] : 0; }
+
+static listed_case *begin_case(case_list *list, const char *name, size_t length) {
+    listed_case *grown = realloc(list->cases, (list->count + 1) * sizeof *grown);
+    if (!grown) return 0;
+    list->cases = grown;
+    listed_case *one = &grown[list->count];
+    *one = (listed_case){.id = strndup(name, length), .ending = strdup(ending_of(name))};
+    list->count++;
+    return one->id && one->ending ? one : 0;
+}
+
+static int add_path(listed_case *one, const char *folder, const char *name) {
+    char **grown = realloc(one->paths, ((size_t)one->files + 1) * sizeof *grown);
+    if (!grown) return 0;
+    one->paths = grown;
+    const size_t size = strlen(folder) + strlen(name) + 2;
+    grown[one->files] = malloc(size);
+    if (!grown[one->files]) return 0;
+    snprintf(grown[one->files++], size, "%s/%s", folder, name);
+    return 1;
+}
+
+/* Names come sorted, so that the channels of a case follow one another. */
+static hws_status add_file(case_list *list, const char *folder, const char *name, failure *failure) {
+    int channel;
+    const size_t length = id_length(name, &channel);
+    listed_case *one = last_case(list);
+    if (!one || strlen(one->id) != length || strncmp(one->id, name, length) != 0) one = begin_case(list, name, length);
+    if (!one || !add_path(one, folder, name)) return fail_memory(failure, "the list of images");
+    if (channel >= 0 && channel != one->files - 1)
+        return fail(failure, HWS_ERROR_ARGUMENT, "%.300s: channel %04d of case %.200s is missing in %.300s", one->id,
+                    one->files - 1, one->id, folder);
+    return HWS_OK;
+}
+
+static hws_status check(const case_list *list, const char *folder, int channels, failure *failure) {
+    if (!list->count)
+        return fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds no image: .nii or .nii.gz files are looked for", folder);
+    for (size_t k = 0; k < list->count; k++)
+        if (list->cases[k].files != channels && list->cases[k].files != 1)
+            return fail(failure, HWS_ERROR_ARGUMENT,
+                        "case %.300s has %d files in %.300s, but the network wants %d channels", list->cases[k].id,
+                        list->cases[k].files, folder, channels);
+    return HWS_OK;
+}
+
+hws_status case_list_open(case_list *list, const char *folder, int channels, failure *failure) {
+    struct dirent **entries;
+    *list = (case_list){0};
+    const int count = scandir(folder, &entries, is_image, alphasort);
+    if (count < 0) return fail(failure, HWS_ERROR_IO, "%.500s: %s", folder, strerror(errno));
+    hws_status status = HWS_OK;
+    for (int k = 0; k < count; k++) {
+        if (status == HWS_OK) status = add_file(list, folder, entries[k]->d_name, failure);
+        free(entries[k]);
+    }
+    free(entries);
+    if (status == HWS_OK) status = check(list, folder, channels, failure);
+    if (status != HWS_OK) case_list_close(list);
+    return status;
+}
+
+void case_list_close(case_list *list) {
+    for (size_t k = 0; k < list->count; k++) {
+        for (int f = 0; f < list->cases[k].files; f++) free(list->cases[k].paths[f]);
+        free(list->cases[k].paths);
+        free(list->cases[k].id);
+        free(list->cases[k].ending);
+    }
+    free(list->cases);
+    *list = (case_list){0};
+}
+
+static hws_status add_channel(const listed_case *one, int channel, volume *image, failure *failure) {
+    volume more;
+    hws_status status = nifti_read_volume(one->paths[channel], NIFTI_ALL_CHANNELS, &more, failure);
+    if (status != HWS_OK) return status;
+    if (more.channels != 1)
+        status = fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds %d channels instead of one", one->paths[channel],
+                      more.channels);
+    if (status == HWS_OK) status = volume_grid_check_same(&image->grid, &more.grid, one->paths[channel], failure);
+    const size_t voxels = volume_grid_voxels(&image->grid);
+    if (status == HWS_OK) memcpy(image->voxels + (size_t)channel * voxels, more.voxels, voxels * sizeof(float));
+    volume_close(&more);
+    return status;
+}
+
+static hws_status load_channels(const listed_case *one, volume *image, failure *failure) {
+    nifti_info info;
+    hws_status status = nifti_inspect(one->paths[0], &info, failure);
+    if (status == HWS_OK) status = volume_open(image, &info.grid, one->files, failure);
+    for (int k = 0; k < one->files && status == HWS_OK; k++) status = add_channel(one, k, image, failure);
+    return status;
+}
+
+hws_status case_list_load(const listed_case *one, int channels, volume *image, failure *failure) {
+    *image = (volume){0};
+    hws_status status = one->files == 1 ? nifti_read_volume(one->paths[0], NIFTI_ALL_CHANNELS, image, failure)
+                                        : load_channels(one, image, failure);
+    if (status == HWS_OK && image->channels != channels)
+        status = fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds %d channels, but the network wants %d", one->paths[0],
+                      image->channels, channels);
+    const size_t voxels = status == HWS_OK ? (size_t)channels * volume_grid_voxels(&image->grid) : 0;
+    for (size_t k = 0; k < voxels && status == HWS_OK; k++)
+        if (!isfinite(image->voxels[k]))
+            status = fail(failure, HWS_ERROR_NOT_FINITE, "%.500s: voxel %zu is NaN or infinite", one->paths[0], k);
+    if (status != HWS_OK) volume_close(image);
+    return status;
+}

@@ -1,0 +1,29 @@
+/*
+ * The images of a folder, as cases: CASE_0000.nii.gz, CASE_0001.nii.gz and so on are the channels of one case, as in
+ * nnU-Net's imagesTs. With a single channel CASE.nii.gz will do, and so will 4D files that hold all channels.
+ */
+#ifndef HWS_PREDICT_CASE_LIST_H
+#define HWS_PREDICT_CASE_LIST_H
+
+#include "volume/volume.h"
+
+typedef struct listed_case {
+    char *id;
+    char *ending; /* ".nii" or ".nii.gz" */
+    int files;    /* 1 or the number of channels */
+    char **paths;
+} listed_case;
+
+typedef struct case_list {
+    size_t count;
+    listed_case *cases; /* by id */
+} case_list;
+
+/* Refused: a folder without images, and cases with missing or surplus channels, by their names. */
+hws_status case_list_open(case_list *list, const char *folder, int channels, failure *failure);
+void case_list_close(case_list *list);
+
+/* All channels of a case; refused if their grids differ or a voxel is NaN or infinite. */
+hws_status case_list_load(const listed_case *one, int channels, volume *image, failure *failure);
+
+#endif
