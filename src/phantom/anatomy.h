@@ -49,7 +49,7 @@ typedef struct anatomy {
     ellipsoid cerebrum, insula;
     double base; /* the half height of the brain below its middle */
     ball ventricles[2][VENTRICLE_BALLS];
-    double has_cavum;
+    int has_cavum;
     ellipsoid cavum, third, fourth, thalamus, cerebellum, vermis, fossa, face;
     double tentorium; /* its height in front; the roof of the posterior fossa */
     ball stem[3], canal[2], trunk[2], eye;
