@@ -3,9 +3,9 @@
  * They hold no times, so that a run that was interrupted ends with the same bytes as one that was not.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "model/weights.h"
 #include "train/run_files.h"
 #include "train/trainer.h"
-#include "train/weights.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,14 +22,15 @@ enum { COUNTER_ITERATION, COUNTER_CLIPPED, COUNTER_WEIGHED, COUNTER_STEPS, COUNT
 
 /* What must live until the file is written. */
 typedef struct saved {
-    void *weights, *sampler;
+    weights_copy *weights;
+    void *sampler;
     int64_t counters[COUNTERS], *pending;
     text settings;
     char fingerprint[17];
 } saved;
 
 static void saved_free(saved *s) {
-    weights_free(&s->weights);
+    weights_copy_close(&s->weights);
     free(s->sampler);
     free(s->pending);
     text_close(&s->settings);
@@ -241,7 +242,7 @@ static hws_status read_file(trainer *t, const char *path, failure *failure) {
     safetensors *file = 0;
     hws_status status = safetensors_open(&file, path, failure);
     if (status == HWS_OK) status = check_origin(t, file, path, failure);
-    if (status == HWS_OK) status = weights_read(file, learner_graph(t->learner), failure);
+    if (status == HWS_OK) status = weights_take(file, path, learner_graph(t->learner), 0, failure);
     if (status == HWS_OK) status = read_sampler(t, file, path, failure);
     if (status == HWS_OK) status = read_counters(t, file, path, failure);
     if (status == HWS_OK) status = read_rows(t, file, path, failure);

@@ -1,8 +1,8 @@
 #include "train/run_model.h"
 
 #include "folder/json_file.h"
+#include "model/weights.h"
 #include "train/run_files.h"
-#include "train/weights.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,13 +73,9 @@ static hws_status open_learner(run_model *m, int threads, failure *failure) {
 /* A run that was stopped before its first epoch has no best weights yet. */
 static hws_status read_weights(run_model *m, const char *folder, run_weights weights, failure *failure) {
     char path[RUN_PATH];
-    safetensors *file = 0;
     if (!run_path(path, folder, weights == RUN_LATEST ? "latest.safetensors" : "best.safetensors"))
         return not_a_run(folder, failure);
-    hws_status status = safetensors_open(&file, path, failure);
-    if (status == HWS_OK) status = weights_read(file, learner_graph(m->learner), failure);
-    safetensors_close(&file);
-    return status;
+    return weights_load(learner_graph(m->learner), path, 0, failure);
 }
 
 static hws_status open_parts(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
