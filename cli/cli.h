@@ -15,6 +15,8 @@ int cli_error(int exit_code, const char *format, ...)
 
 /* What a failure means for the exit code: what could not be written, held or computed is 1, what was asked for wrongly 2. */
 int cli_exit_code(hws_status status);
+/* The same for a failure to read what the user named: 2, but for a lack of memory. */
+int cli_input_code(hws_status status);
 
 /* Each verb gets the arguments behind it and returns an exit code. */
 int verb_bench(int count, char **arguments);

@@ -47,6 +47,7 @@ static hws_status open_data(evaluation *e, failure *failure) {
     for (int k = 0; k < s->keep_count && status == HWS_OK && !e->data; k++)
         status =
             labelled_images_keep(&e->train, s->keep[k].class_label, s->keep[k].fraction, (uint64_t)s->seed, failure);
+    if (status == HWS_ERROR_IO) status = HWS_ERROR_ARGUMENT; /* what the user named, not what we write */
     e->set = strcmp(e->part, "train") == 0 ? &e->train : &e->test;
     return status;
 }

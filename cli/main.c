@@ -46,6 +46,8 @@ int cli_exit_code(hws_status status) {
                                                                                                   : EXIT_USAGE;
 }
 
+int cli_input_code(hws_status status) { return status == HWS_ERROR_MEMORY ? EXIT_FAILED : EXIT_USAGE; }
+
 /* Output that could not be written (a full disk, a closed pipe) is a failure, too. */
 static int finish(int exit_code) {
     if (fflush(stdout) != 0 || ferror(stdout)) return cli_error(EXIT_FAILED, "standard output could not be written");

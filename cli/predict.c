@@ -116,7 +116,7 @@ static hws_status write_labels(const prediction *p, const char *images, const la
 static hws_status predict_file(prediction *p, const char *images, failure *failure) {
     labelled_images set;
     hws_status status = idx_open(&set, images, 0, p->models[0].classes, failure);
-    if (status != HWS_OK) return status;
+    if (status != HWS_OK) return status == HWS_ERROR_IO ? HWS_ERROR_ARGUMENT : status;
     float *sum = malloc((size_t)set.count * (size_t)set.classes * sizeof *sum + 1);
     status = sum ? add_up(p, &set, sum, failure) : fail_memory(failure, "the probabilities");
     if (status == HWS_OK) status = write_labels(p, images, &set, sum, failure);

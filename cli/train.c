@@ -161,7 +161,7 @@ static int read_base(train_command *c, failure *failure) {
     }
     c->settings = settings_default();
     const hws_status status = file ? settings_read_file(&c->settings, file, failure) : HWS_OK;
-    return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure->message);
+    return status == HWS_OK ? EXIT_DONE : cli_error(cli_input_code(status), "%s", failure->message);
 }
 
 static int refuse_difference(const train_settings *base, const train_settings *asked, const char *out) {
@@ -256,7 +256,7 @@ static int train_on_images(train_command *c, failure *failure) {
     if (status == HWS_OK) status = keep(c, &train, failure);
     if (status == HWS_OK) status = task_classification(&task, &context, &train, &test, failure);
     const int code =
-        status == HWS_OK ? run(c, &task, failure) : cli_error(cli_exit_code(status), "%s", failure->message);
+        status == HWS_OK ? run(c, &task, failure) : cli_error(cli_input_code(status), "%s", failure->message);
     labelled_images_close(&train);
     labelled_images_close(&test);
     return code;

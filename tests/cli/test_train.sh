@@ -1,0 +1,181 @@
+#!/bin/sh
+# hws train, inspect, evaluate RUN and predict from outside. usage: test_train.sh PROGRAM
+set -u
+program=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+export OMP_WAIT_POLICY=passive
+
+fail() {
+    echo "FAILED: $*" >&2
+    sed 's/^/    stdout: /' "$work/out" >&2
+    sed 's/^/    stderr: /' "$work/err" >&2
+    failures=$((failures + 1))
+}
+
+# run CODE ARGUMENTS...: the program must end with this code.
+run() {
+    expected=$1
+    shift
+    "$program" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
+}
+prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
+complains() { grep -q "^hws: .*$1" "$work/err" || fail "stderr lacks 'hws: ...$1'"; }
+is_silent() { [ ! -s "$work/$1" ] || fail "$1 should be empty"; }
+refused() { # WORDS ARGUMENTS...: a usage error that says WORDS
+    words=$1
+    shift
+    run 2 "$@"
+    complains "$words"
+}
+same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
+without_seconds() { cut -d, -f1-2,4- "$1"; }
+
+small="digits:200,100 --model mlp-1-16 --batch 16 --lr 0.05 --threads 1"
+
+# ---- a run and what it leaves
+run 0 train --help
+prints '--stop-grad-norm'
+run 0 train $small --epochs 3 --keep 3=0.5 --importance --out "$work/a"
+prints 'worst'
+is_silent err
+for file in config.json history.csv distribution.csv losses.csv hardest.csv latest.safetensors previous.safetensors \
+    best.safetensors; do
+    [ -s "$work/a/$file" ] || fail "$file is missing"
+done
+[ "$(wc -l <"$work/a/history.csv")" -eq 4 ] || fail "history.csv has not three rows"
+head -n 1 "$work/a/history.csv" | grep -q '^epoch,iteration,seconds,lr,train_loss_mean,train_loss_std,robust_loss,ess,p_max,clip_rate,test_accuracy,' ||
+    fail "the columns of history.csv"
+[ "$(ls "$work/a/hardest" | wc -l)" -eq 64 ] || fail "64 pictures are expected"
+grep -q '"keep": {"3": 0.5}' "$work/a/config.json" || fail "keep is not recorded"
+run 0 report "$work/a"
+
+run 0 inspect "$work/a" --hardest 5
+prints 'never trained on'
+[ "$(grep -c '^ *[0-9]* *[0-9]' "$work/out")" -ge 5 ] || fail "five examples are expected"
+run 0 inspect "$work/a" --hardest 7 --csv
+[ "$(wc -l <"$work/out")" -eq 8 ] || fail "seven rows are expected"
+cut -d, -f1-5 "$work/out" >"$work/seven"
+head -n 8 "$work/a/hardest.csv" | cut -d, -f1-5 | cmp -s - "$work/seven" || fail "inspect and hardest.csv differ"
+
+run 0 evaluate "$work/a" --weights latest --threads 1 --out "$work/scores"
+prints 'worst class'
+accuracy=$(sed -n 's/^all,100,\([^,]*\),.*/\1/p' "$work/scores/classes.csv")
+recorded=$(tail -n 1 "$work/a/history.csv" | cut -d, -f11)
+[ "$accuracy" = "$recorded" ] || fail "accuracy $accuracy, but history.csv has $recorded"
+[ "$(wc -l <"$work/scores/examples.csv")" -eq 101 ] || fail "100 examples are expected"
+run 0 evaluate "$work/a" --part train --threads 1
+refused 'neither test nor train' evaluate "$work/a" --part both
+refused "not a run's folder" evaluate "$work"
+refused "not a run's folder" inspect "$work"
+
+# Two images of 28x28 and none of a label: IDX by hand.
+mkdir "$work/in"
+{ printf '\000\000\010\003\000\000\000\002\000\000\000\034\000\000\000\034'; head -c 1568 /dev/zero; } >"$work/in/x-images-idx3-ubyte"
+run 0 predict "$work/a" "$work/a" --input "$work/in" --output "$work/predicted" --threads 1
+[ "$(wc -c <"$work/predicted/x-labels-idx1-ubyte")" -eq 10 ] || fail "labels of two images are expected"
+[ "$(wc -l <"$work/predicted/x-labels-idx1-ubyte.csv")" -eq 3 ] || fail "two rows are expected"
+refused 'another folder' predict "$work/a" --input "$work/in" --output "$work/in"
+refused 'predict needs' predict "$work/a"
+head -c 100 "$work/in/x-images-idx3-ubyte" >"$work/in/x-images-idx3-ubyte2"
+refused 'x-images' predict "$work/a" --input "$work/in/x-images-idx3-ubyte2" --output "$work/predicted2"
+
+# ---- what is refused, before anything is lost
+cp "$work/a/latest.safetensors" "$work/before"
+refused 'holds a run already' train $small --out "$work/a"
+refused 'holds no run' train --resume --out "$work/none"
+refused "another 'lr'" train --resume --out "$work/a" --lr 3
+refused "another 'data'" train digits:100,100 --resume --out "$work/a"
+same "$work/before" "$work/a/latest.safetensors"
+refused 'where to' train $small
+refused 'on what' train --out "$work/x"
+refused 'no data' train potatoes --out "$work/x"
+refused "no option '--betta'" train $small --betta 3 --out "$work/x"
+refused 'not a number' train $small --beta three --out "$work/x"
+refused 'CLASS=FRACTION' train $small --keep 3 --out "$work/x"
+refused 'class' train $small --keep 12=0.5 --out "$work/x"
+refused 'no objective' train $small --objective fun --out "$work/x"
+refused 'no divergence' train $small --divergence tv --out "$work/x"
+refused 'no model' train $small --model resnet --out "$work/x"
+refused 'larger than' train $small --batch 1000 --out "$work/x"
+refused 'not two numbers' train $small --importance 1,x --out "$work/x"
+refused 'cannot be opened\|No such file\|cannot be read' train mnist:"$work/nowhere" --out "$work/x"
+[ ! -e "$work/x/config.json" ] || fail "a refused run left a config.json"
+: >"$work/file"
+run 1 train $small --out "$work/file/x"
+complains 'cannot be made'
+if (ulimit -f 1) 2>/dev/null; then # a disk that takes 512 bytes a file
+    (trap '' XFSZ && ulimit -f 1 && "$program" train $small --epochs 1 --out "$work/full") >"$work/out" 2>"$work/err"
+    [ $? -eq 1 ] || fail "a full disk should be exit code 1"
+    complains 'latest.safetensors'
+fi
+
+# ---- a loss that is not finite
+run 1 train $small --lr 1e6 --epochs 50 --objective erm --out "$work/nan"
+complains 'example [0-9]* ([0-9]*) is\|not finite'
+complains 'lower --lr'
+[ -s "$work/nan/latest.safetensors" ] || fail "the last good checkpoint is gone"
+
+# ---- the same bits: with a config, with signals, with kill -9
+run 0 train --config "$work/a/config.json" --out "$work/b" --quiet
+is_silent out
+same "$work/a/latest.safetensors" "$work/b/latest.safetensors"
+same "$work/a/config.json" "$work/b/config.json"
+
+longer="$small --epochs 40 --checkpoint-every 3 --target-ess 50"
+run 0 train $longer --quiet --out "$work/whole"
+"$program" train $longer --quiet --out "$work/stopped" >"$work/out" 2>"$work/err" &
+child=$!
+sleep 0.1
+kill -INT $child
+wait $child
+code=$?
+if [ $code -eq 1 ]; then
+    complains 'resume --out'
+    run 0 train --resume --out "$work/stopped" --quiet
+else
+    [ $code -eq 0 ] || fail "an interrupted run ended with $code"
+fi
+same "$work/whole/latest.safetensors" "$work/stopped/latest.safetensors"
+
+kills=3
+[ -z "${HWS_TEST_LONG:-}" ] || kills=20
+killed=0
+"$program" train $longer --quiet --out "$work/killed" >"$work/out" 2>"$work/err" &
+while child=$! && [ $killed -lt $kills ]; do
+    sleep 0.$(($(od -An -N1 -tu1 /dev/urandom) % 90 + 10))
+    kill -9 $child 2>/dev/null
+    wait $child 2>/dev/null
+    killed=$((killed + 1))
+    if [ ! -s "$work/killed/config.json" ]; then # killed before it began
+        rm -rf "$work/killed"
+        "$program" train $longer --quiet --out "$work/killed" >"$work/out" 2>"$work/err" &
+    else
+        "$program" train --resume --out "$work/killed" --quiet --threads 2 >"$work/out" 2>"$work/err" &
+    fi
+done
+wait $child || fail "the last resumed run"
+[ -s "$work/killed/latest.safetensors" ] || run 0 train --resume --out "$work/killed" --quiet
+same "$work/whole/latest.safetensors" "$work/killed/latest.safetensors"
+same "$work/whole/losses.csv" "$work/killed/losses.csv"
+same "$work/whole/distribution.csv" "$work/killed/distribution.csv"
+without_seconds "$work/whole/history.csv" >"$work/h1"
+without_seconds "$work/killed/history.csv" >"$work/h2"
+same "$work/h1" "$work/h2"
+ls "$work/killed" | grep -q '\.tmp' && fail "files of killed processes were left"
+
+# ---- a damaged checkpoint: the one before is used
+head -c 1000 "$work/whole/latest.safetensors" >"$work/half"
+cp "$work/half" "$work/whole/latest.safetensors"
+run 0 train --resume --out "$work/whole" --quiet
+complains 'previous.safetensors instead'
+same "$work/stopped/latest.safetensors" "$work/whole/latest.safetensors"
+cp "$work/half" "$work/whole/latest.safetensors"
+cp "$work/half" "$work/whole/previous.safetensors"
+refused 'latest.safetensors' train --resume --out "$work/whole"
+
+[ $failures -eq 0 ] && echo "all passed"
+exit $((failures > 0))

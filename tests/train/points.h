@@ -1,0 +1,105 @@
+/*
+ * A tiny task: points in FEATURES dimensions with a class each, for mlp-0-HIDDEN. Training and test set are the same.
+ * Points can be augmented with keyed noise, and made to fail.
+ */
+#ifndef HWS_TEST_POINTS_H
+#define HWS_TEST_POINTS_H
+
+#include "sampler/random.h"
+#include "testing.h"
+#include "train/trainer.h"
+
+enum { POINTS = 50, FEATURES = 5, CLASSES = 3 };
+
+typedef struct points {
+    float x[POINTS][FEATURES];
+    int labels[POINTS];
+    int part; /* 0: the whole batch */
+    double noise;
+    int failing; /* this example cannot be loaded; -1: none */
+} points;
+
+static inline hws_status points_network(void *context, const train_settings *settings, learner_options *options,
+                                        failure *failure) {
+    const points *p = context;
+    const hws_status status = model_parse(settings->model, &options->model, failure);
+    options->model.input = (shape){p->part ? p->part : (int)settings->batch, {1, 1, 1}, FEATURES};
+    options->model.classes = CLASSES;
+    options->loss = LOSS_CROSS_ENTROPY;
+    return status;
+}
+
+static inline hws_status points_fill(void *context, int64_t example, uint64_t iteration, uint32_t slot, float *input,
+                                     int16_t *labels, failure *failure) {
+    const points *p = context;
+    random_stream stream;
+    if (example == p->failing) return fail(failure, HWS_ERROR_IO, "point %lld is lost", (long long)example);
+    random_start(&stream, 77, RANDOM_AUGMENT, iteration == TASK_PLAIN ? 0 : iteration, slot);
+    for (int k = 0; k < FEATURES; k++)
+        input[k] = p->x[example][k] + (iteration == TASK_PLAIN ? 0 : (float)(p->noise * random_normal(&stream)));
+    labels[0] = (int16_t)p->labels[example];
+    return HWS_OK;
+}
+
+static inline void points_name(void *context, int64_t example, char name[TASK_NAME]) {
+    (void)context;
+    snprintf(name, TASK_NAME, "point-%lld", (long long)example);
+}
+
+static inline int points_group(void *context, int64_t example) { return ((const points *)context)->labels[example]; }
+
+static inline void points_metric(void *context, int index, char name[TASK_NAME]) {
+    (void)context, (void)index;
+    snprintf(name, TASK_NAME, "accuracy");
+}
+
+static inline hws_status points_evaluate(void *context, learner *learner, double *values, failure *failure) {
+    (void)context, (void)learner, (void)failure;
+    values[0] = 0.5;
+    return HWS_OK;
+}
+
+static inline hws_status points_show(void *context, learner *learner, int64_t example, const char *path,
+                                     task_verdict *verdict, failure *failure) {
+    (void)context, (void)learner, (void)example, (void)path, (void)verdict, (void)failure;
+    return HWS_OK;
+}
+
+static inline void points_describe(void *context, text *json) { (void)context, (void)json; }
+
+/* Clusters that overlap; class 0 is rare. */
+static inline task points_task(points *p) {
+    uint64_t state = 5;
+    *p = (points){.failing = -1};
+    for (int i = 0; i < POINTS; i++) {
+        p->labels[i] = i % 10 == 0 ? 0 : 1 + i % 2;
+        for (int k = 0; k < FEATURES; k++) p->x[i][k] = (float)(test_normal(&state) + 2 * (k == p->labels[i]));
+    }
+    return (task){.context = p,
+                  .kind = "classification",
+                  .examples = POINTS,
+                  .fingerprint = 42,
+                  .metrics = 1,
+                  .network = points_network,
+                  .fill = points_fill,
+                  .name = points_name,
+                  .group = points_group,
+                  .metric = points_metric,
+                  .evaluate = points_evaluate,
+                  .show = points_show,
+                  .describe = points_describe};
+}
+
+static inline train_settings points_settings(void) {
+    train_settings s = settings_default();
+    s.data = "points";
+    s.model = "mlp-0-6";
+    s.batch = 8;
+    s.lr = 0.1;
+    s.beta = 5;
+    s.threads = 1;
+    s.loss_init = 1.1;
+    return s;
+}
+
+#endif

@@ -1,0 +1,287 @@
+/*
+ * Algorithm 1 of the paper, transcribed in doubles with the public sampler, against the trainer.
+ *
+ * The transcription computes its own losses, which must be near the trainer's; its sampler is then given the trainer's,
+ * so that a difference in the eighth digit cannot lead to another draw.
+ */
+#include "folders.h"
+#include "points.h"
+
+enum { HIDDEN = 6, MOST = 64 };
+
+/* The network mlp-0-6, in doubles, in PyTorch's layout. */
+typedef struct plain {
+    double first[HIDDEN][FEATURES], second[CLASSES][HIDDEN];
+} plain;
+
+static const plain ZERO;
+
+static void take_weights(trainer *t, plain *net) {
+    graph *g = learner_graph(t->learner);
+    float values[HIDDEN * FEATURES + CLASSES * HIDDEN];
+    assert_int_equal(graph_parameter_count(g), 2);
+    graph_export(graph_parameter(g, 0), graph_values(g), values);
+    for (int k = 0; k < HIDDEN * FEATURES; k++) net->first[k / FEATURES][k % FEATURES] = (double)values[k];
+    graph_export(graph_parameter(g, 1), graph_values(g), values);
+    for (int k = 0; k < CLASSES * HIDDEN; k++) net->second[k / HIDDEN][k % HIDDEN] = (double)values[k];
+}
+
+/* The loss; adds weight times its gradient. */
+static double loss_and_gradient(const plain *net, const float *x, int label, double weight, plain *gradient) {
+    double hidden[HIDDEN], p[CLASSES], back[HIDDEN] = {0}, sum = 0, loss = 0;
+    for (int h = 0; h < HIDDEN; h++) {
+        double z = 0;
+        for (int k = 0; k < FEATURES; k++) z += net->first[h][k] * (double)x[k];
+        hidden[h] = z > 0 ? z : 0;
+    }
+    for (int c = 0; c < CLASSES; c++) {
+        double z = 0;
+        for (int h = 0; h < HIDDEN; h++) z += net->second[c][h] * hidden[h];
+        sum += p[c] = exp(z);
+    }
+    for (int c = 0; c < CLASSES; c++) {
+        p[c] /= sum;
+        if (c == label) loss = -log(p[c]);
+        for (int h = 0; h < HIDDEN; h++) {
+            gradient->second[c][h] += weight * (p[c] - (c == label)) * hidden[h];
+            back[h] += weight * (p[c] - (c == label)) * net->second[c][h];
+        }
+    }
+    for (int h = 0; h < HIDDEN; h++)
+        for (int k = 0; k < FEATURES; k++) gradient->first[h][k] += hidden[h] > 0 ? back[h] * (double)x[k] : 0;
+    return loss;
+}
+
+static void descend(plain *net, const plain *gradient, double rate) {
+    double *w = &net->first[0][0];
+    const double *g = &gradient->first[0][0];
+    for (size_t k = 0; k < sizeof *net / sizeof *w; k++) w[k] -= rate * g[k];
+}
+
+static hws_sampler *sampler_of(const train_settings *s) {
+    hws_sampler *sampler;
+    hws_options o = hws_options_default();
+    o.beta = s->beta;
+    o.initial_loss = s->loss_init;
+    o.momentum = s->history_momentum;
+    o.seed = (uint64_t)s->seed;
+    o.weight_min = s->weight_min;
+    o.weight_max = s->weight_max;
+    assert_int_equal(hws_sampler_open(&sampler, POINTS, NULL, &o), HWS_OK);
+    return sampler;
+}
+
+/* One iteration, lines 6 to 14; `seen` are the losses that the trainer saw. */
+static void plain_step(plain *net, const points *p, const train_settings *s, hws_sampler *sampler, const int64_t *batch,
+                       const float *seen) {
+    const int b = (int)s->batch;
+    float fresh[MOST] = {0}, weights[MOST] = {0};
+    plain gradient = ZERO, none = ZERO;
+    for (int k = 0; k < b; k++) {
+        fresh[k] = seen[k];
+        weights[k] = 1;
+        assert_near((double)fresh[k], loss_and_gradient(net, p->x[batch[k]], p->labels[batch[k]], 0, &none), 1e-5);
+    }
+    if (s->importance) assert_int_equal(hws_sampler_importance(sampler, b, batch, fresh, weights), HWS_OK);
+    assert_int_equal(hws_sampler_update(sampler, b, batch, fresh), HWS_OK);
+    for (int k = 0; k < b; k++)
+        loss_and_gradient(net, p->x[batch[k]], p->labels[batch[k]], (double)weights[k] / b, &gradient);
+    descend(net, &gradient, s->lr);
+}
+
+static void assert_weights(trainer *t, const plain *net, double tolerance) {
+    plain now;
+    take_weights(t, &now);
+    const double *a = &now.first[0][0], *b = &net->first[0][0];
+    for (size_t k = 0; k < sizeof now / sizeof *a; k++) assert_near(a[k], b[k], tolerance);
+}
+
+static trainer *begin(const train_settings *s, const task *task) {
+    trainer *t;
+    failure why;
+    if (trainer_open(&t, s, task, folders_root, &why) != HWS_OK || trainer_begin(t, &why) != HWS_OK)
+        fail_msg("%s", why.message);
+    return t;
+}
+
+static void step(trainer *t) {
+    double loss;
+    failure why;
+    if (trainer_step(t, &loss, &why) != HWS_OK) fail_msg("%s", why.message);
+}
+
+/* The transcription with look-ahead: batches wait in a queue as the definition says. */
+static void compare(const train_settings *s, points *p, const task *task, int iterations) {
+    trainer *t = begin(s, task);
+    plain net;
+    int64_t queue[8][MOST];
+    float mine[POINTS], theirs[POINTS];
+    int drawn = 0;
+    hws_sampler *sampler = sampler_of(s);
+    take_weights(t, &net);
+    for (int i = 0; i < iterations; i++) {
+        for (; drawn <= i + s->look_ahead; drawn++)
+            assert_int_equal(hws_sampler_draw(sampler, s->batch, queue[drawn % 8]), HWS_OK);
+        step(t);
+        for (int k = 0; k < s->batch; k++) assert_int_equal(t->chosen_examples[k], queue[i % 8][k]);
+        plain_step(&net, p, s, sampler, queue[i % 8], t->fresh);
+    }
+    assert_weights(t, &net, 2e-5);
+    hws_sampler_get_losses(sampler, 0, POINTS, mine);
+    hws_sampler_get_losses(t->history, 0, POINTS, theirs);
+    assert_memory_equal(theirs, mine, sizeof mine);
+    hws_sampler_close(&sampler);
+    trainer_close(&t);
+}
+
+static void the_trainer_is_algorithm_1(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.look_ahead = 0;
+    compare(&s, &p, &task, 60);
+}
+
+static void importance_weights_momentum_and_look_ahead_are_as_defined(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.importance = 1;
+    s.history_momentum = 0.3;
+    s.look_ahead = 3;
+    s.seed = 11;
+    compare(&s, &p, &task, 60);
+}
+
+static void a_batch_can_be_worked_on_in_parts(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.importance = 1;
+    for (p.part = 1; p.part <= 5; p.part += 2) compare(&s, &p, &task, 30); /* 3 and 5 leave an incomplete part */
+}
+
+static void exact_history_draws_from_losses_of_the_moment(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.history = "exact";
+    s.look_ahead = 0;
+    trainer *t = begin(&s, &task);
+    plain net, none = ZERO;
+    hws_sampler *sampler = sampler_of(&s);
+    take_weights(t, &net);
+    for (int i = 0; i < 40; i++) {
+        int64_t batch[MOST];
+        step(t);
+        for (int k = 0; k < POINTS; k++)
+            assert_near((double)t->all[k], loss_and_gradient(&net, p.x[k], p.labels[k], 0, &none), 1e-5);
+        hws_sampler_set_losses(sampler, 0, POINTS, t->all);
+        assert_int_equal(hws_sampler_draw(sampler, s.batch, batch), HWS_OK);
+        for (int k = 0; k < s.batch; k++) assert_int_equal(t->chosen_examples[k], batch[k]);
+        plain_step(&net, &p, &s, sampler, batch, t->fresh);
+    }
+    assert_weights(t, &net, 2e-5);
+    hws_sampler_close(&sampler);
+    trainer_close(&t);
+}
+
+/* The losses of a full pass written into the history of a stale run make it an exact one. */
+static void a_stale_history_that_is_refreshed_fully_is_exact(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.look_ahead = 0;
+    trainer *stale = begin(&s, &task);
+    s.history = "exact";
+    trainer *exact = begin(&s, &task);
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(trainer_all_losses(stale, NULL), HWS_OK);
+        assert_int_equal(hws_sampler_set_losses(stale->history, 0, POINTS, stale->all), HWS_OK);
+        step(stale);
+        step(exact);
+    }
+    const size_t floats = graph_trained_floats(learner_graph(stale->learner));
+    assert_memory_equal(graph_values(learner_graph(stale->learner)), graph_values(learner_graph(exact->learner)),
+                        floats * sizeof(float));
+    trainer_close(&stale);
+    trainer_close(&exact);
+}
+
+static void the_norm_of_the_gradient_of_r_is_that_of_the_definition(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    for (int kind = 0; kind < 2; kind++) {
+        s.divergence = kind ? "chi2" : "kl";
+        trainer *t = begin(&s, &task);
+        plain net, gradient = ZERO, none = ZERO;
+        double losses[POINTS], weights[POINTS], norm = 0, squares = 0;
+        float fresh[POINTS];
+        hws_divergence divergence;
+        for (int i = 0; i < 10; i++) step(t);
+        take_weights(t, &net);
+        for (int i = 0; i < POINTS; i++)
+            fresh[i] = (float)(losses[i] = loss_and_gradient(&net, p.x[i], p.labels[i], 0, &none));
+        hws_divergence_parse(s.divergence, &divergence);
+        hws_divergence_probabilities(&divergence, s.beta, POINTS, fresh, weights);
+        for (int i = 0; i < POINTS; i++) loss_and_gradient(&net, p.x[i], p.labels[i], weights[i], &gradient);
+        for (size_t k = 0; k < sizeof gradient / sizeof(double); k++)
+            squares += (&gradient.first[0][0])[k] * (&gradient.first[0][0])[k];
+        assert_int_equal(trainer_gradient_norm(t, &norm, NULL), HWS_OK);
+        assert_close(norm, sqrt(squares), 1e-5);
+        trainer_close(&t);
+    }
+}
+
+static void hard_example_mining_trains_on_the_hardest_candidates(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.objective = "ohem";
+    s.ohem_factor = 3;
+    s.look_ahead = 0;
+    trainer *t = begin(&s, &task);
+    batches candidates;
+    assert_int_equal(batches_open(&candidates, OBJECTIVE_OHEM, POINTS, 24, 0, NULL, NULL, NULL, NULL), HWS_OK);
+    for (int i = 0; i < 20; i++) {
+        plain net, none = ZERO;
+        int64_t drawn[24];
+        take_weights(t, &net);
+        assert_int_equal(batches_draw(&candidates, i, drawn, NULL), HWS_OK);
+        step(t);
+        for (int k = 0; k < 8; k++) { /* the k-th chosen has exactly k harder candidates */
+            const int64_t own = t->chosen_examples[k];
+            const double loss = loss_and_gradient(&net, p.x[own], p.labels[own], 0, &none);
+            int harder = 0, there = 0;
+            for (int j = 0; j < 24; j++) {
+                harder += loss_and_gradient(&net, p.x[drawn[j]], p.labels[drawn[j]], 0, &none) > loss + 1e-6;
+                there += drawn[j] == own;
+            }
+            assert_int_equal(there, 1);
+            assert_int_equal(harder, k);
+        }
+    }
+    batches_close(&candidates);
+    trainer_close(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_trainer_is_algorithm_1),
+        cmocka_unit_test(importance_weights_momentum_and_look_ahead_are_as_defined),
+        cmocka_unit_test(a_batch_can_be_worked_on_in_parts),
+        cmocka_unit_test(exact_history_draws_from_losses_of_the_moment),
+        cmocka_unit_test(a_stale_history_that_is_refreshed_fully_is_exact),
+        cmocka_unit_test(the_norm_of_the_gradient_of_r_is_that_of_the_definition),
+        cmocka_unit_test(hard_example_mining_trains_on_the_hardest_candidates),
+    };
+    return cmocka_run_group_tests(tests, folders_setup, folders_teardown);
+}

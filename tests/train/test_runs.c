@@ -1,0 +1,384 @@
+/* Whole runs: the same bits, whatever interrupts them and however many threads work; damaged and foreign checkpoints. */
+#include "base/csv.h"
+#include "data/digits.h"
+#include "folders.h"
+#include "points.h"
+#include "train/run_files.h"
+#include "train/run_model.h"
+#include "train/task_classification.h"
+
+#include <omp.h>
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static int stop_after; /* iterations */
+
+static int is_enough(void *context) {
+    const trainer *const *t = context;
+    return (*t)->iteration >= stop_after;
+}
+
+/* Runs, or goes on, until `stop_after` iterations are done; returns how it ended. */
+static trainer_end run(const train_settings *s, const task *task, const char *where, int resume) {
+    trainer *t;
+    trainer_end end;
+    failure why = {0};
+    run_make_folder(where, NULL);
+    hws_status status = trainer_open(&t, s, task, where, &why);
+    if (status == HWS_OK) status = resume ? trainer_resume(t, &why) : trainer_begin(t, &why);
+    const trainer_watch watch = {.context = &t, .stop = is_enough};
+    if (status == HWS_OK) status = trainer_run(t, &watch, &end, &why);
+    if (status != HWS_OK) fail_msg("%s", why.message);
+    trainer_close(&t);
+    return end;
+}
+
+static void run_whole(const train_settings *s, const task *task, const char *where) {
+    stop_after = 1 << 30;
+    assert_int_equal(run(s, task, where, 0), TRAINER_FINISHED);
+}
+
+/* Equal rows but for the seconds. */
+static void assert_same_history(const char *a, const char *b) {
+    csv x, y;
+    char path[300];
+    snprintf(path, sizeof path, "%s/history.csv", a);
+    assert_int_equal(csv_read(&x, path, CSV_STRICT, NULL), HWS_OK);
+    snprintf(path, sizeof path, "%s/history.csv", b);
+    assert_int_equal(csv_read(&y, path, CSV_STRICT, NULL), HWS_OK);
+    assert_int_equal(x.rows, y.rows);
+    assert_int_equal(x.columns, y.columns);
+    for (size_t row = 0; row < x.rows; row++)
+        for (size_t k = 0; k < x.columns; k++)
+            if (strcmp(csv_name(&x, k), "seconds") != 0)
+                assert_string_equal(csv_cell(&x, row, k), csv_cell(&y, row, k));
+            else assert_true(csv_number(&y, row, k) >= 0);
+    csv_close(&x);
+    csv_close(&y);
+}
+
+static void assert_same_run(const char *a, const char *b) {
+    static const char *const FILES[] = {"latest.safetensors", "best.safetensors", "distribution.csv", "losses.csv",
+                                        "hardest.csv"};
+    for (size_t k = 0; k < sizeof FILES / sizeof *FILES; k++) assert_same_file(a, b, FILES[k]);
+    assert_same_history(a, b);
+}
+
+/* ---- the same bits ----------------------------------------------------------------------------------------------- */
+
+static void a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes(void **state) {
+    (void)state;
+    static const char *const OBJECTIVES[] = {"dro", "erm", "reweight", "ohem", "dro", "dro"};
+    points p;
+    const task task = points_task(&p);
+    char name[40], whole[40];
+    p.noise = 0.1;
+    for (int kind = 0; kind < 6; kind++) {
+        train_settings s = points_settings();
+        s.objective = OBJECTIVES[kind];
+        s.epochs = 4; /* of 6 iterations */
+        s.look_ahead = kind % 3;
+        s.importance = 1;
+        s.optimizer = kind % 2 ? "adam" : "momentum";
+        s.schedule = "poly";
+        if (kind == 4) s.divergence = "hellinger";
+        if (kind == 4) s.target_ess = 20;
+        if (kind == 5) s.history = "exact", s.look_ahead = 0, s.stop_grad_norm = 0;
+        snprintf(whole, sizeof whole, "whole-%d", kind);
+        run_whole(&s, &task, folder(whole));
+        for (int step = kind ? 5 : 1; step < 24; step += 8) {
+            snprintf(name, sizeof name, "stopped-%d-%d", kind, step);
+            stop_after = step;
+            assert_int_equal(run(&s, &task, folder(name), 0), TRAINER_INTERRUPTED);
+            while (stop_after += step, run(&s, &task, folder(name), 1) == TRAINER_INTERRUPTED) continue;
+            assert_same_run(folder(whole), folder(name));
+        }
+    }
+}
+
+static void loader_threads_do_not_change_a_bit(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    p.noise = 0.2;
+    s.look_ahead = 2;
+    s.epochs = 5;
+    s.loaders = 0;
+    run_whole(&s, &task, folder("loaders-0"));
+    s.loaders = 1;
+    run_whole(&s, &task, folder("loaders-1"));
+    s.loaders = 4;
+    run_whole(&s, &task, folder("loaders-4"));
+    assert_same_run(folder("loaders-0"), folder("loaders-1"));
+    assert_same_run(folder("loaders-0"), folder("loaders-4"));
+}
+
+typedef struct digits {
+    labelled_images train, test;
+    classification context;
+    task task;
+} digits;
+
+static void digits_task(digits *d, int train, int test) {
+    assert_int_equal(digits_open(&d->train, 1, DIGITS_TRAIN, train, NULL), HWS_OK);
+    assert_int_equal(digits_open(&d->test, 1, DIGITS_TEST, test, NULL), HWS_OK);
+    assert_int_equal(task_classification(&d->task, &d->context, &d->train, &d->test, NULL), HWS_OK);
+}
+
+static void digits_close(digits *d) {
+    labelled_images_close(&d->train);
+    labelled_images_close(&d->test);
+}
+
+static train_settings digits_settings(void) {
+    train_settings s = settings_default();
+    s.data = "digits:100,40";
+    s.model = "wrn-10-1";
+    s.batch = 16;
+    s.epochs = 2;
+    s.threads = 1;
+    return s;
+}
+
+/* Also between the two halves of one run. */
+static void threads_do_not_change_a_bit(void **state) {
+    (void)state;
+    digits d;
+    digits_task(&d, 100, 40);
+    for (int bf16 = 0; bf16 < 2; bf16++) {
+        train_settings s = digits_settings();
+        s.precision = bf16 ? "bf16" : "f32";
+        omp_set_num_threads(1);
+        run_whole(&s, &d.task, folder(bf16 ? "threads-1b" : "threads-1"));
+        stop_after = 7;
+        assert_int_equal(run(&s, &d.task, folder(bf16 ? "threads-12b" : "threads-12"), 0), TRAINER_INTERRUPTED);
+        s.threads = 2;
+        omp_set_num_threads(2);
+        stop_after = 1 << 30;
+        assert_int_equal(run(&s, &d.task, folder(bf16 ? "threads-12b" : "threads-12"), 1), TRAINER_FINISHED);
+        assert_same_run(folder(bf16 ? "threads-1b" : "threads-1"), folder(bf16 ? "threads-12b" : "threads-12"));
+    }
+    digits_close(&d);
+}
+
+static void a_config_repeats_its_run(void **state) {
+    (void)state;
+    digits d;
+    char path[RUN_PATH];
+    digits_task(&d, 100, 40);
+    train_settings s = digits_settings(), again = settings_default();
+    s.model = "mlp-1-16";
+    s.importance = 1;
+    s.seed = 5;
+    s.beta = 1.0 / 3;
+    run_whole(&s, &d.task, folder("config-1"));
+    run_path(path, folder("config-1"), "config.json");
+    assert_int_equal(settings_read_file(&again, path, NULL), HWS_OK);
+    run_whole(&again, &d.task, folder("config-2"));
+    assert_same_run(folder("config-1"), folder("config-2"));
+    assert_same_file(folder("config-1"), folder("config-2"), "config.json");
+    settings_close(&again);
+    digits_close(&d);
+}
+
+/* ---- what is recorded -------------------------------------------------------------------------------------------- */
+
+static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state) {
+    (void)state;
+    digits d;
+    csv history;
+    char path[RUN_PATH];
+    run_model model;
+    failure why = {0};
+    digits_task(&d, 200, 100);
+    train_settings s = digits_settings();
+    run_whole(&s, &d.task, folder("model"));
+    float probabilities[100 * 10];
+    double losses[100], loss = 0;
+    if (run_model_open(&model, folder("model"), RUN_LATEST, 1, &why) != HWS_OK) fail_msg("%s", why.message);
+    assert_int_equal(run_model_classify(&model, &d.test, losses, probabilities, &why), HWS_OK);
+    int right = 0;
+    for (int i = 0; i < 100; i++) {
+        int best = 0;
+        double sum = 0;
+        for (int k = 0; k < 10; k++) {
+            if (probabilities[i * 10 + k] > probabilities[i * 10 + best]) best = k;
+            sum += (double)probabilities[i * 10 + k];
+        }
+        assert_near(sum, 1, 1e-5);
+        assert_near(-log((double)probabilities[i * 10 + d.test.labels[i]]), losses[i], 1e-4);
+        right += best == d.test.labels[i];
+        loss += losses[i] / 100;
+    }
+    run_path(path, folder("model"), "history.csv");
+    assert_int_equal(csv_read(&history, path, CSV_STRICT, NULL), HWS_OK);
+    assert_int_equal(history.rows, 2);
+    assert_close(csv_number(&history, 1, (size_t)csv_column(&history, "test_accuracy")), right / 100.0, 1e-6);
+    assert_close(csv_number(&history, 1, (size_t)csv_column(&history, "test_loss")), loss, 1e-6);
+    csv_close(&history);
+    run_model_close(&model);
+    digits_close(&d);
+}
+
+static void draws_and_losses_add_up(void **state) {
+    (void)state;
+    points p;
+    csv losses;
+    char path[RUN_PATH];
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.objective = "erm";
+    s.epochs = 3;
+    run_whole(&s, &task, folder("sums"));
+    run_path(path, folder("sums"), "losses.csv");
+    assert_int_equal(csv_read(&losses, path, CSV_STRICT, NULL), HWS_OK);
+    assert_int_equal(losses.rows, POINTS);
+    double draws = 0;
+    for (size_t k = 0; k < losses.rows; k++) {
+        const double one = csv_number(&losses, k, (size_t)csv_column(&losses, "draws"));
+        assert_true(one >= 0 && one <= 3);
+        draws += one;
+    }
+    assert_true(draws == 3 * 48);
+    csv_close(&losses);
+}
+
+static void training_stops_when_the_gradient_of_r_is_small(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.stop_grad_norm = 1e6;
+    stop_after = 1 << 30;
+    run_make_folder(folder("converged"), NULL);
+    assert_int_equal(run(&s, &task, folder("converged"), 0), TRAINER_CONVERGED);
+    assert_int_equal(run(&s, &task, folder("converged"), 1), TRAINER_CONVERGED);
+}
+
+/* ---- what goes wrong --------------------------------------------------------------------------------------------- */
+
+static void a_loss_that_is_not_finite_names_the_example_and_keeps_the_checkpoint(void **state) {
+    (void)state;
+    points p;
+    trainer *t;
+    trainer_end end;
+    failure why = {0};
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.objective = "erm";
+    s.epochs = 3;
+    s.checkpoint_every = 1;
+    run_make_folder(folder("nan"), NULL);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("nan"), &why), HWS_OK);
+    assert_int_equal(trainer_begin(t, &why), HWS_OK);
+    p.x[33][2] = (float)NAN;
+    const trainer_watch watch = {0};
+    assert_int_equal(trainer_run(t, &watch, &end, &why), HWS_ERROR_NOT_FINITE);
+    assert_non_null(strstr(why.message, "example 33 (point-33)"));
+    assert_non_null(strstr(why.message, "--lr"));
+    const int64_t iteration = t->iteration;
+    trainer_close(&t);
+    p.x[33][2] = 0;
+    assert_int_equal(trainer_open(&t, &s, &task, folder("nan"), &why), HWS_OK);
+    assert_int_equal(trainer_resume(t, &why), HWS_OK);
+    assert_int_equal(t->iteration, iteration);
+    trainer_close(&t);
+}
+
+static hws_status resume(const train_settings *s, const task *task, const char *where, failure *why, char *notice) {
+    trainer *t;
+    hws_status status = trainer_open(&t, s, task, where, why);
+    if (status != HWS_OK) return status;
+    status = trainer_resume(t, why);
+    if (notice) strcpy(notice, t->notice);
+    trainer_close(&t);
+    return status;
+}
+
+static void other_data_and_other_settings_are_refused(void **state) {
+    (void)state;
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    failure why = {0};
+    run_whole(&s, &task, folder("foreign"));
+    s.lr = 0.2;
+    assert_int_equal(resume(&s, &task, folder("foreign"), &why, NULL), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(why.message, "'lr'"));
+    s = points_settings();
+    s.model = "mlp-0-7";
+    assert_int_equal(resume(&s, &task, folder("foreign"), &why, NULL), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(why.message, "'model'"));
+    s = points_settings();
+    task.fingerprint++;
+    assert_int_equal(resume(&s, &task, folder("foreign"), &why, NULL), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(why.message, "other data"));
+}
+
+static void a_damaged_checkpoint_is_refused_and_the_one_before_used(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    const train_settings s = points_settings();
+    const char *where = folder("damaged");
+    failure why = {0};
+    char notice[1024];
+    size_t size;
+    uint64_t seed = 3;
+    run_whole(&s, &task, where);
+    char *bytes = file_bytes(where, "latest.safetensors", &size), *other = malloc(size);
+    for (int k = 0; k < test_size(60, 20000); k++) {
+        memcpy(other, bytes, size);
+        size_t left = size;
+        if (k % 2) left = test_random(&seed) % size;
+        else other[test_random(&seed) % size] ^= (char)(1 << test_random(&seed) % 8);
+        file_write(where, "latest.safetensors", other, left);
+        if (resume(&s, &task, where, &why, notice) != HWS_OK) fail_msg("%s", why.message);
+        assert_non_null(strstr(notice, "previous.safetensors instead"));
+    }
+    size_t previous_size;
+    char *previous = file_bytes(where, "previous.safetensors", &previous_size);
+    file_write(where, "previous.safetensors", previous, previous_size / 2);
+    assert_int_equal(resume(&s, &task, where, &why, notice), HWS_ERROR_CORRUPT);
+    assert_non_null(strstr(why.message, "latest.safetensors"));
+    file_write(where, "latest.safetensors", bytes, size);
+    assert_int_equal(resume(&s, &task, where, &why, notice), HWS_OK);
+    assert_string_equal(notice, "");
+    free(bytes);
+    free(other);
+    free(previous);
+}
+
+static void weights_without_the_rest_are_no_checkpoint(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    const train_settings s = points_settings();
+    failure why = {0};
+    size_t size;
+    run_whole(&s, &task, folder("half"));
+    char *bytes = file_bytes(folder("half"), "best.safetensors", &size);
+    file_write(folder("half"), "latest.safetensors", bytes, size);
+    file_write(folder("half"), "previous.safetensors", bytes, size);
+    assert_int_equal(resume(&s, &task, folder("half"), &why, NULL), HWS_ERROR_CORRUPT);
+    assert_non_null(strstr(why.message, "not a checkpoint"));
+    free(bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes),
+        cmocka_unit_test(loader_threads_do_not_change_a_bit),
+        cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(a_config_repeats_its_run),
+        cmocka_unit_test(the_network_of_a_run_gives_the_accuracy_of_its_history),
+        cmocka_unit_test(draws_and_losses_add_up),
+        cmocka_unit_test(training_stops_when_the_gradient_of_r_is_small),
+        cmocka_unit_test(a_loss_that_is_not_finite_names_the_example_and_keeps_the_checkpoint),
+        cmocka_unit_test(other_data_and_other_settings_are_refused),
+        cmocka_unit_test(a_damaged_checkpoint_is_refused_and_the_one_before_used),
+        cmocka_unit_test(weights_without_the_rest_are_no_checkpoint),
+    };
+    return cmocka_run_group_tests(tests, folders_setup, folders_teardown);
+}
