@@ -25,6 +25,7 @@ int verb_compare(int count, char **arguments);
 int verb_evaluate(int count, char **arguments);
 int verb_fetch(int count, char **arguments);
 int verb_phantom(int count, char **arguments);
+int verb_plan(int count, char **arguments);
 int verb_report(int count, char **arguments);
 int verb_train(int count, char **arguments);
 int verb_inspect(int count, char **arguments);

@@ -9,6 +9,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "\n"
                             "usage: hws VERB [options]\n"
                             "\n"
+                            "  plan            check a folder of 3D images, decide, preprocess\n"
                             "  train           train a network, by DRO or ERM\n"
                             "  fetch mnist     get the MNIST digits\n"
                             "  phantom         make a dataset of synthetic fetal heads\n"
@@ -26,9 +27,9 @@ static const struct {
     const char *name;
     int (*run)(int count, char **arguments);
 } VERBS[] = {
-    {"bench", verb_bench},     {"compare", verb_compare}, {"evaluate", verb_evaluate},
-    {"fetch", verb_fetch},     {"report", verb_report},   {"train", verb_train},
-    {"inspect", verb_inspect}, {"predict", verb_predict}, {"phantom", verb_phantom},
+    {"bench", verb_bench},     {"compare", verb_compare}, {"evaluate", verb_evaluate}, {"fetch", verb_fetch},
+    {"report", verb_report},   {"train", verb_train},     {"inspect", verb_inspect},   {"predict", verb_predict},
+    {"phantom", verb_phantom}, {"plan", verb_plan},
 };
 
 int cli_error(int exit_code, const char *format, ...) {

@@ -1,0 +1,124 @@
+/* hws plan: from a dataset folder to a plan and preprocessed cases. */
+#include "cli.h"
+#include "options.h"
+#include "progress.h"
+
+#include "base/parallel.h"
+#include "plan/cache.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char USAGE[] =
+    "usage: hws plan DATASET_FOLDER [options]\n"
+    "\n"
+    "Checks a dataset of NIfTI files (nnU-Net's layout or the Decathlon's), decides how it is preprocessed and what "
+    "U-Net\n"
+    "is trained on it, by nnU-Net's rules and within this machine's memory, and preprocesses all training cases.\n"
+    "\n"
+    "CACHE/plans.json holds the decisions and may be edited: the next hws plan keeps it and preprocesses again what "
+    "the\n"
+    "changes touch. Cases whose files have changed are preprocessed again, too. Ctrl-C is safe: the same command goes "
+    "on.\n"
+    "\n"
+    "  --out CACHE     where the plan and the cases go      (DATASET_FOLDER/hws_cache)\n"
+    "  --replan        make plans.json anew even if it is there\n"
+    "  --threads N     (one per processor)\n"
+    "  --quiet         no progress\n";
+
+/* Of the memory that is free now: the system needs some, too. */
+#define MEMORY_SHARE 0.85
+
+static volatile sig_atomic_t interrupted;
+
+/* A second signal ends the program at once. */
+static void interrupt(int number) {
+    interrupted = 1;
+    signal(number, SIG_DFL);
+}
+
+typedef struct teller {
+    cli_progress progress;
+    int started, quiet;
+    cache_stage stage;
+} teller;
+
+static void show_step(void *context, cache_stage stage, size_t done, size_t total) {
+    static const char *const WHAT[] = {"checking the dataset", "looking at the cases", "preprocessing"};
+    teller *teller = context;
+    if (!teller->started || teller->stage != stage) {
+        if (teller->started) cli_progress_end(&teller->progress);
+        cli_progress_start(&teller->progress, WHAT[stage], teller->quiet);
+        teller->started = 1;
+        teller->stage = stage;
+    }
+    cli_progress_step(&teller->progress, done, total);
+}
+
+static void show_finding(void *context, const dataset_finding *finding) {
+    teller *teller = context;
+    if (teller->started) cli_progress_end(&teller->progress);
+    fprintf(stderr, "%s: %s\n", finding->fatal ? "problem" : "note", finding->sentence);
+}
+
+static void print_three(const char *name, const int three[3]) {
+    printf("%s%d x %d x %d", name, three[0], three[1], three[2]);
+}
+
+static void print_plan(const plan *plan, const cache_outcome *outcome) {
+    printf("spacing    %g x %g x %g mm (depth, height, width)\n", plan->spacing[0], plan->spacing[1], plan->spacing[2]);
+    printf("cases      %g x %g x %g voxels in the median\n", plan->median_size[0], plan->median_size[1],
+           plan->median_size[2]);
+    print_three("patch      ", plan->patch);
+    printf(", batch %d\nstages    ", plan->batch);
+    for (int k = 0; k < plan->topology.count; k++) printf(" %d", plan->topology.stages[k].features);
+    int multiple[3];
+    topology_multiple(&plan->topology, multiple);
+    print_three(" features, down to 1 / (", multiple);
+    printf(") of the patch\nmemory     about %.1f GB for training, one patch at a time\n",
+           plan_memory(plan, 1, 0) / 1e9);
+    printf("plan       %s/plans.json%s\n", outcome->folder, outcome->planned ? "" : " (kept; --replan makes it anew)");
+    printf("ready      %zu cases, %zu preprocessed now\n", outcome->prepared + outcome->current, outcome->prepared);
+}
+
+static int prepare(const dataset *set, cache_options *options, int quiet) {
+    static plan plan; /* large */
+    failure failure;
+    cache_outcome outcome;
+    teller teller = {.quiet = quiet};
+    const cache_listener listener = {.step = show_step, .finding = show_finding, .context = &teller};
+    options->listener = &listener;
+    options->stop = &interrupted;
+    options->memory = MEMORY_SHARE * memory_available();
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+    const hws_status status = cache_prepare(set, options, &plan, &outcome, &failure);
+    if (teller.started) cli_progress_end(&teller.progress);
+    if (status == HWS_OK) print_plan(&plan, &outcome);
+    free(outcome.folder);
+    return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
+}
+
+int verb_plan(int count, char **arguments) {
+    cache_options options = {0};
+    long long threads = 0;
+    int quiet = 0, words = 0;
+    const char *folder = NULL;
+    const cli_option table[] = {{"--out", OPTION_TEXT, &options.folder, 0, 0, NULL},
+                                {"--replan", OPTION_FLAG, &options.replan, 0, 0, NULL},
+                                {"--threads", OPTION_WHOLE, &threads, 1, 256, NULL},
+                                {"--quiet", OPTION_FLAG, &quiet, 0, 0, NULL}};
+    if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
+    const int code = cli_parse("plan", count, arguments, table, sizeof table / sizeof *table, &folder, 1, &words);
+    if (code != EXIT_DONE) return code;
+    if (words != 1) return cli_error(EXIT_USAGE, "plan which dataset? hws plan DATASET_FOLDER; --help tells more");
+    options.threads = threads ? (int)threads : parallel_processors();
+    dataset set;
+    failure failure;
+    const hws_status status = dataset_open(&set, folder, &failure);
+    if (status != HWS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
+    const int result = prepare(&set, &options, quiet);
+    dataset_close(&set);
+    return result;
+}
