@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 
+from ._crc64 import crc64
 from .errors import CorruptStateError, StateIOError
 
 #: BF16, which numpy does not have, comes as the uint16 of its bits.
@@ -50,6 +51,16 @@ def _tensor(data: np.ndarray, name: str, entry: Any) -> Tuple[int, int, np.ndarr
     return begin, end, np.frombuffer(data[begin:end].tobytes(), dtype).reshape(shape)
 
 
+def _verify(content: np.ndarray, length: int, digits: str) -> None:
+    """The checksum of our own files is that of the header, with zeros in the place of its digits, and of the data."""
+    key = b'"hws_crc64":"'
+    place = content[8:8 + length].tobytes().find(key + digits.encode()) + len(key)
+    zeroed = content[8:].copy()
+    zeroed[place:place + 16] = ord("0")
+    if len(digits) != 16 or place < len(key) or f"{crc64(zeroed):016x}" != digits:
+        raise ValueError("its checksum does not match: it is damaged")
+
+
 def _parse(content: np.ndarray) -> Tuple[Dict[str, np.ndarray], Dict[str, str]]:
     length = int.from_bytes(content[:8].tobytes(), "little")
     if content.size < 8 or length > min(content.size - 8, _LARGEST_HEADER) or content[8:9].tobytes() != b"{":
@@ -69,6 +80,8 @@ def _parse(content: np.ndarray) -> Tuple[Dict[str, np.ndarray], Dict[str, str]]:
         position = end
     if position != data.size:
         raise ValueError("there is something behind its tensors")
+    if "hws_crc64" in metadata:
+        _verify(content, length, metadata.pop("hws_crc64"))
     return tensors, metadata
 
 

@@ -1,5 +1,6 @@
 """The modules have the architectures of the program, and weights go both ways."""
 import json
+import lzma
 import os
 import struct
 
@@ -10,6 +11,7 @@ import torch
 import hws
 import hws.models
 from hws import _safetensors
+from hws._crc64 import crc64
 
 MODELS = {
     "mlp": lambda: hws.models.MLP(6, 2, 8, 3),
@@ -163,3 +165,36 @@ def test_all_types_and_shapes_come_back(tmp_path):
     for name, array in tensors.items():
         assert back[name].shape == array.shape and np.array_equal(back[name], array)
     assert (8 + struct.unpack("<Q", (tmp_path / "f").read_bytes()[:8])[0]) % 64 == 0
+
+
+def with_checksum(path):
+    """As the program writes it."""
+    content = path.read_bytes()
+    length = struct.unpack("<Q", content[:8])[0]
+    header, data = json.loads(content[8:8 + length]), content[8 + length:]
+    header = {"__metadata__": {"hws_crc64": "0" * 16}, **header}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    digits = f"{crc64(np.frombuffer(text + data, np.uint8)):016x}"
+    path.write_bytes(struct.pack("<Q", len(text)) + text.replace(b"0" * 16, digits.encode(), 1) + data)
+
+
+@pytest.mark.parametrize("size", [10, 300_000])
+def test_damage_is_noticed_where_there_is_a_checksum(size, tmp_path):
+    path = tmp_path / "f"
+    _safetensors.write(path, {"a": np.arange(size, dtype=np.float32)})
+    with_checksum(path)
+    tensors, metadata = _safetensors.read(path)
+    assert np.array_equal(tensors["a"], np.arange(size)) and metadata == {}
+    content = bytearray(path.read_bytes())
+    content[-size] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(hws.CorruptStateError, match="checksum"):
+        _safetensors.read(path)
+
+
+def test_the_checksum_is_that_of_xz():
+    """liblzma stores it behind the block, before the index and the footer."""
+    data = np.random.default_rng(0).integers(0, 256, 1_000_003, np.uint8)
+    packed = lzma.compress(data.tobytes(), check=lzma.CHECK_CRC64)
+    index = 4 * (int.from_bytes(packed[-8:-4], "little") + 1)
+    assert int.from_bytes(packed[-12 - index - 8:-12 - index], "little") == crc64(data)
