@@ -1,5 +1,6 @@
 #include "plan/preprocess.h"
 
+#include "sampler/memory.h"
 #include "testing.h"
 
 /* Grids here are given as width, height, depth, as volumes have them. */
@@ -209,6 +210,29 @@ static void images_that_cannot_be_used_are_refused(void **state) {
     volume_close(&image);
 }
 
+/* Wherever memory runs out, preprocessing says so and leaves nothing behind. */
+static void running_out_of_memory_is_reported(void **state) {
+    (void)state;
+    label_map labels;
+    volume image = ball(&labels);
+    const channel_rule rule = {.kind = NORMALISE_ZSCORE};
+    const preprocessing how = {.channels = 1, .rules = &rule, .spacing = {2, 0.9, 1.1}, .threads = 1};
+    int failures = 0;
+    hws_status status = HWS_ERROR_MEMORY;
+    while (status != HWS_OK) {
+        prepared_case prepared;
+        memory_fail_after(failures);
+        status = preprocess(&how, &image, &labels, &prepared, NULL);
+        memory_fail_after(-1);
+        assert_true(status == HWS_OK || status == HWS_ERROR_MEMORY);
+        failures += status != HWS_OK;
+        prepared_case_close(&prepared);
+    }
+    assert_true(failures > 10);
+    volume_close(&image);
+    label_map_close(&labels);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_box_holds_what_is_not_zero_in_some_channel),
@@ -221,6 +245,7 @@ int main(void) {
         cmocka_unit_test(scores_come_back_as_their_best_class),
         cmocka_unit_test(emptiness_inside_the_box_is_labelled_outside),
         cmocka_unit_test(images_that_cannot_be_used_are_refused),
+        cmocka_unit_test(running_out_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

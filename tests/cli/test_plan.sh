@@ -1,0 +1,71 @@
+#!/bin/sh
+# hws plan on phantoms: what it says, makes, keeps and refuses. usage: test_plan.sh PROGRAM
+set -u
+program=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAILED: $*" >&2
+    sed 's/^/    stdout: /' "$work/out" >&2
+    sed 's/^/    stderr: /' "$work/err" >&2
+    failures=$((failures + 1))
+}
+
+# run CODE ARGUMENTS...: the program must end with this code.
+run() {
+    expected=$1
+    shift
+    "$program" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
+}
+
+prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
+complains() { grep -q "^hws: .*$1" "$work/err" || fail "stderr lacks 'hws: ...$1'"; }
+
+data=$work/data
+run 0 phantom --out "$data" --cases 6 --threads 2
+
+run 0 plan "$data" --threads 2
+prints "ready      6 cases, 6 preprocessed now"
+prints "$data/hws_cache/plans.json"
+[ "$(ls "$data/hws_cache/cases" | wc -l)" -eq 6 ] || fail "there are not six cases"
+run 0 plan "$data"
+prints "6 cases, 0 preprocessed now"
+prints "kept"
+
+# A changed input, an edited spacing, a plan that cannot be read, and another plan.
+touch -d '2001-01-01' "$(ls "$data"/labelsTr/*.nii.gz | head -n 1)"
+run 0 plan "$data"
+prints "6 cases, 1 preprocessed now"
+sed -i 's/"spacing": \[[^]]*\]/"spacing": [4, 4, 4]/' "$data/hws_cache/plans.json"
+run 0 plan "$data"
+prints "6 cases, 6 preprocessed now"
+prints "spacing    4 x 4 x 4"
+sed -i 's/"batch": .*/"batch": "many",/' "$data/hws_cache/plans.json"
+run 2 plan "$data"
+complains "batch must be a whole number"
+run 0 plan "$data" --replan
+prints "spacing    3 x 3 x 3"
+
+# Another place, the same with fewer threads, to the bit.
+run 0 plan "$data" --out "$work/cache" --threads 1
+for one in "$work"/cache/cases/*; do
+    cmp -s "$one" "$data/hws_cache/cases/$(basename "$one")" || fail "$(basename "$one") differs with one thread"
+done
+
+run 2 plan
+complains "plan which dataset"
+run 2 plan "$work/nothing"
+complains "nothing"
+run 2 plan "$data" --thread 2
+complains "thread"
+run 1 plan "$data" --out "$data/dataset.json/cache"
+complains "cannot be made.*--out"
+rm "$(ls "$data"/labelsTr/*.nii.gz | tail -n 1)"
+run 2 plan "$data"
+run 0 plan --help
+prints "usage: hws plan"
+[ $failures -eq 0 ]
