@@ -1,7 +1,7 @@
 /* hws plan: from a dataset folder to a plan and preprocessed cases. */
+#include "cache_progress.h"
 #include "cli.h"
 #include "options.h"
-#include "progress.h"
 
 #include "base/parallel.h"
 #include "plan/cache.h"
@@ -38,30 +38,6 @@ static void interrupt(int number) {
     signal(number, SIG_DFL);
 }
 
-typedef struct teller {
-    cli_progress progress;
-    int started, quiet;
-    cache_stage stage;
-} teller;
-
-static void show_step(void *context, cache_stage stage, size_t done, size_t total) {
-    static const char *const WHAT[] = {"checking the dataset", "looking at the cases", "preprocessing"};
-    teller *teller = context;
-    if (!teller->started || teller->stage != stage) {
-        if (teller->started) cli_progress_end(&teller->progress);
-        cli_progress_start(&teller->progress, WHAT[stage], teller->quiet);
-        teller->started = 1;
-        teller->stage = stage;
-    }
-    cli_progress_step(&teller->progress, done, total);
-}
-
-static void show_finding(void *context, const dataset_finding *finding) {
-    teller *teller = context;
-    if (teller->started) cli_progress_end(&teller->progress);
-    fprintf(stderr, "%s: %s\n", finding->fatal ? "problem" : "note", finding->sentence);
-}
-
 static void print_three(const char *name, const int three[3]) {
     printf("%s%d x %d x %d", name, three[0], three[1], three[2]);
 }
@@ -86,15 +62,15 @@ static int prepare(const dataset *set, cache_options *options, int quiet) {
     static plan plan; /* large */
     failure failure;
     cache_outcome outcome;
-    teller teller = {.quiet = quiet};
-    const cache_listener listener = {.step = show_step, .finding = show_finding, .context = &teller};
+    cache_progress progress = {.quiet = quiet};
+    const cache_listener listener = cache_progress_listener(&progress);
     options->listener = &listener;
     options->stop = &interrupted;
     options->memory = MEMORY_SHARE * memory_available();
     signal(SIGINT, interrupt);
     signal(SIGTERM, interrupt);
     const hws_status status = cache_prepare(set, options, &plan, &outcome, &failure);
-    if (teller.started) cli_progress_end(&teller.progress);
+    cache_progress_end(&progress);
     if (status == HWS_OK) print_plan(&plan, &outcome);
     free(outcome.folder);
     return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);

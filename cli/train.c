@@ -1,9 +1,13 @@
 /* hws train: Algorithm 1 on your data. */
 #define _POSIX_C_SOURCE 200809L
+#include "cache_progress.h"
 #include "cli.h"
+#include "data/fetch.h"
 #include "data/spec.h"
 #include "options.h"
+#include "phantom/phantom_folder.h"
 #include "train/run_files.h"
+#include "train/segmentation_source.h"
 #include "train/task_classification.h"
 #include "train/trainer.h"
 #include "train_progress.h"
@@ -20,19 +24,24 @@ static const char USAGE[] =
     "usage: hws train DATA [options] --out RUN\n"
     "       hws train --resume --out RUN\n"
     "\n"
-    "Trains a network on DATA and records the run in the folder RUN. The defaults are the paper's for MNIST.\n"
+    "Trains a network on DATA and records the run in the folder RUN. The defaults are the paper's, in brackets for "
+    "images\n"
+    "and, where they differ, for volumes.\n"
     "\n"
     "DATA is one of\n"
     "  digits | digits:TRAIN,TEST   built-in handwriting-like digits, 60000 and 10000 or so many of them\n"
     "  mnist | mnist:DIR            MNIST in the cache (see hws fetch) or in a folder\n"
+    "  DATASET_FOLDER               volumes with label maps, nnU-Net's layout or the Decathlon's; planned and\n"
+    "                               preprocessed first if that is not done (see hws plan)\n"
+    "  phantom                      synthetic heads (see hws phantom), made in the cache when they are first used\n"
     "\n"
     "What is learnt\n"
     "  --objective O        dro: hardness weighted sampling | erm: shuffled epochs | reweight: classes drawn equally\n"
     "                       often, then their examples | ohem: online hard example mining: of --ohem-factor times\n"
     "                       the batch, drawn in shuffled epochs, the hardest are trained on   (dro)\n"
-    "  --beta B             robustness; 0 is ordinary training                    (10)\n"
+    "  --beta B             robustness; 0 is ordinary training                    (10; 100)\n"
     "  --divergence D       kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A   (kl)\n"
-    "  --importance [MIN,MAX]  weigh losses by p_new / p_old, clipped             (off; 0.1,10)\n"
+    "  --importance [MIN,MAX]  dro: weigh losses by p_new / p_old, clipped        (off; 0.1,10)\n"
     "  --target-ess N       choose beta at each epoch so that the effective sample size is N\n"
     "  --loss-init L        loss of the examples not seen yet                     (1)\n"
     "  --history H          stale: losses as last seen | exact: all evaluated before each iteration; for study,\n"
@@ -45,13 +54,18 @@ static const char USAGE[] =
     "  --keep CLASS=FRACTION  keep only so much of a class for training; may be given several times\n"
     "\n"
     "How\n"
-    "  --model M            wrn-D-k | mlp-L-m                                     (wrn-16-1)\n"
-    "  --optimizer O        sgd | momentum | nesterov | adam | adamw              (sgd)\n"
-    "  --lr R --momentum M --weight-decay W --clip-norm C                         (0.01, 0.9, 0, 0 = off)\n"
-    "  --schedule S         constant | poly: to zero at the end                   (constant)\n"
-    "  --epochs E           floor(examples / batch) iterations each               (6)\n"
+    "  --model M            images: wrn-D-k | mlp-L-m; volumes: the plan's        (wrn-16-1; unet)\n"
+    "  --optimizer O        sgd | momentum | nesterov | adam | adamw              (sgd; nesterov)\n"
+    "  --lr R --momentum M --weight-decay W --clip-norm C       (0.01, 0.9, 0, 0 = off; 0.01, 0.99, 3e-5, 12)\n"
+    "  --schedule S         constant | poly: to zero at the end                   (constant; poly)\n"
+    "  --epochs E                                                                 (6; 1000)\n"
+    "  --epoch-length N     iterations of an epoch; 0: floor(examples / batch)    (0; 250)\n"
     "  --iterations T       instead of --epochs\n"
-    "  --batch B                                                                  (64)\n"
+    "  --batch B            0: the plan's                                         (64; 0)\n"
+    "  --fold F             volumes: of five, 0 to 4; -1: train and validate on all   (0)\n"
+    "  --stratify COLUMN    volumes: folds that keep the shares of this column of groups.csv\n"
+    "  --split-volumes D,H,W   volumes: divide them into parts of about this size, each with a loss of its own\n"
+    "  --cache CACHE        volumes: where hws plan puts its work                 (DATASET_FOLDER/hws_cache)\n"
     "  --look-ahead K       batch t + K is drawn when t iterations are done; 0 is exactly Algorithm 1,\n"
     "                       more lets threads prepare batches meanwhile           (1)\n"
     "  --stop-grad-norm E   measure the norm of the gradient of R over the whole set at each epoch, and stop\n"
@@ -149,6 +163,7 @@ static int take_importance(train_command *c) {
 
 /* The settings that the command line is laid upon: the defaults, or a config.json. */
 static int read_base(train_command *c, failure *failure) {
+    const int volumes = c->settings.data && *c->settings.data && !spec_is_classification(c->settings.data);
     char path[RUN_PATH];
     const char *file = c->config;
     if (c->resume) {
@@ -159,7 +174,7 @@ static int read_base(train_command *c, failure *failure) {
             return cli_error(EXIT_USAGE, "the path %.100s... is too long", c->out);
         file = path;
     }
-    c->settings = settings_default();
+    c->settings = volumes ? settings_default_volumes() : settings_default();
     const hws_status status = file ? settings_read_file(&c->settings, file, failure) : HWS_OK;
     return status == HWS_OK ? EXIT_DONE : cli_error(cli_input_code(status), "%s", failure->message);
 }
@@ -192,8 +207,10 @@ static int read_command(train_command *c, int count, char **arguments, failure *
     if (strcmp(c->settings.history, "exact") == 0 && strcmp(base.history, "exact") != 0 && c->settings.look_ahead == 1)
         c->settings.look_ahead = 0;
     if (!*c->settings.data) return cli_error(EXIT_USAGE, "train on what? See hws train --help");
-    if (!spec_is_classification(c->settings.data))
-        return cli_error(EXIT_USAGE, "'%s' is no data that can be trained on; digits and mnist are known",
+    if (!spec_is_classification(c->settings.data) && strcmp(c->settings.data, "phantom") != 0 &&
+        access(c->settings.data, F_OK) != 0)
+        return cli_error(EXIT_USAGE,
+                         "'%s' is no data that can be trained on: neither digits, mnist or phantom nor a folder",
                          c->settings.data);
     const hws_status status = settings_check(&c->settings, failure);
     return status == HWS_OK ? EXIT_DONE : cli_error(EXIT_USAGE, "%s", failure->message);
@@ -262,6 +279,64 @@ static int train_on_images(train_command *c, failure *failure) {
     return code;
 }
 
+/* ---- volumes ----------------------------------------------------------------------------------------------------- */
+
+/* The built-in phantoms, in the cache folder beside MNIST's; made when they are not there. */
+static hws_status phantom_folder(char folder[RUN_PATH], int threads, int quiet, failure *failure) {
+    char mnist[RUN_PATH], test[RUN_PATH];
+    hws_status status = fetch_mnist_folder(mnist, sizeof mnist, failure);
+    if (status != HWS_OK) return status;
+    char *slash = strrchr(mnist, '/');
+    if (slash) *slash = 0;
+    if (!run_path(folder, mnist, "phantom") || !run_path(test, folder, "dataset.json"))
+        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", mnist);
+    if (access(test, F_OK) == 0) return HWS_OK;
+    status = run_make_folder(mnist, failure);
+    if (status != HWS_OK) return status;
+    phantom_options options = phantom_options_default();
+    options.threads = threads;
+    cli_progress progress;
+    cli_progress_start(&progress, "making phantoms", quiet);
+    status = phantom_write_folder(folder, &options, cli_progress_step, &progress, failure);
+    cli_progress_end(&progress);
+    return status;
+}
+
+static hws_status keep_plan(const train_command *c, const plan *plan, failure *failure) {
+    char path[RUN_PATH];
+    if (!run_path(path, c->out, "plans.json"))
+        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", c->out);
+    return plan_write(plan, path, failure);
+}
+
+static int train_on_volumes(train_command *c, failure *failure) {
+    static char folder[RUN_PATH];
+    segmentation_source *source = 0;
+    segmentation *context = 0;
+    task task;
+    cache_progress progress = {.quiet = c->quiet};
+    const cache_listener listener = cache_progress_listener(&progress);
+    train_settings settings = c->settings;
+    hws_status status = HWS_OK;
+    if (strcmp(c->settings.data, "phantom") == 0) {
+        status = phantom_folder(folder, (int)c->settings.threads, c->quiet, failure);
+        settings.data = folder;
+    }
+    if (status == HWS_OK) status = segmentation_source_open(&source, &settings, &listener, &interrupted, failure);
+    cache_progress_end(&progress);
+    if (status == HWS_OK) {
+        const segmentation_data *data = segmentation_source_data(source);
+        if (!c->settings.batch) c->settings.batch = data->plan->batch;
+        status = keep_plan(c, data->plan, failure);
+        if (status == HWS_OK) status = task_segmentation_open(&task, &context, data, &c->settings, failure);
+    }
+    const int code =
+        status == HWS_OK ? run(c, &task, failure) : cli_error(cli_exit_code(status), "%s", failure->message);
+    task_segmentation_close(&context);
+    segmentation_source_close(&source);
+    return code;
+}
+
 static int in_folder(train_command *c, failure *failure) {
     if (run_make_folder(c->out, failure) != HWS_OK) return cli_error(EXIT_FAILED, "%s", failure->message);
     const int lock = run_lock(c->out, failure);
@@ -269,7 +344,8 @@ static int in_folder(train_command *c, failure *failure) {
     run_clean(c->out);
     signal(SIGINT, interrupt);
     signal(SIGTERM, interrupt);
-    const int code = train_on_images(c, failure);
+    const int code =
+        spec_is_classification(c->settings.data) ? train_on_images(c, failure) : train_on_volumes(c, failure);
     close(lock);
     return code;
 }

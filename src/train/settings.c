@@ -33,7 +33,12 @@ static const setting TABLE[] = {
     {"schedule", SETTING_TEXT, WHERE(schedule), 0, 0, 1},
     {"epochs", SETTING_WHOLE, WHERE(epochs), 1, 1e9, 1},
     {"iterations", SETTING_WHOLE, WHERE(iterations), 0, 1e12, 1},
-    {"batch", SETTING_WHOLE, WHERE(batch), 1, 1 << 20, 1},
+    {"epoch_length", SETTING_WHOLE, WHERE(epoch_length), 0, 1e9, 1},
+    {"batch", SETTING_WHOLE, WHERE(batch), 0, 1 << 20, 1},
+    {"fold", SETTING_WHOLE, WHERE(fold), -1, 1000, 1},
+    {"cache", SETTING_TEXT, WHERE(cache), 0, 0, 0},
+    {"stratify", SETTING_TEXT, WHERE(stratify), 0, 0, 1},
+    {"split_volumes", SETTING_TEXT, WHERE(split_volumes), 0, 0, 1},
     {"look_ahead", SETTING_WHOLE, WHERE(look_ahead), 0, 1000, 1},
     {"stop_grad_norm", SETTING_NUMBER, WHERE(stop_grad_norm), -1, 1e15, 1},
     {"precision", SETTING_TEXT, WHERE(precision), 0, 0, 1},
@@ -45,9 +50,10 @@ static const setting TABLE[] = {
 };
 
 /* What config.json records beside the settings: facts about the data, the network and the program. */
-static const char *const FACTS[] = {"hws_version", "task",        "examples",  "test_examples",    "classes",
-                                    "image_size",  "pixel_mean",  "pixel_std", "data_fingerprint", "epoch_iterations",
-                                    "parameters",  "convolutions"};
+static const char *const FACTS[] = {
+    "hws_version",      "task",      "examples",         "test_examples",    "classes",    "image_size",
+    "pixel_mean",       "pixel_std", "data_fingerprint", "epoch_iterations", "parameters", "convolutions",
+    "validation_cases", "patch"};
 
 train_settings settings_default(void) {
     return (train_settings){.data = "",
@@ -66,11 +72,30 @@ train_settings settings_default(void) {
                             .schedule = "constant",
                             .epochs = 6,
                             .batch = 64,
+                            .cache = "",
+                            .stratify = "",
+                            .split_volumes = "",
                             .look_ahead = 1,
                             .stop_grad_norm = -1,
                             .precision = "f32",
                             .conv = "auto",
                             .loaders = 1};
+}
+
+train_settings settings_default_volumes(void) {
+    train_settings settings = settings_default();
+    settings.beta = 100;
+    settings.importance = 1;
+    settings.model = "unet";
+    settings.optimizer = "nesterov";
+    settings.momentum = 0.99;
+    settings.weight_decay = 3e-5;
+    settings.clip_norm = 12;
+    settings.schedule = "poly";
+    settings.epochs = 1000;
+    settings.epoch_length = 250;
+    settings.batch = 0;
+    return settings;
 }
 
 void settings_close(train_settings *settings) {

@@ -41,7 +41,12 @@ typedef struct train_settings {
     double lr, momentum, weight_decay, clip_norm;
     const char *schedule;         /* constant | poly */
     long long epochs, iterations; /* 6; iterations, if not 0, decide instead */
-    long long batch;              /* 64 */
+    long long epoch_length;       /* 0: floor(examples / batch) iterations; 250 for segmentation */
+    long long batch;              /* 64; 0, for segmentation, is the plan's */
+    long long fold;               /* 0, of segmentation; -1: train and validate on all cases */
+    const char *cache;            /* "": hws_cache in the dataset's folder */
+    const char *stratify;         /* "": folds as nnU-Net's; else a column of groups.csv whose shares they keep */
+    const char *split_volumes;    /* "": no; "D,H,W": volumes are divided into parts of about this size */
     long long look_ahead;         /* 1 */
     double stop_grad_norm;        /* -1: never; 0 measures the norm, too */
     const char *precision;        /* f32 | bf16 */
@@ -53,8 +58,9 @@ typedef struct train_settings {
     json_t *document;             /* holds the texts of settings that were read from a file */
 } train_settings;
 
-/* The defaults: those of the paper for MNIST. */
+/* The defaults: those of the paper for MNIST, and for the segmentation of volumes. */
 train_settings settings_default(void);
+train_settings settings_default_volumes(void);
 void settings_close(train_settings *settings);
 
 typedef enum setting_kind { SETTING_FLAG, SETTING_WHOLE, SETTING_NUMBER, SETTING_TEXT } setting_kind;

@@ -80,14 +80,15 @@ static hws_status weigh(trainer *t, int64_t first, int count, failure *failure) 
         t->fresh[k] = (float)t->losses[k];
         t->ratios[k] = 1;
     }
-    if (t->settings.importance && hws_sampler_importance(t->history, count, t->chosen_examples + first,
-                                                         t->fresh + first, t->ratios + first) != HWS_OK)
+    const int importance = t->settings.importance && t->objective == OBJECTIVE_DRO;
+    if (importance && hws_sampler_importance(t->history, count, t->chosen_examples + first, t->fresh + first,
+                                             t->ratios + first) != HWS_OK)
         return fail(failure, HWS_ERROR_ARGUMENT, "importance weights: %s", hws_sampler_error(t->history)->message);
     for (int64_t k = first; k < first + count; k++) {
         t->weights[k] = (double)t->ratios[k] / (double)t->batch;
         t->weighed++;
-        t->clipped += t->settings.importance && ((double)t->ratios[k] <= (double)(float)t->settings.weight_min ||
-                                                 (double)t->ratios[k] >= (double)(float)t->settings.weight_max);
+        t->clipped += importance && ((double)t->ratios[k] <= (double)(float)t->settings.weight_min ||
+                                     (double)t->ratios[k] >= (double)(float)t->settings.weight_max);
     }
     return HWS_OK;
 }

@@ -89,8 +89,9 @@ static hws_status plan(trainer *t, failure *failure) {
     if (status != HWS_OK) return status;
     t->batch = s->batch;
     t->candidates = t->objective == OBJECTIVE_OHEM ? s->batch * s->ohem_factor : s->batch;
-    t->epoch_iterations = t->task->examples / t->batch;
-    if (t->epoch_iterations < 1)
+    if (t->batch < 1) return fail(failure, HWS_ERROR_ARGUMENT, "a batch needs at least one example");
+    t->epoch_iterations = s->epoch_length ? s->epoch_length : t->task->examples / t->batch;
+    if (t->task->examples < t->candidates)
         return fail(failure, HWS_ERROR_ARGUMENT, "a batch of %lld is larger than the %lld training examples",
                     (long long)t->batch, (long long)t->task->examples);
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
