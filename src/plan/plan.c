@@ -225,7 +225,7 @@ uint64_t plan_preprocessing_print(const plan *plan) {
     crc64_add(&crc, plan->spacing, sizeof plan->spacing);
     for (int c = 0; c < plan->channels; c++) {
         const channel_rule *rule = &plan->channel[c].rule;
-        const int32_t kind[2] = {rule->kind, rule->kind == NORMALISE_ZSCORE && rule->masked};
+        const int32_t kind[2] = {(int32_t)rule->kind, rule->kind == NORMALISE_ZSCORE && rule->masked};
         const double numbers[4] = {rule->mean, rule->deviation, rule->low, rule->high};
         crc64_add(&crc, kind, sizeof kind);
         if (rule->kind == NORMALISE_CT) crc64_add(&crc, numbers, sizeof numbers);
