@@ -47,7 +47,8 @@ static void print_plan(const plan *plan, const cache_outcome *outcome) {
     printf("cases      %g x %g x %g voxels in the median\n", plan->median_size[0], plan->median_size[1],
            plan->median_size[2]);
     print_three("patch      ", plan->patch);
-    printf(", batch %d\nstages    ", plan->batch);
+    printf(", batch %d%s\nstages    ", plan->batch,
+           outcome->shrunk ? " (smaller than nnU-Net's: memory is short)" : "");
     for (int k = 0; k < plan->topology.count; k++) printf(" %d", plan->topology.stages[k].features);
     int multiple[3];
     topology_multiple(&plan->topology, multiple);

@@ -162,7 +162,15 @@ static hws_status look_at_case(void *context, size_t index, failure *failure) {
     return status;
 }
 
-static hws_status make_plan(job *job, const char *path, failure *failure) {
+/* Plans once more as if memory were no question. */
+static int is_shrunk(const plan *made, plan_request request, const fingerprint *print) {
+    static _Thread_local plan ideal; /* large */
+    request.memory = INFINITY;
+    return plan_make(&ideal, &request, print, NULL) == HWS_OK &&
+           memcmp(ideal.patch, made->patch, sizeof made->patch) != 0;
+}
+
+static hws_status make_plan(job *job, const char *path, cache_outcome *outcome, failure *failure) {
     const dataset *set = job->set;
     fingerprint print;
     hws_status status = fingerprint_open(&print, set->train_count, set->channels, failure);
@@ -176,6 +184,7 @@ static hws_status make_plan(job *job, const char *path, failure *failure) {
                                       .classes = set->values,
                                       .memory = job->options->memory};
         status = plan_make(job->plan, &request, &print, failure);
+        if (status == HWS_OK) outcome->shrunk = is_shrunk(job->plan, request, &print);
     }
     fingerprint_close(&print);
     return status == HWS_OK ? plan_write(job->plan, path, failure) : status;
@@ -285,7 +294,7 @@ static hws_status prepare_all(job *job, const char *plan_path, cache_outcome *ou
     }
     status = check_dataset(job, failure);
     if (status == HWS_OK && !keep) {
-        status = make_plan(job, plan_path, failure);
+        status = make_plan(job, plan_path, outcome, failure);
         outcome->planned = status == HWS_OK;
         if (status == HWS_OK) status = list_todo(job, failure);
     }

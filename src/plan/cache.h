@@ -38,6 +38,7 @@ typedef struct cache_options {
 typedef struct cache_outcome {
     char *folder;             /* the caller frees it */
     int planned;              /* whether plans.json was made now */
+    int shrunk;               /* and its patch is smaller than nnU-Net's, for lack of memory */
     size_t prepared, current; /* cases made now, and those that were there */
 } cache_outcome;
 

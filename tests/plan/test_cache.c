@@ -213,6 +213,24 @@ static void a_folder_that_cannot_be_made_is_named(void **state) {
     assert_non_null(strstr(failure.message, path));
 }
 
+static void a_patch_made_smaller_for_memory_is_told(void **state) {
+    (void)state;
+    dataset set;
+    plan plan;
+    cache_outcome outcome;
+    assert_int_equal(dataset_open(&set, folder, NULL), HWS_OK);
+    cache_options options = usual();
+    assert_int_equal(cache_prepare(&set, &options, &plan, &outcome, NULL), HWS_OK);
+    assert_true(outcome.planned && !outcome.shrunk);
+    free(outcome.folder);
+    options.memory = 0.8 * plan_memory(&plan, 1, 0);
+    options.replan = 1;
+    assert_int_equal(cache_prepare(&set, &options, &plan, &outcome, NULL), HWS_OK);
+    assert_true(outcome.shrunk && plan_memory(&plan, 1, 0) <= options.memory);
+    free(outcome.folder);
+    dataset_close(&set);
+}
+
 static void problems_of_the_dataset_are_found_first(void **state) {
     (void)state;
     unlink(path_of("labelsTr/c%d.nii.gz", 3));
@@ -309,6 +327,7 @@ int main(void) {
         IN_A_DATASET(an_interrupted_cache_goes_on),
         IN_A_DATASET(threads_make_the_same_files),
         IN_A_DATASET(a_folder_that_cannot_be_made_is_named),
+        IN_A_DATASET(a_patch_made_smaller_for_memory_is_told),
         IN_A_DATASET(problems_of_the_dataset_are_found_first),
         IN_A_DATASET(common_classes_are_sampled_without_repetition),
         IN_A_DATASET(damaged_files_are_refused),
