@@ -79,7 +79,15 @@ static int train_panels(text *page, const runs *runs) {
                             .unit = UNIT_PERCENT,
                             .floor = 0,
                             .ceiling = 1};
+    const panel gradient = {.title = "Norm of the gradient of the robust loss",
+                            .explanation = "Over the whole training set, measured at the end of each epoch: it goes to "
+                                           "zero where training converges.",
+                            .column = "grad_norm",
+                            .logarithmic = 1,
+                            .floor = (double)NAN,
+                            .ceiling = (double)NAN};
     int any = panel_write(page, runs, &mean);
+    any |= panel_write(page, runs, &gradient);
     if (!bands) any |= panel_write(page, runs, &spread);
     any |= panel_write(page, runs, &robust);
     any |= panel_write(page, runs, &accuracy);
