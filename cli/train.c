@@ -43,7 +43,7 @@ static const char USAGE[] =
     "  --divergence D       kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A   (kl)\n"
     "  --importance [MIN,MAX]  dro: weigh losses by p_new / p_old, clipped        (off; 0.1,10)\n"
     "  --target-ess N       choose beta at each epoch so that the effective sample size is N\n"
-    "  --loss-init L        loss of the examples not seen yet                     (1)\n"
+    "  --loss-init L        loss of the examples not seen yet; large: all are seen once first   (10; 1)\n"
     "  --history H          stale: losses as last seen | exact: all evaluated before each iteration; for study,\n"
     "                       needs --look-ahead 0                                  (stale)\n"
     "  --history-momentum M stale = M stale + (1 - M) new                         (0)\n"

@@ -62,7 +62,7 @@ train_settings settings_default(void) {
                             .divergence = "kl",
                             .weight_min = 0.1,
                             .weight_max = 10,
-                            .loss_init = 1,
+                            .loss_init = 10,
                             .history = "stale",
                             .ohem_factor = 2,
                             .model = "wrn-16-1",
@@ -86,6 +86,7 @@ train_settings settings_default_volumes(void) {
     train_settings settings = settings_default();
     settings.beta = 100;
     settings.importance = 1;
+    settings.loss_init = 1;
     settings.model = "unet";
     settings.optimizer = "nesterov";
     settings.momentum = 0.99;

@@ -29,15 +29,15 @@ typedef struct train_settings {
     const char *divergence;        /* kl */
     int importance;                /* 0; 1 weighs the losses by p_new / p_old, clipped to [weight_min, weight_max] */
     double weight_min, weight_max; /* 0.1 and 10 */
-    double loss_init;              /* 1: loss of the examples not seen yet */
-    double history_momentum;       /* 0 */
-    const char *history;           /* stale | exact */
-    double floor, uniform_mix;     /* 0 and 0 */
-    int replacement;               /* 0 */
-    double target_ess;             /* 0: none; else beta is chosen anew at each epoch */
-    long long ohem_factor;         /* 2: candidates of online hard example mining per example that is trained on */
-    const char *model;             /* wrn-16-1 */
-    const char *optimizer;         /* sgd */
+    double loss_init; /* 10, for volumes 1: loss of the examples not seen yet; large, so that all are seen once first */
+    double history_momentum;   /* 0 */
+    const char *history;       /* stale | exact */
+    double floor, uniform_mix; /* 0 and 0 */
+    int replacement;           /* 0 */
+    double target_ess;         /* 0: none; else beta is chosen anew at each epoch */
+    long long ohem_factor;     /* 2: candidates of online hard example mining per example that is trained on */
+    const char *model;         /* wrn-16-1 */
+    const char *optimizer;     /* sgd */
     double lr, momentum, weight_decay, clip_norm;
     const char *schedule;         /* constant | poly */
     long long epochs, iterations; /* 6; iterations, if not 0, decide instead */
