@@ -77,11 +77,16 @@ static void what_is_no_setting_is_refused(void **state) {
     static const struct {
         const char *json, *message;
     } CASES[] = {
-        {"{\"lrr\": 1}", "no setting 'lrr'"},   {"{\"lr\": \"1\"}", "value of 'lr'"},
-        {"{\"lr\": -1}", "value of 'lr'"},      {"{\"batch\": 1.5}", "value of 'batch'"},
-        {"{\"batch\": 0}", "value of 'batch'"}, {"{\"keep\": {\"x\": 1}}", "value of 'keep'"},
-        {"{\"keep\": [1]}", "value of 'keep'"}, {"{\"importance\": [1]}", "value of 'importance'"},
-        {"{\"model\": 3}", "value of 'model'"}, {"{\"replacement\": 1}", "value of 'replacement'"},
+        {"{\"lrr\": 1}", "no setting 'lrr'"},
+        {"{\"lr\": \"1\"}", "value of 'lr'"},
+        {"{\"lr\": -1}", "value of 'lr'"},
+        {"{\"batch\": 1.5}", "value of 'batch'"},
+        {"{\"batch\": -1}", "value of 'batch'"},
+        {"{\"keep\": {\"x\": 1}}", "value of 'keep'"},
+        {"{\"keep\": [1]}", "value of 'keep'"},
+        {"{\"importance\": [1]}", "value of 'importance'"},
+        {"{\"model\": 3}", "value of 'model'"},
+        {"{\"replacement\": 1}", "value of 'replacement'"},
         {"[1]", "not a JSON object"},
     };
     for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) {
