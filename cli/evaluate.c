@@ -1,5 +1,6 @@
 /* hws evaluate: how good predictions are, by group and in the tail. */
 #define _POSIX_C_SOURCE 200809L
+#include "evaluate.h"
 #include "cli.h"
 #include "options.h"
 #include "progress.h"
@@ -17,7 +18,7 @@
 
 static const char USAGE[] =
     "usage: hws evaluate --pred DIR --ref DIR [options]\n"
-    "       hws evaluate RUN [options]      for classification: see hws evaluate RUN --help\n"
+    "       hws evaluate RUN [options]      what a run learnt: see hws evaluate RUN --help\n"
     "\n"
     "Scores predicted label maps (.nii, .nii.gz) beside their references, which have the same names, and prints\n"
     "for all cases and for each group the mean with its 95 % confidence interval, the tail, and the worst case by\n"
@@ -39,15 +40,9 @@ static const char USAGE[] =
     "Dice is missing where a label is in neither the prediction nor the reference; such cases are left out of\n"
     "the statistics and counted. A label that only one of them has scores 0, and as distance the image's diagonal.\n";
 
-typedef struct settings {
-    const char *predictions, *references, *labels, *regions, *groups, *by, *out;
-    long long threads; /* 0: one per processor */
-    int hd95, surface, common, quiet;
-} settings;
-
 /* What an evaluation needs and yields; all of it may be zeroed. */
 typedef struct job {
-    const settings *settings;
+    const evaluate_settings *settings;
     evaluation evaluation;
     case_files files;
     region_list regions;
@@ -66,14 +61,14 @@ static void job_close(job *job) {
     case_files_close(&job->files);
 }
 
-static void note(const settings *settings, const char *format, const text *told) {
+static void note(const evaluate_settings *settings, const char *format, const text *told) {
     if (told->size > 0 && !settings->quiet) cli_error(EXIT_DONE, format, text_string(told));
 }
 
 /* ---- before the work: everything that can be wrong with the input ---- */
 
 static hws_status parse_regions(job *job, failure *failure) {
-    const settings *settings = job->settings;
+    const evaluate_settings *settings = job->settings;
     hws_status status = HWS_OK;
     if (settings->labels) status = regions_add_labels(&job->regions, settings->labels, failure);
     if (status == HWS_OK && settings->regions) status = regions_add_named(&job->regions, settings->regions, failure);
@@ -88,7 +83,7 @@ static int make_folder(const char *path) {
 }
 
 static hws_status find_cases(job *job, failure *failure) {
-    const settings *settings = job->settings;
+    const evaluate_settings *settings = job->settings;
     text left_out = {0};
     hws_status status =
         case_files_open(&job->files, settings->predictions, settings->references, settings->common, &left_out, failure);
@@ -186,7 +181,7 @@ static int work(job *job) {
     return status == HWS_OK ? EXIT_DONE : cli_error(EXIT_FAILED, "%s", failure.message);
 }
 
-static int evaluate_folders(const settings *settings) {
+int evaluate_folders(const evaluate_settings *settings) {
     if (!settings->predictions || !settings->references)
         return cli_error(EXIT_USAGE, "evaluate needs --pred DIR and --ref DIR; see hws evaluate --help");
     if (settings->by && !settings->groups) return cli_error(EXIT_USAGE, "--by needs --groups");
@@ -201,7 +196,7 @@ static int evaluate_folders(const settings *settings) {
 int verb_evaluate(int count, char **arguments) {
     if (count && strncmp(arguments[0], "-", 1) != 0) return evaluate_run(count, arguments);
     if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
-    settings settings = {0};
+    evaluate_settings settings = {0};
     const cli_option options[] = {
         {"--pred", OPTION_TEXT, &settings.predictions, 0, 0, NULL},
         {"--ref", OPTION_TEXT, &settings.references, 0, 0, NULL},

@@ -1,6 +1,7 @@
 /* hws evaluate RUN: how good a trained classifier is, class by class, and its loss on each example. */
 #include "cli.h"
 #include "data/spec.h"
+#include "evaluate.h"
 #include "options.h"
 #include "train/run_files.h"
 #include "train/run_model.h"
@@ -22,7 +23,17 @@ static const char USAGE[] =
     "  --weights W      best | latest                                     (best)\n"
     "  --out DIR        write examples.csv (example, label, prediction, loss) and classes.csv there\n"
     "  --threads N      (all)\n"
-    "  --quiet          no table\n";
+    "  --quiet          no table\n"
+    "\n"
+    "A run that segments volumes: predicts the validation cases of its fold into RUN/validation (those that are there "
+    "are\n"
+    "kept), scores them by the groups of the dataset's groups.csv, and writes summary.json, cases.csv and the tables "
+    "into\n"
+    "the run's folder (or --out), where hws report finds them.\n"
+    "\n"
+    "  --no-mirror      do not average over mirror images, which is eight times faster\n"
+    "  --overwrite      predict again\n"
+    "  --hd95 --surface distances too, as hws evaluate --help explains\n";
 
 typedef struct evaluation {
     const char *run, *data, *part, *weights, *out;
@@ -147,17 +158,36 @@ static hws_status evaluate(evaluation *e, failure *failure) {
 int evaluate_run(int count, char **arguments) {
     if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
     evaluation e = {.part = "test", .weights = "best", .threads = omp_get_max_threads()};
-    const cli_option options[] = {
-        {"--data", OPTION_TEXT, &e.data, 0, 0, 0},           {"--part", OPTION_TEXT, &e.part, 0, 0, 0},
-        {"--weights", OPTION_TEXT, &e.weights, 0, 0, 0},     {"--out", OPTION_TEXT, &e.out, 0, 0, 0},
-        {"--threads", OPTION_WHOLE, &e.threads, 1, 4096, 0}, {"--quiet", OPTION_FLAG, &e.quiet, 0, 0, 0}};
+    evaluate_volumes_settings volumes = {0};
+    const cli_option options[] = {{"--data", OPTION_TEXT, &e.data, 0, 0, 0},
+                                  {"--part", OPTION_TEXT, &e.part, 0, 0, 0},
+                                  {"--weights", OPTION_TEXT, &e.weights, 0, 0, 0},
+                                  {"--out", OPTION_TEXT, &e.out, 0, 0, 0},
+                                  {"--threads", OPTION_WHOLE, &e.threads, 1, 4096, 0},
+                                  {"--quiet", OPTION_FLAG, &e.quiet, 0, 0, 0},
+                                  {"--no-mirror", OPTION_FLAG, &volumes.no_mirror, 0, 0, 0},
+                                  {"--overwrite", OPTION_FLAG, &volumes.overwrite, 0, 0, 0},
+                                  {"--hd95", OPTION_FLAG, &volumes.hd95, 0, 0, 0},
+                                  {"--surface", OPTION_FLAG, &volumes.surface, 0, 0, 0}};
     const int code = cli_parse("evaluate", count, arguments, options, sizeof options / sizeof *options, &e.run, 1, 0);
     if (code != EXIT_DONE) return code;
     if (strcmp(e.part, "test") != 0 && strcmp(e.part, "train") != 0)
         return cli_error(EXIT_USAGE, "--part %s is neither test nor train", e.part);
     failure failure = {0};
     omp_set_num_threads((int)e.threads);
-    const hws_status status = evaluate(&e, &failure);
+    char *task = 0;
+    hws_status status = run_task(e.run, &task, &failure);
+    if (status == HWS_OK && strcmp(task, "segmentation") == 0) {
+        free(task);
+        volumes.run = e.run;
+        volumes.weights = strcmp(e.weights, "latest") == 0 ? "latest.safetensors" : "best.safetensors";
+        volumes.threads = (int)e.threads;
+        volumes.quiet = e.quiet;
+        volumes.out = e.out;
+        return evaluate_volumes(&volumes);
+    }
+    free(task);
+    if (status == HWS_OK) status = evaluate(&e, &failure);
     run_model_close(&e.model);
     labelled_images_close(&e.train);
     labelled_images_close(&e.test);

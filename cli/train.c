@@ -2,10 +2,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cache_progress.h"
 #include "cli.h"
-#include "data/fetch.h"
 #include "data/spec.h"
 #include "options.h"
-#include "phantom/phantom_folder.h"
+#include "phantom_data.h"
 #include "train/run_files.h"
 #include "train/segmentation_source.h"
 #include "train/task_classification.h"
@@ -207,7 +206,7 @@ static int read_command(train_command *c, int count, char **arguments, failure *
     if (strcmp(c->settings.history, "exact") == 0 && strcmp(base.history, "exact") != 0 && c->settings.look_ahead == 1)
         c->settings.look_ahead = 0;
     if (!*c->settings.data) return cli_error(EXIT_USAGE, "train on what? See hws train --help");
-    if (!spec_is_classification(c->settings.data) && strcmp(c->settings.data, "phantom") != 0 &&
+    if (!spec_is_classification(c->settings.data) && !phantom_data_named(c->settings.data) &&
         access(c->settings.data, F_OK) != 0)
         return cli_error(EXIT_USAGE,
                          "'%s' is no data that can be trained on: neither digits, mnist or phantom nor a folder",
@@ -281,27 +280,6 @@ static int train_on_images(train_command *c, failure *failure) {
 
 /* ---- volumes ----------------------------------------------------------------------------------------------------- */
 
-/* The built-in phantoms, in the cache folder beside MNIST's; made when they are not there. */
-static hws_status phantom_folder(char folder[RUN_PATH], int threads, int quiet, failure *failure) {
-    char mnist[RUN_PATH], test[RUN_PATH];
-    hws_status status = fetch_mnist_folder(mnist, sizeof mnist, failure);
-    if (status != HWS_OK) return status;
-    char *slash = strrchr(mnist, '/');
-    if (slash) *slash = 0;
-    if (!run_path(folder, mnist, "phantom") || !run_path(test, folder, "dataset.json"))
-        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", mnist);
-    if (access(test, F_OK) == 0) return HWS_OK;
-    status = run_make_folder(mnist, failure);
-    if (status != HWS_OK) return status;
-    phantom_options options = phantom_options_default();
-    options.threads = threads;
-    cli_progress progress;
-    cli_progress_start(&progress, "making phantoms", quiet);
-    status = phantom_write_folder(folder, &options, cli_progress_step, &progress, failure);
-    cli_progress_end(&progress);
-    return status;
-}
-
 static hws_status keep_plan(const train_command *c, const plan *plan, failure *failure) {
     char path[RUN_PATH];
     if (!run_path(path, c->out, "plans.json"))
@@ -318,8 +296,8 @@ static int train_on_volumes(train_command *c, failure *failure) {
     const cache_listener listener = cache_progress_listener(&progress);
     train_settings settings = c->settings;
     hws_status status = HWS_OK;
-    if (strcmp(c->settings.data, "phantom") == 0) {
-        status = phantom_folder(folder, (int)c->settings.threads, c->quiet, failure);
+    if (phantom_data_named(c->settings.data)) {
+        status = phantom_data_folder(folder, (int)c->settings.threads, c->quiet, failure);
         settings.data = folder;
     }
     if (status == HWS_OK) status = segmentation_source_open(&source, &settings, &listener, &interrupted, failure);

@@ -23,6 +23,8 @@ void segmentation_source_close(segmentation_source **opened);
 /* Valid until the source is closed. */
 const segmentation_data *segmentation_source_data(const segmentation_source *source);
 
+const dataset *segmentation_source_dataset(const segmentation_source *source);
+
 /* The folder of the preprocessed cases. */
 const char *segmentation_source_cache(const segmentation_source *source);
 

@@ -1,0 +1,129 @@
+/* hws evaluate RUN for a run that segments volumes. */
+#define _POSIX_C_SOURCE 200809L
+#include "cache_progress.h"
+#include "cli.h"
+#include "evaluate.h"
+#include "phantom_data.h"
+#include "predict/predictor.h"
+#include "train/run_files.h"
+#include "train/segmentation_source.h"
+#include "volume/nifti.h"
+
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number) {
+    interrupted = 1;
+    signal(number, SIG_DFL);
+}
+
+typedef struct job {
+    const evaluate_volumes_settings *asked;
+    train_settings settings;
+    segmentation_source *source;
+    predictor *predictor;
+    char folder[RUN_PATH], validation[RUN_PATH], references[RUN_PATH], groups[RUN_PATH];
+} job;
+
+static hws_status go_on(void *context, size_t done, size_t all, failure *failure) {
+    (void)context, (void)done, (void)all;
+    return interrupted ? fail(failure, HWS_ERROR_IO, "stopped; the same command goes on with the cases that are left")
+                       : HWS_OK;
+}
+
+static hws_status open_run(job *j, failure *failure) {
+    char path[RUN_PATH];
+    if (!run_path(path, j->asked->run, "config.json") || !run_path(j->validation, j->asked->run, "validation"))
+        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", j->asked->run);
+    hws_status status = settings_read_file(&j->settings, path, failure);
+    j->settings.threads = j->asked->threads;
+    if (status == HWS_OK && phantom_data_named(j->settings.data)) {
+        status = phantom_data_folder(j->folder, j->asked->threads, j->asked->quiet, failure);
+        j->settings.data = j->folder;
+    }
+    cache_progress progress = {.quiet = j->asked->quiet};
+    const cache_listener listener = cache_progress_listener(&progress);
+    if (status == HWS_OK) status = segmentation_source_open(&j->source, &j->settings, &listener, &interrupted, failure);
+    cache_progress_end(&progress);
+    if (status != HWS_OK) return status;
+    predictor_options options = predictor_options_default();
+    options.weights = j->asked->weights;
+    options.threads = j->asked->threads;
+    options.mirror = !j->asked->no_mirror;
+    options.temporary = j->asked->run;
+    options.progress = go_on;
+    status = predictor_open(&j->predictor, &options, &j->asked->run, 1, failure);
+    return status == HWS_OK ? run_make_folder(j->validation, failure) : status;
+}
+
+/* The prediction gets the name of the reference, as hws evaluate wants it. */
+static hws_status predict_case(job *j, const dataset *set, const char *id, failure *failure) {
+    const dataset_case *one = dataset_find(set, id);
+    char name[RUN_PATH], path[RUN_PATH];
+    if (!one || !one->labels)
+        return fail(failure, HWS_ERROR_ARGUMENT, "%.300s has no case %.200s any more", set->folder, id);
+    snprintf(name, sizeof name, "%s", one->labels);
+    if (!run_path(path, j->validation, basename(name)))
+        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", j->validation);
+    snprintf(name, sizeof name, "%s", one->labels);
+    snprintf(j->references, sizeof j->references, "%s", dirname(name));
+    if (!j->asked->overwrite && access(path, F_OK) == 0) return HWS_OK;
+    volume image;
+    label_map labels;
+    hws_status status = dataset_load(set, one, &image, 0, failure);
+    if (status != HWS_OK) return status;
+    status = predictor_run(j->predictor, &image, &labels, failure);
+    volume_close(&image);
+    if (status != HWS_OK) return status;
+    status = nifti_write_labels(path, &labels, failure);
+    label_map_close(&labels);
+    return status;
+}
+
+static hws_status predict_validation(job *j, failure *failure) {
+    const segmentation_data *data = segmentation_source_data(j->source);
+    cli_progress progress;
+    hws_status status = HWS_OK;
+    cli_progress_start(&progress, "predicting", j->asked->quiet);
+    for (int64_t k = 0; k < data->validation_count && status == HWS_OK; k++) {
+        status = predict_case(j, segmentation_source_dataset(j->source), data->validation[k].name, failure);
+        cli_progress_step(&progress, (size_t)k + 1, (size_t)data->validation_count);
+    }
+    cli_progress_end(&progress);
+    return status;
+}
+
+static int score(job *j) {
+    const dataset *set = segmentation_source_dataset(j->source);
+    const int grouped = run_path(j->groups, set->folder, "groups.csv") && access(j->groups, F_OK) == 0;
+    const evaluate_settings settings = {.predictions = j->validation,
+                                        .references = j->references,
+                                        .groups = grouped ? j->groups : 0,
+                                        .out = j->asked->out ? j->asked->out : j->asked->run,
+                                        .threads = j->asked->threads,
+                                        .hd95 = j->asked->hd95,
+                                        .surface = j->asked->surface,
+                                        .common = 1,
+                                        .quiet = 1};
+    return evaluate_folders(&settings);
+}
+
+int evaluate_volumes(const evaluate_volumes_settings *asked) {
+    static job j;
+    failure failure = {0};
+    j = (job){.asked = asked, .settings = settings_default_volumes()};
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+    hws_status status = open_run(&j, &failure);
+    if (status == HWS_OK) status = predict_validation(&j, &failure);
+    const int code = status == HWS_OK ? score(&j) : cli_error(cli_exit_code(status), "%s", failure.message);
+    predictor_close(&j.predictor);
+    segmentation_source_close(&j.source);
+    settings_close(&j.settings);
+    return code;
+}

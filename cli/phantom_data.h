@@ -1,0 +1,10 @@
+/* DATA = phantom: the built-in phantoms, made in the cache folder when they are first used. */
+#ifndef HWS_CLI_PHANTOM_DATA_H
+#define HWS_CLI_PHANTOM_DATA_H
+
+#include "train/run_files.h"
+
+int phantom_data_named(const char *data);
+hws_status phantom_data_folder(char folder[RUN_PATH], int threads, int quiet, failure *failure);
+
+#endif
