@@ -43,8 +43,13 @@ int cli_error(int exit_code, const char *format, ...) {
 }
 
 int cli_exit_code(hws_status status) {
-    return status == HWS_ERROR_IO || status == HWS_ERROR_MEMORY || status == HWS_ERROR_NOT_FINITE ? EXIT_FAILED
-                                                                                                  : EXIT_USAGE;
+    switch (status) {
+    case HWS_ERROR_IO:
+    case HWS_ERROR_MEMORY:
+    case HWS_ERROR_NOT_FINITE:
+    case HWS_ERROR_TOO_FEW: return EXIT_FAILED;
+    default: return EXIT_USAGE;
+    }
 }
 
 int cli_input_code(hws_status status) { return status == HWS_ERROR_MEMORY ? EXIT_FAILED : EXIT_USAGE; }

@@ -79,7 +79,7 @@ static const char USAGE[] =
     "  --out RUN            the folder; refused if it holds a run already, unless it is resumed\n"
     "  --resume             go on from the last checkpoint, to the same bits as without the interruption; all\n"
     "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every\n"
-    "                       and --quiet may differ\n"
+    "                       and --quiet may differ, and with a constant rate --epochs\n"
     "  --config FILE        begin with the settings of another run's config.json\n"
     "  --checkpoint-every N also after so many iterations                         (each epoch)\n"
     "  --quiet              no progress, no table\n";

@@ -36,8 +36,9 @@ void train_progress_start(train_progress *p, const trainer *t, int quiet) {
            t->settings.data, (long long)t->task->examples, t->settings.model,
            graph_trained_floats(learner_graph(t->learner)), (long long)t->total, (long long)t->batch,
            t->settings.look_ahead, t->settings.threads);
-    if (t->iteration) printf("resumed after iteration %lld\n", (long long)t->iteration);
-    if (t->iteration < t->total) show_header();
+    if (t->iteration >= t->total || t->stopped) printf("this run is finished already\n");
+    else if (t->iteration) printf("resumed after iteration %lld\n", (long long)t->iteration);
+    if (t->iteration < t->total && !t->stopped) show_header();
     fflush(stdout);
 }
 

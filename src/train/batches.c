@@ -104,7 +104,8 @@ static hws_status draw_from_history(const batches *b, int64_t *drawn, failure *f
     return status == HWS_OK
                ? HWS_OK
                : fail(failure, status, "a batch cannot be drawn: %s%s", hws_sampler_error(b->history)->message,
-                      status == HWS_ERROR_TOO_FEW ? "; --uniform-mix 0.05 lets all examples be drawn" : "");
+                      status == HWS_ERROR_TOO_FEW ? "; the options are --uniform-mix 0.05, --beta and --replacement"
+                                                  : "");
 }
 
 hws_status batches_draw(batches *b, int64_t iteration, int64_t *drawn, failure *failure) {

@@ -277,9 +277,13 @@ static int is_same_keep(const train_settings *a, const train_settings *b) {
     return 1;
 }
 
+static int may_be_longer(const train_settings *s) { return strcmp(s->schedule, "constant") == 0 && !s->iterations; }
+
 const char *settings_difference(const train_settings *a, const train_settings *b) {
-    for (size_t k = 0; k < settings_count(); k++)
+    for (size_t k = 0; k < settings_count(); k++) {
+        if (strcmp(TABLE[k].key, "epochs") == 0 && may_be_longer(a) && may_be_longer(b)) continue;
         if (TABLE[k].bits && !is_same(&TABLE[k], value_at(a, &TABLE[k]), value_at(b, &TABLE[k]))) return TABLE[k].key;
+    }
     if (!is_same_keep(a, b)) return "keep";
     if (a->importance != b->importance) return "importance";
     return a->importance && (a->weight_min != b->weight_min || a->weight_max != b->weight_max) ? "importance" : 0;

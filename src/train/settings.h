@@ -92,7 +92,8 @@ void settings_string(text *json, const char *string);
 hws_status settings_read(train_settings *settings, json_t *object, const char *name, failure *failure);
 hws_status settings_read_file(train_settings *settings, const char *path, failure *failure);
 
-/* The first setting that decides bits and differs; NULL if there is none. */
+/* The first setting that decides bits and differs; NULL if there is none. With a constant rate the number of epochs
+   decides no bits before the end, so that a run can be continued beyond it. */
 const char *settings_difference(const train_settings *a, const train_settings *b);
 
 /* Whether they fit together; what follows from them alone. */

@@ -165,6 +165,7 @@ hws_status trainer_resume(trainer *t, failure *failure) {
     if (run_path(path, t->folder, "history.csv")) rows_take_seconds(&t->rows, path);
     if (t->rows.count && isfinite(t->rows.seconds[t->rows.count - 1])) t->seconds = t->rows.seconds[t->rows.count - 1];
     if (t->rows.count) status = run_write_history(t, failure);
+    if (status == HWS_OK) status = run_write_config(t, failure); /* epochs and threads may be others now */
     t->started = now();
     return status;
 }

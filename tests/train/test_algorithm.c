@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 /*
  * Algorithm 1 of the paper, transcribed in doubles with the public sampler, against the trainer.
  *

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 /* Whole runs: the same bits, whatever interrupts them and however many threads work; damaged and foreign checkpoints. */
 #include "base/csv.h"
 #include "data/digits.h"
@@ -21,7 +22,7 @@ static int is_enough(void *context) {
 /* Runs, or goes on, until `stop_after` iterations are done; returns how it ended. */
 static trainer_end run(const train_settings *s, const task *task, const char *where, int resume) {
     trainer *t;
-    trainer_end end;
+    trainer_end end = TRAINER_FINISHED;
     failure why = {0};
     run_make_folder(where, NULL);
     hws_status status = trainer_open(&t, s, task, where, &why);
@@ -180,6 +181,22 @@ static void a_config_repeats_its_run(void **state) {
     assert_same_file(folder("config-1"), folder("config-2"), "config.json");
     settings_close(&again);
     digits_close(&d);
+}
+
+static void a_finished_run_can_be_continued(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.epochs = 5;
+    run_whole(&s, &task, folder("five"));
+    s.epochs = 2;
+    run_whole(&s, &task, folder("two-and-three"));
+    s.epochs = 5;
+    assert_int_equal(run(&s, &task, folder("two-and-three"), 1), TRAINER_FINISHED);
+    assert_same_file(folder("five"), folder("two-and-three"), "latest.safetensors");
+    assert_same_file(folder("five"), folder("two-and-three"), "config.json");
+    assert_same_history(folder("five"), folder("two-and-three"));
 }
 
 /* ---- what is recorded -------------------------------------------------------------------------------------------- */
@@ -372,6 +389,7 @@ int main(void) {
         cmocka_unit_test(loader_threads_do_not_change_a_bit),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(a_config_repeats_its_run),
+        cmocka_unit_test(a_finished_run_can_be_continued),
         cmocka_unit_test(the_network_of_a_run_gives_the_accuracy_of_its_history),
         cmocka_unit_test(draws_and_losses_add_up),
         cmocka_unit_test(training_stops_when_the_gradient_of_r_is_small),
