@@ -83,6 +83,10 @@ static hws_status open_parts(run_model *m, const char *folder, run_weights weigh
     if (!run_exists(folder) || !run_path(path, folder, "config.json")) return not_a_run(folder, failure);
     hws_status status = settings_read_file(&m->settings, path, failure);
     if (status == HWS_OK) status = settings_check(&m->settings, failure);
+    const char *task = status == HWS_OK ? json_string_value(json_object_get(m->settings.document, "task")) : 0;
+    if (status == HWS_OK && (!task || strcmp(task, "classification") != 0))
+        status = fail(failure, HWS_ERROR_ARGUMENT, "%.500s: was trained for %.40s, not for classification", folder,
+                      task ? task : "something unknown");
     if (status == HWS_OK && !read_facts(m))
         status = fail(failure, HWS_ERROR_CORRUPT,
                       "%s: does not tell the size, classes and mean of the images it was "

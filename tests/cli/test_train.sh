@@ -125,7 +125,9 @@ is_silent out
 same "$work/a/latest.safetensors" "$work/b/latest.safetensors"
 same "$work/a/config.json" "$work/b/config.json"
 
-longer="$small --epochs 40 --checkpoint-every 3 --target-ess 50"
+epochs=40 kills=3
+[ -z "${HWS_TEST_LONG:-}" ] || epochs=400 kills=20
+longer="$small --epochs $epochs --checkpoint-every 3 --target-ess 50"
 run 0 train $longer --quiet --out "$work/whole"
 "$program" train $longer --quiet --out "$work/stopped" >"$work/out" 2>"$work/err" &
 child=$!
@@ -141,8 +143,6 @@ else
 fi
 same "$work/whole/latest.safetensors" "$work/stopped/latest.safetensors"
 
-kills=3
-[ -z "${HWS_TEST_LONG:-}" ] || kills=20
 killed=0
 "$program" train $longer --quiet --out "$work/killed" >"$work/out" 2>"$work/err" &
 while child=$! && [ $killed -lt $kills ]; do
