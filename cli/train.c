@@ -320,7 +320,7 @@ static int in_folder(train_command *c, failure *failure) {
     const int lock = run_lock(c->out, failure);
     if (lock < 0) return cli_error(EXIT_FAILED, "%s", failure->message);
     run_clean(c->out);
-    signal(SIGINT, interrupt);
+    if (signal(SIGINT, SIG_IGN) != SIG_IGN) signal(SIGINT, interrupt); /* ignored, as in the background: it stays so */
     signal(SIGTERM, interrupt);
     const int code =
         spec_is_classification(c->settings.data) ? train_on_images(c, failure) : train_on_volumes(c, failure);

@@ -132,7 +132,7 @@ run 0 train $longer --quiet --out "$work/whole"
 "$program" train $longer --quiet --out "$work/stopped" >"$work/out" 2>"$work/err" &
 child=$!
 sleep 0.1
-kill -INT $child
+kill -TERM $child # scripts ignore INT in the background
 wait $child
 code=$?
 if [ $code -eq 1 ]; then
