@@ -85,10 +85,13 @@ static hws_status weigh(trainer *t, int64_t first, int count, failure *failure) 
                                              t->ratios + first) != HWS_OK)
         return fail(failure, HWS_ERROR_ARGUMENT, "importance weights: %s", hws_sampler_error(t->history)->message);
     for (int64_t k = first; k < first + count; k++) {
-        t->weights[k] = (double)t->ratios[k] / (double)t->batch;
+        /* What was not seen before has no loss to compare with. */
+        const int compared = importance && t->draws[t->chosen_examples[k]] > 0;
+        const double ratio = compared ? (double)t->ratios[k] : 1;
+        t->weights[k] = ratio / (double)t->batch;
         t->weighed++;
-        t->clipped += importance && ((double)t->ratios[k] <= (double)(float)t->settings.weight_min ||
-                                     (double)t->ratios[k] >= (double)(float)t->settings.weight_max);
+        t->clipped += compared && (ratio <= (double)(float)t->settings.weight_min ||
+                                   ratio >= (double)(float)t->settings.weight_max);
     }
     return HWS_OK;
 }

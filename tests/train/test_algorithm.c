@@ -59,8 +59,12 @@ static void descend(plain *net, const plain *gradient, double rate) {
     for (size_t k = 0; k < sizeof *net / sizeof *w; k++) w[k] -= rate * g[k];
 }
 
+/* Which points were trained on; importance weights need a loss to compare with. */
+static int trained_on[POINTS];
+
 static hws_sampler *sampler_of(const train_settings *s) {
     hws_sampler *sampler;
+    memset(trained_on, 0, sizeof trained_on);
     hws_options o = hws_options_default();
     o.beta = s->beta;
     o.initial_loss = s->loss_init;
@@ -84,6 +88,8 @@ static void plain_step(plain *net, const points *p, const train_settings *s, hws
         assert_near((double)fresh[k], loss_and_gradient(net, p->x[batch[k]], p->labels[batch[k]], 0, &none), 1e-5);
     }
     if (s->importance) assert_int_equal(hws_sampler_importance(sampler, b, batch, fresh, weights), HWS_OK);
+    for (int k = 0; k < b; k++)
+        if (!trained_on[batch[k]]++) weights[k] = 1;
     assert_int_equal(hws_sampler_update(sampler, b, batch, fresh), HWS_OK);
     for (int k = 0; k < b; k++)
         loss_and_gradient(net, p->x[batch[k]], p->labels[batch[k]], (double)weights[k] / b, &gradient);
