@@ -87,10 +87,12 @@ int predict_volumes(const volumes_prediction *asked) {
     case_list list = {0};
     hws_status status = predictor_open(&j.predictor, &options, asked->runs, asked->run_count, &failure);
     if (status == HWS_OK) status = case_list_open(&list, asked->input, predictor_plan(j.predictor)->channels, &failure);
+    const int opened = status == HWS_OK;
     if (status == HWS_OK) status = run_make_folder(asked->output, &failure);
     if (status == HWS_OK) status = predict_all(&j, &list, &failure);
     if (status == HWS_OK && !asked->quiet) printf("%zu label maps in %s\n", list.count, asked->output);
     case_list_close(&list);
     predictor_close(&j.predictor);
-    return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
+    if (status == HWS_OK) return EXIT_DONE;
+    return cli_error(opened ? cli_exit_code(status) : cli_input_code(status), "%s", failure.message);
 }

@@ -1,0 +1,99 @@
+#!/bin/sh
+# hws train, evaluate, predict and report on small phantoms. usage: test_volumes.sh PROGRAM SEGMENT
+set -u
+program=$1
+segment=$2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAILED: $*" >&2
+    sed 's/^/    stdout: /' "$work/out" >&2
+    sed 's/^/    stderr: /' "$work/err" >&2
+    failures=$((failures + 1))
+}
+
+# run CODE ARGUMENTS...: the program must end with this code.
+run() {
+    expected=$1
+    shift
+    "$program" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
+}
+
+prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
+complains() { grep -q "^hws: .*$1" "$work/err" || fail "stderr lacks 'hws: ...$1'"; }
+same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
+there() { for file in "$@"; do [ -s "$file" ] || fail "$file is missing or empty"; done; }
+
+data=$work/data
+run 0 phantom --out "$data" --cases 6 --test 3 --size 16,24,16 --spacing 6 --threads 2
+how="$data --iterations 4 --epoch-length 2 --batch 2 --quiet"
+
+# A run, and the same with other threads: the same to the bit.
+run 0 train $how --threads 2 --loaders 2 --out "$work/a"
+there "$work/a/plans.json" "$work/a/config.json" "$work/a/losses.csv" "$work/a/best.safetensors" "$work/a/hardest.csv"
+[ "$(wc -l <"$work/a/history.csv")" -eq 3 ] || fail "history.csv has not two epochs"
+head -n 1 "$work/a/history.csv" | grep -q ",val_dice,.*,val_loss," || fail "history.csv lacks the Dice"
+there "$data/hws_cache/splits_final.json"
+run 0 train $how --threads 1 --loaders 1 --out "$work/b"
+same "$work/a/latest.safetensors" "$work/b/latest.safetensors"
+
+# Killed in the middle and resumed: the same again.
+"$program" train $how --threads 1 --checkpoint-every 1 --out "$work/c" >"$work/out" 2>"$work/err" &
+process=$!
+sleep 1
+kill -9 $process 2>/dev/null
+wait $process 2>/dev/null
+if [ -e "$work/c/config.json" ]; then run 0 train --resume --quiet --out "$work/c"; else run 0 train $how --out "$work/c"; fi
+same "$work/a/latest.safetensors" "$work/c/latest.safetensors"
+
+# Subvolumes have losses of their own, and ordinary training knows no importance weights.
+run 0 train $how --split-volumes 16,12,16 --threads 1 --out "$work/parts"
+[ "$(wc -l <"$work/parts/losses.csv")" -gt "$(wc -l <"$work/a/losses.csv")" ] || fail "there are no more examples than volumes"
+run 0 train $how --objective erm --precision bf16 --threads 1 --out "$work/erm"
+
+# The validation cases of the fold, by group, and the page about them.
+run 0 evaluate "$work/a" --no-mirror --threads 2
+prints "Dice"
+there "$work/a/summary.json" "$work/a/cases.csv" "$work/a/table.tex"
+run 0 report "$work/a" "$work/erm" --out "$work/report.html"
+grep -q "<svg" "$work/report.html" || fail "the page has no figures"
+
+# New images: every one gets a label map on its grid; done ones are kept; several runs; a program of one's own.
+run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2
+[ "$(ls "$work/p" | wc -l)" -eq 3 ] || fail "there are not three label maps"
+run 0 evaluate --pred "$work/p" --ref "$data/labelsTs" --groups "$data/groups.csv"
+run 0 predict "$work/a" "$work/b" --input "$data/imagesTs" --output "$work/two" --no-mirror --threads 1
+for map in "$work"/p/*; do same "$map" "$work/two/$(basename "$map")"; done
+one=$(ls "$data"/imagesTs | head -n 1)
+"$segment" "$work/a" "$data/imagesTs/$one" "$work/one.nii.gz" >"$work/out" 2>"$work/err" || fail "segment failed"
+run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/mirrored" --threads 2
+same "$work/one.nii.gz" "$work/mirrored/$(echo "$one" | sed 's/_0000//')"
+
+# What is wrong is told before anything starts.
+run 2 train $how --fold 9 --out "$work/no"
+complains "no fold 9"
+run 2 train $how --split-volumes 0,1 --out "$work/no"
+complains "split-volumes"
+run 2 train "$work/nothing" --out "$work/no"
+complains "nothing"
+run 2 train $how --stratify colour --out "$work/no"
+complains "colour"
+run 2 predict "$work/a" --input "$work/nothing" --output "$work/q"
+complains "nothing"
+mkdir "$work/empty"
+run 2 predict "$work/a" --input "$work/empty" --output "$work/q"
+complains "holds no image"
+head -c 300 "$data/imagesTs/$one" >"$work/empty/cut_0000.nii.gz"
+run 2 predict "$work/a" --input "$work/empty" --output "$work/q"
+complains "cut_0000"
+rm "$(ls "$data"/labelsTr/*.nii.gz | head -n 1)"
+rm -r "$data/hws_cache"
+run 2 train $how --out "$work/no"
+complains "phantom_"
+[ ! -e "$work/no/config.json" ] || fail "a run began although its data are not sound"
+
+[ $failures -eq 0 ]
