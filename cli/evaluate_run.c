@@ -179,6 +179,12 @@ int evaluate_run(int count, char **arguments) {
     hws_status status = run_task(e.run, &task, &failure);
     if (status == HWS_OK && strcmp(task, "segmentation") == 0) {
         free(task);
+        run_weights weights;
+        status = run_weights_parse(e.weights, &weights, &failure);
+        if (status != HWS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
+        if (e.data || strcmp(e.part, "test") != 0)
+            return cli_error(EXIT_USAGE,
+                             "--data and --part are for runs that classify; see hws evaluate --help for folders");
         volumes.run = e.run;
         volumes.weights = strcmp(e.weights, "latest") == 0 ? "latest.safetensors" : "best.safetensors";
         volumes.threads = (int)e.threads;

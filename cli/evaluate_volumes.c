@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
@@ -36,9 +37,17 @@ static hws_status go_on(void *context, size_t done, size_t all, failure *failure
                        : HWS_OK;
 }
 
+/* Other weights and unmirrored windows give other label maps: each has its place. */
+static const char *validation_name(const evaluate_volumes_settings *asked) {
+    const int latest = strcmp(asked->weights, "latest.safetensors") == 0;
+    if (asked->no_mirror) return latest ? "validation-latest-unmirrored" : "validation-unmirrored";
+    return latest ? "validation-latest" : "validation";
+}
+
 static hws_status open_run(job *j, failure *failure) {
     char path[RUN_PATH];
-    if (!run_path(path, j->asked->run, "config.json") || !run_path(j->validation, j->asked->run, "validation"))
+    if (!run_path(path, j->asked->run, "config.json") ||
+        !run_path(j->validation, j->asked->run, validation_name(j->asked)))
         return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", j->asked->run);
     hws_status status = settings_read_file(&j->settings, path, failure);
     j->settings.threads = j->asked->threads;
@@ -61,6 +70,15 @@ static hws_status open_run(job *j, failure *failure) {
     return status == HWS_OK ? run_make_folder(j->validation, failure) : status;
 }
 
+/* Newer than the weights, so made by them. */
+static int is_current(const job *j, const char *path) {
+    struct stat map, weights;
+    char file[RUN_PATH];
+    return run_path(file, j->asked->run, j->asked->weights) && stat(file, &weights) == 0 && stat(path, &map) == 0 &&
+           (map.st_mtim.tv_sec > weights.st_mtim.tv_sec ||
+            (map.st_mtim.tv_sec == weights.st_mtim.tv_sec && map.st_mtim.tv_nsec > weights.st_mtim.tv_nsec));
+}
+
 /* The prediction gets the name of the reference, as hws evaluate wants it. */
 static hws_status predict_case(job *j, const dataset *set, const char *id, failure *failure) {
     const dataset_case *one = dataset_find(set, id);
@@ -72,7 +90,7 @@ static hws_status predict_case(job *j, const dataset *set, const char *id, failu
         return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", j->validation);
     snprintf(name, sizeof name, "%s", one->labels);
     snprintf(j->references, sizeof j->references, "%s", dirname(name));
-    if (!j->asked->overwrite && access(path, F_OK) == 0) return HWS_OK;
+    if (!j->asked->overwrite && is_current(j, path)) return HWS_OK;
     volume image;
     label_map labels;
     hws_status status = dataset_load(set, one, &image, 0, failure);
@@ -101,7 +119,15 @@ static hws_status predict_validation(job *j, failure *failure) {
 static int score(job *j) {
     const dataset *set = segmentation_source_dataset(j->source);
     const int grouped = run_path(j->groups, set->folder, "groups.csv") && access(j->groups, F_OK) == 0;
+    char labels[8 * DATASET_MAX_LABELS] = "";
+    for (int k = 1; k < segmentation_source_data(j->source)->plan->classes; k++) {
+        const size_t length = strlen(labels);
+        snprintf(labels + length, sizeof labels - length, "%s%d", k > 1 ? "," : "", k);
+    }
+    if (set->ignore >= 0 && !j->asked->quiet)
+        fprintf(stderr, "note: voxels with the label %d, to be ignored, count as background here\n", set->ignore);
     const evaluate_settings settings = {.predictions = j->validation,
+                                        .labels = labels,
                                         .references = j->references,
                                         .groups = grouped ? j->groups : 0,
                                         .out = j->asked->out ? j->asked->out : j->asked->run,
@@ -117,7 +143,7 @@ int evaluate_volumes(const evaluate_volumes_settings *asked) {
     static job j;
     failure failure = {0};
     j = (job){.asked = asked, .settings = settings_default_volumes()};
-    signal(SIGINT, interrupt);
+    if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
     signal(SIGTERM, interrupt);
     hws_status status = open_run(&j, &failure);
     if (status == HWS_OK) status = predict_validation(&j, &failure);

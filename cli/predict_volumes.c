@@ -57,6 +57,15 @@ static hws_status predict_case(job *j, const listed_case *one, failure *failure)
     return status;
 }
 
+/* Label maps beside the images would be taken for images, or take their places. */
+static hws_status check_apart(const volumes_prediction *asked, failure *failure) {
+    struct stat input, output;
+    if (stat(asked->input, &input) != 0 || stat(asked->output, &output) != 0) return HWS_OK;
+    if (input.st_dev != output.st_dev || input.st_ino != output.st_ino) return HWS_OK;
+    return fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds the images: name another folder with --output",
+                asked->output);
+}
+
 static hws_status predict_all(job *j, const case_list *list, failure *failure) {
     hws_status status = HWS_OK;
     j->cases = list->count;
@@ -82,10 +91,11 @@ int predict_volumes(const volumes_prediction *asked) {
     options.temporary = asked->output;
     options.progress = tell;
     options.context = &j;
-    signal(SIGINT, interrupt);
+    if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
     signal(SIGTERM, interrupt);
     case_list list = {0};
-    hws_status status = predictor_open(&j.predictor, &options, asked->runs, asked->run_count, &failure);
+    hws_status status = check_apart(asked, &failure);
+    if (status == HWS_OK) status = predictor_open(&j.predictor, &options, asked->runs, asked->run_count, &failure);
     if (status == HWS_OK) status = case_list_open(&list, asked->input, predictor_plan(j.predictor)->channels, &failure);
     const int opened = status == HWS_OK;
     if (status == HWS_OK) status = run_make_folder(asked->output, &failure);

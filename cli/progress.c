@@ -25,7 +25,7 @@ static void format_duration(double seconds, char *words, size_t room) {
 void cli_progress_step(void *context, size_t done, size_t total) {
     cli_progress *progress = context;
     const double time = now(), pause = progress->terminal ? 0.2 : 10;
-    if (progress->quiet || time - progress->last < pause) return;
+    if (progress->quiet || !done || time - progress->last < pause) return;
     progress->last = time;
     progress->shown = 1;
     char left[32];

@@ -1,5 +1,5 @@
 /* hws train: Algorithm 1 on your data. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "cache_progress.h"
 #include "cli.h"
 #include "data/spec.h"
@@ -78,8 +78,8 @@ static const char USAGE[] =
     "The run\n"
     "  --out RUN            the folder; refused if it holds a run already, unless it is resumed\n"
     "  --resume             go on from the last checkpoint, to the same bits as without the interruption; all\n"
-    "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every\n"
-    "                       and --quiet may differ, and with a constant rate --epochs\n"
+    "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every,\n"
+    "                       --cache and --quiet may differ, and with a constant rate --epochs\n"
     "  --config FILE        begin with the settings of another run's config.json\n"
     "  --checkpoint-every N also after so many iterations                         (each epoch)\n"
     "  --quiet              no progress, no table\n";
@@ -187,6 +187,17 @@ static int refuse_difference(const train_settings *base, const train_settings *a
                       : EXIT_DONE;
 }
 
+/* So that a run can be resumed and evaluated from elsewhere. */
+static void make_absolute(train_command *c) {
+    static char data[RUN_PATH], cache[RUN_PATH], here[RUN_PATH];
+    if (!spec_is_classification(c->settings.data) && !phantom_data_named(c->settings.data) &&
+        realpath(c->settings.data, data))
+        c->settings.data = data;
+    if (*c->settings.cache && c->settings.cache[0] != '/' && getcwd(here, sizeof here) &&
+        run_path(cache, here, c->settings.cache))
+        c->settings.cache = cache;
+}
+
 /* Twice: first to find --config and --resume, then on top of what they name. */
 static int read_command(train_command *c, int count, char **arguments, failure *failure) {
     int code = parse(c, count, arguments);
@@ -206,6 +217,7 @@ static int read_command(train_command *c, int count, char **arguments, failure *
     if (strcmp(c->settings.history, "exact") == 0 && strcmp(base.history, "exact") != 0 && c->settings.look_ahead == 1)
         c->settings.look_ahead = 0;
     if (!*c->settings.data) return cli_error(EXIT_USAGE, "train on what? See hws train --help");
+    if (!c->resume) make_absolute(c);
     if (!spec_is_classification(c->settings.data) && !phantom_data_named(c->settings.data) &&
         access(c->settings.data, F_OK) != 0)
         return cli_error(EXIT_USAGE,
@@ -284,7 +296,21 @@ static hws_status keep_plan(const train_command *c, const plan *plan, failure *f
     char path[RUN_PATH];
     if (!run_path(path, c->out, "plans.json"))
         return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", c->out);
-    return plan_write(plan, path, failure);
+    if (!c->resume) return plan_write(plan, path, failure);
+    static struct plan begun; /* large */
+    const hws_status status = plan_read(&begun, path, failure);
+    if (status != HWS_OK || plan_agrees(plan, &begun)) return status;
+    return fail(
+        failure, HWS_ERROR_ARGUMENT,
+        "the cache's plans.json is not the plan that this run began with; copy %.500s there, or start a new run", path);
+}
+
+/* What means nothing for volumes is refused rather than passed over. */
+static hws_status check_for_volumes(const train_settings *s, failure *failure) {
+    if (strcmp(s->model, "unet") != 0)
+        return fail(failure, HWS_ERROR_ARGUMENT, "--model %.100s: volumes are segmented by the plan's U-Net", s->model);
+    if (s->keep_count) return fail(failure, HWS_ERROR_ARGUMENT, "--keep is for images with one label each");
+    return HWS_OK;
 }
 
 static int train_on_volumes(train_command *c, failure *failure) {
@@ -295,13 +321,17 @@ static int train_on_volumes(train_command *c, failure *failure) {
     cache_progress progress = {.quiet = c->quiet};
     const cache_listener listener = cache_progress_listener(&progress);
     train_settings settings = c->settings;
-    hws_status status = HWS_OK;
-    if (phantom_data_named(c->settings.data)) {
+    hws_status status = check_for_volumes(&c->settings, failure);
+    if (status == HWS_OK && phantom_data_named(c->settings.data)) {
         status = phantom_data_folder(folder, (int)c->settings.threads, c->quiet, failure);
         settings.data = folder;
     }
     if (status == HWS_OK) status = segmentation_source_open(&source, &settings, &listener, &interrupted, failure);
     cache_progress_end(&progress);
+    if (status != HWS_OK && !interrupted) {
+        segmentation_source_close(&source);
+        return cli_error(cli_input_code(status), "%s", failure->message);
+    }
     if (status == HWS_OK) {
         const segmentation_data *data = segmentation_source_data(source);
         if (!c->settings.batch) c->settings.batch = data->plan->batch;

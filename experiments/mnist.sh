@@ -30,20 +30,21 @@ train() { # name, then the options that make it
     "$hws" train "$@" --threads 1 --quiet --out "$out/$name" || { echo "mnist.sh: $name failed" >&2; exit 1; }
 }
 
-running=0
+running=""
+finish() { # a run that failed ends the experiment
+    for process in $running; do wait "$process" || exit 1; done
+    running=""
+}
 start() {
     train "$@" &
-    running=$((running + 1))
-    if [ "$running" -ge "$jobs" ]; then
-        wait
-        running=0
-    fi
+    running="$running $!"
+    if [ "$(echo $running | wc -w)" -ge "$jobs" ]; then finish; fi
 }
 for seed in $seeds; do
     start "erm-s$seed" --objective erm --seed "$seed"
     for beta in $betas; do start "beta$beta-s$seed" --objective dro --beta "$beta" --seed "$seed"; done
 done
-wait
+finish
 
 set --
 for seed in $seeds; do

@@ -18,16 +18,21 @@ train() { # name, options
     "$hws" train "$@" --threads 1 --quiet --out "$out/$name" || { echo "$name failed" >&2; exit 1; }
 }
 
+finish() { # a run that failed ends the experiment
+    for process in $running; do wait "$process" || exit 1; done
+    running=""
+}
+
 # Several runs at a time, each on one thread: nobody waits for anybody, and the results are the same.
 train_both() {
     "$hws" plan "$dataset" --out "$out/cache"
-    running=0
+    running=""
     for seed in $seeds; do
         for objective in erm dro; do
             train "$objective-s$seed" --objective "$objective" --seed "$seed" "$@" &
-            running=$((running + 1))
-            if [ "$running" -ge "$jobs" ]; then wait; running=0; fi
+            running="$running $!"
+            if [ "$(echo $running | wc -w)" -ge "$jobs" ]; then finish; fi
         done
     done
-    wait
+    finish
 }

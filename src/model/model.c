@@ -59,7 +59,7 @@ static hws_status check_unet(const model_options *options, failure *failure) {
         return fail(failure, HWS_ERROR_ARGUMENT, "a U-Net has 2 to %d levels, not %d", MODEL_MAX_LEVELS,
                     options->unet_levels);
     if (options->unet_base < 1 || options->unet_cap < 1 || options->unet_heads < 0 ||
-        options->unet_heads > options->unet_levels - 1)
+        options->unet_heads > options->unet_levels - 1 || options->unet_base > 4096 || options->unet_cap > 4096)
         return fail(failure, HWS_ERROR_ARGUMENT,
                     "a U-Net needs features, and at most one head per level but the coarsest");
     for (int axis = 0; axis < 3; axis++) {

@@ -29,6 +29,7 @@ typedef struct model_options {
     /* A U-Net. Level 0 is the finest; stride l leads from level l - 1 to level l (stride 0 is not used). */
     int unet_levels;                      /* 4 */
     int unet_base, unet_cap;              /* 32 features, doubled from level to level up to 320 */
+    int unet_features[MODEL_MAX_LEVELS];  /* of each level where they differ from that; 0: they do not */
     int unet_kernel[MODEL_MAX_LEVELS][3]; /* 3x3x3, or 1x3x3 for pictures */
     int unet_stride[MODEL_MAX_LEVELS][3]; /* 2x2x2, or 1x2x2 */
     int unet_max_pool;                    /* 0: the first convolution of a level has its stride; 1: max pooling */

@@ -10,6 +10,7 @@
 #define SLOPE 0.01
 
 static int features_of(const model_options *options, int level) {
+    if (options->unet_features[level]) return options->unet_features[level];
     int features = options->unet_base;
     for (int l = 0; l < level && features < options->unet_cap; l++) features *= 2;
     return features < options->unet_cap ? features : options->unet_cap;

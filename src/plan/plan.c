@@ -232,3 +232,15 @@ uint64_t plan_preprocessing_print(const plan *plan) {
     }
     return crc64_value(&crc);
 }
+
+int plan_agrees(const plan *a, const plan *b) {
+    int same = a->channels == b->channels && a->classes == b->classes && a->topology.count == b->topology.count &&
+               memcmp(a->patch, b->patch, sizeof a->patch) == 0 &&
+               plan_preprocessing_print(a) == plan_preprocessing_print(b);
+    for (int k = 0; same && k < a->topology.count; k++) {
+        const topology_stage *x = &a->topology.stages[k], *y = &b->topology.stages[k];
+        same = x->features == y->features && memcmp(x->kernel, y->kernel, sizeof x->kernel) == 0 &&
+               memcmp(x->stride, y->stride, sizeof x->stride) == 0;
+    }
+    return same;
+}

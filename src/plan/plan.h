@@ -51,6 +51,9 @@ double memory_available(void);
 /* What preprocess wants; `rules` must have room for PLAN_MAX_CHANNELS and live as long. */
 preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads);
 
+/* Whether networks and preprocessing of two plans are the same. */
+int plan_agrees(const plan *a, const plan *b);
+
 /* A number that changes with everything that changes preprocessed cases, and with nothing else. */
 uint64_t plan_preprocessing_print(const plan *plan);
 

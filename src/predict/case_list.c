@@ -20,14 +20,19 @@ static const char *ending_of(const char *name) {
 
 static int is_image(const struct dirent *entry) { return entry->d_name[0] != '.' && ending_of(entry->d_name) != 0; }
 
-/* The length of the case's name in a file's name; `channel` is -1 without a suffix such as _0001. */
-static size_t id_length(const char *name, int *channel) {
+/* The length of the case's name in a file's name; `channel` is -1 without a suffix such as _0001. With one channel only
+   _0000 is one: scan_2019.nii.gz is a name. */
+static size_t id_length(const char *name, int channels, int *channel) {
     const size_t length = strlen(name) - strlen(ending_of(name));
     *channel = -1;
     if (length < 6 || name[length - 5] != '_') return length;
     for (size_t k = length - 4; k < length; k++)
         if (!isdigit((unsigned char)name[k])) return length;
     *channel = atoi((const char[5]){name[length - 4], name[length - 3], name[length - 2], name[length - 1], 0});
+    if (channels == 1 && *channel) {
+        *channel = -1;
+        return length;
+    }
     return length - 5;
 }
 
@@ -55,12 +60,15 @@ static int add_path(listed_case *one, const char *folder, const char *name) {
 }
 
 /* Names come sorted, so that the channels of a case follow one another. */
-static hws_status add_file(case_list *list, const char *folder, const char *name, failure *failure) {
+static hws_status add_file(case_list *list, const char *folder, const char *name, int channels, failure *failure) {
     int channel;
-    const size_t length = id_length(name, &channel);
+    const size_t length = id_length(name, channels, &channel);
     listed_case *one = last_case(list);
     if (!one || strlen(one->id) != length || strncmp(one->id, name, length) != 0) one = begin_case(list, name, length);
     if (!one || !add_path(one, folder, name)) return fail_memory(failure, "the list of images");
+    if (one->files > 1 && channel < one->files - 1)
+        return fail(failure, HWS_ERROR_ARGUMENT, "case %.200s is in %.300s twice, or under two endings", one->id,
+                    folder);
     if (channel >= 0 && channel != one->files - 1)
         return fail(failure, HWS_ERROR_ARGUMENT, "%.300s: channel %04d of case %.200s is missing in %.300s", one->id,
                     one->files - 1, one->id, folder);
@@ -85,7 +93,7 @@ hws_status case_list_open(case_list *list, const char *folder, int channels, fai
     if (count < 0) return fail(failure, HWS_ERROR_IO, "%.500s: %s", folder, strerror(errno));
     hws_status status = HWS_OK;
     for (int k = 0; k < count; k++) {
-        if (status == HWS_OK) status = add_file(list, folder, entries[k]->d_name, failure);
+        if (status == HWS_OK) status = add_file(list, folder, entries[k]->d_name, channels, failure);
         free(entries[k]);
     }
     free(entries);

@@ -8,6 +8,7 @@
 #include "sampler/memory.h"
 #include "train/task_segmentation.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,15 +41,6 @@ static hws_status read_plan(const char *run, plan *plan, failure *failure) {
     return plan_read(plan, path, failure);
 }
 
-/* Two plans agree if networks and preprocessing are the same. */
-static int plans_agree(const plan *a, const plan *b) {
-    return a->channels == b->channels && a->classes == b->classes && memcmp(a->patch, b->patch, sizeof a->patch) == 0 &&
-           a->topology.count == b->topology.count &&
-           memcmp(a->topology.stages, b->topology.stages, (size_t)a->topology.count * sizeof a->topology.stages[0]) ==
-               0 &&
-           plan_preprocessing_print(a) == plan_preprocessing_print(b);
-}
-
 static hws_status open_graph(predictor *p, failure *failure) {
     model_options model;
     segmentation_model(&p->plan, &model);
@@ -78,7 +70,7 @@ static hws_status open_parts(predictor *p, const char *const *runs, int count, f
     }
     for (int k = 0; k < count && status == HWS_OK; k++) {
         status = read_plan(runs[k], other, failure);
-        if (status == HWS_OK && !plans_agree(&p->plan, other))
+        if (status == HWS_OK && !plan_agrees(&p->plan, other))
             status = fail(failure, HWS_ERROR_ARGUMENT,
                           "%.300s and %.300s were planned differently: predict with each alone", runs[0], runs[k]);
         if (status == HWS_OK) status = load_run(p, runs[k], k, failure);
@@ -163,8 +155,10 @@ static float *map_scores(const char *folder, size_t bytes) {
     const int file = mkstemp(path);
     if (file < 0) return 0;
     unlink(path);
-    void *map =
-        ftruncate(file, (off_t)bytes) == 0 ? mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+    /* Room that is there already: a disk that fills up later would end the program. */
+    void *map = posix_fallocate(file, 0, (off_t)bytes) == 0
+                    ? mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                    : MAP_FAILED;
     close(file);
     return map == MAP_FAILED ? 0 : map;
 }
@@ -180,6 +174,10 @@ static hws_status open_collection(collection *c, failure *failure) {
     if (o->temporary && (double)bytes > memory_available() / 2) {
         c->scores = map_scores(o->temporary, bytes);
         c->mapped = c->scores ? bytes : 0;
+        if (!c->scores)
+            return fail(failure, HWS_ERROR_IO,
+                        "%.500s has no room for %.1f GB of scores: free some, or name another folder", o->temporary,
+                        (double)bytes / 1e9);
     } else {
         c->scores = memory_open(bytes);
     }

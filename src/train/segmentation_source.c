@@ -99,7 +99,7 @@ static hws_status open_fold(segmentation_source *s, long long fold, failure *fai
                             : status;
 }
 
-/* The same files, in the same state of preprocessing, in the same order. */
+/* The same files (by their sizes and times), preprocessed alike, in the same fold. */
 static uint64_t print_of(const segmentation_source *s) {
     crc64 *crc = malloc(sizeof *crc);
     if (!crc) return 0;
@@ -110,6 +110,10 @@ static uint64_t print_of(const segmentation_source *s) {
         crc64_add(crc, prints, sizeof prints);
         crc64_add(crc, s->set.ids[k], strlen(s->set.ids[k]));
     }
+    for (size_t k = 0; k < s->train_count; k++) crc64_add(crc, s->train[k].name, strlen(s->train[k].name) + 1);
+    crc64_add(crc, "|", 1);
+    for (size_t k = 0; k < s->validation_count; k++)
+        crc64_add(crc, s->validation[k].name, strlen(s->validation[k].name) + 1);
     const uint64_t value = crc64_value(crc);
     free(crc);
     return value;
@@ -168,6 +172,10 @@ static hws_status divide_case(segmentation_source *s, const segmentation_case *f
                               segmentation_case *to, char (*names)[NAME], size_t *count, failure *failure) {
     const int *size = from->view.size;
     const int parts[3] = {parts_along(size[0], part[0]), parts_along(size[1], part[1]), parts_along(size[2], part[2])};
+    if (parts[0] * parts[1] * parts[2] == 1) {
+        to[(*count)++] = *from;
+        return HWS_OK;
+    }
     for (int k = 0; k < parts[0] * parts[1] * parts[2]; k++) {
         const int at[3] = {k / (parts[1] * parts[2]), k / parts[2] % parts[1], k % parts[2]};
         int first[3], extent[3];
@@ -177,7 +185,7 @@ static hws_status divide_case(segmentation_source *s, const segmentation_case *f
         }
         const hws_status status = cut_out(s, from, first, extent, &to[*count], failure);
         if (status != HWS_OK) return status;
-        snprintf(names[*count], NAME, "%.120s@%d-%d-%d", from->name, first[0], first[1], first[2]);
+        snprintf(names[*count], NAME, "%.90s@%d-%d-%d", from->name, first[0], first[1], first[2]);
         to[*count].name = names[*count];
         ++*count;
     }
@@ -213,6 +221,13 @@ static hws_status divide_if_asked(segmentation_source *s, const char *text, fail
     if (sscanf(text, "%d,%d,%d%n", &part[0], &part[1], &part[2], &end) != 3 || text[end] || part[0] < 1 ||
         part[1] < 1 || part[2] < 1)
         return fail(failure, HWS_ERROR_ARGUMENT, "--split-volumes %.100s is not three sizes such as 96,112,96", text);
+    for (int axis = 0; axis < 3; axis++)
+        if (part[axis] < s->plan.patch[axis] / 2)
+            return fail(
+                failure, HWS_ERROR_ARGUMENT,
+                "--split-volumes %.100s: parts of less than half the patch (%d x %d x %d) are not worth a loss of "
+                "their own",
+                text, s->plan.patch[0], s->plan.patch[1], s->plan.patch[2]);
     return divide(s, part, failure);
 }
 

@@ -11,8 +11,10 @@ static hws_status draw(trainer *t, failure *failure) {
     while (loader_count(t->loader) <= t->settings.look_ahead && status == HWS_OK) {
         if (strcmp(t->settings.history, "exact") == 0) {
             status = trainer_all_losses(t, failure);
-            if (status == HWS_OK) status = hws_sampler_set_losses(t->history, 0, t->task->examples, t->all);
             if (status != HWS_OK) return status;
+            status = hws_sampler_set_losses(t->history, 0, t->task->examples, t->all);
+            if (status != HWS_OK)
+                return fail(failure, status, "the losses of all examples: %s", hws_sampler_error(t->history)->message);
         }
         const int64_t iteration = t->iteration + loader_count(t->loader);
         status = batches_draw(&t->batches, iteration, t->drawn, failure);

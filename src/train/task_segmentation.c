@@ -79,6 +79,7 @@ void segmentation_model(const plan *plan, model_options *options) {
                                .unet_base = plan->topology.stages[0].features,
                                .unet_cap = TOPOLOGY_MAX_FEATURES};
     for (int level = 0; level < plan->topology.count; level++) {
+        options->unet_features[level] = plan->topology.stages[level].features;
         memcpy(options->unet_kernel[level], plan->topology.stages[level].kernel, sizeof options->unet_kernel[level]);
         memcpy(options->unet_stride[level], plan->topology.stages[level].stride, sizeof options->unet_stride[level]);
     }
@@ -102,8 +103,15 @@ static hws_status fill(void *context, int64_t example, uint64_t iteration, uint3
                 plain ? 1 : patch_is_forced((int)slot, s->batch), input, labels, failure);
 }
 
+/* Without what would break rows of CSV files and names of files. */
+static void plain_name(char *name) {
+    for (char *at = name; *at; at++)
+        if (*at == ',' || *at == '"' || *at == '\n' || *at == '/') *at = ' ';
+}
+
 static void name(void *context, int64_t example, char name[TASK_NAME]) {
     snprintf(name, TASK_NAME, "%s", ((const segmentation *)context)->data.train[example].name);
+    plain_name(name);
 }
 
 /* ---- validation -------------------------------------------------------------------------------------------------- */
@@ -135,8 +143,7 @@ static void metric(void *context, int index, char name[TASK_NAME]) {
     if (index == 0) snprintf(name, TASK_NAME, "val_dice");
     else if (index == s->data.plan->classes) snprintf(name, TASK_NAME, "val_loss");
     else snprintf(name, TASK_NAME, "val_dice_%s", s->data.label_names[index]);
-    for (char *at = name; *at; at++)
-        if (*at == ',' || *at == '"' || *at == '\n') *at = ' ';
+    plain_name(name);
 }
 
 /* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, every second one forced onto
@@ -252,7 +259,7 @@ static hws_status show(void *context, learner *l, int64_t example, const char *p
         hit += said[k] > 0 && said[k] == labels[k];
         both += (said[k] > 0) + (labels[k] > 0);
     }
-    snprintf(verdict->label, sizeof verdict->label, "%s", s->data.train[example].name);
+    name(s, example, verdict->label);
     snprintf(verdict->prediction, sizeof verdict->prediction, "Dice %.2f in this plane", both > 0 ? 2 * hit / both : 1);
     const int channels = s->data.plan->channels;
     status =
@@ -281,7 +288,7 @@ hws_status task_segmentation_open(task *t, segmentation **opened, const segmenta
     if (!s) return fail_memory(failure, "the task");
     s->data = *data;
     s->seed = (uint64_t)settings->seed;
-    s->batch = (int)settings->batch;
+    s->batch = (int)(settings->batch * (strcmp(settings->objective, "ohem") == 0 ? settings->ohem_factor : 1));
     const augment_options usual = augment_options_for(data->plan, data->ignore);
     const augment_options plain = augment_options_plain(data->plan, data->ignore);
     hws_status status = shelf_open(&s->augmenting, &usual, data->makers, failure);

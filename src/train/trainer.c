@@ -92,8 +92,10 @@ static hws_status plan(trainer *t, failure *failure) {
     if (t->batch < 1) return fail(failure, HWS_ERROR_ARGUMENT, "a batch needs at least one example");
     t->epoch_iterations = s->epoch_length ? s->epoch_length : t->task->examples / t->batch;
     if (t->task->examples < t->candidates)
-        return fail(failure, HWS_ERROR_ARGUMENT, "a batch of %lld is larger than the %lld training examples",
-                    (long long)t->batch, (long long)t->task->examples);
+        return fail(
+            failure, HWS_ERROR_ARGUMENT,
+            "%lld examples are drawn per iteration, but there are only %lld to train on; choose a smaller --batch",
+            (long long)t->candidates, (long long)t->task->examples);
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
     t->schedule = schedule_default(kind, s->lr, (double)t->total);
     return schedule_check(&t->schedule, failure);

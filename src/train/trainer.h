@@ -15,7 +15,7 @@
  * exactly Algorithm 1; with k > 0 threads prepare batches while others are worked on, and draws are based on losses that
  * are k iterations older.
  *
- * An epoch is floor(examples / batch) iterations, whatever the objective.
+ * An epoch is floor(examples / batch) iterations, or --epoch-length, whatever the objective.
  */
 #ifndef HWS_TRAIN_TRAINER_H
 #define HWS_TRAIN_TRAINER_H

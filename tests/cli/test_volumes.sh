@@ -73,7 +73,18 @@ one=$(ls "$data"/imagesTs | head -n 1)
 run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/mirrored" --threads 2
 same "$work/one.nii.gz" "$work/mirrored/$(echo "$one" | sed 's/_0000//')"
 
+# A plan that changed after a run began, and images that would be overwritten.
+sed -i 's/"patch": \[[^]]*\]/"patch": [8, 16, 8]/' "$data/hws_cache/plans.json"
+run 2 train --resume --quiet --out "$work/b"
+complains "not the plan"
+cmp -s "$work/a/plans.json" "$work/b/plans.json" || fail "the run's plan was changed"
+run 0 plan "$data" --replan --quiet
+run 2 predict "$work/a" --input "$data/imagesTs" --output "$data/imagesTs"
+complains "holds the images"
+
 # What is wrong is told before anything starts.
+run 2 train $how --model wrn-16-1 --out "$work/no"
+complains "U-Net"
 run 2 train $how --fold 9 --out "$work/no"
 complains "no fold 9"
 run 2 train $how --split-volumes 0,1 --out "$work/no"
