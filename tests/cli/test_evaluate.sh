@@ -3,26 +3,9 @@
 set -u
 program=$1
 maps=$2
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
+. "$(dirname "$0")/testing.sh"
 
-fail() {
-    echo "FAILED: $*" >&2
-    sed 's/^/    stdout: /' "$work/out" >&2
-    sed 's/^/    stderr: /' "$work/err" >&2
-    failures=$((failures + 1))
-}
-run() {
-    expected=$1
-    shift
-    "$program" "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
-}
-prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
 complains() { head -n 1 "$work/err" | grep -q -e "^hws: .*$1" || fail "stderr does not begin with 'hws: ...$1'"; }
-is_silent() { [ ! -s "$work/$1" ] || fail "$1 should be empty"; }
 refused() {
     words=$1
     shift

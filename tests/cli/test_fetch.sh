@@ -2,18 +2,9 @@
 # hws fetch without a network: other programs are faked by a PATH of our own. usage: test_fetch.sh PROGRAM
 set -u
 program=$1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
+. "$(dirname "$0")/testing.sh"
 mkdir "$work/bin" "$work/tmp" "$work/home"
 tar=$(command -v tar)
-
-fail() {
-    echo "FAILED: $*" >&2
-    sed 's/^/    stdout: /' "$work/out" >&2
-    sed 's/^/    stderr: /' "$work/err" >&2
-    failures=$((failures + 1))
-}
 
 # run CODE ARGUMENTS...: the program must end with this code and leave no temporary files.
 run() {

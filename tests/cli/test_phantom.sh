@@ -2,16 +2,7 @@
 # hws phantom: options right and wrong, what is written. usage: test_phantom.sh PROGRAM
 set -u
 program=$1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-    echo "FAILED: $*" >&2
-    sed 's/^/    stdout: /' "$work/out" >&2
-    sed 's/^/    stderr: /' "$work/err" >&2
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/testing.sh"
 
 # run CODE ARGUMENTS...: the program must end with this code.
 run() {

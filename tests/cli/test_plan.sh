@@ -2,28 +2,7 @@
 # hws plan on phantoms: what it says, makes, keeps and refuses. usage: test_plan.sh PROGRAM
 set -u
 program=$1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-    echo "FAILED: $*" >&2
-    sed 's/^/    stdout: /' "$work/out" >&2
-    sed 's/^/    stderr: /' "$work/err" >&2
-    failures=$((failures + 1))
-}
-
-# run CODE ARGUMENTS...: the program must end with this code.
-run() {
-    expected=$1
-    shift
-    "$program" "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
-}
-
-prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
-complains() { grep -q "^hws: .*$1" "$work/err" || fail "stderr lacks 'hws: ...$1'"; }
+. "$(dirname "$0")/testing.sh"
 
 data=$work/data
 run 0 phantom --out "$data" --cases 6 --threads 2

@@ -2,36 +2,14 @@
 # hws train, inspect, evaluate RUN and predict from outside. usage: test_train.sh PROGRAM
 set -u
 program=$1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-export OMP_WAIT_POLICY=passive
+. "$(dirname "$0")/testing.sh"
 
-fail() {
-    echo "FAILED: $*" >&2
-    sed 's/^/    stdout: /' "$work/out" >&2
-    sed 's/^/    stderr: /' "$work/err" >&2
-    failures=$((failures + 1))
-}
-
-# run CODE ARGUMENTS...: the program must end with this code.
-run() {
-    expected=$1
-    shift
-    "$program" "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
-}
-prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
-complains() { grep -q "^hws: .*$1" "$work/err" || fail "stderr lacks 'hws: ...$1'"; }
-is_silent() { [ ! -s "$work/$1" ] || fail "$1 should be empty"; }
 refused() { # WORDS ARGUMENTS...: a usage error that says WORDS
     words=$1
     shift
     run 2 "$@"
     complains "$words"
 }
-same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
 without_seconds() { cut -d, -f1-2,4- "$1"; }
 
 small="digits:200,100 --model mlp-1-16 --batch 16 --lr 0.05 --threads 1"

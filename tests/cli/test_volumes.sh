@@ -3,29 +3,8 @@
 set -u
 program=$1
 segment=$2
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
+. "$(dirname "$0")/testing.sh"
 
-fail() {
-    echo "FAILED: $*" >&2
-    sed 's/^/    stdout: /' "$work/out" >&2
-    sed 's/^/    stderr: /' "$work/err" >&2
-    failures=$((failures + 1))
-}
-
-# run CODE ARGUMENTS...: the program must end with this code.
-run() {
-    expected=$1
-    shift
-    "$program" "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
-}
-
-prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
-complains() { grep -q "^hws: .*$1" "$work/err" || fail "stderr lacks 'hws: ...$1'"; }
-same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
 there() { for file in "$@"; do [ -s "$file" ] || fail "$file is missing or empty"; done; }
 
 data=$work/data

@@ -1,0 +1,26 @@
+# What the tests of the program share; sourced with `program` set. Makes the folder $work, which goes away at the end.
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+export OMP_WAIT_POLICY=passive
+
+fail() {
+    echo "FAILED: $*" >&2
+    sed 's/^/    stdout: /' "$work/out" >&2
+    sed 's/^/    stderr: /' "$work/err" >&2
+    failures=$((failures + 1))
+}
+
+# run CODE ARGUMENTS...: the program must end with this code.
+run() {
+    expected=$1
+    shift
+    "$program" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
+}
+
+prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
+complains() { grep -q -e "^hws: .*$1" "$work/err" || fail "stderr lacks 'hws: ...$1'"; }
+is_silent() { [ ! -s "$work/$1" ] || fail "$1 should be empty"; }
+same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
