@@ -3,6 +3,7 @@
 #include "cache_progress.h"
 #include "cli.h"
 #include "evaluate.h"
+#include "interrupt.h"
 #include "phantom_data.h"
 #include "predict/predictor.h"
 #include "train/run_files.h"
@@ -10,18 +11,10 @@
 #include "volume/nifti.h"
 
 #include <libgen.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int number) {
-    interrupted = 1;
-    signal(number, SIG_DFL);
-}
 
 typedef struct job {
     const evaluate_volumes_settings *asked;
@@ -33,8 +26,9 @@ typedef struct job {
 
 static hws_status go_on(void *context, size_t done, size_t all, failure *failure) {
     (void)context, (void)done, (void)all;
-    return interrupted ? fail(failure, HWS_ERROR_IO, "stopped; the same command goes on with the cases that are left")
-                       : HWS_OK;
+    return cli_interrupted
+               ? fail(failure, HWS_ERROR_IO, "stopped; the same command goes on with the cases that are left")
+               : HWS_OK;
 }
 
 /* Other weights and unmirrored windows give other label maps: each has its place. */
@@ -57,7 +51,8 @@ static hws_status open_run(job *j, failure *failure) {
     }
     cache_progress progress = {.quiet = j->asked->quiet};
     const cache_listener listener = cache_progress_listener(&progress);
-    if (status == HWS_OK) status = segmentation_source_open(&j->source, &j->settings, &listener, &interrupted, failure);
+    if (status == HWS_OK)
+        status = segmentation_source_open(&j->source, &j->settings, &listener, &cli_interrupted, failure);
     cache_progress_end(&progress);
     if (status != HWS_OK) return status;
     predictor_options options = predictor_options_default();
@@ -143,8 +138,7 @@ int evaluate_volumes(const evaluate_volumes_settings *asked) {
     static job j;
     failure failure = {0};
     j = (job){.asked = asked, .settings = settings_default_volumes()};
-    if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, interrupt);
+    cli_catch_interrupts();
     hws_status status = open_run(&j, &failure);
     if (status == HWS_OK) status = predict_validation(&j, &failure);
     const int code = status == HWS_OK ? score(&j) : cli_error(cli_exit_code(status), "%s", failure.message);

@@ -1,12 +1,12 @@
 /* hws plan: from a dataset folder to a plan and preprocessed cases. */
 #include "cache_progress.h"
 #include "cli.h"
+#include "interrupt.h"
 #include "options.h"
 
 #include "base/parallel.h"
 #include "plan/cache.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,14 +29,6 @@ static const char USAGE[] =
 
 /* Of the memory that is free now: the system needs some, too. */
 #define MEMORY_SHARE 0.85
-
-static volatile sig_atomic_t interrupted;
-
-/* A second signal ends the program at once. */
-static void interrupt(int number) {
-    interrupted = 1;
-    signal(number, SIG_DFL);
-}
 
 static void print_three(const char *name, const int three[3]) {
     printf("%s%d x %d x %d", name, three[0], three[1], three[2]);
@@ -66,10 +58,9 @@ static int prepare(const dataset *set, cache_options *options, int quiet) {
     cache_progress progress = {.quiet = quiet};
     const cache_listener listener = cache_progress_listener(&progress);
     options->listener = &listener;
-    options->stop = &interrupted;
+    options->stop = &cli_interrupted;
     options->memory = MEMORY_SHARE * memory_available();
-    signal(SIGINT, interrupt);
-    signal(SIGTERM, interrupt);
+    cli_catch_interrupts();
     const hws_status status = cache_prepare(set, options, &plan, &outcome, &failure);
     cache_progress_end(&progress);
     if (status == HWS_OK) print_plan(&plan, &outcome);

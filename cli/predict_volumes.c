@@ -2,25 +2,18 @@
 #define _POSIX_C_SOURCE 200809L
 #include "predict_volumes.h"
 #include "cli.h"
+#include "interrupt.h"
 #include "predict/case_list.h"
 #include "predict/predictor.h"
 #include "progress.h"
 #include "train/run_files.h"
 #include "volume/nifti.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int number) {
-    interrupted = 1;
-    signal(number, SIG_DFL);
-}
 
 /* All windows of all images count the same, so that the time left can be told. */
 typedef struct job {
@@ -33,11 +26,11 @@ typedef struct job {
 static hws_status tell(void *context, size_t done, size_t all, failure *failure) {
     job *j = context;
     cli_progress_step(&j->progress, j->done * 1000 + done * 1000 / all, j->cases * 1000);
-    return interrupted ? fail(failure, HWS_ERROR_IO,
-                              "stopped; images that are done are in %.500s, and the same command "
-                              "goes on with the others",
-                              j->asked->output)
-                       : HWS_OK;
+    return cli_interrupted ? fail(failure, HWS_ERROR_IO,
+                                  "stopped; images that are done are in %.500s, and the same command "
+                                  "goes on with the others",
+                                  j->asked->output)
+                           : HWS_OK;
 }
 
 static hws_status predict_case(job *j, const listed_case *one, failure *failure) {
@@ -91,8 +84,7 @@ int predict_volumes(const volumes_prediction *asked) {
     options.temporary = asked->output;
     options.progress = tell;
     options.context = &j;
-    if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, interrupt);
+    cli_catch_interrupts();
     case_list list = {0};
     hws_status status = check_apart(asked, &failure);
     if (status == HWS_OK) status = predictor_open(&j.predictor, &options, asked->runs, asked->run_count, &failure);

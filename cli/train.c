@@ -3,6 +3,7 @@
 #include "cache_progress.h"
 #include "cli.h"
 #include "data/spec.h"
+#include "interrupt.h"
 #include "options.h"
 #include "phantom_data.h"
 #include "train/run_files.h"
@@ -13,7 +14,6 @@
 
 #include <math.h>
 #include <omp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,17 +229,9 @@ static int read_command(train_command *c, int count, char **arguments, failure *
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
-
-/* A second signal ends the program at once. */
-static void interrupt(int number) {
-    interrupted = 1;
-    signal(number, SIG_DFL);
-}
-
 static int is_interrupted(void *context) {
     (void)context;
-    return interrupted;
+    return cli_interrupted;
 }
 
 static int tell_end(const train_command *c, trainer_end end) {
@@ -326,9 +318,9 @@ static int train_on_volumes(train_command *c, failure *failure) {
         status = phantom_data_folder(folder, (int)c->settings.threads, c->quiet, failure);
         settings.data = folder;
     }
-    if (status == HWS_OK) status = segmentation_source_open(&source, &settings, &listener, &interrupted, failure);
+    if (status == HWS_OK) status = segmentation_source_open(&source, &settings, &listener, &cli_interrupted, failure);
     cache_progress_end(&progress);
-    if (status != HWS_OK && !interrupted) {
+    if (status != HWS_OK && !cli_interrupted) {
         segmentation_source_close(&source);
         return cli_error(cli_input_code(status), "%s", failure->message);
     }
@@ -350,8 +342,7 @@ static int in_folder(train_command *c, failure *failure) {
     const int lock = run_lock(c->out, failure);
     if (lock < 0) return cli_error(EXIT_FAILED, "%s", failure->message);
     run_clean(c->out);
-    if (signal(SIGINT, SIG_IGN) != SIG_IGN) signal(SIGINT, interrupt); /* ignored, as in the background: it stays so */
-    signal(SIGTERM, interrupt);
+    cli_catch_interrupts();
     const int code =
         spec_is_classification(c->settings.data) ? train_on_images(c, failure) : train_on_volumes(c, failure);
     close(lock);
