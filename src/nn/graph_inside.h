@@ -98,6 +98,12 @@ static inline float *parameter_values(const graph *g, const op *op, int k) {
 static inline float *parameter_gradients(const graph *g, const op *op, int k) {
     return op->parameters[k] == NOWHERE ? 0 : g->gradients + g->parameters[op->parameters[k]].offset;
 }
+/* `rows` rows of floats at the front of the scratch memory for each thread alone. */
+static inline float *own_rows(const graph *g, int rows, int channels) {
+    int part = 0, parts = 1;
+    team(&part, &parts);
+    return (float *)(void *)g->scratch + (size_t)part * (size_t)rows * (size_t)channels;
+}
 static inline float *state_of(const graph *g, const op *op) { return g->states + op->state_offset; }
 
 #endif

@@ -7,12 +7,6 @@
 /* The rows of floats that a thread needs for itself. */
 enum { ROWS = 3 };
 
-static float *own_rows(const graph *g, int channels) {
-    int part = 0, parts = 1;
-    team(&part, &parts);
-    return (float *)(void *)g->scratch + (size_t)part * ROWS * (size_t)channels;
-}
-
 static size_t row_index(const shape *s, int sample, const int at[3]) {
     size_t row = (size_t)sample;
     for (int axis = 0; axis < 3; axis++) row = row * (size_t)s->size[axis] + (size_t)at[axis];
@@ -39,7 +33,7 @@ static void max_forward(graph *g, op *o, int training) {
     char *y = value_of(g, o->output);
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (size_t row = 0; row < shape_rows(&out); row++) {
-        float *best = own_rows(g, channels), *candidate = best + channels;
+        float *best = own_rows(g, ROWS, channels), *candidate = best + channels;
         int at[3], from[3];
         const int sample = place_of(&out, row, at);
         for (int tap = 0; tap < o->window[0] * o->window[1] * o->window[2]; tap++) {
@@ -94,7 +88,7 @@ static void max_backward(graph *g, op *o) {
     if (!dx) return;
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (size_t row = 0; row < shape_rows(&in); row++) {
-        float *sum = own_rows(g, channels), *value = sum + channels, *candidate = value + channels;
+        float *sum = own_rows(g, ROWS, channels), *value = sum + channels, *candidate = value + channels;
         int at[3], first[3], last[3], window[3];
         const int sample = place_of(&in, row, at);
         for (int axis = 0; axis < 3; axis++) {
@@ -144,7 +138,7 @@ static void mean_forward(graph *g, op *o, int training) {
     char *y = value_of(g, o->output);
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (int sample = 0; sample < in.samples; sample++) {
-        float *sums = own_rows(g, in.channels);
+        float *sums = own_rows(g, ROWS, in.channels);
         kernels->sum_rows(x + (size_t)sample * positions * row_bytes, positions, in.channels, in.channels, sums);
         for (int c = 0; c < in.channels; c++) sums[c] /= (float)positions;
         kernels->from_f32(sums, (size_t)in.channels, y + (size_t)sample * row_bytes);
@@ -160,7 +154,7 @@ static void mean_backward(graph *g, op *o) {
     if (!dx) return;
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (int sample = 0; sample < in.samples; sample++) {
-        float *share = own_rows(g, in.channels);
+        float *share = own_rows(g, ROWS, in.channels);
         kernels->to_f32(dy + (size_t)sample * row_bytes, (size_t)in.channels, share);
         for (int c = 0; c < in.channels; c++) share[c] /= (float)positions;
         for (size_t p = 0; p < positions; p++)

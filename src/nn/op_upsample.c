@@ -47,18 +47,12 @@ static void forward_row(const graph *g, const op *o, const shape *in, const shap
     kernels->from_f32(sum, (size_t)channels, value_of(g, o->output) + row * bytes);
 }
 
-static float *own_rows(const graph *g, int channels) {
-    int part = 0, parts = 1;
-    team(&part, &parts);
-    return (float *)(void *)g->scratch + (size_t)part * ROWS * (size_t)channels;
-}
-
 static void forward(graph *g, op *o, int training) {
     (void)training;
     const shape in = g->nodes[o->inputs[0]].shape, out = g->nodes[o->output].shape;
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (size_t row = 0; row < shape_rows(&out); row++) {
-        float *sum = own_rows(g, in.channels);
+        float *sum = own_rows(g, ROWS, in.channels);
         forward_row(g, o, &in, &out, row, sum, sum + in.channels);
     }
 }
@@ -105,7 +99,7 @@ static void backward(graph *g, op *o) {
     const shape in = g->nodes[o->inputs[0]].shape, out = g->nodes[o->output].shape;
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (size_t row = 0; row < shape_rows(&in); row++) {
-        float *sum = own_rows(g, in.channels);
+        float *sum = own_rows(g, ROWS, in.channels);
         backward_row(g, o, &in, &out, row, sum, sum + in.channels);
     }
 }
