@@ -10,6 +10,7 @@
 #include "eval/evaluate.h"
 #include "eval/stratified.h"
 #include "eval/summary.h"
+#include "eval/worst.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +34,9 @@ static const char USAGE[] =
     "  --hd95           the 95 % Hausdorff distance too\n"
     "  --surface        the average symmetric surface distance too\n"
     "  --common         score the cases that both folders have; without it a missing one is an error\n"
-    "  --out DIR        write summary.json (as nnU-Net does), cases.csv and table.txt, .csv, .md, .tex there\n"
+    "  --out DIR        write summary.json (as nnU-Net does), cases.csv, worst.csv and table.txt, .csv, .md, .tex "
+    "there\n"
+    "  --images DIR     draw the worst cases over these images (CASE_0000.nii.gz or CASE.nii.gz) into OUT/worst\n"
     "  --threads N      (one per processor)\n"
     "  --quiet          no progress and no notes\n"
     "\n"
@@ -75,10 +78,14 @@ static hws_status parse_regions(job *job, failure *failure) {
     return status;
 }
 
-static int make_folder(const char *path) {
+static int is_folder(const char *path) {
     struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int make_folder(const char *path) {
     if (mkdir(path, 0777) == 0) return EXIT_DONE;
-    if (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return EXIT_DONE;
+    if (errno == EEXIST && is_folder(path)) return EXIT_DONE;
     return cli_error(EXIT_USAGE, "the folder %s could not be made: %s", path, strerror(errno));
 }
 
@@ -94,6 +101,8 @@ static hws_status find_cases(job *job, failure *failure) {
 
 static int prepare(job *job) {
     failure failure;
+    if (job->settings->images && !is_folder(job->settings->images))
+        return cli_error(EXIT_USAGE, "--images %s: there is no folder of this name", job->settings->images);
     hws_status status = parse_regions(job, &failure);
     if (status == HWS_OK && job->settings->groups) status = groups_read(&job->groups, job->settings->groups, &failure);
     if (status == HWS_OK && job->settings->groups)
@@ -161,6 +170,11 @@ static hws_status write_results(const job *job, failure *failure) {
     hws_status status = summary_write(path, &job->scores, failure);
     if (status == HWS_OK) status = write_cases(job, failure);
     for (int k = 0; k < 4 && status == HWS_OK; k++) status = write_table(job, (table_format)k, names[k], failure);
+    text notes = {0};
+    if (status == HWS_OK)
+        status = worst_write(&job->scores, job->settings->images, job->settings->out, &notes, failure);
+    note(job->settings, "%.900s", &notes);
+    text_close(&notes);
     return status;
 }
 
@@ -184,6 +198,7 @@ static int work(job *job) {
 int evaluate_folders(const evaluate_settings *settings) {
     if (!settings->predictions || !settings->references)
         return cli_error(EXIT_USAGE, "evaluate needs --pred DIR and --ref DIR; see hws evaluate --help");
+    if (settings->images && !settings->out) return cli_error(EXIT_USAGE, "--images needs --out, where the pictures go");
     if (settings->by && !settings->groups) return cli_error(EXIT_USAGE, "--by needs --groups");
     job job = {.settings = settings, .evaluation = {.hd95 = settings->hd95, .assd = settings->surface}};
     job.evaluation.threads = settings->threads ? (int)settings->threads : parallel_processors();
@@ -204,6 +219,7 @@ int verb_evaluate(int count, char **arguments) {
         {"--regions", OPTION_TEXT, &settings.regions, 0, 0, NULL},
         {"--groups", OPTION_TEXT, &settings.groups, 0, 0, NULL},
         {"--by", OPTION_TEXT, &settings.by, 0, 0, NULL},
+        {"--images", OPTION_TEXT, &settings.images, 0, 0, NULL},
         {"--out", OPTION_TEXT, &settings.out, 0, 0, NULL},
         {"--threads", OPTION_WHOLE, &settings.threads, 1, 256, NULL},
         {"--hd95", OPTION_FLAG, &settings.hd95, 0, 0, NULL},

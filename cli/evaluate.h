@@ -3,7 +3,7 @@
 #define HWS_CLI_EVALUATE_H
 
 typedef struct evaluate_settings {
-    const char *predictions, *references, *labels, *regions, *groups, *by, *out;
+    const char *predictions, *references, *labels, *regions, *groups, *by, *images, *out;
     long long threads; /* 0: one per processor */
     int hd95, surface, common, quiet;
 } evaluate_settings;

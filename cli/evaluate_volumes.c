@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cache_progress.h"
 #include "cli.h"
+#include "eval/regions.h"
 #include "evaluate.h"
 #include "interrupt.h"
 #include "phantom_data.h"
@@ -21,7 +22,7 @@ typedef struct job {
     train_settings settings;
     segmentation_source *source;
     predictor *predictor;
-    char folder[RUN_PATH], validation[RUN_PATH], references[RUN_PATH], groups[RUN_PATH];
+    char folder[RUN_PATH], validation[RUN_PATH], references[RUN_PATH], images[RUN_PATH], groups[RUN_PATH];
 } job;
 
 static hws_status go_on(void *context, size_t done, size_t all, failure *failure) {
@@ -85,6 +86,8 @@ static hws_status predict_case(job *j, const dataset *set, const char *id, failu
         return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", j->validation);
     snprintf(name, sizeof name, "%s", one->labels);
     snprintf(j->references, sizeof j->references, "%s", dirname(name));
+    snprintf(name, sizeof name, "%s", one->images[0]);
+    snprintf(j->images, sizeof j->images, "%s", dirname(name));
     if (!j->asked->overwrite && is_current(j, path)) return HWS_OK;
     volume image;
     label_map labels;
@@ -111,27 +114,41 @@ static hws_status predict_validation(job *j, failure *failure) {
     return status;
 }
 
+/* Labels go by the names that dataset.json gives them, unless a name holds what separates them. */
+static void list_labels(const segmentation_data *data, text *labels, text *regions) {
+    int named = 1;
+    for (int k = 1; k < data->plan->classes; k++)
+        named = named && *data->label_names[k] && !strpbrk(data->label_names[k], ",=+") &&
+                strlen(data->label_names[k]) < REGION_NAME_BYTES;
+    for (int k = 1; k < data->plan->classes; k++)
+        if (named) text_format(regions, "%s%s=%d", k > 1 ? "," : "", data->label_names[k], k);
+        else text_format(labels, "%s%d", k > 1 ? "," : "", k);
+}
+
 static int score(job *j) {
     const dataset *set = segmentation_source_dataset(j->source);
     const int grouped = run_path(j->groups, set->folder, "groups.csv") && access(j->groups, F_OK) == 0;
-    char labels[8 * DATASET_MAX_LABELS] = "";
-    for (int k = 1; k < segmentation_source_data(j->source)->plan->classes; k++) {
-        const size_t length = strlen(labels);
-        snprintf(labels + length, sizeof labels - length, "%s%d", k > 1 ? "," : "", k);
-    }
+    text labels = {0}, regions = {0};
+    list_labels(segmentation_source_data(j->source), &labels, &regions);
+    if (labels.failed || regions.failed) return cli_error(EXIT_FAILED, "out of memory");
     if (set->ignore >= 0 && !j->asked->quiet)
         fprintf(stderr, "note: voxels with the label %d, to be ignored, count as background here\n", set->ignore);
     const evaluate_settings settings = {.predictions = j->validation,
-                                        .labels = labels,
+                                        .labels = labels.bytes,
+                                        .regions = regions.bytes,
                                         .references = j->references,
                                         .groups = grouped ? j->groups : 0,
+                                        .images = j->images,
                                         .out = j->asked->out ? j->asked->out : j->asked->run,
                                         .threads = j->asked->threads,
                                         .hd95 = j->asked->hd95,
                                         .surface = j->asked->surface,
                                         .common = 1,
                                         .quiet = 1};
-    return evaluate_folders(&settings);
+    const int code = evaluate_folders(&settings);
+    text_close(&labels);
+    text_close(&regions);
+    return code;
 }
 
 int evaluate_volumes(const evaluate_volumes_settings *asked) {

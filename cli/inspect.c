@@ -28,15 +28,11 @@ static int harder_first(const void *a, const void *b) {
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static const char *cell(const run_table *table, size_t row, const char *column) {
-    const long k = csv_column(&table->data, column);
-    return k < 0 ? "" : csv_cell(&table->data, row, (size_t)k);
-}
-
 /* What the network said at the end; known of the hardest ones only. */
 static const char *prediction_of(const run *run, const char *example) {
     for (size_t row = 0; row < run->hardest.data.rows; row++)
-        if (strcmp(cell(&run->hardest, row, "example"), example) == 0) return cell(&run->hardest, row, "prediction");
+        if (strcmp(run_cell(&run->hardest, row, "example"), example) == 0)
+            return run_cell(&run->hardest, row, "prediction");
     return "";
 }
 
@@ -58,10 +54,11 @@ static void print_entries(const run *run, const entry *entries, size_t count, in
            "example", "label", "prediction", "loss", "draws", "age");
     for (size_t k = 0; k < count; k++) {
         const size_t row = entries[k].row;
-        const char *example = cell(&run->losses, row, "example");
+        const char *example = run_cell(&run->losses, row, "example");
         printf(csv ? "%zu,%s,%s,%s,%.9g,%s,%s\n" : "%5zu %12s %8s %10s %10.4g %8s %8s\n", k + 1, example,
-               run_class_name(run, cell(&run->losses, row, "label")), run_class_name(run, prediction_of(run, example)),
-               entries[k].loss, cell(&run->losses, row, "draws"), cell(&run->losses, row, "age"));
+               run_class_name(run, run_cell(&run->losses, row, "label")),
+               run_class_name(run, prediction_of(run, example)), entries[k].loss, run_cell(&run->losses, row, "draws"),
+               run_cell(&run->losses, row, "age"));
     }
 }
 

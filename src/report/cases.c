@@ -23,11 +23,6 @@ static int words_add(words *words, const char *word) {
     return 1;
 }
 
-static const char *cell(const run *run, size_t row, const char *column) {
-    const long k = csv_column(&run->cases.data, column);
-    return k < 0 ? "" : csv_cell(&run->cases.data, row, (size_t)k);
-}
-
 /* The first column of strata in cases.csv (case, label, key, strata, measures from Dice on), or -1. */
 static long stratum_column(const csv *cases) {
     static const char *const OTHERS[] = {"case", "label", "key"};
@@ -51,7 +46,8 @@ static const char *listed_group(const csv *groups, const char *name) {
 /* By groups.csv if it is there, else by cases.csv itself, else all are one. */
 static const char *group_of(const run *run, size_t row) {
     const csv *groups = &run->groups.data;
-    if (csv_column(groups, "case") == 0 && groups->columns > 1) return listed_group(groups, cell(run, row, "case"));
+    if (csv_column(groups, "case") == 0 && groups->columns > 1)
+        return listed_group(groups, run_cell(&run->cases, row, "case"));
     const long column = stratum_column(&run->cases.data);
     if (column < 0) return "all cases";
     const char *group = csv_cell(&run->cases.data, row, (size_t)column);
@@ -63,8 +59,8 @@ static const char **groups_of_rows(const run *run) {
     const size_t rows = run->cases.data.rows;
     const char **groups = malloc((rows + 1) * sizeof *groups);
     for (size_t row = 0; groups && row < rows; row++) {
-        const char *name = cell(run, row, "case");
-        const int again = row > 0 && strcmp(name, cell(run, row - 1, "case")) == 0;
+        const char *name = run_cell(&run->cases, row, "case");
+        const int again = row > 0 && strcmp(name, run_cell(&run->cases, row - 1, "case")) == 0;
         groups[row] = again ? groups[row - 1] : group_of(run, row);
     }
     return groups;
@@ -72,7 +68,7 @@ static const char **groups_of_rows(const run *run) {
 
 static void collect(const run *run, const char *const *groups_of, words *labels, words *groups) {
     for (size_t row = 0; row < run->cases.data.rows; row++) {
-        words_add(labels, cell(run, row, "label"));
+        words_add(labels, run_cell(&run->cases, row, "label"));
         words_add(groups, groups_of[row]);
     }
 }
@@ -81,9 +77,9 @@ static box_values values_of(const run *run, const char *const *groups_of, const 
                             double *values, const char **names) {
     box_values box = {.values = values, .names = names};
     for (size_t row = 0; row < run->cases.data.rows; row++) {
-        if (strcmp(groups_of[row], group) != 0 || strcmp(cell(run, row, "label"), label) != 0) continue;
+        if (strcmp(groups_of[row], group) != 0 || strcmp(run_cell(&run->cases, row, "label"), label) != 0) continue;
         values[box.count] = run_number(&run->cases, row, "Dice");
-        names[box.count++] = cell(run, row, "case");
+        names[box.count++] = run_cell(&run->cases, row, "case");
     }
     return box;
 }

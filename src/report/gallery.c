@@ -1,7 +1,6 @@
 /* The hardest examples with their pictures: hard, or mislabelled? */
-#include "base/whole_file.h"
+#include "report/gallery_picture.h"
 #include "report/html.h"
-#include "report/png.h"
 #include "report/scale.h"
 #include "report/section.h"
 
@@ -9,44 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12, MOST = 64, LISTED = 20, THUMBNAIL = 64 };
-static const size_t LARGEST_PICTURE = (size_t)4 << 20;
-
-static const char *cell(const run_table *table, size_t row, const char *column) {
-    const long k = csv_column(&table->data, column);
-    return k < 0 ? "" : csv_cell(&table->data, row, (size_t)k);
-}
-
-/* Names come from a file: they must not lead out of the folder. */
-static int is_plain_name(const char *name) {
-    return *name && *name != '.' && strlen(name) < 200 && !strpbrk(name, "/\\");
-}
-
-static char *picture_path(const run *run, const char *example) {
-    text path = {0};
-    text_format(&path, "%s/hardest/%s.png", run->folder, example);
-    return path.bytes;
-}
-
-/* The picture as a data address. Small ones are enlarged without smoothing, so that every pixel can be seen. */
-static void add_picture(text *page, const run *run, const char *example) {
-    char *bytes = NULL, *path = is_plain_name(example) ? picture_path(run, example) : NULL;
-    size_t size = 0;
-    unsigned width, height;
-    if (path && whole_file_read(path, LARGEST_PICTURE, &bytes, &size, NULL) == HWS_OK &&
-        png_size(bytes, size, &width, &height)) {
-        text_format(page, "<img class=\"%s\" alt=\"Example ", width <= THUMBNAIL ? "pixels" : "picture");
-        html_escape(page, example);
-        text_format(page, "\" width=\"%u\" height=\"%u\" src=\"data:image/png;base64,", width, height);
-        html_base64(page, bytes, size);
-        text_add(page, "\">");
-    } else {
-        text_add(page, "<span class=\"nopicture\">no picture</span>");
-    }
-    free(bytes);
-    free(path);
-}
-
+enum { SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12, MOST = 64, LISTED = 20 };
 static void add_verdict(text *page, const run *run, const char *label, const char *prediction) {
     if (!*label && !*prediction) return;
     const int wrong = strcmp(label, prediction) != 0;
@@ -68,18 +30,18 @@ static void add_identity(text *page, const char *open, const char *close, const 
 
 static void add_card(text *page, const run *run, size_t row) {
     const run_table *table = &run->hardest;
-    const char *example = cell(table, row, "example"), *draws = cell(table, row, "draws");
+    const char *example = run_cell(table, row, "example"), *draws = run_cell(table, row, "draws");
     char loss[NUMBER_SIZE], drawn[NUMBER_SIZE];
     number_loss(run_number(table, row, "loss"), loss);
     number_format(run_number(table, row, "draws"), drawn);
     text_add(page, "<li title=\"example ");
     html_escape(page, example);
     text_add(page, ", last seen ");
-    html_escape(page, cell(table, row, "age"));
+    html_escape(page, run_cell(table, row, "age"));
     text_add(page, " iterations ago\">");
-    add_picture(page, run, example);
+    gallery_picture(page, run, "hardest", example);
     if (run->is_segmentation) add_identity(page, "b", "b", example);
-    add_verdict(page, run, cell(table, row, "label"), cell(table, row, "prediction"));
+    add_verdict(page, run, run_cell(table, row, "label"), run_cell(table, row, "prediction"));
     text_format(page, "<span>loss %s</span>", loss);
     if (*draws) text_format(page, "<span>drawn %s\xC3\x97</span>", drawn);
     if (!run->is_segmentation) add_identity(page, "span class=\"id\"", "span", example);
@@ -96,11 +58,11 @@ static void add_cards(text *page, const run *run, size_t from, size_t to) {
 static void add_list_row(text *page, const run *run, size_t row) {
     static const char *const COLUMNS[] = {"label", "prediction", "stale_loss", "draws"};
     text_add(page, "<tr><th scope=\"row\">");
-    html_escape(page, cell(&run->losses, row, "example"));
+    html_escape(page, run_cell(&run->losses, row, "example"));
     text_add(page, "</th>");
     for (size_t k = 0; k < sizeof COLUMNS / sizeof *COLUMNS; k++) {
         text_add(page, "<td>");
-        html_escape(page, cell(&run->losses, row, COLUMNS[k]));
+        html_escape(page, run_cell(&run->losses, row, COLUMNS[k]));
         text_add(page, "</td>");
     }
     text_add(page, "</tr>\n");

@@ -68,6 +68,7 @@ static void add_page(text *page, const runs *runs) {
     curves_section(page, runs);
     classes_section(page, runs);
     cases_section(page, runs);
+    worst_section(page, runs);
     distribution_section(page, runs);
     gallery_section(page, runs);
     settings_section(page, runs);

@@ -131,6 +131,7 @@ hws_status run_open(run *run, const char *folder, failure *failure) {
     read_table(run, "hardest.csv", &run->hardest);
     read_table(run, "cases.csv", &run->cases);
     read_table(run, "groups.csv", &run->groups);
+    read_table(run, "worst.csv", &run->worst);
     return HWS_OK;
 }
 
@@ -144,7 +145,8 @@ void run_close(run *run) {
     free(run->classes);
     free(run->folder);
     free(run->name);
-    run_table *tables[] = {&run->history, &run->distribution, &run->losses, &run->hardest, &run->cases, &run->groups};
+    run_table *tables[] = {&run->history, &run->distribution, &run->losses, &run->hardest,
+                           &run->cases,   &run->groups,       &run->worst};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) csv_close(&tables[k]->data);
     *run = (struct run){0};
 }
@@ -183,6 +185,11 @@ double run_kept(const run *run, const char *class_key) {
 
 /* No measurement is that large: charts would only show it. */
 static double sane(double value) { return fabs(value) < 1e30 ? value : (double)NAN; }
+
+const char *run_cell(const run_table *table, size_t row, const char *column) {
+    const long k = csv_column(&table->data, column);
+    return k < 0 ? "" : csv_cell(&table->data, row, (size_t)k);
+}
 
 double run_number(const run_table *table, size_t row, const char *column) {
     const long k = csv_column(&table->data, column);

@@ -26,7 +26,7 @@ typedef struct run {
     size_t setting_count;
     char **classes;
     size_t class_count;
-    run_table history, distribution, losses, hardest, cases, groups;
+    run_table history, distribution, losses, hardest, cases, groups, worst;
 } run;
 
 /* Only a config.json that is missing or damaged is a failure; the run is then closed. */
@@ -42,6 +42,9 @@ double run_kept(const run *run, const char *class_key);
 
 /* The name for people of the class with this key: a number counts into config.json's list. */
 const char *run_class_name(const run *run, const char *class_key);
+
+/* A cell of a table by the column's name; empty when the column is missing. */
+const char *run_cell(const run_table *table, size_t row, const char *column);
 
 /* A number of a table by the column's name; NaN when the column is missing or the number is absurd. */
 double run_number(const run_table *table, size_t row, const char *column);

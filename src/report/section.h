@@ -19,6 +19,7 @@ void curves_section(text *page, const runs *runs);
 void classes_section(text *page, const runs *runs);
 void cases_section(text *page, const runs *runs);
 void distribution_section(text *page, const runs *runs);
+void worst_section(text *page, const runs *runs);
 void gallery_section(text *page, const runs *runs);
 void settings_section(text *page, const runs *runs);
 

@@ -2,6 +2,7 @@
 #include "train/run_files.h"
 
 #include "base/whole_file.h"
+#include "picture/png.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -147,18 +148,6 @@ hws_status run_write_losses(trainer *t, failure *failure) {
     return status;
 }
 
-/* Pictures of earlier moments go, so that the folder shows what hardest.csv lists. */
-static void remove_pictures(const char *folder) {
-    char path[RUN_PATH];
-    DIR *listing = opendir(folder);
-    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
-        const size_t length = strlen(entry->d_name);
-        if (length > 4 && strcmp(entry->d_name + length - 4, ".png") == 0 && run_path(path, folder, entry->d_name))
-            unlink(path);
-    }
-    if (listing) closedir(listing);
-}
-
 static hws_status add_hard_one(trainer *t, const char *pictures, int64_t rank, int64_t example, float loss, text *csv,
                                failure *failure) {
     char name[TASK_NAME], file[TASK_NAME + 8], path[RUN_PATH];
@@ -186,7 +175,7 @@ hws_status run_write_hardest(trainer *t, int count, failure *failure) {
     if (status == HWS_OK && !run_path(pictures, t->folder, "hardest"))
         status = fail(failure, HWS_ERROR_IO, "%.200s...: the path is too long", t->folder);
     if (status == HWS_OK) status = run_make_folder(pictures, failure);
-    if (status == HWS_OK) remove_pictures(pictures);
+    if (status == HWS_OK) png_remove_all(pictures); /* those of earlier moments */
     text_add(&csv, "rank,example,label,prediction,loss,draws,age\n");
     for (int64_t i = 0; i < k && status == HWS_OK; i++)
         status = add_hard_one(t, pictures, i + 1, examples[i], t->all[i], &csv, failure);

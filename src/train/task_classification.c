@@ -1,6 +1,6 @@
 #include "train/task_classification.h"
 
-#include "report/png.h"
+#include "picture/png.h"
 
 #include <math.h>
 #include <stdio.h>

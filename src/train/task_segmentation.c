@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/task_segmentation.h"
 
-#include "report/png.h"
+#include "picture/outlines.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -200,42 +200,16 @@ static int fullest_plane(const int16_t *labels, const int size[3]) {
     return best;
 }
 
-static int on_edge(const int16_t *labels, const int size[3], int y, int x) {
-    const int own = labels[y * size[2] + x];
-    if (own <= 0) return 0;
-    for (int k = 0; k < 4; k++) {
-        const int ny = y + (k == 0) - (k == 1), nx = x + (k == 2) - (k == 3);
-        if (ny < 0 || nx < 0 || ny >= size[1] || nx >= size[2] || labels[ny * size[2] + nx] != own) return 1;
-    }
-    return 0;
-}
-
-enum { ENLARGE = 4 };
-
-/* The plane, enlarged; the reference outlined in orange, the prediction in blue, both in white. */
+/* The first channel of a plane, which the labels are drawn over. */
 static hws_status draw(const float *image, int channels, const int16_t *labels, const int16_t *said, const int size[3],
                        const char *path, failure *failure) {
-    static const uint8_t COLOURS[4][3] = {{0, 0, 0}, {230, 159, 0}, {86, 180, 233}, {255, 255, 255}};
-    const size_t width = (size_t)size[2] * ENLARGE, height = (size_t)size[1] * ENLARGE;
-    uint8_t *pixels = malloc(width * height * 3);
-    if (!pixels) return fail_memory(failure, "a picture");
-    float low = image[0], high = image[0];
-    for (int k = 0; k < size[1] * size[2]; k++) {
-        low = fminf(low, image[k * channels]);
-        high = fmaxf(high, image[k * channels]);
-    }
-    for (size_t y = 0; y < height; y++)
-        for (size_t x = 0; x < width; x++) {
-            const int cy = (int)(y / ENLARGE), cx = (int)(x / ENLARGE);
-            const int edges = on_edge(labels, size, cy, cx) | on_edge(said, size, cy, cx) << 1;
-            /* Outlines are as thin as a quarter of a voxel, so that what they surround stays visible. */
-            const int thin = y % ENLARGE == 0 || x % ENLARGE == 0;
-            const float grey = high > low ? (image[(cy * size[2] + cx) * channels] - low) / (high - low) : 0;
-            for (size_t c = 0; c < 3; c++)
-                pixels[(y * width + x) * 3 + c] = edges && thin ? COLOURS[edges][c] : (uint8_t)(255 * grey);
-        }
-    const hws_status status = png_save(path, pixels, width, height, PNG_RGB, failure);
-    free(pixels);
+    const size_t area = (size_t)size[1] * (size_t)size[2];
+    float *grey = malloc(area * sizeof *grey);
+    if (!grey) return fail_memory(failure, "a picture");
+    for (size_t k = 0; k < area; k++) grey[k] = image[k * (size_t)channels];
+    const outlined_plane plane = {size[2], size[1], grey, labels, said};
+    const hws_status status = outlined_plane_save(&plane, path, failure);
+    free(grey);
     return status;
 }
 

@@ -58,7 +58,14 @@ for file in summary.json cases.csv table.txt table.csv table.md table.tex; do
     [ -s "$work/erm_scores/$file" ] || fail "no $file"
 done
 cmp -s "$work/printed" "$work/erm_scores/table.txt" || fail "table.txt is not what was printed"
-[ "$(ls "$work/erm_scores" | wc -l)" -eq 6 ] || fail "other files are left"
+[ "$(ls "$work/erm_scores" | wc -l)" -eq 7 ] || fail "other files are left"
+head -n 1 "$work/erm_scores/worst.csv" | grep -q '^rank,example,dice,label,label_dice$' || fail "worst.csv has other columns"
+
+# The worst cases over their images; the label maps themselves serve as images.
+run 0 evaluate --pred "$a" --ref "$ref" --labels 1 --images "$ref" --out "$work/pictures"
+for case in x y z; do [ -s "$work/pictures/worst/$case.png" ] || fail "no picture of $case"; done
+refused 'needs --out' evaluate --pred "$a" --ref "$ref" --images "$ref"
+refused 'no folder' evaluate --pred "$a" --ref "$ref" --images "$work/nowhere" --out "$work/never"
 holds "$work/erm_scores/summary.json" '"(1, 2)": {'
 holds "$work/erm_scores/cases.csv" '^case,label,key,the group,Dice,IoU,TP,FP,FN,TN,n_pred,n_ref,HD95,ASSD$'
 holds "$work/erm_scores/cases.csv" '^x,both,"(1, 2)",rare,0.8571428571,0.75,3,0,1,4,3,4,'

@@ -37,9 +37,11 @@ run 0 train $how --objective erm --precision bf16 --threads 1 --out "$work/erm"
 # The validation cases of the fold, by group, and the page about them.
 run 0 evaluate "$work/a" --no-mirror --threads 2
 prints "Dice"
-there "$work/a/summary.json" "$work/a/cases.csv" "$work/a/table.tex"
+there "$work/a/summary.json" "$work/a/cases.csv" "$work/a/table.tex" "$work/a/worst.csv"
+there "$work/a/worst/$(sed -n 2p "$work/a/worst.csv" | cut -d, -f2).png"
 run 0 report "$work/a" "$work/erm" --out "$work/report.html"
 grep -q "<svg" "$work/report.html" || fail "the page has no figures"
+grep -q "Worst cases" "$work/report.html" || fail "the page does not show the worst cases"
 
 # New images: every one gets a label map on its grid; done ones are kept; several runs; a program of one's own.
 run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2

@@ -4,7 +4,7 @@
 
 #include "testing.h"
 
-#include "report/png.h"
+#include "picture/png.h"
 
 #include <ftw.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 #include "testing.h"
 
 #include "report/html.h"
-#include "report/png.h"
+#include "picture/png.h"
 #include "report/scale.h"
 #include "report/style.h"
 

@@ -1,6 +1,6 @@
-/* Small PNG images: written for the gallery of hard examples, and looked at before they are put into a page. */
-#ifndef HWS_REPORT_PNG_H
-#define HWS_REPORT_PNG_H
+/* Small PNG images: written for the galleries of hard and badly segmented examples, and looked at before they are put into a page. */
+#ifndef HWS_PICTURE_PNG_H
+#define HWS_PICTURE_PNG_H
 
 #include "base/failure.h"
 
@@ -13,6 +13,9 @@ enum { PNG_MAX_SIDE = 16384 };
 /* Writes 8-bit pixels, row by row from the top, without padding. The file appears whole or not at all. */
 hws_status png_save(const char *path, const unsigned char *pixels, size_t width, size_t height, png_colour colour,
                     failure *failure);
+
+/* Removes the .png files of a folder, so that it shows what is written next and nothing older. */
+void png_remove_all(const char *folder);
 
 /* Whether the bytes begin like a PNG file of at most PNG_MAX_SIDE pixels a side, and its width and height. */
 int png_size(const void *bytes, size_t size, unsigned *width, unsigned *height);

@@ -1,10 +1,14 @@
-#include "report/png.h"
+#define _POSIX_C_SOURCE 200809L
+#include "picture/png.h"
 
 #include "base/text.h"
 #include "base/whole_file.h"
 
+#include <dirent.h>
 #include <png.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void add_bytes(png_structp png, png_bytep bytes, png_size_t size) {
     text_add_bytes(png_get_io_ptr(png), bytes, size);
@@ -62,4 +66,16 @@ int png_size(const void *bytes, size_t size, unsigned *width, unsigned *height) 
     *width = big_endian(at + 16);
     *height = big_endian(at + 20);
     return *width >= 1 && *height >= 1 && *width <= PNG_MAX_SIDE && *height <= PNG_MAX_SIDE;
+}
+
+void png_remove_all(const char *folder) {
+    char path[4096];
+    DIR *listing = opendir(folder);
+    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
+        const size_t length = strlen(entry->d_name);
+        if (length > 4 && strcmp(entry->d_name + length - 4, ".png") == 0 &&
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+            unlink(path);
+    }
+    if (listing) closedir(listing);
 }

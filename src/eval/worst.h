@@ -1,0 +1,22 @@
+/* The worst cases of an evaluation, to be looked at: a list, and a picture of each. */
+#ifndef HWS_EVAL_WORST_H
+#define HWS_EVAL_WORST_H
+
+#include "base/text.h"
+#include "eval/scores.h"
+
+enum { WORST_LISTED = 12 };
+
+/* The positions of at most `room` cases with the lowest mean Dice over their regions, the worst first, equal ones in
+   their order; returns how many. Cases without any score are left out. */
+size_t worst_cases(const scores *scores, size_t room, size_t *positions);
+
+/*
+ * Writes FOLDER/worst.csv (rank, example, dice, label, label_dice: the mean over the regions, and the worst of them) and,
+ * if `images` names the folder of the images, FOLDER/worst/CASE.png: the plane with the most wrong voxels of
+ * CASE_0000.nii.gz (or .nii, or without _0000), across the axis with the widest spacing. Pictures of an earlier
+ * evaluation go. A case whose image is not there or does not fit has no picture; `notes` then tells why.
+ */
+hws_status worst_write(const scores *scores, const char *images, const char *folder, text *notes, failure *failure);
+
+#endif

@@ -1,0 +1,71 @@
+#include "picture/outlines.h"
+
+#include "picture/png.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LARGEST_ENLARGEMENT = 8, WANTED_SIDE = 400 };
+
+typedef struct grey_range {
+    float low, high;
+} grey_range;
+
+static int is_outline(const int16_t *labels, const outlined_plane *plane, int y, int x) {
+    const int own = labels[y * plane->width + x];
+    if (own <= 0) return 0;
+    for (int k = 0; k < 4; k++) {
+        const int ny = y + (k == 0) - (k == 1), nx = x + (k == 2) - (k == 3);
+        if (ny < 0 || nx < 0 || ny >= plane->height || nx >= plane->width) return 1;
+        if (labels[ny * plane->width + nx] != own) return 1;
+    }
+    return 0;
+}
+
+static grey_range range_of(const outlined_plane *plane) {
+    grey_range range = {INFINITY, -INFINITY};
+    for (size_t k = 0; k < (size_t)plane->width * (size_t)plane->height; k++) {
+        if (!isfinite(plane->grey[k])) continue;
+        range.low = fminf(range.low, plane->grey[k]);
+        range.high = fmaxf(range.high, plane->grey[k]);
+    }
+    return range;
+}
+
+static uint8_t shade(float grey, grey_range range) {
+    if (!isfinite(grey) || !(range.high > range.low)) return 0;
+    return (uint8_t)lround(255 * ((double)grey - (double)range.low) / ((double)range.high - (double)range.low));
+}
+
+static int enlargement(const outlined_plane *plane) {
+    const int side = plane->width > plane->height ? plane->width : plane->height;
+    const int factor = WANTED_SIDE / side;
+    return factor < 1 ? 1 : factor > LARGEST_ENLARGEMENT ? LARGEST_ENLARGEMENT : factor;
+}
+
+/* A voxel becomes factor x factor pixels. Its outline is as thin as a pixel, so that what it surrounds stays visible. */
+static void draw_voxel(const outlined_plane *plane, int y, int x, int factor, uint8_t grey, uint8_t *pixels) {
+    static const uint8_t COLOURS[4][3] = {{0, 0, 0}, {230, 159, 0}, {86, 180, 233}, {255, 255, 255}};
+    const size_t stride = (size_t)plane->width * (size_t)factor;
+    const int outlines = is_outline(plane->reference, plane, y, x) | is_outline(plane->prediction, plane, y, x) << 1;
+    for (int dy = 0; dy < factor; dy++)
+        for (int dx = 0; dx < factor; dx++) {
+            uint8_t *pixel = pixels + 3 * ((size_t)(y * factor + dy) * stride + (size_t)(x * factor + dx));
+            const int outlined = outlines && (dy == 0 || dx == 0);
+            for (int c = 0; c < 3; c++) pixel[c] = outlined ? COLOURS[outlines][c] : grey;
+        }
+}
+
+hws_status outlined_plane_save(const outlined_plane *plane, const char *path, failure *failure) {
+    const int factor = enlargement(plane);
+    const size_t width = (size_t)plane->width * (size_t)factor, height = (size_t)plane->height * (size_t)factor;
+    const grey_range range = range_of(plane);
+    uint8_t *pixels = malloc(width * height * 3);
+    if (!pixels) return fail_memory(failure, "a picture");
+    for (int y = 0; y < plane->height; y++)
+        for (int x = 0; x < plane->width; x++)
+            draw_voxel(plane, y, x, factor, shade(plane->grey[y * plane->width + x], range), pixels);
+    const hws_status status = png_save(path, pixels, width, height, PNG_RGB, failure);
+    free(pixels);
+    return status;
+}

@@ -1,0 +1,41 @@
+#include "report/gallery_picture.h"
+
+#include "base/whole_file.h"
+#include "picture/png.h"
+#include "report/html.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { THUMBNAIL = 64 };
+static const size_t LARGEST_PICTURE = (size_t)4 << 20;
+
+/* Names come from a file: they must not lead out of the folder. */
+static int is_plain_name(const char *name) {
+    return *name && *name != '.' && strlen(name) < 200 && !strpbrk(name, "/\\");
+}
+
+static char *picture_path(const run *run, const char *folder, const char *example) {
+    text path = {0};
+    text_format(&path, "%s/%s/%s.png", run->folder, folder, example);
+    return path.bytes;
+}
+
+/* Small ones are enlarged without smoothing, so that every pixel can be seen. */
+void gallery_picture(text *page, const run *run, const char *folder, const char *example) {
+    char *bytes = NULL, *path = is_plain_name(example) ? picture_path(run, folder, example) : NULL;
+    size_t size = 0;
+    unsigned width, height;
+    if (path && whole_file_read(path, LARGEST_PICTURE, &bytes, &size, NULL) == HWS_OK &&
+        png_size(bytes, size, &width, &height)) {
+        text_format(page, "<img class=\"%s\" alt=\"Example ", width <= THUMBNAIL ? "pixels" : "picture");
+        html_escape(page, example);
+        text_format(page, "\" width=\"%u\" height=\"%u\" src=\"data:image/png;base64,", width, height);
+        html_base64(page, bytes, size);
+        text_add(page, "\">");
+    } else {
+        text_add(page, "<span class=\"nopicture\">no picture</span>");
+    }
+    free(bytes);
+    free(path);
+}

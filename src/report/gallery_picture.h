@@ -1,0 +1,11 @@
+/* Pictures of examples that a run's folder holds. */
+#ifndef HWS_REPORT_GALLERY_PICTURE_H
+#define HWS_REPORT_GALLERY_PICTURE_H
+
+#include "base/text.h"
+#include "report/run_folder.h"
+
+/* FOLDER/EXAMPLE.png of the run, as a data address, or words where there is none. */
+void gallery_picture(text *page, const run *run, const char *folder, const char *example);
+
+#endif

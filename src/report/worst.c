@@ -1,0 +1,51 @@
+/* The worst cases of an evaluation, with their pictures. */
+#include "report/gallery_picture.h"
+#include "report/html.h"
+#include "report/scale.h"
+#include "report/section.h"
+
+enum { SHOWN = 12 };
+
+static void add_dice(text *page, const run_table *table, size_t row, const char *column, const char *words) {
+    text_format(page, "<span>Dice %.1f %% %s", 100 * run_number(table, row, column), words);
+}
+
+static void add_card(text *page, const run *run, size_t row) {
+    const run_table *table = &run->worst;
+    const char *example = run_cell(table, row, "example");
+    text_add(page, "<li>");
+    gallery_picture(page, run, "worst", example);
+    text_add(page, "<b>");
+    html_escape(page, example);
+    text_add(page, "</b>");
+    add_dice(page, table, row, "dice", "in the mean</span>");
+    add_dice(page, table, row, "label_dice", "for ");
+    html_escape(page, run_class_name(run, run_cell(table, row, "label")));
+    text_add(page, "</span></li>\n");
+}
+
+static void write_run(text *page, const runs *runs, const run *run) {
+    if (run->worst.data.rows == 0) return;
+    if (runs->count > 1) {
+        text_add(page, "<h3>");
+        html_escape(page, run->name);
+        text_add(page, "</h3>\n");
+    }
+    section_note(page, runs, run, &run->worst);
+    text_add(page, "<ul class=\"gallery large\">\n");
+    for (size_t row = 0; row < run->worst.data.rows && row < SHOWN; row++) add_card(page, run, row);
+    text_add(page, "</ul>\n");
+}
+
+void worst_section(text *page, const runs *runs) {
+    size_t rows = 0;
+    for (size_t r = 0; r < runs->count; r++) rows += runs->all[r].worst.data.rows;
+    if (rows == 0) return; /* only evaluated segmentations have them */
+    section_open(
+        page, runs, "Worst cases: what failure looks like",
+        "The evaluated cases with the lowest mean Dice, in the plane with the most wrong voxels. The reference "
+        "is outlined in orange, the prediction in blue, both together in white.",
+        0);
+    for (size_t r = 0; r < runs->count; r++) write_run(page, runs, &runs->all[r]);
+    section_close(page);
+}

@@ -1,0 +1,160 @@
+#define _XOPEN_SOURCE 700
+#include "eval/worst.h"
+
+#include "base/whole_file.h"
+#include "picture/png.h"
+#include "testing.h"
+#include "volume/nifti.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[64];
+
+static int setup(void **state) {
+    (void)state;
+    snprintf(root, sizeof root, "worst_test_%ld", (long)getpid());
+    return mkdir(root, 0777);
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *in_root(const char *name) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return path;
+}
+
+/* Cases a, b, ... with two labels each. */
+static void fill(scores *scores, const double (*dice)[2], size_t cases) {
+    region_list regions = {0};
+    assert_int_equal(regions_add_named(&regions, "head=1,tail=2", NULL), HWS_OK);
+    assert_int_equal(scores_open(scores, cases, &regions, NULL), HWS_OK);
+    for (size_t k = 0; k < cases; k++) {
+        char name[2] = {(char)('a' + k), 0}, prediction[128], reference[128];
+        snprintf(prediction, sizeof prediction, "%s/%s_said.nii", root, name);
+        snprintf(reference, sizeof reference, "%s/%s_true.nii", root, name);
+        assert_int_equal(scores_name(scores, k, name, prediction, reference, NULL), HWS_OK);
+        for (size_t region = 0; region < 2; region++) scores_at(scores, k, region)[METRIC_DICE] = dice[k][region];
+    }
+    regions_close(&regions);
+}
+
+static void the_lowest_means_come_first(void **state) {
+    (void)state;
+    const double nan = (double)NAN;
+    const double dice[][2] = {{0.9, 0.7}, {0.5, nan}, {nan, nan}, {0.2, 0.8}, {0.1, 0.5}, {1, 1}};
+    const size_t all[] = {4, 1, 3, 0, 5};
+    size_t found[6];
+    scores scores;
+    fill(&scores, dice, 6);
+    for (size_t room = 0; room <= 6; room++) {
+        assert_int_equal(worst_cases(&scores, room, found), room < 5 ? room : 5);
+        for (size_t k = 0; k < room && k < 5; k++) assert_int_equal(found[k], all[k]);
+    }
+    scores_close(&scores);
+}
+
+static void expect_list(const char *expected) {
+    char *bytes;
+    size_t size;
+    assert_int_equal(whole_file_read(in_root("worst.csv"), 1 << 20, &bytes, &size, NULL), HWS_OK);
+    assert_string_equal(bytes, expected);
+    free(bytes);
+}
+
+static void the_list_names_the_worst_label(void **state) {
+    (void)state;
+    const double dice[][2] = {{0.75, 0.25}, {(double)NAN, 0.125}};
+    scores scores;
+    text notes = {0};
+    fill(&scores, dice, 2);
+    assert_int_equal(worst_write(&scores, NULL, root, &notes, NULL), HWS_OK);
+    expect_list("rank,example,dice,label,label_dice\n1,b,0.125,tail,0.125\n2,a,0.5,tail,0.25\n");
+    assert_int_equal(notes.size, 0);
+    text_close(&notes);
+    scores_close(&scores);
+}
+
+/* Slices lie across y, which has the widest spacing: the picture shows x across and z upwards. */
+static const int SIZE[3] = {50, 4, 40};
+static const double SPACING[3] = {1, 3, 1};
+
+static size_t at(int x, int y, int z) { return (size_t)((z * SIZE[1] + y) * SIZE[0] + x); }
+
+static void write_labels(const char *name, int wrong_plane) {
+    const volume_grid grid = volume_grid_plain(SIZE, SPACING);
+    label_map map;
+    assert_int_equal(label_map_open(&map, &grid, NULL), HWS_OK);
+    memset(map.labels, 0, volume_grid_voxels(&grid) * sizeof *map.labels);
+    for (int y = 0; y < 2; y++) map.labels[at(10, y, 5)] = 1;
+    if (wrong_plane >= 0) map.labels[at(20, wrong_plane, 30)] = 2;
+    assert_int_equal(nifti_write_labels(in_root(name), &map, NULL), HWS_OK);
+    label_map_close(&map);
+}
+
+static void write_image(const char *name, const int size[3]) {
+    const volume_grid grid = volume_grid_plain(size, SPACING);
+    volume image;
+    assert_int_equal(volume_open(&image, &grid, 1, NULL), HWS_OK);
+    for (size_t k = 0; k < volume_grid_voxels(&grid); k++) image.voxels[k] = (float)(k % 7);
+    assert_int_equal(nifti_write_volume(in_root(name), &image, NULL), HWS_OK);
+    volume_close(&image);
+}
+
+static void expect_picture(const char *name, unsigned width, unsigned height) {
+    char *bytes;
+    size_t size;
+    unsigned found[2];
+    assert_int_equal(whole_file_read(in_root(name), 1 << 20, &bytes, &size, NULL), HWS_OK);
+    assert_true(png_size(bytes, size, &found[0], &found[1]));
+    assert_int_equal(found[0], width);
+    assert_int_equal(found[1], height);
+    free(bytes);
+}
+
+static void pictures_are_of_the_slices_and_missing_ones_are_told(void **state) {
+    (void)state;
+    const double dice[][2] = {{0.1, 0.1}, {0.2, 0.2}, {0.3, 0.3}};
+    const int other[3] = {50, 4, 41};
+    scores scores;
+    text notes = {0};
+    fill(&scores, dice, 3);
+    for (const char *name = "abc"; *name; name++) {
+        char file[32];
+        snprintf(file, sizeof file, "%c_true.nii", *name);
+        write_labels(file, -1);
+        snprintf(file, sizeof file, "%c_said.nii", *name);
+        write_labels(file, 3);
+    }
+    write_image("a_0000.nii", SIZE);
+    write_image("b.nii", other);
+    assert_int_equal(mkdir(in_root("worst"), 0777), 0);
+    assert_int_equal(whole_file_write(in_root("worst/old.png"), "x", 1, NULL), HWS_OK);
+    assert_int_equal(worst_write(&scores, root, root, &notes, NULL), HWS_OK);
+    expect_picture("worst/a.png", 400, 320);
+    assert_non_null(strstr(text_string(&notes), "b.nii is not of the size of its label map"));
+    assert_non_null(strstr(text_string(&notes), "no image of c in"));
+    assert_false(whole_file_exists(in_root("worst/b.png")) || whole_file_exists(in_root("worst/old.png")));
+    text_close(&notes);
+    scores_close(&scores);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_lowest_means_come_first),
+        cmocka_unit_test(the_list_names_the_worst_label),
+        cmocka_unit_test(pictures_are_of_the_slices_and_missing_ones_are_told),
+    };
+    return cmocka_run_group_tests_name("worst cases", tests, setup, teardown);
+}
