@@ -41,6 +41,7 @@ static const char USAGE[] =
     "  --beta B             robustness; 0 is ordinary training                    (10; 100)\n"
     "  --divergence D       kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A   (kl)\n"
     "  --importance [MIN,MAX]  dro: weigh losses by p_new / p_old, clipped        (off; 0.1,10)\n"
+    "  --no-importance      dro: every loss weighs the same, also for volumes\n"
     "  --target-ess N       choose beta at each epoch so that the effective sample size is N\n"
     "  --loss-init L        loss of the examples not seen yet; large: all are seen once first   (10; 1)\n"
     "  --history H          stale: losses as last seen | exact: all evaluated before each iteration; for study,\n"
@@ -92,6 +93,7 @@ typedef struct train_command {
     int resume, quiet, given_data;
     cli_list keep;
     cli_pair importance;
+    int no_importance;
     char names[OPTIONS_MAX][NAME_MAX_SIZE];
     cli_option options[OPTIONS_MAX];
     size_t option_count;
@@ -121,6 +123,7 @@ static void list_options(train_command *c) {
     add_option(c, (cli_option){"--quiet", OPTION_FLAG, &c->quiet, 0, 0, 0});
     add_option(c, (cli_option){"--keep", OPTION_LIST, &c->keep, 0, 0, 0});
     add_option(c, (cli_option){"--importance", OPTION_PAIR, &c->importance, 0, 1e30, &c->importance.given});
+    add_option(c, (cli_option){"--no-importance", OPTION_FLAG, &c->no_importance, 0, 0, 0});
 }
 
 static int parse(train_command *c, int count, char **arguments) {
@@ -150,6 +153,9 @@ static int take_keep(train_command *c) {
 }
 
 static int take_importance(train_command *c) {
+    if (c->importance.given && c->no_importance)
+        return cli_error(EXIT_USAGE, "--importance and --no-importance contradict each other");
+    if (c->no_importance) c->settings.importance = 0;
     if (!c->importance.given) return EXIT_DONE;
     if (c->importance.low > c->importance.high)
         return cli_error(EXIT_USAGE, "--importance %g,%g: the first is not to be larger than the second",

@@ -3,13 +3,14 @@
 # a third of the cases is of each condition. Nothing about patients follows from it (docs/phantoms.md).
 #
 # usage: experiments/phantom.sh [OUT]        (experiments/out/phantom)
-# In the environment: SEEDS ("0 1 2"), CASES (60), TEST (45), EPOCHS (20), EPOCH_LENGTH (25), BATCH (2), JOBS, HWS.
+# In the environment: SEEDS ("0 1 2"), CASES (60), TEST (45), EPOCHS (14), EPOCH_LENGTH (25), BATCH (2), DRO (options of
+# its runs), JOBS, HWS. About 25 minutes on two cores with the defaults.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:-$root/experiments/out/phantom}
 hws=${HWS:-$root/build/release/cli/hws}
 dataset=$out/data
-SEEDS=${SEEDS:-0 1 2}
+SEEDS=${SEEDS:-0 1 2} EPOCHS=${EPOCHS:-14}
 [ -x "$hws" ] || { echo "phantom.sh: there is no program at $hws; run make first" >&2; exit 1; }
 . "$root/experiments/segmentation.sh"
 mkdir -p "$out"
@@ -21,12 +22,13 @@ for seed in $seeds; do
         run=$out/$objective-s$seed
         "$hws" predict "$run" --input "$dataset/imagesTs" --output "$run/test" --quiet
         "$hws" evaluate --pred "$run/test" --ref "$dataset/labelsTs" --groups "$dataset/groups.csv" --by condition \
-            --out "$run" --quiet >/dev/null
+            --regions "white matter=1,intra-axial CSF=2,cerebellum=3" --images "$dataset/imagesTs" --out "$run" --quiet \
+            >/dev/null
     done
     echo
     echo "seed $seed"
-    "$hws" compare "$out/erm-s$seed/summary.json" "$out/dro-s$seed/summary.json" --groups "$dataset/groups.csv" \
-        --by condition --names ERM,DRO | tee "$out/table-s$seed.txt"
+    compare "$out/table-s$seed.txt" "$out/erm-s$seed/summary.json" "$out/dro-s$seed/summary.json" \
+        --groups "$dataset/groups.csv" --by condition --names ERM,DRO
 done
 first=${seeds%% *}
 "$hws" report "$out/erm-s$first" "$out/dro-s$first" --out "$out/report.html"
