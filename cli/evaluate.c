@@ -191,7 +191,7 @@ static int work(job *job) {
     hws_status status = score(job, &failure);
     if (status == HWS_OK) status = stratify(job, &failure);
     if (status == HWS_OK && job->settings->out) status = write_results(job, &failure);
-    if (status == HWS_OK) status = print_table(job, &failure);
+    if (status == HWS_OK && !job->settings->no_table) status = print_table(job, &failure);
     return status == HWS_OK ? EXIT_DONE : cli_error(EXIT_FAILED, "%s", failure.message);
 }
 

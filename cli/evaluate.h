@@ -5,7 +5,7 @@
 typedef struct evaluate_settings {
     const char *predictions, *references, *labels, *regions, *groups, *by, *images, *out;
     long long threads; /* 0: one per processor */
-    int hd95, surface, common, quiet;
+    int hd95, surface, common, quiet, no_table;
 } evaluate_settings;
 
 /* Scores folders of label maps, prints the table, writes the files; prints what is wrong and returns an exit code. */

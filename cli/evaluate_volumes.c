@@ -144,7 +144,8 @@ static int score(job *j) {
                                         .hd95 = j->asked->hd95,
                                         .surface = j->asked->surface,
                                         .common = 1,
-                                        .quiet = 1};
+                                        .quiet = 1,
+                                        .no_table = j->asked->quiet};
     const int code = evaluate_folders(&settings);
     text_close(&labels);
     text_close(&regions);

@@ -18,7 +18,7 @@ mkdir -p "$out"
 train_both --fold "${FOLD:-0}"
 
 for seed in $seeds; do
-    for objective in erm dro; do "$hws" evaluate "$out/$objective-s$seed" --quiet >/dev/null; done
+    for objective in erm dro; do "$hws" evaluate "$out/$objective-s$seed" --quiet; done
     echo
     echo "seed $seed"
     set -- "$out/erm-s$seed/summary.json" "$out/dro-s$seed/summary.json" --names ERM,DRO

@@ -37,6 +37,8 @@ run 0 train $how --objective erm --precision bf16 --threads 1 --out "$work/erm"
 # The validation cases of the fold, by group, and the page about them.
 run 0 evaluate "$work/a" --no-mirror --threads 2
 prints "Dice"
+run 0 evaluate "$work/a" --no-mirror --quiet
+is_silent out
 there "$work/a/summary.json" "$work/a/cases.csv" "$work/a/table.tex" "$work/a/worst.csv"
 there "$work/a/worst/$(sed -n 2p "$work/a/worst.csv" | cut -d, -f2).png"
 run 0 report "$work/a" "$work/erm" --out "$work/report.html"
