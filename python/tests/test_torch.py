@@ -1,7 +1,6 @@
 import faulthandler
 import multiprocessing
 import os
-import queue
 import socket
 import sys
 import warnings
@@ -239,7 +238,7 @@ def free_port():
         return listener.getsockname()[1]
 
 
-PATIENCE = 90  # seconds until a rank that waits is given up
+PATIENCE = 120  # seconds until a rank that waits is given up
 
 
 def train_rank(rank, ranks, port, kind, replacement, results):
@@ -248,36 +247,38 @@ def train_rank(rank, ranks, port, kind, replacement, results):
     torch.set_num_threads(1)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=ranks)
+    batches = []
+    options = dict(beta=3, seed=6, replacement=replacement)
+    if kind == "batch":
+        sampler = HardnessWeightedBatchSampler(DATA, batch_size=6, **options)
+        loader = DataLoader(IndexedDataset(DATA), batch_sampler=sampler)
+    else:
+        sampler = HardnessWeightedSampler(DATA, **options)
+        loader = DataLoader(IndexedDataset(DATA), sampler=sampler, batch_size=6 // ranks)
+    model = nn.parallel.DistributedDataParallel(nn.Linear(1, 3))
+    criterion = DROLoss(lambda prediction, step: prediction, sampler)
+    for epoch in range(2):
+        for step, (images, labels, indices) in enumerate(loader):
+            model(images[:, None]).sum().backward()
+            criterion(loss_of(indices, epoch * 100 + step), None, indices)
+            batches.append((indices.tolist(), criterion.last_weights.tolist()))
+    # A loss that is not finite on one rank stops both, and changes neither.
+    before = sampler.sampler.to_bytes()
     try:
-        batches = []
-        options = dict(beta=3, seed=6, replacement=replacement)
-        if kind == "batch":
-            sampler = HardnessWeightedBatchSampler(DATA, batch_size=6, **options)
-            loader = DataLoader(IndexedDataset(DATA), batch_sampler=sampler)
-        else:
-            sampler = HardnessWeightedSampler(DATA, **options)
-            loader = DataLoader(IndexedDataset(DATA), sampler=sampler, batch_size=6 // ranks)
-        model = nn.parallel.DistributedDataParallel(nn.Linear(1, 3))
-        criterion = DROLoss(lambda prediction, step: prediction, sampler)
-        for epoch in range(2):
-            for step, (images, labels, indices) in enumerate(loader):
-                model(images[:, None]).sum().backward()
-                criterion(loss_of(indices, epoch * 100 + step), None, indices)
-                batches.append((indices.tolist(), criterion.last_weights.tolist()))
-        # A loss that is not finite on one rank stops both, and changes neither.
-        before = sampler.sampler.to_bytes()
-        try:
-            sampler.update([0, 1], [1.0, float("nan") if rank == 1 else 1.0])
-            refused = False
-        except hws.NotFiniteError:
-            refused = True
-        results.put((rank, batches, sampler.sampler.to_bytes(), refused and sampler.sampler.to_bytes() == before))
-    finally:
-        torch.distributed.destroy_process_group()
+        sampler.update([0, 1], [1.0, float("nan") if rank == 1 else 1.0])
+        refused = False
+    except hws.NotFiniteError:
+        refused = True
+    results.put((rank, batches, sampler.sampler.to_bytes(), refused and sampler.sampler.to_bytes() == before))
+    results.close()
+    results.join_thread()
+    # Not by the usual way: the destructor of PyTorch 1.13's gloo group waits, with the interpreter's lock, for a thread
+    # that now and then waits for the lock.
+    os._exit(0)
 
 
-def run_ranks(kind, replacement):
-    """What two ranks report; None when they wait for ever: gloo's ranks sometimes do not find each other."""
+@pytest.mark.parametrize("kind, replacement", [("batch", False), ("batch", True), ("single", False)])
+def test_two_ranks_train_on_what_one_process_would(kind, replacement):
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     results = context.Queue()
     port = free_port()
@@ -290,19 +291,10 @@ def run_ranks(kind, replacement):
         for process in processes:
             process.join(PATIENCE)
             assert process.exitcode == 0
-        return ranks
-    except queue.Empty:
-        return None
     finally:
         for process in processes:
             process.kill()
             process.join()
-
-
-@pytest.mark.parametrize("kind, replacement", [("batch", False), ("batch", True), ("single", False)])
-def test_two_ranks_train_on_what_one_process_would(kind, replacement):
-    ranks = next(filter(None, (run_ranks(kind, replacement) for _ in range(3))), None)
-    assert ranks is not None, "two ranks waited for each other for ever, three times"
 
     options = dict(beta=3, seed=6, replacement=replacement)
     if kind == "batch":
