@@ -10,21 +10,36 @@ static const char *const LOSSES[QUANTILES] = {"l0", "l5", "l25", "l50", "l75", "
 static const char *const SHARES[QUANTILES] = {"p0", "p5", "p25", "p50", "p75", "p95", "p100"};
 enum { MOST_ROWS = 400 };
 
-/* One scale for all runs, so that they can be compared by looking. */
-static scale common_scale(const runs *runs, const char *const *columns, int decades) {
-    double low = HUGE_VAL, high = 0;
+/* The range of what is drawn of all runs, and its smallest positive value, which is what decades can begin with. */
+typedef struct range {
+    double low, positive, high;
+} range;
+
+static void range_widen(range *range, double value) {
+    if (!isfinite(value)) return;
+    range->low = fmin(range->low, value);
+    range->high = fmax(range->high, value);
+    if (value > 0) range->positive = fmin(range->positive, value);
+}
+
+static range common_range(const runs *runs, const char *const *columns) {
+    range range = {HUGE_VAL, HUGE_VAL, -HUGE_VAL};
     for (size_t r = 0; r < runs->count; r++) {
         const run_table *table = &runs->all[r].distribution;
         const size_t step = 1 + table->data.rows / MOST_ROWS;
         for (size_t row = 0; row < table->data.rows; row += step)
-            for (int q = 0; q < QUANTILES; q++) {
-                const double value = run_number(table, row, columns[q]);
-                if (!(value > 0)) continue;
-                low = fmin(low, value);
-                high = fmax(high, value);
-            }
+            for (int q = 0; q < QUANTILES; q++) range_widen(&range, run_number(table, row, columns[q]));
     }
-    return high > 0 ? scale_logarithmic(low, high, decades) : scale_logarithmic(0.1, 10, decades);
+    return range;
+}
+
+/* One scale for all runs, so that they can be compared by looking. Decades have no place for negative losses, which
+   segmentation has; a loss or chance of exactly 0 is only too small for its number, and lies at their lower end. */
+static scale common_scale(const runs *runs, const char *const *columns, int decades) {
+    const range range = common_range(runs, columns);
+    if (range.low < 0) return scale_round(range.low, range.high);
+    return range.high > 0 ? scale_logarithmic(range.positive, range.high, decades)
+                          : scale_logarithmic(0.1, 10, decades);
 }
 
 /* Quantiles of which a figure shows how they change. */

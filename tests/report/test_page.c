@@ -221,6 +221,38 @@ static void segmentations_show_dice_and_groups(void **state) {
     folder_close(&run);
 }
 
+static folder segmentation_run(const char *objective, const char *more) {
+    folder run = folder_open();
+    char config[300];
+    snprintf(config, sizeof config,
+             "{\"task\": \"segmentation\", \"objective\": \"%s\", \"classes\": [\"background\", \"Anterior\", "
+             "\"Posterior\"]%s}",
+             objective, more);
+    write_string(&run, "config.json", config);
+    return run;
+}
+
+#define DISTRIBUTION "epoch,l0,l5,l25,l50,l75,l95,l100,p0,p5,p25,p50,p75,p95,p100\n"
+
+static void negative_losses_of_any_run_make_the_scale_of_all_linear(void **state) {
+    (void)state;
+    folder runs[] = {segmentation_run("erm", ""), segmentation_run("dro", "")};
+    write_string(&runs[0], "distribution.csv",
+                 DISTRIBUTION "1,0.1,0.2,0.3,0.5,0.6,0.8,1,0,0.2,0.5,0.7,1.2,4,10\n"
+                              "2,0.1,0.2,0.3,0.4,0.6,0.8,1,0,0.2,0.5,0.7,1.2,4,10\n");
+    write_string(&runs[1], "distribution.csv",
+                 DISTRIBUTION "1,-0.1,0.1,0.2,0.5,0.6,0.8,1,0,0.2,0.5,0.7,1.2,4,10\n"
+                              "2,-0.8,-0.7,-0.6,-0.5,-0.4,-0.3,0,0,0.2,0.5,0.7,1.2,4,10\n");
+    text page = page_of(runs, 2);
+    assert_says(&page, "<path class=\"line \" d=\"M46.0 51.0L350.0 59.6\"/>");
+    assert_says(&page, "<path class=\"line \" d=\"M46.0 51.0L350.0 137.0\"/>"); /* from 0.5 to -0.5 between -1 and 1 */
+    assert_says(&page, "<path class=\"band q0\" d=\"M46.0 8.0L350.0 94.0L350.0 162.8L46.0 102.6z\"/>");
+    assert_int_equal(occurrences(page.bytes, ">-0.5</text>"), 2);
+    assert_int_equal(occurrences(page.bytes, ">0.1</text>"), 2); /* chances stay on decades, though some are 0 */
+    text_close(&page);
+    for (int k = 0; k < 2; k++) folder_close(&runs[k]);
+}
+
 static void evaluations_are_read_as_they_are_written(void **state) {
     (void)state;
     folder run = folder_open();
@@ -337,6 +369,7 @@ int main(void) {
         cmocka_unit_test(nothing_from_files_becomes_markup_or_leads_elsewhere),
         cmocka_unit_test(files_that_are_no_pictures_are_not_put_into_the_page),
         cmocka_unit_test(segmentations_show_dice_and_groups),
+        cmocka_unit_test(negative_losses_of_any_run_make_the_scale_of_all_linear),
         cmocka_unit_test(evaluations_are_read_as_they_are_written),
         cmocka_unit_test(what_is_no_run_is_refused),
         cmocka_unit_test(damaged_files_never_crash),
