@@ -20,11 +20,25 @@ static int is_measured(const run *run, size_t row, const char *column) {
     return k >= 0 && *csv_cell(&run->history.data, row, (size_t)k);
 }
 
+static double divisor(const run *run, const panel *panel) {
+    return panel->per ? run_setting_number(run, panel->per) : 1;
+}
+
+/* No floor if any run goes below it, as losses with a Dice term do: bands then have their full width everywhere. */
+static double floor_of(const runs *runs, const panel *panel) {
+    for (size_t r = 0; r < runs->count; r++) {
+        const run *run = &runs->all[r];
+        for (size_t row = 0; row < run->history.data.rows; row += step_of(run))
+            if (run_number(&run->history, row, panel->column) / divisor(run, panel) < panel->floor) return (double)NAN;
+    }
+    return panel->floor;
+}
+
 /* Fills one series; returns whether it has a point to draw. */
-static int fill(series *line, double *numbers, const run *run, const panel *panel) {
+static int fill(series *line, double *numbers, const run *run, const panel *panel, double floor) {
     const size_t room = points_of(run), step = step_of(run);
     double *x = numbers, *y = x + room, *low = y + room, *high = low + room;
-    const double per = panel->per ? run_setting_number(run, panel->per) : 1;
+    const double per = divisor(run, panel);
     size_t count = 0;
     int any = 0;
     for (size_t row = 0; row < run->history.data.rows; row += step) {
@@ -33,7 +47,7 @@ static int fill(series *line, double *numbers, const run *run, const panel *pane
         const double spread = panel->spread ? run_number(&run->history, row, panel->spread) / per : 0;
         x[count] = run_number(&run->history, row, "epoch");
         y[count] = value;
-        low[count] = isnan(panel->floor) ? value - spread : fmax(value - spread, panel->floor);
+        low[count] = isnan(floor) ? value - spread : fmax(value - spread, floor);
         high[count] = value + spread;
         any |= isfinite(x[count]) && isfinite(y[count]);
         count++;
@@ -48,7 +62,7 @@ static int fill(series *line, double *numbers, const run *run, const panel *pane
     return any;
 }
 
-static int lines_open(lines *lines, const runs *runs, const panel *panel) {
+static int lines_open(lines *lines, const runs *runs, const panel *panel, double floor) {
     size_t points = 1;
     for (size_t r = 0; r < runs->count; r++) points += points_of(&runs->all[r]);
     lines->count = 0;
@@ -57,7 +71,7 @@ static int lines_open(lines *lines, const runs *runs, const panel *panel) {
     if (!lines->series || !lines->numbers) return 0;
     double *numbers = lines->numbers;
     for (size_t r = 0; r < runs->count; r++) {
-        lines->count += (size_t)fill(&lines->series[lines->count], numbers, &runs->all[r], panel);
+        lines->count += (size_t)fill(&lines->series[lines->count], numbers, &runs->all[r], panel, floor);
         numbers += 4 * points_of(&runs->all[r]);
     }
     return 1;
@@ -65,14 +79,15 @@ static int lines_open(lines *lines, const runs *runs, const panel *panel) {
 
 int panel_write(text *page, const runs *runs, const panel *panel) {
     lines lines;
-    const int good = lines_open(&lines, runs, panel);
+    const double floor = floor_of(runs, panel);
+    const int good = lines_open(&lines, runs, panel, floor);
     if (!good) page->failed = 1;
     if (good && lines.count > 0) {
         const line_chart chart = {.title = panel->title,
                                   .explanation = panel->explanation,
                                   .x_title = "epoch",
                                   .unit = panel->unit,
-                                  .floor = panel->floor,
+                                  .floor = floor,
                                   .ceiling = panel->ceiling,
                                   .logarithmic = panel->logarithmic,
                                   .series = lines.series,

@@ -11,7 +11,7 @@ typedef struct panel {
     const char *spread; /* a column with a standard deviation, drawn as a band around the line, or NULL */
     const char *per;    /* a setting by which the numbers are divided, such as "examples", or NULL */
     chart_unit unit;
-    double floor, ceiling;
+    double floor, ceiling; /* NaN: none; a floor that any run's values go below is none either */
     int logarithmic;
 } panel;
 

@@ -253,6 +253,24 @@ static void negative_losses_of_any_run_make_the_scale_of_all_linear(void **state
     for (int k = 0; k < 2; k++) folder_close(&runs[k]);
 }
 
+/* Between -1.5 and 1: zero lies at 76.8, which is no edge of a band. */
+static void bands_around_negative_losses_have_their_full_width(void **state) {
+    (void)state;
+    folder run = segmentation_run("erm", "");
+    write_string(&run, "history.csv",
+                 "epoch,train_loss_mean,train_loss_std,val_loss\n1,0.5,0.5,0.4\n2,0,0.5,-0.2\n3,-1,0.5,-0.8\n");
+    text page = page_of(&run, 1);
+    assert_says(&page,
+                "<path class=\"band\" d=\"M46.0 8.0L198.0 42.4L350.0 111.2L350.0 180.0L198.0 111.2L46.0 76.8z\"/>");
+    text_close(&page);
+
+    write_string(&run, "history.csv", "epoch,train_loss_mean,train_loss_std\n1,0.5,0.5\n2,0.2,0.5\n");
+    page = page_of(&run, 1);
+    assert_says(&page, "<path class=\"band\" d=\"M46.0 8.0L350.0 59.6L350.0 180.0L46.0 180.0z\"/>");
+    text_close(&page);
+    folder_close(&run);
+}
+
 static void evaluations_are_read_as_they_are_written(void **state) {
     (void)state;
     folder run = folder_open();
@@ -370,6 +388,7 @@ int main(void) {
         cmocka_unit_test(files_that_are_no_pictures_are_not_put_into_the_page),
         cmocka_unit_test(segmentations_show_dice_and_groups),
         cmocka_unit_test(negative_losses_of_any_run_make_the_scale_of_all_linear),
+        cmocka_unit_test(bands_around_negative_losses_have_their_full_width),
         cmocka_unit_test(evaluations_are_read_as_they_are_written),
         cmocka_unit_test(what_is_no_run_is_refused),
         cmocka_unit_test(damaged_files_never_crash),
