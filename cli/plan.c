@@ -27,9 +27,6 @@ static const char USAGE[] =
     "  --threads N     (one per processor)\n"
     "  --quiet         no progress\n";
 
-/* Of the memory that is free now: the system needs some, too. */
-#define MEMORY_SHARE 0.85
-
 static void print_three(const char *name, const int three[3]) {
     printf("%s%d x %d x %d", name, three[0], three[1], three[2]);
 }
@@ -45,8 +42,9 @@ static void print_plan(const plan *plan, const cache_outcome *outcome) {
     int multiple[3];
     topology_multiple(&plan->topology, multiple);
     print_three(" features, down to 1 / (", multiple);
-    printf(") of the patch\nmemory     about %.1f GB for training, one patch at a time\n",
-           plan_memory(plan, 1, 0) / 1e9);
+    printf(") of the patch\nmemory     about %.1f GB for training, one patch at a time%s\n",
+           plan_memory(plan, 1, 0) / 1e9,
+           plan_fits(plan, 0, memory_available(), NULL) == HWS_OK ? "" : ": more than is available now");
     printf("plan       %s/plans.json%s\n", outcome->folder, outcome->planned ? "" : " (kept; --replan makes it anew)");
     printf("ready      %zu cases, %zu preprocessed now\n", outcome->prepared + outcome->current, outcome->prepared);
 }
@@ -59,7 +57,7 @@ static int prepare(const dataset *set, cache_options *options, int quiet) {
     const cache_listener listener = cache_progress_listener(&progress);
     options->listener = &listener;
     options->stop = &cli_interrupted;
-    options->memory = MEMORY_SHARE * memory_available();
+    options->memory = MEMORY_SHARE_PLANNED * memory_available();
     cli_catch_interrupts();
     const hws_status status = cache_prepare(set, options, &plan, &outcome, &failure);
     cache_progress_end(&progress);

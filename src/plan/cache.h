@@ -29,8 +29,8 @@ typedef struct cache_listener {
 typedef struct cache_options {
     const char *folder; /* NULL: hws_cache in the dataset's folder */
     int threads;
-    int replan;                     /* make plans.json anew even if it is there */
-    double memory;                  /* bytes that training may use, as for plan_request */
+    int replan;    /* make plans.json anew even if it is there */
+    double memory; /* bytes that training may use, as for plan_request; of no matter to a plan that is there */
     volatile sig_atomic_t *stop;    /* may be NULL; set: no further cases are begun */
     const cache_listener *listener; /* may be NULL */
 } cache_options;

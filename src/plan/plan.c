@@ -4,7 +4,6 @@
 #include "sampler/crc64.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,15 +200,13 @@ double plan_memory(const plan *plan, int samples, int bf16) {
     return samples * maps * (bf16 ? 2 : 4) * KEPT_SHARE + network + LOADED_BATCHES * plan->batch * patch;
 }
 
-double memory_available(void) {
-    FILE *file = fopen("/proc/meminfo", "r");
-    if (!file) return INFINITY;
-    char line[256];
-    double kilobytes = INFINITY;
-    while (fgets(line, sizeof line, file))
-        if (strncmp(line, "MemAvailable:", 13) == 0) kilobytes = strtod(line + 13, NULL);
-    fclose(file);
-    return kilobytes * 1024;
+hws_status plan_fits(const plan *plan, int bf16, double available, failure *failure) {
+    const double needed = plan_memory(plan, 1, bf16);
+    if (needed <= available) return HWS_OK;
+    return fail(failure, HWS_ERROR_MEMORY,
+                "training by the plan needs about %.1f GB, %.1f GB are available; end other programs, make the plan's "
+                "patch smaller, let hws plan --replan do it%s",
+                needed / 1e9, available / 1e9, bf16 ? "" : ", or try --precision bf16");
 }
 
 preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads) {

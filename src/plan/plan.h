@@ -9,6 +9,7 @@
 #ifndef HWS_PLAN_PLAN_H
 #define HWS_PLAN_PLAN_H
 
+#include "plan/available.h"
 #include "plan/fingerprint.h"
 #include "plan/preprocess.h"
 #include "plan/topology.h"
@@ -45,8 +46,9 @@ hws_status plan_make(plan *plan, const plan_request *request, const fingerprint 
    are 4 bytes, or 2 for activations in bf16. An estimate: a tenth off is usual. */
 double plan_memory(const plan *plan, int samples, int bf16);
 
-/* Bytes that can be had on this machine without swapping: MemAvailable where there is /proc/meminfo; else infinite. */
-double memory_available(void);
+/* HWS_ERROR_MEMORY if training, one patch at a time, needs more than `available` bytes. Plans are made for less than all
+   of them (MEMORY_SHARE_PLANNED): what was planned on a machine can be trained there. */
+hws_status plan_fits(const plan *plan, int bf16, double available, failure *failure);
 
 /* What preprocess wants; `rules` must have room for PLAN_MAX_CHANNELS and live as long. */
 preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads);

@@ -147,6 +147,26 @@ static void little_memory_makes_the_patch_smaller_or_is_refused(void **state) {
     fingerprint_close(&print);
 }
 
+static void what_is_planned_within_the_memory_can_be_trained_in_it(void **state) {
+    (void)state;
+    fingerprint print = even_print(131, (const double[3]){1, 1, 1}, (const int[3]){432, 512, 512});
+    plan plan;
+    failure failure;
+    for (double available = 1e9; available < 2e10; available *= 1.3) {
+        const plan_request request = {
+            .dataset = "x", .channel_names = MRI, .classes = 3, .memory = MEMORY_SHARE_PLANNED * available};
+        assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+        assert_int_equal(plan_fits(&plan, 0, available, NULL), HWS_OK);
+    }
+    const double needed = plan_memory(&plan, 1, 0);
+    assert_int_equal(plan_fits(&plan, 0, 0.9 * needed, &failure), HWS_ERROR_MEMORY);
+    assert_non_null(strstr(failure.message, "--precision bf16"));
+    assert_int_equal(plan_fits(&plan, 1, 0.9 * needed, NULL), HWS_OK);
+    assert_int_equal(plan_fits(&plan, 1, 0.1 * needed, &failure), HWS_ERROR_MEMORY);
+    assert_null(strstr(failure.message, "--precision"));
+    fingerprint_close(&print);
+}
+
 static void this_machine_has_memory(void **state) {
     (void)state;
     assert_true(memory_available() > 1e6);
@@ -303,6 +323,7 @@ int main(void) {
         cmocka_unit_test(an_anisotropic_set_uses_the_tenth_percentile),
         cmocka_unit_test(much_cropping_means_masked_zscores),
         cmocka_unit_test(little_memory_makes_the_patch_smaller_or_is_refused),
+        cmocka_unit_test(what_is_planned_within_the_memory_can_be_trained_in_it),
         cmocka_unit_test(this_machine_has_memory),
         cmocka_unit_test(a_fingerprint_sees_crops_and_foreground),
         cmocka_unit_test(percentiles_are_numpys),
