@@ -9,7 +9,17 @@
 #include <string.h>
 
 enum { SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12, MOST = 64, LISTED = 20 };
+
+/* A case has no class that it could be taken for: its prediction is in words. */
+static void add_words(text *page, const char *words) {
+    if (!*words) return;
+    text_add(page, "<span>");
+    html_escape(page, words);
+    text_add(page, "</span>");
+}
+
 static void add_verdict(text *page, const run *run, const char *label, const char *prediction) {
+    if (run->is_segmentation) return add_words(page, prediction);
     if (!*label && !*prediction) return;
     const int wrong = strcmp(label, prediction) != 0;
     text_format(page, "<b class=\"%s\">", wrong ? "wrong" : "right");

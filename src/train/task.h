@@ -17,7 +17,7 @@
 
 enum { TASK_NAME = 128 };
 
-/* What the gallery of hard examples says about one. */
+/* What the gallery of hard examples says about one: two class numbers, or no label and words about the prediction. */
 typedef struct task_verdict {
     char label[TASK_NAME], prediction[TASK_NAME];
 } task_verdict;

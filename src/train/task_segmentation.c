@@ -233,7 +233,7 @@ static hws_status show(void *context, learner *l, int64_t example, const char *p
         hit += said[k] > 0 && said[k] == labels[k];
         both += (said[k] > 0) + (labels[k] > 0);
     }
-    name(s, example, verdict->label);
+    verdict->label[0] = 0;
     snprintf(verdict->prediction, sizeof verdict->prediction, "Dice %.2f in this plane", both > 0 ? 2 * hit / both : 1);
     const int channels = s->data.plan->channels;
     status =

@@ -271,6 +271,23 @@ static void bands_around_negative_losses_have_their_full_width(void **state) {
     folder_close(&run);
 }
 
+/* Cases may have numbers for names, which are no class numbers; older runs have them in the column of the label, too. */
+static void hard_cases_are_named_and_not_taken_for_something(void **state) {
+    (void)state;
+    folder run = segmentation_run("dro", "");
+    write_string(&run, "hardest.csv",
+                 "rank,example,label,prediction,loss,draws,age\n1,001,,Dice 0.85 in this plane,-0.5,10,3\n"
+                 "2,002,002,Dice <0.9> in this plane,-0.6,9,2\n3,003,,,-0.7,8,1\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "<b>001</b><span>Dice 0.85 in this plane</span><span>loss -0.500</span>");
+    assert_says(&page, "<b>002</b><span>Dice &lt;0.9&gt; in this plane</span><span>loss");
+    assert_says(&page, "<b>003</b><span>loss");
+    assert_null(strstr(page.bytes, "taken for"));
+    assert_null(strstr(page.bytes, "<b>Anterior"));
+    text_close(&page);
+    folder_close(&run);
+}
+
 static void evaluations_are_read_as_they_are_written(void **state) {
     (void)state;
     folder run = folder_open();
@@ -389,6 +406,7 @@ int main(void) {
         cmocka_unit_test(segmentations_show_dice_and_groups),
         cmocka_unit_test(negative_losses_of_any_run_make_the_scale_of_all_linear),
         cmocka_unit_test(bands_around_negative_losses_have_their_full_width),
+        cmocka_unit_test(hard_cases_are_named_and_not_taken_for_something),
         cmocka_unit_test(evaluations_are_read_as_they_are_written),
         cmocka_unit_test(what_is_no_run_is_refused),
         cmocka_unit_test(damaged_files_never_crash),
