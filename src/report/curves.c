@@ -41,7 +41,9 @@ static int focus_panel(text *page, const runs *runs, const metric *metric) {
 static int test_panels(text *page, const runs *runs, const metric *metric) {
     const int dice = runs->all[0].is_segmentation;
     const panel loss = {.title = dice ? "Loss on validation cases" : "Loss on test examples",
-                        .explanation = "The mean loss on examples that were not trained on; lower is better.",
+                        .explanation = runs_without_held_out(runs)
+                                           ? "The mean loss on the validation cases; lower is better."
+                                           : "The mean loss on examples that were not trained on; lower is better.",
                         .column = dice ? "val_loss" : "test_loss",
                         .floor = 0,
                         .ceiling = (double)NAN};
@@ -94,17 +96,25 @@ static int train_panels(text *page, const runs *runs) {
     return any;
 }
 
+#define CURVES_ON(examples)                                                                                            \
+    "How each run got better over its epochs (an epoch is one pass\xE2\x80\x99 worth of training examples). First "    \
+    "on " examples ", then on the training examples themselves."
+
+/* Which examples the first curves are measured on. */
+static const char *introduction(const runs *runs) {
+    const size_t count = runs_without_held_out(runs);
+    if (count == 0) return CURVES_ON("examples that were kept apart from training");
+    if (count == runs->count) return CURVES_ON("the validation cases, which were trained on, too");
+    return CURVES_ON("the validation cases, which some of the runs were trained on, too");
+}
+
 void curves_section(text *page, const runs *runs) {
     metric metric;
     if (!metric_open(&metric, runs)) {
         page->failed = 1;
         return;
     }
-    section_open(
-        page, runs, "Learning curves",
-        "How each run got better over its epochs (an epoch is one pass\xE2\x80\x99 worth of training examples). "
-        "First on examples that were kept apart from training, then on the training examples themselves.",
-        1);
+    section_open(page, runs, "Learning curves", introduction(runs), 1);
     for (size_t r = 0; r < runs->count; r++) section_note(page, runs, &runs->all[r], &runs->all[r].history);
     text_add(page, "<div class=\"panels\">\n");
     const int any = test_panels(page, runs, &metric) | train_panels(page, runs);

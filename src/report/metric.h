@@ -1,5 +1,5 @@
 /*
- * What is measured on examples that were not trained on, per class: the accuracy of a classifier (columns test_accuracy
+ * What is measured on test examples or validation cases, per class: the accuracy of a classifier (columns test_accuracy
  * and test_accuracy_CLASS of history.csv) or the Dice score of a segmentation (val_dice and val_dice_LABEL).
  */
 #ifndef HWS_REPORT_METRIC_H

@@ -172,6 +172,8 @@ const char *run_class_name(const run *run, const char *class_key) {
     return is_number && index < run->class_count ? run->classes[index] : class_key;
 }
 
+int run_trains_on_all(const run *run) { return run->is_segmentation && run_setting_number(run, "fold") < 0; }
+
 double run_kept(const run *run, const char *class_key) {
     char key[200];
     snprintf(key, sizeof key, "keep.%s", class_key);

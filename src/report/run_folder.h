@@ -37,6 +37,9 @@ void run_close(run *run);
 const char *run_setting_text(const run *run, const char *key);
 double run_setting_number(const run *run, const char *key);
 
+/* Whether no case was kept apart from training: with --fold -1 a segmentation validates on its training cases. */
+int run_trains_on_all(const run *run);
+
 /* What "--keep CLASS=FRACTION" left of a class, 1 if it was not thinned out. */
 double run_kept(const run *run, const char *class_key);
 

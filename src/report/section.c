@@ -3,6 +3,12 @@
 #include "report/html.h"
 #include "report/style.h"
 
+size_t runs_without_held_out(const runs *runs) {
+    size_t count = 0;
+    for (size_t r = 0; r < runs->count; r++) count += run_trains_on_all(&runs->all[r]) != 0;
+    return count;
+}
+
 void section_open(text *page, const runs *runs, const char *title, const char *words, int legend) {
     text_format(page, "<section>\n<h2>%s</h2>\n<p>%s</p>\n", title, words);
     if (legend && runs->count > 1) style_legend(page, runs->names, runs->styles, runs->count);

@@ -14,6 +14,9 @@ typedef struct runs {
     int *styles;
 } runs;
 
+/* How many of them validate on the cases that they are trained on, as segmentations with --fold -1 do. */
+size_t runs_without_held_out(const runs *runs);
+
 void summary_section(text *page, const runs *runs);
 void curves_section(text *page, const runs *runs);
 void classes_section(text *page, const runs *runs);

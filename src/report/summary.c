@@ -121,6 +121,27 @@ static void explain_objectives(text *page, const runs *runs) {
                    "the more so. It gives up a little on easy examples so that rare ones are not forgotten.</p>\n");
 }
 
+/* What is measured on training cases must not be taken for what new ones will get. */
+static void warn_of_training_cases(text *page, const runs *runs) {
+    const size_t count = runs_without_held_out(runs);
+    if (!count) return;
+    text_add(page, "<p class=\"note\">");
+    const char *before = "";
+    for (size_t r = 0; r < runs->count && count < runs->count; r++) {
+        if (!run_trains_on_all(&runs->all[r])) continue;
+        text_add(page, before);
+        bold(page, runs->all[r].name);
+        before = ", ";
+    }
+    text_format(page,
+                "%s trained on all cases (fold -1), the validation cases among them: %s scores tell how well the "
+                "training cases were learned, not how well new ones will be segmented.</p>\n",
+                count < runs->count ? (count > 1 ? " were" : " was")
+                : count > 1         ? "These runs were"
+                                    : "This run was",
+                count > 1 ? "their" : "its");
+}
+
 static void add_number_cell(text *page, const char *label, int best) {
     text_format(page, best ? "<td><b>%s</b></td>" : "<td>%s</td>", label);
 }
@@ -187,6 +208,7 @@ void summary_section(text *page, const runs *runs) {
     add_subject(page, runs, &metric);
     add_outcome(page, runs, &metric);
     text_add(page, "</p>\n");
+    warn_of_training_cases(page, runs);
     explain_objectives(page, runs);
     add_table(page, runs, &metric);
     section_close(page);

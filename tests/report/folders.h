@@ -31,7 +31,7 @@ static inline void folder_close(folder *folder) { nftw(folder->path, remove_one,
 
 static inline FILE *open_in(const folder *folder, const char *name) {
     char path[500];
-    snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    snprintf(path, sizeof path, "%.199s/%s", folder->path, name);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     return file;

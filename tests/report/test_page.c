@@ -288,6 +288,41 @@ static void hard_cases_are_named_and_not_taken_for_something(void **state) {
     folder_close(&run);
 }
 
+static void scores_on_training_cases_are_called_that(void **state) {
+    (void)state;
+    folder runs[] = {segmentation_run("erm", ", \"fold\": 0"), segmentation_run("dro", ", \"fold\": -1"),
+                     segmentation_run("ohem", ", \"fold\": -1")};
+    for (int k = 0; k < 3; k++)
+        write_string(&runs[k], "history.csv", "epoch,val_loss,val_dice\n1,0.5,0.6\n2,-0.3,0.8\n");
+    text page = page_of(runs, 1); /* a fold */
+    assert_says(&page, "First on examples that were kept apart from training, then");
+    assert_says(&page, "examples that were not trained on");
+    assert_null(strstr(page.bytes, "fold -1"));
+    text_close(&page);
+
+    page = page_of(runs + 1, 1); /* all cases */
+    assert_says(&page, "This run was trained on all cases (fold -1), the validation cases among them: its scores");
+    assert_says(&page, "First on the validation cases, which were trained on, too, then");
+    assert_null(strstr(page.bytes, "kept apart"));
+    assert_null(strstr(page.bytes, "not trained on"));
+    text_close(&page);
+
+    page = page_of(runs, 2); /* one of each */
+    assert_says(&page, "</b> was trained on all cases (fold -1), the validation cases among them: its scores");
+    assert_says(&page, "First on the validation cases, which some of the runs were trained on, too, then");
+    assert_null(strstr(page.bytes, "kept apart"));
+    assert_null(strstr(page.bytes, "not trained on"));
+    text_close(&page);
+
+    page = page_of(runs, 3);
+    assert_says(&page, "</b> were trained on all cases (fold -1), the validation cases among them: their scores");
+    text_close(&page);
+    page = page_of(runs + 1, 2);
+    assert_says(&page, "These runs were trained on all cases (fold -1)");
+    text_close(&page);
+    for (int k = 0; k < 3; k++) folder_close(&runs[k]);
+}
+
 static void evaluations_are_read_as_they_are_written(void **state) {
     (void)state;
     folder run = folder_open();
@@ -407,6 +442,7 @@ int main(void) {
         cmocka_unit_test(negative_losses_of_any_run_make_the_scale_of_all_linear),
         cmocka_unit_test(bands_around_negative_losses_have_their_full_width),
         cmocka_unit_test(hard_cases_are_named_and_not_taken_for_something),
+        cmocka_unit_test(scores_on_training_cases_are_called_that),
         cmocka_unit_test(evaluations_are_read_as_they_are_written),
         cmocka_unit_test(what_is_no_run_is_refused),
         cmocka_unit_test(damaged_files_never_crash),
