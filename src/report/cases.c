@@ -15,12 +15,11 @@ typedef struct words {
     size_t count, limit;
 } words;
 
-static int words_add(words *words, const char *word) {
+/* Words beyond the limit stay out. */
+static void words_add(words *words, const char *word) {
     for (size_t k = 0; k < words->count; k++)
-        if (strcmp(words->all[k], word) == 0) return 1;
-    if (words->count == words->limit) return 0;
-    words->all[words->count++] = word;
-    return 1;
+        if (strcmp(words->all[k], word) == 0) return;
+    if (words->count < words->limit) words->all[words->count++] = word;
 }
 
 /* The first column of strata in cases.csv (case, label, key, strata, measures from Dice on), or -1. */
@@ -123,6 +122,44 @@ static int write_label(text *page, const runs *runs, const char *const *const *g
     return good;
 }
 
+static int alphabetical(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* How many different words there are; puts them into order. */
+static size_t count_different(const char **all, size_t count) {
+    size_t different = count > 0;
+    qsort(all, count, sizeof *all, alphabetical);
+    for (size_t k = 1; k < count; k++) different += strcmp(all[k - 1], all[k]) != 0;
+    return different;
+}
+
+static void tell_left_out(text *page, size_t shown, size_t of, const char *kind) {
+    if (of > shown)
+        text_format(page, "<p class=\"note\">%zu %s%s left out: the figures have the first %zu of %zu.</p>\n",
+                    of - shown, kind, of - shown > 1 ? "s are" : " is", shown, of);
+}
+
+/* What the figures have no room for. */
+static void write_left_out(text *page, const runs *runs, const char *const *const *groups_of, const words *labels,
+                           const words *groups) {
+    size_t rows = 0, at = 0;
+    for (size_t r = 0; r < runs->count; r++) rows += runs->all[r].cases.data.rows;
+    const char **all = malloc(2 * (rows + 1) * sizeof *all), **of_groups = all ? all + rows : NULL;
+    if (!all) {
+        page->failed = 1;
+        return;
+    }
+    for (size_t r = 0; r < runs->count; r++)
+        for (size_t row = 0; row < runs->all[r].cases.data.rows; row++, at++) {
+            all[at] = run_cell(&runs->all[r].cases, row, "label");
+            of_groups[at] = groups_of[r][row];
+        }
+    tell_left_out(page, labels->count, count_different(all, rows), "label");
+    tell_left_out(page, groups->count, count_different(of_groups, rows), "group");
+    free(all);
+}
+
 static void write_labels(text *page, const runs *runs, const char *const *const *groups_of) {
     words labels = {.limit = MOST_LABELS}, groups = {.limit = MOST_GROUPS};
     for (size_t r = 0; r < runs->count; r++) collect(&runs->all[r], groups_of[r], &labels, &groups);
@@ -131,6 +168,7 @@ static void write_labels(text *page, const runs *runs, const char *const *const 
                  "How the scores spread over the cases of each group: what counts is how far the boxes and dots reach "
                  "to the left.",
                  1);
+    write_left_out(page, runs, groups_of, &labels, &groups);
     text_add(page, "<div class=\"panels\">\n");
     for (size_t k = 0; k < labels.count; k++)
         if (!write_label(page, runs, groups_of, labels.all[k], &groups)) page->failed = 1;

@@ -342,6 +342,32 @@ static void evaluations_are_read_as_they_are_written(void **state) {
     folder_close(&run);
 }
 
+/* Each group has one case. */
+static void write_cases(const folder *run, int labels, int groups) {
+    FILE *file = open_in(run, "cases.csv");
+    fputs("case,label,key,site,Dice\n", file);
+    for (int g = 0; g < groups; g++)
+        for (int l = 0; l < labels; l++) fprintf(file, "c%d,label %d,%d,site %d,0.%d\n", g, l, l, g, 1 + l % 9);
+    fclose(file);
+}
+
+static void groups_and_labels_that_do_not_fit_are_counted(void **state) {
+    (void)state;
+    folder runs[] = {segmentation_run("erm", ""), segmentation_run("dro", "")};
+    write_cases(&runs[0], 20, 30);
+    write_cases(&runs[1], 25, 31);
+    text page = page_of(runs, 1);
+    assert_null(strstr(page.bytes, "left out"));
+    assert_int_equal(occurrences(page.bytes, "<rect class=\"box\""), 600);
+    text_close(&page);
+    page = page_of(runs, 2);
+    assert_says(&page, "<p class=\"note\">5 labels are left out: the figures have the first 20 of 25.</p>");
+    assert_says(&page, "<p class=\"note\">1 group is left out: the figures have the first 30 of 31.</p>");
+    assert_int_equal(occurrences(page.bytes, "<rect class=\"box\""), 1200);
+    text_close(&page);
+    for (int k = 0; k < 2; k++) folder_close(&runs[k]);
+}
+
 static void refused(const char *path, hws_status status, const char *words) {
     text page = {0};
     failure why = {0};
@@ -444,6 +470,7 @@ int main(void) {
         cmocka_unit_test(hard_cases_are_named_and_not_taken_for_something),
         cmocka_unit_test(scores_on_training_cases_are_called_that),
         cmocka_unit_test(evaluations_are_read_as_they_are_written),
+        cmocka_unit_test(groups_and_labels_that_do_not_fit_are_counted),
         cmocka_unit_test(what_is_no_run_is_refused),
         cmocka_unit_test(damaged_files_never_crash),
         cmocka_unit_test(pages_are_written_whole_and_are_the_same_each_time),
