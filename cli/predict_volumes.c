@@ -33,6 +33,11 @@ static hws_status tell(void *context, size_t done, size_t all, failure *failure)
                            : HWS_OK;
 }
 
+static hws_status fail_case(const listed_case *one, hws_status status, failure *failure) {
+    const struct failure reason = *failure;
+    return fail(failure, status, "%.200s: %.700s", one->id, reason.message);
+}
+
 static hws_status predict_case(job *j, const listed_case *one, failure *failure) {
     char path[RUN_PATH];
     if (snprintf(path, sizeof path, "%s/%s%s", j->asked->output, one->id, one->ending) >= RUN_PATH)
@@ -44,7 +49,7 @@ static hws_status predict_case(job *j, const listed_case *one, failure *failure)
     if (status != HWS_OK) return status;
     status = predictor_run(j->predictor, &image, &labels, failure);
     volume_close(&image);
-    if (status != HWS_OK) return status;
+    if (status != HWS_OK) return cli_interrupted ? status : fail_case(one, status, failure);
     status = nifti_write_labels(path, &labels, failure);
     label_map_close(&labels);
     return status;

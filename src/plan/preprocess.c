@@ -1,5 +1,6 @@
 #include "plan/preprocess.h"
 
+#include "plan/available.h"
 #include "plan/resample.h"
 #include "sampler/memory.h"
 
@@ -31,6 +32,31 @@ static hws_status check_image(const preprocessing *how, const volume *image, fai
     return HWS_OK;
 }
 
+/* A header of a few bytes can ask for any size: what real images become is far below these. */
+#define MOST_GROWTH 100.0
+#define MOST_GROWN_BYTES 256e6
+
+static const char *too_large(const case_geometry *geometry, int channels, double available) {
+    const double voxels = (double)geometry->size[0] * geometry->size[1] * geometry->size[2];
+    const double bytes = 4 * voxels * channels, temporary = 4 * voxels;
+    if (voxels > UINT32_MAX) return "more than can be handled";
+    if (voxels > MOST_GROWTH * (double)case_geometry_original_voxels(geometry) && bytes > MOST_GROWN_BYTES)
+        return "more than 100 times what it has";
+    return bytes + temporary > available ? "more than fit into the memory that is available" : NULL;
+}
+
+hws_status case_geometry_check(const case_geometry *geometry, int channels, double available, failure *failure) {
+    const char *reason = too_large(geometry, channels, available);
+    if (!reason) return HWS_OK;
+    const int *size = geometry->size;
+    const double *from = geometry->original_spacing, *to = geometry->spacing;
+    return fail(
+        failure, HWS_ERROR_ARGUMENT,
+        "the image would have %d x %d x %d voxels at the plan's spacing %g x %g x %g, %s, from a spacing of %g x "
+        "%g x %g; check the spacing in its header",
+        size[2], size[1], size[0], to[2], to[1], to[0], reason, from[2], from[1], from[0]);
+}
+
 static hws_status find_geometry(const preprocessing *how, const volume *image, const crop *crop,
                                 case_geometry *geometry, failure *failure) {
     memcpy(geometry->original, crop->original, sizeof geometry->original);
@@ -38,14 +64,7 @@ static hws_status find_geometry(const preprocessing *how, const volume *image, c
     geometry->box = crop->box;
     memcpy(geometry->spacing, how->spacing, sizeof geometry->spacing);
     resample_size(crop->box.size, geometry->original_spacing, how->spacing, geometry->size);
-    const int *size = geometry->size;
-    if ((double)size[0] * size[1] * size[2] * how->channels < 1e11) return HWS_OK;
-    return fail(
-        failure, HWS_ERROR_ARGUMENT,
-        "the image would have %d x %d x %d voxels at the plan's spacing %g x %g x %g, from a spacing of %g x %g x "
-        "%g; check the spacing in its header",
-        size[2], size[1], size[0], how->spacing[2], how->spacing[1], how->spacing[0], geometry->original_spacing[2],
-        geometry->original_spacing[1], geometry->original_spacing[0]);
+    return case_geometry_check(geometry, how->channels, memory_available(), failure);
 }
 
 static resampling there(const case_geometry *geometry, resample_order order, int threads) {

@@ -37,12 +37,18 @@ typedef struct prepared_case {
 
 /*
  * `labels` may be NULL, else they are on the image's grid. Refused: another number of channels than the plan has, voxels
- * that are not finite, and sizes that grow beyond what fits into memory. Close the case when HWS_OK; otherwise it is
+ * that are not finite, and sizes that case_geometry_check refuses. Close the case when HWS_OK; otherwise it is
  * zeroed.
  */
 hws_status preprocess(const preprocessing *how, const volume *image, const label_map *labels, prepared_case *prepared,
                       failure *failure);
 void prepared_case_close(prepared_case *prepared);
+
+/*
+ * HWS_ERROR_ARGUMENT, with both spacings and the size, if the preprocessed image would have more than UINT32_MAX voxels,
+ * more than 100 times those of the original and 256 MB, or not fit into `available` bytes. preprocess asks for it.
+ */
+hws_status case_geometry_check(const case_geometry *geometry, int channels, double available, failure *failure);
 
 /* Voxels of one channel after preprocessing, and before. */
 size_t case_geometry_voxels(const case_geometry *geometry);

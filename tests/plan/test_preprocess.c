@@ -210,6 +210,40 @@ static void images_that_cannot_be_used_are_refused(void **state) {
     volume_close(&image);
 }
 
+static void sizes_that_no_image_has_are_refused(void **state) {
+    (void)state;
+    case_geometry geometry = {.original = {16, 16, 16}, .original_spacing = {60, 60, 60}, .spacing = {1, 1, 1}};
+    failure failure;
+    memcpy(geometry.size, ((const int[3]){960, 960, 960}), sizeof geometry.size);
+    assert_int_equal(case_geometry_check(&geometry, 1, INFINITY, &failure), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(failure.message, "960 x 960 x 960 voxels at the plan's spacing 1 x 1 x 1"));
+    assert_non_null(strstr(failure.message, "100 times"));
+    assert_non_null(strstr(failure.message, "from a spacing of 60 x 60 x 60"));
+    geometry.original[0] = geometry.original[1] = geometry.original[2] = 480;
+    assert_int_equal(case_geometry_check(&geometry, 1, 1e10, NULL), HWS_OK);
+    assert_int_equal(case_geometry_check(&geometry, 4, 1e10, &failure), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(failure.message, "available"));
+    geometry.size[0] = 5000;
+    assert_int_equal(case_geometry_check(&geometry, 1, INFINITY, &failure), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(failure.message, "handled"));
+    memcpy(geometry.original, ((const int[3]){2, 2, 2}), sizeof geometry.original);
+    memcpy(geometry.size, ((const int[3]){120, 120, 120}), sizeof geometry.size);
+    assert_int_equal(case_geometry_check(&geometry, 1, INFINITY, NULL), HWS_OK);
+}
+
+static void a_small_file_does_not_become_gigabytes(void **state) {
+    (void)state;
+    volume image = image_of((const int[3]){16, 16, 16}, (const double[3]){60, 60, 60}, 1);
+    for (int k = 0; k < 4096; k++) image.voxels[k] = 1;
+    const channel_rule rule = {.kind = NORMALISE_ZSCORE};
+    const preprocessing how = {.channels = 1, .rules = &rule, .spacing = {1, 1, 1}, .threads = 1};
+    prepared_case prepared;
+    failure failure;
+    assert_int_equal(preprocess(&how, &image, NULL, &prepared, &failure), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(failure.message, "check the spacing"));
+    volume_close(&image);
+}
+
 /* Wherever memory runs out, preprocessing says so and leaves nothing behind. */
 static void running_out_of_memory_is_reported(void **state) {
     (void)state;
@@ -245,6 +279,8 @@ int main(void) {
         cmocka_unit_test(scores_come_back_as_their_best_class),
         cmocka_unit_test(emptiness_inside_the_box_is_labelled_outside),
         cmocka_unit_test(images_that_cannot_be_used_are_refused),
+        cmocka_unit_test(sizes_that_no_image_has_are_refused),
+        cmocka_unit_test(a_small_file_does_not_become_gigabytes),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
