@@ -190,13 +190,23 @@ static hws_status make_plan(job *job, const char *path, cache_outcome *outcome, 
     return status == HWS_OK ? plan_write(job->plan, path, failure) : status;
 }
 
+/* Only a folder that was named can have served another dataset; one in the dataset's own may have moved with it. */
+static hws_status check_same_dataset(const job *job, const char *path, failure *failure) {
+    if (!job->options->folder || plan_is_for(job->plan, job->set->name)) return HWS_OK;
+    return fail(failure, HWS_ERROR_ARGUMENT,
+                "%.500s is the plan of the dataset '%.100s', not of '%.100s'; name another folder (--out of hws plan, "
+                "--cache of hws train), let hws plan --replan make it anew, or change \"dataset\" in it if it is to "
+                "serve this one",
+                path, job->plan->dataset, job->set->name);
+}
+
 static hws_status check_plan(const job *job, const char *path, failure *failure) {
     const plan *plan = job->plan;
     if (plan->channels != job->set->channels || plan->classes != job->set->values)
         return fail(failure, HWS_ERROR_ARGUMENT,
                     "%s is for %d channels and %d classes, the dataset has %d and %d; hws plan --replan makes it anew",
                     path, plan->channels, plan->classes, job->set->channels, job->set->values);
-    return HWS_OK;
+    return check_same_dataset(job, path, failure);
 }
 
 static uint64_t seed_of(const char *id) {

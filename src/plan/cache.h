@@ -6,7 +6,8 @@
  *
  * cache_prepare makes what is missing and what its inputs have left behind: cases whose image or label files have another
  * size or time than they had, or that were made by another spacing or normalisation. Files appear whole or not at all,
- * so that it may be interrupted at any time and goes on where it was.
+ * so that it may be interrupted at any time and goes on where it was. A cache is for one dataset: where the folder was
+ * named and its plan bears another dataset's name, it is refused.
  */
 #ifndef HWS_PLAN_CACHE_H
 #define HWS_PLAN_CACHE_H

@@ -209,6 +209,12 @@ hws_status plan_fits(const plan *plan, int bf16, double available, failure *fail
                 needed / 1e9, available / 1e9, bf16 ? "" : ", or try --precision bf16");
 }
 
+int plan_is_for(const plan *plan, const char *dataset) {
+    char name[PLAN_NAME_SIZE];
+    copy_name(name, dataset);
+    return strcmp(plan->dataset, name) == 0;
+}
+
 preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads) {
     preprocessing how = {.channels = plan->channels, .rules = rules, .threads = threads};
     memcpy(how.spacing, plan->spacing, sizeof how.spacing);

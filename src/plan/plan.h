@@ -53,6 +53,9 @@ hws_status plan_fits(const plan *plan, int bf16, double available, failure *fail
 /* What preprocess wants; `rules` must have room for PLAN_MAX_CHANNELS and live as long. */
 preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads);
 
+/* Whether the plan says that it is for the dataset of this name. */
+int plan_is_for(const plan *plan, const char *dataset);
+
 /* Whether networks and preprocessing of two plans are the same. */
 int plan_agrees(const plan *a, const plan *b);
 

@@ -35,6 +35,14 @@ for one in "$work"/cache/cases/*; do
     cmp -s "$one" "$data/hws_cache/cases/$(basename "$one")" || fail "$(basename "$one") differs with one thread"
 done
 
+# One cache for two datasets.
+run 0 phantom --out "$work/others" --cases 5 --size 16,24,16 --spacing 6 --threads 2
+sed -i 's/"name": "[^"]*"/"name": "others"/' "$work/others/dataset.json"
+run 2 plan "$work/others" --out "$work/cache"
+complains "hws phantoms.*others.*--replan"
+run 2 train "$work/others" --cache "$work/cache" --out "$work/run"
+complains "hws phantoms.*others.*--cache"
+
 run 2 plan
 complains "plan which dataset"
 run 2 plan "$work/nothing"

@@ -154,6 +154,33 @@ static void an_edited_plan_is_kept_and_followed(void **state) {
     assert_non_null(strstr(failure.message, "2 channels"));
 }
 
+static void the_plan_of_another_dataset_is_refused(void **state) {
+    (void)state;
+    prepared_now();
+    char path[128], own[128];
+    snprintf(path, sizeof path, "%s/plans.json", cache);
+    plan plan;
+    assert_int_equal(plan_read(&plan, path, NULL), HWS_OK);
+    strcpy(plan.dataset, "Hearts");
+    assert_int_equal(plan_write(&plan, path, NULL), HWS_OK);
+    cache_options options = usual();
+    failure failure;
+    assert_int_equal(prepare(&options, &plan, NULL, &failure), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(failure.message, "'Hearts'"));
+    assert_non_null(strstr(failure.message, strrchr(folder, '/') + 1));
+    assert_non_null(strstr(failure.message, "--cache"));
+    options.replan = 1;
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), HWS_OK);
+    assert_string_equal(plan.dataset, strrchr(folder, '/') + 1);
+    /* A dataset that was moved takes its own cache along. */
+    options = (cache_options){.threads = 2, .memory = INFINITY};
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), HWS_OK);
+    snprintf(own, sizeof own, "%s/hws_cache/plans.json", folder);
+    strcpy(plan.dataset, "its_old_name");
+    assert_int_equal(plan_write(&plan, own, NULL), HWS_OK);
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), HWS_OK);
+}
+
 static volatile sig_atomic_t stop;
 
 static void stop_at_two(void *context, cache_stage stage, size_t done, size_t total) {
@@ -324,6 +351,7 @@ int main(void) {
         IN_A_DATASET(a_cache_holds_the_preprocessed_cases),
         IN_A_DATASET(only_what_changed_is_made_again),
         IN_A_DATASET(an_edited_plan_is_kept_and_followed),
+        IN_A_DATASET(the_plan_of_another_dataset_is_refused),
         IN_A_DATASET(an_interrupted_cache_goes_on),
         IN_A_DATASET(threads_make_the_same_files),
         IN_A_DATASET(a_folder_that_cannot_be_made_is_named),
