@@ -92,7 +92,8 @@ hws_status trainer_end_epoch(trainer *t, const double **recorded, failure *failu
     t->clipped = t->weighed = 0;
     *recorded = row;
     const double value = row[ROW_FIRST + t->task->best];
-    const int is_best = value > t->best || (isnan(t->best) && !isnan(value));
+    /* Until the metric is a number the newest weights are the best there are: a run always ends with some. */
+    const int is_best = value > t->best || !isfinite(t->best);
     if (is_best) t->best = value;
     if (status == HWS_OK) status = run_write_history(t, failure);
     if (status == HWS_OK) status = run_write_losses(t, failure);

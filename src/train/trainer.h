@@ -44,7 +44,7 @@ typedef struct trainer {
     /* What changes, and a checkpoint keeps. */
     int64_t iteration;        /* done */
     int64_t clipped, weighed; /* importance weights of this epoch */
-    double best;              /* the best value of the task's metric so far; NaN if there is none */
+    double best;              /* the best value of the task's metric so far; not finite if there is none */
     int stopped;              /* 1: the gradient's norm fell below --stop-grad-norm */
     uint64_t *draws;          /* how often each example was trained on */
     rows rows;

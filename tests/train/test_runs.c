@@ -383,6 +383,36 @@ static void weights_without_the_rest_are_no_checkpoint(void **state) {
     free(bytes);
 }
 
+static const double *said; /* what the metric is at the end of each epoch */
+
+static hws_status say(void *context, learner *learner, double *values, failure *failure) {
+    (void)context, (void)learner, (void)failure;
+    values[0] = *said++;
+    return HWS_OK;
+}
+
+static void run_with_metric(const double *values, const char *where) {
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    s.epochs = 3;
+    assert_int_equal(task.metrics, 1);
+    task.evaluate = say;
+    said = values;
+    run_whole(&s, &task, where);
+    assert_ptr_equal(said, values + 3);
+}
+
+static void there_are_best_weights_even_if_the_metric_is_never_a_number(void **state) {
+    (void)state;
+    run_with_metric((const double[]){NAN, NAN, NAN}, folder("never"));
+    run_with_metric((const double[]){1, 2, 3}, folder("third"));
+    assert_same_file(folder("never"), folder("third"), "best.safetensors");
+    run_with_metric((const double[]){NAN, 0.5, NAN}, folder("once"));
+    run_with_metric((const double[]){1, 2, 1}, folder("second"));
+    assert_same_file(folder("once"), folder("second"), "best.safetensors");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes),
@@ -397,6 +427,7 @@ int main(void) {
         cmocka_unit_test(other_data_and_other_settings_are_refused),
         cmocka_unit_test(a_damaged_checkpoint_is_refused_and_the_one_before_used),
         cmocka_unit_test(weights_without_the_rest_are_no_checkpoint),
+        cmocka_unit_test(there_are_best_weights_even_if_the_metric_is_never_a_number),
     };
     return cmocka_run_group_tests(tests, folders_setup, folders_teardown);
 }
