@@ -83,6 +83,9 @@ static box_values values_of(const run *run, const char *const *groups_of, const 
     return box;
 }
 
+#define BOXES_EXPLAINED                                                                                                \
+    "The box holds the middle half of the cases, its line is the median, dots are cases far from the others"
+
 static int write_label(text *page, const runs *runs, const char *const *const *groups_of, const char *label,
                        const words *groups) {
     size_t most = 1;
@@ -100,21 +103,19 @@ static int write_label(text *page, const runs *runs, const char *const *const *g
     }
     char title[120];
     snprintf(title, sizeof title, "Dice score of %.80s", *label ? label : "all labels");
-    const box_plot plot = {
-        .title = title,
-        .explanation =
-            "The box holds the middle half of the cases, its line is the median, dots are cases far from the "
-            "others; runs come in the order of the legend.",
-        .x_title = "Dice score",
-        .rows = groups->count,
-        .runs = runs->count,
-        .row_names = groups->all,
-        .run_names = runs->names,
-        .styles = runs->styles,
-        .boxes = boxes,
-        .unit = UNIT_PERCENT,
-        .floor = 0,
-        .ceiling = 1};
+    const box_plot plot = {.title = title,
+                           .explanation = runs->count > 1 ? BOXES_EXPLAINED "; runs come in the order of the legend."
+                                                          : BOXES_EXPLAINED ".",
+                           .x_title = "Dice score",
+                           .rows = groups->count,
+                           .runs = runs->count,
+                           .row_names = groups->all,
+                           .run_names = runs->names,
+                           .styles = runs->styles,
+                           .boxes = boxes,
+                           .unit = UNIT_PERCENT,
+                           .floor = 0,
+                           .ceiling = 1};
     good = good && box_plot_write(page, &plot);
     free(boxes);
     free(values);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const LOSSES[QUANTILES] = {"l0", "l5", "l25", "l50", "l75", "l95", "l100"};
 static const char *const SHARES[QUANTILES] = {"p0", "p5", "p25", "p50", "p75", "p95", "p100"};
@@ -172,11 +173,32 @@ static int sampler_panels(text *page, const runs *runs) {
     return any;
 }
 
+static int draws_by_hardness(const run *run) {
+    const char *objective = run_setting_text(run, "objective");
+    return !objective || strcmp(objective, "dro") == 0;
+}
+
+/* The chances of these runs are recorded too, but nothing was drawn by them. */
+static void tell_others(text *page, const runs *runs) {
+    const char *before = "<p>";
+    for (size_t r = 0; r < runs->count; r++) {
+        if (draws_by_hardness(&runs->all[r])) continue;
+        text_format(page, "%s<b>", before);
+        html_escape(page, runs->all[r].name);
+        text_add(page, "</b>");
+        before = ", ";
+    }
+    if (*before == ',')
+        text_add(page, " did not draw by hardness: chances and shares below are those that DRO would give to such "
+                       "losses, at the run\xE2\x80\x99s \xCE\xB2.</p>\n");
+}
+
 void distribution_section(text *page, const runs *runs) {
     section_open(page, runs, "What the sampler did",
                  "Hardness weighted sampling draws an example more often the larger its last known loss is. These "
                  "figures show how unequal the losses were, and how unequal the draws.",
                  1);
+    tell_others(page, runs);
     write_top_draws(page, runs);
     for (size_t r = 0; r < runs->count; r++) section_note(page, runs, &runs->all[r], &runs->all[r].distribution);
     text_add(page, "<div class=\"panels\">\n");

@@ -64,15 +64,32 @@ static void add_cards(text *page, const run *run, size_t from, size_t to) {
     text_add(page, "</ul>\n");
 }
 
-/* Without hardest.csv: the examples with the largest losses of losses.csv, as a table. */
+/* Without hardest.csv: the examples with the largest losses of losses.csv, as a table of the columns that it has. */
+static const struct {
+    const char *column, *title;
+} LIST[] = {{"label", "label"}, {"prediction", "prediction"}, {"stale_loss", "loss"}, {"draws", "draws"}};
+enum { LIST_COLUMNS = sizeof LIST / sizeof *LIST };
+
+static int is_listed(const run *run, size_t k) { return csv_column(&run->losses.data, LIST[k].column) >= 0; }
+
+static void add_list_head(text *page, const run *run) {
+    text_add(page, "<tr><th scope=\"col\">example</th>");
+    for (size_t k = 0; k < LIST_COLUMNS; k++)
+        if (is_listed(run, k)) text_format(page, "<th scope=\"col\">%s</th>", LIST[k].title);
+    text_add(page, "</tr>\n");
+}
+
 static void add_list_row(text *page, const run *run, size_t row) {
-    static const char *const COLUMNS[] = {"label", "prediction", "stale_loss", "draws"};
+    char loss[NUMBER_SIZE];
+    number_loss(run_number(&run->losses, row, "stale_loss"), loss);
     text_add(page, "<tr><th scope=\"row\">");
     html_escape(page, run_cell(&run->losses, row, "example"));
     text_add(page, "</th>");
-    for (size_t k = 0; k < sizeof COLUMNS / sizeof *COLUMNS; k++) {
+    for (size_t k = 0; k < LIST_COLUMNS; k++) {
+        if (!is_listed(run, k)) continue;
+        const int is_loss = strcmp(LIST[k].title, "loss") == 0;
         text_add(page, "<td>");
-        html_escape(page, run_cell(&run->losses, row, COLUMNS[k]));
+        html_escape(page, is_loss ? loss : run_cell(&run->losses, row, LIST[k].column));
         text_add(page, "</td>");
     }
     text_add(page, "</tr>\n");
@@ -95,9 +112,8 @@ static void add_list(text *page, const run *run) {
     double limit = HUGE_VAL;
     size_t row = next_hardest(&run->losses, limit, 0);
     if (row == run->losses.data.rows) return;
-    text_add(page, "<div class=\"scroll\" tabindex=\"0\"><table><tr><th scope=\"col\">example</th><th "
-                   "scope=\"col\">label</th><th scope=\"col\">prediction</th><th scope=\"col\">loss</th><th "
-                   "scope=\"col\">draws</th></tr>\n");
+    text_add(page, "<div class=\"scroll\" tabindex=\"0\"><table>\n");
+    add_list_head(page, run);
     for (int k = 0; k < LISTED && row < run->losses.data.rows; k++) {
         add_list_row(page, run, row);
         limit = run_number(&run->losses, row, "stale_loss");

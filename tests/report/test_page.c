@@ -38,6 +38,7 @@ static void a_run_has_all_sections(void **state) {
     assert_int_equal(occurrences(page.bytes, "<svg class=\"chart hover\""), 9);
     assert_int_equal(occurrences(page.bytes, "<section"), 6);
     assert_null(strstr(page.bytes, "class=\"note\""));
+    assert_null(strstr(page.bytes, "did not draw by hardness"));
     text_close(&page);
     folder_close(&run);
 }
@@ -53,6 +54,7 @@ static void several_runs_are_compared(void **state) {
     assert_says(&page, "<tr class=\"differs\"><th scope=\"row\">beta");
     assert_null(strstr(page.bytes, "<tr class=\"differs\"><th scope=\"row\">batch"));
     assert_says(&page, "data-name=\"DRO \xCE\xB2=100\"");
+    assert_says(&page, "<p><b>ERM</b> did not draw by hardness");
     text_close(&page);
     for (int k = 0; k < 3; k++) folder_close(&runs[k]);
 }
@@ -119,6 +121,8 @@ static void without_pictures_the_losses_are_listed(void **state) {
     const char *eleven = strstr(page.bytes, "<th scope=\"row\">11</th>");
     assert_true(nine && seven && eleven && nine < seven && seven < eleven);
     assert_null(strstr(page.bytes, "<th scope=\"row\">8</th>"));
+    assert_says(&page, "<th scope=\"row\">9</th><td>3.50</td><td>2</td></tr>"); /* no column of what is not known */
+    assert_null(strstr(page.bytes, "<th scope=\"col\">prediction"));
     text_close(&page);
     folder_close(&run);
 }
@@ -217,6 +221,7 @@ static void segmentations_show_dice_and_groups(void **state) {
     assert_says(&page, "Dice score of Anterior");
     assert_says(&page, "spina &lt;bifida&gt;");
     assert_int_equal(occurrences(page.bytes, "<rect class=\"box\""), 3);
+    assert_null(strstr(page.bytes, "legend.")); /* a single run has none */
     text_close(&page);
     folder_close(&run);
 }
