@@ -36,6 +36,11 @@ with_probe() {
   var wide = function (one) { return one.getBBox().width > 50; };
   found.curves = all('.panels .series .line').filter(wide).length;
   found.bands = all('.panels .band').filter(wide).length;
+  found.tall = all('.panels .band').filter(function (one) { return one.getBBox().height > 8; }).length;
+  found.boxes = all('.panels .box').filter(function (one) { return one.getBBox().width > 5; }).length;
+  found.slices = all('.gallery.large img').filter(function (one) {
+    return one.complete && one.naturalWidth === 200 && one.getBoundingClientRect().width > 150;
+  }).length;
   found.dots = all('.panels.wide .mark').filter(function (one) { return one.getBBox().width > 2; }).length;
   found.pictures = all('.gallery img').filter(function (one) { return one.complete && one.naturalWidth === 28; }).length;
   found.fits = document.documentElement.scrollWidth <= document.documentElement.clientWidth;
@@ -53,11 +58,13 @@ END
 }
 
 "$example_runs" "$work" && "$program" report "$work/erm" "$work/dro" --out "$work/two.html" >/dev/null &&
-    "$program" report "$work/dro" --out "$work/one.html" >/dev/null || fail "no page was written"
+    "$program" report "$work/dro" --out "$work/one.html" >/dev/null &&
+    "$program" report "$work/segmentation" --out "$work/volumes.html" >/dev/null || fail "no page was written"
 with_probe "$work/two.html" >"$work/two_probed.html"
 with_probe "$work/one.html" >"$work/one_probed.html"
+with_probe "$work/volumes.html" >"$work/volumes_probed.html"
 
-for page in one two; do
+for page in one two volumes; do
     browse "$work/$page.html" 1280
     is_silent $page
 done
@@ -79,6 +86,17 @@ for width in 1280 500; do
     finds dots 10
     finds pictures 20
     finds fits true
+    browse "$work/volumes_probed.html" $width
+    is_silent "volumes at $width"
+    finds curves 7
+    finds bands 7
+    finds tall 7
+    finds boxes 4
+    finds slices 10
+    finds dots 2
+    finds fits true
+    finds outside 0
+    finds tip 'epoch 8DRO β=10080.0&nbsp;%'
 done
 
 # The check of the console can fail at all.
