@@ -57,5 +57,34 @@ says '^hws: .*is not empty'
 run 1 --out "$work/file/below" --cases 5
 says '^hws: the folder .* cannot be made'
 
+# The built-in phantoms, which hws train draws when they are first asked for; a cache that cannot be made ends it soon.
+export XDG_CACHE_HOME="$work/cache"
+drawn="$work/cache/hws/phantom"
+train() { timeout 100 "$program" train phantom --cache "$work/file/below" --quiet --threads 2 --out "$work/run$1" >"$work/out$1" 2>"$work/err$1"; }
+ended() { grep -q 'the cache folder .* cannot be made' "$work/err$1" || fail "train phantom: $(cat "$work/err$1")"; }
+
+"$program" train phantom --cache "$work/file/below" --quiet --threads 2 --out "$work/run0" >"$work/out0" 2>"$work/err0" &
+process=$!
+for wait in $(seq 200); do
+    ls "$work/cache/hws/phantom.part/imagesTr/"*_010* >"$work/ls" 2>&1 && break
+    sleep 0.02
+done
+kill -KILL $process
+wait $process 2>/dev/null
+[ ! -e "$drawn" ] || fail "phantoms are there although drawing them was stopped"
+mkdir -p "$drawn/imagesTr"
+: >"$drawn/imagesTr/phantom_001_0000.nii.gz"
+train 1 &
+train 2 &
+wait
+ended 1
+ended 2
+[ "$(ls "$drawn/imagesTr" | wc -l)" -eq 60 ] || fail "there are not sixty phantoms"
+[ "$(ls "$work/cache/hws")" = phantom ] || fail "something is left over: $(ls "$work/cache/hws")"
+before=$(stat -c %Y.%i "$drawn/dataset.json")
+train 3
+ended 3
+[ "$(stat -c %Y.%i "$drawn/dataset.json")" = "$before" ] || fail "the phantoms were drawn again"
+
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))
