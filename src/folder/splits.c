@@ -112,7 +112,10 @@ hws_status splits_make(splits *splits, size_t cases, int folds, const char *cons
         return fail(failure, HWS_ERROR_ARGUMENT, "%d folds cannot be made; 2 to %d are possible", folds,
                     SPLITS_MAX_FOLDS);
     if (cases < (size_t)folds || cases > UINT32_MAX)
-        return fail(failure, HWS_ERROR_ARGUMENT,
-                    "%zu cases cannot be split into %d folds; add cases or use fewer folds", cases, folds);
+        return fail(
+            failure, HWS_ERROR_ARGUMENT,
+            "%zu cases cannot be split into %d folds; add cases, train and validate on all of them with --fold -1, or "
+            "write fewer folds into splits_final.json in the dataset's folder",
+            cases, folds);
     return make(splits, cases, folds, strata, failure);
 }

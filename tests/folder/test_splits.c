@@ -116,6 +116,8 @@ static void too_few_cases_or_folds_are_refused(void **state) {
     failure failure;
     assert_int_equal(splits_make(&splits, 4, 5, NULL, &failure), HWS_ERROR_ARGUMENT);
     assert_non_null(strstr(failure.message, "4 cases cannot be split into 5 folds"));
+    assert_non_null(strstr(failure.message, "--fold -1"));
+    assert_non_null(strstr(failure.message, "splits_final.json"));
     assert_int_equal(splits_make(&splits, 4, 1, NULL, &failure), HWS_ERROR_ARGUMENT);
     assert_null(splits.folds);
 }
