@@ -2,8 +2,8 @@
 
 usage: torch_predict.py RUN IMAGES OUTPUT [most images]          T = threads, LAYOUT = contiguous | channels_last
 
-For images of one channel whose spacing is the plan's, so that nothing is resampled. Prints the seconds per image,
-without reading and writing.
+For images of one channel whose spacing is the plan's, so that nothing is resampled; a plan of other channels or another
+network is refused. Prints the seconds per image, without reading and writing.
 """
 import itertools
 import json
@@ -19,6 +19,18 @@ import numpy as np
 import torch
 
 from hws import models
+
+
+def check(plan):
+    """Ends the program unless the plan is one that this file preprocesses and builds alike."""
+    channels = plan["channels"]
+    if len(channels) != 1 or channels[0]["normalisation"] != "z-score" or channels[0]["masked"]:
+        sys.exit("torch_predict.py: the plan must have a single channel, a z-score over the whole image (not masked)")
+    features = [stage["features"] for stage in plan["stages"]]
+    doubled = [min(features[0] * 2 ** level, max(features)) for level in range(len(features))]
+    if features != doubled:
+        sys.exit(f"torch_predict.py: the stages' features {features} are not doubled from stage to stage up to a cap, "
+                 f"as {doubled} are")
 
 
 def open_network(run, plan):
@@ -71,6 +83,7 @@ def main():
     torch.set_num_threads(int(os.environ.get("T", "2")))
     layout = torch.channels_last_3d if os.environ.get("LAYOUT") == "channels_last" else torch.contiguous_format
     plan = json.loads((run / "plans.json").read_text())
+    check(plan)
     network = open_network(run, plan).to(memory_format=layout)
     output.mkdir(exist_ok=True)
     seconds = []
