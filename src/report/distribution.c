@@ -136,11 +136,11 @@ static void write_top_draws(text *page, const runs *runs) {
         const double share = top_draws(page, &runs->all[r]);
         if (!isfinite(share)) continue;
         number_percent(share, label);
-        text_format(page, "%s<b>%s</b>", before, label);
+        text_format(page, "%s<b>%s</b>%s", before, label, *before == '<' ? " of all draws" : "");
         if (runs->count > 1) text_add(page, " with "), html_escape(page, runs->all[r].name);
         before = ", ";
     }
-    if (*before == ',') text_add(page, " of all draws.</p>\n");
+    if (*before == ',') text_add(page, ".</p>\n");
 }
 
 static int sampler_panels(text *page, const runs *runs) {

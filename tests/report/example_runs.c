@@ -26,7 +26,7 @@ static void write_slices(const folder *run, const char *kind) {
     free(pixels);
 }
 
-/* Losses that fall from 1 to nearly -1, as those of Dice and cross-entropy do. */
+/* Negative losses, as those of Dice and cross-entropy are. */
 static void write_losses(const folder *run, int epochs) {
     FILE *history = open_in(run, "history.csv"), *distribution = open_in(run, "distribution.csv");
     fputs("epoch,iteration,seconds,lr,train_loss_mean,train_loss_std,robust_loss,ess,p_max,val_dice,val_dice_Anterior,"
@@ -34,7 +34,7 @@ static void write_losses(const folder *run, int epochs) {
           history);
     fputs("epoch,l0,l5,l25,l50,l75,l95,l100,p0,p5,p25,p50,p75,p95,p100\n", distribution);
     for (int e = 1; e <= epochs; e++) {
-        const double loss = 2.0 / e - 0.8, dice = 0.9 - 0.8 / e;
+        const double loss = 0.5 / e - 0.9, dice = 0.9 - 0.8 / e;
         fprintf(history, "%d,%d,%d,0.01,%g,0.2,%g,%d,0.1,%g,%g,%g,%g\n", e, e * 50, e * 60, loss, loss + 0.3, 100 / e,
                 dice, dice + 0.05, dice - 0.05, loss + 0.1);
         fprintf(distribution, "%d,%g,%g,%g,%g,%g,%g,%g,0,0.2,0.5,0.7,1.2,4,%d\n", e, loss - 0.15, loss - 0.1,

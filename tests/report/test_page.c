@@ -55,6 +55,7 @@ static void several_runs_are_compared(void **state) {
     assert_null(strstr(page.bytes, "<tr class=\"differs\"><th scope=\"row\">batch"));
     assert_says(&page, "data-name=\"DRO \xCE\xB2=100\"");
     assert_says(&page, "<p><b>ERM</b> did not draw by hardness");
+    assert_says(&page, "<b>75.0\xC2\xA0%</b> of all draws with ERM, <b>75.0\xC2\xA0%</b> with DRO");
     text_close(&page);
     for (int k = 0; k < 3; k++) folder_close(&runs[k]);
 }
