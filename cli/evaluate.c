@@ -13,6 +13,7 @@
 #include "eval/worst.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,6 +30,7 @@ static const char USAGE[] =
     "  --ref DIR        the references\n"
     "  --labels LIST    labels to score, such as 1,2          (every label above 0 of the references)\n"
     "  --regions LIST   named labels and unions of them, such as WT=1+2+3,ET=3\n"
+    "  --ignore L       where the reference has this label nothing counts, as with nnU-Net's ignore label\n"
     "  --groups CSV     groups: the first column is called case, each further one holds a stratum per case\n"
     "  --by LIST        use these columns of the groups only\n"
     "  --hd95           the 95 % Hausdorff distance too\n"
@@ -36,7 +38,8 @@ static const char USAGE[] =
     "  --common         score the cases that both folders have; without it a missing one is an error\n"
     "  --out DIR        write summary.json (as nnU-Net does), cases.csv, worst.csv and table.txt, .csv, .md, .tex "
     "there\n"
-    "  --images DIR     draw the worst cases over these images (CASE_0000.nii.gz or CASE.nii.gz) into OUT/worst\n"
+    "  --images DIR     draw the worst cases over these images (CASE_0000.nii.gz or CASE.nii.gz), as\n"
+    "                   OUT/worst/CASE.png\n"
     "  --threads N      (one per processor)\n"
     "  --quiet          no progress and no notes\n"
     "\n"
@@ -89,8 +92,19 @@ static int make_folder(const char *path) {
     return cli_error(EXIT_USAGE, "the folder %s could not be made: %s", path, strerror(errno));
 }
 
+static hws_status take_listed(job *job, failure *failure) {
+    const case_files *listed = job->settings->listed;
+    hws_status status = HWS_OK;
+    for (size_t k = 0; k < listed->count && status == HWS_OK; k++) {
+        const case_file *file = &listed->list[k];
+        status = case_files_add(&job->files, file->name, file->prediction, file->reference, file->image, failure);
+    }
+    return status == HWS_OK ? case_files_check(&job->files, failure) : status;
+}
+
 static hws_status find_cases(job *job, failure *failure) {
     const evaluate_settings *settings = job->settings;
+    if (settings->listed) return take_listed(job, failure);
     text left_out = {0};
     hws_status status =
         case_files_open(&job->files, settings->predictions, settings->references, settings->common, &left_out, failure);
@@ -196,11 +210,12 @@ static int work(job *job) {
 }
 
 int evaluate_folders(const evaluate_settings *settings) {
-    if (!settings->predictions || !settings->references)
+    if (!settings->listed && (!settings->predictions || !settings->references))
         return cli_error(EXIT_USAGE, "evaluate needs --pred DIR and --ref DIR; see hws evaluate --help");
     if (settings->images && !settings->out) return cli_error(EXIT_USAGE, "--images needs --out, where the pictures go");
     if (settings->by && !settings->groups) return cli_error(EXIT_USAGE, "--by needs --groups");
-    job job = {.settings = settings, .evaluation = {.hd95 = settings->hd95, .assd = settings->surface}};
+    job job = {.settings = settings,
+               .evaluation = {.hd95 = settings->hd95, .assd = settings->surface, .ignore = (int)settings->ignore}};
     job.evaluation.threads = settings->threads ? (int)settings->threads : parallel_processors();
     int code = prepare(&job);
     if (code == EXIT_DONE) code = work(&job);
@@ -217,6 +232,7 @@ int verb_evaluate(int count, char **arguments) {
         {"--ref", OPTION_TEXT, &settings.references, 0, 0, NULL},
         {"--labels", OPTION_TEXT, &settings.labels, 0, 0, NULL},
         {"--regions", OPTION_TEXT, &settings.regions, 0, 0, NULL},
+        {"--ignore", OPTION_WHOLE, &settings.ignore, 1, INT16_MAX, NULL},
         {"--groups", OPTION_TEXT, &settings.groups, 0, 0, NULL},
         {"--by", OPTION_TEXT, &settings.by, 0, 0, NULL},
         {"--images", OPTION_TEXT, &settings.images, 0, 0, NULL},

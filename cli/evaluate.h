@@ -2,8 +2,12 @@
 #ifndef HWS_CLI_EVALUATE_H
 #define HWS_CLI_EVALUATE_H
 
+#include "eval/case_files.h"
+
 typedef struct evaluate_settings {
+    const case_files *listed; /* instead of predictions and references; NULL: these */
     const char *predictions, *references, *labels, *regions, *groups, *by, *images, *out;
+    long long ignore;  /* 0: no label */
     long long threads; /* 0: one per processor */
     int hd95, surface, common, quiet, no_table;
 } evaluate_settings;

@@ -1,17 +1,19 @@
 /* hws evaluate RUN for a run that segments volumes. */
 #define _POSIX_C_SOURCE 200809L
-#include "cache_progress.h"
 #include "cli.h"
+#include "eval/groups.h"
 #include "eval/regions.h"
 #include "evaluate.h"
+#include "folder/dataset.h"
+#include "folder/splits.h"
 #include "interrupt.h"
 #include "phantom_data.h"
 #include "predict/predictor.h"
+#include "progress.h"
 #include "train/run_files.h"
-#include "train/segmentation_source.h"
+#include "train/settings.h"
 #include "volume/nifti.h"
 
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,9 +22,11 @@
 typedef struct job {
     const evaluate_volumes_settings *asked;
     train_settings settings;
-    segmentation_source *source;
+    dataset set;
+    splits fold; /* one, or none when all cases were trained on */
     predictor *predictor;
-    char folder[RUN_PATH], validation[RUN_PATH], references[RUN_PATH], images[RUN_PATH], groups[RUN_PATH];
+    case_files files;
+    char folder[RUN_PATH], validation[RUN_PATH], groups[RUN_PATH];
 } job;
 
 static hws_status go_on(void *context, size_t done, size_t all, failure *failure) {
@@ -32,6 +36,13 @@ static hws_status go_on(void *context, size_t done, size_t all, failure *failure
                : HWS_OK;
 }
 
+static const char *out_folder(const job *j) { return j->asked->out ? j->asked->out : j->asked->run; }
+
+static hws_status join(char path[RUN_PATH], const char *folder, const char *name, failure *failure) {
+    return run_path(path, folder, name) ? HWS_OK
+                                        : fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", folder);
+}
+
 /* Other weights and unmirrored windows give other label maps: each has its place. */
 static const char *validation_name(const evaluate_volumes_settings *asked) {
     const int latest = strcmp(asked->weights, "latest.safetensors") == 0;
@@ -39,32 +50,66 @@ static const char *validation_name(const evaluate_volumes_settings *asked) {
     return latest ? "validation-latest" : "validation";
 }
 
-static hws_status open_run(job *j, failure *failure) {
+/* ---- before the work: everything that can be wrong with the input ---- */
+
+static hws_status open_dataset(job *j, failure *failure) {
     char path[RUN_PATH];
-    if (!run_path(path, j->asked->run, "config.json") ||
-        !run_path(j->validation, j->asked->run, validation_name(j->asked)))
-        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", j->asked->run);
-    hws_status status = settings_read_file(&j->settings, path, failure);
-    j->settings.threads = j->asked->threads;
+    hws_status status = join(path, j->asked->run, "config.json", failure);
+    if (status == HWS_OK) status = settings_read_file(&j->settings, path, failure);
     if (status == HWS_OK && phantom_data_named(j->settings.data)) {
         status = phantom_data_folder(j->folder, j->asked->threads, j->asked->quiet, failure);
         j->settings.data = j->folder;
     }
-    cache_progress progress = {.quiet = j->asked->quiet};
-    const cache_listener listener = cache_progress_listener(&progress);
-    if (status == HWS_OK)
-        status = segmentation_source_open(&j->source, &j->settings, &listener, &cli_interrupted, failure);
-    cache_progress_end(&progress);
-    if (status != HWS_OK) return status;
+    return status == HWS_OK ? dataset_open(&j->set, j->settings.data, failure) : status;
+}
+
+/* The cases that the run kept apart, as it noted them when it began: folds may have been made anew since. */
+static hws_status open_fold(job *j, failure *failure) {
+    char path[RUN_PATH];
+    if (j->settings.fold < 0) {
+        if (!j->asked->quiet)
+            cli_error(EXIT_DONE,
+                      "this run was trained on all cases (--fold -1): the scores are of cases that it knows");
+        return HWS_OK;
+    }
+    hws_status status = join(path, j->asked->run, "fold.json", failure);
+    if (status == HWS_OK && access(path, F_OK) != 0)
+        return fail(failure, HWS_ERROR_ARGUMENT, "%.500s is missing, so which cases were not trained on is not known",
+                    path);
+    return status == HWS_OK ? splits_read(&j->fold, path, j->set.ids, j->set.train_count, failure) : status;
+}
+
+static hws_status check_groups(job *j, failure *failure) {
+    hws_status status = join(j->groups, j->set.folder, "groups.csv", failure);
+    if (status == HWS_OK && access(j->groups, F_OK) != 0) *j->groups = 0;
+    if (status != HWS_OK || !*j->groups) return status;
+    groups groups;
+    status = groups_read(&groups, j->groups, failure);
+    groups_close(&groups);
+    return status;
+}
+
+static hws_status open_predictor(job *j, failure *failure) {
     predictor_options options = predictor_options_default();
     options.weights = j->asked->weights;
     options.threads = j->asked->threads;
     options.mirror = !j->asked->no_mirror;
     options.temporary = j->asked->run;
     options.progress = go_on;
-    status = predictor_open(&j->predictor, &options, &j->asked->run, 1, failure);
-    return status == HWS_OK ? run_make_folder(j->validation, failure) : status;
+    return predictor_open(&j->predictor, &options, &j->asked->run, 1, failure);
 }
+
+static hws_status prepare(job *j, failure *failure) {
+    hws_status status = open_dataset(j, failure);
+    if (status == HWS_OK) status = open_fold(j, failure);
+    if (status == HWS_OK) status = check_groups(j, failure);
+    if (status == HWS_OK) status = open_predictor(j, failure);
+    if (status == HWS_OK) status = join(j->validation, j->asked->run, validation_name(j->asked), failure);
+    if (status == HWS_OK) status = run_make_folder(j->validation, failure);
+    return status == HWS_OK ? run_make_folder(out_folder(j), failure) : status;
+}
+
+/* ---- the work ---- */
 
 /* Newer than the weights, so made by them. */
 static int is_current(const job *j, const char *path) {
@@ -75,23 +120,10 @@ static int is_current(const job *j, const char *path) {
             (map.st_mtim.tv_sec == weights.st_mtim.tv_sec && map.st_mtim.tv_nsec > weights.st_mtim.tv_nsec));
 }
 
-/* The prediction gets the name of the reference, as hws evaluate wants it. */
-static hws_status predict_case(job *j, const dataset *set, const char *id, failure *failure) {
-    const dataset_case *one = dataset_find(set, id);
-    char name[RUN_PATH], path[RUN_PATH];
-    if (!one || !one->labels)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%.300s has no case %.200s any more", set->folder, id);
-    snprintf(name, sizeof name, "%s", one->labels);
-    if (!run_path(path, j->validation, basename(name)))
-        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", j->validation);
-    snprintf(name, sizeof name, "%s", one->labels);
-    snprintf(j->references, sizeof j->references, "%s", dirname(name));
-    snprintf(name, sizeof name, "%s", one->images[0]);
-    snprintf(j->images, sizeof j->images, "%s", dirname(name));
-    if (!j->asked->overwrite && is_current(j, path)) return HWS_OK;
+static hws_status predict(job *j, const dataset_case *one, const char *path, failure *failure) {
     volume image;
     label_map labels;
-    hws_status status = dataset_load(set, one, &image, 0, failure);
+    hws_status status = dataset_load(&j->set, one, &image, 0, failure);
     if (status != HWS_OK) return status;
     status = predictor_run(j->predictor, &image, &labels, failure);
     volume_close(&image);
@@ -101,52 +133,58 @@ static hws_status predict_case(job *j, const dataset *set, const char *id, failu
     return status;
 }
 
-static hws_status predict_validation(job *j, failure *failure) {
-    const segmentation_data *data = segmentation_source_data(j->source);
+static hws_status take_case(job *j, const dataset_case *one, failure *failure) {
+    char name[RUN_PATH], path[RUN_PATH];
+    if (!one->labels)
+        return fail(failure, HWS_ERROR_ARGUMENT, "%.300s has no labels of %.200s", j->set.folder, one->id);
+    snprintf(name, sizeof name, "%s%s", one->id, j->set.file_ending);
+    hws_status status = join(path, j->validation, name, failure);
+    if (status == HWS_OK && (j->asked->overwrite || !is_current(j, path))) status = predict(j, one, path, failure);
+    return status == HWS_OK ? case_files_add(&j->files, one->id, path, one->labels, one->images[0], failure) : status;
+}
+
+static hws_status take_cases(job *j, failure *failure) {
+    const split *fold = j->fold.count ? &j->fold.folds[0] : 0;
+    const size_t count = fold ? fold->val_count : j->set.train_count;
     cli_progress progress;
     hws_status status = HWS_OK;
     cli_progress_start(&progress, "predicting", j->asked->quiet);
-    for (int64_t k = 0; k < data->validation_count && status == HWS_OK; k++) {
-        status = predict_case(j, segmentation_source_dataset(j->source), data->validation[k].name, failure);
-        cli_progress_step(&progress, (size_t)k + 1, (size_t)data->validation_count);
+    for (size_t k = 0; k < count && status == HWS_OK; k++) {
+        status = take_case(j, &j->set.train[fold ? fold->val[k] : k], failure);
+        cli_progress_step(&progress, k + 1, count);
     }
     cli_progress_end(&progress);
     return status;
 }
 
-/* Labels go by the names that dataset.json gives them, unless a name holds what separates them. */
-static void list_labels(const segmentation_data *data, text *labels, text *regions) {
+/* The names that dataset.json gives the labels, or their numbers if a name cannot stand in a table. */
+static void list_labels(const dataset *set, text *labels, text *regions) {
     int named = 1;
-    for (int k = 1; k < data->plan->classes; k++)
-        named = named && *data->label_names[k] && !strpbrk(data->label_names[k], ",=+") &&
-                strlen(data->label_names[k]) < REGION_NAME_BYTES;
-    for (int k = 1; k < data->plan->classes; k++)
-        if (named) text_format(regions, "%s%s=%d", k > 1 ? "," : "", data->label_names[k], k);
-        else text_format(labels, "%s%d", k > 1 ? "," : "", k);
+    for (int k = 0; k < set->label_count; k++) named = named && region_name_is_good(set->labels[k].name);
+    for (int value = 1; value < set->values; value++)
+        for (int k = 0; k < set->label_count; k++) {
+            if (set->labels[k].count != 1 || set->labels[k].values[0] != value) continue;
+            if (named) text_format(regions, "%s%s=%d", value > 1 ? "," : "", set->labels[k].name, value);
+            else text_format(labels, "%s%d", value > 1 ? "," : "", value);
+        }
 }
 
 static int score(job *j) {
-    const dataset *set = segmentation_source_dataset(j->source);
-    const int grouped = run_path(j->groups, set->folder, "groups.csv") && access(j->groups, F_OK) == 0;
     text labels = {0}, regions = {0};
-    list_labels(segmentation_source_data(j->source), &labels, &regions);
-    if (labels.failed || regions.failed) return cli_error(EXIT_FAILED, "out of memory");
-    if (set->ignore >= 0 && !j->asked->quiet)
-        fprintf(stderr, "note: voxels with the label %d, to be ignored, count as background here\n", set->ignore);
-    const evaluate_settings settings = {.predictions = j->validation,
+    list_labels(&j->set, &labels, &regions);
+    const evaluate_settings settings = {.listed = &j->files,
                                         .labels = labels.bytes,
                                         .regions = regions.bytes,
-                                        .references = j->references,
-                                        .groups = grouped ? j->groups : 0,
-                                        .images = j->images,
-                                        .out = j->asked->out ? j->asked->out : j->asked->run,
+                                        .groups = *j->groups ? j->groups : 0,
+                                        .out = out_folder(j),
+                                        .ignore = j->set.ignore > 0 ? j->set.ignore : 0,
                                         .threads = j->asked->threads,
                                         .hd95 = j->asked->hd95,
                                         .surface = j->asked->surface,
-                                        .common = 1,
-                                        .quiet = 1,
+                                        .quiet = j->asked->quiet,
                                         .no_table = j->asked->quiet};
-    const int code = evaluate_folders(&settings);
+    const int code =
+        labels.failed || regions.failed ? cli_error(EXIT_FAILED, "out of memory") : evaluate_folders(&settings);
     text_close(&labels);
     text_close(&regions);
     return code;
@@ -157,11 +195,13 @@ int evaluate_volumes(const evaluate_volumes_settings *asked) {
     failure failure = {0};
     j = (job){.asked = asked, .settings = settings_default_volumes()};
     cli_catch_interrupts();
-    hws_status status = open_run(&j, &failure);
-    if (status == HWS_OK) status = predict_validation(&j, &failure);
+    hws_status status = prepare(&j, &failure);
+    if (status == HWS_OK) status = take_cases(&j, &failure);
     const int code = status == HWS_OK ? score(&j) : cli_error(cli_exit_code(status), "%s", failure.message);
     predictor_close(&j.predictor);
-    segmentation_source_close(&j.source);
+    case_files_close(&j.files);
+    splits_close(&j.fold);
+    dataset_close(&j.set);
     settings_close(&j.settings);
     return code;
 }

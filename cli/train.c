@@ -63,7 +63,8 @@ static const char USAGE[] =
     "  --iterations T       instead of --epochs\n"
     "  --batch B            0: the plan's                                         (64; 0)\n"
     "  --fold F             volumes: of five, 0 to 4; -1: train and validate on all   (0)\n"
-    "  --stratify COLUMN    volumes: folds that keep the shares of this column of groups.csv\n"
+    "  --stratify COLUMN    volumes: folds that keep the shares of this column of groups.csv, whatever\n"
+    "                       splits_final.json says\n"
     "  --split-volumes D,H,W   volumes: divide them into parts of about this size, each with a loss of its own\n"
     "  --cache CACHE        volumes: where hws plan puts its work                 (DATASET_FOLDER/hws_cache)\n"
     "  --look-ahead K       batch t + K is drawn when t iterations are done; 0 is exactly Algorithm 1,\n"
@@ -303,6 +304,23 @@ static hws_status keep_plan(const train_command *c, const plan *plan, failure *f
         "the cache's plans.json is not the plan that this run began with; copy %.500s there, or start a new run", path);
 }
 
+/* Which cases are trained on and which are not, so that no later change of the folds can mix them up. */
+static hws_status keep_fold(const train_command *c, const segmentation_source *source, failure *failure) {
+    char path[RUN_PATH];
+    if (c->resume || c->settings.fold < 0) return HWS_OK;
+    if (!run_path(path, c->out, "fold.json"))
+        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", c->out);
+    return segmentation_source_write_fold(source, path, failure);
+}
+
+static void tell_unused(const train_command *c, const segmentation_source *source) {
+    const char *first;
+    const size_t count = c->quiet ? 0 : segmentation_source_unused(source, &first);
+    if (count)
+        cli_error(EXIT_DONE, "splits_final.json leaves %zu %s of the dataset out of this fold, such as %s", count,
+                  count == 1 ? "case" : "cases", first);
+}
+
 /* What means nothing for volumes is refused rather than passed over. */
 static hws_status check_for_volumes(const train_settings *s, failure *failure) {
     if (strcmp(s->model, "unet") != 0)
@@ -333,7 +351,9 @@ static int train_on_volumes(train_command *c, failure *failure) {
     if (status == HWS_OK) {
         const segmentation_data *data = segmentation_source_data(source);
         if (!c->settings.batch) c->settings.batch = data->plan->batch;
+        tell_unused(c, source);
         status = keep_plan(c, data->plan, failure);
+        if (status == HWS_OK) status = keep_fold(c, source, failure);
         if (status == HWS_OK) status = task_segmentation_open(&task, &context, data, &c->settings, failure);
     }
     const int code =

@@ -93,7 +93,7 @@ static void tell_lonely(const lonely *lonely, const char *lacking, text *out) {
 
 /* Takes over the strings of both files. */
 static void add_pair(case_files *files, found_file *prediction, found_file *reference) {
-    files->list[files->count++] = (case_file){prediction->name, prediction->path, reference->path};
+    files->list[files->count++] = (case_file){prediction->name, prediction->path, reference->path, NULL};
     prediction->name = prediction->path = reference->path = NULL;
 }
 
@@ -145,11 +145,23 @@ hws_status case_files_open(case_files *files, const char *predictions, const cha
     return status;
 }
 
+hws_status case_files_add(case_files *files, const char *name, const char *prediction, const char *reference,
+                          const char *image, failure *failure) {
+    case_file *grown = realloc(files->list, (files->count + 1) * sizeof *grown);
+    if (!grown) return fail_memory(failure, "the list of cases");
+    files->list = grown;
+    case_file *added = &files->list[files->count++];
+    *added = (case_file){strdup(name), strdup(prediction), strdup(reference), image ? strdup(image) : NULL};
+    const int whole = added->name && added->prediction && added->reference && (added->image || !image);
+    return whole ? HWS_OK : fail_memory(failure, "the list of cases");
+}
+
 void case_files_close(case_files *files) {
     for (size_t k = 0; k < files->count; k++) {
         free(files->list[k].name);
         free(files->list[k].prediction);
         free(files->list[k].reference);
+        free(files->list[k].image);
     }
     free(files->list);
     *files = (case_files){0};

@@ -9,6 +9,7 @@
 
 typedef struct case_file {
     char *name, *prediction, *reference;
+    char *image; /* of which pictures are made; NULL: not known */
 } case_file;
 
 typedef struct case_files {
@@ -23,6 +24,10 @@ typedef struct case_files {
 hws_status case_files_open(case_files *files, const char *predictions, const char *references, int common,
                            text *left_out, failure *failure);
 void case_files_close(case_files *files);
+
+/* Adds a case of files that lie anywhere, to a list that begins zeroed; names must come in ascending order. */
+hws_status case_files_add(case_files *files, const char *name, const char *prediction, const char *reference,
+                          const char *image, failure *failure);
 
 /* Reads all headers: HWS_ERROR_ARGUMENT, with the case's name, unless both files of each case lie on the same grid. */
 hws_status case_files_check(const case_files *files, failure *failure);

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "eval/evaluate.h"
 
 #include "base/parallel.h"
@@ -55,6 +56,16 @@ typedef struct many {
     int *strange;   /* per case: a label in no region, 0 for none */
 } many;
 
+size_t label_maps_ignore(label_map *prediction, label_map *reference, int ignore) {
+    size_t count = 0;
+    for (size_t i = 0; ignore && i < volume_grid_voxels(&reference->grid); i++) {
+        if (reference->labels[i] != ignore) continue;
+        prediction->labels[i] = reference->labels[i] = 0;
+        count++;
+    }
+    return count;
+}
+
 static int find_strange(const many *many, const label_map *map) {
     const size_t count = volume_grid_voxels(&map->grid);
     for (size_t i = 0; i < count; i++)
@@ -62,16 +73,20 @@ static int find_strange(const many *many, const label_map *map) {
     return 0;
 }
 
-static hws_status score_maps(many *many, size_t item, const label_map *prediction, const label_map *reference,
-                             failure *failure) {
-    const hws_status status =
+static hws_status score_maps(many *many, size_t item, label_map *prediction, label_map *reference, failure *failure) {
+    hws_status status =
         volume_grid_check_same(&prediction->grid, &reference->grid, many->files->list[item].name, failure);
     if (status != HWS_OK) return status; /* a file that changed since it was checked */
+    const size_t left_out = label_maps_ignore(prediction, reference, many->evaluation->ignore);
     many->strange[item] = find_strange(many, prediction);
     if (!many->strange[item]) many->strange[item] = find_strange(many, reference);
-    return evaluate_maps(prediction->labels, reference->labels, reference->grid.size, reference->grid.spacing,
-                         many->regions, many->evaluation->hd95 || many->evaluation->assd,
-                         scores_at(many->scores, item, 0), failure);
+    status = evaluate_maps(prediction->labels, reference->labels, reference->grid.size, reference->grid.spacing,
+                           many->regions, many->evaluation->hd95 || many->evaluation->assd,
+                           scores_at(many->scores, item, 0), failure);
+    /* What was left out looks like background that was found. */
+    for (size_t k = 0; k < many->regions->count && status == HWS_OK; k++)
+        scores_at(many->scores, item, k)[METRIC_TN] -= (double)left_out;
+    return status;
 }
 
 static hws_status score_case(void *context, size_t item, failure *failure) {
@@ -90,11 +105,17 @@ static void mark_known(const region_list *regions, uint8_t *known) {
         for (int n = 0; n < regions->regions[k].count; n++) known[regions->regions[k].labels[n]] = 1;
 }
 
+static hws_status name_case(const case_file *file, scores *scores, size_t which, failure *failure) {
+    const hws_status status = scores_name(scores, which, file->name, file->prediction, file->reference, failure);
+    if (status != HWS_OK || !file->image) return status;
+    scores->list[which].image = strdup(file->image);
+    return scores->list[which].image ? HWS_OK : fail_memory(failure, "the names of cases");
+}
+
 static hws_status name_cases(const case_files *files, scores *scores, failure *failure) {
     hws_status status = HWS_OK;
     for (size_t k = 0; k < files->count && status == HWS_OK; k++)
-        status =
-            scores_name(scores, k, files->list[k].name, files->list[k].prediction, files->list[k].reference, failure);
+        status = name_case(&files->list[k], scores, k, failure);
     return status;
 }
 
@@ -114,6 +135,7 @@ static hws_status run(many *many, failure *failure) {
     const evaluation *evaluation = many->evaluation;
     const parallel_work work = {score_case, evaluation->progress, many, evaluation->progress_context};
     const hws_status status = parallel_run(&work, many->files->count, evaluation->threads, failure);
+    many->scores->ignored = evaluation->ignore;
     for (int k = 0; k <= METRIC_N_REF; k++) many->scores->measured[k] = 1;
     many->scores->measured[METRIC_HD95] = evaluation->hd95;
     many->scores->measured[METRIC_ASSD] = evaluation->assd;
@@ -142,6 +164,7 @@ hws_status evaluate_cases(const case_files *files, const region_list *regions, c
 
 typedef struct search {
     const case_files *files;
+    int ignore;
     uint8_t *seen; /* [case][LABELS / 8]: a bit per label, a row per case so that threads do not meet */
 } search;
 
@@ -152,7 +175,8 @@ static hws_status search_case(void *context, size_t item, failure *failure) {
     const hws_status status = nifti_read_labels(search->files->list[item].reference, &map, failure);
     const size_t count = status == HWS_OK ? volume_grid_voxels(&map.grid) : 0;
     for (size_t i = 0; i < count; i++)
-        if (map.labels[i] > 0) seen[map.labels[i] / 8] |= (uint8_t)(1 << map.labels[i] % 8);
+        if (map.labels[i] > 0 && map.labels[i] != search->ignore)
+            seen[map.labels[i] / 8] |= (uint8_t)(1 << map.labels[i] % 8);
     label_map_close(&map);
     return status;
 }
@@ -171,7 +195,7 @@ static hws_status add_seen(const search *search, region_list *regions, failure *
 
 hws_status evaluate_find_labels(const case_files *files, const evaluation *evaluation, region_list *regions,
                                 failure *failure) {
-    search search = {files, calloc(files->count, LABELS / 8)};
+    search search = {files, evaluation->ignore, calloc(files->count, LABELS / 8)};
     if (!search.seen) return fail_memory(failure, "the labels of the references");
     const parallel_work work = {search_case, NULL, &search, NULL};
     hws_status status = parallel_run(&work, files->count, evaluation->threads, failure);

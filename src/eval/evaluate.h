@@ -4,9 +4,11 @@
 
 #include "eval/case_files.h"
 #include "eval/scores.h"
+#include "volume/volume.h"
 
 typedef struct evaluation {
     int hd95, assd; /* measure these distances too */
+    int ignore;     /* where the reference has this label, nothing counts; 0: there is none */
     int threads;
     void (*progress)(void *context, size_t done, size_t total); /* may be NULL; one call at a time */
     void *progress_context;
@@ -22,6 +24,9 @@ hws_status evaluate_find_labels(const case_files *files, const evaluation *evalu
  */
 hws_status evaluate_cases(const case_files *files, const region_list *regions, const evaluation *evaluation,
                           scores *scores, text *notes, failure *failure);
+
+/* Makes background of all voxels that have this label in the reference, in both maps; returns how many. 0: none have. */
+size_t label_maps_ignore(label_map *prediction, label_map *reference, int ignore);
 
 /* One case: fills the METRICS values of each region. Both maps have the same size. */
 hws_status evaluate_maps(const int16_t *prediction, const int16_t *reference, const int size[3],

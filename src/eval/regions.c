@@ -24,15 +24,18 @@ long regions_find(const region_list *list, const region *region) {
     return -1;
 }
 
-/* Names stand in tables, whose columns `|` separates. */
-static int is_good_name(const char *name) {
+static int is_good_in_tables(const char *name) {
     for (; *name; name++)
         if ((unsigned char)*name < ' ' || *name == '|' || *name == 0x7f) return 0;
     return 1;
 }
 
+int region_name_is_good(const char *name) {
+    return *name && strlen(name) < REGION_NAME_BYTES && !strpbrk(name, ",=+") && is_good_in_tables(name);
+}
+
 static hws_status add(region_list *list, const region *added, failure *failure) {
-    if (!is_good_name(added->name))
+    if (!is_good_in_tables(added->name))
         return fail(failure, HWS_ERROR_ARGUMENT, "a region's name must have no | and no control characters");
     char key[REGION_KEY_BYTES];
     region_key(added, key);

@@ -36,6 +36,9 @@ hws_status regions_add_labels(region_list *list, const char *labels, failure *fa
 hws_status regions_add_named(region_list *list, const char *regions, failure *failure); /* "WT=1+2+3,ET=3" */
 hws_status regions_add_key(region_list *list, const char *key, const char *name, failure *failure); /* "(1, 2)" */
 
+/* Whether a region may be called so: tables separate columns by `|`, and lists of regions have `,`, `=` and `+`. */
+int region_name_is_good(const char *name);
+
 void region_key(const region *region, char key[REGION_KEY_BYTES]);
 
 /* The position of the region with the same labels, in whatever order, or -1. */

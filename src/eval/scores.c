@@ -41,6 +41,7 @@ void scores_close(scores *scores) {
         free(scores->list[k].name);
         free(scores->list[k].prediction);
         free(scores->list[k].reference);
+        free(scores->list[k].image);
     }
     free(scores->list);
     free(scores->values);

@@ -31,6 +31,7 @@ int metric_is_share(metric metric);
 typedef struct scored_case {
     char *name;                   /* the files' name without .nii or .nii.gz */
     char *prediction, *reference; /* paths */
+    char *image;                  /* the path of its first channel; NULL: not known */
 } scored_case;
 
 typedef struct scores {
@@ -38,6 +39,7 @@ typedef struct scores {
     size_t cases;
     scored_case *list;
     int measured[METRICS]; /* which metrics are there */
+    int ignored;           /* the label of references whose voxels counted for nothing; 0: none */
     double *values;        /* [case][region][METRICS]; NaN where there is no score */
 } scores;
 

@@ -2,9 +2,9 @@
 #include "eval/worst.h"
 
 #include "base/whole_file.h"
+#include "eval/evaluate.h"
 #include "eval/table.h"
 #include "picture/outlines.h"
-#include "picture/png.h"
 #include "volume/nifti.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096 };
 
@@ -131,19 +132,23 @@ static hws_status draw(const shown_case *shown, const char *path, failure *failu
     return status;
 }
 
+/* `folder` may be NULL. */
 static int find_image(const char *folder, const char *name, char path[PATH_BYTES]) {
     static const char *const ENDINGS[] = {"_0000.nii.gz", "_0000.nii", ".nii.gz", ".nii"};
-    for (size_t k = 0; k < sizeof ENDINGS / sizeof *ENDINGS; k++) {
+    for (size_t k = 0; folder && k < sizeof ENDINGS / sizeof *ENDINGS; k++) {
         const int length = snprintf(path, PATH_BYTES, "%s/%s%s", folder, name, ENDINGS[k]);
         if (length > 0 && length < PATH_BYTES && whole_file_exists(path)) return 1;
     }
     return 0;
 }
 
-static hws_status read_case(shown_case *shown, const scored_case *one, const char *images, failure *failure) {
-    char path[PATH_BYTES];
-    if (!find_image(images, one->name, path))
-        return fail(failure, HWS_ERROR_IO, "there is no image of %.200s in %.300s", one->name, images);
+static hws_status read_case(shown_case *shown, const scored_case *one, int ignored, const char *images,
+                            failure *failure) {
+    char found[PATH_BYTES];
+    const char *path = one->image ? one->image : found;
+    if (!one->image && !find_image(images, one->name, found))
+        return fail(failure, HWS_ERROR_IO, "there is no image of %.200s in %.300s", one->name,
+                    images ? images : "the dataset");
     hws_status status = nifti_read_volume(path, 0, &shown->image, failure);
     if (status == HWS_OK) status = nifti_read_labels(one->reference, &shown->reference, failure);
     if (status == HWS_OK) status = nifti_read_labels(one->prediction, &shown->prediction, failure);
@@ -151,15 +156,18 @@ static hws_status read_case(shown_case *shown, const scored_case *one, const cha
         if (shown->image.grid.size[k] != shown->reference.grid.size[k] ||
             shown->prediction.grid.size[k] != shown->reference.grid.size[k])
             status = fail(failure, HWS_ERROR_ARGUMENT, "%.300s is not of the size of its label map", path);
+    if (status == HWS_OK) label_maps_ignore(&shown->prediction, &shown->reference, ignored);
     return status;
 }
 
 /* A picture that cannot be made is told; one that cannot be written is a failure. */
-static hws_status show(const scored_case *one, const char *images, const char *folder, text *notes, failure *failure) {
+static hws_status show(const scores *scores, size_t which, const char *images, const char *folder, text *notes,
+                       failure *failure) {
+    const scored_case *one = &scores->list[which];
     shown_case shown = {0};
     char path[PATH_BYTES];
     struct failure why = {0};
-    hws_status status = read_case(&shown, one, images, &why);
+    hws_status status = read_case(&shown, one, scores->ignored, images, &why);
     if (status != HWS_OK) {
         text_format(notes, "%sno picture: %s", notes->size ? "; " : "", why.message);
         status = HWS_OK;
@@ -194,17 +202,31 @@ static hws_status write_list(const scores *scores, const size_t *worst, size_t c
     return status;
 }
 
+/* Other files in the folder may be the user's. */
+static void remove_pictures(const scores *scores, const char *pictures) {
+    char path[PATH_BYTES];
+    for (size_t k = 0; k < scores->cases; k++)
+        if (snprintf(path, sizeof path, "%s/%s.png", pictures, scores->list[k].name) < (int)sizeof path) unlink(path);
+}
+
+static int has_images(const scores *scores) {
+    for (size_t k = 0; k < scores->cases; k++)
+        if (scores->list[k].image) return 1;
+    return 0;
+}
+
 hws_status worst_write(const scores *scores, const char *images, const char *folder, text *notes, failure *failure) {
     size_t worst[WORST_LISTED];
     char pictures[PATH_BYTES];
     const size_t count = worst_cases(scores, WORST_LISTED, worst);
+    const int drawn = images || has_images(scores);
     if (snprintf(pictures, sizeof pictures, "%s/worst", folder) >= (int)sizeof pictures)
         return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", folder);
-    png_remove_all(pictures);
-    if (images && mkdir(pictures, 0777) != 0 && errno != EEXIST)
+    remove_pictures(scores, pictures);
+    if (drawn && mkdir(pictures, 0777) != 0 && errno != EEXIST)
         return fail(failure, HWS_ERROR_IO, "%.300s: cannot be made: %s", pictures, strerror(errno));
     hws_status status = write_list(scores, worst, count, folder, failure);
-    for (size_t k = 0; k < count && images && status == HWS_OK; k++)
-        status = show(&scores->list[worst[k]], images, pictures, notes, failure);
+    for (size_t k = 0; k < count && drawn && status == HWS_OK; k++)
+        status = show(scores, worst[k], images, pictures, notes, failure);
     return status;
 }

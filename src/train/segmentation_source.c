@@ -18,6 +18,7 @@ struct segmentation_source {
     plan plan;
     char *cache;
     splits splits;
+    long long fold;   /* -1: all cases */
     case_file *files; /* of all training cases of the dataset; closed where they are not used */
     const char **label_names;
     segmentation_case *train, *validation;
@@ -43,20 +44,42 @@ static hws_status make_splits(segmentation_source *s, const char *column, failur
     return status;
 }
 
+/* Whether every fold has all cases, as folds that we made do until cases are added. */
+static int is_complete(const segmentation_source *s) {
+    int complete = 1;
+    for (int k = 0; k < s->splits.count; k++)
+        complete = complete && s->splits.folds[k].train_count + s->splits.folds[k].val_count == s->set.train_count;
+    return complete;
+}
+
 static hws_status open_splits(segmentation_source *s, const train_settings *settings, failure *failure) {
-    char path[PATH];
-    const char *folders[2] = {s->set.folder, s->cache};
-    /* Strata asked for decide over folds that were made without them. */
-    for (int k = 0; k < 2 && !*settings->stratify; k++) {
-        if (snprintf(path, sizeof path, "%s/splits_final.json", folders[k]) >= PATH || access(path, F_OK) != 0)
-            continue;
-        return splits_read(&s->splits, path, s->set.ids, s->set.train_count, failure);
-    }
-    const hws_status status = make_splits(s, settings->stratify, failure);
-    if (status != HWS_OK || *settings->stratify) return status;
-    if (snprintf(path, sizeof path, "%s/splits_final.json", s->cache) >= PATH)
+    char given[PATH], made[PATH];
+    if (*settings->stratify) return make_splits(s, settings->stratify, failure);
+    if (snprintf(given, sizeof given, "%s/splits_final.json", s->set.folder) >= PATH ||
+        snprintf(made, sizeof made, "%s/splits_final.json", s->cache) >= PATH)
         return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", s->cache);
-    return splits_write(&s->splits, path, s->set.ids, failure);
+    if (access(given, F_OK) == 0) return splits_read(&s->splits, given, s->set.ids, s->set.train_count, failure);
+    if (splits_read(&s->splits, made, s->set.ids, s->set.train_count, 0) == HWS_OK && is_complete(s)) return HWS_OK;
+    splits_close(&s->splits);
+    const hws_status status = make_splits(s, "", failure);
+    return status == HWS_OK ? splits_write(&s->splits, made, s->set.ids, failure) : status;
+}
+
+hws_status segmentation_source_write_fold(const segmentation_source *s, const char *path, failure *failure) {
+    const splits one = {1, &s->splits.folds[s->fold]};
+    return splits_write(&one, path, s->set.ids, failure);
+}
+
+size_t segmentation_source_unused(const segmentation_source *s, const char **first) {
+    if (s->fold < 0) return 0;
+    const split *fold = &s->splits.folds[s->fold];
+    size_t train = 0, val = 0, unused = 0;
+    for (size_t k = 0; k < s->set.train_count; k++) { /* both lists ascend */
+        if (train < fold->train_count && fold->train[train] == k) train++;
+        else if (val < fold->val_count && fold->val[val] == k) val++;
+        else if (unused++ == 0) *first = s->set.ids[k];
+    }
+    return unused;
 }
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
@@ -83,6 +106,7 @@ static hws_status open_cases(segmentation_source *s, const size_t *which, size_t
 }
 
 static hws_status open_fold(segmentation_source *s, long long fold, failure *failure) {
+    s->fold = fold;
     s->files = calloc(s->set.train_count, sizeof *s->files);
     if (!s->files) return fail_memory(failure, "the cases");
     if (fold < 0) {

@@ -1,8 +1,9 @@
 /*
  * Where a segmentation task gets its cases: a dataset folder, its plan and preprocessed cases, the cases of one fold.
  *
- * Folds come from DATASET/splits_final.json or CACHE/splits_final.json, the first that is there; else they are made as
- * nnU-Net makes them (or stratified by a column of groups.csv) and written to the cache.
+ * Folds come from DATASET/splits_final.json if it is there. Else they are made as nnU-Net makes them and written to
+ * CACHE/splits_final.json, and made anew when the dataset has other cases than that file. Folds that are stratified by a
+ * column of groups.csv are always made.
  */
 #ifndef HWS_TRAIN_SEGMENTATION_SOURCE_H
 #define HWS_TRAIN_SEGMENTATION_SOURCE_H
@@ -24,6 +25,12 @@ void segmentation_source_close(segmentation_source **opened);
 const segmentation_data *segmentation_source_data(const segmentation_source *source);
 
 const dataset *segmentation_source_dataset(const segmentation_source *source);
+
+/* The run's fold, as the only one of a splits_final.json. Not for fold -1. */
+hws_status segmentation_source_write_fold(const segmentation_source *source, const char *path, failure *failure);
+
+/* How many cases of the dataset are neither trained on nor validated on, and the first of them. */
+size_t segmentation_source_unused(const segmentation_source *source, const char **first);
 
 /* The folder of the preprocessed cases. */
 const char *segmentation_source_cache(const segmentation_source *source);

@@ -41,6 +41,39 @@ run 0 evaluate "$work/a" --no-mirror --quiet
 is_silent out
 there "$work/a/summary.json" "$work/a/cases.csv" "$work/a/table.tex" "$work/a/worst.csv"
 there "$work/a/worst/$(sed -n 2p "$work/a/worst.csv" | cut -d, -f2).png"
+
+# The cases that are judged are those that the run kept apart, whatever the folds are now.
+kept=$(ls "$work/a/validation-unmirrored")
+for id in $kept; do grep -q "\"${id%.nii.gz}\"" "$work/a/fold.json" || fail "$id is not in fold.json"; done
+all=$(ls "$data/labelsTr" | sed 's/.nii.gz//')
+first=$(echo "$all" | head -n 1)
+others=$(echo "$all" | sed 1d | sed 's/.*/"&"/' | paste -sd, -)
+echo "[{\"train\": [$(echo "$others" | cut -d, -f1-3)], \"val\": [\"$first\"]}]" >"$data/splits_final.json"
+rm -r "$work/a/validation-unmirrored"
+run 0 evaluate "$work/a" --no-mirror --quiet
+[ "$(ls "$work/a/validation-unmirrored")" = "$kept" ] || fail "other cases are judged than were kept apart"
+
+# Folds of one's own: what they leave out is told, and the run keeps them.
+run 0 train "$data" --iterations 1 --epoch-length 1 --batch 2 --out "$work/own"
+complains 'splits_final.json leaves 2 cases'
+grep -q "\"$first\"" "$work/own/fold.json" || fail "fold.json is not the fold of splits_final.json"
+rm "$data/splits_final.json"
+
+# Nor does a fold hide cases that were added later.
+first_fold=$(cat "$data/hws_cache/splits_final.json")
+cp "$data/imagesTr/${first}_0000.nii.gz" "$data/imagesTr/added_0000.nii.gz"
+cp "$data/labelsTr/$first.nii.gz" "$data/labelsTr/added.nii.gz"
+sed -i.before 's/"numTraining": 6/"numTraining": 7/' "$data/dataset.json"
+run 0 train "$data" --iterations 1 --epoch-length 1 --batch 2 --quiet --out "$work/more"
+grep -q '"added"' "$data/hws_cache/splits_final.json" || fail "a case that was added is in no fold"
+rm "$data/imagesTr/added_0000.nii.gz" "$data/labelsTr/added.nii.gz"
+mv "$data/dataset.json.before" "$data/dataset.json"
+printf '%s' "$first_fold" >"$data/hws_cache/splits_final.json"
+
+# All cases trained on: their scores are not those of unknown cases, and it is said.
+run 0 train "$data" --fold -1 --iterations 1 --epoch-length 1 --batch 2 --quiet --out "$work/every"
+run 0 evaluate "$work/every" --no-mirror
+complains 'trained on all cases'
 run 0 report "$work/a" "$work/erm" --out "$work/report.html"
 grep -q "<svg" "$work/report.html" || fail "the page has no figures"
 grep -q "Worst cases" "$work/report.html" || fail "the page does not show the worst cases"

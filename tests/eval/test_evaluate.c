@@ -82,6 +82,33 @@ static void folders_are_matched_and_scored(void **state) {
     case_files_close(&files);
 }
 
+/* nnU-Net leaves the voxels out, of the true negatives too. */
+static void ignored_voxels_count_for_nothing(void **state) {
+    (void)state;
+    char prediction[200], reference[200];
+    write_map(predictions, "i.nii", "11100211", 1);
+    write_map(references, "i.nii", "10009299", 1);
+    snprintf(prediction, sizeof prediction, "%s/i.nii", predictions);
+    snprintf(reference, sizeof reference, "%s/i.nii", references);
+    case_files files = {0};
+    region_list regions = {0};
+    scores scores;
+    text told = {0};
+    const evaluation evaluation = {.ignore = 9, .threads = 1};
+    assert_int_equal(case_files_add(&files, "case", prediction, reference, NULL, NULL), HWS_OK);
+    assert_int_equal(evaluate_find_labels(&files, &evaluation, &regions, NULL), HWS_OK);
+    assert_int_equal(regions.count, 2);
+    assert_int_equal(evaluate_cases(&files, &regions, &evaluation, &scores, &told, NULL), HWS_OK);
+    const double *one = scores_at(&scores, 0, 0), *two = scores_at(&scores, 0, 1);
+    assert_true(one[METRIC_TP] == 1 && one[METRIC_FP] == 2 && one[METRIC_FN] == 0 && one[METRIC_TN] == 2);
+    assert_true(two[METRIC_TP] == 1 && two[METRIC_FP] == 0 && two[METRIC_FN] == 0 && two[METRIC_TN] == 4);
+    assert_close(one[METRIC_DICE], 0.5, 1e-12);
+    assert_int_equal(told.size, 0);
+    scores_close(&scores);
+    regions_close(&regions);
+    case_files_close(&files);
+}
+
 static void what_is_missing_or_differs_is_named(void **state) {
     (void)state;
     case_files files;
@@ -114,6 +141,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_are_matched_and_scored),
         cmocka_unit_test(what_is_missing_or_differs_is_named),
+        cmocka_unit_test(ignored_voxels_count_for_nothing),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
