@@ -2,12 +2,12 @@
 #include "eval/worst.h"
 
 #include "base/whole_file.h"
-#include "picture/png.h"
 #include "testing.h"
 #include "volume/nifti.h"
 
 #include <ftw.h>
 #include <math.h>
+#include <png.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,15 +112,41 @@ static void write_image(const char *name, const int size[3]) {
     volume_close(&image);
 }
 
-static void expect_picture(const char *name, unsigned width, unsigned height) {
-    char *bytes;
-    size_t size;
-    unsigned found[2];
-    assert_int_equal(whole_file_read(in_root(name), 1 << 20, &bytes, &size, NULL), HWS_OK);
-    assert_true(png_size(bytes, size, &found[0], &found[1]));
-    assert_int_equal(found[0], width);
-    assert_int_equal(found[1], height);
-    free(bytes);
+/* Small planes are enlarged eight times. */
+enum { FACTOR = 8, WIDTH = 50 * FACTOR, HEIGHT = 40 * FACTOR };
+static uint8_t pixels[HEIGHT][WIDTH][3];
+
+static void read_picture(const char *name) {
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    assert_true(png_image_begin_read_from_file(&image, in_root(name)));
+    assert_int_equal(image.width, WIDTH);
+    assert_int_equal(image.height, HEIGHT);
+    image.format = PNG_FORMAT_RGB;
+    assert_true(png_image_finish_read(&image, NULL, pixels, 0, NULL));
+}
+
+static int is_blue(const uint8_t pixel[3]) { return pixel[0] == 86 && pixel[1] == 180 && pixel[2] == 233; }
+
+/* Plane y of the image in greys, but for the edge of a voxel that the prediction has and the reference has not. Rows go
+   upwards: the highest z is on top. */
+static void expect_picture(const char *name, int y, int wrong_x, int wrong_z) {
+    int blue = 0;
+    read_picture(name);
+    for (int row = 0; row < HEIGHT; row++)
+        for (int column = 0; column < WIDTH; column++) {
+            const int x = column / FACTOR, z = SIZE[2] - 1 - row / FACTOR;
+            const uint8_t *pixel = pixels[row][column];
+            const double grey = 255 * (double)(at(x, y, z) % 7) / 6;
+            if (x == wrong_x && z == wrong_z && is_blue(pixel)) blue++;
+            else if (fabs(pixel[0] - grey) > 1 || pixel[1] != pixel[0] || pixel[2] != pixel[0])
+                fail_msg("row %d, column %d: %d %d %d is not the grey %.0f", row, column, pixel[0], pixel[1], pixel[2],
+                         grey);
+        }
+    const uint8_t(*corner)[WIDTH][3] = &pixels[(SIZE[2] - 1 - wrong_z) * FACTOR];
+    assert_true(is_blue(corner[0][wrong_x * FACTOR]) && is_blue(corner[0][wrong_x * FACTOR + FACTOR - 1]) &&
+                is_blue(corner[FACTOR - 1][wrong_x * FACTOR]));
+    assert_false(is_blue(corner[FACTOR / 2][wrong_x * FACTOR + FACTOR / 2])); /* what is inside can be seen */
+    assert_in_range(blue, 2 * FACTOR - 1, 4 * (FACTOR - 1));                  /* an outline, not a spot */
 }
 
 static void pictures_are_of_the_slices_and_missing_ones_are_told(void **state) {
@@ -143,7 +169,7 @@ static void pictures_are_of_the_slices_and_missing_ones_are_told(void **state) {
     assert_int_equal(whole_file_write(in_root("worst/b.png"), "x", 1, NULL), HWS_OK);
     assert_int_equal(whole_file_write(in_root("worst/own.png"), "x", 1, NULL), HWS_OK);
     assert_int_equal(worst_write(&scores, root, root, &notes, NULL), HWS_OK);
-    expect_picture("worst/a.png", 400, 320);
+    expect_picture("worst/a.png", 3, 20, 30);
     assert_non_null(strstr(text_string(&notes), "b.nii is not of the size of its label map"));
     assert_non_null(strstr(text_string(&notes), "no image of c in"));
     assert_false(whole_file_exists(in_root("worst/b.png"))); /* of an earlier evaluation */
