@@ -171,7 +171,7 @@ static hws_status open_collection(collection *c, failure *failure) {
         return c->labels ? HWS_OK : fail_memory(failure, "the labels");
     }
     const size_t bytes = voxels * (size_t)c->predictor->plan.classes * sizeof *c->scores;
-    if (o->temporary && (double)bytes > memory_available() / 2) {
+    if (o->temporary && (double)bytes > (o->memory > 0 ? o->memory : memory_available()) / 2) {
         c->scores = map_scores(o->temporary, bytes);
         c->mapped = c->scores ? bytes : 0;
         if (!c->scores)

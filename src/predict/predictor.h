@@ -22,6 +22,7 @@ typedef struct predictor_options {
     double step;           /* 0.5, of the patch */
     int mirror;            /* 1: all mirror images are averaged, too */
     const char *temporary; /* the folder for large scores; NULL: kept in memory always */
+    double memory;         /* scores of more than half of these bytes are large; 0: of what is available */
     /* After each window of an image; a status other than HWS_OK stops. May be NULL. */
     hws_status (*progress)(void *context, size_t done, size_t all, failure *failure);
     void *context;

@@ -1,0 +1,361 @@
+#define _XOPEN_SOURCE 700
+/* Whole predictions by small networks of random weights: other grids than the plan's, ensembles, options. */
+#include "predict/predictor.h"
+
+#include "model/model.h"
+#include "model/weights.h"
+#include "plan/preprocess.h"
+#include "predict/sliding.h"
+#include "testing.h"
+#include "train/task_segmentation.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+enum { CLASSES = 3 };
+
+static char root[64];
+static plan planned;
+
+static const char *run_of(const char *name) {
+    static char paths[8][128];
+    static unsigned next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", root, name);
+    return path;
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+static void make_plan(void) {
+    planned = (plan){.dataset = "waves",
+                     .channels = 1,
+                     .classes = CLASSES,
+                     .channel = {{.name = "T2", .rule = {.kind = NORMALISE_ZSCORE, .deviation = 1}}},
+                     .spacing = {3, 2, 2.5},
+                     .median_size = {16, 16, 16},
+                     .patch = {16, 16, 16},
+                     .batch = 2,
+                     .topology = {.count = 2,
+                                  .stages = {{.features = 8, .kernel = {3, 3, 3}, .stride = {1, 1, 1}},
+                                             {.features = 16, .kernel = {3, 3, 3}, .stride = {2, 2, 2}}}}};
+}
+
+/* The weights of the head are moved by `change` times numbers that are the same for all runs. */
+static void make_run(const char *name, double change) {
+    char path[200];
+    model_options model;
+    graph *graph = NULL;
+    const graph_options options = {.threads = 1, .inference = 1};
+    segmentation_model(&planned, &model);
+    assert_int_equal(model_open(&model, &options, &graph, NULL), HWS_OK);
+    graph_initialise(graph, 5);
+    uint64_t seed = 9;
+    for (int k = 0; k < graph_parameter_count(graph); k++) {
+        const parameter *one = graph_parameter(graph, k);
+        if (strncmp(one->name, "heads.0", 7) != 0) continue;
+        for (size_t i = 0; i < one->count; i++)
+            graph_values(graph)[one->offset + i] += (float)(change * test_normal(&seed));
+    }
+    assert_int_equal(mkdir(run_of(name), 0777), 0);
+    snprintf(path, sizeof path, "%s/plans.json", run_of(name));
+    assert_int_equal(plan_write(&planned, path, NULL), HWS_OK);
+    snprintf(path, sizeof path, "%s/best.safetensors", run_of(name));
+    assert_int_equal(weights_save(graph, 0, path, NULL), HWS_OK);
+    graph_close(&graph);
+}
+
+static int make_runs(void **state) {
+    (void)state;
+    strcpy(root, "/tmp/hws_predictor_XXXXXX");
+    if (!mkdtemp(root)) return -1;
+    make_plan();
+    make_run("middle", 0);
+    make_run("above", 0.5);
+    make_run("below", -0.5);
+    return mkdir(run_of("temporary"), 0777);
+}
+
+static int remove_runs(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command);
+}
+
+/* ---- images ------------------------------------------------------------------------------------------------------ */
+
+/* Turned about z and moved; sizes and spacings are along x, y, z. */
+static volume waves(const int size[3], const double spacing[3]) {
+    volume_grid grid = volume_grid_plain(size, spacing);
+    const double c = cos(0.4), s = sin(0.4);
+    const double turn[3][3] = {{c, -s, 0}, {s, c, 0}, {0, 0, 1}};
+    for (int k = 0; k < 9; k++) grid.affine[k / 3][k % 3] = turn[k / 3][k % 3] * spacing[k % 3];
+    for (int k = 0; k < 3; k++) grid.affine[k][3] = 10 * k - 7;
+    memcpy(grid.sform, grid.affine, sizeof grid.sform);
+    grid.sform_code = 2;
+    volume image;
+    assert_int_equal(volume_open(&image, &grid, 1, NULL), HWS_OK);
+    float *voxel = image.voxels;
+    for (int z = 0; z < size[2]; z++)
+        for (int y = 0; y < size[1]; y++)
+            for (int x = 0; x < size[0]; x++)
+                *voxel++ = (float)(10 + 3 * sin(0.21 * x * spacing[0] + 0.1 * y * spacing[1]) +
+                                   2 * cos(0.17 * y * spacing[1]) + sin(0.13 * z * spacing[2] + 1));
+    return image;
+}
+
+static volume finer_waves(void) { return waves((const int[3]){40, 34, 24}, (const double[3]){1.5, 1.7, 2}); }
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static size_t windows;
+
+static hws_status count_windows(void *context, size_t done, size_t all, failure *failure) {
+    (void)context, (void)done, (void)failure;
+    windows = all;
+    return HWS_OK;
+}
+
+static predictor_options usual(void) {
+    predictor_options options = predictor_options_default();
+    options.mirror = 0;
+    options.progress = count_windows;
+    return options;
+}
+
+static label_map predict(const predictor_options *options, const char *first, const char *second, const volume *image) {
+    const char *runs[2] = {run_of(first), second ? run_of(second) : NULL};
+    predictor *predictor;
+    label_map labels;
+    failure why;
+    if (predictor_open(&predictor, options, runs, second ? 2 : 1, &why) != HWS_OK) fail_msg("%s", why.message);
+    if (predictor_run(predictor, image, &labels, &why) != HWS_OK) fail_msg("%s", why.message);
+    predictor_close(&predictor);
+    return labels;
+}
+
+/* The share of voxels with equal labels. */
+static double agreement(const label_map *a, const label_map *b) {
+    const size_t voxels = volume_grid_voxels(&a->grid);
+    size_t equal = 0;
+    assert_int_equal(voxels, volume_grid_voxels(&b->grid));
+    for (size_t k = 0; k < voxels; k++) equal += a->labels[k] == b->labels[k];
+    return (double)equal / (double)voxels;
+}
+
+static void assert_several_labels(const label_map *map) {
+    size_t counts[CLASSES] = {0};
+    const size_t voxels = volume_grid_voxels(&map->grid);
+    for (size_t k = 0; k < voxels; k++) counts[map->labels[k]]++;
+    int seen = 0;
+    for (int class = 0; class < CLASSES; class ++) seen += counts[class] > voxels / 20;
+    assert_true(seen >= 2);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+/* Scores [voxel][class] of the whole image at the plan's spacing. */
+typedef struct by_hand {
+    graph *graph;
+    float *scores;
+    size_t area;
+} by_hand;
+
+static hws_status score_by_hand(void *context, const float *patch, float *scores, failure *failure) {
+    const by_hand *b = context;
+    (void)failure;
+    memcpy(graph_input_values(b->graph), patch, 16 * 16 * 16 * sizeof *patch);
+    graph_forward(b->graph, 0);
+    memcpy(scores, graph_output_values(b->graph, 0), 16 * 16 * 16 * CLASSES * sizeof *scores);
+    return HWS_OK;
+}
+
+static hws_status keep_plane(void *context, int depth, const float *scores, failure *failure) {
+    const by_hand *b = context;
+    (void)failure;
+    memcpy(b->scores + (size_t)depth * b->area * CLASSES, scores, b->area * CLASSES * sizeof *scores);
+    return HWS_OK;
+}
+
+static void open_by_hand(by_hand *b, const int size[3]) {
+    model_options model;
+    const graph_options options = {.threads = 1, .inference = 1};
+    segmentation_model(&planned, &model);
+    assert_int_equal(model_open(&model, &options, &b->graph, NULL), HWS_OK);
+    char path[200];
+    snprintf(path, sizeof path, "%s/best.safetensors", run_of("middle"));
+    assert_int_equal(weights_load(b->graph, path, NULL, NULL), HWS_OK);
+    b->area = (size_t)(size[1] * size[2]);
+    b->scores = malloc((size_t)size[0] * b->area * CLASSES * sizeof *b->scores);
+    assert_non_null(b->scores);
+}
+
+/* Voxel `at` of `to` voxels along an axis lies between voxel *low of `from` and the next one: returns how far. */
+static double between(int at, int from, int to, int *low) {
+    const double place = fmin(fmax((at + 0.5) * from / to - 0.5, 0), from - 1);
+    *low = place >= from - 1 ? from - 2 : (int)place;
+    return place - *low;
+}
+
+static int best_class(const by_hand *b, const int size[3], const int to[3], const int at[3]) {
+    int low[3], best = 0;
+    double share[3], sums[CLASSES] = {0};
+    for (int axis = 0; axis < 3; axis++) share[axis] = between(at[axis], size[axis], to[axis], &low[axis]);
+    for (int corner = 0; corner < 8; corner++) {
+        const int far[3] = {corner >> 2, corner >> 1 & 1, corner & 1};
+        double weight = 1;
+        for (int axis = 0; axis < 3; axis++) weight *= far[axis] ? share[axis] : 1 - share[axis];
+        const int voxel = ((low[0] + far[0]) * size[1] + low[1] + far[1]) * size[2] + low[2] + far[2];
+        for (int class = 0; class < CLASSES; class ++)
+            sums[class] += weight * (double)b->scores[voxel * CLASSES + class];
+    }
+    for (int class = 1; class < CLASSES; class ++)
+        if (sums[class] > sums[best]) best = class;
+    return best;
+}
+
+/* The same by plain loops in double, from the scores on. */
+static label_map predict_by_hand(const volume *image) {
+    channel_rule rules[PLAN_MAX_CHANNELS];
+    const preprocessing how = plan_preprocessing(&planned, rules, 1);
+    prepared_case prepared;
+    assert_int_equal(preprocess(&how, image, NULL, &prepared, NULL), HWS_OK);
+    const int *size = prepared.geometry.size, *own = image->grid.size, to[3] = {own[2], own[1], own[0]};
+    assert_memory_equal(prepared.geometry.box.size, to, sizeof to);
+    by_hand b;
+    open_by_hand(&b, size);
+    const sliding sliding = {.size = {size[0], size[1], size[2]},
+                             .channels = 1,
+                             .image = prepared.image,
+                             .patch = {16, 16, 16},
+                             .classes = CLASSES,
+                             .step = 0.5};
+    const sliding_calls calls = {&b, score_by_hand, keep_plane, NULL};
+    assert_int_equal(sliding_run(&sliding, &calls, NULL), HWS_OK);
+    label_map labels;
+    assert_int_equal(label_map_open(&labels, &image->grid, NULL), HWS_OK);
+    for (int k = 0; k < to[0] * to[1] * to[2]; k++)
+        labels.labels[k] =
+            (int16_t)best_class(&b, size, to, (const int[3]){k / (to[1] * to[2]), k / to[2] % to[1], k % to[2]});
+    graph_close(&b.graph);
+    free(b.scores);
+    prepared_case_close(&prepared);
+    return labels;
+}
+
+static void an_image_of_another_spacing_is_labelled_on_its_own_grid(void **state) {
+    (void)state;
+    volume images[2] = {finer_waves(), waves((const int[3]){18, 13, 12}, (const double[3]){3.5, 4, 5})};
+    const predictor_options options = usual();
+    for (int k = 0; k < 2; k++) {
+        label_map labels = predict(&options, "middle", NULL, &images[k]), expected = predict_by_hand(&images[k]);
+        assert_several_labels(&labels);
+        assert_int_equal(volume_grid_check_same(&labels.grid, &images[k].grid, "labels", NULL), HWS_OK);
+        assert_memory_equal(labels.grid.sform, images[k].grid.sform, sizeof labels.grid.sform);
+        assert_int_equal(labels.grid.sform_code, 2);
+        if (agreement(&labels, &expected) < 0.999) fail_msg("only %g agree", agreement(&labels, &expected));
+        label_map_close(&labels);
+        label_map_close(&expected);
+        volume_close(&images[k]);
+    }
+}
+
+static int files_in(const char *folder) {
+    DIR *listing = opendir(folder);
+    int count = 0;
+    assert_non_null(listing);
+    while (readdir(listing)) count++;
+    closedir(listing);
+    return count - 2;
+}
+
+static void scores_in_a_file_give_the_same_labels(void **state) {
+    (void)state;
+    volume image = finer_waves();
+    predictor_options options = usual();
+    label_map expected = predict(&options, "middle", NULL, &image), labels;
+    options.temporary = run_of("temporary");
+    options.memory = 1000;
+    labels = predict(&options, "middle", NULL, &image);
+    assert_true(agreement(&labels, &expected) == 1);
+    assert_int_equal(files_in(run_of("temporary")), 0);
+    label_map_close(&labels);
+    options.temporary = run_of("nowhere");
+    const char *runs[1] = {run_of("middle")};
+    predictor *predictor;
+    failure failure;
+    assert_int_equal(predictor_open(&predictor, &options, runs, 1, NULL), HWS_OK);
+    assert_int_equal(predictor_run(predictor, &image, &labels, &failure), HWS_ERROR_IO);
+    assert_non_null(strstr(failure.message, "nowhere"));
+    assert_null(labels.labels);
+    predictor_close(&predictor);
+    label_map_close(&expected);
+    volume_close(&image);
+}
+
+/* Heads that were moved to either side have the unmoved one as their mean. */
+static void two_runs_are_averaged(void **state) {
+    (void)state;
+    volume image = finer_waves();
+    const predictor_options options = usual();
+    label_map middle = predict(&options, "middle", NULL, &image), above = predict(&options, "above", NULL, &image);
+    label_map below = predict(&options, "below", NULL, &image), both = predict(&options, "above", "below", &image);
+    label_map turned = predict(&options, "below", "above", &image);
+    assert_true(agreement(&above, &middle) < 0.9);
+    assert_true(agreement(&below, &middle) < 0.9);
+    assert_true(agreement(&both, &middle) > 0.999);
+    assert_true(agreement(&both, &turned) > 0.999);
+    label_map_close(&middle);
+    label_map_close(&above);
+    label_map_close(&below);
+    label_map_close(&both);
+    label_map_close(&turned);
+    volume_close(&image);
+}
+
+static void bf16_and_other_steps_change_little(void **state) {
+    (void)state;
+    volume image = finer_waves();
+    predictor_options options = usual();
+    label_map expected = predict(&options, "middle", NULL, &image);
+    /* 16 x 29 x 24 voxels at the plan's spacing. */
+    assert_int_equal(windows, 1 * 3 * 2);
+    options.bf16 = 1;
+    label_map half = predict(&options, "middle", NULL, &image);
+    assert_true(agreement(&half, &expected) > 0.97);
+    options.bf16 = 0;
+    options.step = 1;
+    label_map far = predict(&options, "middle", NULL, &image);
+    assert_int_equal(windows, 1 * 2 * 2);
+    assert_true(agreement(&far, &expected) > 0.8);
+    label_map_close(&expected);
+    label_map_close(&half);
+    label_map_close(&far);
+    volume_close(&image);
+}
+
+static void runs_of_different_plans_are_refused(void **state) {
+    (void)state;
+    planned.spacing[1] = 4;
+    make_run("other", 0);
+    planned.spacing[1] = 2;
+    const predictor_options options = usual();
+    const char *runs[2] = {run_of("middle"), run_of("other")};
+    predictor *predictor;
+    failure failure;
+    assert_int_equal(predictor_open(&predictor, &options, runs, 2, &failure), HWS_ERROR_ARGUMENT);
+    assert_null(predictor);
+    assert_non_null(strstr(failure.message, "planned differently"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_image_of_another_spacing_is_labelled_on_its_own_grid),
+        cmocka_unit_test(scores_in_a_file_give_the_same_labels),
+        cmocka_unit_test(two_runs_are_averaged),
+        cmocka_unit_test(bf16_and_other_steps_change_little),
+        cmocka_unit_test(runs_of_different_plans_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_runs, remove_runs);
+}
