@@ -329,6 +329,12 @@ static hws_status check_for_volumes(const train_settings *s, failure *failure) {
     return HWS_OK;
 }
 
+/* A run that goes on has fitted before. */
+static hws_status check_memory(const train_command *c, const plan *plan, failure *failure) {
+    if (c->resume) return HWS_OK;
+    return plan_fits(plan, strcmp(c->settings.precision, "bf16") == 0, memory_available(), failure);
+}
+
 static int train_on_volumes(train_command *c, failure *failure) {
     static char folder[RUN_PATH];
     segmentation_source *source = 0;
@@ -352,7 +358,8 @@ static int train_on_volumes(train_command *c, failure *failure) {
         const segmentation_data *data = segmentation_source_data(source);
         if (!c->settings.batch) c->settings.batch = data->plan->batch;
         tell_unused(c, source);
-        status = keep_plan(c, data->plan, failure);
+        status = check_memory(c, data->plan, failure);
+        if (status == HWS_OK) status = keep_plan(c, data->plan, failure);
         if (status == HWS_OK) status = keep_fold(c, source, failure);
         if (status == HWS_OK) status = task_segmentation_open(&task, &context, data, &c->settings, failure);
     }

@@ -274,7 +274,7 @@ static hws_status prepare(segmentation_source *s, const train_settings *settings
                           volatile sig_atomic_t *stop, failure *failure) {
     const cache_options options = {.folder = *settings->cache ? settings->cache : 0,
                                    .threads = (int)settings->threads,
-                                   .memory = 0.8 * memory_available(),
+                                   .memory = MEMORY_SHARE_PLANNED * memory_available(),
                                    .stop = stop,
                                    .listener = listener};
     cache_outcome outcome = {0};

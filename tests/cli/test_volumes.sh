@@ -95,6 +95,13 @@ sed -i 's/"patch": \[[^]]*\]/"patch": [8, 16, 8]/' "$data/hws_cache/plans.json"
 run 2 train --resume --quiet --out "$work/b"
 complains "not the plan"
 cmp -s "$work/a/plans.json" "$work/b/plans.json" || fail "the run's plan was changed"
+sed -i 's/"patch": \[[^]]*\]/"patch": [960, 960, 960]/' "$data/hws_cache/plans.json"
+run 0 plan "$data" --quiet
+prints "more than is available"
+run 1 train $how --out "$work/large"
+complains "GB are available"
+[ ! -e "$work/large/config.json" ] || fail "a run began that does not fit into memory"
+run 0 evaluate "$work/a" --no-mirror --quiet
 run 0 plan "$data" --replan --quiet
 run 2 predict "$work/a" --input "$data/imagesTs" --output "$data/imagesTs"
 complains "holds the images"
