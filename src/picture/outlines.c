@@ -11,15 +11,24 @@ typedef struct grey_range {
     float low, high;
 } grey_range;
 
-static int is_outline(const int16_t *labels, const outlined_plane *plane, int y, int x) {
+enum { TOP = 1, BOTTOM = 2, LEFT = 4, RIGHT = 8 };
+
+/* The sides on which a labelled voxel has a neighbour of another label, or none. */
+static int open_sides(const int16_t *labels, const outlined_plane *plane, int y, int x) {
     const int own = labels[y * plane->width + x];
-    if (own <= 0) return 0;
-    for (int k = 0; k < 4; k++) {
-        const int ny = y + (k == 0) - (k == 1), nx = x + (k == 2) - (k == 3);
-        if (ny < 0 || nx < 0 || ny >= plane->height || nx >= plane->width) return 1;
-        if (labels[ny * plane->width + nx] != own) return 1;
+    int sides = 0;
+    for (int k = 0; k < 4 && own > 0; k++) { /* in the order of TOP to RIGHT */
+        const int ny = y - (k == 0) + (k == 1), nx = x - (k == 2) + (k == 3);
+        const int outside = ny < 0 || nx < 0 || ny >= plane->height || nx >= plane->width;
+        if (outside || labels[ny * plane->width + nx] != own) sides |= 1 << k;
     }
-    return 0;
+    return sides;
+}
+
+/* Whether the pixel of a voxel of factor x factor lies on one of these sides. */
+static int is_on(int sides, int dy, int dx, int factor) {
+    return (sides & TOP && dy == 0) || (sides & BOTTOM && dy == factor - 1) || (sides & LEFT && dx == 0) ||
+           (sides & RIGHT && dx == factor - 1);
 }
 
 static grey_range range_of(const outlined_plane *plane) {
@@ -47,12 +56,13 @@ static int enlargement(const outlined_plane *plane) {
 static void draw_voxel(const outlined_plane *plane, int y, int x, int factor, uint8_t grey, uint8_t *pixels) {
     static const uint8_t COLOURS[4][3] = {{0, 0, 0}, {230, 159, 0}, {86, 180, 233}, {255, 255, 255}};
     const size_t stride = (size_t)plane->width * (size_t)factor;
-    const int outlines = is_outline(plane->reference, plane, y, x) | is_outline(plane->prediction, plane, y, x) << 1;
+    const int reference = open_sides(plane->reference, plane, y, x);
+    const int prediction = open_sides(plane->prediction, plane, y, x);
     for (int dy = 0; dy < factor; dy++)
         for (int dx = 0; dx < factor; dx++) {
             uint8_t *pixel = pixels + 3 * ((size_t)(y * factor + dy) * stride + (size_t)(x * factor + dx));
-            const int outlined = outlines && (dy == 0 || dx == 0);
-            for (int c = 0; c < 3; c++) pixel[c] = outlined ? COLOURS[outlines][c] : grey;
+            const int outlines = is_on(reference, dy, dx, factor) | is_on(prediction, dy, dx, factor) << 1;
+            for (int c = 0; c < 3; c++) pixel[c] = outlines ? COLOURS[outlines][c] : grey;
         }
 }
 

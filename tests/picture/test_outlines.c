@@ -59,11 +59,13 @@ static void edges_of_each_label_are_outlined(void **state) {
     prediction[0] = -1; /* ignored: no outline */
     draw(grey, reference, prediction);
     expect(0, 0, 0, 0, 0);
-    expect(1 * FACTOR, 1 * FACTOR, 255, 255, 255);   /* both */
-    expect(1 * FACTOR + 4, 1 * FACTOR + 4, 0, 0, 0); /* inside the voxel nothing is covered */
-    expect(1 * FACTOR, 3 * FACTOR, 230, 159, 0);     /* the reference alone */
-    expect(2 * FACTOR, 2 * FACTOR, 86, 180, 233);    /* inside the reference, edge of the prediction */
-    expect(3 * FACTOR, 2 * FACTOR, 255, 255, 255);
+    expect(1 * FACTOR, 1 * FACTOR, 255, 255, 255);     /* both */
+    expect(1 * FACTOR + 4, 1 * FACTOR + 4, 0, 0, 0);   /* inside the voxel nothing is covered */
+    expect(1 * FACTOR, 3 * FACTOR, 230, 159, 0);       /* the reference alone */
+    expect(2 * FACTOR, 2 * FACTOR, 0, 0, 0);           /* inside both */
+    expect(2 * FACTOR, 3 * FACTOR - 1, 86, 180, 233);  /* inside the reference, right edge of the prediction */
+    expect(3 * FACTOR, 2 * FACTOR, 86, 180, 233);      /* between two labels of the prediction */
+    expect(4 * FACTOR - 1, 2 * FACTOR, 255, 255, 255); /* the bottom of both */
 }
 
 int main(void) {
