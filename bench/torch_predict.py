@@ -33,6 +33,9 @@ def check(plan):
                  f"as {doubled} are")
 
 
+MIRRORS = [axes for k in range(4) for axes in itertools.combinations((1, 2, 3), k)]
+
+
 def open_network(run, plan):
     stages = plan["stages"]
     base, cap = stages[0]["features"], max(stage["features"] for stage in stages)
@@ -66,10 +69,11 @@ def segment(network, image, patch, classes, layout):
     sums, weight_sums, weights = torch.zeros((classes, *padded.shape)), torch.zeros(padded.shape), window_weights(patch)
     for start in itertools.product(*(starts(n, p) for n, p in zip(padded.shape, patch))):
         where = tuple(slice(s, s + p) for s, p in zip(start, patch))
-        window = padded[where][None, None]
-        for axes in itertools.chain.from_iterable(itertools.combinations((2, 3, 4), k) for k in range(4)):
-            mirrored = torch.flip(window, axes).contiguous(memory_format=layout)
-            sums[(slice(None), *where)] += weights * torch.flip(network(mirrored), axes)[0]
+        window = padded[where][None]
+        # All mirror images in one batch: one after the other takes PyTorch three times as long.
+        mirrored = torch.stack([torch.flip(window, axes) for axes in MIRRORS]).contiguous(memory_format=layout)
+        for axes, scores in zip(MIRRORS, network(mirrored)):
+            sums[(slice(None), *where)] += weights * torch.flip(scores, axes)
         weight_sums[where] += weights
     said = (sums / (8 * weight_sums)).argmax(0).numpy()
     labels = np.zeros(image.shape, np.uint8)
