@@ -4,7 +4,7 @@
 #include "report/scale.h"
 #include "report/section.h"
 
-enum { SHOWN = 12 };
+enum { SHOWN_ALONE = 12, SHOWN_AMONG_OTHERS = 6 };
 
 static void add_dice(text *page, const run_table *table, size_t row, const char *column, const char *words) {
     text_format(page, "<span>Dice %.1f %% %s", 100 * run_number(table, row, column), words);
@@ -33,7 +33,8 @@ static void write_run(text *page, const runs *runs, const run *run) {
     }
     section_note(page, runs, run, &run->worst);
     text_add(page, "<ul class=\"gallery large\">\n");
-    for (size_t row = 0; row < run->worst.data.rows && row < SHOWN; row++) add_card(page, run, row);
+    const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE;
+    for (size_t row = 0; row < run->worst.data.rows && row < limit; row++) add_card(page, run, row);
     text_add(page, "</ul>\n");
 }
 
