@@ -5,9 +5,8 @@ seeds=${SEEDS:-0}
 epochs=${EPOCHS:?}
 length=${EPOCH_LENGTH:-25}
 batch=${BATCH:-2}
-# The paper's beta of 100 with importance weights is made for its 250,000 iterations. While all losses still fall, an
-# example that is drawn again after a while has lost so much that its weight is the lowest allowed, and learning takes
-# ten times as long: in runs of an hour it never comes to the point.
+# The paper's beta of 100 with importance weights is made for its 250,000 iterations. While all losses still fall quickly,
+# the weights are small, and short runs do not come far (docs/segmentation.md has numbers).
 dro=${DRO:---beta 10 --no-importance}
 
 train() { # name, options
