@@ -1,6 +1,6 @@
 """Segments images with the network of a run in PyTorch: the same preprocessing, windows and mirror images as hws predict.
 
-usage: torch_predict.py RUN IMAGES OUTPUT [most images]          T = threads, LAYOUT = contiguous | channels_last
+usage: torch_predict.py RUN IMAGES OUTPUT          T = threads, LAYOUT = contiguous | channels_last
 
 For images of one channel whose spacing is the plan's, so that nothing is resampled; a plan of other channels or another
 network is refused. Prints the seconds per image, without reading and writing.
@@ -83,7 +83,6 @@ def segment(network, image, patch, classes, layout):
 
 def main():
     run, images, output = map(Path, sys.argv[1:4])
-    most = int(sys.argv[4]) if len(sys.argv) > 4 else None
     torch.set_num_threads(int(os.environ.get("T", "2")))
     layout = torch.channels_last_3d if os.environ.get("LAYOUT") == "channels_last" else torch.contiguous_format
     plan = json.loads((run / "plans.json").read_text())
@@ -92,7 +91,7 @@ def main():
     output.mkdir(exist_ok=True)
     seconds = []
     with torch.inference_mode():
-        for path in sorted(images.glob("*.nii.gz"))[:most]:
+        for path in sorted(images.glob("*.nii.gz")):
             file = nibabel.load(path)
             voxels = np.ascontiguousarray(np.asarray(file.dataobj, dtype=np.float64).T)
             begin = time.perf_counter()

@@ -123,12 +123,7 @@ static void add_list(text *page, const run *run) {
 }
 
 static void write_run(text *page, const runs *runs, const run *run) {
-    if (runs->count > 1) {
-        text_add(page, "<h3>");
-        html_escape(page, run->name);
-        text_add(page, "</h3>\n");
-    }
-    section_note(page, runs, run, &run->hardest);
+    section_run(page, runs, run, &run->hardest);
     const size_t rows = run->hardest.data.rows < MOST ? run->hardest.data.rows : MOST;
     const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE, shown = rows < limit ? rows : limit;
     if (!rows) return add_list(page, run);

@@ -34,3 +34,12 @@ void section_note(text *page, const runs *runs, const run *run, const run_table 
                     table->data.left_out == 1 ? "row was" : "rows were");
     }
 }
+
+void section_run(text *page, const runs *runs, const run *run, const run_table *table) {
+    if (runs->count > 1) {
+        text_add(page, "<h3>");
+        html_escape(page, run->name);
+        text_add(page, "</h3>\n");
+    }
+    section_note(page, runs, run, table);
+}

@@ -30,6 +30,9 @@ void settings_section(text *page, const runs *runs);
 void section_open(text *page, const runs *runs, const char *title, const char *words, int legend);
 void section_close(text *page);
 
+/* What comes before a run's own part of a section: its name, if there are several runs, and section_note. */
+void section_run(text *page, const runs *runs, const run *run, const run_table *table);
+
 /* A remark that a run's table is missing or incomplete, if it is. */
 void section_note(text *page, const runs *runs, const run *run, const run_table *table);
 

@@ -26,12 +26,7 @@ static void add_card(text *page, const run *run, size_t row) {
 
 static void write_run(text *page, const runs *runs, const run *run) {
     if (run->worst.data.rows == 0) return;
-    if (runs->count > 1) {
-        text_add(page, "<h3>");
-        html_escape(page, run->name);
-        text_add(page, "</h3>\n");
-    }
-    section_note(page, runs, run, &run->worst);
+    section_run(page, runs, run, &run->worst);
     text_add(page, "<ul class=\"gallery large\">\n");
     const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE;
     for (size_t row = 0; row < run->worst.data.rows && row < limit; row++) add_card(page, run, row);
