@@ -2,10 +2,10 @@
 #include "eval/evaluate.h"
 
 #include "eval/stratified.h"
+#include "remove_tree.h"
 #include "testing.h"
 #include "volume/nifti.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,14 +19,9 @@ static int setup(void **state) {
     return mkdir(root, 0777) | mkdir(predictions, 0777) | mkdir(references, 0777);
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info, (void)kind, (void)place;
-    return remove(path);
-}
-
 static int teardown(void **state) {
     (void)state;
-    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(root);
 }
 
 /* 2 x 2 x 2 voxels, given as eight digits. */

@@ -2,10 +2,10 @@
 #include "eval/worst.h"
 
 #include "base/whole_file.h"
+#include "remove_tree.h"
 #include "testing.h"
 #include "volume/nifti.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <png.h>
 #include <sys/stat.h>
@@ -19,14 +19,9 @@ static int setup(void **state) {
     return mkdir(root, 0777);
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info, (void)kind, (void)place;
-    return remove(path);
-}
-
 static int teardown(void **state) {
     (void)state;
-    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(root);
 }
 
 static const char *in_root(const char *name) {

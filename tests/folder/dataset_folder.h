@@ -3,10 +3,10 @@
 #define HWS_TESTS_DATASET_FOLDER_H
 
 #include "folder/dataset.h"
+#include "remove_tree.h"
 #include "testing.h"
 #include "volume/nifti.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,12 +25,7 @@ static inline const char *inside(const char *name) {
     return path;
 }
 
-static inline int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where) {
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
-static inline void remove_root(void) { nftw(dataset_root(), remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+static inline void remove_root(void) { remove_tree(dataset_root()); }
 
 static inline void write_text(const char *name, const char *text) {
     FILE *file = fopen(inside(name), "wb");

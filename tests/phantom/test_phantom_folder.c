@@ -3,9 +3,9 @@
 
 #include "base/whole_file.h"
 #include "folder/case_groups.h"
+#include "remove_tree.h"
 #include "testing.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,12 +15,7 @@ static const char *root(int which) {
     return roots[which];
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where) {
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
-static void remove_root(int which) { nftw(root(which), remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+static void remove_root(int which) { remove_tree(root(which)); }
 
 static phantom_options small_options(void) {
     phantom_options options = phantom_options_default();

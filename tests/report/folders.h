@@ -2,11 +2,11 @@
 #ifndef HWS_TESTS_REPORT_FOLDERS_H
 #define HWS_TESTS_REPORT_FOLDERS_H
 
+#include "remove_tree.h"
 #include "testing.h"
 
 #include "picture/png.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,14 +20,7 @@ static inline folder folder_open(void) {
     return folder;
 }
 
-static inline int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where) {
-    (void)info;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-static inline void folder_close(folder *folder) { nftw(folder->path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+static inline void folder_close(folder *folder) { remove_tree(folder->path); }
 
 static inline FILE *open_in(const folder *folder, const char *name) {
     char path[500];

@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "testing.h"
 
-#include "report/html.h"
 #include "picture/png.h"
+#include "report/html.h"
 #include "report/scale.h"
 #include "report/style.h"
 
