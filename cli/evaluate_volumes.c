@@ -38,11 +38,6 @@ static hws_status go_on(void *context, size_t done, size_t all, failure *failure
 
 static const char *out_folder(const job *j) { return j->asked->out ? j->asked->out : j->asked->run; }
 
-static hws_status join(char path[RUN_PATH], const char *folder, const char *name, failure *failure) {
-    return run_path(path, folder, name) ? HWS_OK
-                                        : fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", folder);
-}
-
 /* Other weights and unmirrored windows give other label maps: each has its place. */
 static const char *validation_name(const evaluate_volumes_settings *asked) {
     const int latest = strcmp(asked->weights, "latest.safetensors") == 0;
@@ -54,7 +49,7 @@ static const char *validation_name(const evaluate_volumes_settings *asked) {
 
 static hws_status open_dataset(job *j, failure *failure) {
     char path[RUN_PATH];
-    hws_status status = join(path, j->asked->run, "config.json", failure);
+    hws_status status = run_join(path, j->asked->run, "config.json", failure);
     if (status == HWS_OK) status = settings_read_file(&j->settings, path, failure);
     if (status == HWS_OK && phantom_data_named(j->settings.data)) {
         status = phantom_data_folder(j->folder, j->asked->threads, j->asked->quiet, failure);
@@ -72,7 +67,7 @@ static hws_status open_fold(job *j, failure *failure) {
                       "this run was trained on all cases (--fold -1): the scores are of cases that it knows");
         return HWS_OK;
     }
-    hws_status status = join(path, j->asked->run, "fold.json", failure);
+    hws_status status = run_join(path, j->asked->run, "fold.json", failure);
     if (status == HWS_OK && access(path, F_OK) != 0)
         return fail(failure, HWS_ERROR_ARGUMENT, "%.500s is missing, so which cases were not trained on is not known",
                     path);
@@ -80,7 +75,7 @@ static hws_status open_fold(job *j, failure *failure) {
 }
 
 static hws_status check_groups(job *j, failure *failure) {
-    hws_status status = join(j->groups, j->set.folder, "groups.csv", failure);
+    hws_status status = run_join(j->groups, j->set.folder, "groups.csv", failure);
     if (status == HWS_OK && access(j->groups, F_OK) != 0) *j->groups = 0;
     if (status != HWS_OK || !*j->groups) return status;
     groups groups;
@@ -104,7 +99,7 @@ static hws_status prepare(job *j, failure *failure) {
     if (status == HWS_OK) status = open_fold(j, failure);
     if (status == HWS_OK) status = check_groups(j, failure);
     if (status == HWS_OK) status = open_predictor(j, failure);
-    if (status == HWS_OK) status = join(j->validation, j->asked->run, validation_name(j->asked), failure);
+    if (status == HWS_OK) status = run_join(j->validation, j->asked->run, validation_name(j->asked), failure);
     if (status == HWS_OK) status = run_make_folder(j->validation, failure);
     return status == HWS_OK ? run_make_folder(out_folder(j), failure) : status;
 }
@@ -138,7 +133,7 @@ static hws_status take_case(job *j, const dataset_case *one, failure *failure) {
     if (!one->labels)
         return fail(failure, HWS_ERROR_ARGUMENT, "%.300s has no labels of %.200s", j->set.folder, one->id);
     snprintf(name, sizeof name, "%s%s", one->id, j->set.file_ending);
-    hws_status status = join(path, j->validation, name, failure);
+    hws_status status = run_join(path, j->validation, name, failure);
     if (status == HWS_OK && (j->asked->overwrite || !is_current(j, path))) status = predict(j, one, path, failure);
     return status == HWS_OK ? case_files_add(&j->files, one->id, path, one->labels, one->images[0], failure) : status;
 }

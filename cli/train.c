@@ -293,11 +293,11 @@ static int train_on_images(train_command *c, failure *failure) {
 
 static hws_status keep_plan(const train_command *c, const plan *plan, failure *failure) {
     char path[RUN_PATH];
-    if (!run_path(path, c->out, "plans.json"))
-        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", c->out);
+    hws_status status = run_join(path, c->out, "plans.json", failure);
+    if (status != HWS_OK) return status;
     if (!c->resume) return plan_write(plan, path, failure);
     static struct plan begun; /* large */
-    const hws_status status = plan_read(&begun, path, failure);
+    status = plan_read(&begun, path, failure);
     if (status != HWS_OK || plan_agrees(plan, &begun)) return status;
     return fail(
         failure, HWS_ERROR_ARGUMENT,
@@ -308,9 +308,8 @@ static hws_status keep_plan(const train_command *c, const plan *plan, failure *f
 static hws_status keep_fold(const train_command *c, const segmentation_source *source, failure *failure) {
     char path[RUN_PATH];
     if (c->resume || c->settings.fold < 0) return HWS_OK;
-    if (!run_path(path, c->out, "fold.json"))
-        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", c->out);
-    return segmentation_source_write_fold(source, path, failure);
+    const hws_status status = run_join(path, c->out, "fold.json", failure);
+    return status == HWS_OK ? segmentation_source_write_fold(source, path, failure) : status;
 }
 
 static void tell_unused(const train_command *c, const segmentation_source *source) {

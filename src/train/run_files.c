@@ -19,6 +19,11 @@ int run_path(char path[RUN_PATH], const char *folder, const char *name) {
     return length > 0 && length < RUN_PATH;
 }
 
+hws_status run_join(char path[RUN_PATH], const char *folder, const char *name, failure *failure) {
+    return run_path(path, folder, name) ? HWS_OK
+                                        : fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", folder);
+}
+
 int run_exists(const char *folder) {
     char path[RUN_PATH];
     return run_path(path, folder, "config.json") && whole_file_exists(path);

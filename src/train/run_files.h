@@ -8,6 +8,8 @@ enum { RUN_PATH = 4096 };
 
 /* "folder/name"; 0 if it is too long. */
 int run_path(char path[RUN_PATH], const char *folder, const char *name);
+/* The same, as a status. */
+hws_status run_join(char path[RUN_PATH], const char *folder, const char *name, failure *failure);
 
 /* Whether the folder holds a run. */
 int run_exists(const char *folder);
