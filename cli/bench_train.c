@@ -1,8 +1,8 @@
 /* hws bench train: what a training step costs. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "model/learner.h"
 #include "options.h"
-#include "train/learner.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -71,7 +71,8 @@ static double peak_gflops(int threads) {
 static int choose(train_bench *bench) {
     failure failure;
     learner_options *o = &bench->learner;
-    if (model_parse(bench->model, &o->model, &failure) != HWS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
+    if (model_parse(bench->model, &o->model, &failure) != STATUS_OK)
+        return cli_error(EXIT_USAGE, "%s", failure.message);
     const int unet = o->model.kind == MODEL_UNET;
     if (!bench->batch) bench->batch = unet ? 2 : 64;
     if (!bench->classes) bench->classes = unet ? 3 : 10;
@@ -118,12 +119,12 @@ static void fill(learner *l, unsigned *state, long long classes) {
     }
 }
 
-static hws_status step(learner *l, long long batch, double *losses, double *weights, failure *failure) {
+static status_code step(learner *l, long long batch, double *losses, double *weights, failure *failure) {
     const int part = learner_part(l);
     learner_begin(l);
     for (long long done = 0; done < batch; done += part) {
-        const hws_status status = learner_losses(l, part, losses, failure);
-        if (status != HWS_OK) return status;
+        const status_code status = learner_losses(l, part, losses, failure);
+        if (status != STATUS_OK) return status;
         for (int i = 0; i < part; i++) weights[i] = 1.0 / (double)batch;
         learner_backward(l, part, weights);
     }
@@ -131,16 +132,16 @@ static hws_status step(learner *l, long long batch, double *losses, double *weig
 }
 
 /* The best of the runs that fit into the time; each is at least a quarter of a second long. */
-static hws_status measure(learner *l, const train_bench *bench, double *seconds, failure *failure) {
+static status_code measure(learner *l, const train_bench *bench, double *seconds, failure *failure) {
     double *losses = calloc(2 * (size_t)learner_part(l), sizeof *losses);
     if (!losses) return fail_memory(failure, "the losses");
-    hws_status status = step(l, bench->batch, losses, losses + learner_part(l), failure);
+    status_code status = step(l, bench->batch, losses, losses + learner_part(l), failure);
     const double end = now() + bench->seconds;
     *seconds = 1e300;
-    while (status == HWS_OK && (now() < end || *seconds > 1e299)) {
+    while (status == STATUS_OK && (now() < end || *seconds > 1e299)) {
         const double start = now();
         int steps = 0;
-        while (status == HWS_OK && (steps == 0 || now() - start < 0.25)) {
+        while (status == STATUS_OK && (steps == 0 || now() - start < 0.25)) {
             status = step(l, bench->batch, losses, losses + learner_part(l), failure);
             steps++;
         }
@@ -174,9 +175,9 @@ static void print_row(const train_bench *bench, learner *l, double seconds) {
 static int run(const train_bench *bench) {
     learner *l;
     failure failure;
-    hws_status status = learner_open(&bench->learner, &l, &failure);
-    if (status != HWS_OK)
-        return cli_error(status == HWS_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED, "%s", failure.message);
+    status_code status = learner_open(&bench->learner, &l, &failure);
+    if (status != STATUS_OK)
+        return cli_error(status == STATUS_BAD_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s", failure.message);
     if (bench->describe) {
         char text[16384];
         graph_describe(learner_graph(l), text, sizeof text);
@@ -187,9 +188,9 @@ static int run(const train_bench *bench) {
     fill(l, &state, bench->classes);
     double seconds = 0;
     status = measure(l, bench, &seconds, &failure);
-    if (status == HWS_OK) print_row(bench, l, seconds);
+    if (status == STATUS_OK) print_row(bench, l, seconds);
     learner_close(&l);
-    return status == HWS_OK ? EXIT_DONE : cli_error(EXIT_FAILED, "%s", failure.message);
+    return status == STATUS_OK ? EXIT_DONE : cli_error(EXIT_FAILED, "%s", failure.message);
 }
 
 int bench_train(int count, char **arguments) {

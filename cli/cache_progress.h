@@ -2,7 +2,7 @@
 #ifndef HWS_CLI_CACHE_PROGRESS_H
 #define HWS_CLI_CACHE_PROGRESS_H
 
-#include "plan/cache.h"
+#include "cache/cache.h"
 #include "progress.h"
 
 typedef struct cache_progress {

@@ -2,7 +2,7 @@
 #ifndef HWS_CLI_H
 #define HWS_CLI_H
 
-#include "hws.h"
+#include "core/failure.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -13,10 +13,9 @@ int cli_error(int exit_code, const char *format, ...)
 #endif
     ;
 
-/* What a failure means for the exit code: what could not be written, held or computed is 1, what was asked for wrongly 2. */
-int cli_exit_code(hws_status status);
-/* The same for a failure to read what the user named: 2, but for a lack of memory. */
-int cli_input_code(hws_status status);
+/* What a status means for the exit code: what was asked for wrongly or cannot be read is 2, what could not be written,
+   held or computed is 1. */
+int cli_exit_code(status_code status);
 
 /* Each verb gets the arguments behind it and returns an exit code. */
 int verb_bench(int count, char **arguments);

@@ -3,8 +3,8 @@
 #include "cli.h"
 #include "options.h"
 
-#include "eval/comparison.h"
-#include "eval/summary.h"
+#include "evaluate/comparison.h"
+#include "evaluate/summary.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,20 +85,20 @@ typedef struct job {
     comparison comparison;
 } job;
 
-static hws_status prepare(const settings *settings, job *job, failure *failure) {
+static status_code prepare(const settings *settings, job *job, failure *failure) {
     text lacking = {0};
-    hws_status status = summary_read(settings->paths[0], &job->scores[0], failure);
-    if (status == HWS_OK) status = summary_read(settings->paths[1], &job->scores[1], failure);
-    if (status == HWS_OK) status = scores_align(&job->scores[0], &job->scores[1], settings->common, failure);
-    if (status == HWS_OK && settings->groups) status = groups_read(&job->groups, settings->groups, failure);
-    if (status == HWS_OK)
+    status_code status = summary_read(settings->paths[0], &job->scores[0], failure);
+    if (status == STATUS_OK) status = summary_read(settings->paths[1], &job->scores[1], failure);
+    if (status == STATUS_OK) status = scores_align(&job->scores[0], &job->scores[1], settings->common, failure);
+    if (status == STATUS_OK && settings->groups) status = groups_read(&job->groups, settings->groups, failure);
+    if (status == STATUS_OK)
         status = strata_open(&job->strata, settings->groups ? &job->groups : NULL, settings->by, &job->scores[0],
                              &lacking, failure);
-    if (status == HWS_OK && lacking.size > 0)
+    if (status == STATUS_OK && lacking.size > 0)
         cli_error(EXIT_DONE, "these cases are in no row of the groups and count in 'all' only: %.600s",
                   text_string(&lacking));
     text_close(&lacking);
-    if (status == HWS_OK)
+    if (status == STATUS_OK)
         status = comparison_open(&job->comparison, &job->scores[0], &job->scores[1], settings->called[0],
                                  settings->called[1], &job->strata, settings->measure, failure);
     return status;
@@ -108,13 +108,13 @@ static int compare(const settings *settings) {
     job job = {0};
     failure failure;
     text out = {0};
-    hws_status status = prepare(settings, &job, &failure);
+    status_code status = prepare(settings, &job, &failure);
     int code = EXIT_DONE;
-    if (status != HWS_OK) {
+    if (status != STATUS_OK) {
         code = cli_error(EXIT_USAGE, "%s", failure.message);
     } else {
         status = comparison_write(&job.comparison, settings->shape, settings->table, &out, &failure);
-        if (status == HWS_OK) fputs(text_string(&out), stdout);
+        if (status == STATUS_OK) fputs(text_string(&out), stdout);
         else code = cli_error(EXIT_FAILED, "%s", failure.message);
     }
     text_close(&out);

@@ -5,12 +5,12 @@
 #include "options.h"
 #include "progress.h"
 
-#include "base/parallel.h"
-#include "base/whole_file.h"
-#include "eval/evaluate.h"
-#include "eval/stratified.h"
-#include "eval/summary.h"
-#include "eval/worst.h"
+#include "core/parallel.h"
+#include "core/whole_file.h"
+#include "evaluate/evaluate.h"
+#include "evaluate/stratified.h"
+#include "evaluate/summary.h"
+#include "evaluate/worst.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -73,11 +73,11 @@ static void note(const evaluate_settings *settings, const char *format, const te
 
 /* ---- before the work: everything that can be wrong with the input ---- */
 
-static hws_status parse_regions(job *job, failure *failure) {
+static status_code parse_regions(job *job, failure *failure) {
     const evaluate_settings *settings = job->settings;
-    hws_status status = HWS_OK;
+    status_code status = STATUS_OK;
     if (settings->labels) status = regions_add_labels(&job->regions, settings->labels, failure);
-    if (status == HWS_OK && settings->regions) status = regions_add_named(&job->regions, settings->regions, failure);
+    if (status == STATUS_OK && settings->regions) status = regions_add_named(&job->regions, settings->regions, failure);
     return status;
 }
 
@@ -92,51 +92,52 @@ static int make_folder(const char *path) {
     return cli_error(EXIT_USAGE, "the folder %s could not be made: %s", path, strerror(errno));
 }
 
-static hws_status take_listed(job *job, failure *failure) {
+static status_code take_listed(job *job, failure *failure) {
     const case_files *listed = job->settings->listed;
-    hws_status status = HWS_OK;
-    for (size_t k = 0; k < listed->count && status == HWS_OK; k++) {
+    status_code status = STATUS_OK;
+    for (size_t k = 0; k < listed->count && status == STATUS_OK; k++) {
         const case_file *file = &listed->list[k];
         status = case_files_add(&job->files, file->name, file->prediction, file->reference, file->image, failure);
     }
-    return status == HWS_OK ? case_files_check(&job->files, failure) : status;
+    return status == STATUS_OK ? case_files_check(&job->files, failure) : status;
 }
 
-static hws_status find_cases(job *job, failure *failure) {
+static status_code find_cases(job *job, failure *failure) {
     const evaluate_settings *settings = job->settings;
     if (settings->listed) return take_listed(job, failure);
     text left_out = {0};
-    hws_status status =
+    status_code status =
         case_files_open(&job->files, settings->predictions, settings->references, settings->common, &left_out, failure);
     note(settings, "%s; these cases are left out", &left_out);
     text_close(&left_out);
-    return status == HWS_OK ? case_files_check(&job->files, failure) : status;
+    return status == STATUS_OK ? case_files_check(&job->files, failure) : status;
 }
 
 static int prepare(job *job) {
     failure failure;
     if (job->settings->images && !is_folder(job->settings->images))
         return cli_error(EXIT_USAGE, "--images %s: there is no folder of this name", job->settings->images);
-    hws_status status = parse_regions(job, &failure);
-    if (status == HWS_OK && job->settings->groups) status = groups_read(&job->groups, job->settings->groups, &failure);
-    if (status == HWS_OK && job->settings->groups)
+    status_code status = parse_regions(job, &failure);
+    if (status == STATUS_OK && job->settings->groups)
+        status = groups_read(&job->groups, job->settings->groups, &failure);
+    if (status == STATUS_OK && job->settings->groups)
         status = groups_check_columns(&job->groups, job->settings->by, &failure);
-    if (status == HWS_OK) status = find_cases(job, &failure);
-    if (status == HWS_OK && job->regions.count == 0)
+    if (status == STATUS_OK) status = find_cases(job, &failure);
+    if (status == STATUS_OK && job->regions.count == 0)
         status = evaluate_find_labels(&job->files, &job->evaluation, &job->regions, &failure);
-    if (status != HWS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
+    if (status != STATUS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
     return job->settings->out ? make_folder(job->settings->out) : EXIT_DONE;
 }
 
 /* ---- the work ---- */
 
-static hws_status score(job *job, failure *failure) {
+static status_code score(job *job, failure *failure) {
     cli_progress progress;
     cli_progress_start(&progress, "scored", job->settings->quiet);
     job->evaluation.progress = cli_progress_step;
     job->evaluation.progress_context = &progress;
     text notes = {0};
-    const hws_status status =
+    const status_code status =
         evaluate_cases(&job->files, &job->regions, &job->evaluation, &job->scores, &notes, failure);
     cli_progress_end(&progress);
     note(job->settings, "%s", &notes);
@@ -144,69 +145,69 @@ static hws_status score(job *job, failure *failure) {
     return status;
 }
 
-static hws_status stratify(job *job, failure *failure) {
+static status_code stratify(job *job, failure *failure) {
     text lacking = {0};
     const statistics_options options = statistics_options_default();
-    hws_status status = strata_open(&job->strata, job->settings->groups ? &job->groups : NULL, job->settings->by,
-                                    &job->scores, &lacking, failure);
+    status_code status = strata_open(&job->strata, job->settings->groups ? &job->groups : NULL, job->settings->by,
+                                     &job->scores, &lacking, failure);
     note(job->settings, "these cases are in no row of the groups and count in 'all' only: %.600s", &lacking);
     text_close(&lacking);
-    if (status == HWS_OK) status = stratified_open(&job->stratified, &job->scores, &job->strata, &options, failure);
+    if (status == STATUS_OK) status = stratified_open(&job->stratified, &job->scores, &job->strata, &options, failure);
     return status;
 }
 
-static hws_status write_file(const job *job, const char *name, const text *contents, failure *failure) {
+static status_code write_file(const job *job, const char *name, const text *contents, failure *failure) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", job->settings->out, name);
     return whole_file_write(path, text_string(contents), contents->size, failure);
 }
 
-static hws_status write_table(const job *job, table_format format, const char *name, failure *failure) {
+static status_code write_table(const job *job, table_format format, const char *name, failure *failure) {
     text out = {0};
-    hws_status status = stratified_write(&job->stratified, format, &out, failure);
-    if (status == HWS_OK) status = write_file(job, name, &out, failure);
+    status_code status = stratified_write(&job->stratified, format, &out, failure);
+    if (status == STATUS_OK) status = write_file(job, name, &out, failure);
     text_close(&out);
     return status;
 }
 
-static hws_status write_cases(const job *job, failure *failure) {
+static status_code write_cases(const job *job, failure *failure) {
     text out = {0};
-    hws_status status = scores_write_csv(&job->scores, job->settings->groups ? &job->groups : NULL, &out, failure);
-    if (status == HWS_OK) status = write_file(job, "cases.csv", &out, failure);
+    status_code status = scores_write_csv(&job->scores, job->settings->groups ? &job->groups : NULL, &out, failure);
+    if (status == STATUS_OK) status = write_file(job, "cases.csv", &out, failure);
     text_close(&out);
     return status;
 }
 
-static hws_status write_results(const job *job, failure *failure) {
+static status_code write_results(const job *job, failure *failure) {
     static const char *const names[] = {"table.txt", "table.csv", "table.md", "table.tex"};
     char path[4096];
     snprintf(path, sizeof path, "%s/summary.json", job->settings->out);
-    hws_status status = summary_write(path, &job->scores, failure);
-    if (status == HWS_OK) status = write_cases(job, failure);
-    for (int k = 0; k < 4 && status == HWS_OK; k++) status = write_table(job, (table_format)k, names[k], failure);
+    status_code status = summary_write(path, &job->scores, failure);
+    if (status == STATUS_OK) status = write_cases(job, failure);
+    for (int k = 0; k < 4 && status == STATUS_OK; k++) status = write_table(job, (table_format)k, names[k], failure);
     text notes = {0};
-    if (status == HWS_OK)
+    if (status == STATUS_OK)
         status = worst_write(&job->scores, job->settings->images, job->settings->out, &notes, failure);
     note(job->settings, "%.900s", &notes);
     text_close(&notes);
     return status;
 }
 
-static hws_status print_table(const job *job, failure *failure) {
+static status_code print_table(const job *job, failure *failure) {
     text out = {0};
-    const hws_status status = stratified_write(&job->stratified, TABLE_TEXT, &out, failure);
-    if (status == HWS_OK) fputs(text_string(&out), stdout);
+    const status_code status = stratified_write(&job->stratified, TABLE_TEXT, &out, failure);
+    if (status == STATUS_OK) fputs(text_string(&out), stdout);
     text_close(&out);
     return status;
 }
 
 static int work(job *job) {
     failure failure;
-    hws_status status = score(job, &failure);
-    if (status == HWS_OK) status = stratify(job, &failure);
-    if (status == HWS_OK && job->settings->out) status = write_results(job, &failure);
-    if (status == HWS_OK && !job->settings->no_table) status = print_table(job, &failure);
-    return status == HWS_OK ? EXIT_DONE : cli_error(EXIT_FAILED, "%s", failure.message);
+    status_code status = score(job, &failure);
+    if (status == STATUS_OK) status = stratify(job, &failure);
+    if (status == STATUS_OK && job->settings->out) status = write_results(job, &failure);
+    if (status == STATUS_OK && !job->settings->no_table) status = print_table(job, &failure);
+    return status == STATUS_OK ? EXIT_DONE : cli_error(EXIT_FAILED, "%s", failure.message);
 }
 
 int evaluate_folders(const evaluate_settings *settings) {

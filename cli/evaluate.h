@@ -2,7 +2,7 @@
 #ifndef HWS_CLI_EVALUATE_H
 #define HWS_CLI_EVALUATE_H
 
-#include "eval/case_files.h"
+#include "evaluate/case_files.h"
 
 typedef struct evaluate_settings {
     const case_files *listed; /* instead of predictions and references; NULL: these */

@@ -1,7 +1,7 @@
 /* hws evaluate RUN: how good a trained classifier is, class by class, and its loss on each example. */
 #include "cli.h"
-#include "data/spec.h"
 #include "evaluate.h"
+#include "images/spec.h"
 #include "options.h"
 #include "train/run_files.h"
 #include "train/run_model.h"
@@ -52,25 +52,25 @@ typedef struct class_score {
     double loss;
 } class_score;
 
-static hws_status open_data(evaluation *e, failure *failure) {
+static status_code open_data(evaluation *e, failure *failure) {
     const train_settings *s = &e->model.settings;
-    hws_status status = spec_open(e->data ? e->data : s->data, &e->train, &e->test, failure);
-    for (int k = 0; k < s->keep_count && status == HWS_OK && !e->data; k++)
+    status_code status = spec_open(e->data ? e->data : s->data, &e->train, &e->test, failure);
+    for (int k = 0; k < s->keep_count && status == STATUS_OK && !e->data; k++)
         status =
             labelled_images_keep(&e->train, s->keep[k].class_label, s->keep[k].fraction, (uint64_t)s->seed, failure);
-    if (status == HWS_ERROR_IO) status = HWS_ERROR_ARGUMENT; /* what the user named, not what we write */
+    if (status == STATUS_CANNOT_READ) status = STATUS_BAD_INPUT; /* what the user named, not what we write */
     e->set = strcmp(e->part, "train") == 0 ? &e->train : &e->test;
     return status;
 }
 
-static hws_status classify(evaluation *e, failure *failure) {
+static status_code classify(evaluation *e, failure *failure) {
     const size_t count = (size_t)e->set->count, classes = (size_t)e->model.classes;
     e->losses = malloc(count * sizeof *e->losses);
     e->probabilities = malloc(count * classes * sizeof *e->probabilities);
     e->predictions = malloc(count * sizeof *e->predictions);
     if (!e->losses || !e->probabilities || !e->predictions) return fail_memory(failure, "the evaluation");
-    const hws_status status = run_model_classify(&e->model, e->set, e->losses, e->probabilities, failure);
-    for (size_t i = 0; i < count && status == HWS_OK; i++) {
+    const status_code status = run_model_classify(&e->model, e->set, e->losses, e->probabilities, failure);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         const float *p = e->probabilities + i * classes;
         e->predictions[i] = 0;
         for (size_t k = 1; k < classes; k++)
@@ -114,18 +114,18 @@ static void print_table(const evaluation *e, const class_score *scores) {
     if (worst >= 0) printf("worst class: %d with %.2f%%\n", worst, 100 * accuracy(&scores[worst]));
 }
 
-static hws_status write_examples(const evaluation *e, failure *failure) {
+static status_code write_examples(const evaluation *e, failure *failure) {
     text csv = {0};
     text_add(&csv, "example,label,prediction,loss\n");
     for (int64_t i = 0; i < e->set->count; i++)
         text_format(&csv, "%lld,%d,%d,%.9g\n", (long long)e->set->origins[i], e->set->labels[i], e->predictions[i],
                     e->losses[i]);
-    const hws_status status = run_write(e->out, "examples.csv", &csv, failure);
+    const status_code status = run_write(e->out, "examples.csv", &csv, failure);
     text_close(&csv);
     return status;
 }
 
-static hws_status write_classes(const evaluation *e, const class_score *scores, failure *failure) {
+static status_code write_classes(const evaluation *e, const class_score *scores, failure *failure) {
     text csv = {0};
     text_add(&csv, "class,images,accuracy,loss\n");
     for (int k = 0; k <= e->model.classes; k++) {
@@ -134,25 +134,25 @@ static hws_status write_classes(const evaluation *e, const class_score *scores, 
         if (scores[k].count) text_format(&csv, "%.9g,%.9g\n", accuracy(&scores[k]), mean_loss(&scores[k]));
         else text_add(&csv, ",\n");
     }
-    const hws_status status = run_write(e->out, "classes.csv", &csv, failure);
+    const status_code status = run_write(e->out, "classes.csv", &csv, failure);
     text_close(&csv);
     return status;
 }
 
-static hws_status evaluate(evaluation *e, failure *failure) {
+static status_code evaluate(evaluation *e, failure *failure) {
     run_weights weights;
     class_score scores[LABELLED_IMAGES_CLASSES_MAX + 1] = {{0}};
-    hws_status status = run_weights_parse(e->weights, &weights, failure);
-    if (status == HWS_OK) status = run_model_open(&e->model, e->run, weights, (int)e->threads, failure);
-    if (status == HWS_OK) status = open_data(e, failure);
-    if (status == HWS_OK) status = classify(e, failure);
-    if (status != HWS_OK) return status;
+    status_code status = run_weights_parse(e->weights, &weights, failure);
+    if (status == STATUS_OK) status = run_model_open(&e->model, e->run, weights, (int)e->threads, failure);
+    if (status == STATUS_OK) status = open_data(e, failure);
+    if (status == STATUS_OK) status = classify(e, failure);
+    if (status != STATUS_OK) return status;
     score(e, scores);
     if (!e->quiet) print_table(e, scores);
-    if (!e->out) return HWS_OK;
+    if (!e->out) return STATUS_OK;
     status = run_make_folder(e->out, failure);
-    if (status == HWS_OK) status = write_examples(e, failure);
-    return status == HWS_OK ? write_classes(e, scores, failure) : status;
+    if (status == STATUS_OK) status = write_examples(e, failure);
+    return status == STATUS_OK ? write_classes(e, scores, failure) : status;
 }
 
 int evaluate_run(int count, char **arguments) {
@@ -176,12 +176,12 @@ int evaluate_run(int count, char **arguments) {
     failure failure = {0};
     omp_set_num_threads((int)e.threads);
     char *task = 0;
-    hws_status status = run_task(e.run, &task, &failure);
-    if (status == HWS_OK && strcmp(task, "segmentation") == 0) {
+    status_code status = run_task(e.run, &task, &failure);
+    if (status == STATUS_OK && strcmp(task, "segmentation") == 0) {
         free(task);
         run_weights weights;
         status = run_weights_parse(e.weights, &weights, &failure);
-        if (status != HWS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
+        if (status != STATUS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
         if (e.data || strcmp(e.part, "test") != 0)
             return cli_error(EXIT_USAGE,
                              "--data and --part are for runs that classify; see hws evaluate --help for folders");
@@ -193,12 +193,12 @@ int evaluate_run(int count, char **arguments) {
         return evaluate_volumes(&volumes);
     }
     free(task);
-    if (status == HWS_OK) status = evaluate(&e, &failure);
+    if (status == STATUS_OK) status = evaluate(&e, &failure);
     run_model_close(&e.model);
     labelled_images_close(&e.train);
     labelled_images_close(&e.test);
     free(e.losses);
     free(e.probabilities);
     free(e.predictions);
-    return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
+    return status == STATUS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
 }

@@ -1,18 +1,18 @@
 /* hws evaluate RUN for a run that segments volumes. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
-#include "eval/groups.h"
-#include "eval/regions.h"
+#include "dataset/dataset.h"
+#include "dataset/splits.h"
 #include "evaluate.h"
-#include "folder/dataset.h"
-#include "folder/splits.h"
+#include "evaluate/groups.h"
+#include "evaluate/regions.h"
 #include "interrupt.h"
+#include "nifti/nifti.h"
 #include "phantom_data.h"
 #include "predict/predictor.h"
 #include "progress.h"
+#include "run/settings.h"
 #include "train/run_files.h"
-#include "train/settings.h"
-#include "volume/nifti.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,11 +29,11 @@ typedef struct job {
     char folder[RUN_PATH], validation[RUN_PATH], groups[RUN_PATH];
 } job;
 
-static hws_status go_on(void *context, size_t done, size_t all, failure *failure) {
+static status_code go_on(void *context, size_t done, size_t all, failure *failure) {
     (void)context, (void)done, (void)all;
     return cli_interrupted
-               ? fail(failure, HWS_ERROR_IO, "stopped; the same command goes on with the cases that are left")
-               : HWS_OK;
+               ? fail(failure, STATUS_STOPPED, "stopped; the same command goes on with the cases that are left")
+               : STATUS_OK;
 }
 
 static const char *out_folder(const job *j) { return j->asked->out ? j->asked->out : j->asked->run; }
@@ -47,44 +47,44 @@ static const char *validation_name(const evaluate_volumes_settings *asked) {
 
 /* ---- before the work: everything that can be wrong with the input ---- */
 
-static hws_status open_dataset(job *j, failure *failure) {
+static status_code open_dataset(job *j, failure *failure) {
     char path[RUN_PATH];
-    hws_status status = run_join(path, j->asked->run, "config.json", failure);
-    if (status == HWS_OK) status = settings_read_file(&j->settings, path, failure);
-    if (status == HWS_OK && phantom_data_named(j->settings.data)) {
+    status_code status = run_join(path, j->asked->run, "config.json", failure);
+    if (status == STATUS_OK) status = settings_read_file(&j->settings, path, failure);
+    if (status == STATUS_OK && phantom_data_named(j->settings.data)) {
         status = phantom_data_folder(j->folder, j->asked->threads, j->asked->quiet, failure);
         j->settings.data = j->folder;
     }
-    return status == HWS_OK ? dataset_open(&j->set, j->settings.data, failure) : status;
+    return status == STATUS_OK ? dataset_open(&j->set, j->settings.data, failure) : status;
 }
 
 /* The cases that the run kept apart, as it noted them when it began: folds may have been made anew since. */
-static hws_status open_fold(job *j, failure *failure) {
+static status_code open_fold(job *j, failure *failure) {
     char path[RUN_PATH];
     if (j->settings.fold < 0) {
         if (!j->asked->quiet)
             cli_error(EXIT_DONE,
                       "this run was trained on all cases (--fold -1): the scores are of cases that it knows");
-        return HWS_OK;
+        return STATUS_OK;
     }
-    hws_status status = run_join(path, j->asked->run, "fold.json", failure);
-    if (status == HWS_OK && access(path, F_OK) != 0)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%.500s is missing, so which cases were not trained on is not known",
+    status_code status = run_join(path, j->asked->run, "fold.json", failure);
+    if (status == STATUS_OK && access(path, F_OK) != 0)
+        return fail(failure, STATUS_BAD_INPUT, "%.500s is missing, so which cases were not trained on is not known",
                     path);
-    return status == HWS_OK ? splits_read(&j->fold, path, j->set.ids, j->set.train_count, failure) : status;
+    return status == STATUS_OK ? splits_read(&j->fold, path, j->set.ids, j->set.train_count, failure) : status;
 }
 
-static hws_status check_groups(job *j, failure *failure) {
-    hws_status status = run_join(j->groups, j->set.folder, "groups.csv", failure);
-    if (status == HWS_OK && access(j->groups, F_OK) != 0) *j->groups = 0;
-    if (status != HWS_OK || !*j->groups) return status;
+static status_code check_groups(job *j, failure *failure) {
+    status_code status = run_join(j->groups, j->set.folder, "groups.csv", failure);
+    if (status == STATUS_OK && access(j->groups, F_OK) != 0) *j->groups = 0;
+    if (status != STATUS_OK || !*j->groups) return status;
     groups groups;
     status = groups_read(&groups, j->groups, failure);
     groups_close(&groups);
     return status;
 }
 
-static hws_status open_predictor(job *j, failure *failure) {
+static status_code open_predictor(job *j, failure *failure) {
     predictor_options options = predictor_options_default();
     options.weights = j->asked->weights;
     options.threads = j->asked->threads;
@@ -94,14 +94,14 @@ static hws_status open_predictor(job *j, failure *failure) {
     return predictor_open(&j->predictor, &options, &j->asked->run, 1, failure);
 }
 
-static hws_status prepare(job *j, failure *failure) {
-    hws_status status = open_dataset(j, failure);
-    if (status == HWS_OK) status = open_fold(j, failure);
-    if (status == HWS_OK) status = check_groups(j, failure);
-    if (status == HWS_OK) status = open_predictor(j, failure);
-    if (status == HWS_OK) status = run_join(j->validation, j->asked->run, validation_name(j->asked), failure);
-    if (status == HWS_OK) status = run_make_folder(j->validation, failure);
-    return status == HWS_OK ? run_make_folder(out_folder(j), failure) : status;
+static status_code prepare(job *j, failure *failure) {
+    status_code status = open_dataset(j, failure);
+    if (status == STATUS_OK) status = open_fold(j, failure);
+    if (status == STATUS_OK) status = check_groups(j, failure);
+    if (status == STATUS_OK) status = open_predictor(j, failure);
+    if (status == STATUS_OK) status = run_join(j->validation, j->asked->run, validation_name(j->asked), failure);
+    if (status == STATUS_OK) status = run_make_folder(j->validation, failure);
+    return status == STATUS_OK ? run_make_folder(out_folder(j), failure) : status;
 }
 
 /* ---- the work ---- */
@@ -115,36 +115,36 @@ static int is_current(const job *j, const char *path) {
             (map.st_mtim.tv_sec == weights.st_mtim.tv_sec && map.st_mtim.tv_nsec > weights.st_mtim.tv_nsec));
 }
 
-static hws_status predict(job *j, const dataset_case *one, const char *path, failure *failure) {
+static status_code predict(job *j, const dataset_case *one, const char *path, failure *failure) {
     volume image;
     label_map labels;
-    hws_status status = dataset_load(&j->set, one, &image, 0, failure);
-    if (status != HWS_OK) return status;
+    status_code status = dataset_load(&j->set, one, &image, 0, failure);
+    if (status != STATUS_OK) return status;
     status = predictor_run(j->predictor, &image, &labels, failure);
     volume_close(&image);
-    if (status != HWS_OK) return status;
+    if (status != STATUS_OK) return status;
     status = nifti_write_labels(path, &labels, failure);
     label_map_close(&labels);
     return status;
 }
 
-static hws_status take_case(job *j, const dataset_case *one, failure *failure) {
+static status_code take_case(job *j, const dataset_case *one, failure *failure) {
     char name[RUN_PATH], path[RUN_PATH];
-    if (!one->labels)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%.300s has no labels of %.200s", j->set.folder, one->id);
+    if (!one->labels) return fail(failure, STATUS_BAD_INPUT, "%.300s has no labels of %.200s", j->set.folder, one->id);
     snprintf(name, sizeof name, "%s%s", one->id, j->set.file_ending);
-    hws_status status = run_join(path, j->validation, name, failure);
-    if (status == HWS_OK && (j->asked->overwrite || !is_current(j, path))) status = predict(j, one, path, failure);
-    return status == HWS_OK ? case_files_add(&j->files, one->id, path, one->labels, one->images[0], failure) : status;
+    status_code status = run_join(path, j->validation, name, failure);
+    if (status == STATUS_OK && (j->asked->overwrite || !is_current(j, path))) status = predict(j, one, path, failure);
+    return status == STATUS_OK ? case_files_add(&j->files, one->id, path, one->labels, one->images[0], failure)
+                               : status;
 }
 
-static hws_status take_cases(job *j, failure *failure) {
+static status_code take_cases(job *j, failure *failure) {
     const split *fold = j->fold.count ? &j->fold.folds[0] : 0;
     const size_t count = fold ? fold->val_count : j->set.train_count;
     cli_progress progress;
-    hws_status status = HWS_OK;
+    status_code status = STATUS_OK;
     cli_progress_start(&progress, "predicting", j->asked->quiet);
-    for (size_t k = 0; k < count && status == HWS_OK; k++) {
+    for (size_t k = 0; k < count && status == STATUS_OK; k++) {
         status = take_case(j, &j->set.train[fold ? fold->val[k] : k], failure);
         cli_progress_step(&progress, k + 1, count);
     }
@@ -190,9 +190,9 @@ int evaluate_volumes(const evaluate_volumes_settings *asked) {
     failure failure = {0};
     j = (job){.asked = asked, .settings = settings_default_volumes()};
     cli_catch_interrupts();
-    hws_status status = prepare(&j, &failure);
-    if (status == HWS_OK) status = take_cases(&j, &failure);
-    const int code = status == HWS_OK ? score(&j) : cli_error(cli_exit_code(status), "%s", failure.message);
+    status_code status = prepare(&j, &failure);
+    if (status == STATUS_OK) status = take_cases(&j, &failure);
+    const int code = status == STATUS_OK ? score(&j) : cli_error(cli_exit_code(status), "%s", failure.message);
     predictor_close(&j.predictor);
     case_files_close(&j.files);
     splits_close(&j.fold);

@@ -1,7 +1,7 @@
 /* hws fetch: public data, checked. */
 #include "cli.h"
 
-#include "data/fetch.h"
+#include "images/fetch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void tell(const char *sentence, void *context) {
 static int fetch_into(const char *folder, int own) {
     int fetched = 0;
     failure failure;
-    if (fetch_mnist(folder, own, &fetched, tell, NULL, &failure) != HWS_OK)
+    if (fetch_mnist(folder, own, &fetched, tell, NULL, &failure) != STATUS_OK)
         return cli_error(EXIT_FAILED, "%s", failure.message);
     printf(fetched ? "MNIST is in %s\n" : "MNIST is in %s already\n", folder);
     return EXIT_DONE;
@@ -47,7 +47,7 @@ int verb_fetch(int count, char **arguments) {
     if (out) return fetch_into(out, 0);
     char folder[4096];
     failure failure;
-    if (fetch_mnist_folder(folder, sizeof folder, &failure) != HWS_OK)
+    if (fetch_mnist_folder(folder, sizeof folder, &failure) != STATUS_OK)
         return cli_error(EXIT_USAGE, "%s (--out DIR)", failure.message);
     return fetch_into(folder, 1);
 }

@@ -66,7 +66,7 @@ static int inspect(const run *run, long long hardest, int csv) {
     const size_t count = run->losses.data.rows;
     if (!count) return cli_error(EXIT_FAILED, "%s: %s", run->folder, run->losses.problem);
     entry *entries = malloc(count * sizeof *entries);
-    if (!entries) return cli_error(EXIT_FAILED, "%s", hws_status_text(HWS_ERROR_MEMORY));
+    if (!entries) return cli_error(EXIT_FAILED, "out of memory");
     for (size_t k = 0; k < count; k++) {
         const double loss = run_number(&run->losses, k, "stale_loss");
         entries[k] = (entry){isfinite(loss) ? loss : -HUGE_VAL, k};
@@ -90,8 +90,8 @@ int verb_inspect(int count, char **arguments) {
     if (!words) return cli_error(EXIT_USAGE, "inspect which run? See hws inspect --help");
     run run;
     failure failure = {0};
-    const hws_status status = run_open(&run, folder, &failure);
-    if (status != HWS_OK) return cli_error(cli_exit_code(status), "%s", failure.message);
+    const status_code status = run_open(&run, folder, &failure);
+    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s", failure.message);
     code = inspect(&run, hardest, csv);
     run_close(&run);
     return code;

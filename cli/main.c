@@ -42,17 +42,15 @@ int cli_error(int exit_code, const char *format, ...) {
     return exit_code;
 }
 
-int cli_exit_code(hws_status status) {
+int cli_exit_code(status_code status) {
     switch (status) {
-    case HWS_ERROR_IO:
-    case HWS_ERROR_MEMORY:
-    case HWS_ERROR_NOT_FINITE:
-    case HWS_ERROR_TOO_FEW: return EXIT_FAILED;
-    default: return EXIT_USAGE;
+    case STATUS_OK: return EXIT_DONE;
+    case STATUS_BAD_INPUT:
+    case STATUS_CORRUPT:
+    case STATUS_CANNOT_READ: return EXIT_USAGE;
+    default: return EXIT_FAILED;
     }
 }
-
-int cli_input_code(hws_status status) { return status == HWS_ERROR_MEMORY ? EXIT_FAILED : EXIT_USAGE; }
 
 /* Output that could not be written (a full disk, a closed pipe) is a failure, too. */
 static int finish(int exit_code) {

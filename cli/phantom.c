@@ -101,10 +101,10 @@ int verb_phantom(int count, char **arguments) {
     cli_progress progress;
     failure failure;
     cli_progress_start(&progress, "drawing cases", 0);
-    const hws_status status = phantom_write_folder(request.out, &options, cli_progress_step, &progress, &failure);
+    const status_code status = phantom_write_folder(request.out, &options, cli_progress_step, &progress, &failure);
     cli_progress_end(&progress);
-    if (status == HWS_ERROR_ARGUMENT) return cli_error(EXIT_USAGE, "%s", failure.message);
-    if (status != HWS_OK) return cli_error(EXIT_FAILED, "%s", failure.message);
+    if (status == STATUS_BAD_INPUT) return cli_error(EXIT_USAGE, "%s", failure.message);
+    if (status != STATUS_OK) return cli_error(EXIT_FAILED, "%s", failure.message);
     printf("%d cases (%d spina bifida, %d other)", options.cases, options.spina_bifida, options.other);
     if (options.test) printf(" and %d for testing", options.test);
     printf(" are in %s; they are synthetic\n", request.out);

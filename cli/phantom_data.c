@@ -1,7 +1,7 @@
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "phantom_data.h"
 
-#include "data/fetch.h"
+#include "images/fetch.h"
 #include "phantom/phantom_folder.h"
 #include "progress.h"
 
@@ -22,53 +22,53 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 
 static void remove_all(const char *folder) { (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
-static hws_status draw(const char *folder, int threads, int quiet, failure *failure) {
+static status_code draw(const char *folder, int threads, int quiet, failure *failure) {
     phantom_options options = phantom_options_default();
     options.threads = threads;
     cli_progress progress;
     cli_progress_start(&progress, "making phantoms", quiet);
-    const hws_status status = phantom_write_folder(folder, &options, cli_progress_step, &progress, failure);
+    const status_code status = phantom_write_folder(folder, &options, cli_progress_step, &progress, failure);
     cli_progress_end(&progress);
     return status;
 }
 
 /* The phantoms appear whole or not at all; `folder` without dataset.json is what a version that was killed left. */
-static hws_status draw_whole(const char *folder, const char *part, int threads, int quiet, failure *failure) {
+static status_code draw_whole(const char *folder, const char *part, int threads, int quiet, failure *failure) {
     remove_all(part);
-    const hws_status status = draw(part, threads, quiet, failure);
-    if (status != HWS_OK) {
+    const status_code status = draw(part, threads, quiet, failure);
+    if (status != STATUS_OK) {
         remove_all(part);
         return status;
     }
     remove_all(folder);
-    if (rename(part, folder) == 0) return HWS_OK;
-    return fail(failure, HWS_ERROR_IO, "%.500s cannot be made: %s", folder, strerror(errno));
+    if (rename(part, folder) == 0) return STATUS_OK;
+    return fail(failure, STATUS_CANNOT_WRITE, "%.500s cannot be made: %s", folder, strerror(errno));
 }
 
 /* Waits for another process that draws them just now. Where a file system has no locks, we go on without. */
 static int lock_folder(const char *folder, failure *failure) {
     const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor >= 0 && (flock(descriptor, LOCK_EX) == 0 || errno != EINTR)) return descriptor;
-    fail(failure, HWS_ERROR_IO, "%.500s: cannot be locked: %s", folder, strerror(errno));
+    fail(failure, STATUS_CANNOT_WRITE, "%.500s: cannot be locked: %s", folder, strerror(errno));
     if (descriptor >= 0) close(descriptor);
     return -1;
 }
 
 /* In the cache folder beside MNIST's. */
-hws_status phantom_data_folder(char folder[RUN_PATH], int threads, int quiet, failure *failure) {
+status_code phantom_data_folder(char folder[RUN_PATH], int threads, int quiet, failure *failure) {
     char caches[RUN_PATH], part[RUN_PATH], last[RUN_PATH];
-    hws_status status = fetch_mnist_folder(caches, sizeof caches, failure);
-    if (status != HWS_OK) return status;
+    status_code status = fetch_mnist_folder(caches, sizeof caches, failure);
+    if (status != STATUS_OK) return status;
     char *slash = strrchr(caches, '/');
     if (slash) *slash = 0;
     if (!run_path(folder, caches, "phantom") || !run_path(part, caches, "phantom.part") ||
         !run_path(last, folder, "dataset.json"))
-        return fail(failure, HWS_ERROR_IO, "the path %.100s... is too long", caches);
-    if (access(last, F_OK) == 0) return HWS_OK;
+        return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", caches);
+    if (access(last, F_OK) == 0) return STATUS_OK;
     status = run_make_folder(caches, failure);
-    if (status != HWS_OK) return status;
+    if (status != STATUS_OK) return status;
     const int lock = lock_folder(caches, failure);
-    if (lock < 0) return HWS_ERROR_IO;
+    if (lock < 0) return STATUS_CANNOT_READ;
     if (access(last, F_OK) != 0) status = draw_whole(folder, part, threads, quiet, failure);
     close(lock);
     return status;

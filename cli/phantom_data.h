@@ -5,6 +5,6 @@
 #include "train/run_files.h"
 
 int phantom_data_named(const char *data);
-hws_status phantom_data_folder(char folder[RUN_PATH], int threads, int quiet, failure *failure);
+status_code phantom_data_folder(char folder[RUN_PATH], int threads, int quiet, failure *failure);
 
 #endif

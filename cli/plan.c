@@ -4,8 +4,8 @@
 #include "interrupt.h"
 #include "options.h"
 
-#include "base/parallel.h"
-#include "plan/cache.h"
+#include "cache/cache.h"
+#include "core/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void print_plan(const plan *plan, const cache_outcome *outcome) {
     print_three(" features, down to 1 / (", multiple);
     printf(") of the patch\nmemory     about %.1f GB for training, one patch at a time%s\n",
            plan_memory(plan, 1, 0) / 1e9,
-           plan_fits(plan, 0, memory_available(), NULL) == HWS_OK ? "" : ": more than is available now");
+           plan_fits(plan, 0, memory_available(), NULL) == STATUS_OK ? "" : ": more than is available now");
     printf("plan       %s/plans.json%s\n", outcome->folder, outcome->planned ? "" : " (kept; --replan makes it anew)");
     printf("ready      %zu cases, %zu preprocessed now\n", outcome->prepared + outcome->current, outcome->prepared);
 }
@@ -59,11 +59,11 @@ static int prepare(const dataset *set, cache_options *options, int quiet) {
     options->stop = &cli_interrupted;
     options->memory = MEMORY_SHARE_PLANNED * memory_available();
     cli_catch_interrupts();
-    const hws_status status = cache_prepare(set, options, &plan, &outcome, &failure);
+    const status_code status = cache_prepare(set, options, &plan, &outcome, &failure);
     cache_progress_end(&progress);
-    if (status == HWS_OK) print_plan(&plan, &outcome);
+    if (status == STATUS_OK) print_plan(&plan, &outcome);
     free(outcome.folder);
-    return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
+    return status == STATUS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
 }
 
 int verb_plan(int count, char **arguments) {
@@ -82,8 +82,8 @@ int verb_plan(int count, char **arguments) {
     options.threads = threads ? (int)threads : parallel_processors();
     dataset set;
     failure failure;
-    const hws_status status = dataset_open(&set, folder, &failure);
-    if (status != HWS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
+    const status_code status = dataset_open(&set, folder, &failure);
+    if (status != STATUS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
     const int result = prepare(&set, &options, quiet);
     dataset_close(&set);
     return result;

@@ -1,7 +1,7 @@
 /* hws predict: what trained networks say about new images. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
-#include "data/idx.h"
+#include "images/idx.h"
 #include "options.h"
 #include "predict_volumes.h"
 #include "train/run_files.h"
@@ -66,14 +66,14 @@ static int labels_name(const char *path, char name[RUN_PATH]) {
     return snprintf(name, RUN_PATH, "%s", base) > 0;
 }
 
-static hws_status add_up(prediction *p, const labelled_images *set, float *sum, failure *failure) {
+static status_code add_up(prediction *p, const labelled_images *set, float *sum, failure *failure) {
     const size_t all = (size_t)set->count * (size_t)set->classes;
     float *one = malloc(all * sizeof *one);
-    hws_status status = one ? HWS_OK : fail_memory(failure, "the probabilities");
+    status_code status = one ? STATUS_OK : fail_memory(failure, "the probabilities");
     memset(sum, 0, all * sizeof *sum);
-    for (int r = 0; r < p->run_count && status == HWS_OK; r++) {
+    for (int r = 0; r < p->run_count && status == STATUS_OK; r++) {
         status = run_model_classify(&p->models[r], set, 0, one, failure);
-        for (size_t k = 0; k < all && status == HWS_OK; k++) sum[k] += one[k] / (float)p->run_count;
+        for (size_t k = 0; k < all && status == STATUS_OK; k++) sum[k] += one[k] / (float)p->run_count;
     }
     free(one);
     return status;
@@ -95,31 +95,31 @@ static void add_rows(const labelled_images *set, const float *probabilities, uin
     }
 }
 
-static hws_status write_labels(const prediction *p, const char *images, const labelled_images *set,
-                               const float *probabilities, failure *failure) {
+static status_code write_labels(const prediction *p, const char *images, const labelled_images *set,
+                                const float *probabilities, failure *failure) {
     char name[RUN_PATH], path[RUN_PATH], table[RUN_PATH];
     text csv = {0};
     if (!labels_name(images, name) || !run_path(path, p->output, name) ||
         snprintf(table, sizeof table, "%s.csv", name) >= RUN_PATH)
-        return fail(failure, HWS_ERROR_IO, "%.300s: the name is too long", images);
+        return fail(failure, STATUS_BAD_INPUT, "%.300s: the name is too long", images);
     uint8_t *labels = malloc((size_t)set->count);
     if (!labels) return fail_memory(failure, "the labels");
     add_rows(set, probabilities, labels, &csv);
-    hws_status status = idx_write_labels(labels, set->count, path, failure);
-    if (status == HWS_OK) status = run_write(p->output, table, &csv, failure);
-    if (status == HWS_OK) printf("%s\n", path);
+    status_code status = idx_write_labels(labels, set->count, path, failure);
+    if (status == STATUS_OK) status = run_write(p->output, table, &csv, failure);
+    if (status == STATUS_OK) printf("%s\n", path);
     text_close(&csv);
     free(labels);
     return status;
 }
 
-static hws_status predict_file(prediction *p, const char *images, failure *failure) {
+static status_code predict_file(prediction *p, const char *images, failure *failure) {
     labelled_images set;
-    hws_status status = idx_open(&set, images, 0, p->models[0].classes, failure);
-    if (status != HWS_OK) return status == HWS_ERROR_IO ? HWS_ERROR_ARGUMENT : status;
+    status_code status = idx_open(&set, images, 0, p->models[0].classes, failure);
+    if (status != STATUS_OK) return status == STATUS_CANNOT_READ ? STATUS_BAD_INPUT : status;
     float *sum = malloc((size_t)set.count * (size_t)set.classes * sizeof *sum + 1);
     status = sum ? add_up(p, &set, sum, failure) : fail_memory(failure, "the probabilities");
-    if (status == HWS_OK) status = write_labels(p, images, &set, sum, failure);
+    if (status == STATUS_OK) status = write_labels(p, images, &set, sum, failure);
     free(sum);
     labelled_images_close(&set);
     return status;
@@ -127,67 +127,67 @@ static hws_status predict_file(prediction *p, const char *images, failure *failu
 
 static int holds_images(const struct dirent *entry) { return strstr(entry->d_name, "images") != 0; }
 
-static hws_status predict_folder(prediction *p, failure *failure) {
+static status_code predict_folder(prediction *p, failure *failure) {
     struct dirent **entries;
     char path[RUN_PATH];
     const int count = scandir(p->input, &entries, holds_images, alphasort);
-    hws_status status = count > 0
-                            ? HWS_OK
-                            : fail(failure, HWS_ERROR_ARGUMENT, "%.500s: %s", p->input,
-                                   count < 0 ? strerror(errno) : "no file in this folder has a name with 'images'");
+    status_code status = count > 0
+                             ? STATUS_OK
+                             : fail(failure, STATUS_BAD_INPUT, "%.500s: %s", p->input,
+                                    count < 0 ? strerror(errno) : "no file in this folder has a name with 'images'");
     for (int k = 0; k < count; k++) {
-        if (status == HWS_OK)
+        if (status == STATUS_OK)
             status = run_path(path, p->input, entries[k]->d_name)
                          ? predict_file(p, path, failure)
-                         : fail(failure, HWS_ERROR_IO, "%.300s...: the path is too long", p->input);
+                         : fail(failure, STATUS_BAD_INPUT, "%.300s...: the path is too long", p->input);
         free(entries[k]);
     }
     if (count >= 0) free(entries);
     return status;
 }
 
-static hws_status open_runs(prediction *p, failure *failure) {
+static status_code open_runs(prediction *p, failure *failure) {
     run_weights weights;
-    hws_status status = run_weights_parse(p->weights, &weights, failure);
-    for (int r = 0; r < p->run_count && status == HWS_OK; r++) {
+    status_code status = run_weights_parse(p->weights, &weights, failure);
+    for (int r = 0; r < p->run_count && status == STATUS_OK; r++) {
         status = run_model_open(&p->models[r], p->runs[r], weights, (int)p->threads, failure);
-        if (status == HWS_OK) p->opened++;
-        if (status == HWS_OK && p->models[r].classes != p->models[0].classes)
+        if (status == STATUS_OK) p->opened++;
+        if (status == STATUS_OK && p->models[r].classes != p->models[0].classes)
             status =
-                fail(failure, HWS_ERROR_ARGUMENT, "%.300s and %.300s know different classes", p->runs[0], p->runs[r]);
+                fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s know different classes", p->runs[0], p->runs[r]);
     }
     return status;
 }
 
 /* Labels that lie beside the images would be overwritten. */
-static hws_status check_apart(const prediction *p, int is_folder, failure *failure) {
+static status_code check_apart(const prediction *p, int is_folder, failure *failure) {
     char folder[RUN_PATH];
     struct stat input, output;
     snprintf(folder, sizeof folder, "%s", p->input);
     char *slash = strrchr(folder, '/');
     if (!is_folder) snprintf(slash ? slash + 1 : folder, 2, ".");
-    if (stat(folder, &input) != 0 || stat(p->output, &output) != 0) return HWS_OK;
-    if (input.st_dev != output.st_dev || input.st_ino != output.st_ino) return HWS_OK;
-    return fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds the images: name another folder with --output", p->output);
+    if (stat(folder, &input) != 0 || stat(p->output, &output) != 0) return STATUS_OK;
+    if (input.st_dev != output.st_dev || input.st_ino != output.st_ino) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s holds the images: name another folder with --output", p->output);
 }
 
-static hws_status predict(prediction *p, failure *failure) {
+static status_code predict(prediction *p, failure *failure) {
     struct stat info;
     const int is_folder = stat(p->input, &info) == 0 && S_ISDIR(info.st_mode);
-    hws_status status = check_apart(p, is_folder, failure);
-    if (status == HWS_OK) status = open_runs(p, failure);
-    if (status == HWS_OK) status = run_make_folder(p->output, failure);
-    if (status != HWS_OK) return status;
+    status_code status = check_apart(p, is_folder, failure);
+    if (status == STATUS_OK) status = open_runs(p, failure);
+    if (status == STATUS_OK) status = run_make_folder(p->output, failure);
+    if (status != STATUS_OK) return status;
     return is_folder ? predict_folder(p, failure) : predict_file(p, p->input, failure);
 }
 
-static hws_status are_volumes(const prediction *p, int *volumes, failure *failure) {
+static status_code are_volumes(const prediction *p, int *volumes, failure *failure) {
     char *task;
-    const hws_status status = run_task(p->runs[0], &task, failure);
-    if (status != HWS_OK) return status;
+    const status_code status = run_task(p->runs[0], &task, failure);
+    if (status != STATUS_OK) return status;
     *volumes = strcmp(task, "segmentation") == 0;
     free(task);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static int predict_volumes_of(const prediction *p) {
@@ -227,9 +227,9 @@ int verb_predict(int count, char **arguments) {
     failure failure = {0};
     omp_set_num_threads((int)p.threads);
     int volumes = 0;
-    hws_status status = are_volumes(&p, &volumes, &failure);
-    if (status == HWS_OK && volumes) return predict_volumes_of(&p);
-    if (status == HWS_OK) status = predict(&p, &failure);
+    status_code status = are_volumes(&p, &volumes, &failure);
+    if (status == STATUS_OK && volumes) return predict_volumes_of(&p);
+    if (status == STATUS_OK) status = predict(&p, &failure);
     for (int r = 0; r < p.opened; r++) run_model_close(&p.models[r]);
-    return status == HWS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
+    return status == STATUS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
 }

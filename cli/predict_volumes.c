@@ -3,11 +3,11 @@
 #include "predict_volumes.h"
 #include "cli.h"
 #include "interrupt.h"
+#include "nifti/nifti.h"
 #include "predict/case_list.h"
 #include "predict/predictor.h"
 #include "progress.h"
 #include "train/run_files.h"
-#include "volume/nifti.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,52 +23,51 @@ typedef struct job {
     size_t done, cases;
 } job;
 
-static hws_status tell(void *context, size_t done, size_t all, failure *failure) {
+static status_code tell(void *context, size_t done, size_t all, failure *failure) {
     job *j = context;
     cli_progress_step(&j->progress, j->done * 1000 + done * 1000 / all, j->cases * 1000);
-    return cli_interrupted ? fail(failure, HWS_ERROR_IO,
+    return cli_interrupted ? fail(failure, STATUS_STOPPED,
                                   "stopped; images that are done are in %.500s, and the same command "
                                   "goes on with the others",
                                   j->asked->output)
-                           : HWS_OK;
+                           : STATUS_OK;
 }
 
-static hws_status fail_case(const listed_case *one, hws_status status, failure *failure) {
+static status_code fail_case(const listed_case *one, status_code status, failure *failure) {
     const struct failure reason = *failure;
     return fail(failure, status, "%.200s: %.700s", one->id, reason.message);
 }
 
-static hws_status predict_case(job *j, const listed_case *one, failure *failure) {
+static status_code predict_case(job *j, const listed_case *one, failure *failure) {
     char path[RUN_PATH];
     if (snprintf(path, sizeof path, "%s/%s%s", j->asked->output, one->id, one->ending) >= RUN_PATH)
-        return fail(failure, HWS_ERROR_IO, "%.300s...: the path is too long", j->asked->output);
-    if (!j->asked->overwrite && access(path, F_OK) == 0) return HWS_OK;
+        return fail(failure, STATUS_BAD_INPUT, "%.300s...: the path is too long", j->asked->output);
+    if (!j->asked->overwrite && access(path, F_OK) == 0) return STATUS_OK;
     volume image;
     label_map labels;
-    hws_status status = case_list_load(one, predictor_plan(j->predictor)->channels, &image, failure);
-    if (status != HWS_OK) return status;
+    status_code status = case_list_load(one, predictor_plan(j->predictor)->channels, &image, failure);
+    if (status != STATUS_OK) return status;
     status = predictor_run(j->predictor, &image, &labels, failure);
     volume_close(&image);
-    if (status != HWS_OK) return cli_interrupted ? status : fail_case(one, status, failure);
+    if (status != STATUS_OK) return cli_interrupted ? status : fail_case(one, status, failure);
     status = nifti_write_labels(path, &labels, failure);
     label_map_close(&labels);
     return status;
 }
 
 /* Label maps beside the images would be taken for images, or take their places. */
-static hws_status check_apart(const volumes_prediction *asked, failure *failure) {
+static status_code check_apart(const volumes_prediction *asked, failure *failure) {
     struct stat input, output;
-    if (stat(asked->input, &input) != 0 || stat(asked->output, &output) != 0) return HWS_OK;
-    if (input.st_dev != output.st_dev || input.st_ino != output.st_ino) return HWS_OK;
-    return fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds the images: name another folder with --output",
-                asked->output);
+    if (stat(asked->input, &input) != 0 || stat(asked->output, &output) != 0) return STATUS_OK;
+    if (input.st_dev != output.st_dev || input.st_ino != output.st_ino) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s holds the images: name another folder with --output", asked->output);
 }
 
-static hws_status predict_all(job *j, const case_list *list, failure *failure) {
-    hws_status status = HWS_OK;
+static status_code predict_all(job *j, const case_list *list, failure *failure) {
+    status_code status = STATUS_OK;
     j->cases = list->count;
     cli_progress_start(&j->progress, "predicting", j->asked->quiet);
-    for (size_t k = 0; k < list->count && status == HWS_OK; k++) {
+    for (size_t k = 0; k < list->count && status == STATUS_OK; k++) {
         status = predict_case(j, &list->cases[k], failure);
         j->done++;
         cli_progress_step(&j->progress, j->done * 1000, j->cases * 1000);
@@ -91,15 +90,15 @@ int predict_volumes(const volumes_prediction *asked) {
     options.context = &j;
     cli_catch_interrupts();
     case_list list = {0};
-    hws_status status = check_apart(asked, &failure);
-    if (status == HWS_OK) status = predictor_open(&j.predictor, &options, asked->runs, asked->run_count, &failure);
-    if (status == HWS_OK) status = case_list_open(&list, asked->input, predictor_plan(j.predictor)->channels, &failure);
-    const int opened = status == HWS_OK;
-    if (status == HWS_OK) status = run_make_folder(asked->output, &failure);
-    if (status == HWS_OK) status = predict_all(&j, &list, &failure);
-    if (status == HWS_OK && !asked->quiet) printf("%zu label maps in %s\n", list.count, asked->output);
+    status_code status = check_apart(asked, &failure);
+    if (status == STATUS_OK) status = predictor_open(&j.predictor, &options, asked->runs, asked->run_count, &failure);
+    if (status == STATUS_OK)
+        status = case_list_open(&list, asked->input, predictor_plan(j.predictor)->channels, &failure);
+    if (status == STATUS_OK) status = run_make_folder(asked->output, &failure);
+    if (status == STATUS_OK) status = predict_all(&j, &list, &failure);
+    if (status == STATUS_OK && !asked->quiet) printf("%zu label maps in %s\n", list.count, asked->output);
     case_list_close(&list);
     predictor_close(&j.predictor);
-    if (status == HWS_OK) return EXIT_DONE;
-    return cli_error(opened ? cli_exit_code(status) : cli_input_code(status), "%s", failure.message);
+    if (status == STATUS_OK) return EXIT_DONE;
+    return cli_error(cli_exit_code(status), "%s", failure.message);
 }

@@ -16,14 +16,14 @@ static const char USAGE[] =
     "  --out FILE    where to write the page (with one RUN: RUN/report.html)\n";
 
 /* Bad input is the user's to mend; a disk that is full is not. */
-static int exit_code(hws_status status) {
-    return status == HWS_ERROR_ARGUMENT || status == HWS_ERROR_CORRUPT ? EXIT_USAGE : EXIT_FAILED;
+static int exit_code(status_code status) {
+    return status == STATUS_BAD_INPUT || status == STATUS_CORRUPT ? EXIT_USAGE : EXIT_FAILED;
 }
 
 static int write_report(const char *const *folders, size_t count, const char *out) {
     failure why = {0};
-    const hws_status status = report_write(out, folders, count, &why);
-    if (status != HWS_OK) return cli_error(exit_code(status), "%s", why.message);
+    const status_code status = report_write(out, folders, count, &why);
+    if (status != STATUS_OK) return cli_error(exit_code(status), "%s", why.message);
     printf("%s\n", out);
     return EXIT_DONE;
 }
@@ -33,7 +33,7 @@ static int write_into_folder(const char *const *folders, size_t count) {
     if (count != 1) return cli_error(EXIT_USAGE, "report: several runs need --out FILE.html");
     const size_t size = strlen(folders[0]) + sizeof "/report.html";
     char *out = malloc(size);
-    if (!out) return cli_error(EXIT_FAILED, "%s", hws_status_text(HWS_ERROR_MEMORY));
+    if (!out) return cli_error(EXIT_FAILED, "out of memory");
     snprintf(out, size, "%s/report.html", folders[0]);
     const int code = write_report(folders, count, out);
     free(out);

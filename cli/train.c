@@ -2,13 +2,13 @@
 #define _XOPEN_SOURCE 700
 #include "cache_progress.h"
 #include "cli.h"
-#include "data/spec.h"
+#include "images/spec.h"
 #include "interrupt.h"
 #include "options.h"
 #include "phantom_data.h"
+#include "task/classification.h"
+#include "task/segmentation_source.h"
 #include "train/run_files.h"
-#include "train/segmentation_source.h"
-#include "train/task_classification.h"
 #include "train/trainer.h"
 #include "train_progress.h"
 
@@ -181,8 +181,8 @@ static int read_base(train_command *c, failure *failure) {
         file = path;
     }
     c->settings = volumes ? settings_default_volumes() : settings_default();
-    const hws_status status = file ? settings_read_file(&c->settings, file, failure) : HWS_OK;
-    return status == HWS_OK ? EXIT_DONE : cli_error(cli_input_code(status), "%s", failure->message);
+    const status_code status = file ? settings_read_file(&c->settings, file, failure) : STATUS_OK;
+    return status == STATUS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure->message);
 }
 
 static int refuse_difference(const train_settings *base, const train_settings *asked, const char *out) {
@@ -230,8 +230,8 @@ static int read_command(train_command *c, int count, char **arguments, failure *
         return cli_error(EXIT_USAGE,
                          "'%s' is no data that can be trained on: neither digits, mnist or phantom nor a folder",
                          c->settings.data);
-    const hws_status status = settings_check(&c->settings, failure);
-    return status == HWS_OK ? EXIT_DONE : cli_error(EXIT_USAGE, "%s", failure->message);
+    const status_code status = settings_check(&c->settings, failure);
+    return status == STATUS_OK ? EXIT_DONE : cli_error(EXIT_USAGE, "%s", failure->message);
 }
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
@@ -254,22 +254,22 @@ static int tell_end(const train_command *c, trainer_end end) {
 static int run(train_command *c, const task *task, failure *failure) {
     trainer *t = 0;
     trainer_end end = TRAINER_FINISHED;
-    hws_status status = trainer_open(&t, &c->settings, task, c->out, failure);
-    if (status != HWS_OK) return cli_error(cli_exit_code(status), "%s", failure->message);
+    status_code status = trainer_open(&t, &c->settings, task, c->out, failure);
+    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s", failure->message);
     status = c->resume ? trainer_resume(t, failure) : trainer_begin(t, failure);
     if (*t->notice) fprintf(stderr, "hws: %s\n", t->notice);
     train_progress progress;
     train_progress_start(&progress, t, c->quiet);
     const trainer_watch watch = {&progress, train_progress_report, is_interrupted};
-    if (status == HWS_OK) status = trainer_run(t, &watch, &end, failure);
+    if (status == STATUS_OK) status = trainer_run(t, &watch, &end, failure);
     train_progress_end(&progress);
     trainer_close(&t);
-    return status == HWS_OK ? tell_end(c, end) : cli_error(cli_exit_code(status), "%s", failure->message);
+    return status == STATUS_OK ? tell_end(c, end) : cli_error(cli_exit_code(status), "%s", failure->message);
 }
 
-static hws_status keep(const train_command *c, labelled_images *train, failure *failure) {
-    hws_status status = HWS_OK;
-    for (int k = 0; k < c->settings.keep_count && status == HWS_OK; k++)
+static status_code keep(const train_command *c, labelled_images *train, failure *failure) {
+    status_code status = STATUS_OK;
+    for (int k = 0; k < c->settings.keep_count && status == STATUS_OK; k++)
         status = labelled_images_keep(train, c->settings.keep[k].class_label, c->settings.keep[k].fraction,
                                       (uint64_t)c->settings.seed, failure);
     return status;
@@ -279,11 +279,11 @@ static int train_on_images(train_command *c, failure *failure) {
     labelled_images train = {0}, test = {0};
     classification context;
     task task;
-    hws_status status = spec_open(c->settings.data, &train, &test, failure);
-    if (status == HWS_OK) status = keep(c, &train, failure);
-    if (status == HWS_OK) status = task_classification(&task, &context, &train, &test, failure);
+    status_code status = spec_open(c->settings.data, &train, &test, failure);
+    if (status == STATUS_OK) status = keep(c, &train, failure);
+    if (status == STATUS_OK) status = task_classification(&task, &context, &train, &test, failure);
     const int code =
-        status == HWS_OK ? run(c, &task, failure) : cli_error(cli_input_code(status), "%s", failure->message);
+        status == STATUS_OK ? run(c, &task, failure) : cli_error(cli_exit_code(status), "%s", failure->message);
     labelled_images_close(&train);
     labelled_images_close(&test);
     return code;
@@ -291,25 +291,25 @@ static int train_on_images(train_command *c, failure *failure) {
 
 /* ---- volumes ----------------------------------------------------------------------------------------------------- */
 
-static hws_status keep_plan(const train_command *c, const plan *plan, failure *failure) {
+static status_code keep_plan(const train_command *c, const plan *plan, failure *failure) {
     char path[RUN_PATH];
-    hws_status status = run_join(path, c->out, "plans.json", failure);
-    if (status != HWS_OK) return status;
+    status_code status = run_join(path, c->out, "plans.json", failure);
+    if (status != STATUS_OK) return status;
     if (!c->resume) return plan_write(plan, path, failure);
     static struct plan begun; /* large */
     status = plan_read(&begun, path, failure);
-    if (status != HWS_OK || plan_agrees(plan, &begun)) return status;
+    if (status != STATUS_OK || plan_agrees(plan, &begun)) return status;
     return fail(
-        failure, HWS_ERROR_ARGUMENT,
+        failure, STATUS_BAD_INPUT,
         "the cache's plans.json is not the plan that this run began with; copy %.500s there, or start a new run", path);
 }
 
 /* Which cases are trained on and which are not, so that no later change of the folds can mix them up. */
-static hws_status keep_fold(const train_command *c, const segmentation_source *source, failure *failure) {
+static status_code keep_fold(const train_command *c, const segmentation_source *source, failure *failure) {
     char path[RUN_PATH];
-    if (c->resume || c->settings.fold < 0) return HWS_OK;
-    const hws_status status = run_join(path, c->out, "fold.json", failure);
-    return status == HWS_OK ? segmentation_source_write_fold(source, path, failure) : status;
+    if (c->resume || c->settings.fold < 0) return STATUS_OK;
+    const status_code status = run_join(path, c->out, "fold.json", failure);
+    return status == STATUS_OK ? segmentation_source_write_fold(source, path, failure) : status;
 }
 
 static void tell_unused(const train_command *c, const segmentation_source *source) {
@@ -321,16 +321,16 @@ static void tell_unused(const train_command *c, const segmentation_source *sourc
 }
 
 /* What means nothing for volumes is refused rather than passed over. */
-static hws_status check_for_volumes(const train_settings *s, failure *failure) {
+static status_code check_for_volumes(const train_settings *s, failure *failure) {
     if (strcmp(s->model, "unet") != 0)
-        return fail(failure, HWS_ERROR_ARGUMENT, "--model %.100s: volumes are segmented by the plan's U-Net", s->model);
-    if (s->keep_count) return fail(failure, HWS_ERROR_ARGUMENT, "--keep is for images with one label each");
-    return HWS_OK;
+        return fail(failure, STATUS_BAD_INPUT, "--model %.100s: volumes are segmented by the plan's U-Net", s->model);
+    if (s->keep_count) return fail(failure, STATUS_BAD_INPUT, "--keep is for images with one label each");
+    return STATUS_OK;
 }
 
 /* A run that goes on has fitted before. */
-static hws_status check_memory(const train_command *c, const plan *plan, failure *failure) {
-    if (c->resume) return HWS_OK;
+static status_code check_memory(const train_command *c, const plan *plan, failure *failure) {
+    if (c->resume) return STATUS_OK;
     return plan_fits(plan, strcmp(c->settings.precision, "bf16") == 0, memory_available(), failure);
 }
 
@@ -342,35 +342,36 @@ static int train_on_volumes(train_command *c, failure *failure) {
     cache_progress progress = {.quiet = c->quiet};
     const cache_listener listener = cache_progress_listener(&progress);
     train_settings settings = c->settings;
-    hws_status status = check_for_volumes(&c->settings, failure);
-    if (status == HWS_OK && phantom_data_named(c->settings.data)) {
+    status_code status = check_for_volumes(&c->settings, failure);
+    if (status == STATUS_OK && phantom_data_named(c->settings.data)) {
         status = phantom_data_folder(folder, (int)c->settings.threads, c->quiet, failure);
         settings.data = folder;
     }
-    if (status == HWS_OK) status = segmentation_source_open(&source, &settings, &listener, &cli_interrupted, failure);
+    if (status == STATUS_OK)
+        status = segmentation_source_open(&source, &settings, &listener, &cli_interrupted, failure);
     cache_progress_end(&progress);
-    if (status != HWS_OK && !cli_interrupted) {
+    if (status != STATUS_OK && !cli_interrupted) {
         segmentation_source_close(&source);
-        return cli_error(cli_input_code(status), "%s", failure->message);
+        return cli_error(cli_exit_code(status), "%s", failure->message);
     }
-    if (status == HWS_OK) {
+    if (status == STATUS_OK) {
         const segmentation_data *data = segmentation_source_data(source);
         if (!c->settings.batch) c->settings.batch = data->plan->batch;
         tell_unused(c, source);
         status = check_memory(c, data->plan, failure);
-        if (status == HWS_OK) status = keep_plan(c, data->plan, failure);
-        if (status == HWS_OK) status = keep_fold(c, source, failure);
-        if (status == HWS_OK) status = task_segmentation_open(&task, &context, data, &c->settings, failure);
+        if (status == STATUS_OK) status = keep_plan(c, data->plan, failure);
+        if (status == STATUS_OK) status = keep_fold(c, source, failure);
+        if (status == STATUS_OK) status = task_segmentation_open(&task, &context, data, &c->settings, failure);
     }
     const int code =
-        status == HWS_OK ? run(c, &task, failure) : cli_error(cli_exit_code(status), "%s", failure->message);
+        status == STATUS_OK ? run(c, &task, failure) : cli_error(cli_exit_code(status), "%s", failure->message);
     task_segmentation_close(&context);
     segmentation_source_close(&source);
     return code;
 }
 
 static int in_folder(train_command *c, failure *failure) {
-    if (run_make_folder(c->out, failure) != HWS_OK) return cli_error(EXIT_FAILED, "%s", failure->message);
+    if (run_make_folder(c->out, failure) != STATUS_OK) return cli_error(EXIT_FAILED, "%s", failure->message);
     const int lock = run_lock(c->out, failure);
     if (lock < 0) return cli_error(EXIT_FAILED, "%s", failure->message);
     run_clean(c->out);

@@ -3,21 +3,21 @@
  *
  *     segment RUN image_0000.nii.gz labels.nii.gz
  */
+#include "nifti/nifti.h"
 #include "predict/predictor.h"
-#include "volume/nifti.h"
 
 #include <stdio.h>
 
-static hws_status segment(const char *run, const char *image_path, const char *labels_path, failure *failure) {
+static status_code segment(const char *run, const char *image_path, const char *labels_path, failure *failure) {
     predictor_options options = predictor_options_default();
     options.threads = 2;
     predictor *predictor = NULL;
     volume image = {0};
     label_map labels = {0};
-    hws_status status = predictor_open(&predictor, &options, &run, 1, failure);
-    if (status == HWS_OK) status = nifti_read_volume(image_path, NIFTI_ALL_CHANNELS, &image, failure);
-    if (status == HWS_OK) status = predictor_run(predictor, &image, &labels, failure);
-    if (status == HWS_OK) status = nifti_write_labels(labels_path, &labels, failure);
+    status_code status = predictor_open(&predictor, &options, &run, 1, failure);
+    if (status == STATUS_OK) status = nifti_read_volume(image_path, NIFTI_ALL_CHANNELS, &image, failure);
+    if (status == STATUS_OK) status = predictor_run(predictor, &image, &labels, failure);
+    if (status == STATUS_OK) status = nifti_write_labels(labels_path, &labels, failure);
     label_map_close(&labels);
     volume_close(&image);
     predictor_close(&predictor);
@@ -30,7 +30,7 @@ int main(int count, char **arguments) {
         fputs("usage: segment RUN IMAGE.nii.gz LABELS.nii.gz\n", stderr);
         return 2;
     }
-    if (segment(arguments[1], arguments[2], arguments[3], &failure) == HWS_OK) return 0;
+    if (segment(arguments[1], arguments[2], arguments[3], &failure) == STATUS_OK) return 0;
     fprintf(stderr, "segment: %s\n", failure.message);
     return 1;
 }

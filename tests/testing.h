@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* cmocka's fail() would hide ours (base/failure.h): fail_msg does without it. */
+/* cmocka's fail() would hide ours (core/failure.h): fail_msg does without it. */
 #undef fail
 #undef fail_msg
 #define fail_msg(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))

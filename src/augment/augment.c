@@ -1,8 +1,10 @@
 #include "augment/augment.h"
 
+#include "augment/purposes.h"
+
 #include "augment/intensity.h"
 #include "augment/spatial.h"
-#include "sampler/memory.h"
+#include "core/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@ struct augmenter {
     spatial_room room;
 };
 
-hws_status augmenter_open(augmenter **maker, const augment_options *options, failure *failure) {
+status_code augmenter_open(augmenter **maker, const augment_options *options, failure *failure) {
     augmenter *made = *maker = calloc(1, sizeof *made);
     if (!made) return fail_memory(failure, "augmentation");
     made->options = *options;
@@ -26,7 +28,7 @@ hws_status augmenter_open(augmenter **maker, const augment_options *options, fai
     made->image = memory_open(made->voxels * (size_t)options->channels * sizeof *made->image);
     made->scratch = memory_open(made->voxels * sizeof *made->scratch);
     made->labels = memory_open(made->voxels * sizeof *made->labels);
-    if (made->choice.channels && made->image && made->scratch && made->labels) return HWS_OK;
+    if (made->choice.channels && made->image && made->scratch && made->labels) return STATUS_OK;
     augmenter_close(maker);
     return fail_memory(failure, "augmentation");
 }
@@ -49,12 +51,12 @@ const augment_choice *augmenter_choice(const augmenter *maker) { return &maker->
 
 static float *channel_of(augmenter *maker, int c) { return maker->image + (size_t)c * maker->voxels; }
 
-static hws_status cut_turned(augmenter *maker, const case_view *view, const int start[3], failure *failure) {
+static status_code cut_turned(augmenter *maker, const case_view *view, const int start[3], failure *failure) {
     const augment_options *options = &maker->options;
     const patch_map map = patch_map_of(options, &maker->choice, start);
     spatial_labels(&map, view->labels, view->size, options->patch, maker->labels);
-    hws_status status = HWS_OK;
-    for (int c = 0; c < options->channels && status == HWS_OK; c++)
+    status_code status = STATUS_OK;
+    for (int c = 0; c < options->channels && status == STATUS_OK; c++)
         status = spatial_image(&map, view->image + (size_t)c * case_view_voxels(view), view->size, options->patch,
                                channel_of(maker, c), &maker->room, failure);
     return status;
@@ -68,12 +70,12 @@ static void cut_straight(augmenter *maker, const case_view *view, const int star
                        channel_of(maker, c));
 }
 
-static hws_status change_channel(augmenter *maker, random_stream *noise, int c, failure *failure) {
+static status_code change_channel(augmenter *maker, random_stream *noise, int c, failure *failure) {
     const channel_choice *choice = &maker->choice.channels[c];
     const int *patch = maker->options.patch;
     const size_t voxels = maker->voxels;
     float *channel = channel_of(maker, c);
-    hws_status status = HWS_OK;
+    status_code status = STATUS_OK;
     if (maker->choice.noise > 0) add_noise(channel, voxels, maker->choice.noise, noise);
     if (choice->blur > 0) gaussian_blur(channel, patch, choice->blur, maker->scratch);
     if (choice->brightness != 1) change_brightness(channel, voxels, choice->brightness);
@@ -114,23 +116,23 @@ static void lay_out(augmenter *maker, float *image, int16_t *labels) {
         }
 }
 
-hws_status augmenter_make(augmenter *maker, const case_view *view, const patch_key *key, int forced, float *image,
-                          int16_t *labels, failure *failure) {
+status_code augmenter_make(augmenter *maker, const case_view *view, const patch_key *key, int forced, float *image,
+                           int16_t *labels, failure *failure) {
     if (view->channels != maker->options.channels)
-        return fail(failure, HWS_ERROR_ARGUMENT, "the case has %d channels, the plan is for %d", view->channels,
+        return fail(failure, STATUS_BAD_INPUT, "the case has %d channels, the plan is for %d", view->channels,
                     maker->options.channels);
     int start[3];
     patch_place(view, maker->options.patch, key, forced, start);
     augment_choose(&maker->options, key, &maker->choice);
     random_stream noise;
     random_start(&noise, key->seed, RANDOM_NOISE, key->iteration, key->slot);
-    hws_status status = HWS_OK;
+    status_code status = STATUS_OK;
     if (maker->choice.turned) status = cut_turned(maker, view, start, failure);
     else cut_straight(maker, view, start);
-    for (int c = 0; c < maker->options.channels && status == HWS_OK; c++)
+    for (int c = 0; c < maker->options.channels && status == STATUS_OK; c++)
         status = change_channel(maker, &noise, c, failure);
-    if (status != HWS_OK) return status;
+    if (status != STATUS_OK) return status;
     clear_emptiness(maker);
     lay_out(maker, image, labels);
-    return HWS_OK;
+    return STATUS_OK;
 }

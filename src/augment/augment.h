@@ -17,15 +17,15 @@
 typedef struct augmenter augmenter;
 
 /* Copies the options. Close it when done; NULL after a failure. */
-hws_status augmenter_open(augmenter **maker, const augment_options *options, failure *failure);
+status_code augmenter_open(augmenter **maker, const augment_options *options, failure *failure);
 void augmenter_close(augmenter **maker);
 
 /*
  * `image` gets [depth][height][width][channel], `labels` [depth][height][width]. Labels beyond the case and where the
  * image was empty become 0, the background; labels to be ignored become -1. The case must have the options' channels.
  */
-hws_status augmenter_make(augmenter *maker, const case_view *view, const patch_key *key, int forced, float *image,
-                          int16_t *labels, failure *failure);
+status_code augmenter_make(augmenter *maker, const case_view *view, const patch_key *key, int forced, float *image,
+                           int16_t *labels, failure *failure);
 
 /* What was chosen for the last patch, for tests and demonstrations. */
 const augment_choice *augmenter_choice(const augmenter *maker);

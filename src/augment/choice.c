@@ -1,6 +1,7 @@
 #include "augment/choice.h"
 
-#include "sampler/random.h"
+#include "augment/purposes.h"
+#include "core/random.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "augment/intensity.h"
 
-#include "plan/resample.h"
+#include "preprocess/resample.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,8 +44,8 @@ void change_contrast(float *voxels, size_t count, double factor) {
     }
 }
 
-hws_status lose_resolution(float *voxels, const int size[3], double zoom, int flat_axis, float *scratch,
-                           failure *failure) {
+status_code lose_resolution(float *voxels, const int size[3], double zoom, int flat_axis, float *scratch,
+                            failure *failure) {
     int coarse[3];
     for (int k = 0; k < 3; k++) {
         coarse[k] = k == flat_axis ? size[k] : (int)rint(size[k] * zoom);
@@ -53,8 +53,8 @@ hws_status lose_resolution(float *voxels, const int size[3], double zoom, int fl
     }
     const resampling down = resampling_of(size, coarse, RESAMPLE_NEAREST, -1, 1);
     const resampling up = resampling_of(coarse, size, RESAMPLE_CUBIC, -1, 1);
-    const hws_status status = resample_image(&down, voxels, scratch, failure);
-    return status == HWS_OK ? resample_image(&up, scratch, voxels, failure) : status;
+    const status_code status = resample_image(&down, voxels, scratch, failure);
+    return status == STATUS_OK ? resample_image(&up, scratch, voxels, failure) : status;
 }
 
 void change_gamma(float *voxels, size_t count, double gamma, int inverted) {

@@ -2,8 +2,8 @@
 #ifndef HWS_AUGMENT_INTENSITY_H
 #define HWS_AUGMENT_INTENSITY_H
 
-#include "base/failure.h"
-#include "sampler/random.h"
+#include "core/failure.h"
+#include "core/random.h"
 
 #include <stddef.h>
 
@@ -20,8 +20,8 @@ void change_brightness(float *voxels, size_t count, double factor);
 void change_contrast(float *voxels, size_t count, double factor);
 
 /* Fewer voxels, each the nearest one, along all axes but a flat one (-1: none), and back by cubic splines. */
-hws_status lose_resolution(float *voxels, const int size[3], double zoom, int flat_axis, float *scratch,
-                           failure *failure);
+status_code lose_resolution(float *voxels, const int size[3], double zoom, int flat_axis, float *scratch,
+                            failure *failure);
 
 /* The range taken to a power, of the negative if inverted; mean and standard deviation stay. */
 void change_gamma(float *voxels, size_t count, double gamma, int inverted);

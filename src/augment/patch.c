@@ -1,6 +1,7 @@
 #include "augment/patch.h"
 
-#include "sampler/random.h"
+#include "augment/purposes.h"
+#include "core/random.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #define HWS_AUGMENT_PATCH_H
 
 #include "augment/choice.h"
-#include "plan/case_view.h"
+#include "cache/case_view.h"
 
 /* Whether the sample with this slot in a batch is forced onto foreground. */
 int patch_is_forced(int slot, int batch);

@@ -1,7 +1,7 @@
 #include "augment/spatial.h"
 
-#include "plan/spline.h"
-#include "sampler/memory.h"
+#include "core/memory.h"
+#include "preprocess/spline.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static span span_of(const patch_map *map, const int size[3]) {
     return span;
 }
 
-static hws_status make_room(spatial_room *room, const span *span, failure *failure) {
+static status_code make_room(spatial_room *room, const span *span, failure *failure) {
     const size_t voxels = (size_t)span->size[0] * (size_t)span->size[1] * (size_t)span->size[2];
     const int longest = (int)fmax(fmax(span->size[0], span->size[1]), span->size[2]);
     const size_t rows = (size_t)longest + 2 * SPLINE_MARGIN;
@@ -78,7 +78,7 @@ static hws_status make_room(spatial_room *room, const span *span, failure *failu
         room->lines = memory_open(rows * sizeof *room->lines);
         room->rows = room->lines ? rows : 0;
     }
-    return room->coefficients && room->lines ? HWS_OK : fail_memory(failure, "rotating a patch");
+    return room->coefficients && room->lines ? STATUS_OK : fail_memory(failure, "rotating a patch");
 }
 
 /* ---- images ----------------------------------------------------------------------------------------------------- */
@@ -126,11 +126,11 @@ static void step_place(const patch_map *map, const double first[3], int x, doubl
     for (int k = 0; k < 3; k++) place[k] = first[k] + map->matrix[k][2] * x;
 }
 
-hws_status spatial_image(const patch_map *map, const float *image, const int size[3], const int patch[3], float *to,
-                         spatial_room *room, failure *failure) {
+status_code spatial_image(const patch_map *map, const float *image, const int size[3], const int patch[3], float *to,
+                          spatial_room *room, failure *failure) {
     const span span = span_of(map, size);
-    const hws_status status = make_room(room, &span, failure);
-    if (status != HWS_OK) return status;
+    const status_code status = make_room(room, &span, failure);
+    if (status != STATUS_OK) return status;
     box_copy_image(image, size, span.start, span.size, 0, room->coefficients);
     for (int axis = 0; axis < 3; axis++) spline_filter_axis(room->coefficients, span.size, axis, room->lines);
     for (int z = 0; z < patch[0]; z++)
@@ -142,7 +142,7 @@ hws_status spatial_image(const patch_map *map, const float *image, const int siz
                 *to++ = spline_at(room->coefficients, span.size, place);
             }
         }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /* ---- labels ----------------------------------------------------------------------------------------------------- */

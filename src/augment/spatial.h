@@ -27,8 +27,8 @@ typedef struct patch_map {
 patch_map patch_map_of(const augment_options *options, const augment_choice *choice, const int start[3]);
 
 /* One channel, [depth][height][width]. */
-hws_status spatial_image(const patch_map *map, const float *image, const int size[3], const int patch[3], float *to,
-                         spatial_room *room, failure *failure);
+status_code spatial_image(const patch_map *map, const float *image, const int size[3], const int patch[3], float *to,
+                          spatial_room *room, failure *failure);
 void spatial_labels(const patch_map *map, const int16_t *labels, const int size[3], const int patch[3], int16_t *to);
 
 #endif

@@ -11,29 +11,29 @@ static int two_numbers(const char *text, const char *prefix, int *a, int *b) {
            text[length + (size_t)end] == 0;
 }
 
-hws_status model_parse(const char *text, model_options *options, failure *failure) {
+status_code model_parse(const char *text, model_options *options, failure *failure) {
     *options = (model_options){.kind = MODEL_UNET};
     if (strcmp(text, "unet") == 0) {
         model_unet_defaults(options, 3);
-        return HWS_OK;
+        return STATUS_OK;
     }
     if (two_numbers(text, "wrn-", &options->wrn_depth, &options->wrn_width)) {
         options->kind = MODEL_WRN;
         if (options->wrn_depth < 10 || options->wrn_depth > 1000 || (options->wrn_depth - 4) % 6 ||
             options->wrn_width < 1 || options->wrn_width > 64)
-            return fail(failure, HWS_ERROR_ARGUMENT,
+            return fail(failure, STATUS_BAD_INPUT,
                         "'%s': the depth of a wide residual network is 10, 16, 22, 28 and so on, its width 1 to 64",
                         text);
-        return HWS_OK;
+        return STATUS_OK;
     }
     if (two_numbers(text, "mlp-", &options->mlp_layers, &options->mlp_nodes)) {
         options->kind = MODEL_MLP;
         if (options->mlp_layers < 0 || options->mlp_layers > 1000 || options->mlp_nodes < 1 ||
             options->mlp_nodes > 1 << 20)
-            return fail(failure, HWS_ERROR_ARGUMENT, "'%s': mlp-L-m has L from 0 and m from 1 on", text);
-        return HWS_OK;
+            return fail(failure, STATUS_BAD_INPUT, "'%s': mlp-L-m has L from 0 and m from 1 on", text);
+        return STATUS_OK;
     }
-    return fail(failure, HWS_ERROR_ARGUMENT, "there is no model '%s': take wrn-16-1, mlp-2-64 or unet", text);
+    return fail(failure, STATUS_BAD_INPUT, "there is no model '%s': take wrn-16-1, mlp-2-64 or unet", text);
 }
 
 void model_unet_defaults(model_options *options, int dimensions) {
@@ -54,48 +54,48 @@ void model_name(const model_options *options, char *name, size_t size) {
     if (options->kind == MODEL_UNET) snprintf(name, size, "unet");
 }
 
-static hws_status check_unet(const model_options *options, failure *failure) {
+static status_code check_unet(const model_options *options, failure *failure) {
     if (options->unet_levels < 2 || options->unet_levels > MODEL_MAX_LEVELS)
-        return fail(failure, HWS_ERROR_ARGUMENT, "a U-Net has 2 to %d levels, not %d", MODEL_MAX_LEVELS,
+        return fail(failure, STATUS_BAD_INPUT, "a U-Net has 2 to %d levels, not %d", MODEL_MAX_LEVELS,
                     options->unet_levels);
     if (options->unet_base < 1 || options->unet_cap < 1 || options->unet_heads < 0 ||
         options->unet_heads > options->unet_levels - 1 || options->unet_base > 4096 || options->unet_cap > 4096)
-        return fail(failure, HWS_ERROR_ARGUMENT,
+        return fail(failure, STATUS_BAD_INPUT,
                     "a U-Net needs features, and at most one head per level but the coarsest");
     for (int axis = 0; axis < 3; axis++) {
         int factor = 1;
         for (int level = 0; level < options->unet_levels; level++) {
             const int kernel = options->unet_kernel[level][axis], stride = options->unet_stride[level][axis];
             if ((kernel != 1 && kernel != 3 && kernel != 5) || stride < 1 || stride > 8 || (level == 0 && stride != 1))
-                return fail(failure, HWS_ERROR_ARGUMENT, "level %d of the U-Net: kernel %d, stride %d is not possible",
+                return fail(failure, STATUS_BAD_INPUT, "level %d of the U-Net: kernel %d, stride %d is not possible",
                             level, kernel, stride);
             factor *= stride;
         }
         if (options->input.size[axis] % factor)
-            return fail(failure, HWS_ERROR_ARGUMENT,
+            return fail(failure, STATUS_BAD_INPUT,
                         "a patch of %dx%dx%d cannot be halved often enough: axis %d must be a multiple of %d",
                         options->input.size[0], options->input.size[1], options->input.size[2], axis, factor);
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-hws_status model_check(const model_options *options, failure *failure) {
+status_code model_check(const model_options *options, failure *failure) {
     const shape *in = &options->input;
     if (options->classes < 1 || options->classes > 4096)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%d classes are not 1 to 4096", options->classes);
+        return fail(failure, STATUS_BAD_INPUT, "%d classes are not 1 to 4096", options->classes);
     if (options->kind == MODEL_UNET) return check_unet(options, failure);
     if (options->kind == MODEL_WRN && in->size[0] != 1)
-        return fail(failure, HWS_ERROR_ARGUMENT, "a wide residual network takes pictures, not volumes");
+        return fail(failure, STATUS_BAD_INPUT, "a wide residual network takes pictures, not volumes");
     if (options->kind == MODEL_MLP && (in->size[0] != 1 || in->size[1] != 1 || in->size[2] != 1))
-        return fail(failure, HWS_ERROR_ARGUMENT, "a fully connected network takes vectors: 1x1x1 with all as channels");
-    return HWS_OK;
+        return fail(failure, STATUS_BAD_INPUT, "a fully connected network takes vectors: 1x1x1 with all as channels");
+    return STATUS_OK;
 }
 
-hws_status model_open(const model_options *options, const graph_options *graph_options, graph **graph,
-                      failure *failure) {
+status_code model_open(const model_options *options, const graph_options *graph_options, graph **graph,
+                       failure *failure) {
     *graph = 0;
-    hws_status status = model_check(options, failure);
-    if (status != HWS_OK) return status;
+    status_code status = model_check(options, failure);
+    if (status != STATUS_OK) return status;
     *graph = graph_open(graph_options);
     if (!*graph) return fail_memory(failure, "a network");
     const tensor input = graph_input(*graph, options->input);
@@ -103,6 +103,6 @@ hws_status model_open(const model_options *options, const graph_options *graph_o
     if (options->kind == MODEL_WRN) wrn_build(*graph, options, input);
     if (options->kind == MODEL_UNET) unet_build(*graph, options, input);
     status = graph_plan(*graph, failure);
-    if (status != HWS_OK) graph_close(graph);
+    if (status != STATUS_OK) graph_close(graph);
     return status;
 }

@@ -41,17 +41,17 @@ typedef struct model_options {
  * "mlp-L-m", "wrn-D-k" or "unet", with the defaults above. A U-Net's kernels and strides depend on the number of
  * dimensions: set `input` first, then model_unet_defaults, then change what differs.
  */
-hws_status model_parse(const char *text, model_options *options, failure *failure);
+status_code model_parse(const char *text, model_options *options, failure *failure);
 void model_unet_defaults(model_options *options, int dimensions);
 
 /* The name, as model_parse reads it. */
 void model_name(const model_options *options, char *name, size_t size);
 
-hws_status model_check(const model_options *options, failure *failure);
+status_code model_check(const model_options *options, failure *failure);
 
 /* Builds and plans the graph; graph_close frees it. Parameters are all zero until graph_initialise or an import. */
-hws_status model_open(const model_options *options, const graph_options *graph_options, graph **graph,
-                      failure *failure);
+status_code model_open(const model_options *options, const graph_options *graph_options, graph **graph,
+                       failure *failure);
 
 /* What each file of this folder does: builds its network on `input` and names its outputs. */
 void mlp_build(graph *graph, const model_options *options, tensor input);

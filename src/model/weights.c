@@ -1,5 +1,5 @@
 #include "model/weights.h"
-#include "sampler/memory.h"
+#include "core/memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,31 +37,31 @@ static size_t all_floats(const graph *g) {
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-static hws_status add_parameter(safetensors_writer *writer, const parameter *p, const float *values,
-                                const int64_t *steps, failure *failure) {
+static status_code add_parameter(safetensors_writer *writer, const parameter *p, const float *values,
+                                 const int64_t *steps, failure *failure) {
     size_t shape[5];
     char counter[sizeof p->name + sizeof TRACKED];
     shape_of(p, shape);
-    hws_status status = safetensors_add(writer, p->name, SAFETENSORS_F32, (size_t)p->rank, shape, values, failure);
-    if (status == HWS_OK && counter_of(p, counter, sizeof counter))
+    status_code status = safetensors_add(writer, p->name, SAFETENSORS_F32, (size_t)p->rank, shape, values, failure);
+    if (status == STATUS_OK && counter_of(p, counter, sizeof counter))
         status = safetensors_add(writer, counter, SAFETENSORS_I64, 0, shape, steps, failure);
     return status;
 }
 
-hws_status weights_add(safetensors_writer *writer, graph *g, int64_t steps, weights_copy **copy, failure *failure) {
+status_code weights_add(safetensors_writer *writer, graph *g, int64_t steps, weights_copy **copy, failure *failure) {
     weights_copy *c = *copy = calloc(1, sizeof *c);
     if (!c) return fail_memory(failure, "the weights");
     c->values = memory_open(all_floats(g) * sizeof *c->values + 64);
     c->steps = steps;
-    hws_status status = c->values ? HWS_OK : fail_memory(failure, "the weights");
+    status_code status = c->values ? STATUS_OK : fail_memory(failure, "the weights");
     float *to = c->values;
-    for (int i = 0; i < graph_parameter_count(g) && status == HWS_OK; i++) {
+    for (int i = 0; i < graph_parameter_count(g) && status == STATUS_OK; i++) {
         const parameter *p = graph_parameter(g, i);
         graph_export(p, p->running ? graph_running(g) : graph_values(g), to);
         status = add_parameter(writer, p, to, &c->steps, failure);
         to += p->count;
     }
-    if (status != HWS_OK) weights_copy_close(copy);
+    if (status != STATUS_OK) weights_copy_close(copy);
     return status;
 }
 
@@ -72,12 +72,12 @@ void weights_copy_close(weights_copy **copy) {
     *copy = NULL;
 }
 
-hws_status weights_save(graph *g, int64_t steps, const char *path, failure *failure) {
+status_code weights_save(graph *g, int64_t steps, const char *path, failure *failure) {
     safetensors_writer *writer = NULL;
     weights_copy *copy = NULL;
-    hws_status status = safetensors_writer_open(&writer, failure);
-    if (status == HWS_OK) status = weights_add(writer, g, steps, &copy, failure);
-    if (status == HWS_OK) status = safetensors_write(writer, path, failure);
+    status_code status = safetensors_writer_open(&writer, failure);
+    if (status == STATUS_OK) status = weights_add(writer, g, steps, &copy, failure);
+    if (status == STATUS_OK) status = safetensors_write(writer, path, failure);
     safetensors_writer_close(&writer);
     weights_copy_close(&copy);
     return status;
@@ -85,39 +85,39 @@ hws_status weights_save(graph *g, int64_t steps, const char *path, failure *fail
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static hws_status check_values(const parameter *p, const float *values, const char *path, failure *failure) {
+static status_code check_values(const parameter *p, const float *values, const char *path, failure *failure) {
     const int variance = p->running && ends_with(p->name, VARIANCE);
     for (size_t k = 0; k < p->count; k++)
         if (!isfinite(values[k]) || (variance && values[k] < 0))
-            return fail(failure, HWS_ERROR_CORRUPT,
+            return fail(failure, STATUS_CORRUPT,
                         "%s: the tensor '%s' holds %g at place %zu: take weights of a training that went well", path,
                         p->name, (double)values[k], k);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status take_counter(const safetensors *file, const parameter *p, const char *path, int64_t *steps,
-                               failure *failure) {
+static status_code take_counter(const safetensors *file, const parameter *p, const char *path, int64_t *steps,
+                                failure *failure) {
     char name[sizeof p->name + sizeof TRACKED];
     int64_t value = 0;
-    if (!counter_of(p, name, sizeof name)) return HWS_OK;
-    const hws_status status = safetensors_copy(file, name, SAFETENSORS_I64, 0, NULL, &value, failure);
-    if (status != HWS_OK) return status;
-    if (value < 0) return fail(failure, HWS_ERROR_CORRUPT, "%s: '%s' is negative", path, name);
+    if (!counter_of(p, name, sizeof name)) return STATUS_OK;
+    const status_code status = safetensors_copy(file, name, SAFETENSORS_I64, 0, NULL, &value, failure);
+    if (status != STATUS_OK) return status;
+    if (value < 0) return fail(failure, STATUS_CORRUPT, "%s: '%s' is negative", path, name);
     if (value > *steps) *steps = value;
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /* All tensors of the network, one after the other, checked. */
-static hws_status read_all(const safetensors *file, const char *path, const graph *g, float *to, int64_t *steps,
-                           failure *failure) {
-    hws_status status = HWS_OK;
-    for (int i = 0; i < graph_parameter_count(g) && status == HWS_OK; i++) {
+static status_code read_all(const safetensors *file, const char *path, const graph *g, float *to, int64_t *steps,
+                            failure *failure) {
+    status_code status = STATUS_OK;
+    for (int i = 0; i < graph_parameter_count(g) && status == STATUS_OK; i++) {
         const parameter *p = graph_parameter(g, i);
         size_t shape[5];
         shape_of(p, shape);
         status = safetensors_copy(file, p->name, SAFETENSORS_F32, (size_t)p->rank, shape, to, failure);
-        if (status == HWS_OK) status = check_values(p, to, path, failure);
-        if (status == HWS_OK) status = take_counter(file, p, path, steps, failure);
+        if (status == STATUS_OK) status = check_values(p, to, path, failure);
+        if (status == STATUS_OK) status = take_counter(file, p, path, steps, failure);
         to += p->count;
     }
     return status;
@@ -136,41 +136,41 @@ static int is_of(const graph *g, const char *name) {
 static int not_ours(const char *name) { return strncmp(name, WEIGHTS_NOT_OURS, strlen(WEIGHTS_NOT_OURS)) == 0; }
 
 /* The tensors of the network are all there, so it is enough to count; who is too many is searched for only then. */
-static hws_status refuse_more(const safetensors *file, const char *path, const graph *g, failure *failure) {
+static status_code refuse_more(const safetensors *file, const char *path, const graph *g, failure *failure) {
     size_t found = 0, ours = 0;
     for (size_t k = 0; k < safetensors_count(file); k++) found += !not_ours(safetensors_at(file, k)->name);
     for (int i = 0; i < graph_parameter_count(g); i++) ours += ends_with(graph_parameter(g, i)->name, MEAN) ? 2 : 1;
     for (size_t k = 0; found != ours && k < safetensors_count(file); k++) {
         const char *name = safetensors_at(file, k)->name;
         if (!not_ours(name) && !is_of(g, name))
-            return fail(failure, HWS_ERROR_CORRUPT,
+            return fail(failure, STATUS_CORRUPT,
                         "%s: the tensor '%.200s' has no place in this network: is it a file of another model?", path,
                         name);
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-hws_status weights_take(const safetensors *file, const char *path, graph *g, int64_t *steps, failure *failure) {
+status_code weights_take(const safetensors *file, const char *path, graph *g, int64_t *steps, failure *failure) {
     int64_t made = 0;
     float *values = memory_open(all_floats(g) * sizeof *values + 64);
     if (!values) return fail_memory(failure, "the weights");
-    hws_status status = read_all(file, path, g, values, &made, failure);
-    if (status == HWS_OK) status = refuse_more(file, path, g, failure);
+    status_code status = read_all(file, path, g, values, &made, failure);
+    if (status == STATUS_OK) status = refuse_more(file, path, g, failure);
     const float *from = values;
-    for (int i = 0; i < graph_parameter_count(g) && status == HWS_OK; i++) {
+    for (int i = 0; i < graph_parameter_count(g) && status == STATUS_OK; i++) {
         const parameter *p = graph_parameter(g, i);
         graph_import(p, from, p->running ? graph_running(g) : graph_values(g));
         from += p->count;
     }
-    if (status == HWS_OK && steps) *steps = made;
+    if (status == STATUS_OK && steps) *steps = made;
     memory_close(values);
     return status;
 }
 
-hws_status weights_load(graph *g, const char *path, int64_t *steps, failure *failure) {
+status_code weights_load(graph *g, const char *path, int64_t *steps, failure *failure) {
     safetensors *file;
-    hws_status status = safetensors_open(&file, path, failure);
-    if (status != HWS_OK) return status;
+    status_code status = safetensors_open(&file, path, failure);
+    if (status != STATUS_OK) return status;
     status = weights_take(file, path, g, steps, failure);
     safetensors_close(&file);
     return status;

@@ -11,27 +11,27 @@
 #ifndef HWS_MODEL_WEIGHTS_H
 #define HWS_MODEL_WEIGHTS_H
 
-#include "io/safetensors.h"
 #include "nn/graph.h"
+#include "safetensors/safetensors.h"
 
 #define WEIGHTS_NOT_OURS "hws."
 
 /* Writes the trained parameters and running statistics, whole or not at all. */
-hws_status weights_save(graph *graph, int64_t steps, const char *path, failure *failure);
+status_code weights_save(graph *graph, int64_t steps, const char *path, failure *failure);
 
 /*
  * Reads them. The file must hold exactly the network's tensors as F32 in the right shapes, and nothing else outside
- * "hws."; they must be finite, variances not negative. HWS_ERROR_CORRUPT says which tensor is not, and the graph stays as
+ * "hws."; they must be finite, variances not negative. STATUS_CORRUPT says which tensor is not, and the graph stays as
  * it was. `steps` (may be NULL) receives the largest num_batches_tracked, 0 if there is none.
  */
-hws_status weights_load(graph *graph, const char *path, int64_t *steps, failure *failure);
+status_code weights_load(graph *graph, const char *path, int64_t *steps, failure *failure);
 
 /* ---- for checkpoints, which hold more than weights ---------------------------------------------------------------- */
 
 /* The same into a file that is being written, and from one that is open. */
 typedef struct weights_copy weights_copy; /* what the writer points to: close it after safetensors_write */
-hws_status weights_add(safetensors_writer *writer, graph *graph, int64_t steps, weights_copy **copy, failure *failure);
+status_code weights_add(safetensors_writer *writer, graph *graph, int64_t steps, weights_copy **copy, failure *failure);
 void weights_copy_close(weights_copy **copy);
-hws_status weights_take(const safetensors *file, const char *path, graph *graph, int64_t *steps, failure *failure);
+status_code weights_take(const safetensors *file, const char *path, graph *graph, int64_t *steps, failure *failure);
 
 #endif

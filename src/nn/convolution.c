@@ -3,35 +3,34 @@
 
 #include <limits.h>
 
-static hws_status check(const convolution *c, failure *failure) {
+static status_code check(const convolution *c, failure *failure) {
     if (c->inputs < 1 || c->inputs > 2 || c->features < 1 || c->in.samples < 1 || c->threads < 1)
-        return fail(failure, HWS_ERROR_ARGUMENT,
-                    "a convolution needs one or two inputs, features, samples and threads");
+        return fail(failure, STATUS_BAD_INPUT, "a convolution needs one or two inputs, features, samples and threads");
     int channels = 0;
     for (int i = 0; i < c->inputs; i++) {
         if (c->input_channels[i] < 1 || c->input_channels[i] > c->in.channels - channels)
-            return fail(failure, HWS_ERROR_ARGUMENT, "input %d of a convolution cannot have %d channels of %d", i,
+            return fail(failure, STATUS_BAD_INPUT, "input %d of a convolution cannot have %d channels of %d", i,
                         c->input_channels[i], c->in.channels);
         channels += c->input_channels[i];
     }
     if (channels != c->in.channels)
-        return fail(failure, HWS_ERROR_ARGUMENT, "the channels of a convolution's inputs do not add up");
+        return fail(failure, STATUS_BAD_INPUT, "the channels of a convolution's inputs do not add up");
     for (int axis = 0; axis < 3; axis++) {
         if (c->kernel[axis] < 1 || c->stride[axis] < 1 || c->padding[axis] < 0 || c->padding[axis] >= c->kernel[axis])
-            return fail(failure, HWS_ERROR_ARGUMENT, "kernel %d, stride %d, padding %d is not a convolution",
+            return fail(failure, STATUS_BAD_INPUT, "kernel %d, stride %d, padding %d is not a convolution",
                         c->kernel[axis], c->stride[axis], c->padding[axis]);
         if (c->kernel[axis] > CONVOLUTION_MAX_TAPS)
-            return fail(failure, HWS_ERROR_ARGUMENT, "a kernel of %d is larger than the %d taps that are possible",
+            return fail(failure, STATUS_BAD_INPUT, "a kernel of %d is larger than the %d taps that are possible",
                         c->kernel[axis], CONVOLUTION_MAX_TAPS);
         if (c->in.size[axis] < 1 || c->in.size[axis] > INT_MAX / 2 ||
             c->in.size[axis] + 2 * c->padding[axis] < c->kernel[axis])
-            return fail(failure, HWS_ERROR_ARGUMENT, "an input of %d does not hold a kernel of %d", c->in.size[axis],
+            return fail(failure, STATUS_BAD_INPUT, "an input of %d does not hold a kernel of %d", c->in.size[axis],
                         c->kernel[axis]);
     }
     if (convolution_taps(c) > CONVOLUTION_MAX_TAPS)
-        return fail(failure, HWS_ERROR_ARGUMENT, "a kernel of %d taps is larger than the %d that are possible",
+        return fail(failure, STATUS_BAD_INPUT, "a kernel of %d taps is larger than the %d that are possible",
                     convolution_taps(c), CONVOLUTION_MAX_TAPS);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /*
@@ -47,9 +46,9 @@ static int winograd_pays(const convolution *c) {
     return useful >= 0.5 && rows >= 48;
 }
 
-hws_status convolution_plan(convolution *c, failure *failure) {
-    const hws_status status = check(c, failure);
-    if (status != HWS_OK) return status;
+status_code convolution_plan(convolution *c, failure *failure) {
+    const status_code status = check(c, failure);
+    if (status != STATUS_OK) return status;
     c->out = (shape){c->in.samples, {0, 0, 0}, c->features};
     for (int axis = 0; axis < 3; axis++)
         c->out.size[axis] = (c->in.size[axis] + 2 * c->padding[axis] - c->kernel[axis]) / c->stride[axis] + 1;
@@ -58,7 +57,7 @@ hws_status convolution_plan(convolution *c, failure *failure) {
                                                   (c->algorithm == CONVOLUTION_AUTOMATIC && winograd_pays(c)));
     c->algorithm = winograd ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
     c->scratch_bytes = winograd ? winograd_scratch(c) : direct_scratch(c);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 void convolution_forward(const convolution *c, const float *weights, const float *bias, const void *const inputs[2],

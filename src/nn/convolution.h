@@ -16,7 +16,7 @@
 #ifndef HWS_NN_CONVOLUTION_H
 #define HWS_NN_CONVOLUTION_H
 
-#include "base/failure.h"
+#include "core/failure.h"
 #include "nn/kernels.h"
 #include "nn/shape.h"
 
@@ -42,7 +42,7 @@ typedef struct convolution {
     size_t scratch_bytes; /* what each of the functions below needs, aligned to 64 bytes */
 } convolution;
 
-hws_status convolution_plan(convolution *convolution, failure *failure);
+status_code convolution_plan(convolution *convolution, failure *failure);
 
 /* output = the convolution of the inputs + bias + addend; both may be NULL. */
 void convolution_forward(const convolution *convolution, const float *weights, const float *bias,

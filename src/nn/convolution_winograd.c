@@ -6,8 +6,8 @@
  * Small filters: each thread works on blocks of its own, which fit its second-level cache beside the weights. Large
  * filters: all threads share one block and divide the points among them, so that each weight is read once.
  */
+#include "core/memory.h"
 #include "nn/convolution_inside.h"
-#include "sampler/memory.h"
 
 #include <string.h>
 

@@ -21,7 +21,7 @@
 #ifndef HWS_NN_GRAPH_H
 #define HWS_NN_GRAPH_H
 
-#include "base/failure.h"
+#include "core/failure.h"
 #include "nn/convolution.h"
 #include "nn/shape.h"
 
@@ -96,7 +96,7 @@ tensor graph_concat(graph *graph, tensor a, tensor b);
 /* Names an output; its logits are read and its gradients given in f32. */
 void graph_output(graph *graph, tensor output);
 
-hws_status graph_plan(graph *graph, failure *failure);
+status_code graph_plan(graph *graph, failure *failure);
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
+#include "core/memory.h"
 #include "nn/graph_inside.h"
-#include "sampler/memory.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,8 +33,8 @@ void graph_close(graph **graph) {
 }
 
 int graph_fails(graph *g, const char *format, ...) {
-    if (g->failure.status != HWS_OK) return NOWHERE;
-    g->failure.status = HWS_ERROR_ARGUMENT;
+    if (g->failure.status != STATUS_OK) return NOWHERE;
+    g->failure.status = STATUS_BAD_INPUT;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(g->failure.message, sizeof g->failure.message, format, arguments);
@@ -48,7 +48,7 @@ static int make_room(graph *g, void **array, int count, int *room, size_t size) 
     const int larger_room = *room ? 2 * *room : 32;
     void *grown = realloc(*array, (size_t)larger_room * size);
     if (!grown) {
-        if (g->failure.status == HWS_OK) fail_memory(&g->failure, "a network's graph");
+        if (g->failure.status == STATUS_OK) fail_memory(&g->failure, "a network's graph");
         return 0;
     }
     *array = grown;
@@ -57,7 +57,7 @@ static int make_room(graph *g, void **array, int count, int *room, size_t size) 
 }
 
 node *node_of(graph *g, tensor t) {
-    if (g->failure.status != HWS_OK) return 0;
+    if (g->failure.status != STATUS_OK) return 0;
     if (t < 0 || t >= g->node_count) {
         graph_fails(g, "tensor %d is not one of this graph", t);
         return 0;
@@ -79,7 +79,7 @@ tensor graph_new_node(graph *g, shape s, int producer) {
 }
 
 op *graph_new_op(graph *g, const op_kind *kind, const char *name, const tensor *inputs, int input_count, shape output) {
-    if (g->failure.status != HWS_OK) return 0;
+    if (g->failure.status != STATUS_OK) return 0;
     if (g->planned) return graph_fails(g, "'%s' was added after graph_plan", name), (op *)0;
     if (!make_room(g, (void **)&g->ops, g->op_count, &g->op_room, sizeof *g->ops)) return 0;
     op *o = &g->ops[g->op_count];
@@ -102,7 +102,7 @@ op *graph_new_op(graph *g, const op_kind *kind, const char *name, const tensor *
 
 int graph_new_parameter(graph *g, const char *name, const char *part, const int64_t *shape, int rank, double start,
                         double deviation) {
-    if (g->failure.status != HWS_OK) return NOWHERE;
+    if (g->failure.status != STATUS_OK) return NOWHERE;
     if (!make_room(g, (void **)&g->parameters, g->parameter_count, &g->parameter_room, sizeof *g->parameters))
         return NOWHERE;
     parameter *p = &g->parameters[g->parameter_count];
@@ -124,7 +124,7 @@ int graph_new_parameter(graph *g, const char *name, const char *part, const int6
 }
 
 tensor graph_input(graph *g, shape s) {
-    if (g->failure.status != HWS_OK) return NO_TENSOR;
+    if (g->failure.status != STATUS_OK) return NO_TENSOR;
     if (g->node_count) return graph_fails(g, "a graph has one input, and it comes first");
     if (s.samples < 1 || s.size[0] < 1 || s.size[1] < 1 || s.size[2] < 1 || s.channels < 1)
         return graph_fails(g, "an input of %d samples of %dx%dx%d with %d channels is empty", s.samples, s.size[0],

@@ -1,5 +1,6 @@
+#include "core/random.h"
 #include "nn/graph_inside.h"
-#include "sampler/random.h"
+#include "nn/purposes.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * Gives everything its place. Steps: forward of op i is step i, the losses are step n, backward of op i is step 2n - i.
  */
+#include "core/memory.h"
 #include "nn/graph_inside.h"
-#include "sampler/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static void put(place *p, place **placed, int count) {
     p->offset = offset;
 }
 
-static hws_status plan_arena(graph *g, failure *failure) {
+static status_code plan_arena(graph *g, failure *failure) {
     place **places = malloc(3 * (size_t)g->node_count * sizeof *places);
     if (!places) return fail_memory(failure, "planning a network");
     int count = 0;
@@ -154,7 +154,7 @@ static hws_status plan_arena(graph *g, failure *failure) {
         if (end > g->arena_bytes) g->arena_bytes = end;
     }
     free(places);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static void plan_parameters(graph *g) {
@@ -188,7 +188,7 @@ static void *open_zeroed(size_t bytes) {
     return block;
 }
 
-static hws_status open_blocks(graph *g, failure *failure) {
+static status_code open_blocks(graph *g, failure *failure) {
     const int training = !g->options.inference;
     g->values = open_zeroed(g->trained_floats * sizeof(float));
     g->gradients = training ? open_zeroed(g->trained_floats * sizeof(float)) : 0;
@@ -198,10 +198,10 @@ static hws_status open_blocks(graph *g, failure *failure) {
     g->scratch = open_zeroed(g->scratch_bytes);
     g->io = open_zeroed(g->io_floats * sizeof(float));
     if (!g->values || (training && !g->gradients) || !g->running || !g->states || !g->arena || !g->scratch || !g->io)
-        return fail(failure, HWS_ERROR_MEMORY,
+        return fail(failure, STATUS_OUT_OF_MEMORY,
                     "out of memory for a network that needs %.1f GiB: take a smaller batch, patch or model",
                     (double)graph_memory(g) / (1 << 30));
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /* An instance norm subtracts the mean of each channel, so what a bias before it adds comes off again. */
@@ -233,10 +233,10 @@ static void check_uses(graph *g) {
     }
 }
 
-hws_status graph_plan(graph *g, failure *failure) {
-    if (g->failure.status == HWS_OK) check_uses(g);
-    if (g->failure.status == HWS_OK && g->planned) graph_fails(g, "this graph is planned already");
-    if (g->failure.status != HWS_OK) return fail(failure, g->failure.status, "%s", g->failure.message);
+status_code graph_plan(graph *g, failure *failure) {
+    if (g->failure.status == STATUS_OK) check_uses(g);
+    if (g->failure.status == STATUS_OK && g->planned) graph_fails(g, "this graph is planned already");
+    if (g->failure.status != STATUS_OK) return fail(failure, g->failure.status, "%s", g->failure.message);
     g->planned = 1;
     g->recompute_first = malloc((size_t)g->node_count * sizeof *g->recompute_first);
     if (!g->recompute_first) return fail_memory(failure, "planning a network");
@@ -245,8 +245,8 @@ hws_status graph_plan(graph *g, failure *failure) {
     if (!g->options.inference) plan_gradients(g);
     plan_parameters(g);
     plan_io(g);
-    const hws_status status = plan_arena(g, failure);
-    return status == HWS_OK ? open_blocks(g, failure) : status;
+    const status_code status = plan_arena(g, failure);
+    return status == STATUS_OK ? open_blocks(g, failure) : status;
 }
 
 size_t graph_memory(const graph *g) {

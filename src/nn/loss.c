@@ -14,29 +14,29 @@ enum { CHUNKS = 256, MOST_CLASSES = INT16_MAX, SMALL = 16384 };
 
 static const double SMOOTH = 1e-5;
 
-hws_status loss_parse(const char *text, loss_kind *kind, failure *failure) {
+status_code loss_parse(const char *text, loss_kind *kind, failure *failure) {
     for (int k = 0; k < KINDS; k++) {
         if (strcmp(text, NAMES[k]) != 0) continue;
         *kind = (loss_kind)k;
-        return HWS_OK;
+        return STATUS_OK;
     }
-    return fail(failure, HWS_ERROR_ARGUMENT, "there is no loss '%.100s': choose ce, dice-ce, dice or squared", text);
+    return fail(failure, STATUS_BAD_INPUT, "there is no loss '%.100s': choose ce, dice-ce, dice or squared", text);
 }
 
 const char *loss_name(loss_kind kind) { return NAMES[kind]; }
 
 static int has_dice(const loss *loss) { return loss->kind == LOSS_DICE_CE || loss->kind == LOSS_DICE; }
 
-hws_status loss_check(const loss *loss, failure *failure) {
+status_code loss_check(const loss *loss, failure *failure) {
     if ((int)loss->kind < 0 || (int)loss->kind >= KINDS)
-        return fail(failure, HWS_ERROR_ARGUMENT, "there is no loss of kind %d", (int)loss->kind);
+        return fail(failure, STATUS_BAD_INPUT, "there is no loss of kind %d", (int)loss->kind);
     const size_t fewest = has_dice(loss) ? 2 : 1;
     if (loss->classes < fewest || loss->classes > MOST_CLASSES)
-        return fail(failure, HWS_ERROR_ARGUMENT, "the loss %s is asked for with %zu classes, but needs %zu to %d",
+        return fail(failure, STATUS_BAD_INPUT, "the loss %s is asked for with %zu classes, but needs %zu to %d",
                     NAMES[loss->kind], loss->classes, fewest, (int)MOST_CLASSES);
     if (loss->positions < 1 || loss->positions > SIZE_MAX / 16 / loss->classes)
-        return fail(failure, HWS_ERROR_ARGUMENT, "a loss over %zu positions is none or too large", loss->positions);
-    return HWS_OK;
+        return fail(failure, STATUS_BAD_INPUT, "a loss over %zu positions is none or too large", loss->positions);
+    return STATUS_OK;
 }
 
 /* How one example is divided. For the squared error positions are elements. */
@@ -135,9 +135,9 @@ static double value_of(const loss *loss, const loss_sums *sums) {
     return loss->kind == LOSS_DICE ? -dice : cross_entropy - dice;
 }
 
-hws_status loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
-                        failure *failure) {
-    assert(loss_check(loss, NULL) == HWS_OK);
+status_code loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
+                         failure *failure) {
+    assert(loss_check(loss, NULL) == STATUS_OK);
     const division d = divide(loss);
     double *records = workspace;
     float *probabilities = probabilities_in(loss, workspace);
@@ -146,10 +146,10 @@ hws_status loss_forward(const loss *loss, const float *logits, loss_targets targ
     add_chunks(loss, d.chunks, records);
     const loss_sums sums = record_at(loss, records, 0);
     if (sums.highest >= (double)loss->classes)
-        return fail(failure, HWS_ERROR_ARGUMENT, "there is a label %.0f, but only %zu classes: correct the labels",
+        return fail(failure, STATUS_BAD_INPUT, "there is a label %.0f, but only %zu classes: correct the labels",
                     sums.highest, loss->classes);
     *value = value_of(loss, &sums);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /* dDice/dp is (2 y - Dice) / (sum(p) + sum(y) + smooth). */

@@ -13,7 +13,7 @@
 #ifndef HWS_NN_LOSS_H
 #define HWS_NN_LOSS_H
 
-#include "base/failure.h"
+#include "core/failure.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,18 +40,18 @@ typedef struct loss_targets {
 } loss_targets;
 
 /* "ce", "dice-ce", "dice" and "squared", and back. */
-hws_status loss_parse(const char *text, loss_kind *kind, failure *failure);
+status_code loss_parse(const char *text, loss_kind *kind, failure *failure);
 const char *loss_name(loss_kind kind);
 
 /* Whether there is such a loss: its kind, and sizes whose workspace can be counted in bytes. */
-hws_status loss_check(const loss *loss, failure *failure);
+status_code loss_check(const loss *loss, failure *failure);
 
 /* The workspace that forward fills for backward, in bytes; it must be aligned to 64 bytes. */
 size_t loss_workspace(const loss *loss);
 
-/* The loss; HWS_ERROR_ARGUMENT if a label is not below the number of classes. */
-hws_status loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
-                        failure *failure);
+/* The loss; STATUS_BAD_INPUT if a label is not below the number of classes. */
+status_code loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
+                         failure *failure);
 
 /* The gradient of weight * loss with respect to the logits, after forward with the same arguments: written, not added. */
 void loss_backward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double weight,

@@ -62,7 +62,7 @@ static void add_parameters(graph *g, op *o, const char *name, int from_vector, i
     const int weights = graph_new_parameter(g, name, "weight", shape, rank, 0, sqrt(2.0 / (c->in.channels * taps)));
     const int64_t channels = transposed ? c->in.channels : c->features;
     const int biases = bias ? graph_new_parameter(g, name, "bias", &channels, 1, 0, 0) : NOWHERE;
-    if (g->failure.status != HWS_OK) return;
+    if (g->failure.status != STATUS_OK) return;
     g->parameters[weights].taps = taps;
     g->parameters[weights].inputs = c->in.channels;
     g->parameters[weights].outputs = c->features;
@@ -111,7 +111,7 @@ tensor graph_convolution(graph *g, const char *name, tensor input, const convolu
         inputs[count++] = options->second;
     }
     failure failure;
-    if (convolution_plan(&c, &failure) != HWS_OK) return graph_fails(g, "'%s': %s", name, failure.message);
+    if (convolution_plan(&c, &failure) != STATUS_OK) return graph_fails(g, "'%s': %s", name, failure.message);
     if (options->has_addend) {
         if (!check_partner(g, name, node_of(g, options->addend), &c.out, c.features)) return NO_TENSOR;
         addend = count;
@@ -136,7 +136,7 @@ tensor graph_fully_connected(graph *g, const char *name, tensor input, int featu
     const int one[3] = {1, 1, 1};
     convolution c = convolution_of(g, line, features, one, one);
     failure failure;
-    if (convolution_plan(&c, &failure) != HWS_OK) return graph_fails(g, "'%s': %s", name, failure.message);
+    if (convolution_plan(&c, &failure) != STATUS_OK) return graph_fails(g, "'%s': %s", name, failure.message);
     op *o = graph_new_op(g, &op_convolution, name, &input, 1, (shape){n->shape.samples, {1, 1, 1}, features});
     if (!o) return NO_TENSOR;
     o->convolution = c;
@@ -181,7 +181,7 @@ tensor graph_transposed_convolution(graph *g, const char *name, tensor input, in
     for (int axis = 0; axis < 3; axis++) output.size[axis] = n->shape.size[axis] * stride[axis];
     convolution c = convolution_of(g, output, n->shape.channels, stride, stride);
     failure failure;
-    if (convolution_plan(&c, &failure) != HWS_OK) return graph_fails(g, "'%s': %s", name, failure.message);
+    if (convolution_plan(&c, &failure) != STATUS_OK) return graph_fails(g, "'%s': %s", name, failure.message);
     op *o = graph_new_op(g, &op_transposed, name, &input, 1, output);
     if (!o) return NO_TENSOR;
     o->convolution = c;

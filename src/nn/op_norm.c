@@ -201,7 +201,7 @@ tensor graph_norm(graph *g, const char *name, tensor input, const norm_options *
     if (options->kind == NORM_BATCH) {
         o->parameters[RUNNING_MEAN] = graph_new_parameter(g, name, "running_mean", &channels, 1, 0, 0);
         o->parameters[RUNNING_VARIANCE] = graph_new_parameter(g, name, "running_var", &channels, 1, 1, 0);
-        if (g->failure.status != HWS_OK) return NO_TENSOR;
+        if (g->failure.status != STATUS_OK) return NO_TENSOR;
         g->parameters[o->parameters[RUNNING_MEAN]].running = 1;
         g->parameters[o->parameters[RUNNING_VARIANCE]].running = 1;
     }

@@ -14,13 +14,13 @@ optimizer_options optimizer_options_default(optimizer_kind kind) {
     return (optimizer_options){.kind = kind, .momentum = 0.9, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
 }
 
-hws_status optimizer_parse(const char *text, optimizer_kind *kind, failure *failure) {
+status_code optimizer_parse(const char *text, optimizer_kind *kind, failure *failure) {
     for (int k = 0; k < KINDS; k++) {
         if (strcmp(text, NAMES[k]) != 0) continue;
         *kind = (optimizer_kind)k;
-        return HWS_OK;
+        return STATUS_OK;
     }
-    return fail(failure, HWS_ERROR_ARGUMENT,
+    return fail(failure, STATUS_BAD_INPUT,
                 "there is no optimizer '%.100s': choose sgd, momentum, nesterov, adam or adamw", text);
 }
 
@@ -29,7 +29,7 @@ const char *optimizer_name(optimizer_kind kind) { return NAMES[kind]; }
 static int in_unit(double value) { return value >= 0 && value < 1; }
 static int not_negative(double value) { return value >= 0 && isfinite(value); }
 
-hws_status optimizer_check(const optimizer_options *options, failure *failure) {
+status_code optimizer_check(const optimizer_options *options, failure *failure) {
     const struct {
         const char *name;
         double value;
@@ -43,12 +43,12 @@ hws_status optimizer_check(const optimizer_options *options, failure *failure) {
         {"the gradient norm to clip at", options->clip_norm, not_negative(options->clip_norm)},
     };
     if ((int)options->kind < 0 || (int)options->kind >= KINDS)
-        return fail(failure, HWS_ERROR_ARGUMENT, "there is no optimizer of kind %d", (int)options->kind);
+        return fail(failure, STATUS_BAD_INPUT, "there is no optimizer of kind %d", (int)options->kind);
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
         if (!fields[k].good)
-            return fail(failure, HWS_ERROR_ARGUMENT, "%s is %g, but must be %s", fields[k].name, fields[k].value,
+            return fail(failure, STATUS_BAD_INPUT, "%s is %g, but must be %s", fields[k].name, fields[k].value,
                         k < 3 ? "at least 0 and less than 1" : "finite and at least 0");
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 size_t optimizer_state_size(optimizer_kind kind, size_t count) {
@@ -123,13 +123,13 @@ static void adam(pass t, size_t count, const float *restrict g, float *restrict 
     }
 }
 
-hws_status optimizer_step(const optimizer_options *options, double rate, int64_t step, size_t count,
-                          const float *gradients, float *parameters, float *state, double *norm, failure *failure) {
+status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, size_t count,
+                           const float *gradients, float *parameters, float *state, double *norm, failure *failure) {
     assert(step >= 1 && isfinite(rate));
     const double measured = gradient_norm(count, gradients);
     if (norm) *norm = measured;
     if (!isfinite(measured))
-        return fail(failure, HWS_ERROR_NOT_FINITE,
+        return fail(failure, STATUS_NOT_FINITE,
                     "the norm of the gradients is %g at step %lld: lower the learning rate or clip the gradients",
                     measured, (long long)step);
     const pass pass = plan_pass(options, rate, step, measured);
@@ -140,5 +140,5 @@ hws_status optimizer_step(const optimizer_options *options, double rate, int64_t
     case OPTIMIZER_ADAM:
     case OPTIMIZER_ADAMW: adam(pass, count, gradients, parameters, state, state + count); break;
     }
-    return HWS_OK;
+    return STATUS_OK;
 }

@@ -8,7 +8,7 @@
 #ifndef HWS_NN_OPTIMIZER_H
 #define HWS_NN_OPTIMIZER_H
 
-#include "base/failure.h"
+#include "core/failure.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,10 +33,10 @@ typedef struct optimizer_options {
 optimizer_options optimizer_options_default(optimizer_kind kind);
 
 /* "sgd", "momentum", "nesterov", "adam" and "adamw", and back. */
-hws_status optimizer_parse(const char *text, optimizer_kind *kind, failure *failure);
+status_code optimizer_parse(const char *text, optimizer_kind *kind, failure *failure);
 const char *optimizer_name(optimizer_kind kind);
 
-hws_status optimizer_check(const optimizer_options *options, failure *failure);
+status_code optimizer_check(const optimizer_options *options, failure *failure);
 
 /* The state, in floats, of an optimiser of `count` parameters. It starts as zeros: momentum is [count]; Adam's are the
    first moments [count], then the second ones [count]. */
@@ -47,9 +47,9 @@ double gradient_norm(size_t count, const float *gradients);
 
 /*
  * One step with options that passed optimizer_check. `step` is 1 at the first step. The gradients stay as they are; `norm` (may be
- * NULL) receives their norm before clipping. HWS_ERROR_NOT_FINITE if that norm is NaN or infinite: nothing was changed.
+ * NULL) receives their norm before clipping. STATUS_NOT_FINITE if that norm is NaN or infinite: nothing was changed.
  */
-hws_status optimizer_step(const optimizer_options *options, double rate, int64_t step, size_t count,
-                          const float *gradients, float *parameters, float *state, double *norm, failure *failure);
+status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, size_t count,
+                           const float *gradients, float *parameters, float *state, double *norm, failure *failure);
 
 #endif

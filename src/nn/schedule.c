@@ -10,30 +10,30 @@ schedule schedule_default(schedule_kind kind, double rate, double length) {
     return (schedule){.kind = kind, .rate = rate, .length = length, .power = 0.9};
 }
 
-hws_status schedule_parse(const char *text, schedule_kind *kind, failure *failure) {
+status_code schedule_parse(const char *text, schedule_kind *kind, failure *failure) {
     for (int k = 0; k < KINDS; k++) {
         if (strcmp(text, NAMES[k]) != 0) continue;
         *kind = (schedule_kind)k;
-        return HWS_OK;
+        return STATUS_OK;
     }
-    return fail(failure, HWS_ERROR_ARGUMENT, "there is no schedule '%.100s': choose constant or poly", text);
+    return fail(failure, STATUS_BAD_INPUT, "there is no schedule '%.100s': choose constant or poly", text);
 }
 
 const char *schedule_name(schedule_kind kind) { return NAMES[kind]; }
 
 static int positive(double value) { return value > 0 && isfinite(value); }
 
-hws_status schedule_check(const schedule *schedule, failure *failure) {
+status_code schedule_check(const schedule *schedule, failure *failure) {
     if ((int)schedule->kind < 0 || (int)schedule->kind >= KINDS)
-        return fail(failure, HWS_ERROR_ARGUMENT, "there is no schedule of kind %d", (int)schedule->kind);
+        return fail(failure, STATUS_BAD_INPUT, "there is no schedule of kind %d", (int)schedule->kind);
     if (!(schedule->rate >= 0 && isfinite(schedule->rate)))
-        return fail(failure, HWS_ERROR_ARGUMENT, "the learning rate is %g, but must be finite and at least 0",
+        return fail(failure, STATUS_BAD_INPUT, "the learning rate is %g, but must be finite and at least 0",
                     schedule->rate);
     if (schedule->kind == SCHEDULE_POLY && !(positive(schedule->length) && positive(schedule->power)))
-        return fail(failure, HWS_ERROR_ARGUMENT,
+        return fail(failure, STATUS_BAD_INPUT,
                     "the length and the power of a poly schedule are %g and %g, but must be more than 0",
                     schedule->length, schedule->power);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 double schedule_rate(const schedule *schedule, double t) {

@@ -2,7 +2,7 @@
 #ifndef HWS_NN_SCHEDULE_H
 #define HWS_NN_SCHEDULE_H
 
-#include "base/failure.h"
+#include "core/failure.h"
 
 typedef enum schedule_kind {
     SCHEDULE_CONSTANT = 0,
@@ -19,10 +19,10 @@ typedef struct schedule {
 schedule schedule_default(schedule_kind kind, double rate, double length);
 
 /* "constant" and "poly", and back. */
-hws_status schedule_parse(const char *text, schedule_kind *kind, failure *failure);
+status_code schedule_parse(const char *text, schedule_kind *kind, failure *failure);
 const char *schedule_name(schedule_kind kind);
 
-hws_status schedule_check(const schedule *schedule, failure *failure);
+status_code schedule_check(const schedule *schedule, failure *failure);
 
 /* The learning rate at t >= 0. */
 double schedule_rate(const schedule *schedule, double t);

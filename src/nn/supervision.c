@@ -22,8 +22,8 @@ void supervision_labels(const size_t size[3], const size_t stride[3], const int1
         }
 }
 
-hws_status supervised_forward(loss_kind kind, size_t classes, size_t count, const supervised_output *outputs,
-                              double *value, failure *failure) {
+status_code supervised_forward(loss_kind kind, size_t classes, size_t count, const supervised_output *outputs,
+                               double *value, failure *failure) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         const supervised_output *output = &outputs[i];
@@ -31,12 +31,12 @@ hws_status supervised_forward(loss_kind kind, size_t classes, size_t count, cons
         const loss loss = {kind, output->positions, classes};
         const loss_targets targets = {.labels = output->labels};
         double one = 0;
-        const hws_status status = loss_forward(&loss, output->logits, targets, output->workspace, &one, failure);
-        if (status != HWS_OK) return status;
+        const status_code status = loss_forward(&loss, output->logits, targets, output->workspace, &one, failure);
+        if (status != STATUS_OK) return status;
         sum += output->weight * one;
     }
     *value = sum;
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 void supervised_backward(loss_kind kind, size_t classes, size_t count, const supervised_output *outputs,

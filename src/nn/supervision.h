@@ -27,8 +27,8 @@ typedef struct supervised_output {
 } supervised_output;
 
 /* The weighted sum of the losses, and the gradient of weight times it with respect to all logits. */
-hws_status supervised_forward(loss_kind kind, size_t classes, size_t count, const supervised_output *outputs,
-                              double *value, failure *failure);
+status_code supervised_forward(loss_kind kind, size_t classes, size_t count, const supervised_output *outputs,
+                               double *value, failure *failure);
 void supervised_backward(loss_kind kind, size_t classes, size_t count, const supervised_output *outputs, double weight);
 
 #endif

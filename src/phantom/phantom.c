@@ -1,7 +1,9 @@
 #include "phantom/phantom.h"
 
+#include "phantom/purposes.h"
+
+#include "core/memory.h"
 #include "phantom/anatomy.h"
-#include "sampler/memory.h"
 
 #include <string.h>
 
@@ -161,17 +163,16 @@ volume_grid phantom_grid(const int size[3], double spacing) {
     return grid;
 }
 
-static hws_status open_both(const volume_grid *grid, volume *image, label_map *labels, failure *failure) {
+static status_code open_both(const volume_grid *grid, volume *image, label_map *labels, failure *failure) {
     memset(image, 0, sizeof *image);
     memset(labels, 0, sizeof *labels);
     for (int axis = 0; axis < 3; axis++)
         if (grid->size[axis] < 1 || grid->size[axis] > LARGEST_SIDE)
-            return fail(failure, HWS_ERROR_ARGUMENT,
-                        "a phantom of %d x %d x %d voxels cannot be made; sides are 1 to %d", grid->size[0],
-                        grid->size[1], grid->size[2], LARGEST_SIDE);
-    hws_status status = volume_open(image, grid, 1, failure);
-    if (status == HWS_OK) status = label_map_open(labels, grid, failure);
-    if (status != HWS_OK) volume_close(image);
+            return fail(failure, STATUS_BAD_INPUT, "a phantom of %d x %d x %d voxels cannot be made; sides are 1 to %d",
+                        grid->size[0], grid->size[1], grid->size[2], LARGEST_SIDE);
+    status_code status = volume_open(image, grid, 1, failure);
+    if (status == STATUS_OK) status = label_map_open(labels, grid, failure);
+    if (status != STATUS_OK) volume_close(image);
     return status;
 }
 
@@ -181,11 +182,11 @@ typedef struct drawing {
     scanner scanner;
 } drawing;
 
-hws_status phantom_make(uint64_t seed, phantom_part part, uint32_t index, phantom_condition condition,
-                        const volume_grid *grid, volume *image, label_map *labels, phantom_facts *facts,
-                        failure *failure) {
-    hws_status status = open_both(grid, image, labels, failure);
-    if (status != HWS_OK) return status;
+status_code phantom_make(uint64_t seed, phantom_part part, uint32_t index, phantom_condition condition,
+                         const volume_grid *grid, volume *image, label_map *labels, phantom_facts *facts,
+                         failure *failure) {
+    status_code status = open_both(grid, image, labels, failure);
+    if (status != STATUS_OK) return status;
     drawing *drawing = memory_open(sizeof *drawing);
     if (!drawing) {
         volume_close(image);
@@ -201,5 +202,5 @@ hws_status phantom_make(uint64_t seed, phantom_part part, uint32_t index, phanto
     record(&drawing->scanner, image, &stream);
     *facts = (phantom_facts){condition, diagnosis_name(drawing->anatomy.diagnosis), drawing->anatomy.weeks};
     memory_close(drawing);
-    return HWS_OK;
+    return STATUS_OK;
 }

@@ -15,7 +15,7 @@
 #ifndef HWS_PHANTOM_PHANTOM_H
 #define HWS_PHANTOM_PHANTOM_H
 
-#include "volume/volume.h"
+#include "nifti/volume.h"
 
 enum { PHANTOM_LABELS = 4 };
 
@@ -40,9 +40,9 @@ typedef struct phantom_facts {
 /* A grid whose middle is the origin. */
 volume_grid phantom_grid(const int size[3], double spacing);
 
-/* Makes a case. Close image and labels when HWS_OK; otherwise they are zeroed. */
-hws_status phantom_make(uint64_t seed, phantom_part part, uint32_t index, phantom_condition condition,
-                        const volume_grid *grid, volume *image, label_map *labels, phantom_facts *facts,
-                        failure *failure);
+/* Makes a case. Close image and labels when STATUS_OK; otherwise they are zeroed. */
+status_code phantom_make(uint64_t seed, phantom_part part, uint32_t index, phantom_condition condition,
+                         const volume_grid *grid, volume *image, label_map *labels, phantom_facts *facts,
+                         failure *failure);
 
 #endif

@@ -1,10 +1,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "phantom/phantom_folder.h"
 
-#include "base/text.h"
-#include "sampler/atomic_file.h"
-#include "sampler/random.h"
-#include "volume/nifti.h"
+#include "core/atomic_file.h"
+#include "core/random.h"
+#include "core/text.h"
+#include "nifti/nifti.h"
+#include "phantom/purposes.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -70,43 +71,43 @@ static void name_cases(writer *w) {
 
 /* ---- folders and files ------------------------------------------------------------------------------------------- */
 
-static hws_status fail_folder(const char *path, failure *failure) {
-    return fail(failure, HWS_ERROR_IO, "the folder %s cannot be made: %s", path, strerror(errno));
+static status_code fail_folder(const char *path, failure *failure) {
+    return fail(failure, STATUS_CANNOT_WRITE, "the folder %s cannot be made: %s", path, strerror(errno));
 }
 
-static hws_status make_folder(const char *path, failure *failure) {
-    return mkdir(path, 0777) == 0 || errno == EEXIST ? HWS_OK : fail_folder(path, failure);
+static status_code make_folder(const char *path, failure *failure) {
+    return mkdir(path, 0777) == 0 || errno == EEXIST ? STATUS_OK : fail_folder(path, failure);
 }
 
-static hws_status make_with_parents(const char *path, failure *failure) {
+static status_code make_with_parents(const char *path, failure *failure) {
     char *copy = strdup(path);
     if (!copy) return fail_memory(failure, path);
-    hws_status status = HWS_OK;
-    for (char *slash = strchr(copy + 1, '/'); status == HWS_OK && slash; slash = strchr(slash + 1, '/')) {
+    status_code status = STATUS_OK;
+    for (char *slash = strchr(copy + 1, '/'); status == STATUS_OK && slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         status = make_folder(copy, failure);
         *slash = '/';
     }
     free(copy);
-    return status == HWS_OK ? make_folder(path, failure) : status;
+    return status == STATUS_OK ? make_folder(path, failure) : status;
 }
 
-static hws_status require_empty(const char *path, failure *failure) {
+static status_code require_empty(const char *path, failure *failure) {
     DIR *folder = opendir(path);
     if (!folder) return fail_folder(path, failure);
     int count = 0;
     for (const struct dirent *entry; (entry = readdir(folder));)
         count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(folder);
-    if (count == 0) return HWS_OK;
-    return fail(failure, HWS_ERROR_ARGUMENT, "%s is not empty; name a new folder, or empty this one first", path);
+    if (count == 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%s is not empty; name a new folder, or empty this one first", path);
 }
 
-static hws_status make_folders(writer *w) {
+static status_code make_folders(writer *w) {
     static const char *const parts[] = {"imagesTr", "labelsTr", "imagesTs", "labelsTs"};
-    hws_status status = make_with_parents(w->folder, w->failure);
-    if (status == HWS_OK) status = require_empty(w->folder, w->failure);
-    for (int k = 0; status == HWS_OK && k < (w->options->test ? 4 : 2); k++) {
+    status_code status = make_with_parents(w->folder, w->failure);
+    if (status == STATUS_OK) status = require_empty(w->folder, w->failure);
+    for (int k = 0; status == STATUS_OK && k < (w->options->test ? 4 : 2); k++) {
         text path = {0};
         text_format(&path, "%s/%s", w->folder, parts[k]);
         status = path.failed ? fail_memory(w->failure, w->folder) : make_folder(path.bytes, w->failure);
@@ -115,19 +116,19 @@ static hws_status make_folders(writer *w) {
     return status;
 }
 
-static hws_status write_text(writer *w, const char *name, text *content) {
+static status_code write_text(writer *w, const char *name, text *content) {
     text path = {0};
     text_format(&path, "%s/%s", w->folder, name);
-    hws_status status = HWS_OK;
+    status_code status = STATUS_OK;
     atomic_file file;
     if (path.failed || content->failed) status = fail_memory(w->failure, w->folder);
     else if (!atomic_file_open(&file, path.bytes))
-        status = fail(w->failure, HWS_ERROR_IO, "%s cannot be written: %s", path.bytes, strerror(errno));
+        status = fail(w->failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path.bytes, strerror(errno));
     else if (!atomic_file_write(&file, content->bytes, content->size)) {
-        status = fail(w->failure, HWS_ERROR_IO, "%s cannot be written: %s", path.bytes, strerror(errno));
+        status = fail(w->failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path.bytes, strerror(errno));
         atomic_file_abandon(&file);
     } else if (!atomic_file_commit(&file))
-        status = fail(w->failure, HWS_ERROR_IO, "%s cannot be written: %s", path.bytes, strerror(errno));
+        status = fail(w->failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path.bytes, strerror(errno));
     text_close(&path);
     text_close(content);
     return status;
@@ -138,7 +139,7 @@ static hws_status write_text(writer *w, const char *name, text *content) {
 /* Three ranges, so that each has enough cases to speak of. */
 static const char *age_range(double weeks) { return weeks < 26 ? "21-25" : weeks < 31 ? "26-30" : "31-36"; }
 
-static hws_status write_groups(writer *w) {
+static status_code write_groups(writer *w) {
     text groups = {0};
     text_add(&groups, "case,condition,gestational_age\n");
     for (int k = 0; k < w->total; k++)
@@ -147,7 +148,7 @@ static hws_status write_groups(writer *w) {
     return write_text(w, "groups.csv", &groups);
 }
 
-static hws_status write_facts(writer *w) {
+static status_code write_facts(writer *w) {
     text facts = {0};
     text_add(&facts, "case,condition,diagnosis,weeks\n");
     for (int k = 0; k < w->total; k++)
@@ -156,7 +157,7 @@ static hws_status write_facts(writer *w) {
     return write_text(w, "phantoms.csv", &facts);
 }
 
-static hws_status write_description(writer *w) {
+static status_code write_description(writer *w) {
     text json = {0};
     text_format(&json,
                 "{\n"
@@ -173,48 +174,48 @@ static hws_status write_description(writer *w) {
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
-static hws_status write_images(const writer *w, const phantom_case *one, const volume *image, const label_map *labels,
-                               failure *failure) {
+static status_code write_images(const writer *w, const phantom_case *one, const volume *image, const label_map *labels,
+                                failure *failure) {
     const char *part = one->part == PHANTOM_TEST ? "Ts" : "Tr";
     text path = {0}, labels_path = {0};
     text_format(&path, "%s/images%s/%s_0000.nii.gz", w->folder, part, one->id);
     text_format(&labels_path, "%s/labels%s/%s.nii.gz", w->folder, part, one->id);
-    hws_status status = path.failed || labels_path.failed ? fail_memory(failure, w->folder) : HWS_OK;
-    if (status == HWS_OK) status = nifti_write_volume(path.bytes, image, failure);
-    if (status == HWS_OK) status = nifti_write_labels(labels_path.bytes, labels, failure);
+    status_code status = path.failed || labels_path.failed ? fail_memory(failure, w->folder) : STATUS_OK;
+    if (status == STATUS_OK) status = nifti_write_volume(path.bytes, image, failure);
+    if (status == STATUS_OK) status = nifti_write_labels(labels_path.bytes, labels, failure);
     text_close(&path);
     text_close(&labels_path);
     return status;
 }
 
-static hws_status write_case(const writer *w, phantom_case *one, failure *failure) {
+static status_code write_case(const writer *w, phantom_case *one, failure *failure) {
     volume image;
     label_map labels;
-    hws_status status = phantom_make(w->options->seed, one->part, one->index, one->condition, &w->grid, &image, &labels,
-                                     &one->facts, failure);
-    if (status == HWS_OK) status = write_images(w, one, &image, &labels, failure);
+    status_code status = phantom_make(w->options->seed, one->part, one->index, one->condition, &w->grid, &image,
+                                      &labels, &one->facts, failure);
+    if (status == STATUS_OK) status = write_images(w, one, &image, &labels, failure);
     volume_close(&image);
     label_map_close(&labels);
     return status;
 }
 
 /* After a failure the remaining cases are left out; the first failure is the one that is told. */
-static hws_status write_cases(writer *w, phantom_listener *listener, void *context) {
-    hws_status result = HWS_OK;
+static status_code write_cases(writer *w, phantom_listener *listener, void *context) {
+    status_code result = STATUS_OK;
     size_t done = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(w->options->threads)
     for (int k = 0; k < w->total; k++) {
         int stop;
 #pragma omp critical(hws_phantom)
-        stop = result != HWS_OK;
+        stop = result != STATUS_OK;
         if (stop) continue;
         failure failure;
-        const hws_status status = write_case(w, &w->cases[k], &failure);
+        const status_code status = write_case(w, &w->cases[k], &failure);
 #pragma omp critical(hws_phantom)
         {
-            if (status != HWS_OK && result == HWS_OK) result = fail(w->failure, status, "%s", failure.message);
+            if (status != STATUS_OK && result == STATUS_OK) result = fail(w->failure, status, "%s", failure.message);
             done++;
-            if (status == HWS_OK && listener) listener(context, done, (size_t)w->total);
+            if (status == STATUS_OK && listener) listener(context, done, (size_t)w->total);
         }
     }
     return result;
@@ -222,38 +223,38 @@ static hws_status write_cases(writer *w, phantom_listener *listener, void *conte
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static hws_status check_options(const phantom_options *o, failure *failure) {
+static status_code check_options(const phantom_options *o, failure *failure) {
     if (o->cases < 1 || o->cases > PHANTOM_MAX_CASES || o->test < 0 || o->test > PHANTOM_MAX_CASES)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%d cases and %d test cases cannot be made; up to %d are possible",
+        return fail(failure, STATUS_BAD_INPUT, "%d cases and %d test cases cannot be made; up to %d are possible",
                     o->cases, o->test, PHANTOM_MAX_CASES);
     if (o->spina_bifida < 0 || o->other < 0 || o->spina_bifida > o->cases || o->other > o->cases - o->spina_bifida)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%d cases with spina bifida and %d others are more than all %d cases",
+        return fail(failure, STATUS_BAD_INPUT, "%d cases with spina bifida and %d others are more than all %d cases",
                     o->spina_bifida, o->other, o->cases);
     if (!(o->spacing >= 0.1 && o->spacing <= 20))
-        return fail(failure, HWS_ERROR_ARGUMENT, "voxels of %g mm cannot be made; 0.1 to 20 are possible", o->spacing);
+        return fail(failure, STATUS_BAD_INPUT, "voxels of %g mm cannot be made; 0.1 to 20 are possible", o->spacing);
     for (int axis = 0; axis < 3; axis++)
         if (o->size[axis] < 8 || o->size[axis] > 512)
-            return fail(failure, HWS_ERROR_ARGUMENT, "%d voxels along an axis cannot be made; 8 to 512 are possible",
+            return fail(failure, STATUS_BAD_INPUT, "%d voxels along an axis cannot be made; 8 to 512 are possible",
                         o->size[axis]);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /* dataset.json comes last: a folder without it is not finished. */
-static hws_status write_all(writer *w, phantom_listener *listener, void *context) {
+static status_code write_all(writer *w, phantom_listener *listener, void *context) {
     assign_training(w);
     name_cases(w);
-    hws_status status = make_folders(w);
-    if (status == HWS_OK) status = write_cases(w, listener, context);
-    if (status == HWS_OK) status = write_groups(w);
-    if (status == HWS_OK) status = write_facts(w);
-    if (status == HWS_OK) status = write_description(w);
+    status_code status = make_folders(w);
+    if (status == STATUS_OK) status = write_cases(w, listener, context);
+    if (status == STATUS_OK) status = write_groups(w);
+    if (status == STATUS_OK) status = write_facts(w);
+    if (status == STATUS_OK) status = write_description(w);
     return status;
 }
 
-hws_status phantom_write_folder(const char *folder, const phantom_options *options, phantom_listener *listener,
-                                void *context, failure *failure) {
-    hws_status status = check_options(options, failure);
-    if (status != HWS_OK) return status;
+status_code phantom_write_folder(const char *folder, const phantom_options *options, phantom_listener *listener,
+                                 void *context, failure *failure) {
+    status_code status = check_options(options, failure);
+    if (status != STATUS_OK) return status;
     phantom_options usable = *options;
     if (usable.threads < 1) usable.threads = 1;
     writer writer = {.folder = folder, .options = &usable, .total = options->cases + options->test, .failure = failure};

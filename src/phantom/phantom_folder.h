@@ -29,7 +29,7 @@ phantom_options phantom_options_default(void);
 typedef void phantom_listener(void *context, size_t done, size_t total);
 
 /* The folder must not exist or be empty. The same options give the same files, for any number of threads. */
-hws_status phantom_write_folder(const char *folder, const phantom_options *options, phantom_listener *listener,
-                                void *context, failure *failure);
+status_code phantom_write_folder(const char *folder, const phantom_options *options, phantom_listener *listener,
+                                 void *context, failure *failure);
 
 #endif

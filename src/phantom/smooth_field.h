@@ -2,7 +2,7 @@
 #ifndef HWS_PHANTOM_SMOOTH_FIELD_H
 #define HWS_PHANTOM_SMOOTH_FIELD_H
 
-#include "sampler/random.h"
+#include "core/random.h"
 
 enum { SMOOTH_FIELD_SIDE = 16, SMOOTH_FIELD_POINTS = SMOOTH_FIELD_SIDE * SMOOTH_FIELD_SIDE * SMOOTH_FIELD_SIDE };
 

@@ -66,7 +66,7 @@ static void draw_voxel(const outlined_plane *plane, int y, int x, int factor, ui
         }
 }
 
-hws_status outlined_plane_save(const outlined_plane *plane, const char *path, failure *failure) {
+status_code outlined_plane_save(const outlined_plane *plane, const char *path, failure *failure) {
     const int factor = enlargement(plane);
     const size_t width = (size_t)plane->width * (size_t)factor, height = (size_t)plane->height * (size_t)factor;
     const grey_range range = range_of(plane);
@@ -75,7 +75,7 @@ hws_status outlined_plane_save(const outlined_plane *plane, const char *path, fa
     for (int y = 0; y < plane->height; y++)
         for (int x = 0; x < plane->width; x++)
             draw_voxel(plane, y, x, factor, shade(plane->grey[y * plane->width + x], range), pixels);
-    const hws_status status = png_save(path, pixels, width, height, PNG_RGB, failure);
+    const status_code status = png_save(path, pixels, width, height, PNG_RGB, failure);
     free(pixels);
     return status;
 }

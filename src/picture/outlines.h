@@ -2,7 +2,7 @@
 #ifndef HWS_PICTURE_OUTLINES_H
 #define HWS_PICTURE_OUTLINES_H
 
-#include "base/failure.h"
+#include "core/failure.h"
 
 #include <stdint.h>
 
@@ -15,6 +15,6 @@ typedef struct outlined_plane {
 } outlined_plane;
 
 /* Small planes are enlarged by a whole number. The file appears whole or not at all. */
-hws_status outlined_plane_save(const outlined_plane *plane, const char *path, failure *failure);
+status_code outlined_plane_save(const outlined_plane *plane, const char *path, failure *failure);
 
 #endif

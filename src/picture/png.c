@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "picture/png.h"
 
-#include "base/text.h"
-#include "base/whole_file.h"
+#include "core/text.h"
+#include "core/whole_file.h"
 
 #include <dirent.h>
 #include <png.h>
@@ -43,15 +43,15 @@ static int encode(text *bytes, const unsigned char *pixels, size_t width, size_t
     return good;
 }
 
-hws_status png_save(const char *path, const unsigned char *pixels, size_t width, size_t height, png_colour colour,
-                    failure *failure) {
+status_code png_save(const char *path, const unsigned char *pixels, size_t width, size_t height, png_colour colour,
+                     failure *failure) {
     if (width < 1 || height < 1 || width > PNG_MAX_SIDE || height > PNG_MAX_SIDE)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%s: an image of %zu by %zu pixels; from 1 to %d a side are possible",
+        return fail(failure, STATUS_BAD_INPUT, "%s: an image of %zu by %zu pixels; from 1 to %d a side are possible",
                     path, width, height, PNG_MAX_SIDE);
     text bytes = {0};
-    const hws_status status = encode(&bytes, pixels, width, height, colour)
-                                  ? whole_file_write(path, bytes.bytes, bytes.size, failure)
-                                  : fail_memory(failure, path);
+    const status_code status = encode(&bytes, pixels, width, height, colour)
+                                   ? whole_file_write(path, bytes.bytes, bytes.size, failure)
+                                   : fail_memory(failure, path);
     text_close(&bytes);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef HWS_PICTURE_PNG_H
 #define HWS_PICTURE_PNG_H
 
-#include "base/failure.h"
+#include "core/failure.h"
 
 #include <stddef.h>
 
@@ -11,8 +11,8 @@ typedef enum png_colour { PNG_GREY = 1, PNG_RGB = 3 } png_colour; /* the bytes p
 enum { PNG_MAX_SIDE = 16384 };
 
 /* Writes 8-bit pixels, row by row from the top, without padding. The file appears whole or not at all. */
-hws_status png_save(const char *path, const unsigned char *pixels, size_t width, size_t height, png_colour colour,
-                    failure *failure);
+status_code png_save(const char *path, const unsigned char *pixels, size_t width, size_t height, png_colour colour,
+                     failure *failure);
 
 /* Removes the .png files of a folder, so that it shows what is written next and nothing older. */
 void png_remove_all(const char *folder);

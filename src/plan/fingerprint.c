@@ -1,8 +1,9 @@
 #include "plan/fingerprint.h"
 
-#include "plan/crop.h"
-#include "sampler/memory.h"
-#include "sampler/random.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "plan/purposes.h"
+#include "preprocess/crop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 /* Enough for percentiles 0.5 and 99.5 to lie on thousands of samples, within 8 MB per channel. */
 enum { SAMPLES = 2000000, MOST_PER_CASE = 20000, FEWEST_PER_CASE = 100 };
 
-hws_status fingerprint_open(fingerprint *print, size_t count, int channels, failure *failure) {
+status_code fingerprint_open(fingerprint *print, size_t count, int channels, failure *failure) {
     *print = (fingerprint){.count = count, .channels = channels};
     const size_t share = SAMPLES / count;
     print->samples_per_case = share > MOST_PER_CASE     ? MOST_PER_CASE
@@ -21,7 +22,7 @@ hws_status fingerprint_open(fingerprint *print, size_t count, int channels, fail
     print->intensities = calloc((size_t)channels, sizeof *print->intensities);
     print->sampled = calloc(count, sizeof *print->sampled);
     print->samples = memory_open((size_t)channels * count * (size_t)print->samples_per_case * sizeof *print->samples);
-    if (print->cases && print->intensities && print->sampled && print->samples) return HWS_OK;
+    if (print->cases && print->intensities && print->sampled && print->samples) return STATUS_OK;
     fingerprint_close(print);
     return fail_memory(failure, "the fingerprint of a dataset");
 }
@@ -60,22 +61,22 @@ static void sample_foreground(fingerprint *print, size_t index, const volume *im
     print->sampled[index] = print->samples_per_case;
 }
 
-static hws_status add_samples(fingerprint *print, size_t index, const volume *image, const label_map *labels,
-                              failure *failure) {
+static status_code add_samples(fingerprint *print, size_t index, const volume *image, const label_map *labels,
+                               failure *failure) {
     const size_t voxels = volume_grid_voxels(&image->grid);
     uint32_t *places = memory_open(voxels * sizeof *places);
     if (!places) return fail_memory(failure, "the fingerprint of a case");
     const size_t foreground = list_foreground(labels->labels, voxels, places);
     if (foreground > 0) sample_foreground(print, index, image, places, foreground);
     memory_close(places);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-hws_status fingerprint_add(fingerprint *print, size_t index, const volume *image, const label_map *labels,
-                           failure *failure) {
+status_code fingerprint_add(fingerprint *print, size_t index, const volume *image, const label_map *labels,
+                            failure *failure) {
     crop crop;
-    hws_status status = crop_open(&crop, image, failure);
-    if (status != HWS_OK) return status;
+    status_code status = crop_open(&crop, image, failure);
+    if (status != STATUS_OK) return status;
     fingerprint_case *one = &print->cases[index];
     memcpy(one->size, crop.box.size, sizeof one->size);
     grid_spacing(&image->grid, one->spacing);

@@ -9,7 +9,7 @@
 #ifndef HWS_PLAN_FINGERPRINT_H
 #define HWS_PLAN_FINGERPRINT_H
 
-#include "volume/volume.h"
+#include "nifti/volume.h"
 
 /* Three numbers are depth, height, width. */
 typedef struct fingerprint_case {
@@ -33,13 +33,13 @@ typedef struct fingerprint {
     int *sampled;   /* per case: samples_per_case, or 0 for a case without foreground */
 } fingerprint;
 
-/* At least one case and one channel. Close it when HWS_OK; otherwise it is zeroed. */
-hws_status fingerprint_open(fingerprint *print, size_t count, int channels, failure *failure);
+/* At least one case and one channel. Close it when STATUS_OK; otherwise it is zeroed. */
+status_code fingerprint_open(fingerprint *print, size_t count, int channels, failure *failure);
 void fingerprint_close(fingerprint *print);
 
 /* Adds the case with this index; foreground is every label above 0. The samples follow from the index alone. */
-hws_status fingerprint_add(fingerprint *print, size_t index, const volume *image, const label_map *labels,
-                           failure *failure);
+status_code fingerprint_add(fingerprint *print, size_t index, const volume *image, const label_map *labels,
+                            failure *failure);
 
 /* Computes the intensities: 0 without any foreground. */
 void fingerprint_finish(fingerprint *print);

@@ -1,7 +1,7 @@
 #include "plan/plan.h"
 
-#include "plan/resample.h"
-#include "sampler/crc64.h"
+#include "core/crc64.h"
+#include "preprocess/resample.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static int shrink_patch(plan *plan) {
     return 1;
 }
 
-static hws_status choose_patch(plan *plan, double memory, failure *failure) {
+static status_code choose_patch(plan *plan, double memory, failure *failure) {
     double size[3];
     first_patch(plan, size);
     if (topology_of(plan->spacing, size).count < 2) /* cases so small that nothing would be halved: pad them */
@@ -149,11 +149,11 @@ static hws_status choose_patch(plan *plan, double memory, failure *failure) {
     while (too_large(plan, memory))
         if (!shrink_patch(plan))
             return fail(
-                failure, HWS_ERROR_MEMORY,
+                failure, STATUS_OUT_OF_MEMORY,
                 "training needs %.1f GB even for a patch of %d x %d x %d voxels, %.1f GB are available; free some "
                 "memory",
                 plan_memory(plan, 1, 0) / 1e9, plan->patch[0], plan->patch[1], plan->patch[2], memory / 1e9);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static int choose_batch(const plan *plan, size_t cases) {
@@ -165,10 +165,10 @@ static int choose_batch(const plan *plan, size_t cases) {
     return (int)fmin(fmax(fmin(fits, covers), SMALLEST_BATCH), PLAN_MAX_BATCH);
 }
 
-hws_status plan_make(plan *plan, const plan_request *request, const fingerprint *print, failure *failure) {
+status_code plan_make(plan *plan, const plan_request *request, const fingerprint *print, failure *failure) {
     memset(plan, 0, sizeof *plan);
     if (print->channels > PLAN_MAX_CHANNELS)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%d channels are too many, at most %d are possible", print->channels,
+        return fail(failure, STATUS_BAD_INPUT, "%d channels are too many, at most %d are possible", print->channels,
                     PLAN_MAX_CHANNELS);
     double *room = malloc(print->count * sizeof *room);
     if (!room) return fail_memory(failure, "a plan");
@@ -179,8 +179,8 @@ hws_status plan_make(plan *plan, const plan_request *request, const fingerprint 
     free(room);
     choose_rules(plan, request, print, kept);
     plan->batch = SMALLEST_BATCH;
-    const hws_status status = choose_patch(plan, request->memory, failure);
-    if (status == HWS_OK) plan->batch = choose_batch(plan, print->count);
+    const status_code status = choose_patch(plan, request->memory, failure);
+    if (status == STATUS_OK) plan->batch = choose_batch(plan, print->count);
     while (plan->batch > SMALLEST_BATCH && plan_memory(plan, 1, 0) > request->memory) plan->batch--;
     return status;
 }
@@ -200,10 +200,10 @@ double plan_memory(const plan *plan, int samples, int bf16) {
     return samples * maps * (bf16 ? 2 : 4) * KEPT_SHARE + network + LOADED_BATCHES * plan->batch * patch;
 }
 
-hws_status plan_fits(const plan *plan, int bf16, double available, failure *failure) {
+status_code plan_fits(const plan *plan, int bf16, double available, failure *failure) {
     const double needed = plan_memory(plan, 1, bf16);
-    if (needed <= available) return HWS_OK;
-    return fail(failure, HWS_ERROR_MEMORY,
+    if (needed <= available) return STATUS_OK;
+    return fail(failure, STATUS_OUT_OF_MEMORY,
                 "training by the plan needs about %.1f GB, %.1f GB are available; end other programs, make the plan's "
                 "patch smaller, let hws plan --replan do it%s",
                 needed / 1e9, available / 1e9, bf16 ? "" : ", or try --precision bf16");

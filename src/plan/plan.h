@@ -9,10 +9,10 @@
 #ifndef HWS_PLAN_PLAN_H
 #define HWS_PLAN_PLAN_H
 
-#include "plan/available.h"
+#include "core/available.h"
 #include "plan/fingerprint.h"
-#include "plan/preprocess.h"
 #include "plan/topology.h"
+#include "preprocess/preprocess.h"
 
 enum { PLAN_MAX_CHANNELS = 256, PLAN_NAME_SIZE = 128, PLAN_MAX_EDGE = 4096, PLAN_MAX_BATCH = 4096 };
 
@@ -40,15 +40,15 @@ typedef struct plan_request {
 } plan_request;
 
 /* Fails if even the smallest patch needs more memory. */
-hws_status plan_make(plan *plan, const plan_request *request, const fingerprint *print, failure *failure);
+status_code plan_make(plan *plan, const plan_request *request, const fingerprint *print, failure *failure);
 
 /* Bytes that training takes for the network, `samples` patches at once through it, and the loader's patches. Numbers
    are 4 bytes, or 2 for activations in bf16. An estimate: a tenth off is usual. */
 double plan_memory(const plan *plan, int samples, int bf16);
 
-/* HWS_ERROR_MEMORY if training, one patch at a time, needs more than `available` bytes. Plans are made for less than all
+/* STATUS_OUT_OF_MEMORY if training, one patch at a time, needs more than `available` bytes. Plans are made for less than all
    of them (MEMORY_SHARE_PLANNED): what was planned on a machine can be trained there. */
-hws_status plan_fits(const plan *plan, int bf16, double available, failure *failure);
+status_code plan_fits(const plan *plan, int bf16, double available, failure *failure);
 
 /* What preprocess wants; `rules` must have room for PLAN_MAX_CHANNELS and live as long. */
 preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads);
@@ -64,12 +64,12 @@ uint64_t plan_preprocessing_print(const plan *plan);
 
 /* ---- plans.json ------------------------------------------------------------------------------------------------- */
 
-hws_status plan_write(const plan *plan, const char *path, failure *failure);
+status_code plan_write(const plan *plan, const char *path, failure *failure);
 
 /* Strict: unknown, missing and doubled keys are refused, so are numbers that cannot be, each by its name. */
-hws_status plan_read(plan *plan, const char *path, failure *failure);
+status_code plan_read(plan *plan, const char *path, failure *failure);
 
 /* The same from memory; `name` is what messages call it. */
-hws_status plan_parse(plan *plan, const char *name, const char *text, size_t size, failure *failure);
+status_code plan_parse(plan *plan, const char *name, const char *text, size_t size, failure *failure);
 
 #endif

@@ -1,8 +1,8 @@
 /* plans.json, written to be read by people and read strictly, because people change it. */
-#include "base/text.h"
-#include "base/whole_file.h"
+#include "core/atomic_file.h"
+#include "core/text.h"
+#include "core/whole_file.h"
 #include "plan/plan.h"
-#include "sampler/atomic_file.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -69,24 +69,24 @@ static void add_plan(text *text, const plan *plan) {
     }
 }
 
-static hws_status write_text(const text *text, const char *path, failure *failure) {
+static status_code write_text(const text *text, const char *path, failure *failure) {
     atomic_file file;
     if (!atomic_file_open(&file, path))
-        return fail(failure, HWS_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
+        return fail(failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path, strerror(errno));
     if (!atomic_file_write(&file, text_string(text), text->size)) {
         const int reason = errno;
         atomic_file_abandon(&file);
-        return fail(failure, HWS_ERROR_IO, "%s cannot be written: %s", path, strerror(reason));
+        return fail(failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path, strerror(reason));
     }
     if (!atomic_file_commit(&file))
-        return fail(failure, HWS_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
-    return HWS_OK;
+        return fail(failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path, strerror(errno));
+    return STATUS_OK;
 }
 
-hws_status plan_write(const plan *plan, const char *path, failure *failure) {
+status_code plan_write(const plan *plan, const char *path, failure *failure) {
     text text = {0};
     add_plan(&text, plan);
-    const hws_status status = text.failed ? fail_memory(failure, path) : write_text(&text, path, failure);
+    const status_code status = text.failed ? fail_memory(failure, path) : write_text(&text, path, failure);
     text_close(&text);
     return status;
 }
@@ -96,13 +96,13 @@ hws_status plan_write(const plan *plan, const char *path, failure *failure) {
 /* Once something failed, the rest does nothing: the first failure is the one to tell. */
 typedef struct reader {
     const char *file;
-    hws_status status;
+    status_code status;
     failure *failure;
 } reader;
 
 static void refuse(reader *reader, const char *where, const char *what) {
-    if (reader->status != HWS_OK) return;
-    reader->status = fail(reader->failure, HWS_ERROR_CORRUPT,
+    if (reader->status != STATUS_OK) return;
+    reader->status = fail(reader->failure, STATUS_CORRUPT,
                           "%s: %s %s; correct it, or let hws plan --replan make it anew", reader->file, where, what);
 }
 
@@ -193,7 +193,7 @@ static void name(reader *reader, json_t *object, const char *key, char out[PLAN_
 static void read_channel(reader *reader, json_t *object, plan_channel *channel) {
     static const char *const KEYS[] = {"name", "normalisation", "masked", "mean", "deviation", "low", "high", NULL};
     expect_keys(reader, object, "a channel", KEYS);
-    if (reader->status != HWS_OK) return;
+    if (reader->status != STATUS_OK) return;
     channel_rule *rule = &channel->rule;
     char kind[PLAN_NAME_SIZE] = "";
     name(reader, object, "name", channel->name);
@@ -214,7 +214,7 @@ static void read_channel(reader *reader, json_t *object, plan_channel *channel) 
 static void read_stage(reader *reader, json_t *object, int first, topology_stage *stage) {
     static const char *const KEYS[] = {"features", "kernel", "stride", NULL};
     expect_keys(reader, object, "a stage", KEYS);
-    if (reader->status != HWS_OK) return;
+    if (reader->status != STATUS_OK) return;
     stage->features = whole(reader, object, "features", 1, MAX_FEATURES);
     whole_three(reader, object, "kernel", 1, 3, stage->kernel);
     whole_three(reader, object, "stride", 1, first ? 1 : 2, stage->stride);
@@ -251,7 +251,7 @@ static void read_plan(reader *reader, json_t *root, plan *plan) {
                                        "patch",    "batch",   "channels", "stages",  NULL};
     if (json_is_object(root) && !json_object_get(root, "hws_plan")) refuse(reader, "it", "is not a plan of hws");
     expect_keys(reader, root, "the plan", KEYS);
-    if (reader->status != HWS_OK) return;
+    if (reader->status != STATUS_OK) return;
     whole(reader, root, "hws_plan", VERSION, VERSION);
     name(reader, root, "dataset", plan->dataset);
     plan->classes = whole(reader, root, "classes", 2, MAX_CLASSES);
@@ -260,27 +260,27 @@ static void read_plan(reader *reader, json_t *root, plan *plan) {
     whole_three(reader, root, "patch", 1, PLAN_MAX_EDGE, plan->patch);
     plan->batch = whole(reader, root, "batch", 1, PLAN_MAX_BATCH);
     read_lists(reader, root, plan);
-    if (reader->status == HWS_OK) check_patch(reader, plan);
+    if (reader->status == STATUS_OK) check_patch(reader, plan);
 }
 
-hws_status plan_parse(plan *plan, const char *file, const char *bytes, size_t size, failure *failure) {
+status_code plan_parse(plan *plan, const char *file, const char *bytes, size_t size, failure *failure) {
     memset(plan, 0, sizeof *plan);
     json_error_t error;
     json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
     if (!root)
-        return fail(failure, HWS_ERROR_CORRUPT, "%s, line %d: %s; correct it, or let hws plan --replan make it anew",
-                    file, error.line, error.text);
+        return fail(failure, STATUS_CORRUPT, "%s, line %d: %s; correct it, or let hws plan --replan make it anew", file,
+                    error.line, error.text);
     reader reader = {.file = file, .failure = failure};
     read_plan(&reader, root, plan);
     json_decref(root);
     return reader.status;
 }
 
-hws_status plan_read(plan *plan, const char *path, failure *failure) {
+status_code plan_read(plan *plan, const char *path, failure *failure) {
     char *bytes = NULL;
     size_t size = 0;
-    hws_status status = whole_file_read(path, FILE_LIMIT, &bytes, &size, failure);
-    if (status == HWS_OK) status = plan_parse(plan, path, bytes, size, failure);
+    status_code status = whole_file_read(path, FILE_LIMIT, &bytes, &size, failure);
+    if (status == STATUS_OK) status = plan_parse(plan, path, bytes, size, failure);
     free(bytes);
     return status;
 }

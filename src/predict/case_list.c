@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "predict/case_list.h"
 
-#include "volume/nifti.h"
+#include "nifti/nifti.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -60,45 +60,44 @@ static int add_path(listed_case *one, const char *folder, const char *name) {
 }
 
 /* Names come sorted, so that the channels of a case follow one another. */
-static hws_status add_file(case_list *list, const char *folder, const char *name, int channels, failure *failure) {
+static status_code add_file(case_list *list, const char *folder, const char *name, int channels, failure *failure) {
     int channel;
     const size_t length = id_length(name, channels, &channel);
     listed_case *one = last_case(list);
     if (!one || strlen(one->id) != length || strncmp(one->id, name, length) != 0) one = begin_case(list, name, length);
     if (!one || !add_path(one, folder, name)) return fail_memory(failure, "the list of images");
     if (one->files > 1 && channel < one->files - 1)
-        return fail(failure, HWS_ERROR_ARGUMENT, "case %.200s is in %.300s twice, or under two endings", one->id,
-                    folder);
+        return fail(failure, STATUS_BAD_INPUT, "case %.200s is in %.300s twice, or under two endings", one->id, folder);
     if (channel >= 0 && channel != one->files - 1)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%.300s: channel %04d of case %.200s is missing in %.300s", one->id,
+        return fail(failure, STATUS_BAD_INPUT, "%.300s: channel %04d of case %.200s is missing in %.300s", one->id,
                     one->files - 1, one->id, folder);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status check(const case_list *list, const char *folder, int channels, failure *failure) {
+static status_code check(const case_list *list, const char *folder, int channels, failure *failure) {
     if (!list->count)
-        return fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds no image: .nii or .nii.gz files are looked for", folder);
+        return fail(failure, STATUS_BAD_INPUT, "%.500s holds no image: .nii or .nii.gz files are looked for", folder);
     for (size_t k = 0; k < list->count; k++)
         if (list->cases[k].files != channels && list->cases[k].files != 1)
-            return fail(failure, HWS_ERROR_ARGUMENT,
+            return fail(failure, STATUS_BAD_INPUT,
                         "case %.300s has %d files in %.300s, but the network wants %d channels", list->cases[k].id,
                         list->cases[k].files, folder, channels);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-hws_status case_list_open(case_list *list, const char *folder, int channels, failure *failure) {
+status_code case_list_open(case_list *list, const char *folder, int channels, failure *failure) {
     struct dirent **entries;
     *list = (case_list){0};
     const int count = scandir(folder, &entries, is_image, alphasort);
-    if (count < 0) return fail(failure, HWS_ERROR_IO, "%.500s: %s", folder, strerror(errno));
-    hws_status status = HWS_OK;
+    if (count < 0) return fail(failure, STATUS_CANNOT_READ, "%.500s: %s", folder, strerror(errno));
+    status_code status = STATUS_OK;
     for (int k = 0; k < count; k++) {
-        if (status == HWS_OK) status = add_file(list, folder, entries[k]->d_name, channels, failure);
+        if (status == STATUS_OK) status = add_file(list, folder, entries[k]->d_name, channels, failure);
         free(entries[k]);
     }
     free(entries);
-    if (status == HWS_OK) status = check(list, folder, channels, failure);
-    if (status != HWS_OK) case_list_close(list);
+    if (status == STATUS_OK) status = check(list, folder, channels, failure);
+    if (status != STATUS_OK) case_list_close(list);
     return status;
 }
 
@@ -113,39 +112,39 @@ void case_list_close(case_list *list) {
     *list = (case_list){0};
 }
 
-static hws_status add_channel(const listed_case *one, int channel, volume *image, failure *failure) {
+static status_code add_channel(const listed_case *one, int channel, volume *image, failure *failure) {
     volume more;
-    hws_status status = nifti_read_volume(one->paths[channel], NIFTI_ALL_CHANNELS, &more, failure);
-    if (status != HWS_OK) return status;
+    status_code status = nifti_read_volume(one->paths[channel], NIFTI_ALL_CHANNELS, &more, failure);
+    if (status != STATUS_OK) return status;
     if (more.channels != 1)
-        status = fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds %d channels instead of one", one->paths[channel],
+        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels instead of one", one->paths[channel],
                       more.channels);
-    if (status == HWS_OK) status = volume_grid_check_same(&image->grid, &more.grid, one->paths[channel], failure);
+    if (status == STATUS_OK) status = volume_grid_check_same(&image->grid, &more.grid, one->paths[channel], failure);
     const size_t voxels = volume_grid_voxels(&image->grid);
-    if (status == HWS_OK) memcpy(image->voxels + (size_t)channel * voxels, more.voxels, voxels * sizeof(float));
+    if (status == STATUS_OK) memcpy(image->voxels + (size_t)channel * voxels, more.voxels, voxels * sizeof(float));
     volume_close(&more);
     return status;
 }
 
-static hws_status load_channels(const listed_case *one, volume *image, failure *failure) {
+static status_code load_channels(const listed_case *one, volume *image, failure *failure) {
     nifti_info info;
-    hws_status status = nifti_inspect(one->paths[0], &info, failure);
-    if (status == HWS_OK) status = volume_open(image, &info.grid, one->files, failure);
-    for (int k = 0; k < one->files && status == HWS_OK; k++) status = add_channel(one, k, image, failure);
+    status_code status = nifti_inspect(one->paths[0], &info, failure);
+    if (status == STATUS_OK) status = volume_open(image, &info.grid, one->files, failure);
+    for (int k = 0; k < one->files && status == STATUS_OK; k++) status = add_channel(one, k, image, failure);
     return status;
 }
 
-hws_status case_list_load(const listed_case *one, int channels, volume *image, failure *failure) {
+status_code case_list_load(const listed_case *one, int channels, volume *image, failure *failure) {
     *image = (volume){0};
-    hws_status status = one->files == 1 ? nifti_read_volume(one->paths[0], NIFTI_ALL_CHANNELS, image, failure)
-                                        : load_channels(one, image, failure);
-    if (status == HWS_OK && image->channels != channels)
-        status = fail(failure, HWS_ERROR_ARGUMENT, "%.500s holds %d channels, but the network wants %d", one->paths[0],
+    status_code status = one->files == 1 ? nifti_read_volume(one->paths[0], NIFTI_ALL_CHANNELS, image, failure)
+                                         : load_channels(one, image, failure);
+    if (status == STATUS_OK && image->channels != channels)
+        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels, but the network wants %d", one->paths[0],
                       image->channels, channels);
-    const size_t voxels = status == HWS_OK ? (size_t)channels * volume_grid_voxels(&image->grid) : 0;
-    for (size_t k = 0; k < voxels && status == HWS_OK; k++)
+    const size_t voxels = status == STATUS_OK ? (size_t)channels * volume_grid_voxels(&image->grid) : 0;
+    for (size_t k = 0; k < voxels && status == STATUS_OK; k++)
         if (!isfinite(image->voxels[k]))
-            status = fail(failure, HWS_ERROR_NOT_FINITE, "%.500s: voxel %zu is NaN or infinite", one->paths[0], k);
-    if (status != HWS_OK) volume_close(image);
+            status = fail(failure, STATUS_NOT_FINITE, "%.500s: voxel %zu is NaN or infinite", one->paths[0], k);
+    if (status != STATUS_OK) volume_close(image);
     return status;
 }

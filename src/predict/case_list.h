@@ -5,7 +5,7 @@
 #ifndef HWS_PREDICT_CASE_LIST_H
 #define HWS_PREDICT_CASE_LIST_H
 
-#include "volume/volume.h"
+#include "nifti/volume.h"
 
 typedef struct listed_case {
     char *id;
@@ -20,10 +20,10 @@ typedef struct case_list {
 } case_list;
 
 /* Refused: a folder without images, and cases with missing or surplus channels, by their names. */
-hws_status case_list_open(case_list *list, const char *folder, int channels, failure *failure);
+status_code case_list_open(case_list *list, const char *folder, int channels, failure *failure);
 void case_list_close(case_list *list);
 
 /* All channels of a case; refused if their grids differ or a voxel is NaN or infinite. */
-hws_status case_list_load(const listed_case *one, int channels, volume *image, failure *failure);
+status_code case_list_load(const listed_case *one, int channels, volume *image, failure *failure);
 
 #endif

@@ -1,12 +1,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "predict/predictor.h"
 
+#include "core/memory.h"
 #include "model/model.h"
+#include "model/segmentation_model.h"
 #include "model/weights.h"
-#include "plan/preprocess.h"
 #include "predict/sliding.h"
-#include "sampler/memory.h"
-#include "train/task_segmentation.h"
+#include "preprocess/preprocess.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,14 +34,14 @@ const plan *predictor_plan(const predictor *p) { return &p->plan; }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static hws_status read_plan(const char *run, plan *plan, failure *failure) {
+static status_code read_plan(const char *run, plan *plan, failure *failure) {
     char path[PATH];
     if (snprintf(path, sizeof path, "%s/plans.json", run) >= PATH)
-        return fail(failure, HWS_ERROR_ARGUMENT, "the path %.100s... is too long", run);
+        return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", run);
     return plan_read(plan, path, failure);
 }
 
-static hws_status open_graph(predictor *p, failure *failure) {
+static status_code open_graph(predictor *p, failure *failure) {
     model_options model;
     segmentation_model(&p->plan, &model);
     model.unet_heads = 0;
@@ -50,43 +50,44 @@ static hws_status open_graph(predictor *p, failure *failure) {
     return model_open(&model, &options, &p->graph, failure);
 }
 
-static hws_status load_run(predictor *p, const char *run, int index, failure *failure) {
+static status_code load_run(predictor *p, const char *run, int index, failure *failure) {
     char path[PATH];
     if (snprintf(path, sizeof path, "%s/%s", run, p->options.weights) >= PATH)
-        return fail(failure, HWS_ERROR_ARGUMENT, "the path %.100s... is too long", run);
-    const hws_status status = weights_load(p->graph, path, 0, failure);
+        return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", run);
+    const status_code status = weights_load(p->graph, path, 0, failure);
     const size_t floats = graph_trained_floats(p->graph);
-    if (status == HWS_OK) memcpy(p->weights + (size_t)index * floats, graph_values(p->graph), floats * sizeof(float));
+    if (status == STATUS_OK)
+        memcpy(p->weights + (size_t)index * floats, graph_values(p->graph), floats * sizeof(float));
     return status;
 }
 
-static hws_status open_parts(predictor *p, const char *const *runs, int count, failure *failure) {
+static status_code open_parts(predictor *p, const char *const *runs, int count, failure *failure) {
     plan *other = malloc(sizeof *other);
-    hws_status status = other ? read_plan(runs[0], &p->plan, failure) : fail_memory(failure, "the plans");
-    if (status == HWS_OK) status = open_graph(p, failure);
-    if (status == HWS_OK) {
+    status_code status = other ? read_plan(runs[0], &p->plan, failure) : fail_memory(failure, "the plans");
+    if (status == STATUS_OK) status = open_graph(p, failure);
+    if (status == STATUS_OK) {
         p->weights = memory_open((size_t)count * graph_trained_floats(p->graph) * sizeof(float) + 64);
         if (!p->weights) status = fail_memory(failure, "the weights");
     }
-    for (int k = 0; k < count && status == HWS_OK; k++) {
+    for (int k = 0; k < count && status == STATUS_OK; k++) {
         status = read_plan(runs[k], other, failure);
-        if (status == HWS_OK && !plan_agrees(&p->plan, other))
-            status = fail(failure, HWS_ERROR_ARGUMENT,
+        if (status == STATUS_OK && !plan_agrees(&p->plan, other))
+            status = fail(failure, STATUS_BAD_INPUT,
                           "%.300s and %.300s were planned differently: predict with each alone", runs[0], runs[k]);
-        if (status == HWS_OK) status = load_run(p, runs[k], k, failure);
+        if (status == STATUS_OK) status = load_run(p, runs[k], k, failure);
     }
     free(other);
     return status;
 }
 
-hws_status predictor_open(predictor **opened, const predictor_options *options, const char *const *runs, int count,
-                          failure *failure) {
+status_code predictor_open(predictor **opened, const predictor_options *options, const char *const *runs, int count,
+                           failure *failure) {
     predictor *p = *opened = calloc(1, sizeof *p);
     if (!p) return fail_memory(failure, "the predictor");
     p->options = *options;
     p->runs = count;
-    const hws_status status = open_parts(p, runs, count, failure);
-    if (status != HWS_OK) predictor_close(opened);
+    const status_code status = open_parts(p, runs, count, failure);
+    if (status != STATUS_OK) predictor_close(opened);
     return status;
 }
 
@@ -109,7 +110,7 @@ typedef struct collection {
     size_t mapped;   /* bytes, if the scores lie in a file */
 } collection;
 
-static hws_status score(void *context, const float *patch, float *scores, failure *failure) {
+static status_code score(void *context, const float *patch, float *scores, failure *failure) {
     const predictor *p = ((const collection *)context)->predictor;
     const shape in = graph_input_shape(p->graph), out = graph_output_shape(p->graph, 0);
     const size_t floats = graph_trained_floats(p->graph), count = shape_count(&out);
@@ -121,17 +122,17 @@ static hws_status score(void *context, const float *patch, float *scores, failur
         const float *values = graph_output_values(p->graph, 0);
         for (size_t k = 0; k < count; k++) scores[k] = (run ? scores[k] : 0) + values[k] / (float)p->runs;
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status plane(void *context, int depth, const float *scores, failure *failure) {
+static status_code plane(void *context, int depth, const float *scores, failure *failure) {
     const collection *c = context;
     const int *size = c->geometry->size, classes = c->predictor->plan.classes;
     const size_t area = (size_t)size[1] * (size_t)size[2], start = (size_t)depth * area;
     (void)failure;
     if (c->scores) {
         memcpy(c->scores + start * (size_t)classes, scores, area * (size_t)classes * sizeof *scores);
-        return HWS_OK;
+        return STATUS_OK;
     }
     for (size_t k = 0; k < area; k++) {
         const float *of = scores + k * (size_t)classes;
@@ -140,12 +141,12 @@ static hws_status plane(void *context, int depth, const float *scores, failure *
             if (of[class] > of[best]) best = class;
         c->labels[start + k] = (int16_t)best;
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status tell(void *context, size_t done, size_t all, failure *failure) {
+static status_code tell(void *context, size_t done, size_t all, failure *failure) {
     const predictor *p = ((const collection *)context)->predictor;
-    return p->options.progress ? p->options.progress(p->options.context, done, all, failure) : HWS_OK;
+    return p->options.progress ? p->options.progress(p->options.context, done, all, failure) : STATUS_OK;
 }
 
 /* Scores in a file that has no name any more: the system writes out what does not fit into memory. */
@@ -163,25 +164,25 @@ static float *map_scores(const char *folder, size_t bytes) {
     return map == MAP_FAILED ? 0 : map;
 }
 
-static hws_status open_collection(collection *c, failure *failure) {
+static status_code open_collection(collection *c, failure *failure) {
     const predictor_options *o = &c->predictor->options;
     const size_t voxels = case_geometry_voxels(c->geometry);
     if (memcmp(c->geometry->size, c->geometry->box.size, sizeof c->geometry->size) == 0) {
         c->labels = memory_open(voxels * sizeof *c->labels);
-        return c->labels ? HWS_OK : fail_memory(failure, "the labels");
+        return c->labels ? STATUS_OK : fail_memory(failure, "the labels");
     }
     const size_t bytes = voxels * (size_t)c->predictor->plan.classes * sizeof *c->scores;
     if (o->temporary && (double)bytes > (o->memory > 0 ? o->memory : memory_available()) / 2) {
         c->scores = map_scores(o->temporary, bytes);
         c->mapped = c->scores ? bytes : 0;
         if (!c->scores)
-            return fail(failure, HWS_ERROR_IO,
+            return fail(failure, STATUS_CANNOT_WRITE,
                         "%.500s has no room for %.1f GB of scores: free some, or name another folder", o->temporary,
                         (double)bytes / 1e9);
     } else {
         c->scores = memory_open(bytes);
     }
-    return c->scores ? HWS_OK : fail_memory(failure, "the scores of an image");
+    return c->scores ? STATUS_OK : fail_memory(failure, "the scores of an image");
 }
 
 static void close_collection(collection *c) {
@@ -190,14 +191,14 @@ static void close_collection(collection *c) {
     else memory_close(c->scores);
 }
 
-static hws_status restore(const collection *c, int16_t *original, failure *failure) {
+static status_code restore(const collection *c, int16_t *original, failure *failure) {
     const int threads = c->predictor->options.threads;
     if (c->labels) return restore_labels(c->geometry, c->labels, threads, original, failure);
     const class_scores scores = {c->predictor->plan.classes, c->scores, (size_t)c->predictor->plan.classes, 1};
     return restore_scores(c->geometry, &scores, threads, original, failure);
 }
 
-static hws_status slide(predictor *p, const prepared_case *prepared, int16_t *original, failure *failure) {
+static status_code slide(predictor *p, const prepared_case *prepared, int16_t *original, failure *failure) {
     collection c = {.predictor = p, .geometry = &prepared->geometry};
     sliding s = {
         .channels = prepared->channels, .image = prepared->image, .classes = p->plan.classes, .step = p->options.step};
@@ -207,22 +208,22 @@ static hws_status slide(predictor *p, const prepared_case *prepared, int16_t *or
         s.mirror[axis] = p->options.mirror;
     }
     const sliding_calls calls = {&c, score, plane, tell};
-    hws_status status = open_collection(&c, failure);
-    if (status == HWS_OK) status = sliding_run(&s, &calls, failure);
-    if (status == HWS_OK) status = restore(&c, original, failure);
+    status_code status = open_collection(&c, failure);
+    if (status == STATUS_OK) status = sliding_run(&s, &calls, failure);
+    if (status == STATUS_OK) status = restore(&c, original, failure);
     close_collection(&c);
     return status;
 }
 
-hws_status predictor_run(predictor *p, const volume *image, label_map *labels, failure *failure) {
+status_code predictor_run(predictor *p, const volume *image, label_map *labels, failure *failure) {
     *labels = (label_map){0};
     prepared_case prepared;
     const preprocessing how = plan_preprocessing(&p->plan, p->rules, p->options.threads);
-    hws_status status = preprocess(&how, image, 0, &prepared, failure);
-    if (status != HWS_OK) return status;
+    status_code status = preprocess(&how, image, 0, &prepared, failure);
+    if (status != STATUS_OK) return status;
     status = label_map_open(labels, &image->grid, failure);
-    if (status == HWS_OK) status = slide(p, &prepared, labels->labels, failure);
+    if (status == STATUS_OK) status = slide(p, &prepared, labels->labels, failure);
     prepared_case_close(&prepared);
-    if (status != HWS_OK) label_map_close(labels);
+    if (status != STATUS_OK) label_map_close(labels);
     return status;
 }

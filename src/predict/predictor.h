@@ -12,8 +12,8 @@
 #ifndef HWS_PREDICT_PREDICTOR_H
 #define HWS_PREDICT_PREDICTOR_H
 
+#include "nifti/volume.h"
 #include "plan/plan.h"
-#include "volume/volume.h"
 
 typedef struct predictor_options {
     const char *weights;   /* "best.safetensors": the file in each run's folder */
@@ -23,8 +23,8 @@ typedef struct predictor_options {
     int mirror;            /* 1: all mirror images are averaged, too */
     const char *temporary; /* the folder for large scores; NULL: kept in memory always */
     double memory;         /* scores of more than half of these bytes are large; 0: of what is available */
-    /* After each window of an image; a status other than HWS_OK stops. May be NULL. */
-    hws_status (*progress)(void *context, size_t done, size_t all, failure *failure);
+    /* After each window of an image; a status other than STATUS_OK stops. May be NULL. */
+    status_code (*progress)(void *context, size_t done, size_t all, failure *failure);
     void *context;
 } predictor_options;
 
@@ -32,13 +32,13 @@ predictor_options predictor_options_default(void);
 
 typedef struct predictor predictor;
 
-hws_status predictor_open(predictor **opened, const predictor_options *options, const char *const *runs, int count,
-                          failure *failure);
+status_code predictor_open(predictor **opened, const predictor_options *options, const char *const *runs, int count,
+                           failure *failure);
 void predictor_close(predictor **opened);
 
 const plan *predictor_plan(const predictor *predictor);
 
-/* The labels are opened here, on the image's grid; close them when HWS_OK. */
-hws_status predictor_run(predictor *predictor, const volume *image, label_map *labels, failure *failure);
+/* The labels are opened here, on the image's grid; close them when STATUS_OK. */
+status_code predictor_run(predictor *predictor, const volume *image, label_map *labels, failure *failure);
 
 #endif

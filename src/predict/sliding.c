@@ -1,5 +1,5 @@
 #include "predict/sliding.h"
-#include "sampler/memory.h"
+#include "core/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void close_workspace(workspace *w) {
     }
 }
 
-static hws_status open_workspace(const sliding *s, workspace *w, failure *failure) {
+static status_code open_workspace(const sliding *s, workspace *w, failure *failure) {
     const size_t classes = (size_t)s->classes;
     int whole = 1;
     for (int axis = 0; axis < 3; axis++) {
@@ -71,7 +71,7 @@ static hws_status open_workspace(const sliding *s, workspace *w, failure *failur
         return fail_memory(failure, "the planes of a sliding window");
     memset(w->sums, 0, ring * classes * sizeof(float));
     memset(w->weight_sums, 0, ring * sizeof(float));
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /* Position i of a window that begins at `start`, mirrored or not, in the volume; -1 outside. */
@@ -116,25 +116,25 @@ static void add(const sliding *s, const workspace *w, const int start[3], int mi
 
 static int mirrors(const sliding *s) { return s->mirror[0] | s->mirror[1] << 1 | s->mirror[2] << 2; }
 
-static hws_status window(const sliding *s, const workspace *w, const sliding_calls *calls, const int start[3],
-                         failure *failure) {
+static status_code window(const sliding *s, const workspace *w, const sliding_calls *calls, const int start[3],
+                          failure *failure) {
     for (int mirror = 0; mirror < 8; mirror++) {
         if (mirror & ~mirrors(s)) continue;
         cut(s, w, start, mirror);
-        const hws_status status = calls->score(calls->context, w->patch, w->scores, failure);
-        if (status != HWS_OK) return status;
+        const status_code status = calls->score(calls->context, w->patch, w->scores, failure);
+        if (status != STATUS_OK) return status;
         add(s, w, start, mirror, mirror == 0);
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /* Hands out plane z of the enlarged volume, if it lies in the volume, and clears its place in the ring. */
-static hws_status finish_plane(const sliding *s, const workspace *w, const sliding_calls *calls, int z,
-                               failure *failure) {
+static status_code finish_plane(const sliding *s, const workspace *w, const sliding_calls *calls, int z,
+                                failure *failure) {
     const size_t classes = (size_t)s->classes, ring = (size_t)(z % s->patch[0]) * area(w);
     const int depth = z - w->offset[0], set = mirrors(s);
     const float passes = (float)((1 + (set & 1)) * (1 + (set >> 1 & 1)) * (1 + (set >> 2 & 1)));
-    hws_status status = HWS_OK;
+    status_code status = STATUS_OK;
     if (depth >= 0 && depth < s->size[0]) {
         float *to = w->plane;
         for (int y = 0; y < s->size[1]; y++)
@@ -150,39 +150,39 @@ static hws_status finish_plane(const sliding *s, const workspace *w, const slidi
     return status;
 }
 
-static hws_status slide(const sliding *s, const workspace *w, const sliding_calls *calls, failure *failure) {
+static status_code slide(const sliding *s, const workspace *w, const sliding_calls *calls, failure *failure) {
     const size_t all = (size_t)w->counts[0] * (size_t)w->counts[1] * (size_t)w->counts[2];
     size_t done = 0;
     int finished = 0;
-    hws_status status = HWS_OK;
+    status_code status = STATUS_OK;
     for (int i = 0; i < w->counts[0]; i++) {
         for (int j = 0; j < w->counts[1]; j++)
             for (int k = 0; k < w->counts[2]; k++) {
                 const int start[3] = {w->starts[0][i], w->starts[1][j], w->starts[2][k]};
                 status = window(s, w, calls, start, failure);
-                if (status == HWS_OK && calls->progress) status = calls->progress(calls->context, ++done, all, failure);
-                if (status != HWS_OK) return status;
+                if (status == STATUS_OK && calls->progress)
+                    status = calls->progress(calls->context, ++done, all, failure);
+                if (status != STATUS_OK) return status;
             }
         const int next = i + 1 < w->counts[0] ? w->starts[0][i + 1] : w->padded[0];
         for (; finished < next; finished++) {
             status = finish_plane(s, w, calls, finished, failure);
-            if (status != HWS_OK) return status;
+            if (status != STATUS_OK) return status;
         }
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-hws_status sliding_run(const sliding *s, const sliding_calls *calls, failure *failure) {
+status_code sliding_run(const sliding *s, const sliding_calls *calls, failure *failure) {
     for (int axis = 0; axis < 3; axis++)
         if (s->size[axis] < 1 || s->patch[axis] < 1)
-            return fail(failure, HWS_ERROR_ARGUMENT, "a window of %d does not slide over %d voxels", s->patch[axis],
+            return fail(failure, STATUS_BAD_INPUT, "a window of %d does not slide over %d voxels", s->patch[axis],
                         s->size[axis]);
     if (!(s->step > 0 && s->step <= 1) || s->channels < 1 || s->classes < 1)
-        return fail(failure, HWS_ERROR_ARGUMENT, "a sliding window needs a step above 0 and at most 1, not %g",
-                    s->step);
+        return fail(failure, STATUS_BAD_INPUT, "a sliding window needs a step above 0 and at most 1, not %g", s->step);
     workspace w = {0};
-    hws_status status = open_workspace(s, &w, failure);
-    if (status == HWS_OK) status = slide(s, &w, calls, failure);
+    status_code status = open_workspace(s, &w, failure);
+    if (status == STATUS_OK) status = slide(s, &w, calls, failure);
     close_workspace(&w);
     return status;
 }

@@ -8,7 +8,7 @@
 #ifndef HWS_PREDICT_SLIDING_H
 #define HWS_PREDICT_SLIDING_H
 
-#include "base/failure.h"
+#include "core/failure.h"
 
 #include <stddef.h>
 
@@ -24,14 +24,14 @@ typedef struct sliding {
 typedef struct sliding_calls {
     void *context;
     /* Scores [depth][height][width][class] of a patch [depth][height][width][channel]. */
-    hws_status (*score)(void *context, const float *patch, float *scores, failure *failure);
+    status_code (*score)(void *context, const float *patch, float *scores, failure *failure);
     /* The averaged scores [height][width][class] of plane `depth`; called in order. */
-    hws_status (*plane)(void *context, int depth, const float *scores, failure *failure);
-    /* After each window; a status other than HWS_OK stops. May be NULL. */
-    hws_status (*progress)(void *context, size_t done, size_t all, failure *failure);
+    status_code (*plane)(void *context, int depth, const float *scores, failure *failure);
+    /* After each window; a status other than STATUS_OK stops. May be NULL. */
+    status_code (*progress)(void *context, size_t done, size_t all, failure *failure);
 } sliding_calls;
 
-hws_status sliding_run(const sliding *sliding, const sliding_calls *calls, failure *failure);
+status_code sliding_run(const sliding *sliding, const sliding_calls *calls, failure *failure);
 
 /* Where windows begin along an axis: evenly spread from the first position to the last, as nnU-Net does. Returns their
    number; `starts` may be NULL. */

@@ -7,7 +7,7 @@
 #ifndef HWS_REPORT_CHART_H
 #define HWS_REPORT_CHART_H
 
-#include "base/text.h"
+#include "core/text.h"
 #include "report/scale.h"
 
 #include <stddef.h>

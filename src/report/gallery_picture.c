@@ -1,6 +1,6 @@
 #include "report/gallery_picture.h"
 
-#include "base/whole_file.h"
+#include "core/whole_file.h"
 #include "picture/png.h"
 #include "report/html.h"
 
@@ -26,7 +26,7 @@ void gallery_picture(text *page, const run *run, const char *folder, const char 
     char *bytes = NULL, *path = is_plain_name(example) ? picture_path(run, folder, example) : NULL;
     size_t size = 0;
     unsigned width, height;
-    if (path && whole_file_read(path, LARGEST_PICTURE, &bytes, &size, NULL) == HWS_OK &&
+    if (path && whole_file_read(path, LARGEST_PICTURE, &bytes, &size, NULL) == STATUS_OK &&
         png_size(bytes, size, &width, &height)) {
         text_format(page, "<img class=\"%s\" alt=\"Example ", width <= THUMBNAIL ? "pixels" : "picture");
         html_escape(page, example);

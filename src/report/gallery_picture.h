@@ -2,7 +2,7 @@
 #ifndef HWS_REPORT_GALLERY_PICTURE_H
 #define HWS_REPORT_GALLERY_PICTURE_H
 
-#include "base/text.h"
+#include "core/text.h"
 #include "report/run_folder.h"
 
 /* FOLDER/EXAMPLE.png of the run, as a data address, or words where there is none. */

@@ -2,7 +2,7 @@
 #ifndef HWS_REPORT_HTML_H
 #define HWS_REPORT_HTML_H
 
-#include "base/text.h"
+#include "core/text.h"
 
 #include <stddef.h>
 

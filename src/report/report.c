@@ -1,6 +1,8 @@
 #include "report/report.h"
 
-#include "base/whole_file.h"
+#include "hws.h"
+
+#include "core/whole_file.h"
 #include "report/assets.h"
 #include "report/html.h"
 #include "report/section.h"
@@ -77,21 +79,21 @@ static void add_page(text *page, const runs *runs) {
     text_add(page, "</script>\n</body>\n</html>\n");
 }
 
-static hws_status open_runs(runs *runs, const char *const *folders, size_t count, failure *failure) {
+static status_code open_runs(runs *runs, const char *const *folders, size_t count, failure *failure) {
     runs->all = calloc(count, sizeof *runs->all);
     runs->names = calloc(count, sizeof *runs->names);
     runs->styles = calloc(count, sizeof *runs->styles);
     if (!runs->all || !runs->names || !runs->styles) return fail_memory(failure, "the report");
     for (; runs->count < count; runs->count++) {
-        const hws_status status = run_open(&runs->all[runs->count], folders[runs->count], failure);
-        if (status != HWS_OK) return status;
+        const status_code status = run_open(&runs->all[runs->count], folders[runs->count], failure);
+        if (status != STATUS_OK) return status;
     }
     if (!run_name_all(runs->all, count)) return fail_memory(failure, "the names of the runs");
     for (size_t r = 0; r < count; r++) {
         runs->names[r] = runs->all[r].name;
         runs->styles[r] = runs->all[r].style;
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static void close_runs(runs *runs) {
@@ -101,22 +103,22 @@ static void close_runs(runs *runs) {
     free(runs->styles);
 }
 
-hws_status report_page(text *page, const char *const *folders, size_t count, failure *failure) {
+status_code report_page(text *page, const char *const *folders, size_t count, failure *failure) {
     if (count < 1 || count > REPORT_MAX_RUNS)
-        return fail(failure, HWS_ERROR_ARGUMENT, "a report of %zu runs: from 1 to %d are possible", count,
+        return fail(failure, STATUS_BAD_INPUT, "a report of %zu runs: from 1 to %d are possible", count,
                     REPORT_MAX_RUNS);
     runs runs = {0};
-    hws_status status = open_runs(&runs, folders, count, failure);
-    if (status == HWS_OK) add_page(page, &runs);
-    if (status == HWS_OK && page->failed) status = fail_memory(failure, "the report");
+    status_code status = open_runs(&runs, folders, count, failure);
+    if (status == STATUS_OK) add_page(page, &runs);
+    if (status == STATUS_OK && page->failed) status = fail_memory(failure, "the report");
     close_runs(&runs);
     return status;
 }
 
-hws_status report_write(const char *path, const char *const *folders, size_t count, failure *failure) {
+status_code report_write(const char *path, const char *const *folders, size_t count, failure *failure) {
     text page = {0};
-    hws_status status = report_page(&page, folders, count, failure);
-    if (status == HWS_OK) status = whole_file_write(path, page.bytes, page.size, failure);
+    status_code status = report_page(&page, folders, count, failure);
+    if (status == STATUS_OK) status = whole_file_write(path, page.bytes, page.size, failure);
     text_close(&page);
     return status;
 }

@@ -1,7 +1,7 @@
 #include "report/run_folder.h"
 
-#include "base/text.h"
-#include "base/whole_file.h"
+#include "core/text.h"
+#include "core/whole_file.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -82,27 +82,27 @@ static int add_classes(run *run, const json_t *config) {
     return 1;
 }
 
-static hws_status read_config(run *run, const char *path, failure *failure) {
+static status_code read_config(run *run, const char *path, failure *failure) {
     char *bytes;
     size_t size;
     if (!whole_file_exists(path))
-        return fail(failure, HWS_ERROR_ARGUMENT,
+        return fail(failure, STATUS_BAD_INPUT,
                     "%s: is not a run's folder: it has no config.json; name a folder that "
                     "hws train --out has written",
                     run->folder);
-    const hws_status status = whole_file_read(path, LARGEST_CONFIG, &bytes, &size, failure);
-    if (status != HWS_OK) return status;
+    const status_code status = whole_file_read(path, LARGEST_CONFIG, &bytes, &size, failure);
+    if (status != STATUS_OK) return status;
     json_error_t error;
     json_t *config = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
     free(bytes);
     if (!config || !json_is_object(config)) {
         json_decref(config);
-        return fail(failure, HWS_ERROR_CORRUPT, "%s, line %d: is not a JSON object: %s", path, config ? 1 : error.line,
+        return fail(failure, STATUS_CORRUPT, "%s, line %d: is not a JSON object: %s", path, config ? 1 : error.line,
                     config ? "another kind of value" : error.text);
     }
     const int good = add_settings(run, config) && add_classes(run, config);
     json_decref(config);
-    return good ? HWS_OK : fail_memory(failure, path);
+    return good ? STATUS_OK : fail_memory(failure, path);
 }
 
 /* Damage is told on the page, not by a failure: the other tables may still be worth reading. */
@@ -111,18 +111,18 @@ static void read_table(const run *run, const char *name, run_table *table) {
     failure why = {0};
     if (!path) snprintf(table->problem, sizeof table->problem, "out of memory for %s", name);
     else if (!whole_file_exists(path)) snprintf(table->problem, sizeof table->problem, "%s is missing", name);
-    else if (csv_read(&table->data, path, CSV_LEAVE_OUT_SHORT_ROWS, &why) != HWS_OK)
+    else if (csv_read(&table->data, path, CSV_LEAVE_OUT_SHORT_ROWS, &why) != STATUS_OK)
         snprintf(table->problem, sizeof table->problem, "%.500s", why.message);
     else if (table->data.rows == 0) snprintf(table->problem, sizeof table->problem, "%s has no rows", name);
     free(path);
 }
 
-hws_status run_open(run *run, const char *folder, failure *failure) {
+status_code run_open(run *run, const char *folder, failure *failure) {
     *run = (struct run){.folder = copy(folder)};
     char *path = join_path(folder, "config.json");
-    hws_status status = run->folder && path ? read_config(run, path, failure) : fail_memory(failure, folder);
+    status_code status = run->folder && path ? read_config(run, path, failure) : fail_memory(failure, folder);
     free(path);
-    if (status != HWS_OK) return run_close(run), status;
+    if (status != STATUS_OK) return run_close(run), status;
     const char *task = run_setting_text(run, "task");
     run->is_segmentation = task && strcmp(task, "segmentation") == 0;
     read_table(run, "history.csv", &run->history);
@@ -132,7 +132,7 @@ hws_status run_open(run *run, const char *folder, failure *failure) {
     read_table(run, "cases.csv", &run->cases);
     read_table(run, "groups.csv", &run->groups);
     read_table(run, "worst.csv", &run->worst);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 void run_close(run *run) {

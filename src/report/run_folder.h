@@ -2,8 +2,8 @@
 #ifndef HWS_REPORT_RUN_FOLDER_H
 #define HWS_REPORT_RUN_FOLDER_H
 
-#include "base/csv.h"
-#include "base/failure.h"
+#include "core/csv.h"
+#include "core/failure.h"
 
 #include <stddef.h>
 
@@ -30,7 +30,7 @@ typedef struct run {
 } run;
 
 /* Only a config.json that is missing or damaged is a failure; the run is then closed. */
-hws_status run_open(run *run, const char *folder, failure *failure);
+status_code run_open(run *run, const char *folder, failure *failure);
 void run_close(run *run);
 
 /* The setting as text or as a number; NULL or NaN when it is not there. */

@@ -1,5 +1,5 @@
 /* Short names by which people tell the runs of a page apart. */
-#include "base/text.h"
+#include "core/text.h"
 #include "report/run_folder.h"
 
 #include <stdlib.h>

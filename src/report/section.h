@@ -2,7 +2,7 @@
 #ifndef HWS_REPORT_SECTION_H
 #define HWS_REPORT_SECTION_H
 
-#include "base/text.h"
+#include "core/text.h"
 #include "report/run_folder.h"
 
 #include <stddef.h>

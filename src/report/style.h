@@ -3,7 +3,7 @@
 #ifndef HWS_REPORT_STYLE_H
 #define HWS_REPORT_STYLE_H
 
-#include "base/text.h"
+#include "core/text.h"
 
 enum { STYLE_COLOURS = 8 };
 

@@ -1,7 +1,7 @@
 #include "divergence.h"
 
+#include "core/portable_math.h"
 #include "loss_order.h"
-#include "portable_math.h"
 #include "root.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* Drawing a batch: steps 4 and 5 of Algorithm 1. */
+#include "purposes.h"
 #include "sampler.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 #include "law.h"
+#include "purposes.h"
 
-#include "memory.h"
+#include "core/memory.h"
 
 #include <math.h>
 #include <string.h>

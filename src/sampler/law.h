@@ -7,9 +7,9 @@
 #ifndef HWS_SAMPLER_LAW_H
 #define HWS_SAMPLER_LAW_H
 
+#include "core/random.h"
 #include "divergence.h"
 #include "level_window.h"
-#include "random.h"
 #include "ranked_set.h"
 #include "weight_tree.h"
 

@@ -1,6 +1,6 @@
 #include "level_window.h"
 
-#include "portable_math.h"
+#include "core/portable_math.h"
 #include "root.h"
 
 #include <math.h>

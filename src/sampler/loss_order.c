@@ -1,6 +1,6 @@
 #include "loss_order.h"
 
-#include "memory.h"
+#include "core/memory.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef HWS_SAMPLER_QUAD_H
 #define HWS_SAMPLER_QUAD_H
 
-#include "portable_math.h"
+#include "core/portable_math.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What a sampler can tell: probabilities, the hardest and the stalest examples, robust losses, telemetry. */
+#include "core/portable_math.h"
 #include "loss_order.h"
-#include "portable_math.h"
 #include "robust.h"
 #include "sampler.h"
 

@@ -1,7 +1,7 @@
 #include "ranked_set.h"
 
+#include "core/memory.h"
 #include "loss_order.h"
-#include "memory.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef HWS_SAMPLER_RANKED_SET_H
 #define HWS_SAMPLER_RANKED_SET_H
 
-#include "portable_math.h"
+#include "core/portable_math.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "robust.h"
 
-#include "portable_math.h"
+#include "core/portable_math.h"
 
 #include <math.h>
 

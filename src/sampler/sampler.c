@@ -1,6 +1,7 @@
 #include "sampler.h"
+#include "purposes.h"
 
-#include "memory.h"
+#include "core/memory.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Saving and resuming. The format is specified in docs/formats.md. */
 #define _POSIX_C_SOURCE 200809L
-#include "atomic_file.h"
-#include "crc64.h"
-#include "memory.h"
+#include "core/atomic_file.h"
+#include "core/crc64.h"
+#include "core/memory.h"
 #include "sampler.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Betas: from the spread of the losses, from a target effective size, from a target divergence to uniform. */
-#include "portable_math.h"
+#include "core/portable_math.h"
 #include "robust.h"
 #include "root.h"
 #include "sampler.h"

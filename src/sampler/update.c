@@ -1,6 +1,6 @@
 /* Steps 9 to 11 of Algorithm 1, importance weights and the update of the history, and other changes of the losses. */
-#include "memory.h"
-#include "portable_math.h"
+#include "core/memory.h"
+#include "core/portable_math.h"
 #include "sampler.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 #include "weight_tree.h"
+#include "purposes.h"
 
-#include "memory.h"
-#include "portable_math.h"
+#include "core/memory.h"
+#include "core/portable_math.h"
 
 #include <math.h>
 #include <string.h>

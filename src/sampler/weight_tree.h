@@ -21,7 +21,7 @@
 #ifndef HWS_SAMPLER_WEIGHT_TREE_H
 #define HWS_SAMPLER_WEIGHT_TREE_H
 
-#include "random.h"
+#include "core/random.h"
 
 #include <stddef.h>
 #include <stdint.h>

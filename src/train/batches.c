@@ -1,48 +1,39 @@
 #include "train/batches.h"
 
-#include "sampler/memory.h"
-#include "sampler/random.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "train/purposes.h"
+#include "train/sampler_status.h"
 
 #include <string.h>
-
-hws_status objective_parse(const char *text, objective_kind *kind, failure *failure) {
-    static const char *const NAMES[] = {"erm", "dro", "reweight", "ohem"};
-    for (int k = 0; k < 4; k++)
-        if (strcmp(text, NAMES[k]) == 0) {
-            *kind = (objective_kind)k;
-            return HWS_OK;
-        }
-    return fail(failure, HWS_ERROR_ARGUMENT, "there is no objective '%.100s'; dro, erm, reweight and ohem are known",
-                text);
-}
 
 enum { GROUPS_MAX = 1 << 20 };
 
 /* Counts the examples of each class into starts[class + 1]. */
-static hws_status count_groups(const batches *b, int (*group)(void *, int64_t), void *context, int64_t *counts,
-                               int64_t *most, failure *failure) {
+static status_code count_groups(const batches *b, int (*group)(void *, int64_t), void *context, int64_t *counts,
+                                int64_t *most, failure *failure) {
     *most = 0;
     for (int64_t i = 0; i < b->examples; i++) {
         const int g = group ? group(context, i) : -1;
         if (g < 0 || g >= GROUPS_MAX)
-            return fail(failure, HWS_ERROR_ARGUMENT,
+            return fail(failure, STATUS_BAD_INPUT,
                         "--objective reweight needs examples with a class; example %lld has none", (long long)i);
         counts[g]++;
         if (g + 1 > *most) *most = g + 1;
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /* Counting sort by class; classes without examples vanish. */
-static hws_status sort_by_group(batches *b, int (*group)(void *, int64_t), void *context, failure *failure) {
+static status_code sort_by_group(batches *b, int (*group)(void *, int64_t), void *context, failure *failure) {
     int64_t most;
     int64_t *counts = memory_open(((size_t)GROUPS_MAX + 1) * sizeof *counts);
     if (!counts) return fail_memory(failure, "the classes");
     memset(counts, 0, ((size_t)GROUPS_MAX + 1) * sizeof *counts);
-    hws_status status = count_groups(b, group, context, counts, &most, failure);
-    if (status == HWS_OK && !(b->starts = memory_open(((size_t)most + 1) * sizeof *b->starts)))
+    status_code status = count_groups(b, group, context, counts, &most, failure);
+    if (status == STATUS_OK && !(b->starts = memory_open(((size_t)most + 1) * sizeof *b->starts)))
         status = fail_memory(failure, "the classes");
-    if (status == HWS_OK) {
+    if (status == STATUS_OK) {
         int64_t start = 0;
         for (int64_t g = 0; g < most; g++) {
             const int64_t count = counts[g];
@@ -57,18 +48,18 @@ static hws_status sort_by_group(batches *b, int (*group)(void *, int64_t), void 
     return status;
 }
 
-hws_status batches_open(batches *b, objective_kind kind, int64_t examples, int64_t size, uint64_t seed,
-                        hws_sampler *history, int (*group)(void *, int64_t), void *context, failure *failure) {
+status_code batches_open(batches *b, objective_kind kind, int64_t examples, int64_t size, uint64_t seed,
+                         hws_sampler *history, int (*group)(void *, int64_t), void *context, failure *failure) {
     *b = (batches){.kind = kind, .examples = examples, .size = size, .seed = seed, .history = history, .pass = -1};
     if (size > examples && kind != OBJECTIVE_REWEIGHT)
-        return fail(failure, HWS_ERROR_ARGUMENT,
+        return fail(failure, STATUS_BAD_INPUT,
                     "%lld examples are drawn per iteration, but there are only %lld; choose a smaller --batch",
                     (long long)size, (long long)examples);
-    if (kind == OBJECTIVE_DRO) return HWS_OK;
+    if (kind == OBJECTIVE_DRO) return STATUS_OK;
     b->order = memory_open((size_t)examples * sizeof *b->order);
     if (!b->order) return fail_memory(failure, "the order of the examples");
-    const hws_status status = kind == OBJECTIVE_REWEIGHT ? sort_by_group(b, group, context, failure) : HWS_OK;
-    if (status != HWS_OK) batches_close(b);
+    const status_code status = kind == OBJECTIVE_REWEIGHT ? sort_by_group(b, group, context, failure) : STATUS_OK;
+    if (status != STATUS_OK) batches_close(b);
     return status;
 }
 
@@ -99,23 +90,23 @@ static void draw_by_class(const batches *b, int64_t iteration, int64_t *drawn) {
     }
 }
 
-static hws_status draw_from_history(const batches *b, int64_t *drawn, failure *failure) {
+static status_code draw_from_history(const batches *b, int64_t *drawn, failure *failure) {
     const hws_status status = hws_sampler_draw(b->history, b->size, drawn);
-    return status == HWS_OK
-               ? HWS_OK
-               : fail(failure, status, "a batch cannot be drawn: %s%s", hws_sampler_error(b->history)->message,
-                      status == HWS_ERROR_TOO_FEW ? "; the options are --uniform-mix 0.05, --beta and --replacement"
-                                                  : "");
+    if (status == HWS_ERROR_TOO_FEW)
+        return fail(failure, STATUS_FAILED,
+                    "a batch cannot be drawn: %s; the options are --uniform-mix 0.05, --beta and --replacement",
+                    hws_sampler_error(b->history)->message);
+    return sampler_status(b->history, status, "a batch cannot be drawn", failure);
 }
 
-hws_status batches_draw(batches *b, int64_t iteration, int64_t *drawn, failure *failure) {
+status_code batches_draw(batches *b, int64_t iteration, int64_t *drawn, failure *failure) {
     if (b->kind == OBJECTIVE_DRO) return draw_from_history(b, drawn, failure);
     if (b->kind == OBJECTIVE_REWEIGHT) {
         draw_by_class(b, iteration, drawn);
-        return HWS_OK;
+        return STATUS_OK;
     }
     const int64_t per_pass = b->examples / b->size;
     shuffle(b, iteration / per_pass);
     memcpy(drawn, b->order + iteration % per_pass * b->size, (size_t)b->size * sizeof *drawn);
-    return HWS_OK;
+    return STATUS_OK;
 }

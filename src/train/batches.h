@@ -14,14 +14,10 @@
 #ifndef HWS_TRAIN_BATCHES_H
 #define HWS_TRAIN_BATCHES_H
 
-#include "base/failure.h"
+#include "hws.h"
+#include "run/objective.h"
 
 #include <stdint.h>
-
-typedef enum objective_kind { OBJECTIVE_ERM, OBJECTIVE_DRO, OBJECTIVE_REWEIGHT, OBJECTIVE_OHEM } objective_kind;
-
-/* "erm", "dro", "reweight" and "ohem". */
-hws_status objective_parse(const char *text, objective_kind *kind, failure *failure);
 
 typedef struct batches {
     objective_kind kind;
@@ -35,10 +31,10 @@ typedef struct batches {
 } batches;
 
 /* group(context, example) is the class of an example; for reweight. */
-hws_status batches_open(batches *batches, objective_kind kind, int64_t examples, int64_t size, uint64_t seed,
-                        hws_sampler *history, int (*group)(void *, int64_t), void *context, failure *failure);
+status_code batches_open(batches *batches, objective_kind kind, int64_t examples, int64_t size, uint64_t seed,
+                         hws_sampler *history, int (*group)(void *, int64_t), void *context, failure *failure);
 void batches_close(batches *batches);
 
-hws_status batches_draw(batches *batches, int64_t iteration, int64_t *drawn, failure *failure);
+status_code batches_draw(batches *batches, int64_t iteration, int64_t *drawn, failure *failure);
 
 #endif

@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "model/weights.h"
 #include "train/run_files.h"
+#include "train/sampler_status.h"
 #include "train/trainer.h"
 
 #include <errno.h>
@@ -36,16 +37,16 @@ static void saved_free(saved *s) {
     text_close(&s->settings);
 }
 
-static hws_status add_sampler(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
+static status_code add_sampler(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
     const size_t size = hws_sampler_state_size(t->history);
     s->sampler = malloc(size);
     if (!s->sampler) return fail_memory(failure, "a checkpoint");
-    const hws_status status = hws_sampler_state_write(t->history, s->sampler, size);
-    if (status != HWS_OK) return fail(failure, status, "the sampler's state: %s", hws_status_text(status));
+    const hws_status written = hws_sampler_state_write(t->history, s->sampler, size);
+    if (written != HWS_OK) return sampler_status(0, written, "the sampler's state", failure);
     return safetensors_add(w, "hws.sampler", SAFETENSORS_U8, 1, &size, s->sampler, failure);
 }
 
-static hws_status add_pending(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
+static status_code add_pending(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
     const size_t shape[2] = {(size_t)loader_count(t->loader), (size_t)t->candidates};
     s->pending = malloc((shape[0] * shape[1] + 1) * sizeof *s->pending);
     if (!s->pending) return fail_memory(failure, "a checkpoint");
@@ -54,7 +55,7 @@ static hws_status add_pending(trainer *t, safetensors_writer *w, saved *s, failu
     return safetensors_add(w, "hws.pending", SAFETENSORS_I64, 2, shape, s->pending, failure);
 }
 
-static hws_status add_counters(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
+static status_code add_counters(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
     const size_t counters = COUNTERS, examples = (size_t)t->task->examples, floats = learner_state_floats(t->learner);
     const size_t rows[2] = {t->rows.count, rows_width(t->task->metrics)};
     s->counters[COUNTER_ITERATION] = t->iteration;
@@ -62,16 +63,16 @@ static hws_status add_counters(trainer *t, safetensors_writer *w, saved *s, fail
     s->counters[COUNTER_WEIGHED] = t->weighed;
     s->counters[COUNTER_STEPS] = learner_steps(t->learner);
     s->counters[COUNTER_STOPPED] = t->stopped;
-    hws_status status = safetensors_add(w, "hws.counters", SAFETENSORS_I64, 1, &counters, s->counters, failure);
-    if (status == HWS_OK) status = safetensors_add(w, "hws.best", SAFETENSORS_F64, 0, 0, &t->best, failure);
-    if (status == HWS_OK) status = safetensors_add(w, "hws.draws", SAFETENSORS_U64, 1, &examples, t->draws, failure);
-    if (status == HWS_OK) status = safetensors_add(w, "hws.rows", SAFETENSORS_F64, 2, rows, t->rows.values, failure);
-    if (status == HWS_OK)
+    status_code status = safetensors_add(w, "hws.counters", SAFETENSORS_I64, 1, &counters, s->counters, failure);
+    if (status == STATUS_OK) status = safetensors_add(w, "hws.best", SAFETENSORS_F64, 0, 0, &t->best, failure);
+    if (status == STATUS_OK) status = safetensors_add(w, "hws.draws", SAFETENSORS_U64, 1, &examples, t->draws, failure);
+    if (status == STATUS_OK) status = safetensors_add(w, "hws.rows", SAFETENSORS_F64, 2, rows, t->rows.values, failure);
+    if (status == STATUS_OK)
         status = safetensors_add(w, "hws.optimizer", SAFETENSORS_F32, 1, &floats, learner_state(t->learner), failure);
     return status;
 }
 
-static hws_status add_metadata(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
+static status_code add_metadata(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
     train_settings settings = t->settings;
     settings.threads = settings.loaders = settings.checkpoint_every = 0; /* what does not decide bits stays out */
     text_add(&s->settings, "{\n");
@@ -79,9 +80,9 @@ static hws_status add_metadata(trainer *t, safetensors_writer *w, saved *s, fail
     text_add(&s->settings, "}\n");
     if (s->settings.failed) return fail_memory(failure, "a checkpoint");
     snprintf(s->fingerprint, sizeof s->fingerprint, "%016" PRIx64, t->task->fingerprint);
-    hws_status status = safetensors_add_metadata(w, "hws_checkpoint", VERSION, failure);
-    if (status == HWS_OK) status = safetensors_add_metadata(w, "hws_data", s->fingerprint, failure);
-    if (status == HWS_OK) status = safetensors_add_metadata(w, "hws_settings", s->settings.bytes, failure);
+    status_code status = safetensors_add_metadata(w, "hws_checkpoint", VERSION, failure);
+    if (status == STATUS_OK) status = safetensors_add_metadata(w, "hws_data", s->fingerprint, failure);
+    if (status == STATUS_OK) status = safetensors_add_metadata(w, "hws_settings", s->settings.bytes, failure);
     return status;
 }
 
@@ -95,34 +96,34 @@ static void keep_previous(const char *folder, const char *latest) {
     else if (errno != ENOENT) rename(latest, previous); /* a file system without links */
 }
 
-static hws_status write_file(trainer *t, int whole, const char *path, failure *failure) {
+static status_code write_file(trainer *t, int whole, const char *path, failure *failure) {
     safetensors_writer *w;
     saved s = {0};
-    hws_status status = safetensors_writer_open(&w, failure);
-    if (status != HWS_OK) return status;
+    status_code status = safetensors_writer_open(&w, failure);
+    if (status != STATUS_OK) return status;
     status = weights_add(w, learner_graph(t->learner), learner_steps(t->learner), &s.weights, failure);
-    if (status == HWS_OK) status = add_metadata(t, w, &s, failure);
-    if (status == HWS_OK && whole) status = add_sampler(t, w, &s, failure);
-    if (status == HWS_OK && whole) status = add_pending(t, w, &s, failure);
-    if (status == HWS_OK && whole) status = add_counters(t, w, &s, failure);
-    if (status == HWS_OK && whole) keep_previous(t->folder, path);
-    if (status == HWS_OK) status = safetensors_write(w, path, failure);
+    if (status == STATUS_OK) status = add_metadata(t, w, &s, failure);
+    if (status == STATUS_OK && whole) status = add_sampler(t, w, &s, failure);
+    if (status == STATUS_OK && whole) status = add_pending(t, w, &s, failure);
+    if (status == STATUS_OK && whole) status = add_counters(t, w, &s, failure);
+    if (status == STATUS_OK && whole) keep_previous(t->folder, path);
+    if (status == STATUS_OK) status = safetensors_write(w, path, failure);
     safetensors_writer_close(&w);
     saved_free(&s);
     return status;
 }
 
-static hws_status too_long(const trainer *t, failure *failure) {
-    return fail(failure, HWS_ERROR_IO, "%.200s...: the path is too long", t->folder);
+static status_code too_long(const trainer *t, failure *failure) {
+    return fail(failure, STATUS_BAD_INPUT, "%.200s...: the path is too long", t->folder);
 }
 
-hws_status checkpoint_write(trainer *t, failure *failure) {
+status_code checkpoint_write(trainer *t, failure *failure) {
     char path[RUN_PATH];
     if (!run_path(path, t->folder, "latest.safetensors")) return too_long(t, failure);
     return write_file(t, 1, path, failure);
 }
 
-hws_status checkpoint_write_best(trainer *t, failure *failure) {
+status_code checkpoint_write_best(trainer *t, failure *failure) {
     char path[RUN_PATH];
     if (!run_path(path, t->folder, "best.safetensors")) return too_long(t, failure);
     return write_file(t, 0, path, failure);
@@ -130,15 +131,15 @@ hws_status checkpoint_write_best(trainer *t, failure *failure) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static hws_status check_settings(const trainer *t, const char *path, const char *settings, failure *failure) {
+static status_code check_settings(const trainer *t, const char *path, const char *settings, failure *failure) {
     json_error_t error;
     train_settings then = settings_default();
     json_t *object = json_loads(settings, JSON_REJECT_DUPLICATES, &error);
-    if (!object) return fail(failure, HWS_ERROR_CORRUPT, "%s: its settings are not JSON: %s", path, error.text);
-    hws_status status = settings_read(&then, object, path, failure);
-    const char *difference = status == HWS_OK ? settings_difference(&then, &t->settings) : 0;
+    if (!object) return fail(failure, STATUS_CORRUPT, "%s: its settings are not JSON: %s", path, error.text);
+    status_code status = settings_read(&then, object, path, failure);
+    const char *difference = status == STATUS_OK ? settings_difference(&then, &t->settings) : 0;
     if (difference)
-        status = fail(failure, HWS_ERROR_ARGUMENT,
+        status = fail(failure, STATUS_BAD_INPUT,
                       "%s: was made with another '%s'; a run is resumed with the settings it began with: start a new "
                       "one in another folder",
                       path, difference);
@@ -146,44 +147,43 @@ static hws_status check_settings(const trainer *t, const char *path, const char 
     return status;
 }
 
-static hws_status check_origin(const trainer *t, const safetensors *file, const char *path, failure *failure) {
+static status_code check_origin(const trainer *t, const safetensors *file, const char *path, failure *failure) {
     char fingerprint[17];
     const char *version = safetensors_metadata(file, "hws_checkpoint"), *data = safetensors_metadata(file, "hws_data"),
                *settings = safetensors_metadata(file, "hws_settings");
     if (!safetensors_verified(file) || !version || !data || !settings || !safetensors_find(file, "hws.sampler"))
-        return fail(failure, HWS_ERROR_CORRUPT, "%s: is not a checkpoint of hws train", path);
+        return fail(failure, STATUS_CORRUPT, "%s: is not a checkpoint of hws train", path);
     if (strcmp(version, VERSION) != 0)
-        return fail(failure, HWS_ERROR_VERSION, "%s: was written by another version of hws (format %.20s)", path,
-                    version);
-    const hws_status status = check_settings(t, path, settings, failure);
-    if (status != HWS_OK) return status;
+        return fail(failure, STATUS_CORRUPT, "%s: was written by another version of hws (format %.20s)", path, version);
+    const status_code status = check_settings(t, path, settings, failure);
+    if (status != STATUS_OK) return status;
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, t->task->fingerprint);
     if (strcmp(data, fingerprint) != 0)
-        return fail(failure, HWS_ERROR_ARGUMENT,
+        return fail(failure, STATUS_BAD_INPUT,
                     "%s: was made with other data (fingerprint %.16s, now %s); a run is resumed with the same data",
                     path, data, fingerprint);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status corrupt(const char *path, const char *what, failure *failure) {
-    return fail(failure, HWS_ERROR_CORRUPT, "%s: %s", path, what);
+static status_code corrupt(const char *path, const char *what, failure *failure) {
+    return fail(failure, STATUS_CORRUPT, "%s: %s", path, what);
 }
 
-static hws_status read_sampler(trainer *t, const safetensors *file, const char *path, failure *failure) {
+static status_code read_sampler(trainer *t, const safetensors *file, const char *path, failure *failure) {
     const safetensor *state = safetensors_find(file, "hws.sampler");
     hws_sampler *sampler = 0;
-    const hws_status status = hws_sampler_state_read(&sampler, state->data, state->size, 0);
-    if (status != HWS_OK) return fail(failure, status, "%s: the sampler's state: %s", path, hws_status_text(status));
+    const hws_status read = hws_sampler_state_read(&sampler, state->data, state->size, 0);
+    if (read != HWS_OK) return sampler_status(0, read, path, failure);
     if (hws_sampler_size(sampler) != t->task->examples || !hws_sampler_options(sampler).keep_counts) {
         hws_sampler_close(&sampler);
         return corrupt(path, "the sampler is another one's", failure);
     }
     hws_sampler_close(&t->history);
     t->history = t->batches.history = sampler;
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status read_pending(trainer *t, const safetensors *file, const char *path, failure *failure) {
+static status_code read_pending(trainer *t, const safetensors *file, const char *path, failure *failure) {
     const safetensor *pending = safetensors_find(file, "hws.pending");
     if (!pending || pending->dtype != SAFETENSORS_I64 || pending->rank != 2 ||
         pending->shape[1] != (size_t)t->candidates || pending->shape[0] > (size_t)t->settings.look_ahead)
@@ -200,10 +200,10 @@ static hws_status read_pending(trainer *t, const safetensors *file, const char *
         memcpy(t->drawn, bytes + k * size, size);
         loader_add(t->loader, t->iteration + (int64_t)k, t->drawn);
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status read_rows(trainer *t, const safetensors *file, const char *path, failure *failure) {
+static status_code read_rows(trainer *t, const safetensors *file, const char *path, failure *failure) {
     const safetensor *found = safetensors_find(file, "hws.rows");
     const size_t width = rows_width(t->task->metrics);
     if (!found || found->dtype != SAFETENSORS_F64 || found->rank != 2 || found->shape[1] != width)
@@ -214,20 +214,20 @@ static hws_status read_rows(trainer *t, const safetensors *file, const char *pat
         if (!row) return fail_memory(failure, "the history");
         memcpy(row, (const char *)found->data + k * width * sizeof *row, width * sizeof *row);
     }
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status read_counters(trainer *t, const safetensors *file, const char *path, failure *failure) {
+static status_code read_counters(trainer *t, const safetensors *file, const char *path, failure *failure) {
     const size_t count = COUNTERS, examples = (size_t)t->task->examples, floats = learner_state_floats(t->learner);
     int64_t counters[COUNTERS];
-    hws_status status = safetensors_copy(file, "hws.counters", SAFETENSORS_I64, 1, &count, counters, failure);
-    if (status == HWS_OK) status = safetensors_copy(file, "hws.best", SAFETENSORS_F64, 0, 0, &t->best, failure);
-    if (status == HWS_OK)
+    status_code status = safetensors_copy(file, "hws.counters", SAFETENSORS_I64, 1, &count, counters, failure);
+    if (status == STATUS_OK) status = safetensors_copy(file, "hws.best", SAFETENSORS_F64, 0, 0, &t->best, failure);
+    if (status == STATUS_OK)
         status = safetensors_copy(file, "hws.draws", SAFETENSORS_U64, 1, &examples, t->draws, failure);
-    if (status == HWS_OK)
+    if (status == STATUS_OK)
         status =
             safetensors_copy(file, "hws.optimizer", SAFETENSORS_F32, 1, &floats, learner_state(t->learner), failure);
-    if (status != HWS_OK) return status;
+    if (status != STATUS_OK) return status;
     for (int k = 0; k < COUNTERS; k++)
         if (counters[k] < 0) return corrupt(path, "a counter is negative", failure);
     t->iteration = counters[COUNTER_ITERATION];
@@ -235,29 +235,29 @@ static hws_status read_counters(trainer *t, const safetensors *file, const char 
     t->weighed = counters[COUNTER_WEIGHED];
     t->stopped = counters[COUNTER_STOPPED] != 0;
     learner_set_steps(t->learner, counters[COUNTER_STEPS]);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status read_file(trainer *t, const char *path, failure *failure) {
+static status_code read_file(trainer *t, const char *path, failure *failure) {
     safetensors *file = 0;
-    hws_status status = safetensors_open(&file, path, failure);
-    if (status == HWS_OK) status = check_origin(t, file, path, failure);
-    if (status == HWS_OK) status = weights_take(file, path, learner_graph(t->learner), 0, failure);
-    if (status == HWS_OK) status = read_sampler(t, file, path, failure);
-    if (status == HWS_OK) status = read_counters(t, file, path, failure);
-    if (status == HWS_OK) status = read_rows(t, file, path, failure);
-    if (status == HWS_OK) status = read_pending(t, file, path, failure);
+    status_code status = safetensors_open(&file, path, failure);
+    if (status == STATUS_OK) status = check_origin(t, file, path, failure);
+    if (status == STATUS_OK) status = weights_take(file, path, learner_graph(t->learner), 0, failure);
+    if (status == STATUS_OK) status = read_sampler(t, file, path, failure);
+    if (status == STATUS_OK) status = read_counters(t, file, path, failure);
+    if (status == STATUS_OK) status = read_rows(t, file, path, failure);
+    if (status == STATUS_OK) status = read_pending(t, file, path, failure);
     safetensors_close(&file);
     return status;
 }
 
-hws_status checkpoint_read(trainer *t, failure *failure) {
+status_code checkpoint_read(trainer *t, failure *failure) {
     char path[RUN_PATH];
     struct failure second = {0};
     if (!run_path(path, t->folder, "latest.safetensors")) return too_long(t, failure);
-    const hws_status status = read_file(t, path, failure);
-    if (status != HWS_ERROR_CORRUPT && status != HWS_ERROR_IO) return status;
-    if (!run_path(path, t->folder, "previous.safetensors") || read_file(t, path, &second) != HWS_OK) return status;
+    const status_code status = read_file(t, path, failure);
+    if (status != STATUS_CORRUPT && status != STATUS_CANNOT_READ) return status;
+    if (!run_path(path, t->folder, "previous.safetensors") || read_file(t, path, &second) != STATUS_OK) return status;
     snprintf(t->notice, sizeof t->notice, "%.700s; going on from previous.safetensors instead", failure->message);
-    return HWS_OK;
+    return STATUS_OK;
 }

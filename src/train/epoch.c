@@ -1,5 +1,6 @@
 /* The end of an epoch: what is measured and recorded. */
 #include "train/run_files.h"
+#include "train/sampler_status.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ static void write_quantiles(double *values, int64_t count, double *quantiles) {
 }
 
 /* Of the stale losses, and of the chances to be drawn in multiples of 1 / examples. */
-static hws_status measure_distribution(trainer *t, double *quantiles, failure *failure) {
+static status_code measure_distribution(trainer *t, double *quantiles, failure *failure) {
     const int64_t n = t->task->examples;
     double *values = malloc((size_t)n * sizeof *values);
     if (!values) return fail_memory(failure, "the distribution of the losses");
@@ -37,15 +38,13 @@ static hws_status measure_distribution(trainer *t, double *quantiles, failure *f
     for (int64_t i = 0; i < n && status == HWS_OK; i++) values[i] *= (double)n;
     if (status == HWS_OK) write_quantiles(values, n, quantiles + 7);
     free(values);
-    return status == HWS_OK ? HWS_OK
-                            : fail(failure, status, "the distribution: %s", hws_sampler_error(t->history)->message);
+    return sampler_status(t->history, status, "the distribution", failure);
 }
 
-static hws_status measure_losses(trainer *t, double *row, failure *failure) {
+static status_code measure_losses(trainer *t, double *row, failure *failure) {
     hws_statistics s;
     const hws_status status = hws_sampler_statistics(t->history, &s);
-    if (status != HWS_OK)
-        return fail(failure, status, "the losses' statistics: %s", hws_sampler_error(t->history)->message);
+    if (status != HWS_OK) return sampler_status(t->history, status, "the losses' statistics", failure);
     row[ROW_EPOCH] = (double)t->iteration / (double)t->epoch_iterations;
     row[ROW_ITERATION] = (double)t->iteration;
     row[ROW_LR] = schedule_rate(&t->schedule, (double)(t->iteration - 1));
@@ -56,27 +55,26 @@ static hws_status measure_losses(trainer *t, double *row, failure *failure) {
     row[ROW_P_MAX] = s.largest_p;
     row[ROW_CLIP_RATE] = t->weighed ? (double)t->clipped / (double)t->weighed : 0;
     row[ROW_FIRST + t->task->metrics + ROW_BETA] = hws_sampler_options(t->history).beta;
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 /* The beta at which the losses as they are now have the wanted effective size. Where none has (at first all losses may
    be equal) beta stays. */
-static hws_status choose_beta(trainer *t, failure *failure) {
+static status_code choose_beta(trainer *t, failure *failure) {
     double beta;
-    if (t->settings.target_ess <= 0) return HWS_OK;
+    if (t->settings.target_ess <= 0) return STATUS_OK;
     hws_status status = hws_sampler_beta_for_effective_size(t->history, t->settings.target_ess, &beta);
-    if (status == HWS_ERROR_UNREACHABLE) return HWS_OK;
+    if (status == HWS_ERROR_UNREACHABLE) return STATUS_OK;
     if (status == HWS_OK) status = hws_sampler_set_beta(t->history, beta);
-    return status == HWS_OK ? HWS_OK
-                            : fail(failure, status, "--target-ess: %s", hws_sampler_error(t->history)->message);
+    return sampler_status(t->history, status, "--target-ess", failure);
 }
 
-static hws_status measure(trainer *t, double *row, failure *failure) {
+static status_code measure(trainer *t, double *row, failure *failure) {
     double *last = row + ROW_FIRST + t->task->metrics;
-    hws_status status = measure_losses(t, row, failure);
-    if (status == HWS_OK) status = measure_distribution(t, last + ROW_LAST, failure);
-    if (status == HWS_OK) status = t->task->evaluate(t->task->context, t->learner, row + ROW_FIRST, failure);
-    if (status == HWS_OK && t->settings.stop_grad_norm >= 0) {
+    status_code status = measure_losses(t, row, failure);
+    if (status == STATUS_OK) status = measure_distribution(t, last + ROW_LAST, failure);
+    if (status == STATUS_OK) status = t->task->evaluate(t->task->context, t->learner, row + ROW_FIRST, failure);
+    if (status == STATUS_OK && t->settings.stop_grad_norm >= 0) {
         status = trainer_gradient_norm(t, &last[ROW_GRAD_NORM], failure);
         t->stopped = last[ROW_GRAD_NORM] < t->settings.stop_grad_norm;
     }
@@ -84,19 +82,19 @@ static hws_status measure(trainer *t, double *row, failure *failure) {
 }
 
 /* history.csv comes before the checkpoint: then each row of a checkpoint has its seconds there. */
-hws_status trainer_end_epoch(trainer *t, const double **recorded, failure *failure) {
+status_code trainer_end_epoch(trainer *t, const double **recorded, failure *failure) {
     double *row = rows_add(&t->rows, trainer_seconds(t));
     if (!row) return fail_memory(failure, "the history");
-    hws_status status = measure(t, row, failure);
-    if (status == HWS_OK) status = choose_beta(t, failure);
+    status_code status = measure(t, row, failure);
+    if (status == STATUS_OK) status = choose_beta(t, failure);
     t->clipped = t->weighed = 0;
     *recorded = row;
     const double value = row[ROW_FIRST + t->task->best];
     /* Until the metric is a number the newest weights are the best there are: a run always ends with some. */
     const int is_best = value > t->best || !isfinite(t->best);
     if (is_best) t->best = value;
-    if (status == HWS_OK) status = run_write_history(t, failure);
-    if (status == HWS_OK) status = run_write_losses(t, failure);
-    if (status == HWS_OK && is_best) status = checkpoint_write_best(t, failure);
-    return status == HWS_OK ? checkpoint_write(t, failure) : status;
+    if (status == STATUS_OK) status = run_write_history(t, failure);
+    if (status == STATUS_OK) status = run_write_losses(t, failure);
+    if (status == STATUS_OK && is_best) status = checkpoint_write_best(t, failure);
+    return status == STATUS_OK ? checkpoint_write(t, failure) : status;
 }

@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/loader.h"
 
-#include "sampler/memory.h"
+#include "core/memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 typedef struct slot {
     loaded batch;
     int64_t begun, done; /* examples whose filling has begun, and is done */
-    hws_status status;   /* the first failure */
+    status_code status;  /* the first failure */
     failure failure;
 } slot;
 
@@ -41,11 +41,11 @@ static void fill_next(loader *l, slot *s) {
     const int64_t k = s->begun++;
     failure why = {0};
     pthread_mutex_unlock(&l->mutex);
-    const hws_status status =
+    const status_code status =
         l->task->fill(l->task->context, s->batch.examples[k], (uint64_t)s->batch.iteration, (uint32_t)k,
                       s->batch.input + (size_t)k * l->input_floats, s->batch.labels + (size_t)k * l->label_count, &why);
     pthread_mutex_lock(&l->mutex);
-    if (status != HWS_OK && s->status == HWS_OK) {
+    if (status != STATUS_OK && s->status == STATUS_OK) {
         s->status = status;
         s->failure = why;
     }
@@ -87,8 +87,8 @@ static int open_threads(loader *l, int threads) {
     return 1;
 }
 
-hws_status loader_open(loader **opened, const task *task, int64_t size, size_t input_floats, size_t label_count,
-                       int64_t room, int threads, failure *failure) {
+status_code loader_open(loader **opened, const task *task, int64_t size, size_t input_floats, size_t label_count,
+                        int64_t room, int threads, failure *failure) {
     loader *l = *opened = calloc(1, sizeof *l);
     if (!l) return fail_memory(failure, "the loader");
     l->task = task;
@@ -96,7 +96,7 @@ hws_status loader_open(loader **opened, const task *task, int64_t size, size_t i
     l->room = room;
     l->input_floats = input_floats;
     l->label_count = label_count;
-    if (open_slots(l) && open_threads(l, threads)) return HWS_OK;
+    if (open_slots(l) && open_threads(l, threads)) return STATUS_OK;
     loader_close(opened);
     return fail_memory(failure, "the loader's batches or threads");
 }
@@ -138,20 +138,20 @@ void loader_add(loader *l, int64_t iteration, const int64_t *examples) {
     memcpy(s->batch.examples, examples, (size_t)l->size * sizeof *examples);
     s->batch.iteration = iteration;
     s->begun = s->done = 0;
-    s->status = HWS_OK;
+    s->status = STATUS_OK;
     l->count++;
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->mutex);
 }
 
-hws_status loader_take(loader *l, const loaded **batch, failure *failure) {
+status_code loader_take(loader *l, const loaded **batch, failure *failure) {
     slot *s = slot_at(l, 0);
     pthread_mutex_lock(&l->mutex);
     while (!l->thread_count && s->begun < l->size) fill_next(l, s);
     while (s->done < l->size) pthread_cond_wait(&l->filled, &l->mutex);
     pthread_mutex_unlock(&l->mutex);
     *batch = &s->batch;
-    if (s->status != HWS_OK && failure) *failure = s->failure;
+    if (s->status != STATUS_OK && failure) *failure = s->failure;
     return s->status;
 }
 

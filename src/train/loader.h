@@ -8,7 +8,7 @@
 #ifndef HWS_TRAIN_LOADER_H
 #define HWS_TRAIN_LOADER_H
 
-#include "train/task.h"
+#include "task/task.h"
 
 typedef struct loaded {
     int64_t iteration;
@@ -20,8 +20,8 @@ typedef struct loaded {
 typedef struct loader loader;
 
 /* Room for `room` batches of `size` examples, each with so many floats and labels. The task must outlive the loader. */
-hws_status loader_open(loader **loader, const task *task, int64_t size, size_t input_floats, size_t label_count,
-                       int64_t room, int threads, failure *failure);
+status_code loader_open(loader **loader, const task *task, int64_t size, size_t input_floats, size_t label_count,
+                        int64_t room, int threads, failure *failure);
 /* Waits for the threads, which leave what they have not begun. */
 void loader_close(loader **loader);
 
@@ -33,7 +33,7 @@ void loader_add(loader *loader, int64_t iteration, const int64_t *examples);
 const int64_t *loader_examples(const loader *loader, int64_t index);
 
 /* The oldest batch, filled: waits until it is. It stays as it is until loader_release. */
-hws_status loader_take(loader *loader, const loaded **batch, failure *failure);
+status_code loader_take(loader *loader, const loaded **batch, failure *failure);
 void loader_release(loader *loader);
 
 #endif

@@ -1,6 +1,6 @@
 #include "train/rows.h"
 
-#include "base/csv.h"
+#include "core/csv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@ static const char *const QUANTILES[] = {"l0", "l5", "l25", "l50", "l75", "l95", 
 
 size_t rows_width(int metrics) { return (size_t)ROW_FIRST + (size_t)metrics + ROW_LAST + ROW_QUANTILES; }
 
-hws_status rows_open(rows *r, int metrics, failure *failure) {
+status_code rows_open(rows *r, int metrics, failure *failure) {
     *r = (rows){.metrics = metrics, .room = 16};
     r->values = malloc(r->room * rows_width(metrics) * sizeof *r->values);
     r->seconds = malloc(r->room * sizeof *r->seconds);
-    return r->values && r->seconds ? HWS_OK : fail_memory(failure, "the history");
+    return r->values && r->seconds ? STATUS_OK : fail_memory(failure, "the history");
 }
 
 void rows_close(rows *r) {
@@ -88,7 +88,7 @@ void rows_distribution(const rows *r, text *csv) {
 
 void rows_take_seconds(rows *r, const char *path) {
     csv table;
-    if (csv_read(&table, path, CSV_LEAVE_OUT_SHORT_ROWS, 0) != HWS_OK) return;
+    if (csv_read(&table, path, CSV_LEAVE_OUT_SHORT_ROWS, 0) != STATUS_OK) return;
     const long iteration = csv_column(&table, "iteration"), seconds = csv_column(&table, "seconds");
     for (size_t i = 0; i < r->count && iteration >= 0 && seconds >= 0; i++)
         for (size_t row = 0; row < table.rows; row++)

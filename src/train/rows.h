@@ -6,8 +6,8 @@
 #ifndef HWS_TRAIN_ROWS_H
 #define HWS_TRAIN_ROWS_H
 
-#include "base/text.h"
-#include "train/task.h"
+#include "core/text.h"
+#include "task/task.h"
 
 /* The columns: the first of history.csv, then the metrics, the last of history.csv, then distribution.csv's. */
 enum {
@@ -33,7 +33,7 @@ typedef struct rows {
 } rows;
 
 size_t rows_width(int metrics);
-hws_status rows_open(rows *rows, int metrics, failure *failure);
+status_code rows_open(rows *rows, int metrics, failure *failure);
 void rows_close(rows *rows);
 
 /* A new row, all NaN; NULL if there is no memory. */

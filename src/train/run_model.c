@@ -1,8 +1,8 @@
 #include "train/run_model.h"
 
-#include "folder/json_file.h"
 #include "model/weights.h"
 #include "train/run_files.h"
+#include "json/json_file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,29 +10,29 @@
 
 enum { PART = 64 };
 
-hws_status run_weights_parse(const char *text, run_weights *weights, failure *failure) {
+status_code run_weights_parse(const char *text, run_weights *weights, failure *failure) {
     *weights = strcmp(text, "latest") == 0 ? RUN_LATEST : RUN_BEST;
-    if (*weights == RUN_LATEST || strcmp(text, "best") == 0) return HWS_OK;
-    return fail(failure, HWS_ERROR_ARGUMENT, "--weights %.100s is neither best nor latest", text);
+    if (*weights == RUN_LATEST || strcmp(text, "best") == 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "--weights %.100s is neither best nor latest", text);
 }
 
-static hws_status not_a_run(const char *folder, failure *failure) {
-    return fail(failure, HWS_ERROR_ARGUMENT, "%.500s: is not a run's folder; name one that hws train --out has written",
+static status_code not_a_run(const char *folder, failure *failure) {
+    return fail(failure, STATUS_BAD_INPUT, "%.500s: is not a run's folder; name one that hws train --out has written",
                 folder);
 }
 
-hws_status run_task(const char *folder, char **task, failure *failure) {
+status_code run_task(const char *folder, char **task, failure *failure) {
     char path[RUN_PATH];
     json_t *root = 0;
     *task = 0;
     if (!run_exists(folder) || !run_path(path, folder, "config.json")) return not_a_run(folder, failure);
-    const hws_status status = json_file_read(path, &root, failure);
-    if (status != HWS_OK) return status;
+    const status_code status = json_file_read(path, &root, failure);
+    if (status != STATUS_OK) return status;
     const char *found = json_string_value(json_object_get(root, "task"));
     *task = malloc(found ? strlen(found) + 1 : 1);
     if (*task) strcpy(*task, found ? found : "");
     json_decref(root);
-    return *task ? HWS_OK : fail_memory(failure, path);
+    return *task ? STATUS_OK : fail_memory(failure, path);
 }
 
 static int read_size(const json_t *size, size_t index, int most, int *value) {
@@ -57,7 +57,7 @@ static int read_facts(run_model *m) {
            classes <= LABELLED_IMAGES_CLASSES_MAX;
 }
 
-static hws_status open_learner(run_model *m, int threads, failure *failure) {
+static status_code open_learner(run_model *m, int threads, failure *failure) {
     const labelled_images like = {
         .height = m->height, .width = m->width, .channels = m->channels, .classes = m->classes};
     learner_options options = {.optimizer = optimizer_options_default(OPTIMIZER_SGD)};
@@ -66,40 +66,40 @@ static hws_status open_learner(run_model *m, int threads, failure *failure) {
         .convolution = strcmp(m->settings.conv, "direct") == 0 ? CONVOLUTION_DIRECT : CONVOLUTION_AUTOMATIC,
         .threads = threads,
         .inference = 1};
-    const hws_status status = classification_network(&like, m->settings.model, PART, &options, failure);
-    return status == HWS_OK ? learner_open(&options, &m->learner, failure) : status;
+    const status_code status = classification_network(&like, m->settings.model, PART, &options, failure);
+    return status == STATUS_OK ? learner_open(&options, &m->learner, failure) : status;
 }
 
 /* A run that was stopped before its first epoch has no best weights yet. */
-static hws_status read_weights(run_model *m, const char *folder, run_weights weights, failure *failure) {
+static status_code read_weights(run_model *m, const char *folder, run_weights weights, failure *failure) {
     char path[RUN_PATH];
     if (!run_path(path, folder, weights == RUN_LATEST ? "latest.safetensors" : "best.safetensors"))
         return not_a_run(folder, failure);
     return weights_load(learner_graph(m->learner), path, 0, failure);
 }
 
-static hws_status open_parts(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
+static status_code open_parts(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
     char path[RUN_PATH];
     if (!run_exists(folder) || !run_path(path, folder, "config.json")) return not_a_run(folder, failure);
-    hws_status status = settings_read_file(&m->settings, path, failure);
-    if (status == HWS_OK) status = settings_check(&m->settings, failure);
-    const char *task = status == HWS_OK ? json_string_value(json_object_get(m->settings.document, "task")) : 0;
-    if (status == HWS_OK && (!task || strcmp(task, "classification") != 0))
-        status = fail(failure, HWS_ERROR_ARGUMENT, "%.500s: was trained for %.40s, not for classification", folder,
+    status_code status = settings_read_file(&m->settings, path, failure);
+    if (status == STATUS_OK) status = settings_check(&m->settings, failure);
+    const char *task = status == STATUS_OK ? json_string_value(json_object_get(m->settings.document, "task")) : 0;
+    if (status == STATUS_OK && (!task || strcmp(task, "classification") != 0))
+        status = fail(failure, STATUS_BAD_INPUT, "%.500s: was trained for %.40s, not for classification", folder,
                       task ? task : "something unknown");
-    if (status == HWS_OK && !read_facts(m))
-        status = fail(failure, HWS_ERROR_CORRUPT,
+    if (status == STATUS_OK && !read_facts(m))
+        status = fail(failure, STATUS_CORRUPT,
                       "%s: does not tell the size, classes and mean of the images it was "
                       "trained on",
                       path);
-    if (status == HWS_OK) status = open_learner(m, threads, failure);
-    return status == HWS_OK ? read_weights(m, folder, weights, failure) : status;
+    if (status == STATUS_OK) status = open_learner(m, threads, failure);
+    return status == STATUS_OK ? read_weights(m, folder, weights, failure) : status;
 }
 
-hws_status run_model_open(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
+status_code run_model_open(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
     *m = (run_model){.settings = settings_default()};
-    const hws_status status = open_parts(m, folder, weights, threads, failure);
-    if (status != HWS_OK) run_model_close(m);
+    const status_code status = open_parts(m, folder, weights, threads, failure);
+    if (status != STATUS_OK) run_model_close(m);
     return status;
 }
 
@@ -108,11 +108,11 @@ void run_model_close(run_model *m) {
     settings_close(&m->settings);
 }
 
-hws_status run_model_classify(run_model *m, const labelled_images *images, double *losses, float *probabilities,
-                              failure *failure) {
+status_code run_model_classify(run_model *m, const labelled_images *images, double *losses, float *probabilities,
+                               failure *failure) {
     if (images->height != m->height || images->width != m->width || images->channels != m->channels ||
         images->classes > m->classes)
-        return fail(failure, HWS_ERROR_ARGUMENT,
+        return fail(failure, STATUS_BAD_INPUT,
                     "the images are %dx%dx%d with %d classes, the network was trained on %dx%dx%d with %d",
                     images->height, images->width, images->channels, images->classes, m->height, m->width, m->channels,
                     m->classes);

@@ -8,12 +8,12 @@
 #ifndef HWS_TRAIN_RUN_MODEL_H
 #define HWS_TRAIN_RUN_MODEL_H
 
-#include "train/task_classification.h"
+#include "task/classification.h"
 
 typedef enum run_weights { RUN_BEST, RUN_LATEST } run_weights;
 
 /* "best" and "latest". */
-hws_status run_weights_parse(const char *text, run_weights *weights, failure *failure);
+status_code run_weights_parse(const char *text, run_weights *weights, failure *failure);
 
 typedef struct run_model {
     train_settings settings;
@@ -23,14 +23,14 @@ typedef struct run_model {
 } run_model;
 
 /* What a run's folder was trained for: "classification" or "segmentation"; the caller frees it. */
-hws_status run_task(const char *folder, char **task, failure *failure);
+status_code run_task(const char *folder, char **task, failure *failure);
 
-hws_status run_model_open(run_model *model, const char *folder, run_weights weights, int threads, failure *failure);
+status_code run_model_open(run_model *model, const char *folder, run_weights weights, int threads, failure *failure);
 void run_model_close(run_model *model);
 
 /* Losses of images with labels (may be NULL), and class probabilities [count][classes]. Images of another size are
    refused. */
-hws_status run_model_classify(run_model *model, const labelled_images *images, double *losses, float *probabilities,
-                              failure *failure);
+status_code run_model_classify(run_model *model, const labelled_images *images, double *losses, float *probabilities,
+                               failure *failure);
 
 #endif

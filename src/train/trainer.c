@@ -1,8 +1,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/trainer.h"
 
-#include "sampler/memory.h"
+#include "core/memory.h"
 #include "train/run_files.h"
+#include "train/sampler_status.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static double now(void) {
 
 double trainer_seconds(const trainer *t) { return t->seconds + now() - t->started; }
 
-static hws_status open_history(trainer *t, failure *failure) {
+static status_code open_history(trainer *t, failure *failure) {
     const train_settings *s = &t->settings;
     hws_options options = hws_options_default();
     hws_error error;
@@ -34,18 +35,17 @@ static hws_status open_history(trainer *t, failure *failure) {
     options.weight_max = s->weight_max;
     options.keep_counts = 1;
     hws_divergence_parse(s->divergence, &options.divergence);
-    hws_status status = hws_sampler_open_check(t->task->examples, 0, &options, &error);
-    if (status != HWS_OK) return fail(failure, status, "the sampler: %s", error.message);
-    status = hws_sampler_open(&t->history, t->task->examples, 0, &options);
-    return status == HWS_OK ? HWS_OK : fail(failure, status, "the sampler: %s", hws_status_text(status));
+    if (hws_sampler_open_check(t->task->examples, 0, &options, &error) != HWS_OK)
+        return fail(failure, STATUS_BAD_INPUT, "the sampler: %s", error.message);
+    return sampler_status(0, hws_sampler_open(&t->history, t->task->examples, 0, &options), "the sampler", failure);
 }
 
-static hws_status open_learner(trainer *t, failure *failure) {
+static status_code open_learner(trainer *t, failure *failure) {
     const train_settings *s = &t->settings;
     learner_options options = {0};
     optimizer_kind kind;
-    hws_status status = optimizer_parse(s->optimizer, &kind, failure);
-    if (status != HWS_OK) return status;
+    status_code status = optimizer_parse(s->optimizer, &kind, failure);
+    if (status != STATUS_OK) return status;
     options.optimizer = optimizer_options_default(kind);
     options.optimizer.momentum = s->momentum;
     options.optimizer.weight_decay = s->weight_decay;
@@ -54,16 +54,16 @@ static hws_status open_learner(trainer *t, failure *failure) {
     options.graph.convolution = strcmp(s->conv, "direct") == 0 ? CONVOLUTION_DIRECT : CONVOLUTION_AUTOMATIC;
     options.graph.threads = (int)s->threads;
     status = t->task->network(t->task->context, s, &options, failure);
-    if (status == HWS_OK) status = learner_open(&options, &t->learner, failure);
-    if (status != HWS_OK) return status;
+    if (status == STATUS_OK) status = learner_open(&options, &t->learner, failure);
+    if (status != STATUS_OK) return status;
     const shape in = graph_input_shape(learner_graph(t->learner)),
                 out = graph_output_shape(learner_graph(t->learner), 0);
     t->input_floats = shape_count(&in) / (size_t)in.samples;
     t->label_count = shape_rows(&out) / (size_t)out.samples;
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status open_scratch(trainer *t, failure *failure) {
+static status_code open_scratch(trainer *t, failure *failure) {
     const size_t n = (size_t)t->candidates, all = (size_t)t->task->examples;
     t->drawn = calloc(n, sizeof *t->drawn);
     t->chosen = calloc(n, sizeof *t->chosen);
@@ -80,20 +80,20 @@ static hws_status open_scratch(trainer *t, failure *failure) {
     return good ? rows_open(&t->rows, t->task->metrics, failure) : fail_memory(failure, "the batches");
 }
 
-static hws_status plan(trainer *t, failure *failure) {
+static status_code plan(trainer *t, failure *failure) {
     const train_settings *s = &t->settings;
     schedule_kind kind;
-    hws_status status = settings_check(s, failure);
-    if (status == HWS_OK) status = objective_parse(s->objective, &t->objective, failure);
-    if (status == HWS_OK) status = schedule_parse(s->schedule, &kind, failure);
-    if (status != HWS_OK) return status;
+    status_code status = settings_check(s, failure);
+    if (status == STATUS_OK) status = objective_parse(s->objective, &t->objective, failure);
+    if (status == STATUS_OK) status = schedule_parse(s->schedule, &kind, failure);
+    if (status != STATUS_OK) return status;
     t->batch = s->batch;
     t->candidates = t->objective == OBJECTIVE_OHEM ? s->batch * s->ohem_factor : s->batch;
-    if (t->batch < 1) return fail(failure, HWS_ERROR_ARGUMENT, "a batch needs at least one example");
+    if (t->batch < 1) return fail(failure, STATUS_BAD_INPUT, "a batch needs at least one example");
     t->epoch_iterations = s->epoch_length ? s->epoch_length : t->task->examples / t->batch;
     if (t->task->examples < t->candidates)
         return fail(
-            failure, HWS_ERROR_ARGUMENT,
+            failure, STATUS_BAD_INPUT,
             "%lld examples are drawn per iteration, but there are only %lld to train on; choose a smaller --batch",
             (long long)t->candidates, (long long)t->task->examples);
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
@@ -101,22 +101,22 @@ static hws_status plan(trainer *t, failure *failure) {
     return schedule_check(&t->schedule, failure);
 }
 
-static hws_status open_parts(trainer *t, failure *failure) {
-    hws_status status = plan(t, failure);
-    if (status == HWS_OK) status = open_history(t, failure);
-    if (status == HWS_OK) status = open_learner(t, failure);
-    if (status == HWS_OK) status = open_scratch(t, failure);
-    if (status == HWS_OK)
+static status_code open_parts(trainer *t, failure *failure) {
+    status_code status = plan(t, failure);
+    if (status == STATUS_OK) status = open_history(t, failure);
+    if (status == STATUS_OK) status = open_learner(t, failure);
+    if (status == STATUS_OK) status = open_scratch(t, failure);
+    if (status == STATUS_OK)
         status = batches_open(&t->batches, t->objective, t->task->examples, t->candidates, (uint64_t)t->settings.seed,
                               t->history, t->task->group, t->task->context, failure);
-    if (status == HWS_OK)
+    if (status == STATUS_OK)
         status = loader_open(&t->loader, t->task, t->candidates, t->input_floats, t->label_count,
                              t->settings.look_ahead + 1, (int)t->settings.loaders, failure);
     return status;
 }
 
-hws_status trainer_open(trainer **opened, const train_settings *settings, const task *task, const char *folder,
-                        failure *failure) {
+status_code trainer_open(trainer **opened, const train_settings *settings, const task *task, const char *folder,
+                         failure *failure) {
     trainer *t = *opened = calloc(1, sizeof *t);
     if (!t) return fail_memory(failure, "the trainer");
     t->settings = *settings;
@@ -124,8 +124,8 @@ hws_status trainer_open(trainer **opened, const train_settings *settings, const 
     t->folder = folder;
     t->best = (double)NAN;
     t->started = now();
-    const hws_status status = open_parts(t, failure);
-    if (status != HWS_OK) trainer_close(opened);
+    const status_code status = open_parts(t, failure);
+    if (status != STATUS_OK) trainer_close(opened);
     return status;
 }
 
@@ -152,38 +152,38 @@ void trainer_close(trainer **opened) {
 }
 
 /* The checkpoint of the beginning makes a run that was killed early a run that can be resumed. */
-hws_status trainer_begin(trainer *t, failure *failure) {
+status_code trainer_begin(trainer *t, failure *failure) {
     graph_initialise(learner_graph(t->learner), (uint64_t)t->settings.seed);
-    hws_status status = checkpoint_write(t, failure);
-    if (status == HWS_OK) status = run_write_config(t, failure);
+    status_code status = checkpoint_write(t, failure);
+    if (status == STATUS_OK) status = run_write_config(t, failure);
     t->started = now();
     return status;
 }
 
-hws_status trainer_resume(trainer *t, failure *failure) {
+status_code trainer_resume(trainer *t, failure *failure) {
     char path[RUN_PATH];
-    hws_status status = checkpoint_read(t, failure);
-    if (status != HWS_OK) return status;
+    status_code status = checkpoint_read(t, failure);
+    if (status != STATUS_OK) return status;
     if (run_path(path, t->folder, "history.csv")) rows_take_seconds(&t->rows, path);
     if (t->rows.count && isfinite(t->rows.seconds[t->rows.count - 1])) t->seconds = t->rows.seconds[t->rows.count - 1];
     if (t->rows.count) status = run_write_history(t, failure);
-    if (status == HWS_OK) status = run_write_config(t, failure); /* epochs and threads may be others now */
+    if (status == STATUS_OK) status = run_write_config(t, failure); /* epochs and threads may be others now */
     t->started = now();
     return status;
 }
 
-hws_status trainer_fail_loss(const trainer *t, int64_t example, double loss, failure *failure) {
+status_code trainer_fail_loss(const trainer *t, int64_t example, double loss, failure *failure) {
     char name[TASK_NAME];
     t->task->name(t->task->context, example, name);
-    return fail(failure, HWS_ERROR_NOT_FINITE,
+    return fail(failure, STATUS_NOT_FINITE,
                 "the loss of example %lld (%s) is %g in iteration %lld; the last good checkpoint is kept in "
                 "%.300s; try a lower --lr, --clip-norm 1%s",
                 (long long)example, name, loss, (long long)t->iteration, t->folder,
                 strcmp(t->settings.precision, "bf16") == 0 ? " or --precision f32" : "");
 }
 
-static hws_status fail_step(const trainer *t, hws_status status, failure *failure) {
-    if (status != HWS_ERROR_NOT_FINITE || strstr(failure->message, "of example")) return status;
+static status_code fail_step(const trainer *t, status_code status, failure *failure) {
+    if (status != STATUS_NOT_FINITE || strstr(failure->message, "of example")) return status;
     struct failure why = *failure;
     return fail(failure, status,
                 "iteration %lld: %.400s; the last good checkpoint is kept in %.300s; try a lower --lr%s",
@@ -194,31 +194,31 @@ static hws_status fail_step(const trainer *t, hws_status status, failure *failur
 static int is_over(const trainer *t) { return t->stopped || t->iteration >= t->total; }
 
 /* One iteration, and what is due after it. */
-static hws_status advance(trainer *t, const trainer_watch *watch, failure *failure) {
+static status_code advance(trainer *t, const trainer_watch *watch, failure *failure) {
     double loss = 0;
     const double *row = 0;
-    hws_status status = trainer_step(t, &loss, failure);
-    if (status != HWS_OK) return fail_step(t, status, failure);
+    status_code status = trainer_step(t, &loss, failure);
+    if (status != STATUS_OK) return fail_step(t, status, failure);
     const int64_t every = t->settings.checkpoint_every;
     if (t->iteration % t->epoch_iterations == 0 || t->iteration == t->total)
         status = trainer_end_epoch(t, &row, failure);
     else if (every && t->iteration % every == 0) status = checkpoint_write(t, failure);
-    if (status == HWS_OK && watch->report) watch->report(watch->context, t, loss, row);
+    if (status == STATUS_OK && watch->report) watch->report(watch->context, t, loss, row);
     return status;
 }
 
-hws_status trainer_run(trainer *t, const trainer_watch *watch, trainer_end *end, failure *failure) {
-    hws_status status = HWS_OK;
+status_code trainer_run(trainer *t, const trainer_watch *watch, trainer_end *end, failure *failure) {
+    status_code status = STATUS_OK;
     int stop = 0, begun = 0;
-    while (status == HWS_OK && !stop && !is_over(t)) {
+    while (status == STATUS_OK && !stop && !is_over(t)) {
         status = advance(t, watch, failure);
         stop = watch->stop && watch->stop(watch->context);
         begun = 1;
     }
-    if (status != HWS_OK) return status;
+    if (status != STATUS_OK) return status;
     *end = t->stopped ? TRAINER_CONVERGED : is_over(t) ? TRAINER_FINISHED : TRAINER_INTERRUPTED;
-    if (!begun) return HWS_OK;
+    if (!begun) return STATUS_OK;
     if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
-    if (status == HWS_OK && *end == TRAINER_INTERRUPTED) status = run_write_losses(t, failure);
-    return status == HWS_OK ? run_write_hardest(t, HARDEST, failure) : status;
+    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED) status = run_write_losses(t, failure);
+    return status == STATUS_OK ? run_write_hardest(t, HARDEST, failure) : status;
 }

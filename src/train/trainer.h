@@ -20,10 +20,10 @@
 #ifndef HWS_TRAIN_TRAINER_H
 #define HWS_TRAIN_TRAINER_H
 
+#include "task/task.h"
 #include "train/batches.h"
 #include "train/loader.h"
 #include "train/rows.h"
-#include "train/task.h"
 
 #include "nn/schedule.h"
 
@@ -61,12 +61,12 @@ typedef struct trainer {
     float *all; /* [examples]: losses, when all are needed */
 } trainer;
 
-hws_status trainer_open(trainer **trainer, const train_settings *settings, const task *task, const char *folder,
-                        failure *failure);
+status_code trainer_open(trainer **trainer, const train_settings *settings, const task *task, const char *folder,
+                         failure *failure);
 void trainer_close(trainer **trainer);
 
-hws_status trainer_begin(trainer *trainer, failure *failure);
-hws_status trainer_resume(trainer *trainer, failure *failure);
+status_code trainer_begin(trainer *trainer, failure *failure);
+status_code trainer_resume(trainer *trainer, failure *failure);
 
 /* Who looks on. Both may be NULL. */
 typedef struct trainer_watch {
@@ -80,7 +80,7 @@ typedef struct trainer_watch {
 typedef enum trainer_end { TRAINER_FINISHED, TRAINER_CONVERGED, TRAINER_INTERRUPTED } trainer_end;
 
 /* Until the end or until told to stop. After a failure the last checkpoint is as it was. */
-hws_status trainer_run(trainer *trainer, const trainer_watch *watch, trainer_end *end, failure *failure);
+status_code trainer_run(trainer *trainer, const trainer_watch *watch, trainer_end *end, failure *failure);
 
 /* Seconds of training so far, those of earlier processes included. */
 double trainer_seconds(const trainer *trainer);
@@ -88,10 +88,10 @@ double trainer_seconds(const trainer *trainer);
 /* ---- inside ------------------------------------------------------------------------------------------------------ */
 
 /* One iteration of Algorithm 1 (step.c); `loss` is the mean loss of the batch. */
-hws_status trainer_step(trainer *trainer, double *loss, failure *failure);
+status_code trainer_step(trainer *trainer, double *loss, failure *failure);
 
 /* Evaluates all examples as they are, without training, into trainer->all (full_pass.c). */
-hws_status trainer_all_losses(trainer *trainer, failure *failure);
+status_code trainer_all_losses(trainer *trainer, failure *failure);
 
 /*
  * The norm of the gradient of R over the whole training set, sum_i p_i grad loss_i with p of the losses at this moment
@@ -99,17 +99,17 @@ hws_status trainer_all_losses(trainer *trainer, failure *failure);
  * batch's size, the examples in their order, as in training; its running statistics are left as they were. Losses are
  * taken in the same mode, and p from them. An incomplete last part is filled up from the front with weight 0.
  */
-hws_status trainer_gradient_norm(trainer *trainer, double *norm, failure *failure);
+status_code trainer_gradient_norm(trainer *trainer, double *norm, failure *failure);
 
 /* The row of the epoch, beta for the next one, and history.csv, distribution.csv, losses.csv (epoch.c). */
-hws_status trainer_end_epoch(trainer *trainer, const double **row, failure *failure);
+status_code trainer_end_epoch(trainer *trainer, const double **row, failure *failure);
 
 /* latest.safetensors, with the one before kept as previous.safetensors; best.safetensors (checkpoint.c). */
-hws_status checkpoint_write(trainer *trainer, failure *failure);
-hws_status checkpoint_write_best(trainer *trainer, failure *failure);
-hws_status checkpoint_read(trainer *trainer, failure *failure);
+status_code checkpoint_write(trainer *trainer, failure *failure);
+status_code checkpoint_write_best(trainer *trainer, failure *failure);
+status_code checkpoint_read(trainer *trainer, failure *failure);
 
 /* Names the example whose loss is not finite. */
-hws_status trainer_fail_loss(const trainer *trainer, int64_t example, double loss, failure *failure);
+status_code trainer_fail_loss(const trainer *trainer, int64_t example, double loss, failure *failure);
 
 #endif

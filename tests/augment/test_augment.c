@@ -239,7 +239,7 @@ static void an_identity_map_changes_nothing(void **state) {
     const float *noise = made.image + case_view_voxels(&made.view);
     box_copy_image(noise, made.view.size, start, plan.patch, 0, straight);
     box_copy_labels(made.labels, made.view.size, start, plan.patch, -1, labels);
-    assert_int_equal(spatial_image(&map, noise, made.view.size, plan.patch, turned, &room, NULL), HWS_OK);
+    assert_int_equal(spatial_image(&map, noise, made.view.size, plan.patch, turned, &room, NULL), STATUS_OK);
     spatial_labels(&map, made.labels, made.view.size, plan.patch, turned_labels);
     for (int k = 0; k < 16 * 18 * 20; k++) assert_near((double)turned[k], (double)straight[k], 1e-5);
     assert_memory_equal(labels, turned_labels, sizeof labels);
@@ -257,7 +257,7 @@ static void a_quarter_turn_moves_voxels_to_their_places(void **state) {
     float turned[8000];
     int16_t labels[8000];
     spatial_room room = {0};
-    assert_int_equal(spatial_image(&map, made.image, made.view.size, plan.patch, turned, &room, NULL), HWS_OK);
+    assert_int_equal(spatial_image(&map, made.image, made.view.size, plan.patch, turned, &room, NULL), STATUS_OK);
     spatial_labels(&map, made.labels, made.view.size, plan.patch, labels);
     long same = 0;
     for (int z = 0; z < 20; z++)
@@ -281,7 +281,7 @@ static void scaling_shows_more_or_less_of_the_case(void **state) {
     const patch_map map = patch_map_of(&options, &choice, (const int[3]){20, 20, 20});
     float turned[8000];
     spatial_room room = {0};
-    assert_int_equal(spatial_image(&map, made.image, made.view.size, plan.patch, turned, &room, NULL), HWS_OK);
+    assert_int_equal(spatial_image(&map, made.image, made.view.size, plan.patch, turned, &room, NULL), STATUS_OK);
     for (int k = 0; k < 8000; k++) {
         const double z = 29.5 + 1.4 * (k / 400 - 9.5), y = 29.5 + 1.4 * (k / 20 % 20 - 9.5);
         const double x = 29.5 + 1.4 * (k % 20 - 9.5);
@@ -302,7 +302,7 @@ typedef struct made_patch {
 static void make(augmenter *maker, some_case *from, patch_key key, made_patch *patch) {
     assert_int_equal(augmenter_make(maker, view_of(from), &key, patch_is_forced((int)key.slot, 9), patch->image,
                                     patch->labels, NULL),
-                     HWS_OK);
+                     STATUS_OK);
 }
 
 static void equal_keys_make_equal_patches(void **state) {
@@ -311,8 +311,8 @@ static void equal_keys_make_equal_patches(void **state) {
     const plan plan = plan_for(16, 20, 12);
     const augment_options options = augment_options_for(&plan, -1);
     augmenter *one, *other;
-    assert_int_equal(augmenter_open(&one, &options, NULL), HWS_OK);
-    assert_int_equal(augmenter_open(&other, &options, NULL), HWS_OK);
+    assert_int_equal(augmenter_open(&one, &options, NULL), STATUS_OK);
+    assert_int_equal(augmenter_open(&other, &options, NULL), STATUS_OK);
     made_patch *a = malloc(sizeof *a), *b = malloc(sizeof *b), *last = calloc(1, sizeof *last);
     for (uint32_t k = 0; k < 100; k++) {
         make(one, &made, (patch_key){5, k / 9, k % 9}, a);
@@ -340,7 +340,7 @@ static void labels_follow_the_image(void **state) {
     options.scaling = usual.scaling;
     for (int k = 0; k < 3; k++) options.mirror_probability[k] = 0.5;
     augmenter *maker;
-    assert_int_equal(augmenter_open(&maker, &options, NULL), HWS_OK);
+    assert_int_equal(augmenter_open(&maker, &options, NULL), STATUS_OK);
     made_patch *patch = malloc(sizeof *patch);
     long wrong = 0, total = 0;
     for (uint64_t k = 0; k < 40; k++) {
@@ -365,7 +365,7 @@ static void plain_options_cut_patches_as_they_are(void **state) {
     const plan plan = plan_for(16, 20, 12);
     const augment_options options = augment_options_plain(&plan, 2);
     augmenter *maker;
-    assert_int_equal(augmenter_open(&maker, &options, NULL), HWS_OK);
+    assert_int_equal(augmenter_open(&maker, &options, NULL), STATUS_OK);
     made_patch *patch = malloc(sizeof *patch);
     const patch_key key = {1, 2, 3};
     make(maker, &made, key, patch);
@@ -394,7 +394,7 @@ static void masked_channels_stay_empty_where_the_image_was(void **state) {
     options.noise_probability = 1;
     options.noise = (augment_range){0.1, 0.2};
     augmenter *maker;
-    assert_int_equal(augmenter_open(&maker, &options, NULL), HWS_OK);
+    assert_int_equal(augmenter_open(&maker, &options, NULL), STATUS_OK);
     made_patch *patch = malloc(sizeof *patch);
     make(maker, &made, (patch_key){1, 2, 3}, patch);
     for (int v = 0; v < 16 * 20 * 12; v++) {
@@ -413,10 +413,10 @@ static void a_case_of_other_channels_is_refused(void **state) {
     plan.channels = 3;
     const augment_options options = augment_options_for(&plan, -1);
     augmenter *maker;
-    assert_int_equal(augmenter_open(&maker, &options, NULL), HWS_OK);
+    assert_int_equal(augmenter_open(&maker, &options, NULL), STATUS_OK);
     failure failure;
     assert_int_equal(augmenter_make(maker, view_of(&made), &(const patch_key){0}, 0, NULL, NULL, &failure),
-                     HWS_ERROR_ARGUMENT);
+                     STATUS_BAD_INPUT);
     augmenter_close(&maker);
     case_free(&made);
 }

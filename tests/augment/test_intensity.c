@@ -1,4 +1,5 @@
 #include "augment/intensity.h"
+#include "augment/purposes.h"
 
 #include "testing.h"
 
@@ -121,7 +122,7 @@ static void low_resolution_is_smoother_and_keeps_the_range(void **state) {
     float before[COUNT], after[COUNT], scratch[COUNT];
     fill(before, 9);
     memcpy(after, before, sizeof after);
-    assert_int_equal(lose_resolution(after, SIZE, 0.5, -1, scratch, NULL), HWS_OK);
+    assert_int_equal(lose_resolution(after, SIZE, 0.5, -1, scratch, NULL), STATUS_OK);
     const moments a = moments_of(before, COUNT), b = moments_of(after, COUNT);
     assert_true(b.low >= a.low && b.high <= a.high && b.deviation < a.deviation);
     double rough_before = 0, rough_after = 0;
@@ -136,7 +137,7 @@ static void low_resolution_leaves_a_flat_axis_alone(void **state) {
     (void)state;
     float voxels[COUNT], scratch[COUNT];
     for (int k = 0; k < COUNT; k++) voxels[k] = (float)(k / (H * W) % 2);
-    assert_int_equal(lose_resolution(voxels, SIZE, 0.5, 0, scratch, NULL), HWS_OK);
+    assert_int_equal(lose_resolution(voxels, SIZE, 0.5, 0, scratch, NULL), STATUS_OK);
     for (int k = 0; k < COUNT; k++) assert_near((double)voxels[k], k / (H * W) % 2, 1e-6);
 }
 

@@ -1,5 +1,5 @@
 /* usage: make_maps FOLDER NAME=DIGITS[@SPACING]...: writes FOLDER/NAME, a map of 2 x 2 x 2 voxels from eight digits. */
-#include "volume/nifti.h"
+#include "nifti/nifti.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@ static int write_map(const char *folder, const char *argument) {
     snprintf(path, sizeof path, "%s/%.*s", folder, (int)(equal - argument), argument);
     label_map map;
     failure failure;
-    if (label_map_open(&map, &grid, &failure) != HWS_OK) return 1;
+    if (label_map_open(&map, &grid, &failure) != STATUS_OK) return 1;
     for (int i = 0; i < 8; i++) map.labels[i] = (int16_t)(equal[1 + i] - '0');
-    const hws_status status = nifti_write_labels(path, &map, &failure);
-    if (status != HWS_OK) fprintf(stderr, "%s\n", failure.message);
+    const status_code status = nifti_write_labels(path, &map, &failure);
+    if (status != STATUS_OK) fprintf(stderr, "%s\n", failure.message);
     label_map_close(&map);
-    return status != HWS_OK;
+    return status != STATUS_OK;
 }
 
 int main(int count, char **arguments) {

@@ -1,5 +1,5 @@
 /* Small NIfTI files of all versions, types and byte orders. */
-#include "../volume/nifti_bytes.h"
+#include "../nifti/nifti_bytes.h"
 #include "fuzz.h"
 
 size_t fuzz_example(uint64_t *random, uint8_t *bytes, size_t *front) {

@@ -1,7 +1,7 @@
 /* Bytes as a dataset.json, in a folder with two cases and a test case, and as a splits_final.json of the same. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
-#include "folder/dataset.h"
-#include "folder/splits.h"
+#include "dataset/dataset.h"
+#include "dataset/splits.h"
 #include "fuzz.h"
 
 #include <string.h>
@@ -73,8 +73,8 @@ static void try_splits(void) {
     static const char *const names[] = {"a", "b"};
     splits splits;
     failure failure = {0};
-    const hws_status status = splits_read(&splits, json_path, names, 2, &failure);
-    require(status == HWS_OK || failure.message[0]);
+    const status_code status = splits_read(&splits, json_path, names, 2, &failure);
+    require(status == STATUS_OK || failure.message[0]);
     for (int k = 0; k < splits.count; k++) {
         require(splits.folds[k].train_count == 1 && splits.folds[k].val_count == 1);
         require(splits.folds[k].train[0] != splits.folds[k].val[0]);
@@ -87,9 +87,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     put(json_path, data, size);
     dataset set;
     failure failure = {0};
-    const hws_status status = dataset_open(&set, folder, &failure);
-    if (status == HWS_OK) check(&set);
-    require(status == HWS_OK || (failure.message[0] && !set.folder));
+    const status_code status = dataset_open(&set, folder, &failure);
+    if (status == STATUS_OK) check(&set);
+    require(status == STATUS_OK || (failure.message[0] && !set.folder));
     dataset_close(&set);
     try_splits();
     return 0;

@@ -4,8 +4,8 @@
  * of images, the third and fourth their sides.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
-#include "data/idx.h"
 #include "fuzz.h"
+#include "images/idx.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -79,12 +79,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     put(labels_path, labels, label_size, 0);
     labelled_images set;
     failure failure = {0};
-    const hws_status status = idx_open(&set, images_path, labels_path, CLASSES, &failure);
+    const status_code status = idx_open(&set, images_path, labels_path, CLASSES, &failure);
     /* Without the right magic number, what was read may have come out of a gzip file made by chance. */
-    if (status == HWS_OK && how & MAGIC) check(&set, images, image_size, labels, label_size);
-    require(status == HWS_OK || failure.message[0]);
+    if (status == STATUS_OK && how & MAGIC) check(&set, images, image_size, labels, label_size);
+    require(status == STATUS_OK || failure.message[0]);
     const int mended = (how & 7) == 7 && payload > 0;
-    require(!mended || status == HWS_OK);
+    require(!mended || status == STATUS_OK);
     labelled_images_close(&set);
     unlink(images_path);
     unlink(labels_path);

@@ -1,8 +1,8 @@
 /* Any bytes as a NIfTI file: read or refused, in memory that the file's size bounds. */
 #define _GNU_SOURCE /* memfd_create */
 #include "fuzz.h"
-#include "volume/nifti.h"
-#include "volume/nifti_header.h"
+#include "nifti/nifti.h"
+#include "nifti/nifti_header.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -13,18 +13,18 @@ static void read_both(const char *path) {
     label_map labels;
     nifti_info info;
     failure failure;
-    const hws_status inspected = nifti_inspect(path, &info, &failure);
-    const hws_status status = nifti_read_volume(path, NIFTI_ALL_CHANNELS, &image, &failure);
-    require((status == HWS_OK) == (image.voxels != NULL));
-    require(status != HWS_OK || inspected == HWS_OK);
-    if (status == HWS_OK) {
+    const status_code inspected = nifti_inspect(path, &info, &failure);
+    const status_code status = nifti_read_volume(path, NIFTI_ALL_CHANNELS, &image, &failure);
+    require((status == STATUS_OK) == (image.voxels != NULL));
+    require(status != STATUS_OK || inspected == STATUS_OK);
+    if (status == STATUS_OK) {
         const float *voxels = image.voxels;
         require(image.channels == info.channels);
         for (size_t i = 0; i < volume_grid_voxels(&image.grid); i++)
             require(voxels[i] == voxels[i] || voxels[i] != voxels[i]);
     }
     volume_close(&image);
-    if (nifti_read_labels(path, &labels, &failure) == HWS_OK) require(status == HWS_OK);
+    if (nifti_read_labels(path, &labels, &failure) == STATUS_OK) require(status == STATUS_OK);
     label_map_close(&labels);
 }
 
@@ -32,9 +32,9 @@ static void read_both(const char *path) {
 static void write_header(const uint8_t *data, size_t size) {
     nifti_header header, again;
     uint8_t front[NIFTI_LARGEST_FRONT];
-    if (nifti_header_parse(data, size < NIFTI2_BYTES ? size : NIFTI2_BYTES, "data", &header, NULL) != HWS_OK) return;
+    if (nifti_header_parse(data, size < NIFTI2_BYTES ? size : NIFTI2_BYTES, "data", &header, NULL) != STATUS_OK) return;
     const size_t written = nifti_header_write(&header.grid, header.channels, header.type, front);
-    require(nifti_header_parse(front, written, "front", &again, NULL) == HWS_OK);
+    require(nifti_header_parse(front, written, "front", &again, NULL) == STATUS_OK);
     require(memcmp(again.grid.size, header.grid.size, sizeof header.grid.size) == 0);
     require(memcmp(again.grid.affine, header.grid.affine, sizeof header.grid.affine) == 0 ||
             header.grid.nifti_version != again.grid.nifti_version);

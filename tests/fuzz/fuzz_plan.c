@@ -22,8 +22,8 @@ static void check(const plan *plan) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static plan plan;
     failure failure = {0};
-    const hws_status status = plan_parse(&plan, "plans.json", (const char *)data, size, &failure);
-    if (status == HWS_OK) check(&plan);
+    const status_code status = plan_parse(&plan, "plans.json", (const char *)data, size, &failure);
+    if (status == STATUS_OK) check(&plan);
     else require(failure.message[0]);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* Arbitrary bytes as a safetensors file: as they are, and as its header. */
 #include "fuzz.h"
-#include "io/safetensors.h"
+#include "safetensors/safetensors.h"
 
 #include <string.h>
 
@@ -26,9 +26,9 @@ static void try_reading(const uint8_t *bytes, size_t size) {
     failure failure = {0};
     require(exact);
     if (size) memcpy(exact, bytes, size);
-    const hws_status status = safetensors_open_bytes(&file, exact, size, "input", &failure);
-    require((status == HWS_OK) == (file != NULL));
-    require(status == HWS_OK || (status == HWS_ERROR_CORRUPT && failure.message[0]));
+    const status_code status = safetensors_open_bytes(&file, exact, size, "input", &failure);
+    require((status == STATUS_OK) == (file != NULL));
+    require(status == STATUS_OK || (status == STATUS_CORRUPT && failure.message[0]));
     if (file) use(file, size);
     safetensors_close(&file);
     free(exact);

@@ -1,5 +1,5 @@
 /* Arbitrary bytes as a state, as they are and under a right checksum. What is accepted must be a working sampler. */
-#include "crc64.h"
+#include "core/crc64.h"
 #include "every_divergence.h"
 #include "fuzz.h"
 #include "hws.h"

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* mkdtemp */
+#include "failing_memory.h"
 #include "model/model.h"
 #include "model/weights.h"
-#include "sampler/memory.h"
 #include "testing.h"
 
 #include <unistd.h>
@@ -26,7 +26,7 @@ static graph *open_network(const char *name, shape input, uint64_t seed) {
     model_options options;
     graph *g;
     failure failure = {0};
-    assert_int_equal(model_parse(name, &options, &failure), HWS_OK);
+    assert_int_equal(model_parse(name, &options, &failure), STATUS_OK);
     options.input = input;
     options.classes = 3;
     if (options.kind == MODEL_UNET) {
@@ -35,7 +35,8 @@ static graph *open_network(const char *name, shape input, uint64_t seed) {
         options.unet_bias = 1;
         memcpy(options.unet_stride[1], (int[3]){1, 2, 2}, sizeof options.unet_stride[1]);
     }
-    if (model_open(&options, &(graph_options){.threads = 1}, &g, &failure) != HWS_OK) fail_msg("%s", failure.message);
+    if (model_open(&options, &(graph_options){.threads = 1}, &g, &failure) != STATUS_OK)
+        fail_msg("%s", failure.message);
     graph_initialise(g, seed);
     for (size_t k = 0; k < graph_running_floats(g); k++) graph_running(g)[k] += 0.001f * (float)(seed + k);
     return g;
@@ -45,7 +46,7 @@ static graph *some_wrn(uint64_t seed) { return open_network("wrn-10-1", (shape){
 
 static void save(graph *g, int64_t steps) {
     failure failure = {0};
-    if (weights_save(g, steps, path, &failure) != HWS_OK) fail_msg("%s", failure.message);
+    if (weights_save(g, steps, path, &failure) != STATUS_OK) fail_msg("%s", failure.message);
 }
 
 static int equal(graph *a, graph *b) {
@@ -71,7 +72,7 @@ static void weights_come_back_to_the_bit(void **state) {
         int64_t steps = -1;
         save(a, 17);
         assert_false(equal(a, b));
-        if (weights_load(b, path, &steps, &failure) != HWS_OK) fail_msg("%s", failure.message);
+        if (weights_load(b, path, &steps, &failure) != STATUS_OK) fail_msg("%s", failure.message);
         assert_true(equal(a, b));
         assert_int_equal(steps, k == 0 ? 17 : 0); /* only batch normalisation counts */
         graph_close(&a);
@@ -85,14 +86,14 @@ static void the_file_has_the_names_shapes_and_order_of_pytorch(void **state) {
     safetensors *file;
     failure failure = {0};
     save(g, 5);
-    assert_int_equal(safetensors_open(&file, path, &failure), HWS_OK);
+    assert_int_equal(safetensors_open(&file, path, &failure), STATUS_OK);
     float weight[32 * 16 * 9];
     int64_t tracked;
     assert_int_equal(
         safetensors_copy(file, "blocks.1.conv1.weight", SAFETENSORS_F32, 4, (size_t[]){32, 16, 3, 3}, weight, &failure),
-        HWS_OK);
+        STATUS_OK);
     assert_int_equal(safetensors_copy(file, "norm.num_batches_tracked", SAFETENSORS_I64, 0, NULL, &tracked, &failure),
-                     HWS_OK);
+                     STATUS_OK);
     assert_int_equal(tracked, 5);
     for (int i = 0; i < graph_parameter_count(g); i++) {
         const parameter *p = graph_parameter(g, i);
@@ -125,18 +126,21 @@ static void write_changed(const change *c) {
         c->dtype == SAFETENSORS_F32 ? (void)(((float *)filling)[k] = (float)c->value) : (void)(filling[k] = c->value);
     snprintf(original, sizeof original, "%s.original", path);
     assert_int_equal(rename(path, original), 0);
-    assert_int_equal(safetensors_open(&file, original, &failure), HWS_OK);
-    assert_int_equal(safetensors_writer_open(&writer, &failure), HWS_OK);
+    assert_int_equal(safetensors_open(&file, original, &failure), STATUS_OK);
+    assert_int_equal(safetensors_writer_open(&writer, &failure), STATUS_OK);
     for (size_t k = 0; k < safetensors_count(file); k++) {
         const safetensor *t = safetensors_at(file, k);
         if (c->leave_out && strcmp(t->name, c->leave_out) == 0) continue;
         if (c->change && strcmp(t->name, c->change) == 0)
-            assert_int_equal(safetensors_add(writer, t->name, c->dtype, c->rank, c->shape, filling, &failure), HWS_OK);
-        else assert_int_equal(safetensors_add(writer, t->name, t->dtype, t->rank, t->shape, t->data, &failure), HWS_OK);
+            assert_int_equal(safetensors_add(writer, t->name, c->dtype, c->rank, c->shape, filling, &failure),
+                             STATUS_OK);
+        else
+            assert_int_equal(safetensors_add(writer, t->name, t->dtype, t->rank, t->shape, t->data, &failure),
+                             STATUS_OK);
     }
     if (c->extra)
-        assert_int_equal(safetensors_add(writer, c->extra, SAFETENSORS_F32, 0, NULL, filling, &failure), HWS_OK);
-    assert_int_equal(safetensors_write(writer, path, &failure), HWS_OK);
+        assert_int_equal(safetensors_add(writer, c->extra, SAFETENSORS_F32, 0, NULL, filling, &failure), STATUS_OK);
+    assert_int_equal(safetensors_write(writer, path, &failure), STATUS_OK);
     safetensors_writer_close(&writer);
     safetensors_close(&file);
     unlink(original);
@@ -163,7 +167,7 @@ static void what_does_not_fit_is_named_and_changes_nothing(void **state) {
         graph *g = some_wrn(2), *same = some_wrn(2);
         failure failure = {0};
         write_changed(&cases[k].change);
-        assert_int_equal(weights_load(g, path, NULL, &failure), HWS_ERROR_CORRUPT);
+        assert_int_equal(weights_load(g, path, NULL, &failure), STATUS_CORRUPT);
         if (!strstr(failure.message, cases[k].says) || !strstr(failure.message, path))
             fail_msg("'%s' does not say '%s'", failure.message, cases[k].says);
         assert_true(equal(g, same));
@@ -177,7 +181,7 @@ static void what_belongs_to_a_checkpoint_is_passed_over(void **state) {
     graph *g = some_wrn(2);
     failure failure = {0};
     write_changed(&(change){.extra = "hws.optimizer"});
-    if (weights_load(g, path, NULL, &failure) != HWS_OK) fail_msg("%s", failure.message);
+    if (weights_load(g, path, NULL, &failure) != STATUS_OK) fail_msg("%s", failure.message);
     graph_close(&g);
 }
 
@@ -187,12 +191,12 @@ static void a_missing_file_and_missing_memory_are_reported(void **state) {
     failure failure = {0};
     save(g, 0);
     memory_fail_after(0);
-    assert_int_equal(weights_save(g, 0, path, &failure), HWS_ERROR_MEMORY);
+    assert_int_equal(weights_save(g, 0, path, &failure), STATUS_OUT_OF_MEMORY);
     memory_fail_after(0);
-    assert_int_equal(weights_load(g, path, NULL, &failure), HWS_ERROR_MEMORY);
+    assert_int_equal(weights_load(g, path, NULL, &failure), STATUS_OUT_OF_MEMORY);
     memory_fail_after(-1);
     unlink(path);
-    assert_int_equal(weights_load(g, path, NULL, &failure), HWS_ERROR_IO);
+    assert_int_equal(weights_load(g, path, NULL, &failure), STATUS_CANNOT_READ);
     graph_close(&g);
 }
 

@@ -105,7 +105,7 @@ static convolution convolution_of(const struct example *e, precision precision, 
     memcpy(c.stride, w.stride, sizeof c.stride);
     memcpy(c.padding, w.padding, sizeof c.padding);
     failure failure = {0};
-    if (convolution_plan(&c, &failure) != HWS_OK) fail_msg("%s", failure.message);
+    if (convolution_plan(&c, &failure) != STATUS_OK) fail_msg("%s", failure.message);
     return c;
 }
 
@@ -339,7 +339,7 @@ static unsigned char *all_results(const struct example *e, precision precision, 
     trial t = trial_open(e, precision, algorithm, 5);
     const size_t planned = t.c.scratch_bytes;
     t.c.threads = threads;
-    assert_int_equal(convolution_plan(&t.c, 0), HWS_OK);
+    assert_int_equal(convolution_plan(&t.c, 0), STATUS_OK);
     if (t.c.scratch_bytes != planned) {
         guarded_close(&t.scratch, t.name);
         t.scratch = guarded_open(t.c.scratch_bytes);
@@ -518,7 +518,7 @@ static void channel_sums_add_to_what_is_there(void **state) {
 
 static void check_refused(convolution c, const char *why) {
     failure failure = {0};
-    if (convolution_plan(&c, &failure) != HWS_ERROR_ARGUMENT) fail_msg("planned although %s", why);
+    if (convolution_plan(&c, &failure) != STATUS_BAD_INPUT) fail_msg("planned although %s", why);
     assert_true(strlen(failure.message) > 10);
 }
 
@@ -533,7 +533,7 @@ static void what_is_no_convolution_is_refused(void **state) {
                               .padding = {1, 1, 1},
                               .threads = 1};
     convolution c = good;
-    assert_int_equal(convolution_plan(&c, 0), HWS_OK);
+    assert_int_equal(convolution_plan(&c, 0), STATUS_OK);
 #define REFUSED(...)                                                                                                   \
     do {                                                                                                               \
         c = good;                                                                                                      \
@@ -577,7 +577,7 @@ static void the_rule_looks_at_the_shape_only(void **state) {
         convolution one = convolution_of(&EXAMPLES[i], PRECISION_F32, CONVOLUTION_AUTOMATIC), five = one;
         five.threads = 5;
         five.algorithm = CONVOLUTION_AUTOMATIC;
-        assert_int_equal(convolution_plan(&five, 0), HWS_OK);
+        assert_int_equal(convolution_plan(&five, 0), STATUS_OK);
         assert_int_equal(one.algorithm, five.algorithm);
     }
     const convolution c = convolution_of(&tiny, PRECISION_F32, CONVOLUTION_AUTOMATIC);

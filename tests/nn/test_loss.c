@@ -1,8 +1,8 @@
+#include "core/memory.h"
 #include "nn/fast_exp.h"
 #include "nn/loss.h"
 #include "nn/loss_kernels.h"
 #include "plain_loss.h"
-#include "sampler/memory.h"
 #include "testing.h"
 
 #include <omp.h>
@@ -51,8 +51,8 @@ static void example_close(example *e) {
 
 static void run(example *e, double weight) {
     failure failure = {0};
-    assert_int_equal(loss_check(&e->loss, &failure), HWS_OK);
-    if (loss_forward(&e->loss, e->logits, targets_of(e), e->workspace, &e->value, &failure) != HWS_OK)
+    assert_int_equal(loss_check(&e->loss, &failure), STATUS_OK);
+    if (loss_forward(&e->loss, e->logits, targets_of(e), e->workspace, &e->value, &failure) != STATUS_OK)
         fail_msg("%s", failure.message);
     loss_backward(&e->loss, e->logits, targets_of(e), e->workspace, weight, e->gradient);
 }
@@ -220,7 +220,7 @@ static void labels_beyond_the_classes_are_refused(void **state) {
         e.labels[1100] = 3;
         failure failure = {0};
         assert_int_equal(loss_forward(&e.loss, e.logits, targets_of(&e), e.workspace, &e.value, &failure),
-                         HWS_ERROR_ARGUMENT);
+                         STATUS_BAD_INPUT);
         assert_non_null(strstr(failure.message, "label 3"));
         example_close(&e);
     }
@@ -233,7 +233,7 @@ static void senseless_losses_are_refused(void **state) {
                         {LOSS_DICE, SIZE_MAX / 2, 2}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         failure failure = {0};
-        assert_int_equal(loss_check(&bad[k], &failure), HWS_ERROR_ARGUMENT);
+        assert_int_equal(loss_check(&bad[k], &failure), STATUS_BAD_INPUT);
         assert_true(failure.message[0] != 0);
     }
 }
@@ -242,10 +242,10 @@ static void names_are_read_and_others_refused(void **state) {
     (void)state;
     loss_kind kind = LOSS_SQUARED;
     for (int k = 0; k < KINDS; k++) {
-        assert_int_equal(loss_parse(loss_name((loss_kind)k), &kind, NULL), HWS_OK);
+        assert_int_equal(loss_parse(loss_name((loss_kind)k), &kind, NULL), STATUS_OK);
         assert_int_equal(kind, k);
     }
-    assert_int_equal(loss_parse("hinge", &kind, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(loss_parse("hinge", &kind, NULL), STATUS_BAD_INPUT);
 }
 
 static void the_fast_exponential_is_right_to_two_units(void **state) {

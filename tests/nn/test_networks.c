@@ -2,13 +2,13 @@
  * Whole networks: losses and gradients against the same network in double plain loops, bits that do not depend on
  * threads or runs, steps that allocate nothing.
  */
+#include "failing_memory.h"
+#include "model/learner.h"
 #include "nn/graph_inside.h"
 #include "nn/supervision.h"
 #include "numbers.h"
 #include "plain_graph.h"
 #include "plain_loss.h"
-#include "sampler/memory.h"
-#include "train/learner.h"
 
 #include <stdatomic.h>
 
@@ -80,7 +80,7 @@ static const network ALL[NETWORKS] = {
 static learner_options options_of(const network *n) {
     learner_options options = {.loss = n->loss};
     failure failure = {0};
-    if (model_parse(n->model, &options.model, &failure) != HWS_OK) fail_msg("%s", failure.message);
+    if (model_parse(n->model, &options.model, &failure) != STATUS_OK) fail_msg("%s", failure.message);
     options.model.input = n->input;
     options.model.classes = n->classes;
     if (n->base) {
@@ -113,7 +113,7 @@ static void fill_batch(learner *l, uint64_t seed) {
 static learner *opened(const learner_options *options) {
     learner *l = 0;
     failure failure = {0};
-    if (learner_open(options, &l, &failure) != HWS_OK) fail_msg("%s", failure.message);
+    if (learner_open(options, &l, &failure) != STATUS_OK) fail_msg("%s", failure.message);
     graph *g = learner_graph(l);
     graph_initialise(g, 11);
     /* Norms and biases away from ones and zeros, where mistakes could hide. */
@@ -135,7 +135,7 @@ static void run_step(learner *l, double *losses) {
     const int part = learner_part(l);
     for (int i = 0; i < part; i++) weights[i] = weight_of(i);
     learner_begin(l);
-    if (learner_losses(l, part, losses, &failure) != HWS_OK) fail_msg("%s", failure.message);
+    if (learner_losses(l, part, losses, &failure) != STATUS_OK) fail_msg("%s", failure.message);
     learner_backward(l, part, weights);
 }
 
@@ -266,7 +266,7 @@ static float *trained(const learner_options *options, size_t *floats) {
     for (uint64_t step = 0; step < 3; step++) {
         fill_batch(l, step);
         run_step(l, losses);
-        assert_int_equal(learner_update(l, 0.05, 0, 0), HWS_OK);
+        assert_int_equal(learner_update(l, 0.05, 0, 0), STATUS_OK);
     }
     const size_t values = graph_trained_floats(g), running = graph_running_floats(g);
     float *all = malloc((values + running) * sizeof *all);
@@ -316,7 +316,7 @@ static void inference_gives_the_bits_of_training(void **state) {
         run_step(l, losses); /* running statistics */
         options.graph.inference = 1;
         graph *g = learner_graph(l), *lean = 0;
-        assert_int_equal(model_open(&options.model, &options.graph, &lean, 0), HWS_OK);
+        assert_int_equal(model_open(&options.model, &options.graph, &lean, 0), STATUS_OK);
         assert_true(graph_memory(lean) < graph_memory(g));
         memcpy(graph_values(lean), graph_values(g), graph_trained_floats(g) * sizeof(float));
         memcpy(graph_running(lean), graph_running(g), graph_running_floats(g) * sizeof(float));
@@ -349,8 +349,8 @@ static void a_step_allocates_nothing(void **state) {
         const long before = allocations;
         for (int step = 0; step < 3; step++) {
             run_step(l, losses);
-            assert_int_equal(learner_update(l, 0.01, 0, 0), HWS_OK);
-            assert_int_equal(learner_evaluate(l, learner_part(l), losses, 0), HWS_OK);
+            assert_int_equal(learner_update(l, 0.01, 0, 0), STATUS_OK);
+            assert_int_equal(learner_evaluate(l, learner_part(l), losses, 0), STATUS_OK);
         }
         assert_int_equal(allocations, before);
         learner_close(&l);
@@ -376,7 +376,7 @@ static void memory_stays_flat_over_many_steps(void **state) {
     for (long step = 0; step < test_size(200, 1000); step++) {
         if (step == 50) after_some = resident_pages();
         run_step(l, losses);
-        assert_int_equal(learner_update(l, 0.001, 0, 0), HWS_OK);
+        assert_int_equal(learner_update(l, 0.001, 0, 0), STATUS_OK);
     }
     assert_true(resident_pages() - after_some <= 16);
     learner_close(&l);
@@ -397,7 +397,7 @@ static void no_memory_is_an_error(void **state) {
         for (long k = 0; k < needed; k++) {
             failure failure = {0};
             memory_fail_after(k);
-            assert_int_equal(learner_open(&options, &l, &failure), HWS_ERROR_MEMORY);
+            assert_int_equal(learner_open(&options, &l, &failure), STATUS_OUT_OF_MEMORY);
             assert_null(l);
         }
         memory_fail_after(-1);
@@ -413,7 +413,7 @@ static void a_batch_that_is_learned_by_heart_has_a_smaller_loss(void **state) {
         double losses[16], first = 0, last = 0;
         for (int step = 0; step < 40; step++) {
             run_step(l, losses);
-            assert_int_equal(learner_update(l, 0.01, 0, 0), HWS_OK);
+            assert_int_equal(learner_update(l, 0.01, 0, 0), STATUS_OK);
             for (int k = 0; k < learner_part(l); k++) *(step ? &last : &first) += losses[k];
             if (step && step < 39) last = 0;
         }

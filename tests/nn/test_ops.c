@@ -349,7 +349,7 @@ static trial trial_open(const example *e, precision precision, int variant, int 
     graph_output(t.g, e->build(t.g, e, t.input[0], t.input[1]));
     for (int i = 0; variant == INPUTS_ARE_OUTPUTS && i < t.inputs; i++) graph_output(t.g, t.input[i]);
     failure failure = {0};
-    if (graph_plan(t.g, &failure) != HWS_OK) fail_msg("%s: %s", e->name, failure.message);
+    if (graph_plan(t.g, &failure) != STATUS_OK) fail_msg("%s: %s", e->name, failure.message);
     const shape out = graph_output_shape(t.g, 0);
     t.outputs = shape_count(&out);
     t.dy = doubles(t.outputs);
@@ -586,7 +586,7 @@ static void a_norm_of_equal_values_is_about_the_bias(void **state) {
 /* The planner hears of every mistake. */
 static void check_refused(graph *g, const char *what) {
     failure failure = {0};
-    if (graph_plan(g, &failure) == HWS_OK) fail_msg("planned although %s", what);
+    if (graph_plan(g, &failure) == STATUS_OK) fail_msg("planned although %s", what);
     assert_true(strlen(failure.message) > 10);
     graph_close(&g);
     assert_null(g);
@@ -669,7 +669,7 @@ static void norms_of_norms_can_be_recomputed(void **state) {
         x = graph_convolution(g, "c2", x, &filter);
         x = graph_norm(g, "d", graph_activation(g, x, 0.5f), &norm);
         graph_output(g, graph_convolution(g, "c3", x, &filter));
-        assert_int_equal(graph_plan(g, 0), HWS_OK);
+        assert_int_equal(graph_plan(g, 0), STATUS_OK);
         graph_initialise(g, 4);
         uint64_t seed = 2;
         for (int i = 0; i < 2 * 60 * 2; i++) graph_input_values(g)[i] = (float)test_normal(&seed);
@@ -693,7 +693,7 @@ static void weights_travel_to_the_order_of_pytorch_and_back(void **state) {
     tensor x = graph_input(g, (shape){1, {2, 3, 4}, 3});
     x = graph_convolution(g, "c", x, &(convolution_options){.features = 5, .kernel = {3, 1, 3}, .bias = 1});
     graph_output(g, graph_transposed_convolution(g, "t", x, 7, (const int[]){1, 2, 2}, 0));
-    assert_int_equal(graph_plan(g, 0), HWS_OK);
+    assert_int_equal(graph_plan(g, 0), STATUS_OK);
     float *values = graph_values(g), *out = calloc(graph_trained_floats(g), sizeof *out);
     for (size_t i = 0; i < graph_trained_floats(g); i++) values[i] = (float)i;
     const parameter *c = graph_parameter(g, 0), *t = graph_parameter(g, 2);

@@ -66,7 +66,7 @@ static void compare_with_plain(optimizer_options o, size_t count, double rate) {
             plain_step(&o, rate, step, scale * t.gradients[i], &p[i], &buffer[i], &square[i]);
         double measured = 0;
         assert_int_equal(optimizer_step(&o, rate, step, count, t.gradients, t.parameters, t.state, &measured, NULL),
-                         HWS_OK);
+                         STATUS_OK);
         assert_close(measured, norm, 1e-14);
         for (size_t i = 0; i < count; i++) assert_near(t.parameters[i], p[i], 3e-6 * fmax(1, fabs(p[i])));
     }
@@ -157,7 +157,7 @@ static void a_gradient_that_is_not_finite_changes_nothing(void **state) {
             failure failure = {0};
             double norm = 0;
             assert_int_equal(optimizer_step(&o, 0.1, 4, count, t.gradients, t.parameters, t.state, &norm, &failure),
-                             HWS_ERROR_NOT_FINITE);
+                             STATUS_NOT_FINITE);
             assert_true(isfinite(norm) == 0);
             assert_non_null(strstr(failure.message, "step 4"));
             assert_memory_equal(t.parameters, same.parameters, count * 4);
@@ -199,12 +199,12 @@ static void names_are_read_and_others_refused(void **state) {
     (void)state;
     for (int k = 0; k < KINDS; k++) {
         optimizer_kind kind = OPTIMIZER_SGD;
-        assert_int_equal(optimizer_parse(optimizer_name((optimizer_kind)k), &kind, NULL), HWS_OK);
+        assert_int_equal(optimizer_parse(optimizer_name((optimizer_kind)k), &kind, NULL), STATUS_OK);
         assert_int_equal(kind, k);
     }
     optimizer_kind kind = OPTIMIZER_SGD;
     failure failure = {0};
-    assert_int_equal(optimizer_parse("Adam", &kind, &failure), HWS_ERROR_ARGUMENT);
+    assert_int_equal(optimizer_parse("Adam", &kind, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "adamw"));
 }
 
@@ -212,7 +212,7 @@ static void senseless_options_are_refused(void **state) {
     (void)state;
     optimizer_options o[7];
     for (int k = 0; k < 7; k++) o[k] = optimizer_options_default(OPTIMIZER_ADAM);
-    assert_int_equal(optimizer_check(&o[0], NULL), HWS_OK);
+    assert_int_equal(optimizer_check(&o[0], NULL), STATUS_OK);
     o[0].momentum = 1;
     o[1].beta1 = -0.1;
     o[2].beta2 = NAN;
@@ -222,7 +222,7 @@ static void senseless_options_are_refused(void **state) {
     o[6].kind = (optimizer_kind)5;
     for (int k = 0; k < 7; k++) {
         failure failure = {0};
-        assert_int_equal(optimizer_check(&o[k], &failure), HWS_ERROR_ARGUMENT);
+        assert_int_equal(optimizer_check(&o[k], &failure), STATUS_BAD_INPUT);
         assert_true(failure.message[0] != 0);
     }
 }

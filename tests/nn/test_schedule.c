@@ -21,12 +21,12 @@ static void names_are_read_and_others_refused(void **state) {
     (void)state;
     schedule_kind kind = SCHEDULE_CONSTANT;
     failure failure = {0};
-    assert_int_equal(schedule_parse("poly", &kind, &failure), HWS_OK);
+    assert_int_equal(schedule_parse("poly", &kind, &failure), STATUS_OK);
     assert_int_equal(kind, SCHEDULE_POLY);
     assert_string_equal(schedule_name(kind), "poly");
-    assert_int_equal(schedule_parse("constant", &kind, &failure), HWS_OK);
+    assert_int_equal(schedule_parse("constant", &kind, &failure), STATUS_OK);
     assert_int_equal(kind, SCHEDULE_CONSTANT);
-    assert_int_equal(schedule_parse("cosine", &kind, &failure), HWS_ERROR_ARGUMENT);
+    assert_int_equal(schedule_parse("cosine", &kind, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "cosine"));
 }
 
@@ -35,9 +35,9 @@ static void senseless_schedules_are_refused(void **state) {
     const schedule bad[] = {schedule_default(SCHEDULE_CONSTANT, -1, 10), schedule_default(SCHEDULE_POLY, NAN, 10),
                             schedule_default(SCHEDULE_POLY, 0.1, 0), schedule_default((schedule_kind)7, 0.1, 10)};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
-        assert_int_equal(schedule_check(&bad[k], NULL), HWS_ERROR_ARGUMENT);
+        assert_int_equal(schedule_check(&bad[k], NULL), STATUS_BAD_INPUT);
     const schedule good = schedule_default(SCHEDULE_CONSTANT, 0.1, 0);
-    assert_int_equal(schedule_check(&good, NULL), HWS_OK);
+    assert_int_equal(schedule_check(&good, NULL), STATUS_OK);
 }
 
 int main(void) {

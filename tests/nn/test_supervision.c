@@ -1,5 +1,5 @@
+#include "core/memory.h"
 #include "nn/supervision.h"
-#include "sampler/memory.h"
 #include "testing.h"
 
 static void weights_halve_leave_out_the_coarsest_and_sum_to_one(void **state) {
@@ -60,13 +60,13 @@ static void the_total_and_its_gradient_are_weighted_sums(void **state) {
         if (l + 1 < LEVELS) supervision_labels(size, stride, labels[l], labels[l + 1]);
         for (int a = 0; a < 3; a++) size[a] = supervision_size(size[a], 2);
     }
-    assert_int_equal(supervised_forward(LOSS_DICE_CE, CLASSES, LEVELS, outputs, &value, NULL), HWS_OK);
+    assert_int_equal(supervised_forward(LOSS_DICE_CE, CLASSES, LEVELS, outputs, &value, NULL), STATUS_OK);
     supervised_backward(LOSS_DICE_CE, CLASSES, LEVELS, outputs, 1.7);
     for (size_t l = 0; l < LEVELS; l++) {
         const loss loss = {LOSS_DICE_CE, outputs[l].positions, CLASSES};
         const loss_targets targets = {.labels = labels[l]};
         double level = 0;
-        assert_int_equal(loss_forward(&loss, logits[l], targets, outputs[l].workspace, &level, NULL), HWS_OK);
+        assert_int_equal(loss_forward(&loss, logits[l], targets, outputs[l].workspace, &level, NULL), STATUS_OK);
         loss_backward(&loss, logits[l], targets, outputs[l].workspace, 1.7, one);
         expected += weights[l] * level;
         for (size_t i = 0; i < outputs[l].positions * CLASSES; i++)
@@ -80,7 +80,7 @@ static void outputs_without_weight_are_not_looked_at(void **state) {
     (void)state;
     const supervised_output nothing = {.weight = 0, .positions = 5};
     double value = 1;
-    assert_int_equal(supervised_forward(LOSS_DICE_CE, 3, 1, &nothing, &value, NULL), HWS_OK);
+    assert_int_equal(supervised_forward(LOSS_DICE_CE, 3, 1, &nothing, &value, NULL), STATUS_OK);
     assert_true(value == 0);
     supervised_backward(LOSS_DICE_CE, 3, 1, &nothing, 1);
 }

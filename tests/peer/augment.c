@@ -37,7 +37,7 @@ static int turn(char **arguments, const float *image, const int size[3]) {
     for (int k = 0; k < 9; k++) printf("%.17g ", map.matrix[k / 3][k % 3]);
     float *result = malloc(voxels_of(options.patch) * sizeof *result);
     spatial_room room = {0};
-    if (!result || spatial_image(&map, image, size, options.patch, result, &room, NULL) != HWS_OK) return 1;
+    if (!result || spatial_image(&map, image, size, options.patch, result, &room, NULL) != STATUS_OK) return 1;
     return write_raw(arguments[3], result, voxels_of(options.patch));
 }
 
@@ -51,6 +51,6 @@ int main(int count, char **arguments) {
     if (strcmp(kind, "turn") == 0) return turn(arguments, voxels, size);
     if (strcmp(kind, "blur") == 0) gaussian_blur(voxels, size, number, scratch);
     if (strcmp(kind, "gamma") == 0) change_gamma(voxels, voxels_of(size), fabs(number), number < 0);
-    if (strcmp(kind, "coarse") == 0 && lose_resolution(voxels, size, number, -1, scratch, NULL) != HWS_OK) return 1;
+    if (strcmp(kind, "coarse") == 0 && lose_resolution(voxels, size, number, -1, scratch, NULL) != STATUS_OK) return 1;
     return write_raw(arguments[3], voxels, voxels_of(size));
 }

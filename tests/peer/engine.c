@@ -6,10 +6,10 @@
  *        peer_engine losses IN OUT       the losses of single examples, and their gradients
  *        peer_engine optimizers IN OUT   steps of one optimiser
  */
-#include "io/safetensors.h"
+#include "model/learner.h"
 #include "model/weights.h"
 #include "nn/supervision.h"
-#include "train/learner.h"
+#include "safetensors/safetensors.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@
 
 static failure error;
 
-static void check(hws_status status) {
-    if (status == HWS_OK) return;
+static void check(status_code status) {
+    if (status == STATUS_OK) return;
     fprintf(stderr, "peer_engine: %s\n", error.message);
     exit(1);
 }

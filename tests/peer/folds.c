@@ -1,5 +1,5 @@
 /* usage: peer_folds N: prints the five folds of N cases, first val, then train, a line each. */
-#include "folder/splits.h"
+#include "dataset/splits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ int main(int count, char **arguments) {
     splits splits;
     failure failure;
     if (count != 2) return 2;
-    if (splits_make(&splits, strtoul(arguments[1], NULL, 10), SPLITS_FOLDS, NULL, &failure) != HWS_OK) {
+    if (splits_make(&splits, strtoul(arguments[1], NULL, 10), SPLITS_FOLDS, NULL, &failure) != STATUS_OK) {
         fprintf(stderr, "%s\n", failure.message);
         return 1;
     }

@@ -1,5 +1,5 @@
 /* usage: peer_nifti image|labels IN OUT: reads IN, prints its spacing and affine, writes it to OUT. */
-#include "volume/nifti.h"
+#include "nifti/nifti.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,20 +10,20 @@ static void print_grid(const volume_grid *grid) {
     putchar('\n');
 }
 
-static hws_status copy_image(const char *in, const char *out, failure *failure) {
+static status_code copy_image(const char *in, const char *out, failure *failure) {
     volume image;
-    hws_status status = nifti_read_volume(in, NIFTI_ALL_CHANNELS, &image, failure);
-    if (status != HWS_OK) return status;
+    status_code status = nifti_read_volume(in, NIFTI_ALL_CHANNELS, &image, failure);
+    if (status != STATUS_OK) return status;
     print_grid(&image.grid);
     status = nifti_write_volume(out, &image, failure);
     volume_close(&image);
     return status;
 }
 
-static hws_status copy_labels(const char *in, const char *out, failure *failure) {
+static status_code copy_labels(const char *in, const char *out, failure *failure) {
     label_map labels;
-    hws_status status = nifti_read_labels(in, &labels, failure);
-    if (status != HWS_OK) return status;
+    status_code status = nifti_read_labels(in, &labels, failure);
+    if (status != STATUS_OK) return status;
     print_grid(&labels.grid);
     status = nifti_write_labels(out, &labels, failure);
     label_map_close(&labels);
@@ -34,7 +34,7 @@ int main(int count, char **arguments) {
     if (count != 4) return 2;
     failure failure;
     const int image = strcmp(arguments[1], "image") == 0;
-    if ((image ? copy_image : copy_labels)(arguments[2], arguments[3], &failure) == HWS_OK) return 0;
+    if ((image ? copy_image : copy_labels)(arguments[2], arguments[3], &failure) == STATUS_OK) return 0;
     fprintf(stderr, "%s\n", failure.message);
     return 1;
 }

@@ -1,5 +1,5 @@
 /* usage: peer_resample image|labels IN OUT D H W D2 H2 W2 ORDER_D ORDER_H ORDER_W: raw float32 or int16 in and out. */
-#include "plan/resample.h"
+#include "preprocess/resample.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +33,9 @@ int main(int count, char **arguments) {
     void *from = read_raw(arguments[2], voxels(how.from) * bytes), *to = malloc(voxels(how.to) * bytes);
     if (!to) return 1;
     failure failure;
-    const hws_status status =
+    const status_code status =
         image ? resample_image(&how, from, to, &failure) : resample_labels(&how, from, to, &failure);
-    if (status != HWS_OK) return 1;
+    if (status != STATUS_OK) return 1;
     write_raw(arguments[3], to, voxels(how.to) * bytes);
     free(from);
     free(to);

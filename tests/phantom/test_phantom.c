@@ -1,5 +1,6 @@
 #include "phantom/phantom.h"
 
+#include "failing_memory.h"
 #include "memory.h"
 #include "testing.h"
 
@@ -16,7 +17,7 @@ static drawn draw(uint64_t seed, phantom_part part, uint32_t index, phantom_cond
     const volume_grid grid = phantom_grid(size, spacing);
     drawn d;
     failure failure;
-    if (phantom_make(seed, part, index, condition, &grid, &d.image, &d.labels, &d.facts, &failure) != HWS_OK)
+    if (phantom_make(seed, part, index, condition, &grid, &d.image, &d.labels, &d.facts, &failure) != STATUS_OK)
         fail_msg("%s", failure.message);
     return d;
 }
@@ -158,14 +159,14 @@ static void failing_memory_and_absurd_sizes_are_reported(void **state) {
         memory_fail_after(k);
         assert_int_equal(
             phantom_make(0, PHANTOM_TRAIN, 0, PHANTOM_CONTROL, &grid, &d.image, &d.labels, &d.facts, &failure),
-            HWS_ERROR_MEMORY);
+            STATUS_OUT_OF_MEMORY);
         assert_null(d.image.voxels);
         assert_null(d.labels.labels);
     }
     memory_fail_after(-1);
     grid.size[1] = 5000;
     assert_int_equal(phantom_make(0, PHANTOM_TRAIN, 0, PHANTOM_CONTROL, &grid, &d.image, &d.labels, &d.facts, &failure),
-                     HWS_ERROR_ARGUMENT);
+                     STATUS_BAD_INPUT);
 }
 
 int main(void) {

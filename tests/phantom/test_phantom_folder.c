@@ -1,8 +1,8 @@
 #define _XOPEN_SOURCE 700
 #include "phantom/phantom_folder.h"
 
-#include "base/whole_file.h"
-#include "folder/case_groups.h"
+#include "core/whole_file.h"
+#include "dataset/case_groups.h"
 #include "remove_tree.h"
 #include "testing.h"
 
@@ -41,7 +41,7 @@ static void write_root(int which, int threads, uint64_t seed) {
     failure failure;
     int calls = 0;
     remove_root(which);
-    if (phantom_write_folder(root(which), &options, count_calls, &calls, &failure) != HWS_OK)
+    if (phantom_write_folder(root(which), &options, count_calls, &calls, &failure) != STATUS_OK)
         fail_msg("%s", failure.message);
     assert_int_equal(calls, 15);
 }
@@ -54,8 +54,8 @@ static int compare_one(const char *path, const struct stat *info, int kind, stru
     char other[400], *bytes[2];
     size_t sizes[2];
     snprintf(other, sizeof other, "%s%s", root(1), path + strlen(root(0)));
-    assert_int_equal(whole_file_read(path, 1 << 24, &bytes[0], &sizes[0], NULL), HWS_OK);
-    assert_int_equal(whole_file_read(other, 1 << 24, &bytes[1], &sizes[1], NULL), HWS_OK);
+    assert_int_equal(whole_file_read(path, 1 << 24, &bytes[0], &sizes[0], NULL), STATUS_OK);
+    assert_int_equal(whole_file_read(other, 1 << 24, &bytes[1], &sizes[1], NULL), STATUS_OK);
     file_count++;
     differing += sizes[0] != sizes[1] || memcmp(bytes[0], bytes[1], sizes[0]) != 0;
     free(bytes[0]);
@@ -84,18 +84,18 @@ static void the_folder_is_a_good_dataset_with_the_promised_groups(void **state) 
     case_groups groups;
     const char **conditions;
     failure failure;
-    if (dataset_open(&set, root(0), &failure) != HWS_OK) fail_msg("%s", failure.message);
+    if (dataset_open(&set, root(0), &failure) != STATUS_OK) fail_msg("%s", failure.message);
     assert_int_equal(set.train_count, 9);
     assert_int_equal(set.test_count, 6);
     assert_int_equal(set.values, PHANTOM_LABELS);
     assert_string_equal(set.train[0].id, "phantom_001");
     assert_string_equal(set.test[5].id, "test_006");
     assert_non_null(set.test[5].labels);
-    if (dataset_check(&set, 2, NULL, NULL, &report, &failure) != HWS_OK) fail_msg("%s", failure.message);
+    if (dataset_check(&set, 2, NULL, NULL, &report, &failure) != STATUS_OK) fail_msg("%s", failure.message);
     assert_int_equal(report.count, 0);
-    assert_int_equal(case_groups_open(&groups, &set, NULL, NULL), HWS_OK);
+    assert_int_equal(case_groups_open(&groups, &set, NULL, NULL), STATUS_OK);
     assert_int_equal(groups.table.rows, 15);
-    assert_int_equal(case_groups_column(&groups, &set, "condition", &conditions, NULL), HWS_OK);
+    assert_int_equal(case_groups_column(&groups, &set, "condition", &conditions, NULL), STATUS_OK);
     int counts[3] = {0};
     for (int k = 0; k < 9; k++)
         for (int c = 0; c < 3; c++)
@@ -114,7 +114,7 @@ static void a_folder_with_something_in_it_is_left_alone(void **state) {
     write_root(0, 2, 7);
     const phantom_options options = small_options();
     failure failure;
-    assert_int_equal(phantom_write_folder(root(0), &options, NULL, NULL, &failure), HWS_ERROR_ARGUMENT);
+    assert_int_equal(phantom_write_folder(root(0), &options, NULL, NULL, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "is not empty"));
 }
 
@@ -131,7 +131,7 @@ static void wrong_options_are_refused(void **state) {
         if (k == 4) options.spacing = NAN;
         if (k == 5) options.size[2] = 7;
         if (k == 6) options.size[1] = 513;
-        assert_int_equal(phantom_write_folder(root(0), &options, NULL, NULL, &failure), HWS_ERROR_ARGUMENT);
+        assert_int_equal(phantom_write_folder(root(0), &options, NULL, NULL, &failure), STATUS_BAD_INPUT);
         assert_false(whole_file_exists(root(0)));
     }
 }

@@ -14,7 +14,7 @@ static void draw(const float *grey, const int16_t *reference, const int16_t *pre
     char path[64];
     snprintf(path, sizeof path, "outlines_%ld.png", (long)getpid());
     const outlined_plane plane = {WIDTH, HEIGHT, grey, reference, prediction};
-    assert_int_equal(outlined_plane_save(&plane, path, NULL), HWS_OK);
+    assert_int_equal(outlined_plane_save(&plane, path, NULL), STATUS_OK);
     png_image image = {.version = PNG_IMAGE_VERSION};
     assert_true(png_image_begin_read_from_file(&image, path));
     assert_int_equal(image.width, WIDTH * FACTOR);

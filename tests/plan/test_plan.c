@@ -10,7 +10,7 @@ static const char *const MRI[] = {"T2", "CT"};
 /* As many cases of one size and spacing. */
 static fingerprint even_print(size_t count, const double spacing[3], const int size[3]) {
     fingerprint print;
-    assert_int_equal(fingerprint_open(&print, count, 1, NULL), HWS_OK);
+    assert_int_equal(fingerprint_open(&print, count, 1, NULL), STATUS_OK);
     for (size_t k = 0; k < count; k++) {
         print.cases[k].kept = 0.95;
         for (int axis = 0; axis < 3; axis++) {
@@ -26,7 +26,7 @@ static plan planned(size_t count, const double spacing[3], const int size[3], in
     fingerprint print = even_print(count, spacing, size);
     const plan_request request = {.dataset = "test", .channel_names = MRI, .classes = classes, .memory = INFINITY};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
     fingerprint_close(&print);
     return plan;
 }
@@ -96,7 +96,7 @@ static void spacings_are_medians_and_sizes_follow(void **state) {
     for (size_t k = 0; k < 5; k++) print.cases[k].spacing[0] = 0.5 + 0.25 * (double)k;
     const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
     assert_near(plan.spacing[0], 1, 1e-12);
     assert_near(plan.median_size[0], 40, 1e-12);
     fingerprint_close(&print);
@@ -109,12 +109,12 @@ static void an_anisotropic_set_uses_the_tenth_percentile(void **state) {
     print.cases[7].spacing[0] = 3;
     const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
     assert_near(plan.spacing[0], 3, 1e-12);
     assert_near(plan.spacing[1], 0.7, 1e-12);
     assert_near(plan.median_size[0], 40, 1e-12);
     for (size_t k = 0; k < 4; k++) print.cases[k].spacing[0] = 0.1;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
     assert_near(plan.spacing[0], 0.7 + 1e-5, 1e-12);
     fingerprint_close(&print);
 }
@@ -124,10 +124,10 @@ static void much_cropping_means_masked_zscores(void **state) {
     fingerprint print = even_print(3, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
     const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
     assert_false(plan.channel[0].rule.masked);
     print.cases[0].kept = print.cases[2].kept = 0.7;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
     assert_true(plan.channel[0].rule.masked);
     fingerprint_close(&print);
 }
@@ -137,12 +137,12 @@ static void little_memory_makes_the_patch_smaller_or_is_refused(void **state) {
     fingerprint print = even_print(131, (const double[3]){1, 1, 1}, (const int[3]){432, 512, 512});
     plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 3, .memory = 2e9};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
+    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
     assert_true(plan_memory(&plan, 1, 0) <= 2e9);
     assert_true(plan.patch[0] < 128 && plan.patch[0] >= 48);
     request.memory = 1e5;
     failure failure;
-    assert_int_equal(plan_make(&plan, &request, &print, &failure), HWS_ERROR_MEMORY);
+    assert_int_equal(plan_make(&plan, &request, &print, &failure), STATUS_OUT_OF_MEMORY);
     assert_non_null(strstr(failure.message, "available"));
     fingerprint_close(&print);
 }
@@ -155,14 +155,14 @@ static void what_is_planned_within_the_memory_can_be_trained_in_it(void **state)
     for (double available = 1e9; available < 2e10; available *= 1.3) {
         const plan_request request = {
             .dataset = "x", .channel_names = MRI, .classes = 3, .memory = MEMORY_SHARE_PLANNED * available};
-        assert_int_equal(plan_make(&plan, &request, &print, NULL), HWS_OK);
-        assert_int_equal(plan_fits(&plan, 0, available, NULL), HWS_OK);
+        assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
+        assert_int_equal(plan_fits(&plan, 0, available, NULL), STATUS_OK);
     }
     const double needed = plan_memory(&plan, 1, 0);
-    assert_int_equal(plan_fits(&plan, 0, 0.9 * needed, &failure), HWS_ERROR_MEMORY);
+    assert_int_equal(plan_fits(&plan, 0, 0.9 * needed, &failure), STATUS_OUT_OF_MEMORY);
     assert_non_null(strstr(failure.message, "--precision bf16"));
-    assert_int_equal(plan_fits(&plan, 1, 0.9 * needed, NULL), HWS_OK);
-    assert_int_equal(plan_fits(&plan, 1, 0.1 * needed, &failure), HWS_ERROR_MEMORY);
+    assert_int_equal(plan_fits(&plan, 1, 0.9 * needed, NULL), STATUS_OK);
+    assert_int_equal(plan_fits(&plan, 1, 0.1 * needed, &failure), STATUS_OUT_OF_MEMORY);
     assert_null(strstr(failure.message, "--precision"));
     fingerprint_close(&print);
 }
@@ -179,8 +179,8 @@ static void a_fingerprint_sees_crops_and_foreground(void **state) {
     const volume_grid grid = volume_grid_plain((const int[3]){6, 5, 4}, (const double[3]){1, 2, 3});
     volume image;
     label_map labels;
-    assert_int_equal(volume_open(&image, &grid, 2, NULL), HWS_OK);
-    assert_int_equal(label_map_open(&labels, &grid, NULL), HWS_OK);
+    assert_int_equal(volume_open(&image, &grid, 2, NULL), STATUS_OK);
+    assert_int_equal(label_map_open(&labels, &grid, NULL), STATUS_OK);
     memset(image.voxels, 0, 240 * sizeof *image.voxels);
     for (int k = 0; k < 120; k++) {
         const int x = k % 6;
@@ -188,10 +188,10 @@ static void a_fingerprint_sees_crops_and_foreground(void **state) {
         if (x > 0 && x < 5) image.voxels[k] = x == 2 ? 10 : x == 3 ? 20 : 1, image.voxels[120 + k] = -5;
     }
     fingerprint print;
-    assert_int_equal(fingerprint_open(&print, 2, 2, NULL), HWS_OK);
-    assert_int_equal(fingerprint_add(&print, 1, &image, &labels, NULL), HWS_OK);
+    assert_int_equal(fingerprint_open(&print, 2, 2, NULL), STATUS_OK);
+    assert_int_equal(fingerprint_add(&print, 1, &image, &labels, NULL), STATUS_OK);
     memset(labels.labels, 0, 240);
-    assert_int_equal(fingerprint_add(&print, 0, &image, &labels, NULL), HWS_OK);
+    assert_int_equal(fingerprint_add(&print, 0, &image, &labels, NULL), STATUS_OK);
     fingerprint_finish(&print);
     assert_three(print.cases[1].size, 4, 5, 4);
     assert_near(print.cases[1].spacing[0], 3, 0);
@@ -236,8 +236,8 @@ static void plans_come_back_from_their_file(void **state) {
     close(file);
     failure failure;
     plan read;
-    assert_int_equal(plan_write(&written, path, &failure), HWS_OK);
-    assert_int_equal(plan_read(&read, path, &failure), HWS_OK);
+    assert_int_equal(plan_write(&written, path, &failure), STATUS_OK);
+    assert_int_equal(plan_read(&read, path, &failure), STATUS_OK);
     assert_memory_equal(&read, &written, sizeof read);
     assert_true(plan_preprocessing_print(&read) == plan_preprocessing_print(&written));
     read.batch++;
@@ -262,14 +262,14 @@ static void expect_refused(const char *piece, const char *instead, const char *m
     snprintf(text, sizeof text, "%.*s%s%s", (int)(at - GOOD), GOOD, instead, at + strlen(piece));
     plan plan;
     failure failure;
-    assert_int_equal(plan_parse(&plan, "p.json", text, strlen(text), &failure), HWS_ERROR_CORRUPT);
+    assert_int_equal(plan_parse(&plan, "p.json", text, strlen(text), &failure), STATUS_CORRUPT);
     if (!strstr(failure.message, message)) fail_msg("'%s' is not in: %s", message, failure.message);
 }
 
 static void plans_that_cannot_be_are_refused(void **state) {
     (void)state;
     plan plan;
-    assert_int_equal(plan_parse(&plan, "p.json", GOOD, strlen(GOOD), NULL), HWS_OK);
+    assert_int_equal(plan_parse(&plan, "p.json", GOOD, strlen(GOOD), NULL), STATUS_OK);
     expect_refused("\"hws_plan\": 1", "\"hws_plan\": 2", "hws_plan");
     expect_refused("\"hws_plan\": 1, ", "", "not a plan");
     expect_refused("\"batch\": 2", "\"batch\": 2, \"bach\": 3", "bach");
@@ -292,8 +292,8 @@ static void plans_that_cannot_be_are_refused(void **state) {
     expect_refused("\"stride\": [1, 1, 1]", "\"stride\": [1, 1, 2]", "stride");
     expect_refused("\"features\": 8", "\"features\": 8, \"x\": 1", "unknown");
     expect_refused("}]}", "}]", "line");
-    assert_int_equal(plan_parse(&plan, "p", "[]", 2, NULL), HWS_ERROR_CORRUPT);
-    assert_int_equal(plan_parse(&plan, "p", "", 0, NULL), HWS_ERROR_CORRUPT);
+    assert_int_equal(plan_parse(&plan, "p", "[]", 2, NULL), STATUS_CORRUPT);
+    assert_int_equal(plan_parse(&plan, "p", "", 0, NULL), STATUS_CORRUPT);
 }
 
 /* Any byte of a plan exchanged for another: no crash, no absurd plan. */
@@ -307,7 +307,7 @@ static void damaged_plans_do_no_harm(void **state) {
             text[test_random(&seed) % (sizeof GOOD - 1)] = (char)(32 + test_random(&seed) % 95);
         plan plan;
         failure failure;
-        if (plan_parse(&plan, "p", text, sizeof text - 1, &failure) != HWS_OK) continue;
+        if (plan_parse(&plan, "p", text, sizeof text - 1, &failure) != STATUS_OK) continue;
         assert_true(plan.batch >= 1 && plan.channels == 1 && plan.topology.count == 2);
     }
 }

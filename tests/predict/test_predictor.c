@@ -3,11 +3,11 @@
 #include "predict/predictor.h"
 
 #include "model/model.h"
+#include "model/segmentation_model.h"
 #include "model/weights.h"
-#include "plan/preprocess.h"
 #include "predict/sliding.h"
+#include "preprocess/preprocess.h"
 #include "testing.h"
-#include "train/task_segmentation.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -48,7 +48,7 @@ static void make_run(const char *name, double change) {
     graph *graph = NULL;
     const graph_options options = {.threads = 1, .inference = 1};
     segmentation_model(&planned, &model);
-    assert_int_equal(model_open(&model, &options, &graph, NULL), HWS_OK);
+    assert_int_equal(model_open(&model, &options, &graph, NULL), STATUS_OK);
     graph_initialise(graph, 5);
     uint64_t seed = 9;
     for (int k = 0; k < graph_parameter_count(graph); k++) {
@@ -59,9 +59,9 @@ static void make_run(const char *name, double change) {
     }
     assert_int_equal(mkdir(run_of(name), 0777), 0);
     snprintf(path, sizeof path, "%s/plans.json", run_of(name));
-    assert_int_equal(plan_write(&planned, path, NULL), HWS_OK);
+    assert_int_equal(plan_write(&planned, path, NULL), STATUS_OK);
     snprintf(path, sizeof path, "%s/best.safetensors", run_of(name));
-    assert_int_equal(weights_save(graph, 0, path, NULL), HWS_OK);
+    assert_int_equal(weights_save(graph, 0, path, NULL), STATUS_OK);
     graph_close(&graph);
 }
 
@@ -95,7 +95,7 @@ static volume waves(const int size[3], const double spacing[3]) {
     memcpy(grid.sform, grid.affine, sizeof grid.sform);
     grid.sform_code = 2;
     volume image;
-    assert_int_equal(volume_open(&image, &grid, 1, NULL), HWS_OK);
+    assert_int_equal(volume_open(&image, &grid, 1, NULL), STATUS_OK);
     float *voxel = image.voxels;
     for (int z = 0; z < size[2]; z++)
         for (int y = 0; y < size[1]; y++)
@@ -111,10 +111,10 @@ static volume finer_waves(void) { return waves((const int[3]){40, 34, 24}, (cons
 
 static size_t windows;
 
-static hws_status count_windows(void *context, size_t done, size_t all, failure *failure) {
+static status_code count_windows(void *context, size_t done, size_t all, failure *failure) {
     (void)context, (void)done, (void)failure;
     windows = all;
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static predictor_options usual(void) {
@@ -129,8 +129,8 @@ static label_map predict(const predictor_options *options, const char *first, co
     predictor *predictor;
     label_map labels;
     failure why;
-    if (predictor_open(&predictor, options, runs, second ? 2 : 1, &why) != HWS_OK) fail_msg("%s", why.message);
-    if (predictor_run(predictor, image, &labels, &why) != HWS_OK) fail_msg("%s", why.message);
+    if (predictor_open(&predictor, options, runs, second ? 2 : 1, &why) != STATUS_OK) fail_msg("%s", why.message);
+    if (predictor_run(predictor, image, &labels, &why) != STATUS_OK) fail_msg("%s", why.message);
     predictor_close(&predictor);
     return labels;
 }
@@ -162,30 +162,30 @@ typedef struct by_hand {
     size_t area;
 } by_hand;
 
-static hws_status score_by_hand(void *context, const float *patch, float *scores, failure *failure) {
+static status_code score_by_hand(void *context, const float *patch, float *scores, failure *failure) {
     const by_hand *b = context;
     (void)failure;
     memcpy(graph_input_values(b->graph), patch, 16 * 16 * 16 * sizeof *patch);
     graph_forward(b->graph, 0);
     memcpy(scores, graph_output_values(b->graph, 0), 16 * 16 * 16 * CLASSES * sizeof *scores);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status keep_plane(void *context, int depth, const float *scores, failure *failure) {
+static status_code keep_plane(void *context, int depth, const float *scores, failure *failure) {
     const by_hand *b = context;
     (void)failure;
     memcpy(b->scores + (size_t)depth * b->area * CLASSES, scores, b->area * CLASSES * sizeof *scores);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static void open_by_hand(by_hand *b, const int size[3]) {
     model_options model;
     const graph_options options = {.threads = 1, .inference = 1};
     segmentation_model(&planned, &model);
-    assert_int_equal(model_open(&model, &options, &b->graph, NULL), HWS_OK);
+    assert_int_equal(model_open(&model, &options, &b->graph, NULL), STATUS_OK);
     char path[200];
     snprintf(path, sizeof path, "%s/best.safetensors", run_of("middle"));
-    assert_int_equal(weights_load(b->graph, path, NULL, NULL), HWS_OK);
+    assert_int_equal(weights_load(b->graph, path, NULL, NULL), STATUS_OK);
     b->area = (size_t)(size[1] * size[2]);
     b->scores = malloc((size_t)size[0] * b->area * CLASSES * sizeof *b->scores);
     assert_non_null(b->scores);
@@ -220,7 +220,7 @@ static label_map predict_by_hand(const volume *image) {
     channel_rule rules[PLAN_MAX_CHANNELS];
     const preprocessing how = plan_preprocessing(&planned, rules, 1);
     prepared_case prepared;
-    assert_int_equal(preprocess(&how, image, NULL, &prepared, NULL), HWS_OK);
+    assert_int_equal(preprocess(&how, image, NULL, &prepared, NULL), STATUS_OK);
     const int *size = prepared.geometry.size, *own = image->grid.size, to[3] = {own[2], own[1], own[0]};
     assert_memory_equal(prepared.geometry.box.size, to, sizeof to);
     by_hand b;
@@ -232,9 +232,9 @@ static label_map predict_by_hand(const volume *image) {
                              .classes = CLASSES,
                              .step = 0.5};
     const sliding_calls calls = {&b, score_by_hand, keep_plane, NULL};
-    assert_int_equal(sliding_run(&sliding, &calls, NULL), HWS_OK);
+    assert_int_equal(sliding_run(&sliding, &calls, NULL), STATUS_OK);
     label_map labels;
-    assert_int_equal(label_map_open(&labels, &image->grid, NULL), HWS_OK);
+    assert_int_equal(label_map_open(&labels, &image->grid, NULL), STATUS_OK);
     for (int k = 0; k < to[0] * to[1] * to[2]; k++)
         labels.labels[k] =
             (int16_t)best_class(&b, size, to, (const int[3]){k / (to[1] * to[2]), k / to[2] % to[1], k % to[2]});
@@ -251,7 +251,7 @@ static void an_image_of_another_spacing_is_labelled_on_its_own_grid(void **state
     for (int k = 0; k < 2; k++) {
         label_map labels = predict(&options, "middle", NULL, &images[k]), expected = predict_by_hand(&images[k]);
         assert_several_labels(&labels);
-        assert_int_equal(volume_grid_check_same(&labels.grid, &images[k].grid, "labels", NULL), HWS_OK);
+        assert_int_equal(volume_grid_check_same(&labels.grid, &images[k].grid, "labels", NULL), STATUS_OK);
         assert_memory_equal(labels.grid.sform, images[k].grid.sform, sizeof labels.grid.sform);
         assert_int_equal(labels.grid.sform_code, 2);
         if (agreement(&labels, &expected) < 0.999) fail_msg("only %g agree", agreement(&labels, &expected));
@@ -285,8 +285,8 @@ static void scores_in_a_file_give_the_same_labels(void **state) {
     const char *runs[1] = {run_of("middle")};
     predictor *predictor;
     failure failure;
-    assert_int_equal(predictor_open(&predictor, &options, runs, 1, NULL), HWS_OK);
-    assert_int_equal(predictor_run(predictor, &image, &labels, &failure), HWS_ERROR_IO);
+    assert_int_equal(predictor_open(&predictor, &options, runs, 1, NULL), STATUS_OK);
+    assert_int_equal(predictor_run(predictor, &image, &labels, &failure), STATUS_CANNOT_WRITE);
     assert_non_null(strstr(failure.message, "nowhere"));
     assert_null(labels.labels);
     predictor_close(&predictor);
@@ -344,7 +344,7 @@ static void runs_of_different_plans_are_refused(void **state) {
     const char *runs[2] = {run_of("middle"), run_of("other")};
     predictor *predictor;
     failure failure;
-    assert_int_equal(predictor_open(&predictor, &options, runs, 2, &failure), HWS_ERROR_ARGUMENT);
+    assert_int_equal(predictor_open(&predictor, &options, runs, 2, &failure), STATUS_BAD_INPUT);
     assert_null(predictor);
     assert_non_null(strstr(failure.message, "planned differently"));
 }

@@ -10,31 +10,31 @@ typedef struct recorder {
     size_t windows;
 } recorder;
 
-static hws_status say_what_is_seen(void *context, const float *patch, float *scores, failure *failure) {
+static status_code say_what_is_seen(void *context, const float *patch, float *scores, failure *failure) {
     (void)failure;
     const recorder *r = context;
     const int *p = r->sliding->patch, channels = r->sliding->channels, classes = r->sliding->classes;
     for (int v = 0; v < p[0] * p[1] * p[2]; v++)
         for (int c = 0; c < classes; c++) scores[v * classes + c] = (float)(c + 1) * patch[v * channels + c % channels];
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status keep_plane(void *context, int depth, const float *scores, failure *failure) {
+static status_code keep_plane(void *context, int depth, const float *scores, failure *failure) {
     (void)failure;
     recorder *r = context;
     assert_int_equal(depth, r->next_plane++);
     const size_t floats = (size_t)r->sliding->size[1] * (size_t)r->sliding->size[2] * (size_t)r->sliding->classes;
     memcpy(r->out + (size_t)depth * floats, scores, floats * sizeof *scores);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static hws_status count_windows(void *context, size_t done, size_t all, failure *failure) {
+static status_code count_windows(void *context, size_t done, size_t all, failure *failure) {
     (void)failure;
     recorder *r = context;
     r->windows++;
     assert_int_equal(done, r->windows);
     assert_true(done <= all);
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static void check(const int size[3], const int patch[3], double step, int mirrored) {
@@ -52,7 +52,7 @@ static void check(const int size[3], const int patch[3], double step, int mirror
                        .mirror = {mirrored, mirrored, mirrored}};
     recorder r = {&s, out, 0, 0};
     const sliding_calls calls = {&r, say_what_is_seen, keep_plane, count_windows};
-    assert_int_equal(sliding_run(&s, &calls, NULL), HWS_OK);
+    assert_int_equal(sliding_run(&s, &calls, NULL), STATUS_OK);
     assert_int_equal(r.next_plane, size[0]);
     for (size_t v = 0; v < voxels; v++)
         for (size_t c = 0; c < CLASSES; c++)
@@ -103,10 +103,10 @@ static void senseless_windows_are_refused(void **state) {
     const float image[1] = {0};
     sliding s = {.size = {1, 1, 1}, .channels = 1, .image = image, .patch = {1, 1, 1}, .classes = 1, .step = 0};
     const sliding_calls calls = {0};
-    assert_int_equal(sliding_run(&s, &calls, &failure), HWS_ERROR_ARGUMENT);
+    assert_int_equal(sliding_run(&s, &calls, &failure), STATUS_BAD_INPUT);
     s.step = 0.5;
     s.patch[1] = 0;
-    assert_int_equal(sliding_run(&s, &calls, &failure), HWS_ERROR_ARGUMENT);
+    assert_int_equal(sliding_run(&s, &calls, &failure), STATUS_BAD_INPUT);
 }
 
 int main(void) {

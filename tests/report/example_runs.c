@@ -21,7 +21,7 @@ static void write_slices(const folder *run, const char *kind) {
     for (int k = 0; k < CASES; k++) {
         for (int i = 0; i < WIDTH * HEIGHT * 3; i++) pixels[i] = (unsigned char)(i / 600 + 20 * k);
         snprintf(path, sizeof path, "%.199s/%s/%03d.png", run->path, kind, k);
-        assert_int_equal(png_save(path, pixels, WIDTH, HEIGHT, PNG_RGB, NULL), HWS_OK);
+        assert_int_equal(png_save(path, pixels, WIDTH, HEIGHT, PNG_RGB, NULL), STATUS_OK);
     }
     free(pixels);
 }

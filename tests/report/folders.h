@@ -84,7 +84,7 @@ static inline void write_hardest(const folder *folder, int count) {
         fprintf(file, "%d,%d,3,%d,%g,%d,%d\n", k + 1, 1000 + k, k % 2 ? 3 : 8, 6.5 - 0.05 * k, 100 + k, k);
         for (int i = 0; i < 28 * 28; i++) pixels[i] = (unsigned char)(i * (k + 3));
         snprintf(path, sizeof path, "%s/hardest/%d.png", folder->path, 1000 + k);
-        assert_int_equal(png_save(path, pixels, 28, 28, PNG_GREY, NULL), HWS_OK);
+        assert_int_equal(png_save(path, pixels, 28, 28, PNG_GREY, NULL), STATUS_OK);
     }
     fclose(file);
 }

@@ -2,7 +2,7 @@
 #include "folders.h"
 #include "markup.h"
 
-#include "base/whole_file.h"
+#include "core/whole_file.h"
 #include "report/report.h"
 
 static text page_of(const folder *folders, size_t count) {
@@ -10,7 +10,7 @@ static text page_of(const folder *folders, size_t count) {
     text page = {0};
     failure why = {0};
     for (size_t k = 0; k < count; k++) paths[k] = folders[k].path;
-    if (report_page(&page, paths, count, &why) != HWS_OK) fail_msg("%s", why.message);
+    if (report_page(&page, paths, count, &why) != STATUS_OK) fail_msg("%s", why.message);
     assert_good_page(page.bytes);
     return page;
 }
@@ -374,7 +374,7 @@ static void groups_and_labels_that_do_not_fit_are_counted(void **state) {
     for (int k = 0; k < 2; k++) folder_close(&runs[k]);
 }
 
-static void refused(const char *path, hws_status status, const char *words) {
+static void refused(const char *path, status_code status, const char *words) {
     text page = {0};
     failure why = {0};
     assert_int_equal(report_page(&page, &path, 1, &why), status);
@@ -387,16 +387,16 @@ static void what_is_no_run_is_refused(void **state) {
     (void)state;
     static const char *const DAMAGED[] = {"", "{", "[]", "null", "{\"a\": 1} x", "{\"a\": 1, \"a\": 2}", "\xFF\xFE"};
     folder run = folder_open();
-    refused("/no/such/folder", HWS_ERROR_ARGUMENT, "/no/such/folder: is not a run's folder");
-    refused(run.path, HWS_ERROR_ARGUMENT, "no config.json");
+    refused("/no/such/folder", STATUS_BAD_INPUT, "/no/such/folder: is not a run's folder");
+    refused(run.path, STATUS_BAD_INPUT, "no config.json");
     for (size_t k = 0; k < sizeof DAMAGED / sizeof *DAMAGED; k++) {
         write_string(&run, "config.json", DAMAGED[k]);
-        refused(run.path, HWS_ERROR_CORRUPT, "config.json, line");
+        refused(run.path, STATUS_CORRUPT, "config.json, line");
     }
     folder_close(&run);
     failure why;
     text page = {0};
-    assert_int_equal(report_page(&page, NULL, 0, &why), HWS_ERROR_ARGUMENT);
+    assert_int_equal(report_page(&page, NULL, 0, &why), STATUS_BAD_INPUT);
 }
 
 static void pages_are_written_whole_and_are_the_same_each_time(void **state) {
@@ -405,7 +405,7 @@ static void pages_are_written_whole_and_are_the_same_each_time(void **state) {
     const char *folder = run.path;
     char path[300];
     snprintf(path, sizeof path, "%s/report.html", run.path);
-    assert_int_equal(report_write(path, &folder, 1, NULL), HWS_OK);
+    assert_int_equal(report_write(path, &folder, 1, NULL), STATUS_OK);
     text page = page_of(&run, 1);
     FILE *file = fopen(path, "rb");
     char *bytes = malloc(page.size + 1);
@@ -414,7 +414,7 @@ static void pages_are_written_whole_and_are_the_same_each_time(void **state) {
     fclose(file);
     free(bytes);
     failure why;
-    assert_int_equal(report_write("/no/such/folder/x.html", &folder, 1, &why), HWS_ERROR_IO);
+    assert_int_equal(report_write("/no/such/folder/x.html", &folder, 1, &why), STATUS_CANNOT_WRITE);
     assert_non_null(strstr(why.message, "/no/such/folder/x.html"));
     text_close(&page);
     folder_close(&run);
@@ -444,14 +444,14 @@ static void damaged_files_never_crash(void **state) {
     uint64_t random = 11;
     for (int k = 0; k < FILES; k++) {
         snprintf(where, sizeof where, "%s/%s", run.path, NAMES[k]);
-        assert_int_equal(whole_file_read(where, 1 << 20, &bytes[k], &sizes[k], NULL), HWS_OK);
+        assert_int_equal(whole_file_read(where, 1 << 20, &bytes[k], &sizes[k], NULL), STATUS_OK);
     }
     for (long round = 0; round < test_size(300, 100000); round++) {
         text page = {0};
         failure why = {0};
         for (int k = 0; k < FILES; k++) mutate(&run, NAMES[k], bytes[k], sizes[k], &random);
-        if (report_page(&page, &path, 1, &why) == HWS_OK) assert_balanced(page.bytes);
-        else assert_true(why.status == HWS_ERROR_CORRUPT && why.message[0]);
+        if (report_page(&page, &path, 1, &why) == STATUS_OK) assert_balanced(page.bytes);
+        else assert_true(why.status == STATUS_CORRUPT && why.message[0]);
         text_close(&page);
     }
     for (int k = 0; k < FILES; k++) free(bytes[k]);

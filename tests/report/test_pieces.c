@@ -181,7 +181,7 @@ static void reads_back(size_t width, size_t height, png_colour colour) {
     unsigned char *pixels = malloc(size), *again = malloc(size), head[33];
     uint64_t random = 3;
     for (size_t k = 0; k < size; k++) pixels[k] = (unsigned char)test_random(&random);
-    assert_int_equal(png_save(path, pixels, width, height, colour, NULL), HWS_OK);
+    assert_int_equal(png_save(path, pixels, width, height, colour, NULL), STATUS_OK);
     png_image image = {.version = PNG_IMAGE_VERSION};
     assert_true(png_image_begin_read_from_file(&image, path));
     assert_true(image.width == width && image.height == height);
@@ -214,10 +214,10 @@ static void pictures_that_cannot_be_written_say_why(void **state) {
     (void)state;
     const unsigned char pixel[3] = {1, 2, 3};
     failure why;
-    assert_int_equal(png_save("no/such/folder/x.png", pixel, 1, 1, PNG_GREY, &why), HWS_ERROR_IO);
+    assert_int_equal(png_save("no/such/folder/x.png", pixel, 1, 1, PNG_GREY, &why), STATUS_CANNOT_WRITE);
     assert_non_null(strstr(why.message, "no/such/folder/x.png"));
-    assert_int_equal(png_save("x.png", pixel, 0, 1, PNG_GREY, &why), HWS_ERROR_ARGUMENT);
-    assert_int_equal(png_save("x.png", pixel, 1, 1000000, PNG_GREY, &why), HWS_ERROR_ARGUMENT);
+    assert_int_equal(png_save("x.png", pixel, 0, 1, PNG_GREY, &why), STATUS_BAD_INPUT);
+    assert_int_equal(png_save("x.png", pixel, 1, 1000000, PNG_GREY, &why), STATUS_BAD_INPUT);
 }
 
 int main(void) {

@@ -4,8 +4,8 @@
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "every_divergence.h"
+#include "failing_memory.h"
 #include "hws.h"
-#include "memory.h"
 #include "testing.h"
 
 #include <unistd.h>

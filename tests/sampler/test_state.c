@@ -1,9 +1,9 @@
 /* Saving and resuming: the same bits afterwards, and nothing but a sampler's own state accepted. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, mkfifo, setrlimit */
-#include "crc64.h"
+#include "core/crc64.h"
 #include "every_divergence.h"
+#include "failing_memory.h"
 #include "hws.h"
-#include "memory.h"
 #include "sampler.h"
 #include "testing.h"
 

@@ -2,7 +2,7 @@
  * The weight tree: its words against the exact sums of the weights, updated against rebuilt, one instruction set
  * against another, and the weight function against long double.
  */
-#include "memory.h"
+#include "core/memory.h"
 #include "testing.h"
 #include "weight_tree.h"
 

@@ -2,7 +2,7 @@
 #ifndef HWS_TEST_FOLDERS_H
 #define HWS_TEST_FOLDERS_H
 
-#include "base/whole_file.h"
+#include "core/whole_file.h"
 #include "testing.h"
 
 #include <unistd.h>
@@ -37,14 +37,14 @@ static inline char *file_bytes(const char *run, const char *name, size_t *size) 
     char path[300], *bytes;
     failure why;
     snprintf(path, sizeof path, "%s/%s", run, name);
-    if (whole_file_read(path, (size_t)1 << 30, &bytes, size, &why) != HWS_OK) fail_msg("%s", why.message);
+    if (whole_file_read(path, (size_t)1 << 30, &bytes, size, &why) != STATUS_OK) fail_msg("%s", why.message);
     return bytes;
 }
 
 static inline void file_write(const char *run, const char *name, const char *bytes, size_t size) {
     char path[300];
     snprintf(path, sizeof path, "%s/%s", run, name);
-    assert_int_equal(whole_file_write(path, bytes, size, NULL), HWS_OK);
+    assert_int_equal(whole_file_write(path, bytes, size, NULL), STATUS_OK);
 }
 
 static inline void assert_same_file(const char *a, const char *b, const char *name) {

@@ -5,7 +5,8 @@
 #ifndef HWS_TEST_POINTS_H
 #define HWS_TEST_POINTS_H
 
-#include "sampler/random.h"
+#include "augment/purposes.h"
+#include "core/random.h"
 #include "testing.h"
 #include "train/trainer.h"
 
@@ -19,26 +20,26 @@ typedef struct points {
     int failing; /* this example cannot be loaded; -1: none */
 } points;
 
-static inline hws_status points_network(void *context, const train_settings *settings, learner_options *options,
-                                        failure *failure) {
+static inline status_code points_network(void *context, const train_settings *settings, learner_options *options,
+                                         failure *failure) {
     const points *p = context;
-    const hws_status status = model_parse(settings->model, &options->model, failure);
+    const status_code status = model_parse(settings->model, &options->model, failure);
     options->model.input = (shape){p->part ? p->part : (int)settings->batch, {1, 1, 1}, FEATURES};
     options->model.classes = CLASSES;
     options->loss = LOSS_CROSS_ENTROPY;
     return status;
 }
 
-static inline hws_status points_fill(void *context, int64_t example, uint64_t iteration, uint32_t slot, float *input,
-                                     int16_t *labels, failure *failure) {
+static inline status_code points_fill(void *context, int64_t example, uint64_t iteration, uint32_t slot, float *input,
+                                      int16_t *labels, failure *failure) {
     const points *p = context;
     random_stream stream;
-    if (example == p->failing) return fail(failure, HWS_ERROR_IO, "point %lld is lost", (long long)example);
+    if (example == p->failing) return fail(failure, STATUS_CANNOT_READ, "point %lld is lost", (long long)example);
     random_start(&stream, 77, RANDOM_AUGMENT, iteration == TASK_PLAIN ? 0 : iteration, slot);
     for (int k = 0; k < FEATURES; k++)
         input[k] = p->x[example][k] + (iteration == TASK_PLAIN ? 0 : (float)(p->noise * random_normal(&stream)));
     labels[0] = (int16_t)p->labels[example];
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static inline void points_name(void *context, int64_t example, char name[TASK_NAME]) {
@@ -53,16 +54,16 @@ static inline void points_metric(void *context, int index, char name[TASK_NAME])
     snprintf(name, TASK_NAME, "accuracy");
 }
 
-static inline hws_status points_evaluate(void *context, learner *learner, double *values, failure *failure) {
+static inline status_code points_evaluate(void *context, learner *learner, double *values, failure *failure) {
     (void)context, (void)learner, (void)failure;
     values[0] = 0.5;
-    return HWS_OK;
+    return STATUS_OK;
 }
 
-static inline hws_status points_show(void *context, learner *learner, int64_t example, const char *path,
-                                     task_verdict *verdict, failure *failure) {
+static inline status_code points_show(void *context, learner *learner, int64_t example, const char *path,
+                                      task_verdict *verdict, failure *failure) {
     (void)context, (void)learner, (void)example, (void)path, (void)verdict, (void)failure;
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static inline void points_describe(void *context, text *json) { (void)context, (void)json; }

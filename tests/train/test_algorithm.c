@@ -72,7 +72,7 @@ static hws_sampler *sampler_of(const train_settings *s) {
     o.seed = (uint64_t)s->seed;
     o.weight_min = s->weight_min;
     o.weight_max = s->weight_max;
-    assert_int_equal(hws_sampler_open(&sampler, POINTS, NULL, &o), HWS_OK);
+    assert_int_equal(hws_sampler_open(&sampler, POINTS, NULL, &o), STATUS_OK);
     return sampler;
 }
 
@@ -87,10 +87,10 @@ static void plain_step(plain *net, const points *p, const train_settings *s, hws
         weights[k] = 1;
         assert_near((double)fresh[k], loss_and_gradient(net, p->x[batch[k]], p->labels[batch[k]], 0, &none), 1e-5);
     }
-    if (s->importance) assert_int_equal(hws_sampler_importance(sampler, b, batch, fresh, weights), HWS_OK);
+    if (s->importance) assert_int_equal(hws_sampler_importance(sampler, b, batch, fresh, weights), STATUS_OK);
     for (int k = 0; k < b; k++)
         if (!trained_on[batch[k]]++) weights[k] = 1;
-    assert_int_equal(hws_sampler_update(sampler, b, batch, fresh), HWS_OK);
+    assert_int_equal(hws_sampler_update(sampler, b, batch, fresh), STATUS_OK);
     for (int k = 0; k < b; k++)
         loss_and_gradient(net, p->x[batch[k]], p->labels[batch[k]], (double)weights[k] / b, &gradient);
     descend(net, &gradient, s->lr);
@@ -106,7 +106,7 @@ static void assert_weights(trainer *t, const plain *net, double tolerance) {
 static trainer *begin(const train_settings *s, const task *task) {
     trainer *t;
     failure why;
-    if (trainer_open(&t, s, task, folders_root, &why) != HWS_OK || trainer_begin(t, &why) != HWS_OK)
+    if (trainer_open(&t, s, task, folders_root, &why) != STATUS_OK || trainer_begin(t, &why) != STATUS_OK)
         fail_msg("%s", why.message);
     return t;
 }
@@ -114,7 +114,7 @@ static trainer *begin(const train_settings *s, const task *task) {
 static void step(trainer *t) {
     double loss;
     failure why;
-    if (trainer_step(t, &loss, &why) != HWS_OK) fail_msg("%s", why.message);
+    if (trainer_step(t, &loss, &why) != STATUS_OK) fail_msg("%s", why.message);
 }
 
 /* The transcription with look-ahead: batches wait in a queue as the definition says. */
@@ -128,7 +128,7 @@ static void compare(const train_settings *s, points *p, const task *task, int it
     take_weights(t, &net);
     for (int i = 0; i < iterations; i++) {
         for (; drawn <= i + s->look_ahead; drawn++)
-            assert_int_equal(hws_sampler_draw(sampler, s->batch, queue[drawn % 8]), HWS_OK);
+            assert_int_equal(hws_sampler_draw(sampler, s->batch, queue[drawn % 8]), STATUS_OK);
         step(t);
         for (int k = 0; k < s->batch; k++) assert_int_equal(t->chosen_examples[k], queue[i % 8][k]);
         plain_step(&net, p, s, sampler, queue[i % 8], t->fresh);
@@ -188,7 +188,7 @@ static void exact_history_draws_from_losses_of_the_moment(void **state) {
         for (int k = 0; k < POINTS; k++)
             assert_near((double)t->all[k], loss_and_gradient(&net, p.x[k], p.labels[k], 0, &none), 1e-5);
         hws_sampler_set_losses(sampler, 0, POINTS, t->all);
-        assert_int_equal(hws_sampler_draw(sampler, s.batch, batch), HWS_OK);
+        assert_int_equal(hws_sampler_draw(sampler, s.batch, batch), STATUS_OK);
         for (int k = 0; k < s.batch; k++) assert_int_equal(t->chosen_examples[k], batch[k]);
         plain_step(&net, &p, &s, sampler, batch, t->fresh);
     }
@@ -208,8 +208,8 @@ static void a_stale_history_that_is_refreshed_fully_is_exact(void **state) {
     s.history = "exact";
     trainer *exact = begin(&s, &task);
     for (int i = 0; i < 30; i++) {
-        assert_int_equal(trainer_all_losses(stale, NULL), HWS_OK);
-        assert_int_equal(hws_sampler_set_losses(stale->history, 0, POINTS, stale->all), HWS_OK);
+        assert_int_equal(trainer_all_losses(stale, NULL), STATUS_OK);
+        assert_int_equal(hws_sampler_set_losses(stale->history, 0, POINTS, stale->all), STATUS_OK);
         step(stale);
         step(exact);
     }
@@ -241,7 +241,7 @@ static void the_norm_of_the_gradient_of_r_is_that_of_the_definition(void **state
         for (int i = 0; i < POINTS; i++) loss_and_gradient(&net, p.x[i], p.labels[i], weights[i], &gradient);
         for (size_t k = 0; k < sizeof gradient / sizeof(double); k++)
             squares += (&gradient.first[0][0])[k] * (&gradient.first[0][0])[k];
-        assert_int_equal(trainer_gradient_norm(t, &norm, NULL), HWS_OK);
+        assert_int_equal(trainer_gradient_norm(t, &norm, NULL), STATUS_OK);
         assert_close(norm, sqrt(squares), 1e-5);
         trainer_close(&t);
     }
@@ -257,12 +257,12 @@ static void hard_example_mining_trains_on_the_hardest_candidates(void **state) {
     s.look_ahead = 0;
     trainer *t = begin(&s, &task);
     batches candidates;
-    assert_int_equal(batches_open(&candidates, OBJECTIVE_OHEM, POINTS, 24, 0, NULL, NULL, NULL, NULL), HWS_OK);
+    assert_int_equal(batches_open(&candidates, OBJECTIVE_OHEM, POINTS, 24, 0, NULL, NULL, NULL, NULL), STATUS_OK);
     for (int i = 0; i < 20; i++) {
         plain net, none = ZERO;
         int64_t drawn[24];
         take_weights(t, &net);
-        assert_int_equal(batches_draw(&candidates, i, drawn, NULL), HWS_OK);
+        assert_int_equal(batches_draw(&candidates, i, drawn, NULL), STATUS_OK);
         step(t);
         for (int k = 0; k < 8; k++) { /* the k-th chosen has exactly k harder candidates */
             const int64_t own = t->chosen_examples[k];

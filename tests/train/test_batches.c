@@ -12,11 +12,11 @@ static void erm_visits_each_example_once_per_epoch(void **state) {
     (void)state;
     batches b;
     int64_t drawn[5], again[5], order[4][20];
-    assert_int_equal(batches_open(&b, OBJECTIVE_ERM, N, 5, 3, NULL, NULL, NULL, NULL), HWS_OK);
+    assert_int_equal(batches_open(&b, OBJECTIVE_ERM, N, 5, 3, NULL, NULL, NULL, NULL), STATUS_OK);
     for (int pass = 0; pass < 4; pass++) {
         int seen[N] = {0};
         for (int t = 0; t < 4; t++) {
-            assert_int_equal(batches_draw(&b, pass * 4 + t, drawn, NULL), HWS_OK);
+            assert_int_equal(batches_draw(&b, pass * 4 + t, drawn, NULL), STATUS_OK);
             for (int k = 0; k < 5; k++) {
                 assert_int_equal(++seen[drawn[k]], 1);
                 order[pass][t * 5 + k] = drawn[k];
@@ -24,7 +24,7 @@ static void erm_visits_each_example_once_per_epoch(void **state) {
         }
     }
     assert_memory_not_equal(order[0], order[1], sizeof order[0]);
-    assert_int_equal(batches_draw(&b, 2, again, NULL), HWS_OK); /* an iteration alone decides */
+    assert_int_equal(batches_draw(&b, 2, again, NULL), STATUS_OK); /* an iteration alone decides */
     assert_memory_equal(again, order[0] + 10, sizeof again);
     batches_close(&b);
 }
@@ -35,7 +35,7 @@ static void permutations_are_uniform(void **state) {
     const int passes = 40000;
     int counts[4][4] = {{0}};
     int64_t drawn[4];
-    assert_int_equal(batches_open(&b, OBJECTIVE_ERM, 4, 4, 9, NULL, NULL, NULL, NULL), HWS_OK);
+    assert_int_equal(batches_open(&b, OBJECTIVE_ERM, 4, 4, 9, NULL, NULL, NULL, NULL), STATUS_OK);
     for (int pass = 0; pass < passes; pass++) {
         batches_draw(&b, pass, drawn, NULL);
         for (int k = 0; k < 4; k++) counts[k][drawn[k]]++;
@@ -50,9 +50,9 @@ static void reweighting_draws_classes_equally_often_and_their_examples_too(void 
     const int iterations = 4000;
     int64_t drawn[10];
     double counts[N] = {0};
-    assert_int_equal(batches_open(&b, OBJECTIVE_REWEIGHT, N, 10, 1, NULL, group_of, NULL, NULL), HWS_OK);
+    assert_int_equal(batches_open(&b, OBJECTIVE_REWEIGHT, N, 10, 1, NULL, group_of, NULL, NULL), STATUS_OK);
     for (int t = 0; t < iterations; t++) {
-        assert_int_equal(batches_draw(&b, t, drawn, NULL), HWS_OK);
+        assert_int_equal(batches_draw(&b, t, drawn, NULL), STATUS_OK);
         for (int k = 0; k < 10; k++) counts[drawn[k]]++;
     }
     for (int i = 0; i < N; i++) {
@@ -66,12 +66,12 @@ static void what_cannot_be_drawn_is_refused(void **state) {
     (void)state;
     batches b;
     failure why;
-    assert_int_equal(batches_open(&b, OBJECTIVE_ERM, 4, 5, 0, NULL, NULL, NULL, &why), HWS_ERROR_ARGUMENT);
+    assert_int_equal(batches_open(&b, OBJECTIVE_ERM, 4, 5, 0, NULL, NULL, NULL, &why), STATUS_BAD_INPUT);
     assert_non_null(strstr(why.message, "smaller --batch"));
-    assert_int_equal(batches_open(&b, OBJECTIVE_REWEIGHT, 4, 2, 0, NULL, NULL, NULL, &why), HWS_ERROR_ARGUMENT);
+    assert_int_equal(batches_open(&b, OBJECTIVE_REWEIGHT, 4, 2, 0, NULL, NULL, NULL, &why), STATUS_BAD_INPUT);
     assert_non_null(strstr(why.message, "class"));
     objective_kind kind;
-    assert_int_equal(objective_parse("dor", &kind, &why), HWS_ERROR_ARGUMENT);
+    assert_int_equal(objective_parse("dor", &kind, &why), STATUS_BAD_INPUT);
 }
 
 int main(void) {

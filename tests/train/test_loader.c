@@ -7,14 +7,14 @@ static void collect(const task *t, int64_t room, int threads, float *inputs, int
     loader *l;
     const loaded *batch;
     int64_t examples[SIZE], added = 0;
-    assert_int_equal(loader_open(&l, t, SIZE, FEATURES, 1, room, threads, NULL), HWS_OK);
+    assert_int_equal(loader_open(&l, t, SIZE, FEATURES, 1, room, threads, NULL), STATUS_OK);
     for (int64_t taken = 0; taken < BATCHES; taken++) {
         for (; added < BATCHES && loader_count(l) < room; added++) {
             for (int k = 0; k < SIZE; k++) examples[k] = (added * 7 + k * 3) % POINTS;
             loader_add(l, added, examples);
             assert_memory_equal(loader_examples(l, loader_count(l) - 1), examples, sizeof examples);
         }
-        assert_int_equal(loader_take(l, &batch, NULL), HWS_OK);
+        assert_int_equal(loader_take(l, &batch, NULL), STATUS_OK);
         assert_int_equal(batch->iteration, taken);
         memcpy(inputs + taken * SIZE * FEATURES, batch->input, SIZE * FEATURES * sizeof *inputs);
         memcpy(labels + taken * SIZE, batch->labels, SIZE * sizeof *labels);
@@ -50,13 +50,13 @@ static void an_example_that_cannot_be_loaded_fails_its_batch_only(void **state) 
         const loaded *batch;
         failure why = {0};
         int64_t good[SIZE] = {0}, bad[SIZE] = {1, 20, 3};
-        assert_int_equal(loader_open(&l, &t, SIZE, FEATURES, 1, 2, threads, NULL), HWS_OK);
+        assert_int_equal(loader_open(&l, &t, SIZE, FEATURES, 1, 2, threads, NULL), STATUS_OK);
         loader_add(l, 0, bad);
         loader_add(l, 1, good);
-        assert_int_equal(loader_take(l, &batch, &why), HWS_ERROR_IO);
+        assert_int_equal(loader_take(l, &batch, &why), STATUS_CANNOT_READ);
         assert_string_equal(why.message, "point 20 is lost");
         loader_release(l);
-        assert_int_equal(loader_take(l, &batch, &why), HWS_OK);
+        assert_int_equal(loader_take(l, &batch, &why), STATUS_OK);
         loader_close(&l);
     }
 }
@@ -68,7 +68,7 @@ static void a_loader_can_be_closed_while_threads_work(void **state) {
     int64_t examples[SIZE] = {0};
     for (int run = 0; run < 20; run++) {
         loader *l;
-        assert_int_equal(loader_open(&l, &t, SIZE, FEATURES, 1, 4, 3, NULL), HWS_OK);
+        assert_int_equal(loader_open(&l, &t, SIZE, FEATURES, 1, 4, 3, NULL), STATUS_OK);
         for (int k = 0; k < 4; k++) loader_add(l, k, examples);
         loader_close(&l);
     }

@@ -1,12 +1,12 @@
 #define _POSIX_C_SOURCE 200809L
 /* Whole runs: the same bits, whatever interrupts them and however many threads work; damaged and foreign checkpoints. */
-#include "base/csv.h"
-#include "data/digits.h"
+#include "core/csv.h"
 #include "folders.h"
+#include "images/digits.h"
 #include "points.h"
+#include "task/classification.h"
 #include "train/run_files.h"
 #include "train/run_model.h"
-#include "train/task_classification.h"
 
 #include <omp.h>
 
@@ -25,11 +25,11 @@ static trainer_end run(const train_settings *s, const task *task, const char *wh
     trainer_end end = TRAINER_FINISHED;
     failure why = {0};
     run_make_folder(where, NULL);
-    hws_status status = trainer_open(&t, s, task, where, &why);
-    if (status == HWS_OK) status = resume ? trainer_resume(t, &why) : trainer_begin(t, &why);
+    status_code status = trainer_open(&t, s, task, where, &why);
+    if (status == STATUS_OK) status = resume ? trainer_resume(t, &why) : trainer_begin(t, &why);
     const trainer_watch watch = {.context = &t, .stop = is_enough};
-    if (status == HWS_OK) status = trainer_run(t, &watch, &end, &why);
-    if (status != HWS_OK) fail_msg("%s", why.message);
+    if (status == STATUS_OK) status = trainer_run(t, &watch, &end, &why);
+    if (status != STATUS_OK) fail_msg("%s", why.message);
     trainer_close(&t);
     return end;
 }
@@ -44,9 +44,9 @@ static void assert_same_history(const char *a, const char *b) {
     csv x, y;
     char path[300];
     snprintf(path, sizeof path, "%s/history.csv", a);
-    assert_int_equal(csv_read(&x, path, CSV_STRICT, NULL), HWS_OK);
+    assert_int_equal(csv_read(&x, path, CSV_STRICT, NULL), STATUS_OK);
     snprintf(path, sizeof path, "%s/history.csv", b);
-    assert_int_equal(csv_read(&y, path, CSV_STRICT, NULL), HWS_OK);
+    assert_int_equal(csv_read(&y, path, CSV_STRICT, NULL), STATUS_OK);
     assert_int_equal(x.rows, y.rows);
     assert_int_equal(x.columns, y.columns);
     for (size_t row = 0; row < x.rows; row++)
@@ -122,9 +122,9 @@ typedef struct digits {
 } digits;
 
 static void digits_task(digits *d, int train, int test) {
-    assert_int_equal(digits_open(&d->train, 1, DIGITS_TRAIN, train, NULL), HWS_OK);
-    assert_int_equal(digits_open(&d->test, 1, DIGITS_TEST, test, NULL), HWS_OK);
-    assert_int_equal(task_classification(&d->task, &d->context, &d->train, &d->test, NULL), HWS_OK);
+    assert_int_equal(digits_open(&d->train, 1, DIGITS_TRAIN, train, NULL), STATUS_OK);
+    assert_int_equal(digits_open(&d->test, 1, DIGITS_TEST, test, NULL), STATUS_OK);
+    assert_int_equal(task_classification(&d->task, &d->context, &d->train, &d->test, NULL), STATUS_OK);
 }
 
 static void digits_close(digits *d) {
@@ -175,7 +175,7 @@ static void a_config_repeats_its_run(void **state) {
     s.beta = 1.0 / 3;
     run_whole(&s, &d.task, folder("config-1"));
     run_path(path, folder("config-1"), "config.json");
-    assert_int_equal(settings_read_file(&again, path, NULL), HWS_OK);
+    assert_int_equal(settings_read_file(&again, path, NULL), STATUS_OK);
     run_whole(&again, &d.task, folder("config-2"));
     assert_same_run(folder("config-1"), folder("config-2"));
     assert_same_file(folder("config-1"), folder("config-2"), "config.json");
@@ -213,8 +213,8 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
     run_whole(&s, &d.task, folder("model"));
     float probabilities[100 * 10];
     double losses[100], loss = 0;
-    if (run_model_open(&model, folder("model"), RUN_LATEST, 1, &why) != HWS_OK) fail_msg("%s", why.message);
-    assert_int_equal(run_model_classify(&model, &d.test, losses, probabilities, &why), HWS_OK);
+    if (run_model_open(&model, folder("model"), RUN_LATEST, 1, &why) != STATUS_OK) fail_msg("%s", why.message);
+    assert_int_equal(run_model_classify(&model, &d.test, losses, probabilities, &why), STATUS_OK);
     int right = 0;
     for (int i = 0; i < 100; i++) {
         int best = 0;
@@ -229,7 +229,7 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
         loss += losses[i] / 100;
     }
     run_path(path, folder("model"), "history.csv");
-    assert_int_equal(csv_read(&history, path, CSV_STRICT, NULL), HWS_OK);
+    assert_int_equal(csv_read(&history, path, CSV_STRICT, NULL), STATUS_OK);
     assert_int_equal(history.rows, 2);
     assert_close(csv_number(&history, 1, (size_t)csv_column(&history, "test_accuracy")), right / 100.0, 1e-6);
     assert_close(csv_number(&history, 1, (size_t)csv_column(&history, "test_loss")), loss, 1e-6);
@@ -249,7 +249,7 @@ static void draws_and_losses_add_up(void **state) {
     s.epochs = 3;
     run_whole(&s, &task, folder("sums"));
     run_path(path, folder("sums"), "losses.csv");
-    assert_int_equal(csv_read(&losses, path, CSV_STRICT, NULL), HWS_OK);
+    assert_int_equal(csv_read(&losses, path, CSV_STRICT, NULL), STATUS_OK);
     assert_int_equal(losses.rows, POINTS);
     double draws = 0;
     for (size_t k = 0; k < losses.rows; k++) {
@@ -287,26 +287,26 @@ static void a_loss_that_is_not_finite_names_the_example_and_keeps_the_checkpoint
     s.epochs = 3;
     s.checkpoint_every = 1;
     run_make_folder(folder("nan"), NULL);
-    assert_int_equal(trainer_open(&t, &s, &task, folder("nan"), &why), HWS_OK);
-    assert_int_equal(trainer_begin(t, &why), HWS_OK);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("nan"), &why), STATUS_OK);
+    assert_int_equal(trainer_begin(t, &why), STATUS_OK);
     p.x[33][2] = (float)NAN;
     const trainer_watch watch = {0};
-    assert_int_equal(trainer_run(t, &watch, &end, &why), HWS_ERROR_NOT_FINITE);
+    assert_int_equal(trainer_run(t, &watch, &end, &why), STATUS_NOT_FINITE);
     assert_non_null(strstr(why.message, "example 33 (point-33)"));
     assert_non_null(strstr(why.message, "--lr"));
     const int64_t iteration = t->iteration;
     trainer_close(&t);
     p.x[33][2] = 0;
-    assert_int_equal(trainer_open(&t, &s, &task, folder("nan"), &why), HWS_OK);
-    assert_int_equal(trainer_resume(t, &why), HWS_OK);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("nan"), &why), STATUS_OK);
+    assert_int_equal(trainer_resume(t, &why), STATUS_OK);
     assert_int_equal(t->iteration, iteration);
     trainer_close(&t);
 }
 
-static hws_status resume(const train_settings *s, const task *task, const char *where, failure *why, char *notice) {
+static status_code resume(const train_settings *s, const task *task, const char *where, failure *why, char *notice) {
     trainer *t;
-    hws_status status = trainer_open(&t, s, task, where, why);
-    if (status != HWS_OK) return status;
+    status_code status = trainer_open(&t, s, task, where, why);
+    if (status != STATUS_OK) return status;
     status = trainer_resume(t, why);
     if (notice) strcpy(notice, t->notice);
     trainer_close(&t);
@@ -321,15 +321,15 @@ static void other_data_and_other_settings_are_refused(void **state) {
     failure why = {0};
     run_whole(&s, &task, folder("foreign"));
     s.lr = 0.2;
-    assert_int_equal(resume(&s, &task, folder("foreign"), &why, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(resume(&s, &task, folder("foreign"), &why, NULL), STATUS_BAD_INPUT);
     assert_non_null(strstr(why.message, "'lr'"));
     s = points_settings();
     s.model = "mlp-0-7";
-    assert_int_equal(resume(&s, &task, folder("foreign"), &why, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(resume(&s, &task, folder("foreign"), &why, NULL), STATUS_BAD_INPUT);
     assert_non_null(strstr(why.message, "'model'"));
     s = points_settings();
     task.fingerprint++;
-    assert_int_equal(resume(&s, &task, folder("foreign"), &why, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(resume(&s, &task, folder("foreign"), &why, NULL), STATUS_BAD_INPUT);
     assert_non_null(strstr(why.message, "other data"));
 }
 
@@ -351,16 +351,16 @@ static void a_damaged_checkpoint_is_refused_and_the_one_before_used(void **state
         if (k % 2) left = test_random(&seed) % size;
         else other[test_random(&seed) % size] ^= (char)(1 << test_random(&seed) % 8);
         file_write(where, "latest.safetensors", other, left);
-        if (resume(&s, &task, where, &why, notice) != HWS_OK) fail_msg("%s", why.message);
+        if (resume(&s, &task, where, &why, notice) != STATUS_OK) fail_msg("%s", why.message);
         assert_non_null(strstr(notice, "previous.safetensors instead"));
     }
     size_t previous_size;
     char *previous = file_bytes(where, "previous.safetensors", &previous_size);
     file_write(where, "previous.safetensors", previous, previous_size / 2);
-    assert_int_equal(resume(&s, &task, where, &why, notice), HWS_ERROR_CORRUPT);
+    assert_int_equal(resume(&s, &task, where, &why, notice), STATUS_CORRUPT);
     assert_non_null(strstr(why.message, "latest.safetensors"));
     file_write(where, "latest.safetensors", bytes, size);
-    assert_int_equal(resume(&s, &task, where, &why, notice), HWS_OK);
+    assert_int_equal(resume(&s, &task, where, &why, notice), STATUS_OK);
     assert_string_equal(notice, "");
     free(bytes);
     free(other);
@@ -378,17 +378,17 @@ static void weights_without_the_rest_are_no_checkpoint(void **state) {
     char *bytes = file_bytes(folder("half"), "best.safetensors", &size);
     file_write(folder("half"), "latest.safetensors", bytes, size);
     file_write(folder("half"), "previous.safetensors", bytes, size);
-    assert_int_equal(resume(&s, &task, folder("half"), &why, NULL), HWS_ERROR_CORRUPT);
+    assert_int_equal(resume(&s, &task, folder("half"), &why, NULL), STATUS_CORRUPT);
     assert_non_null(strstr(why.message, "not a checkpoint"));
     free(bytes);
 }
 
 static const double *said; /* what the metric is at the end of each epoch */
 
-static hws_status say(void *context, learner *learner, double *values, failure *failure) {
+static status_code say(void *context, learner *learner, double *values, failure *failure) {
     (void)context, (void)learner, (void)failure;
     values[0] = *said++;
-    return HWS_OK;
+    return STATUS_OK;
 }
 
 static void run_with_metric(const double *values, const char *where) {

@@ -1,5 +1,5 @@
+#include "run/settings.h"
 #include "testing.h"
-#include "train/settings.h"
 
 static char *written(const train_settings *s) {
     text json = {0};
@@ -10,7 +10,7 @@ static char *written(const train_settings *s) {
     return json.bytes;
 }
 
-static hws_status read_text(train_settings *s, const char *json, failure *failure) {
+static status_code read_text(train_settings *s, const char *json, failure *failure) {
     json_error_t error;
     json_t *object = json_loads(json, JSON_REJECT_DUPLICATES, &error);
     assert_non_null(object);
@@ -32,7 +32,7 @@ static void settings_come_back_as_they_were_written(void **state) {
     s.keep[1] = (settings_keep){7, 1.0 / 3};
     s.keep_count = 2;
     char *json = written(&s);
-    assert_int_equal(read_text(&back, json, NULL), HWS_OK);
+    assert_int_equal(read_text(&back, json, NULL), STATUS_OK);
     assert_null(settings_difference(&s, &back));
     assert_string_equal(back.data, s.data);
     char *again = written(&back);
@@ -92,7 +92,7 @@ static void what_is_no_setting_is_refused(void **state) {
     for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) {
         train_settings s = settings_default();
         failure why;
-        assert_int_not_equal(read_text(&s, CASES[k].json, &why), HWS_OK);
+        assert_int_not_equal(read_text(&s, CASES[k].json, &why), STATUS_OK);
         if (!strstr(why.message, CASES[k].message)) fail_msg("'%s' lacks '%s'", why.message, CASES[k].message);
         settings_close(&s);
     }
@@ -102,18 +102,18 @@ static void settings_that_do_not_fit_together_are_refused(void **state) {
     (void)state;
     failure why;
     train_settings s = settings_default();
-    assert_int_equal(settings_check(&s, &why), HWS_OK);
+    assert_int_equal(settings_check(&s, &why), STATUS_OK);
     s.history = "exact";
-    assert_int_equal(settings_check(&s, &why), HWS_ERROR_ARGUMENT);
+    assert_int_equal(settings_check(&s, &why), STATUS_BAD_INPUT);
     assert_non_null(strstr(why.message, "--look-ahead 0"));
     s.look_ahead = 0;
-    assert_int_equal(settings_check(&s, &why), HWS_OK);
+    assert_int_equal(settings_check(&s, &why), STATUS_OK);
     const char **const texts[] = {&s.objective, &s.optimizer, &s.schedule, &s.divergence,
                                   &s.history,   &s.precision, &s.conv};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         const char *good = *texts[k];
         *texts[k] = "nonsense";
-        assert_int_equal(settings_check(&s, &why), HWS_ERROR_ARGUMENT);
+        assert_int_equal(settings_check(&s, &why), STATUS_BAD_INPUT);
         assert_non_null(strstr(why.message, "nonsense"));
         *texts[k] = good;
     }

@@ -1,0 +1,56 @@
+/*
+ * The preprocessed training cases of a dataset, in a folder:
+ *
+ *     CACHE/plans.json            the plan, kept when it is there already
+ *     CACHE/cases/CASE.hwscase    one per training case
+ *
+ * cache_prepare makes what is missing and what its inputs have left behind: cases whose image or label files have another
+ * size or time than they had, or that were made by another spacing or normalisation. Files appear whole or not at all,
+ * so that it may be interrupted at any time and goes on where it was. A cache is for one dataset: where the folder was
+ * named and its plan bears another dataset's name, it is refused.
+ */
+#ifndef HWS_CACHE_CACHE_H
+#define HWS_CACHE_CACHE_H
+
+#include "cache/case_file.h"
+#include "dataset/dataset.h"
+#include "plan/plan.h"
+
+#include <signal.h>
+
+typedef enum cache_stage { CACHE_CHECKING, CACHE_FINGERPRINT, CACHE_PREPROCESSING } cache_stage;
+
+/* What cache_prepare tells; every member may be NULL. */
+typedef struct cache_listener {
+    void (*step)(void *context, cache_stage stage, size_t done, size_t total); /* from one thread at a time */
+    void (*finding)(void *context, const dataset_finding *finding);            /* what the check found */
+    void *context;
+} cache_listener;
+
+typedef struct cache_options {
+    const char *folder; /* NULL: hws_cache in the dataset's folder */
+    int threads;
+    int replan;    /* make plans.json anew even if it is there */
+    double memory; /* bytes that training may use, as for plan_request; of no matter to a plan that is there */
+    volatile sig_atomic_t *stop;    /* may be NULL; set: no further cases are begun */
+    const cache_listener *listener; /* may be NULL */
+} cache_options;
+
+typedef struct cache_outcome {
+    char *folder;             /* the caller frees it */
+    int planned;              /* whether plans.json was made now */
+    int shrunk;               /* and its patch is smaller than nnU-Net's, for lack of memory */
+    size_t prepared, current; /* cases made now, and those that were there */
+} cache_outcome;
+
+/* The dataset is checked first unless everything is there already. STATUS_OK only if all training cases are ready. */
+status_code cache_prepare(const dataset *set, const cache_options *options, plan *plan, cache_outcome *outcome,
+                          failure *failure);
+
+/* CACHE, as cache_options.folder means it; the caller frees it. NULL: no memory. */
+char *cache_folder(const dataset *set, const char *folder);
+
+/* Opens a case of a prepared cache. */
+status_code cache_open_case(case_file *file, const char *folder, const char *id, case_file_mode mode, failure *failure);
+
+#endif

@@ -1,0 +1,70 @@
+#define _POSIX_C_SOURCE 200809L
+#include "core/whole_file.h"
+
+#include "core/atomic_file.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A file may grow or shrink while it is read: what counts is what was read, up to the limit. */
+static status_code read_open(FILE *file, const char *path, size_t limit, size_t hint, char **bytes, size_t *size,
+                             failure *failure) {
+    size_t room = hint + 2, used = 0;
+    char *text = malloc(room);
+    while (text) {
+        used += fread(text + used, 1, room - 1 - used, file);
+        if (used < room - 1) break;
+        if (used > limit) break;
+        char *grown = realloc(text, room *= 2);
+        if (!grown) free(text);
+        text = grown;
+    }
+    if (!text) return fail_memory(failure, path);
+    status_code status = STATUS_OK;
+    if (ferror(file)) status = fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno));
+    else if (used > limit) status = fail(failure, STATUS_CORRUPT, "%s: is larger than %zu bytes", path, limit);
+    if (status != STATUS_OK) return free(text), status;
+    text[used] = 0;
+    *bytes = text;
+    *size = used;
+    return STATUS_OK;
+}
+
+status_code whole_file_read(const char *path, size_t limit, char **bytes, size_t *size, failure *failure) {
+    struct stat info;
+    *bytes = NULL;
+    *size = 0;
+    if (stat(path, &info) != 0)
+        return fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode)) return fail(failure, STATUS_CORRUPT, "%s: is not a regular file", path);
+    if (info.st_size < 0 || (uintmax_t)info.st_size > limit)
+        return fail(failure, STATUS_CORRUPT, "%s: is larger than %zu bytes", path, limit);
+    FILE *file = fopen(path, "rb");
+    if (!file) return fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno));
+    const status_code status = read_open(file, path, limit, (size_t)info.st_size, bytes, size, failure);
+    fclose(file);
+    return status;
+}
+
+int whole_file_exists(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+status_code whole_file_write(const char *path, const char *bytes, size_t size, failure *failure) {
+    atomic_file file;
+    int good = atomic_file_open(&file, path);
+    if (good && !atomic_file_write(&file, bytes, size)) {
+        const int reason = errno;
+        atomic_file_abandon(&file);
+        errno = reason;
+        good = 0;
+    } else if (good) {
+        good = atomic_file_commit(&file);
+    }
+    return good ? STATUS_OK : fail(failure, STATUS_CANNOT_WRITE, "%s: cannot be written: %s", path, strerror(errno));
+}

@@ -1,0 +1,380 @@
+#define _POSIX_C_SOURCE 200809L
+#include "dataset/dataset_inside.h"
+
+#include "core/text.h"
+#include "core/whole_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct lister {
+    dataset *set;
+    const char *path; /* of dataset.json */
+    failure *failure;
+} lister;
+
+static status_code no_memory(const lister *l) { return fail_memory(l->failure, l->set->folder); }
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* The text as memory of its own, or NULL. */
+static char *taken(text *text) {
+    if (!text->failed) return text->bytes;
+    text_close(text);
+    return NULL;
+}
+
+static char *path_in(const dataset *set, const char *part, const char *name, const char *ending) {
+    text path = {0};
+    text_format(&path, "%s/%s/%s%s", set->folder, part, name, ending);
+    return taken(&path);
+}
+
+static char *channel_path(const char *stem, int channel, const char *ending) {
+    text path = {0};
+    text_format(&path, "%s_%04d%s", stem, channel, ending);
+    return taken(&path);
+}
+
+static int ends_with(const char *name, const char *ending) {
+    const size_t length = strlen(name), tail = strlen(ending);
+    return length > tail && strcmp(name + length - tail, ending) == 0;
+}
+
+/* The NIfTI ending of a name, or NULL. */
+static const char *ending_of(const char *name) {
+    return ends_with(name, ".nii.gz") ? ".nii.gz" : ends_with(name, ".nii") ? ".nii" : NULL;
+}
+
+/* Ids become names of files and cells of tables. */
+static int is_fine_id(const char *id) {
+    if (!*id || *id == '.') return 0;
+    for (; *id; id++)
+        if (*id == '/' || (unsigned char)*id < ' ' || *id == 127) return 0;
+    return 1;
+}
+
+static status_code check_id(const lister *l, const char *id) {
+    if (is_fine_id(id)) return STATUS_OK;
+    return fail(l->failure, STATUS_CORRUPT, "%s: '%.200s' cannot be the name of a case; rename it", l->path, id);
+}
+
+/* ---- a list of ids ----------------------------------------------------------------------------------------------- */
+
+typedef struct id_list {
+    char **ids;
+    size_t count, room;
+} id_list;
+
+static void id_list_close(id_list *list) {
+    for (size_t k = 0; k < list->count; k++) free(list->ids[k]);
+    free(list->ids);
+}
+
+static int id_list_add(id_list *list, const char *id, size_t length) {
+    if (list->count == list->room) {
+        const size_t larger = list->room ? list->room * 2 : 64;
+        char **grown = realloc(list->ids, larger * sizeof *grown);
+        if (!grown) return 0;
+        list->ids = grown;
+        list->room = larger;
+    }
+    char *copy = strndup(id, length);
+    if (!copy) return 0;
+    list->ids[list->count++] = copy;
+    return 1;
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static void id_list_unite(id_list *list) {
+    if (list->count == 0) return;
+    qsort(list->ids, list->count, sizeof *list->ids, by_text);
+    size_t kept = 1;
+    for (size_t k = 1; k < list->count; k++)
+        if (strcmp(list->ids[k], list->ids[kept - 1]) == 0) free(list->ids[k]);
+        else list->ids[kept++] = list->ids[k];
+    list->count = kept;
+}
+
+/* ---- files by their names ---------------------------------------------------------------------------------------- */
+
+/* The length of CASE in CASE_0001.nii.gz, and the channel; -1 if the name is something else. */
+static long split_image_name(const char *name, const char *ending, int *channel) {
+    const long stem = (long)strlen(name) - (long)strlen(ending) - 5;
+    if (stem < 1 || name[stem] != '_') return -1;
+    *channel = 0;
+    for (int k = 1; k <= 4; k++) {
+        if (name[stem + k] < '0' || name[stem + k] > '9') return -1;
+        *channel = *channel * 10 + (name[stem + k] - '0');
+    }
+    return stem;
+}
+
+static status_code note_image(lister *l, const char *part, const char *name, id_list *ids) {
+    int channel;
+    const long stem = split_image_name(name, l->set->file_ending, &channel);
+    if (stem < 0)
+        return fail(l->failure, STATUS_CORRUPT,
+                    "%s/%s/%.200s: images are called CASE_0000%s, with the channel's number", l->set->folder, part,
+                    name, l->set->file_ending);
+    if (channel >= l->set->channels)
+        return fail(l->failure, STATUS_CORRUPT, "%s/%s/%.200s is channel %d, but dataset.json names %d: 0 to %d",
+                    l->set->folder, part, name, channel, l->set->channels, l->set->channels - 1);
+    return id_list_add(ids, name, (size_t)stem) ? STATUS_OK : no_memory(l);
+}
+
+static status_code note_file(lister *l, const char *part, const char *name, int images, id_list *ids) {
+    const char *ending = ending_of(name);
+    if (!ending || *name == '.') return STATUS_OK; /* notes and hidden files are nobody's cases */
+    if (strcmp(ending, l->set->file_ending) != 0)
+        return fail(l->failure, STATUS_CORRUPT, "%s/%s/%.200s ends in %s, but dataset.json says %s", l->set->folder,
+                    part, name, ending, l->set->file_ending);
+    const size_t stem = strlen(name) - strlen(ending);
+    if (!images) return id_list_add(ids, name, stem) ? STATUS_OK : no_memory(l);
+    return note_image(l, part, name, ids);
+}
+
+static status_code scan(lister *l, const char *part, int images, id_list *ids) {
+    text path = {0};
+    text_format(&path, "%s/%s", l->set->folder, part);
+    DIR *folder = opendir(text_string(&path));
+    status_code status = STATUS_OK;
+    if (!folder)
+        status = fail(l->failure, STATUS_CANNOT_READ, "the folder %s cannot be read: %s", text_string(&path),
+                      strerror(errno));
+    text_close(&path);
+    if (!folder) return status;
+    const struct dirent *entry;
+    while (status == STATUS_OK && (entry = readdir(folder))) status = note_file(l, part, entry->d_name, images, ids);
+    closedir(folder);
+    return status;
+}
+
+static int part_exists(const dataset *set, const char *part) {
+    char *path = path_in(set, part, ".", "");
+    const int exists = path && whole_file_exists(path);
+    free(path);
+    return exists;
+}
+
+static status_code make_images(lister *l, dataset_case *one, const char *stem, const char *ending) {
+    one->images = calloc((size_t)l->set->channels, sizeof *one->images);
+    if (!one->images) return no_memory(l);
+    one->files = l->set->channels;
+    for (int channel = 0; channel < one->files; channel++) {
+        one->images[channel] = channel_path(stem, channel, ending);
+        if (!one->images[channel]) return no_memory(l);
+    }
+    return STATUS_OK;
+}
+
+/* Test cases may lack labels; training cases get a path, and the check tells what is missing. */
+static status_code make_case(lister *l, dataset_case *one, const char *id, const char *images, const char *labels,
+                             int must) {
+    one->id = strdup(id);
+    char *stem = path_in(l->set, images, id, "");
+    status_code status = one->id && stem ? make_images(l, one, stem, l->set->file_ending) : no_memory(l);
+    free(stem);
+    if (status != STATUS_OK) return status;
+    one->labels = path_in(l->set, labels, id, l->set->file_ending);
+    if (!one->labels) return no_memory(l);
+    if (!must && !whole_file_exists(one->labels)) {
+        free(one->labels);
+        one->labels = NULL;
+    }
+    return check_id(l, id);
+}
+
+static status_code make_cases(lister *l, const id_list *ids, const char *images, const char *labels, int must,
+                              dataset_case **cases, size_t *count) {
+    *cases = calloc(ids->count + 1, sizeof **cases);
+    if (!*cases) return no_memory(l);
+    status_code status = STATUS_OK;
+    for (; status == STATUS_OK && *count < ids->count; ++*count)
+        status = make_case(l, &(*cases)[*count], ids->ids[*count], images, labels, must);
+    return status;
+}
+
+static status_code list_training(lister *l) {
+    id_list ids = {0};
+    status_code status = scan(l, "imagesTr", 1, &ids);
+    if (status == STATUS_OK) status = scan(l, "labelsTr", 0, &ids);
+    id_list_unite(&ids);
+    if (status == STATUS_OK)
+        status = make_cases(l, &ids, "imagesTr", "labelsTr", 1, &l->set->train, &l->set->train_count);
+    id_list_close(&ids);
+    return status;
+}
+
+static status_code list_test(lister *l) {
+    if (!part_exists(l->set, "imagesTs")) return STATUS_OK;
+    id_list ids = {0};
+    status_code status = scan(l, "imagesTs", 1, &ids);
+    id_list_unite(&ids);
+    if (status == STATUS_OK)
+        status = make_cases(l, &ids, "imagesTs", "labelsTs", 0, &l->set->test, &l->set->test_count);
+    id_list_close(&ids);
+    return status;
+}
+
+/* ---- files that dataset.json lists ------------------------------------------------------------------------------- */
+
+/* Paths are taken from the dataset's folder. */
+static char *listed_path(const dataset *set, const char *listed) {
+    if (*listed == '/') return strdup(listed);
+    while (strncmp(listed, "./", 2) == 0) listed += 2;
+    text path = {0};
+    text_format(&path, "%s/%s", set->folder, listed);
+    return taken(&path);
+}
+
+/* One file with all channels, or, where only those exist, one for each channel beside that name. */
+static status_code find_image(lister *l, dataset_case *one, const char *listed) {
+    char *path = listed_path(l->set, listed);
+    if (!path) return no_memory(l);
+    const char *ending = ending_of(path);
+    char *stem = strndup(path, strlen(path) - strlen(ending)), *first = stem ? channel_path(stem, 0, ending) : NULL;
+    status_code status = first ? STATUS_OK : no_memory(l);
+    if (status == STATUS_OK && !whole_file_exists(path) && whole_file_exists(first)) {
+        status = make_images(l, one, stem, ending);
+    } else if (status == STATUS_OK) {
+        one->images = calloc(1, sizeof *one->images);
+        if (!one->images) status = no_memory(l);
+        else one->images[one->files++] = path, path = NULL;
+    }
+    free(path);
+    free(stem);
+    free(first);
+    return status;
+}
+
+static status_code listed_id(lister *l, dataset_case *one, const char *listed) {
+    const char *slash = strrchr(listed, '/'), *name = slash ? slash + 1 : listed, *ending = ending_of(listed);
+    if (!ending || (ending && strlen(name) <= strlen(ending)))
+        return fail(l->failure, STATUS_CORRUPT, "%s: '%.200s' is not the name of a NIfTI file", l->path, listed);
+    one->id = strndup(name, strlen(name) - strlen(ending));
+    return one->id ? check_id(l, one->id) : no_memory(l);
+}
+
+static status_code listed_training_case(lister *l, const json_t *entry, dataset_case *one) {
+    const char *image = json_string_value(json_object_get(entry, "image"));
+    const char *label = json_string_value(json_object_get(entry, "label"));
+    if (!image || !label)
+        return fail(l->failure, STATUS_CORRUPT,
+                    "%s: every entry of \"training\" must be {\"image\": file, \"label\": file}", l->path);
+    status_code status = listed_id(l, one, image);
+    if (status == STATUS_OK) status = find_image(l, one, image);
+    if (status != STATUS_OK) return status;
+    one->labels = listed_path(l->set, label);
+    return one->labels ? STATUS_OK : no_memory(l);
+}
+
+/* The Decathlon lists names; nnU-Net v1 wrote them as {"image": name} or ["name"] now and then. */
+static status_code listed_test_case(lister *l, const json_t *entry, dataset_case *one) {
+    const json_t *image = json_is_object(entry) ? json_object_get(entry, "image") : entry;
+    if (json_is_array(image)) image = json_array_get(image, 0);
+    if (!json_is_string(image))
+        return fail(l->failure, STATUS_CORRUPT, "%s: every entry of \"test\" must be the name of a file", l->path);
+    const status_code status = listed_id(l, one, json_string_value(image));
+    return status == STATUS_OK ? find_image(l, one, json_string_value(image)) : status;
+}
+
+typedef status_code listed_case(lister *l, const json_t *entry, dataset_case *one);
+
+static status_code list_entries(lister *l, const json_t *entries, listed_case *read, dataset_case **cases,
+                                size_t *count) {
+    const size_t size = json_array_size(entries);
+    *cases = calloc(size + 1, sizeof **cases);
+    if (!*cases) return no_memory(l);
+    status_code status = STATUS_OK;
+    for (; status == STATUS_OK && *count < size; ++*count)
+        status = read(l, json_array_get(entries, *count), &(*cases)[*count]);
+    return status;
+}
+
+static status_code list_decathlon(lister *l, const json_t *root) {
+    dataset *set = l->set;
+    const json_t *training = json_object_get(root, "training"), *test = json_object_get(root, "test");
+    if (!json_is_array(training))
+        return fail(l->failure, STATUS_CORRUPT, "%s: \"training\" must be a list of {\"image\": file, \"label\": file}",
+                    l->path);
+    status_code status = list_entries(l, training, listed_training_case, &set->train, &set->train_count);
+    if (status == STATUS_OK && json_is_array(test))
+        status = list_entries(l, test, listed_test_case, &set->test, &set->test_count);
+    if (status == STATUS_OK && set->train_count > 0) set->file_ending = ending_of(set->train[0].images[0]);
+    return status;
+}
+
+/* nnU-Net v2's "dataset": {CASE: {"images": [one per channel], "label": file}}. */
+static status_code listed_channels(lister *l, const char *id, const json_t *entry, dataset_case *one) {
+    const json_t *images = json_object_get(entry, "images"), *label = json_object_get(entry, "label");
+    one->id = strdup(id);
+    one->images = calloc((size_t)l->set->channels, sizeof *one->images);
+    if (!one->id || !one->images) return no_memory(l);
+    int good = json_array_size(images) == (size_t)l->set->channels && json_is_string(label);
+    for (int k = 0; good && k < l->set->channels; k++) good = json_is_string(json_array_get(images, (size_t)k));
+    if (!good)
+        return fail(l->failure, STATUS_CORRUPT,
+                    "%s: the case '%.200s' of \"dataset\" must be {\"images\": [file of each of the %d channels], "
+                    "\"label\": file}",
+                    l->path, id, l->set->channels);
+    for (; one->files < l->set->channels; one->files++) {
+        one->images[one->files] = listed_path(l->set, json_string_value(json_array_get(images, (size_t)one->files)));
+        if (!one->images[one->files]) return no_memory(l);
+    }
+    one->labels = listed_path(l->set, json_string_value(label));
+    return one->labels ? check_id(l, id) : no_memory(l);
+}
+
+static status_code list_named(lister *l, const json_t *cases) {
+    dataset *set = l->set;
+    set->train = calloc(json_object_size(cases) + 1, sizeof *set->train);
+    if (!set->train) return no_memory(l);
+    const char *id;
+    json_t *entry;
+    json_object_foreach((json_t *)cases, id, entry) {
+        const status_code status = listed_channels(l, id, entry, &set->train[set->train_count++]);
+        if (status != STATUS_OK) return status;
+    }
+    return STATUS_OK;
+}
+
+/* ---- all together ------------------------------------------------------------------------------------------------ */
+
+static int by_id(const void *a, const void *b) {
+    return strcmp(((const dataset_case *)a)->id, ((const dataset_case *)b)->id);
+}
+
+static status_code sort_cases(lister *l, dataset_case *cases, size_t count) {
+    if (count > 0) qsort(cases, count, sizeof *cases, by_id);
+    for (size_t k = 1; k < count; k++)
+        if (strcmp(cases[k].id, cases[k - 1].id) == 0)
+            return fail(l->failure, STATUS_CORRUPT, "%s: the case '%.200s' comes twice", l->path, cases[k].id);
+    return STATUS_OK;
+}
+
+static status_code name_cases(lister *l) {
+    dataset *set = l->set;
+    if (set->train_count == 0) return fail(l->failure, STATUS_CORRUPT, "%s has no training cases", set->folder);
+    set->ids = malloc(set->train_count * sizeof *set->ids);
+    if (!set->ids) return no_memory(l);
+    for (size_t k = 0; k < set->train_count; k++) set->ids[k] = set->train[k].id;
+    return STATUS_OK;
+}
+
+status_code dataset_list(dataset *set, const json_t *root, const char *path, failure *failure) {
+    lister lister = {set, path, failure};
+    const json_t *named = json_object_get(root, "dataset");
+    status_code status;
+    if (set->layout == DATASET_DECATHLON) status = list_decathlon(&lister, root);
+    else {
+        status = json_is_object(named) ? list_named(&lister, named) : list_training(&lister);
+        if (status == STATUS_OK) status = list_test(&lister);
+    }
+    if (status == STATUS_OK) status = sort_cases(&lister, set->train, set->train_count);
+    if (status == STATUS_OK) status = sort_cases(&lister, set->test, set->test_count);
+    return status == STATUS_OK ? name_cases(&lister) : status;
+}

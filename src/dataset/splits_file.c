@@ -1,0 +1,113 @@
+#include "dataset/splits.h"
+#include "dataset/splits_inside.h"
+#include "json/json_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct reader {
+    const char *path;
+    const char *const *names;
+    size_t cases;
+    int fold;
+    unsigned char *places;
+    failure *failure;
+} reader;
+
+static int by_name(const void *key, const void *name) { return strcmp(key, *(const char *const *)name); }
+
+static status_code place_case(reader *r, const json_t *entry, const char *list, int place) {
+    const char *name = json_string_value(entry);
+    if (!name)
+        return fail(r->failure, STATUS_CORRUPT, "%s, fold %d: \"%s\" must be a list of case names", r->path, r->fold,
+                    list);
+    const char *const *found = bsearch(name, r->names, r->cases, sizeof *r->names, by_name);
+    if (!found)
+        return fail(r->failure, STATUS_CORRUPT,
+                    "%s, fold %d: the dataset has no case '%.200s'; correct the file or delete it to make new splits",
+                    r->path, r->fold, name);
+    unsigned char *old = &r->places[found - r->names];
+    if (*old != PLACE_NONE)
+        return fail(r->failure, STATUS_CORRUPT, "%s, fold %d: the case '%.200s' is %s", r->path, r->fold, name,
+                    *old == place ? "named twice" : "in train and in val");
+    *old = (unsigned char)place;
+    return STATUS_OK;
+}
+
+static status_code read_list(reader *r, const json_t *fold, const char *key, int place) {
+    const json_t *list = json_object_get(fold, key);
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        return fail(r->failure, STATUS_CORRUPT, "%s, fold %d: \"%s\" must be a list of case names, at least one",
+                    r->path, r->fold, key);
+    status_code status = STATUS_OK;
+    for (size_t k = 0; status == STATUS_OK && k < json_array_size(list); k++)
+        status = place_case(r, json_array_get(list, k), key, place);
+    return status;
+}
+
+static status_code read_fold(reader *r, const json_t *json, split *fold) {
+    memset(r->places, PLACE_NONE, r->cases);
+    status_code status = read_list(r, json, "train", PLACE_TRAIN);
+    if (status == STATUS_OK) status = read_list(r, json, "val", PLACE_VAL);
+    if (status == STATUS_OK) status = split_fill(fold, r->places, r->cases, r->failure);
+    return status;
+}
+
+static status_code read_folds(reader *r, const json_t *root, splits *splits) {
+    const size_t count = json_array_size(root);
+    if (!json_is_array(root) || count < 1 || count > SPLITS_MAX_FOLDS)
+        return fail(r->failure, STATUS_CORRUPT,
+                    "%s: must be a list of 1 to %d folds, each {\"train\": [...], \"val\": [...]}", r->path,
+                    SPLITS_MAX_FOLDS);
+    status_code status = splits_open(splits, (int)count, r->failure);
+    for (r->fold = 0; status == STATUS_OK && r->fold < (int)count; r->fold++)
+        status = read_fold(r, json_array_get(root, (size_t)r->fold), &splits->folds[r->fold]);
+    return status;
+}
+
+status_code splits_read(splits *splits, const char *path, const char *const *names, size_t cases, failure *failure) {
+    *splits = (struct splits){0};
+    json_t *root;
+    status_code status = json_file_read(path, &root, failure);
+    if (status != STATUS_OK) return status;
+    reader reader = {.path = path, .names = names, .cases = cases, .failure = failure};
+    reader.places = malloc(cases + 1);
+    status = reader.places ? read_folds(&reader, root, splits) : fail_memory(failure, path);
+    free(reader.places);
+    json_decref(root);
+    if (status != STATUS_OK) splits_close(splits);
+    return status;
+}
+
+static json_t *list_of(const size_t *cases, size_t count, const char *const *names) {
+    json_t *list = json_array();
+    for (size_t k = 0; list && k < count; k++)
+        if (json_array_append_new(list, json_string(names[cases[k]])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+static json_t *json_of(const splits *splits, const char *const *names) {
+    json_t *root = json_array();
+    for (int k = 0; root && k < splits->count; k++) {
+        const split *fold = &splits->folds[k];
+        json_t *json = json_object();
+        const int good = json_object_set_new(json, "train", list_of(fold->train, fold->train_count, names)) == 0 &&
+                         json_object_set_new(json, "val", list_of(fold->val, fold->val_count, names)) == 0;
+        if (!good) json_decref(json);
+        if (!good || json_array_append_new(root, json) != 0) {
+            json_decref(root);
+            return NULL;
+        }
+    }
+    return root;
+}
+
+status_code splits_write(const splits *splits, const char *path, const char *const *names, failure *failure) {
+    json_t *root = json_of(splits, names);
+    const status_code status = json_file_write(path, root, failure);
+    json_decref(root);
+    return status;
+}

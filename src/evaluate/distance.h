@@ -1,0 +1,36 @@
+/*
+ * Distances between the surfaces of two regions.
+ *
+ * A region's surface are its voxels that have a face neighbour outside the region; outside the image is outside. The
+ * distance of a surface voxel is that of its centre to the nearest centre of the other surface, in mm. From the
+ * distances of both surfaces to each other:
+ *
+ *   HD95   the larger of the two 95th percentiles (linear interpolation, as numpy.percentile)
+ *   ASSD   the mean over the voxels of both surfaces
+ *
+ * Both are NaN if both regions are empty. If only one is, they are the image's diagonal: the region was missed or made
+ * up, which is the worst that can happen and must not vanish from a mean.
+ */
+#ifndef HWS_EVALUATE_DISTANCE_H
+#define HWS_EVALUATE_DISTANCE_H
+
+#include "core/failure.h"
+
+#include <stdint.h>
+
+typedef struct surface_distance {
+    double hd95, assd;
+} surface_distance;
+
+/* Masks of 0 and 1, x fastest. */
+status_code surface_distance_of(const uint8_t *a, const uint8_t *b, const int size[3], const double spacing[3],
+                                surface_distance *result, failure *failure);
+
+/*
+ * The exact Euclidean distance transform (Felzenszwalb and Huttenlocher 2012): the squared distance of each voxel to
+ * the nearest one with mask != 0; infinite if there is none.
+ */
+status_code distance_transform(const uint8_t *mask, const int size[3], const double spacing[3], double *squared,
+                               failure *failure);
+
+#endif

@@ -1,0 +1,84 @@
+#define _POSIX_C_SOURCE 200809L
+#include "evaluate/scores.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const NAMES[METRICS] = {"Dice", "IoU", "TP", "FP", "FN", "TN", "n_pred", "n_ref", "HD95", "ASSD"};
+
+const char *metric_name(metric metric) { return NAMES[metric]; }
+
+metric metric_by_name(const char *name) {
+    int k = 0;
+    while (k < METRICS && strcmp(NAMES[k], name) != 0) k++;
+    return (metric)k;
+}
+
+int metric_lower_is_better(metric metric) {
+    return metric == METRIC_FP || metric == METRIC_FN || metric == METRIC_HD95 || metric == METRIC_ASSD;
+}
+
+int metric_is_share(metric metric) { return metric == METRIC_DICE || metric == METRIC_IOU; }
+
+status_code scores_open(scores *scores, size_t cases, const region_list *regions, failure *failure) {
+    memset(scores, 0, sizeof *scores);
+    const status_code status = regions_copy(&scores->regions, regions, failure);
+    if (status != STATUS_OK) return status;
+    const size_t row = regions->count * METRICS;
+    if (row == 0 || cases > SIZE_MAX / sizeof(double) / row) return fail_memory(failure, "scores");
+    scores->list = calloc(cases ? cases : 1, sizeof *scores->list);
+    scores->values = malloc((cases ? cases : 1) * row * sizeof *scores->values);
+    if (!scores->list || !scores->values) return fail_memory(failure, "scores");
+    scores->cases = cases;
+    for (size_t i = 0; i < cases * row; i++) scores->values[i] = (double)NAN;
+    return STATUS_OK;
+}
+
+void scores_close(scores *scores) {
+    for (size_t k = 0; k < scores->cases; k++) {
+        free(scores->list[k].name);
+        free(scores->list[k].prediction);
+        free(scores->list[k].reference);
+        free(scores->list[k].image);
+    }
+    free(scores->list);
+    free(scores->values);
+    regions_close(&scores->regions);
+    memset(scores, 0, sizeof *scores);
+}
+
+double *scores_at(const scores *scores, size_t which, size_t region) {
+    return scores->values + (which * scores->regions.count + region) * METRICS;
+}
+
+status_code scores_name(scores *scores, size_t which, const char *name, const char *prediction, const char *reference,
+                        failure *failure) {
+    scored_case *named = &scores->list[which];
+    named->name = strdup(name);
+    named->prediction = strdup(prediction);
+    named->reference = strdup(reference);
+    if (!named->name || !named->prediction || !named->reference) return fail_memory(failure, "the names of cases");
+    return STATUS_OK;
+}
+
+static int ends_with(const char *text, size_t length, const char *ending) {
+    const size_t size = strlen(ending);
+    return length > size && strncmp(text + length - size, ending, size) == 0;
+}
+
+void case_name_of(const char *path, char *name, size_t room) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t length = strlen(base);
+    const char *dot = strrchr(base, '.');
+    if (ends_with(base, length, ".nii.gz")) length -= 7;
+    else if (dot && dot > base) length = (size_t)(dot - base);
+    snprintf(name, room, "%.*s", (int)(length < room ? length : room), base);
+}
+
+long scores_find(const scores *scores, const char *name) {
+    for (size_t k = 0; k < scores->cases; k++)
+        if (scores->list[k].name && strcmp(scores->list[k].name, name) == 0) return (long)k;
+    return -1;
+}

@@ -1,0 +1,51 @@
+/*
+ * Statistics of scores, with the tail in view.
+ *
+ * NaN stands for a score that does not exist (Dice of a region that is empty in both). As in numpy's nan-functions it
+ * is left out, and counted.
+ */
+#ifndef HWS_EVALUATE_STATISTICS_H
+#define HWS_EVALUATE_STATISTICS_H
+
+#include "core/failure.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct statistics {
+    size_t count, missing;  /* numbers, and NaNs */
+    double mean, std;       /* the standard deviation divides by n, as numpy does */
+    double ci_low, ci_high; /* of the mean */
+    double p5, p10, p25, median, p75, p90, p95, iqr;
+    size_t worst; /* position of the worst value, the first of equals; with count = 0 nothing here means anything */
+    double worst_value;
+} statistics;
+
+typedef struct statistics_options {
+    int lower_is_better; /* which end is the worst */
+    double confidence;   /* 0: no interval */
+    uint32_t resamples;  /* of the bootstrap */
+    uint64_t seed;
+} statistics_options;
+
+/* 95 % intervals from 10000 resamples, higher is better. */
+statistics_options statistics_options_default(void);
+
+/* All fields are NaN without a number. Infinite values are STATUS_NOT_FINITE. */
+status_code statistics_of(const double *values, size_t count, const statistics_options *options, statistics *result,
+                          failure *failure);
+
+/*
+ * Bootstrap percentile interval of the mean of n > 0 finite numbers: the quantiles of the means of resamples of the
+ * same size. Each resample is keyed by its number, so that equal numbers give equal intervals.
+ */
+status_code bootstrap_mean(const double *values, size_t n, double confidence, uint32_t resamples, uint64_t seed,
+                           double *low, double *high, failure *failure);
+
+/* Quantile 0 <= q <= 1 with linear interpolation between order statistics, numpy's default; NaN for no numbers. */
+double quantile_of_sorted(const double *sorted, size_t count, double q);
+
+/* Ascending; there must be no NaN. */
+void sort_numbers(double *numbers, size_t count);
+
+#endif

@@ -1,0 +1,80 @@
+#include "evaluate/wilcoxon.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef struct rank_sums {
+    double positive, negative;
+    double ties; /* sum of t^3 - t over groups of t equal differences */
+} rank_sums;
+
+static int compare_sizes(const void *a, const void *b) {
+    const double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
+    return (x > y) - (x < y);
+}
+
+/* Keeps the differences that are not zero and counts all kinds. */
+static size_t gather(const double *a, const double *b, size_t count, double *differences, wilcoxon *result) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double difference = b[i] - a[i];
+        if (isnan(difference)) {
+            result->missing++;
+        } else if (difference == 0) {
+            result->equal++;
+        } else {
+            differences[kept++] = difference;
+            *(difference > 0 ? &result->better : &result->worse) += 1;
+        }
+    }
+    return kept;
+}
+
+/* Equal differences share the mean of their ranks. */
+static rank_sums sum_ranks(double *differences, size_t n) {
+    qsort(differences, n, sizeof *differences, compare_sizes);
+    rank_sums sums = {0};
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && fabs(differences[end]) == fabs(differences[first]);) end++;
+        const double rank = ((double)first + 1 + (double)end) / 2, tied = (double)(end - first);
+        sums.ties += tied * tied * tied - tied;
+        for (size_t i = first; i < end; i++) *(differences[i] > 0 ? &sums.positive : &sums.negative) += rank;
+    }
+    return sums;
+}
+
+/* Of the 2^n ways to give n ranks signs, the share whose positive ranks sum to at most `statistic`, doubled. The sums
+   stay below 2^53, so the counts are exact. */
+static double exact_p(size_t n, double statistic) {
+    enum { LARGEST = WILCOXON_EXACT_PAIRS * (WILCOXON_EXACT_PAIRS + 1) / 2 };
+    double ways[LARGEST + 1] = {1};
+    size_t largest = 0;
+    for (size_t rank = 1; rank <= n; rank++) {
+        largest += rank;
+        for (size_t sum = largest; sum >= rank; sum--) ways[sum] += ways[sum - rank];
+    }
+    double below = 0;
+    for (size_t sum = 0; sum <= (size_t)statistic; sum++) below += ways[sum];
+    return fmin(1, 2 * below / pow(2, (double)n));
+}
+
+static double normal_p(size_t n, double statistic, double ties) {
+    const double m = (double)n;
+    const double mean = m * (m + 1) / 4, variance = (m * (m + 1) * (2 * m + 1) - ties / 2) / 24;
+    return erfc(fabs(statistic - mean) / sqrt(2 * variance));
+}
+
+status_code wilcoxon_test(const double *a, const double *b, size_t count, wilcoxon *result, failure *failure) {
+    *result = (wilcoxon){0};
+    double *differences = malloc((count ? count : 1) * sizeof *differences);
+    if (!differences) return fail_memory(failure, "Wilcoxon's test");
+    const size_t n = gather(a, b, count, differences, result);
+    const rank_sums sums = sum_ranks(differences, n);
+    free(differences);
+    result->statistic = fmin(sums.positive, sums.negative);
+    result->exact = n <= WILCOXON_EXACT_PAIRS && sums.ties == 0 && result->equal == 0;
+    if (n == 0) result->p = result->equal > 0 ? 1 : (double)NAN;
+    else result->p = result->exact ? exact_p(n, result->statistic) : normal_p(n, result->statistic, sums.ties);
+    return STATUS_OK;
+}

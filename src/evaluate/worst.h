@@ -1,0 +1,22 @@
+/* The worst cases of an evaluation, to be looked at: a list, and a picture of each. */
+#ifndef HWS_EVALUATE_WORST_H
+#define HWS_EVALUATE_WORST_H
+
+#include "core/text.h"
+#include "evaluate/scores.h"
+
+enum { WORST_LISTED = 12 };
+
+/* The positions of at most `room` cases with the lowest mean Dice over their regions, the worst first, equal ones in
+   their order; returns how many. Cases without any score are left out. */
+size_t worst_cases(const scores *scores, size_t room, size_t *positions);
+
+/*
+ * Writes FOLDER/worst.csv (rank, example, dice, label, label_dice: the mean over the regions, and the worst of them) and,
+ * if the scores name their images or `images` names the folder of CASE_0000.nii.gz (or .nii, or without _0000),
+ * FOLDER/worst/CASE.png: the plane with the most wrong voxels, across the axis with the widest spacing. Earlier pictures
+ * of the cases go. A case whose image is not there or does not fit has no picture; `notes` then tells why.
+ */
+status_code worst_write(const scores *scores, const char *images, const char *folder, text *notes, failure *failure);
+
+#endif

@@ -1,0 +1,165 @@
+#include "model/learner.h"
+#include "core/memory.h"
+#include "nn/supervision.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OUTPUTS = 8 };
+
+typedef struct output {
+    shape shape;
+    double weight;
+    size_t stride[3];
+    loss loss;
+    int16_t *labels; /* of all examples of the part at this resolution; the finest ones are the caller's */
+    char *workspaces;
+    size_t workspace_bytes;
+} output;
+
+struct learner {
+    learner_options options;
+    graph *graph;
+    int16_t *labels;
+    size_t positions; /* of one example */
+    output outputs[MAX_OUTPUTS];
+    int output_count;
+    float *state;
+    size_t state_floats;
+    int64_t steps;
+};
+
+static status_code open_output(learner *l, int index, failure *failure) {
+    output *o = &l->outputs[index];
+    const shape full = graph_output_shape(l->graph, 0);
+    o->shape = graph_output_shape(l->graph, index);
+    for (int axis = 0; axis < 3; axis++) o->stride[axis] = (size_t)(full.size[axis] / o->shape.size[axis]);
+    o->loss = (loss){l->options.loss, shape_positions(&o->shape), (size_t)o->shape.channels};
+    const status_code status = loss_check(&o->loss, failure);
+    if (status != STATUS_OK) return status;
+    o->workspace_bytes = (loss_workspace(&o->loss) + 63) / 64 * 64;
+    o->workspaces = memory_open((size_t)o->shape.samples * o->workspace_bytes + 64);
+    o->labels = index ? memory_open(shape_rows(&o->shape) * sizeof(int16_t) + 64) : l->labels;
+    return o->workspaces && o->labels ? STATUS_OK : fail_memory(failure, "the losses");
+}
+
+static status_code open_parts(learner *l, failure *failure) {
+    status_code status = optimizer_check(&l->options.optimizer, failure);
+    if (status == STATUS_OK) status = model_open(&l->options.model, &l->options.graph, &l->graph, failure);
+    if (status != STATUS_OK) return status;
+    const shape first = graph_output_shape(l->graph, 0);
+    l->positions = shape_positions(&first);
+    l->labels = memory_open(shape_rows(&first) * sizeof *l->labels + 64);
+    l->state_floats = optimizer_state_size(l->options.optimizer.kind, graph_trained_floats(l->graph));
+    l->state = memory_open(l->state_floats * sizeof *l->state + 64);
+    if (!l->labels || !l->state) return fail_memory(failure, "the optimiser");
+    memset(l->labels, 0, shape_rows(&first) * sizeof *l->labels);
+    memset(l->state, 0, l->state_floats * sizeof *l->state);
+    double weights[MAX_OUTPUTS];
+    l->output_count = graph_output_count(l->graph);
+    supervision_weights((size_t)l->output_count, weights);
+    for (int i = 0; i < l->output_count && status == STATUS_OK; i++) {
+        l->outputs[i].weight = weights[i];
+        status = open_output(l, i, failure);
+    }
+    return status;
+}
+
+status_code learner_open(const learner_options *options, learner **opened, failure *failure) {
+    learner *l = *opened = calloc(1, sizeof *l);
+    if (!l) return fail_memory(failure, "a learner");
+    l->options = *options;
+    const status_code status = open_parts(l, failure);
+    if (status != STATUS_OK) learner_close(opened);
+    return status;
+}
+
+void learner_close(learner **opened) {
+    if (!opened || !*opened) return;
+    learner *l = *opened;
+    for (int i = 0; i < l->output_count; i++) {
+        memory_close(l->outputs[i].workspaces);
+        if (i) memory_close(l->outputs[i].labels);
+    }
+    memory_close(l->labels);
+    memory_close(l->state);
+    graph_close(&l->graph);
+    free(l);
+    *opened = 0;
+}
+
+int learner_part(const learner *l) { return l->options.model.input.samples; }
+graph *learner_graph(learner *l) { return l->graph; }
+const learner_options *learner_settings(const learner *l) { return &l->options; }
+float *learner_input(learner *l) { return graph_input_values(l->graph); }
+int16_t *learner_labels(learner *l) { return l->labels; }
+size_t learner_state_floats(const learner *l) { return l->state_floats; }
+float *learner_state(learner *l) { return l->state; }
+int64_t learner_steps(const learner *l) { return l->steps; }
+void learner_set_steps(learner *l, int64_t steps) { l->steps = steps; }
+
+void learner_begin(learner *l) { graph_clear_gradients(l->graph); }
+
+/* The outputs of one example, as the losses see them. */
+static void outputs_of(learner *l, int example, int with_gradients, supervised_output *outputs) {
+    for (int i = 0; i < l->output_count; i++) {
+        const output *o = &l->outputs[i];
+        const size_t positions = o->loss.positions, floats = (size_t)example * positions * o->loss.classes;
+        outputs[i] = (supervised_output){.weight = o->weight,
+                                         .positions = positions,
+                                         .logits = graph_output_values(l->graph, i) + floats,
+                                         .labels = o->labels + (size_t)example * positions,
+                                         .workspace = o->workspaces + (size_t)example * o->workspace_bytes,
+                                         .gradient = with_gradients ? graph_output_gradients(l->graph, i) + floats : 0};
+    }
+}
+
+static void coarsen_labels(learner *l, int example) {
+    const shape full = l->outputs[0].shape;
+    const size_t size[3] = {(size_t)full.size[0], (size_t)full.size[1], (size_t)full.size[2]};
+    for (int i = 1; i < l->output_count; i++)
+        supervision_labels(size, l->outputs[i].stride, l->labels + (size_t)example * l->positions,
+                           l->outputs[i].labels + (size_t)example * l->outputs[i].loss.positions);
+}
+
+static status_code losses_of(learner *l, int count, double *losses, failure *failure) {
+    for (int example = 0; example < count; example++) {
+        supervised_output outputs[MAX_OUTPUTS];
+        coarsen_labels(l, example);
+        outputs_of(l, example, 0, outputs);
+        const status_code status = supervised_forward(l->options.loss, l->outputs[0].loss.classes,
+                                                      (size_t)l->output_count, outputs, &losses[example], failure);
+        if (status != STATUS_OK) return status;
+    }
+    return STATUS_OK;
+}
+
+status_code learner_losses(learner *l, int count, double *losses, failure *failure) {
+    graph_forward(l->graph, 1);
+    return losses_of(l, count, losses, failure);
+}
+
+void learner_backward(learner *l, int count, const double *weights) {
+    for (int example = 0; example < learner_part(l); example++) {
+        supervised_output outputs[MAX_OUTPUTS];
+        outputs_of(l, example, 1, outputs);
+        if (example >= count)
+            for (int i = 0; i < l->output_count; i++) outputs[i].weight = 0;
+        supervised_backward(l->options.loss, l->outputs[0].loss.classes, (size_t)l->output_count, outputs,
+                            example < count ? weights[example] : 0);
+    }
+    graph_backward(l->graph);
+}
+
+status_code learner_update(learner *l, double rate, double *norm, failure *failure) {
+    const status_code status =
+        optimizer_step(&l->options.optimizer, rate, l->steps + 1, graph_trained_floats(l->graph),
+                       graph_gradients(l->graph), graph_values(l->graph), l->state, norm, failure);
+    if (status == STATUS_OK) l->steps++;
+    return status;
+}
+
+status_code learner_evaluate(learner *l, int count, double *losses, failure *failure) {
+    graph_forward(l->graph, 0);
+    return losses ? losses_of(l, count, losses, failure) : STATUS_OK;
+}

@@ -1,0 +1,17 @@
+#include "model/segmentation_model.h"
+
+#include <string.h>
+
+void segmentation_model(const plan *plan, model_options *options) {
+    *options = (model_options){.kind = MODEL_UNET,
+                               .input = {1, {plan->patch[0], plan->patch[1], plan->patch[2]}, plan->channels},
+                               .classes = plan->classes,
+                               .unet_levels = plan->topology.count,
+                               .unet_base = plan->topology.stages[0].features,
+                               .unet_cap = TOPOLOGY_MAX_FEATURES};
+    for (int level = 0; level < plan->topology.count; level++) {
+        options->unet_features[level] = plan->topology.stages[level].features;
+        memcpy(options->unet_kernel[level], plan->topology.stages[level].kernel, sizeof options->unet_kernel[level]);
+        memcpy(options->unet_stride[level], plan->topology.stages[level].stride, sizeof options->unet_stride[level]);
+    }
+}

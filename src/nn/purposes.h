@@ -1,0 +1,9 @@
+/* What this part draws random numbers for (core/random.h). */
+#ifndef HWS_NN_PURPOSES_H
+#define HWS_NN_PURPOSES_H
+
+enum {
+    RANDOM_WEIGHTS = 8, /* the first values of a network */
+};
+
+#endif

@@ -1,0 +1,343 @@
+#define _POSIX_C_SOURCE 200809L
+#include "task/segmentation_source.h"
+
+#include "core/crc64.h"
+#include "core/memory.h"
+#include "dataset/case_groups.h"
+#include "dataset/splits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH = 4096, NAME = 160 };
+
+struct segmentation_source {
+    dataset set;
+    plan plan;
+    char *cache;
+    splits splits;
+    long long fold;   /* -1: all cases */
+    case_file *files; /* of all training cases of the dataset; closed where they are not used */
+    const char **label_names;
+    segmentation_case *train, *validation;
+    size_t train_count, validation_count;
+    char (*names)[NAME]; /* of subvolumes */
+    void **blocks;       /* their voxels, labels and places */
+    size_t block_count;
+    segmentation_data data;
+};
+
+/* ---- folds ------------------------------------------------------------------------------------------------------- */
+
+static status_code make_splits(segmentation_source *s, const char *column, failure *failure) {
+    if (!*column) return splits_make(&s->splits, s->set.train_count, SPLITS_FOLDS, 0, failure);
+    case_groups groups;
+    const char **strata = 0;
+    status_code status = case_groups_open(&groups, &s->set, 0, failure);
+    if (status != STATUS_OK) return status;
+    status = case_groups_column(&groups, &s->set, column, &strata, failure);
+    if (status == STATUS_OK) status = splits_make(&s->splits, s->set.train_count, SPLITS_FOLDS, strata, failure);
+    free(strata);
+    case_groups_close(&groups);
+    return status;
+}
+
+/* Whether every fold has all cases, as folds that we made do until cases are added. */
+static int is_complete(const segmentation_source *s) {
+    int complete = 1;
+    for (int k = 0; k < s->splits.count; k++)
+        complete = complete && s->splits.folds[k].train_count + s->splits.folds[k].val_count == s->set.train_count;
+    return complete;
+}
+
+static status_code open_splits(segmentation_source *s, const train_settings *settings, failure *failure) {
+    char given[PATH], made[PATH];
+    if (*settings->stratify) return make_splits(s, settings->stratify, failure);
+    if (snprintf(given, sizeof given, "%s/splits_final.json", s->set.folder) >= PATH ||
+        snprintf(made, sizeof made, "%s/splits_final.json", s->cache) >= PATH)
+        return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", s->cache);
+    if (access(given, F_OK) == 0) return splits_read(&s->splits, given, s->set.ids, s->set.train_count, failure);
+    if (splits_read(&s->splits, made, s->set.ids, s->set.train_count, 0) == STATUS_OK && is_complete(s))
+        return STATUS_OK;
+    splits_close(&s->splits);
+    const status_code status = make_splits(s, "", failure);
+    return status == STATUS_OK ? splits_write(&s->splits, made, s->set.ids, failure) : status;
+}
+
+status_code segmentation_source_write_fold(const segmentation_source *s, const char *path, failure *failure) {
+    const splits one = {1, &s->splits.folds[s->fold]};
+    return splits_write(&one, path, s->set.ids, failure);
+}
+
+size_t segmentation_source_unused(const segmentation_source *s, const char **first) {
+    if (s->fold < 0) return 0;
+    const split *fold = &s->splits.folds[s->fold];
+    size_t train = 0, val = 0, unused = 0;
+    for (size_t k = 0; k < s->set.train_count; k++) { /* both lists ascend */
+        if (train < fold->train_count && fold->train[train] == k) train++;
+        else if (val < fold->val_count && fold->val[val] == k) val++;
+        else if (unused++ == 0) *first = s->set.ids[k];
+    }
+    return unused;
+}
+
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
+
+static status_code open_case(segmentation_source *s, size_t index, segmentation_case *to, failure *failure) {
+    if (!s->files[index].map) {
+        const status_code status =
+            cache_open_case(&s->files[index], s->cache, s->set.ids[index], CASE_FILE_VERIFY, failure);
+        if (status != STATUS_OK) return status;
+    }
+    *to = (segmentation_case){s->set.ids[index], s->files[index].view};
+    return STATUS_OK;
+}
+
+static status_code open_cases(segmentation_source *s, const size_t *which, size_t count, segmentation_case **cases,
+                              size_t *case_count, failure *failure) {
+    *cases = calloc(count ? count : 1, sizeof **cases);
+    if (!*cases) return fail_memory(failure, "the cases");
+    status_code status = STATUS_OK;
+    for (size_t k = 0; k < count && status == STATUS_OK; k++)
+        status = open_case(s, which ? which[k] : k, &(*cases)[k], failure);
+    *case_count = count;
+    return status;
+}
+
+static status_code open_fold(segmentation_source *s, long long fold, failure *failure) {
+    s->fold = fold;
+    s->files = calloc(s->set.train_count, sizeof *s->files);
+    if (!s->files) return fail_memory(failure, "the cases");
+    if (fold < 0) {
+        const status_code status = open_cases(s, 0, s->set.train_count, &s->train, &s->train_count, failure);
+        return status == STATUS_OK ? open_cases(s, 0, s->set.train_count, &s->validation, &s->validation_count, failure)
+                                   : status;
+    }
+    if (fold >= s->splits.count)
+        return fail(failure, STATUS_BAD_INPUT, "there is no fold %lld: the %d folds are 0 to %d", fold, s->splits.count,
+                    s->splits.count - 1);
+    const split *one = &s->splits.folds[fold];
+    const status_code status = open_cases(s, one->train, one->train_count, &s->train, &s->train_count, failure);
+    return status == STATUS_OK ? open_cases(s, one->val, one->val_count, &s->validation, &s->validation_count, failure)
+                               : status;
+}
+
+/* The same files (by their sizes and times), preprocessed alike, in the same fold. */
+static uint64_t print_of(const segmentation_source *s) {
+    crc64 *crc = malloc(sizeof *crc);
+    if (!crc) return 0;
+    crc64_start(crc);
+    for (size_t k = 0; k < s->set.train_count; k++) {
+        if (!s->files[k].map) continue;
+        const uint64_t prints[2] = {s->files[k].prints.preprocessing, s->files[k].prints.inputs};
+        crc64_add(crc, prints, sizeof prints);
+        crc64_add(crc, s->set.ids[k], strlen(s->set.ids[k]));
+    }
+    for (size_t k = 0; k < s->train_count; k++) crc64_add(crc, s->train[k].name, strlen(s->train[k].name) + 1);
+    crc64_add(crc, "|", 1);
+    for (size_t k = 0; k < s->validation_count; k++)
+        crc64_add(crc, s->validation[k].name, strlen(s->validation[k].name) + 1);
+    const uint64_t value = crc64_value(crc);
+    free(crc);
+    return value;
+}
+
+/* ---- subvolumes -------------------------------------------------------------------------------------------------- */
+
+static int parts_along(int size, int part) { return part >= size ? 1 : (size + part / 2) / part; }
+
+static void *keep_block(segmentation_source *s, size_t bytes) {
+    void **grown = realloc(s->blocks, (s->block_count + 1) * sizeof *grown);
+    if (!grown) return 0;
+    s->blocks = grown;
+    void *block = memory_open(bytes + 64);
+    if (block) s->blocks[s->block_count++] = block;
+    return block;
+}
+
+/* The stored places of a case that lie in the box, by class. */
+static void copy_places(const case_view *from, const int first[3], const int size[3], uint64_t *starts,
+                        uint32_t *places) {
+    uint64_t count = 0;
+    for (int class = 0; class < from->classes; class ++) {
+        starts[class] = count;
+        for (uint64_t k = from->first[class]; k < from->first[class + 1]; k++) {
+            const uint32_t at = from->places[k];
+            const int x = (int)(at % (uint32_t)from->size[2]), y = (int)(at / (uint32_t)from->size[2]) % from->size[1];
+            const int z = (int)(at / (uint32_t)from->size[2] / (uint32_t)from->size[1]);
+            const int local[3] = {z - first[0], y - first[1], x - first[2]};
+            int inside = 1;
+            for (int axis = 0; axis < 3; axis++) inside &= local[axis] >= 0 && local[axis] < size[axis];
+            if (inside) places[count++] = (uint32_t)((local[0] * size[1] + local[1]) * size[2] + local[2]);
+        }
+    }
+    starts[from->classes] = count;
+}
+
+static status_code cut_out(segmentation_source *s, const segmentation_case *from, const int first[3], const int size[3],
+                           segmentation_case *to, failure *failure) {
+    const size_t voxels = (size_t)size[0] * (size_t)size[1] * (size_t)size[2], all = case_view_voxels(&from->view);
+    const int classes = from->view.classes;
+    float *image = keep_block(s, (size_t)from->view.channels * voxels * sizeof *image);
+    int16_t *labels = keep_block(s, voxels * sizeof *labels);
+    uint64_t *starts = keep_block(s, ((size_t)classes + 1) * sizeof *starts);
+    uint32_t *places = keep_block(s, from->view.first[classes] * sizeof *places);
+    if (!image || !labels || !starts || !places) return fail_memory(failure, "the subvolumes");
+    for (int c = 0; c < from->view.channels; c++)
+        box_copy_image(from->view.image + (size_t)c * all, from->view.size, first, size, 0, image + (size_t)c * voxels);
+    box_copy_labels(from->view.labels, from->view.size, first, size, -1, labels);
+    copy_places(&from->view, first, size, starts, places);
+    to->view = (case_view){from->view.channels, {size[0], size[1], size[2]}, image, labels, classes, starts, places};
+    return STATUS_OK;
+}
+
+static status_code divide_case(segmentation_source *s, const segmentation_case *from, const int part[3],
+                               segmentation_case *to, char (*names)[NAME], size_t *count, failure *failure) {
+    const int *size = from->view.size;
+    const int parts[3] = {parts_along(size[0], part[0]), parts_along(size[1], part[1]), parts_along(size[2], part[2])};
+    if (parts[0] * parts[1] * parts[2] == 1) {
+        to[(*count)++] = *from;
+        return STATUS_OK;
+    }
+    for (int k = 0; k < parts[0] * parts[1] * parts[2]; k++) {
+        const int at[3] = {k / (parts[1] * parts[2]), k / parts[2] % parts[1], k % parts[2]};
+        int first[3], extent[3];
+        for (int axis = 0; axis < 3; axis++) {
+            first[axis] = (int)((long long)size[axis] * at[axis] / parts[axis]);
+            extent[axis] = (int)((long long)size[axis] * (at[axis] + 1) / parts[axis]) - first[axis];
+        }
+        const status_code status = cut_out(s, from, first, extent, &to[*count], failure);
+        if (status != STATUS_OK) return status;
+        snprintf(names[*count], NAME, "%.90s@%d-%d-%d", from->name, first[0], first[1], first[2]);
+        to[*count].name = names[*count];
+        ++*count;
+    }
+    return STATUS_OK;
+}
+
+/* Each training case becomes several, of about the wanted size; validation stays whole. */
+static status_code divide(segmentation_source *s, const int part[3], failure *failure) {
+    size_t total = 0, count = 0;
+    for (size_t k = 0; k < s->train_count; k++) {
+        const int *size = s->train[k].view.size;
+        total += (size_t)parts_along(size[0], part[0]) * (size_t)parts_along(size[1], part[1]) *
+                 (size_t)parts_along(size[2], part[2]);
+    }
+    segmentation_case *parts = calloc(total, sizeof *parts);
+    s->names = calloc(total, sizeof *s->names);
+    status_code status = parts && s->names ? STATUS_OK : fail_memory(failure, "the subvolumes");
+    for (size_t k = 0; k < s->train_count && status == STATUS_OK; k++)
+        status = divide_case(s, &s->train[k], part, parts, s->names, &count, failure);
+    if (status != STATUS_OK) {
+        free(parts);
+        return status;
+    }
+    free(s->train);
+    s->train = parts;
+    s->train_count = count;
+    return STATUS_OK;
+}
+
+static status_code divide_if_asked(segmentation_source *s, const char *text, failure *failure) {
+    int part[3], end = -1;
+    if (!*text) return STATUS_OK;
+    if (sscanf(text, "%d,%d,%d%n", &part[0], &part[1], &part[2], &end) != 3 || text[end] || part[0] < 1 ||
+        part[1] < 1 || part[2] < 1)
+        return fail(failure, STATUS_BAD_INPUT, "--split-volumes %.100s is not three sizes such as 96,112,96", text);
+    for (int axis = 0; axis < 3; axis++)
+        if (part[axis] < s->plan.patch[axis] / 2)
+            return fail(
+                failure, STATUS_BAD_INPUT,
+                "--split-volumes %.100s: parts of less than half the patch (%d x %d x %d) are not worth a loss of "
+                "their own",
+                text, s->plan.patch[0], s->plan.patch[1], s->plan.patch[2]);
+    return divide(s, part, failure);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static status_code name_labels(segmentation_source *s, failure *failure) {
+    s->label_names = calloc((size_t)s->plan.classes, sizeof *s->label_names);
+    if (!s->label_names) return fail_memory(failure, "the labels");
+    for (int k = 0; k < s->set.label_count; k++)
+        if (s->set.labels[k].count == 1 && s->set.labels[k].values[0] < s->plan.classes)
+            s->label_names[s->set.labels[k].values[0]] = s->set.labels[k].name;
+    for (int k = 0; k < s->plan.classes; k++)
+        if (!s->label_names[k])
+            return fail(failure, STATUS_BAD_INPUT, "%.300s/dataset.json has no name for the label %d", s->set.folder,
+                        k);
+    return STATUS_OK;
+}
+
+static status_code prepare(segmentation_source *s, const train_settings *settings, const cache_listener *listener,
+                           volatile sig_atomic_t *stop, failure *failure) {
+    const cache_options options = {.folder = *settings->cache ? settings->cache : 0,
+                                   .threads = (int)settings->threads,
+                                   .memory = MEMORY_SHARE_PLANNED * memory_available(),
+                                   .stop = stop,
+                                   .listener = listener};
+    cache_outcome outcome = {0};
+    status_code status = dataset_open(&s->set, settings->data, failure);
+    if (status == STATUS_OK && s->set.has_regions)
+        status = fail(
+            failure, STATUS_BAD_INPUT,
+            "%.300s/dataset.json has labels that overlap (regions): training on them is not possible, train on the "
+            "values and evaluate with --regions",
+            s->set.folder);
+    if (status == STATUS_OK) status = cache_prepare(&s->set, &options, &s->plan, &outcome, failure);
+    s->cache = outcome.folder;
+    return status;
+}
+
+static status_code open_parts(segmentation_source *s, const train_settings *settings, const cache_listener *listener,
+                              volatile sig_atomic_t *stop, failure *failure) {
+    status_code status = prepare(s, settings, listener, stop, failure);
+    if (status == STATUS_OK) status = name_labels(s, failure);
+    if (status == STATUS_OK && settings->fold >= 0) status = open_splits(s, settings, failure);
+    if (status == STATUS_OK) status = open_fold(s, settings->fold, failure);
+    const uint64_t print = status == STATUS_OK ? print_of(s) : 0;
+    if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);
+    s->data = (segmentation_data){.plan = &s->plan,
+                                  .label_names = s->label_names,
+                                  .ignore = s->set.ignore,
+                                  .train = s->train,
+                                  .validation = s->validation,
+                                  .train_count = (int64_t)s->train_count,
+                                  .validation_count = (int64_t)s->validation_count,
+                                  .fingerprint = print,
+                                  .makers = (int)settings->loaders + 1};
+    return status;
+}
+
+status_code segmentation_source_open(segmentation_source **opened, const train_settings *settings,
+                                     const cache_listener *listener, volatile sig_atomic_t *stop, failure *failure) {
+    segmentation_source *s = *opened = calloc(1, sizeof *s);
+    if (!s) return fail_memory(failure, "the cases");
+    const status_code status = open_parts(s, settings, listener, stop, failure);
+    if (status != STATUS_OK) segmentation_source_close(opened);
+    return status;
+}
+
+void segmentation_source_close(segmentation_source **opened) {
+    if (!opened || !*opened) return;
+    segmentation_source *s = *opened;
+    for (size_t k = 0; s->files && k < s->set.train_count; k++) case_file_close(&s->files[k]);
+    for (size_t k = 0; k < s->block_count; k++) memory_close(s->blocks[k]);
+    free(s->blocks);
+    free(s->names);
+    free(s->files);
+    free(s->train);
+    free(s->validation);
+    free(s->label_names);
+    free(s->cache);
+    splits_close(&s->splits);
+    dataset_close(&s->set);
+    free(s);
+    *opened = 0;
+}
+
+const segmentation_data *segmentation_source_data(const segmentation_source *s) { return &s->data; }
+const char *segmentation_source_cache(const segmentation_source *s) { return s->cache; }
+const dataset *segmentation_source_dataset(const segmentation_source *s) { return &s->set; }

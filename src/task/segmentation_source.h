@@ -1,0 +1,38 @@
+/*
+ * Where a segmentation task gets its cases: a dataset folder, its plan and preprocessed cases, the cases of one fold.
+ *
+ * Folds come from DATASET/splits_final.json if it is there. Else they are made as nnU-Net makes them and written to
+ * CACHE/splits_final.json, and made anew when the dataset has other cases than that file. Folds that are stratified by a
+ * column of groups.csv are always made.
+ */
+#ifndef HWS_TASK_SEGMENTATION_SOURCE_H
+#define HWS_TASK_SEGMENTATION_SOURCE_H
+
+#include "cache/cache.h"
+#include "task/segmentation.h"
+
+typedef struct segmentation_source segmentation_source;
+
+/*
+ * settings: data (the folder), cache, fold (-1: train and validate on all cases), stratify, split_volumes, threads,
+ * loaders. `listener` and `stop` as for cache_prepare; both may be NULL.
+ */
+status_code segmentation_source_open(segmentation_source **opened, const train_settings *settings,
+                                     const cache_listener *listener, volatile sig_atomic_t *stop, failure *failure);
+void segmentation_source_close(segmentation_source **opened);
+
+/* Valid until the source is closed. */
+const segmentation_data *segmentation_source_data(const segmentation_source *source);
+
+const dataset *segmentation_source_dataset(const segmentation_source *source);
+
+/* The run's fold, as the only one of a splits_final.json. Not for fold -1. */
+status_code segmentation_source_write_fold(const segmentation_source *source, const char *path, failure *failure);
+
+/* How many cases of the dataset are neither trained on nor validated on, and the first of them. */
+size_t segmentation_source_unused(const segmentation_source *source, const char **first);
+
+/* The folder of the preprocessed cases. */
+const char *segmentation_source_cache(const segmentation_source *source);
+
+#endif

@@ -1,0 +1,364 @@
+#define _POSIX_C_SOURCE 200809L
+#include "cache/cache.h"
+
+#include "nifti/nifti.h"
+#include "testing.h"
+
+#include "core/whole_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CASES = 5 };
+
+static char folder[64], cache[80];
+
+static const char *path_of(const char *format, int number) {
+    static char path[256];
+    char name[128];
+    snprintf(name, sizeof name, format, number);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_case(int number, uint64_t seed, double spacing) {
+    const volume_grid grid = volume_grid_plain((const int[3]){20 + number, 18, 16}, (const double[3]){1, 1, spacing});
+    volume image;
+    label_map labels;
+    assert_int_equal(volume_open(&image, &grid, 1, NULL), STATUS_OK);
+    assert_int_equal(label_map_open(&labels, &grid, NULL), STATUS_OK);
+    const size_t voxels = volume_grid_voxels(&grid);
+    for (size_t k = 0; k < voxels; k++) {
+        image.voxels[k] = (float)(100 + 10 * test_normal(&seed));
+        labels.labels[k] = (int16_t)(k % 97 == 0 ? 2 : k > voxels / 2);
+    }
+    assert_int_equal(nifti_write_volume(path_of("imagesTr/c%d_0000.nii.gz", number), &image, NULL), STATUS_OK);
+    assert_int_equal(nifti_write_labels(path_of("labelsTr/c%d.nii.gz", number), &labels, NULL), STATUS_OK);
+    volume_close(&image);
+    label_map_close(&labels);
+}
+
+static int make_dataset(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/hws_cache_XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(cache, sizeof cache, "%s/out", folder);
+    assert_int_equal(mkdir(path_of("imagesTr", 0), 0777), 0);
+    assert_int_equal(mkdir(path_of("labelsTr", 0), 0777), 0);
+    FILE *file = fopen(path_of("dataset.json", 0), "w");
+    assert_non_null(file);
+    fprintf(file,
+            "{\"channel_names\": {\"0\": \"T2\"}, \"labels\": {\"background\": 0, \"a\": 1, \"b\": 2}, "
+            "\"numTraining\": %d, \"file_ending\": \".nii.gz\"}",
+            CASES);
+    fclose(file);
+    for (int k = 0; k < CASES; k++) write_case(k, (uint64_t)k + 1, 1);
+    return 0;
+}
+
+static int remove_dataset(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static cache_options usual(void) { return (cache_options){.folder = cache, .threads = 2, .memory = INFINITY}; }
+
+static status_code prepare(const cache_options *options, plan *plan, size_t *prepared, failure *failure) {
+    dataset set;
+    cache_outcome outcome;
+    status_code status = dataset_open(&set, folder, failure);
+    assert_int_equal(status, STATUS_OK);
+    status = cache_prepare(&set, options, plan, &outcome, failure);
+    if (prepared) *prepared = outcome.prepared;
+    free(outcome.folder);
+    dataset_close(&set);
+    return status;
+}
+
+static size_t prepared_now(void) {
+    const cache_options options = usual();
+    plan plan;
+    failure failure;
+    size_t prepared;
+    if (prepare(&options, &plan, &prepared, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    return prepared;
+}
+
+static void a_cache_holds_the_preprocessed_cases(void **state) {
+    (void)state;
+    assert_int_equal(prepared_now(), CASES);
+    case_file file;
+    assert_int_equal(cache_open_case(&file, cache, "c3", CASE_FILE_VERIFY, NULL), STATUS_OK);
+    assert_memory_equal(file.view.size, ((const int[3]){16, 18, 23}), 12);
+    assert_memory_equal(file.geometry.original, ((const int[3]){16, 18, 23}), 12);
+    assert_int_equal(file.view.channels, 1);
+    assert_int_equal(file.view.classes, 3);
+    const size_t voxels = case_view_voxels(&file.view);
+    double sum = 0, squares = 0;
+    for (size_t k = 0; k < voxels; k++)
+        sum += (double)file.view.image[k], squares += pow((double)file.view.image[k], 2);
+    assert_near(sum / (double)voxels, 0, 1e-5);
+    assert_near(squares / (double)voxels, 1, 1e-4);
+    for (int class = 1; class < 3; class ++)
+        for (uint64_t k = file.view.first[class]; k < file.view.first[class + 1]; k++)
+            assert_int_equal(file.view.labels[file.view.places[k]], class);
+    assert_int_equal(file.view.first[3] - file.view.first[2], (voxels + 96) / 97);
+    case_file_close(&file);
+    case_file_close(&file);
+}
+
+static void only_what_changed_is_made_again(void **state) {
+    (void)state;
+    prepared_now();
+    assert_int_equal(prepared_now(), 0);
+    write_case(2, 77, 1);
+    assert_int_equal(prepared_now(), 1);
+    assert_int_equal(prepared_now(), 0);
+    char path[128];
+    snprintf(path, sizeof path, "%s/cases/c4.hwscase", cache);
+    assert_int_equal(truncate(path, 1000), 0);
+    assert_int_equal(prepared_now(), 1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(prepared_now(), 1);
+}
+
+static void an_edited_plan_is_kept_and_followed(void **state) {
+    (void)state;
+    prepared_now();
+    char path[128];
+    snprintf(path, sizeof path, "%s/plans.json", cache);
+    plan plan;
+    assert_int_equal(plan_read(&plan, path, NULL), STATUS_OK);
+    plan.batch = 3;
+    assert_int_equal(plan_write(&plan, path, NULL), STATUS_OK);
+    assert_int_equal(prepared_now(), 0);
+    plan.spacing[0] = 2;
+    assert_int_equal(plan_write(&plan, path, NULL), STATUS_OK);
+    assert_int_equal(prepared_now(), CASES);
+    case_file file;
+    assert_int_equal(cache_open_case(&file, cache, "c0", CASE_FILE_TRUST, NULL), STATUS_OK);
+    assert_memory_equal(file.view.size, ((const int[3]){8, 18, 20}), 12);
+    case_file_close(&file);
+    cache_options options = usual();
+    options.replan = 1;
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), STATUS_OK);
+    assert_near(plan.spacing[0], 1, 1e-12);
+    plan.channels = 2;
+    plan.channel[1] = plan.channel[0];
+    assert_int_equal(plan_write(&plan, path, NULL), STATUS_OK);
+    options.replan = 0;
+    failure failure;
+    assert_int_equal(prepare(&options, &plan, NULL, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "2 channels"));
+}
+
+static void the_plan_of_another_dataset_is_refused(void **state) {
+    (void)state;
+    prepared_now();
+    char path[128], own[128];
+    snprintf(path, sizeof path, "%s/plans.json", cache);
+    plan plan;
+    assert_int_equal(plan_read(&plan, path, NULL), STATUS_OK);
+    strcpy(plan.dataset, "Hearts");
+    assert_int_equal(plan_write(&plan, path, NULL), STATUS_OK);
+    cache_options options = usual();
+    failure failure;
+    assert_int_equal(prepare(&options, &plan, NULL, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "'Hearts'"));
+    assert_non_null(strstr(failure.message, strrchr(folder, '/') + 1));
+    assert_non_null(strstr(failure.message, "--cache"));
+    options.replan = 1;
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), STATUS_OK);
+    assert_string_equal(plan.dataset, strrchr(folder, '/') + 1);
+    /* A dataset that was moved takes its own cache along. */
+    options = (cache_options){.threads = 2, .memory = INFINITY};
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), STATUS_OK);
+    snprintf(own, sizeof own, "%s/hws_cache/plans.json", folder);
+    strcpy(plan.dataset, "its_old_name");
+    assert_int_equal(plan_write(&plan, own, NULL), STATUS_OK);
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), STATUS_OK);
+}
+
+static volatile sig_atomic_t stop;
+
+static void stop_at_two(void *context, cache_stage stage, size_t done, size_t total) {
+    (void)context, (void)total;
+    if (stage == CACHE_PREPROCESSING && done == 2) stop = 1;
+}
+
+static void an_interrupted_cache_goes_on(void **state) {
+    (void)state;
+    const cache_listener listener = {.step = stop_at_two};
+    cache_options options = usual();
+    options.threads = 1;
+    options.stop = &stop;
+    options.listener = &listener;
+    stop = 0;
+    plan plan;
+    failure failure;
+    assert_int_equal(prepare(&options, &plan, NULL, &failure), STATUS_STOPPED);
+    assert_non_null(strstr(failure.message, "goes on"));
+    assert_int_equal(prepared_now(), CASES - 2);
+}
+
+static char *bytes_of(const char *id, size_t *size) {
+    char path[128], *bytes;
+    snprintf(path, sizeof path, "%s/cases/%s.hwscase", cache, id);
+    assert_int_equal(whole_file_read(path, 1 << 24, &bytes, size, NULL), STATUS_OK);
+    return bytes;
+}
+
+static void threads_make_the_same_files(void **state) {
+    (void)state;
+    prepared_now();
+    size_t size, again_size;
+    char *bytes = bytes_of("c1", &size), path[128];
+    snprintf(path, sizeof path, "%s/cases/c1.hwscase", cache);
+    unlink(path);
+    cache_options options = usual();
+    options.threads = 1;
+    plan plan;
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), STATUS_OK);
+    char *again = bytes_of("c1", &again_size);
+    assert_int_equal(size, again_size);
+    assert_memory_equal(bytes, again, size);
+    free(bytes), free(again);
+}
+
+static void a_folder_that_cannot_be_made_is_named(void **state) {
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/dataset.json/cache", folder);
+    cache_options options = usual();
+    options.folder = path;
+    plan plan;
+    failure failure;
+    assert_int_equal(prepare(&options, &plan, NULL, &failure), STATUS_CANNOT_WRITE);
+    assert_non_null(strstr(failure.message, "--out"));
+    assert_non_null(strstr(failure.message, path));
+}
+
+static void a_patch_made_smaller_for_memory_is_told(void **state) {
+    (void)state;
+    dataset set;
+    plan plan;
+    cache_outcome outcome;
+    assert_int_equal(dataset_open(&set, folder, NULL), STATUS_OK);
+    cache_options options = usual();
+    assert_int_equal(cache_prepare(&set, &options, &plan, &outcome, NULL), STATUS_OK);
+    assert_true(outcome.planned && !outcome.shrunk);
+    free(outcome.folder);
+    options.memory = 0.8 * plan_memory(&plan, 1, 0);
+    options.replan = 1;
+    assert_int_equal(cache_prepare(&set, &options, &plan, &outcome, NULL), STATUS_OK);
+    assert_true(outcome.shrunk && plan_memory(&plan, 1, 0) <= options.memory);
+    free(outcome.folder);
+    dataset_close(&set);
+}
+
+static void problems_of_the_dataset_are_found_first(void **state) {
+    (void)state;
+    unlink(path_of("labelsTr/c%d.nii.gz", 3));
+    dataset set;
+    failure failure;
+    status_code status = dataset_open(&set, folder, &failure);
+    if (status == STATUS_OK) {
+        const cache_options options = usual();
+        plan plan;
+        cache_outcome outcome;
+        status = cache_prepare(&set, &options, &plan, &outcome, &failure);
+        free(outcome.folder);
+        dataset_close(&set);
+    }
+    assert_int_not_equal(status, STATUS_OK);
+    assert_non_null(strstr(failure.message, "c3"));
+}
+
+/* ---- one file --------------------------------------------------------------------------------------------------- */
+
+static void common_classes_are_sampled_without_repetition(void **state) {
+    (void)state;
+    prepared_case prepared = {.geometry = {.original = {40, 40, 40},
+                                           .original_spacing = {1, 1, 1},
+                                           .box = {.size = {40, 40, 40}},
+                                           .size = {40, 40, 40},
+                                           .spacing = {1, 1, 1}},
+                              .channels = 1};
+    prepared.image = calloc(64000, sizeof *prepared.image);
+    prepared.labels = calloc(64000, sizeof *prepared.labels);
+    for (int k = 0; k < 64000; k++) prepared.labels[k] = (int16_t)(k % 2);
+    const char *path = path_of("one.hwscase", 0);
+    assert_int_equal(case_file_write(path, &prepared, 3, (case_prints){1, 2}, 9, NULL), STATUS_OK);
+    case_file file;
+    assert_int_equal(case_file_open(&file, path, CASE_FILE_VERIFY, NULL), STATUS_OK);
+    assert_int_equal(file.view.first[2] - file.view.first[1], CASE_FILE_PLACES);
+    assert_int_equal(file.view.first[3] - file.view.first[2], 0);
+    double sum = 0;
+    for (int k = 0; k < CASE_FILE_PLACES; k++) {
+        assert_int_equal(file.view.places[k] % 2, 1);
+        assert_true(k == 0 || file.view.places[k] > file.view.places[k - 1]);
+        sum += file.view.places[k];
+    }
+    assert_near(sum / CASE_FILE_PLACES, 32000, 5 * 64000 / sqrt(12.0 * CASE_FILE_PLACES));
+    assert_true(file.prints.preprocessing == 1 && file.prints.inputs == 2);
+    case_file_close(&file);
+    free(prepared.image);
+    free(prepared.labels);
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t size) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+static void damaged_files_are_refused(void **state) {
+    (void)state;
+    prepared_now();
+    size_t size;
+    char *bytes = bytes_of("c0", &size), path[128];
+    snprintf(path, sizeof path, "%s/bad.hwscase", folder);
+    uint64_t seed = 4;
+    for (int trial = 0; trial < 300; trial++) {
+        const size_t at = trial < 200 ? test_random(&seed) % 160 : test_random(&seed) % size;
+        const char change = (char)(1 << test_random(&seed) % 8);
+        bytes[at] ^= change;
+        write_bytes(path, bytes, size);
+        case_file file;
+        failure failure;
+        assert_int_equal(case_file_open(&file, path, CASE_FILE_VERIFY, &failure), STATUS_CORRUPT);
+        assert_non_null(strstr(failure.message, "hws plan"));
+        bytes[at] ^= change;
+    }
+    for (size_t cut = 0; cut < 300; cut += 37) {
+        write_bytes(path, bytes, cut);
+        case_file file;
+        assert_int_equal(case_file_open(&file, path, CASE_FILE_TRUST, NULL), STATUS_CORRUPT);
+    }
+    case_file file;
+    assert_int_equal(case_file_open(&file, "/nonexistent/x", CASE_FILE_TRUST, NULL), STATUS_CANNOT_READ);
+    assert_int_equal(case_file_open(&file, folder, CASE_FILE_TRUST, NULL), STATUS_CORRUPT);
+    free(bytes);
+}
+
+#define IN_A_DATASET(test) cmocka_unit_test_setup_teardown(test, make_dataset, remove_dataset)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_A_DATASET(a_cache_holds_the_preprocessed_cases),
+        IN_A_DATASET(only_what_changed_is_made_again),
+        IN_A_DATASET(an_edited_plan_is_kept_and_followed),
+        IN_A_DATASET(the_plan_of_another_dataset_is_refused),
+        IN_A_DATASET(an_interrupted_cache_goes_on),
+        IN_A_DATASET(threads_make_the_same_files),
+        IN_A_DATASET(a_folder_that_cannot_be_made_is_named),
+        IN_A_DATASET(a_patch_made_smaller_for_memory_is_told),
+        IN_A_DATASET(problems_of_the_dataset_are_found_first),
+        IN_A_DATASET(common_classes_are_sampled_without_repetition),
+        IN_A_DATASET(damaged_files_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

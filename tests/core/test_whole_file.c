@@ -1,0 +1,48 @@
+#define _POSIX_C_SOURCE 200809L
+#include "testing.h"
+
+#include "core/whole_file.h"
+
+#include <unistd.h>
+
+static void what_was_written_is_read(void **state) {
+    (void)state;
+    char path[64], *bytes;
+    size_t size;
+    failure failure;
+    snprintf(path, sizeof path, "whole_file_test_%ld", (long)getpid());
+    assert_int_equal(whole_file_write(path, "one\0two", 7, &failure), STATUS_OK);
+    assert_int_equal(whole_file_write(path, "a\0b", 3, &failure), STATUS_OK);
+    assert_true(whole_file_exists(path));
+    assert_int_equal(whole_file_read(path, 3, &bytes, &size, &failure), STATUS_OK);
+    assert_int_equal(size, 3);
+    assert_memory_equal(bytes, "a\0b", 4);
+    free(bytes);
+    assert_int_equal(whole_file_read(path, 2, &bytes, &size, &failure), STATUS_CORRUPT);
+    assert_int_equal(whole_file_write(path, "", 0, &failure), STATUS_OK);
+    assert_int_equal(whole_file_read(path, 0, &bytes, &size, &failure), STATUS_OK);
+    assert_int_equal(size, 0);
+    free(bytes);
+    remove(path);
+}
+
+static void places_that_cannot_be_used_are_named(void **state) {
+    (void)state;
+    char *bytes;
+    size_t size;
+    failure failure;
+    assert_int_equal(whole_file_write("no/such/folder", "x", 1, &failure), STATUS_CANNOT_WRITE);
+    assert_non_null(strstr(failure.message, "no/such/folder"));
+    assert_int_equal(whole_file_write(".", "x", 1, &failure), STATUS_CANNOT_WRITE);
+    assert_int_equal(whole_file_read("no such file", 10, &bytes, &size, &failure), STATUS_CANNOT_READ);
+    assert_int_equal(whole_file_read(".", 10, &bytes, &size, &failure), STATUS_CORRUPT);
+    assert_false(whole_file_exists("no such file"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written_is_read),
+        cmocka_unit_test(places_that_cannot_be_used_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+#include "dataset/splits.h"
+
+#include "dataset/numpy_shuffle.h"
+#include "testing.h"
+
+#include <unistd.h>
+
+/* ---- numpy ------------------------------------------------------------------------------------------------------- */
+
+static size_t *shuffled(uint32_t seed, size_t count) {
+    size_t *numbers = malloc(count * sizeof *numbers);
+    assert_non_null(numbers);
+    for (size_t k = 0; k < count; k++) numbers[k] = k;
+    numpy_shuffle(seed, numbers, count);
+    return numbers;
+}
+
+/* FNV-1a over whole numbers; numpy's results went through the same. */
+static uint64_t hash_of(const size_t *numbers, size_t count) {
+    uint64_t hash = UINT64_C(1469598103934665603);
+    for (size_t k = 0; k < count; k++) hash = (hash ^ numbers[k]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static void shuffles_are_numpys(void **state) {
+    (void)state;
+    static const size_t ten[] = {0, 7, 3, 9, 6, 4, 1, 8, 5, 2};
+    static const struct {
+        size_t count;
+        uint64_t hash;
+    } numpy[] = {{1, UINT64_C(0x44bd2bd473ccf799)},     {2, UINT64_C(0x9a65ad00c545d5d2)},
+                 {5, UINT64_C(0xda56d8e60fbb6faf)},     {7, UINT64_C(0x997ae1bff5b1c550)},
+                 {33, UINT64_C(0x62263f4a6dc7af81)},    {199, UINT64_C(0x3d153f1e55de0340)},
+                 {256, UINT64_C(0xb52ae8670cbe8603)},   {257, UINT64_C(0xe06d999e6bf5c43d)},
+                 {65536, UINT64_C(0x23e8cd1516b74e7d)}, {100000, UINT64_C(0xb129ff1952fd1391)}};
+    size_t *numbers = shuffled(12345, 10);
+    assert_memory_equal(numbers, ten, sizeof ten);
+    free(numbers);
+    for (size_t k = 0; k < sizeof numpy / sizeof *numpy; k++) {
+        numbers = shuffled(12345, numpy[k].count);
+        assert_true(hash_of(numbers, numpy[k].count) == numpy[k].hash);
+        free(numbers);
+    }
+}
+
+/* ---- folds ------------------------------------------------------------------------------------------------------- */
+
+static void assert_partition(const splits *splits, size_t cases) {
+    int *seen = calloc(cases, sizeof *seen);
+    for (int fold = 0; fold < splits->count; fold++) {
+        const split *one = &splits->folds[fold];
+        assert_int_equal(one->train_count + one->val_count, cases);
+        for (size_t k = 0; k < one->val_count; k++) seen[one->val[k]]++;
+        for (size_t k = 1; k < one->val_count; k++) assert_true(one->val[k] > one->val[k - 1]);
+        for (size_t k = 1; k < one->train_count; k++) assert_true(one->train[k] > one->train[k - 1]);
+        for (size_t k = 0, j = 0; k < one->train_count; k++) {
+            while (j < one->val_count && one->val[j] < one->train[k]) j++;
+            assert_true(j == one->val_count || one->val[j] != one->train[k]);
+        }
+    }
+    for (size_t i = 0; i < cases; i++) assert_int_equal(seen[i], 1);
+    free(seen);
+}
+
+static void folds_of_ten_cases_are_nnunets(void **state) {
+    (void)state;
+    static const size_t val[5][2] = {{0, 7}, {3, 9}, {4, 6}, {1, 8}, {2, 5}};
+    splits splits;
+    assert_int_equal(splits_make(&splits, 10, SPLITS_FOLDS, NULL, NULL), STATUS_OK);
+    for (int fold = 0; fold < 5; fold++) {
+        assert_int_equal(splits.folds[fold].val_count, 2);
+        assert_memory_equal(splits.folds[fold].val, val[fold], sizeof val[fold]);
+    }
+    splits_close(&splits);
+}
+
+static void every_case_is_validated_once(void **state) {
+    (void)state;
+    for (size_t cases = 5; cases < 40; cases++) {
+        splits splits;
+        assert_int_equal(splits_make(&splits, cases, SPLITS_FOLDS, NULL, NULL), STATUS_OK);
+        assert_partition(&splits, cases);
+        for (size_t fold = 0; fold < 5; fold++)
+            assert_int_equal(splits.folds[fold].val_count, cases / 5 + (fold < cases % 5));
+        splits_close(&splits);
+    }
+}
+
+static void strata_are_shared_out_evenly(void **state) {
+    (void)state;
+    enum { CASES = 63 };
+    static const char *const names[3] = {"control", "spina bifida", "other"};
+    const char *strata[CASES];
+    for (int k = 0; k < CASES; k++) strata[k] = names[k % 9 == 4 ? 1 : k % 13 == 7 ? 2 : 0];
+    splits splits;
+    assert_int_equal(splits_make(&splits, CASES, SPLITS_FOLDS, strata, NULL), STATUS_OK);
+    assert_partition(&splits, CASES);
+    for (int name = 0; name < 3; name++) {
+        int least = CASES, most = 0;
+        for (int fold = 0; fold < 5; fold++) {
+            int count = 0;
+            for (size_t k = 0; k < splits.folds[fold].val_count; k++)
+                count += strcmp(strata[splits.folds[fold].val[k]], names[name]) == 0;
+            least = count < least ? count : least;
+            most = count > most ? count : most;
+        }
+        assert_true(most - least <= 1);
+    }
+    for (int fold = 0; fold < 5; fold++) assert_in_range(splits.folds[fold].val_count, 12, 13);
+    splits_close(&splits);
+}
+
+static void too_few_cases_or_folds_are_refused(void **state) {
+    (void)state;
+    splits splits;
+    failure failure;
+    assert_int_equal(splits_make(&splits, 4, 5, NULL, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "4 cases cannot be split into 5 folds"));
+    assert_non_null(strstr(failure.message, "--fold -1"));
+    assert_non_null(strstr(failure.message, "splits_final.json"));
+    assert_int_equal(splits_make(&splits, 4, 1, NULL, &failure), STATUS_BAD_INPUT);
+    assert_null(splits.folds);
+}
+
+/* ---- splits_final.json ------------------------------------------------------------------------------------------- */
+
+static const char *const NAMES[] = {"a", "b", "c", "d", "e", "f"};
+
+static const char *scratch(void) {
+    static char path[64];
+    snprintf(path, sizeof path, "splits_test_%ld.json", (long)getpid());
+    return path;
+}
+
+static status_code read_text(splits *splits, const char *text, failure *failure) {
+    FILE *file = fopen(scratch(), "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    const status_code status = splits_read(splits, scratch(), NAMES, 6, failure);
+    remove(scratch());
+    return status;
+}
+
+static void what_is_written_is_read_back(void **state) {
+    (void)state;
+    splits made, read;
+    assert_int_equal(splits_make(&made, 6, 3, NULL, NULL), STATUS_OK);
+    assert_int_equal(splits_write(&made, scratch(), NAMES, NULL), STATUS_OK);
+    assert_int_equal(splits_read(&read, scratch(), NAMES, 6, NULL), STATUS_OK);
+    assert_int_equal(read.count, 3);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(read.folds[k].train_count, 4);
+        assert_memory_equal(read.folds[k].train, made.folds[k].train, 4 * sizeof(size_t));
+        assert_memory_equal(read.folds[k].val, made.folds[k].val, 2 * sizeof(size_t));
+    }
+    remove(scratch());
+    splits_close(&made);
+    splits_close(&read);
+}
+
+static void a_fold_need_not_name_every_case(void **state) {
+    (void)state;
+    splits splits;
+    assert_int_equal(read_text(&splits, "[{\"train\": [\"f\", \"b\"], \"val\": [\"c\"]}]", NULL), STATUS_OK);
+    assert_int_equal(splits.count, 1);
+    assert_int_equal(splits.folds[0].train[0], 1);
+    assert_int_equal(splits.folds[0].train[1], 5);
+    assert_int_equal(splits.folds[0].val[0], 2);
+    splits_close(&splits);
+}
+
+static void wrong_splits_are_refused_by_name(void **state) {
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"[{\"train\": [\"a\"], \"val\": [\"x\"]}]", "fold 0: the dataset has no case 'x'"},
+        {"[{\"train\": [\"a\"], \"val\": [\"b\"]}, {\"train\": [\"a\", \"c\"], \"val\": [\"c\"]}]",
+         "fold 1: the case 'c' is in train and in val"},
+        {"[{\"train\": [\"a\", \"a\"], \"val\": [\"c\"]}]", "the case 'a' is named twice"},
+        {"[{\"train\": [\"a\"], \"val\": []}]", "\"val\" must be a list of case names, at least one"},
+        {"[{\"train\": [\"a\"]}]", "\"val\""},
+        {"[{\"train\": [1], \"val\": [\"c\"]}]", "\"train\" must be a list of case names"},
+        {"[{\"train\": [\"a\"], \"val\": [\"c\"], \"val\": [\"d\"]}]", "duplicate"},
+        {"[]", "must be a list of 1 to"},
+        {"{}", "must be a list of 1 to"},
+        {"[1]", "\"train\""},
+        {"", "line 1: this is not JSON"},
+        {"[\n{\"train\": [\"a\"], \"val\": [\"c\"]}\n] x", "line 3: this is not JSON"},
+    };
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        splits splits;
+        failure failure;
+        assert_int_equal(read_text(&splits, wrong[k][0], &failure), STATUS_CORRUPT);
+        if (!strstr(failure.message, wrong[k][1])) fail_msg("'%s' lacks '%s'", failure.message, wrong[k][1]);
+        assert_non_null(strstr(failure.message, scratch()));
+        assert_null(splits.folds);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shuffles_are_numpys),
+        cmocka_unit_test(folds_of_ten_cases_are_nnunets),
+        cmocka_unit_test(every_case_is_validated_once),
+        cmocka_unit_test(strata_are_shared_out_evenly),
+        cmocka_unit_test(too_few_cases_or_folds_are_refused),
+        cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(a_fold_need_not_name_every_case),
+        cmocka_unit_test(wrong_splits_are_refused_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+#define _POSIX_C_SOURCE 200809L
+#include "evaluate/groups.h"
+
+#include "example_scores.h"
+
+#include <unistd.h>
+
+static const char *write_groups(const char *contents) {
+    static char path[64];
+    snprintf(path, sizeof path, "groups_test_%ld.csv", (long)getpid());
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(contents, file);
+    fclose(file);
+    return path;
+}
+
+static void read_or_fail(groups *groups, const char *contents) {
+    const char *path = write_groups(contents);
+    assert_int_equal(groups_read(groups, path, NULL), STATUS_OK);
+    remove(path);
+}
+
+static void strata_follow_the_file_and_lacking_cases_are_named(void **state) {
+    (void)state;
+    const double dice[10] = {0};
+    scores scores;
+    groups groups;
+    strata strata;
+    text lacking = {0};
+    open_scores(&scores, 5, dice);
+    read_or_fail(&groups, "case,condition,centre\n"
+                          "case_3,\"spina bifida, open\",B\n"
+                          "other,rare,C\n"
+                          "case_0,control,B\n"
+                          "case_2,control,\n"
+                          "case_4,\"spina bifida, open\",A\n");
+    assert_int_equal(strata_open(&strata, &groups, NULL, &scores, &lacking, NULL), STATUS_OK);
+    static const char *const labels[] = {"all", "condition: spina bifida, open", "condition: control", "centre: B",
+                                         "centre: A"};
+    static const size_t counts[] = {5, 2, 2, 2, 1};
+    assert_int_equal(strata.count, 5);
+    for (size_t k = 0; k < 5; k++) {
+        char words[64];
+        strata_label(&strata, k, words, sizeof words);
+        assert_string_equal(words, labels[k]);
+        assert_int_equal(strata.list[k].count, counts[k]);
+    }
+    assert_int_equal(strata.list[1].cases[0], 3);
+    assert_int_equal(strata.list[1].cases[1], 4);
+    assert_int_equal(strata.list[3].cases[0], 0);
+    assert_string_equal(text_string(&lacking), "case_1");
+    strata_close(&strata);
+    text_close(&lacking);
+    assert_int_equal(strata_open(&strata, &groups, "centre", &scores, &lacking, NULL), STATUS_OK);
+    assert_int_equal(strata.count, 3);
+    assert_string_equal(stratum_name(&strata.list[1]), "B");
+    strata_close(&strata);
+    failure failure;
+    static const char *const wrong[] = {"", "age", "centre,", "case", "centre,age"};
+    for (int k = 0; k < 5; k++) {
+        assert_int_equal(strata_open(&strata, &groups, wrong[k], &scores, &lacking, &failure), STATUS_BAD_INPUT);
+        strata_close(&strata);
+    }
+    assert_int_equal(strata_open(&strata, NULL, NULL, &scores, &lacking, NULL), STATUS_OK);
+    assert_int_equal(strata.count, 1);
+    strata_close(&strata);
+    text_close(&lacking);
+    groups_close(&groups);
+    scores_close(&scores);
+}
+
+static void wrong_files_are_refused(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"",
+                                        "case\na\n",
+                                        "name,group\na,b\n",
+                                        "case,group\na,b\na,c\n",
+                                        "case,group\n,b\n",
+                                        "case,group\na\n",
+                                        "case,group\na,\"b\n",
+                                        "a,b\nc,d\n"};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        groups groups;
+        failure failure = {0};
+        const char *path = write_groups(wrong[k]);
+        assert_int_not_equal(groups_read(&groups, path, &failure), STATUS_OK);
+        assert_non_null(strstr(failure.message, path));
+        groups_close(&groups);
+        remove(path);
+    }
+    groups groups;
+    assert_int_equal(groups_read(&groups, "no such file", NULL), STATUS_CANNOT_READ);
+    groups_close(&groups);
+}
+
+static void cases_are_found_among_many(void **state) {
+    (void)state;
+    text contents = {0};
+    text_add(&contents, "case,group\n");
+    for (int k = 0; k < 5000; k++) text_format(&contents, "c%d,%d\n", k * 7919 % 5000, k);
+    groups groups;
+    read_or_fail(&groups, text_string(&contents));
+    for (int k = 0; k < 5000; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "c%d", k * 7919 % 5000);
+        assert_int_equal(groups_find(&groups, name), k);
+    }
+    assert_int_equal(groups_find(&groups, "c5000"), -1);
+    groups_close(&groups);
+    text_close(&contents);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strata_follow_the_file_and_lacking_cases_are_named),
+        cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(cases_are_found_among_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

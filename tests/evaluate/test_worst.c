@@ -1,0 +1,183 @@
+#define _XOPEN_SOURCE 700
+#include "evaluate/worst.h"
+
+#include "core/whole_file.h"
+#include "nifti/nifti.h"
+#include "remove_tree.h"
+#include "testing.h"
+
+#include <math.h>
+#include <png.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[64];
+
+static int setup(void **state) {
+    (void)state;
+    snprintf(root, sizeof root, "worst_test_%ld", (long)getpid());
+    return mkdir(root, 0777);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    return remove_tree(root);
+}
+
+static const char *in_root(const char *name) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return path;
+}
+
+/* Cases a, b, ... with two labels each. */
+static void fill(scores *scores, const double (*dice)[2], size_t cases) {
+    region_list regions = {0};
+    assert_int_equal(regions_add_named(&regions, "head=1,tail=2", NULL), STATUS_OK);
+    assert_int_equal(scores_open(scores, cases, &regions, NULL), STATUS_OK);
+    for (size_t k = 0; k < cases; k++) {
+        char name[2] = {(char)('a' + k), 0}, prediction[128], reference[128];
+        snprintf(prediction, sizeof prediction, "%s/%s_said.nii", root, name);
+        snprintf(reference, sizeof reference, "%s/%s_true.nii", root, name);
+        assert_int_equal(scores_name(scores, k, name, prediction, reference, NULL), STATUS_OK);
+        for (size_t region = 0; region < 2; region++) scores_at(scores, k, region)[METRIC_DICE] = dice[k][region];
+    }
+    regions_close(&regions);
+}
+
+static void the_lowest_means_come_first(void **state) {
+    (void)state;
+    const double nan = (double)NAN;
+    const double dice[][2] = {{0.9, 0.7}, {0.5, nan}, {nan, nan}, {0.2, 0.8}, {0.1, 0.5}, {1, 1}};
+    const size_t all[] = {4, 1, 3, 0, 5};
+    size_t found[6];
+    scores scores;
+    fill(&scores, dice, 6);
+    for (size_t room = 0; room <= 6; room++) {
+        assert_int_equal(worst_cases(&scores, room, found), room < 5 ? room : 5);
+        for (size_t k = 0; k < room && k < 5; k++) assert_int_equal(found[k], all[k]);
+    }
+    scores_close(&scores);
+}
+
+static void expect_list(const char *expected) {
+    char *bytes;
+    size_t size;
+    assert_int_equal(whole_file_read(in_root("worst.csv"), 1 << 20, &bytes, &size, NULL), STATUS_OK);
+    assert_string_equal(bytes, expected);
+    free(bytes);
+}
+
+static void the_list_names_the_worst_label(void **state) {
+    (void)state;
+    const double dice[][2] = {{0.75, 0.25}, {(double)NAN, 0.125}};
+    scores scores;
+    text notes = {0};
+    fill(&scores, dice, 2);
+    assert_int_equal(worst_write(&scores, NULL, root, &notes, NULL), STATUS_OK);
+    expect_list("rank,example,dice,label,label_dice\n1,b,0.125,tail,0.125\n2,a,0.5,tail,0.25\n");
+    assert_int_equal(notes.size, 0);
+    text_close(&notes);
+    scores_close(&scores);
+}
+
+/* Slices lie across y, which has the widest spacing: the picture shows x across and z upwards. */
+static const int SIZE[3] = {50, 4, 40};
+static const double SPACING[3] = {1, 3, 1};
+
+static size_t at(int x, int y, int z) { return (size_t)((z * SIZE[1] + y) * SIZE[0] + x); }
+
+static void write_labels(const char *name, int wrong_plane) {
+    const volume_grid grid = volume_grid_plain(SIZE, SPACING);
+    label_map map;
+    assert_int_equal(label_map_open(&map, &grid, NULL), STATUS_OK);
+    memset(map.labels, 0, volume_grid_voxels(&grid) * sizeof *map.labels);
+    for (int y = 0; y < 2; y++) map.labels[at(10, y, 5)] = 1;
+    if (wrong_plane >= 0) map.labels[at(20, wrong_plane, 30)] = 2;
+    assert_int_equal(nifti_write_labels(in_root(name), &map, NULL), STATUS_OK);
+    label_map_close(&map);
+}
+
+static void write_image(const char *name, const int size[3]) {
+    const volume_grid grid = volume_grid_plain(size, SPACING);
+    volume image;
+    assert_int_equal(volume_open(&image, &grid, 1, NULL), STATUS_OK);
+    for (size_t k = 0; k < volume_grid_voxels(&grid); k++) image.voxels[k] = (float)(k % 7);
+    assert_int_equal(nifti_write_volume(in_root(name), &image, NULL), STATUS_OK);
+    volume_close(&image);
+}
+
+/* Small planes are enlarged eight times. */
+enum { FACTOR = 8, WIDTH = 50 * FACTOR, HEIGHT = 40 * FACTOR };
+static uint8_t pixels[HEIGHT][WIDTH][3];
+
+static void read_picture(const char *name) {
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    assert_true(png_image_begin_read_from_file(&image, in_root(name)));
+    assert_int_equal(image.width, WIDTH);
+    assert_int_equal(image.height, HEIGHT);
+    image.format = PNG_FORMAT_RGB;
+    assert_true(png_image_finish_read(&image, NULL, pixels, 0, NULL));
+}
+
+static int is_blue(const uint8_t pixel[3]) { return pixel[0] == 86 && pixel[1] == 180 && pixel[2] == 233; }
+
+/* Plane y of the image in greys, but for the edge of a voxel that the prediction has and the reference has not. Rows go
+   upwards: the highest z is on top. */
+static void expect_picture(const char *name, int y, int wrong_x, int wrong_z) {
+    int blue = 0;
+    read_picture(name);
+    for (int row = 0; row < HEIGHT; row++)
+        for (int column = 0; column < WIDTH; column++) {
+            const int x = column / FACTOR, z = SIZE[2] - 1 - row / FACTOR;
+            const uint8_t *pixel = pixels[row][column];
+            const double grey = 255 * (double)(at(x, y, z) % 7) / 6;
+            if (x == wrong_x && z == wrong_z && is_blue(pixel)) blue++;
+            else if (fabs(pixel[0] - grey) > 1 || pixel[1] != pixel[0] || pixel[2] != pixel[0])
+                fail_msg("row %d, column %d: %d %d %d is not the grey %.0f", row, column, pixel[0], pixel[1], pixel[2],
+                         grey);
+        }
+    const uint8_t(*corner)[WIDTH][3] = &pixels[(SIZE[2] - 1 - wrong_z) * FACTOR];
+    assert_true(is_blue(corner[0][wrong_x * FACTOR]) && is_blue(corner[0][wrong_x * FACTOR + FACTOR - 1]) &&
+                is_blue(corner[FACTOR - 1][wrong_x * FACTOR]));
+    assert_false(is_blue(corner[FACTOR / 2][wrong_x * FACTOR + FACTOR / 2])); /* what is inside can be seen */
+    assert_in_range(blue, 2 * FACTOR - 1, 4 * (FACTOR - 1));                  /* an outline, not a spot */
+}
+
+static void pictures_are_of_the_slices_and_missing_ones_are_told(void **state) {
+    (void)state;
+    const double dice[][2] = {{0.1, 0.1}, {0.2, 0.2}, {0.3, 0.3}};
+    const int other[3] = {50, 4, 41};
+    scores scores;
+    text notes = {0};
+    fill(&scores, dice, 3);
+    for (const char *name = "abc"; *name; name++) {
+        char file[32];
+        snprintf(file, sizeof file, "%c_true.nii", *name);
+        write_labels(file, -1);
+        snprintf(file, sizeof file, "%c_said.nii", *name);
+        write_labels(file, 3);
+    }
+    write_image("a_0000.nii", SIZE);
+    write_image("b.nii", other);
+    assert_int_equal(mkdir(in_root("worst"), 0777), 0);
+    assert_int_equal(whole_file_write(in_root("worst/b.png"), "x", 1, NULL), STATUS_OK);
+    assert_int_equal(whole_file_write(in_root("worst/own.png"), "x", 1, NULL), STATUS_OK);
+    assert_int_equal(worst_write(&scores, root, root, &notes, NULL), STATUS_OK);
+    expect_picture("worst/a.png", 3, 20, 30);
+    assert_non_null(strstr(text_string(&notes), "b.nii is not of the size of its label map"));
+    assert_non_null(strstr(text_string(&notes), "no image of c in"));
+    assert_false(whole_file_exists(in_root("worst/b.png"))); /* of an earlier evaluation */
+    assert_true(whole_file_exists(in_root("worst/own.png")));
+    text_close(&notes);
+    scores_close(&scores);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_lowest_means_come_first),
+        cmocka_unit_test(the_list_names_the_worst_label),
+        cmocka_unit_test(pictures_are_of_the_slices_and_missing_ones_are_told),
+    };
+    return cmocka_run_group_tests_name("worst cases", tests, setup, teardown);
+}

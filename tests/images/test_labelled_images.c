@@ -1,0 +1,186 @@
+/* Sets of labelled images: what --keep leaves, and fingerprints that notice every change. */
+#include "images/labelled_images.h"
+
+#include "failing_memory.h"
+#include "memory.h"
+#include "testing.h"
+
+enum { SIDE = 3, CLASSES = 10 };
+
+/* Every image says in its pixels which one it is. */
+static labelled_images numbered(int64_t count) {
+    labelled_images set;
+    assert_int_equal(labelled_images_open(&set, count, SIDE, SIDE, 1, CLASSES, NULL), STATUS_OK);
+    for (int64_t i = 0; i < count; i++) {
+        memset(set.pixels + i * SIDE * SIDE, (int)(i * 7 % 251), SIDE * SIDE);
+        set.labels[i] = (uint8_t)(i * i % 7 % CLASSES);
+    }
+    return set;
+}
+
+static void check_examples_are_whole(const labelled_images *set) {
+    for (int64_t i = 0; i < set->count; i++) {
+        const int64_t origin = set->origins[i];
+        assert_int_equal(set->labels[i], origin * origin % 7 % CLASSES);
+        assert_int_equal(labelled_images_at(set, i)[0], origin * 7 % 251);
+        assert_int_equal(labelled_images_at(set, i)[SIDE * SIDE - 1], origin * 7 % 251);
+        assert_true(i == 0 || origin > set->origins[i - 1]);
+    }
+}
+
+static void keeping_leaves_the_floor_of_the_fraction_and_all_other_classes(void **state) {
+    (void)state;
+    const double fractions[] = {0, 0.01, 0.1, 0.29, 0.5, 0.999, 1};
+    for (size_t k = 0; k < sizeof fractions / sizeof *fractions; k++) {
+        labelled_images set = numbered(700);
+        const int64_t before = labelled_images_count_class(&set, 2);
+        assert_int_equal(before, 200);
+        const int64_t expected = (int64_t)llround(floor(200 * fractions[k] + 1e-6));
+        assert_int_equal(labelled_images_keep(&set, 2, fractions[k], 5, NULL), STATUS_OK);
+        assert_int_equal(labelled_images_count_class(&set, 2), expected);
+        assert_int_equal(set.count, 700 - 200 + expected);
+        check_examples_are_whole(&set);
+        labelled_images_close(&set);
+    }
+}
+
+static void a_fraction_means_what_it_says_in_decimals(void **state) {
+    (void)state;
+    for (int percent = 0; percent <= 100; percent++) {
+        labelled_images set;
+        assert_int_equal(labelled_images_open(&set, 101, 1, 1, 1, 2, NULL), STATUS_OK);
+        memset(set.pixels, 0, 101);
+        memset(set.labels, 1, 100);
+        set.labels[100] = 0;
+        assert_int_equal(labelled_images_keep(&set, 1, percent / 100.0, 1, NULL), STATUS_OK);
+        assert_int_equal(set.count, percent + 1);
+        labelled_images_close(&set);
+    }
+}
+
+static void the_seed_decides_what_is_kept(void **state) {
+    (void)state;
+    labelled_images a = numbered(700), b = numbered(700), c = numbered(700);
+    labelled_images_keep(&a, 2, 0.2, 5, NULL);
+    labelled_images_keep(&b, 2, 0.2, 5, NULL);
+    labelled_images_keep(&c, 2, 0.2, 6, NULL);
+    assert_true(labelled_images_fingerprint(&a) == labelled_images_fingerprint(&b));
+    assert_memory_equal(a.origins, b.origins, (size_t)a.count * sizeof *a.origins);
+    assert_true(labelled_images_fingerprint(&a) != labelled_images_fingerprint(&c));
+    labelled_images_close(&a);
+    labelled_images_close(&b);
+    labelled_images_close(&c);
+}
+
+static int holds(const labelled_images *set, int64_t origin) {
+    for (int64_t i = 0; i < set->count; i++)
+        if (set->origins[i] == origin) return 1;
+    return 0;
+}
+
+static void a_smaller_fraction_keeps_a_subset_of_a_larger_one(void **state) {
+    (void)state;
+    labelled_images small = numbered(700), large = numbered(700);
+    labelled_images_keep(&small, 4, 0.1, 9, NULL);
+    labelled_images_keep(&large, 4, 0.3, 9, NULL);
+    for (int64_t i = 0; i < small.count; i++) assert_true(holds(&large, small.origins[i]));
+    labelled_images_close(&small);
+    labelled_images_close(&large);
+}
+
+static void every_example_of_the_class_is_equally_likely_to_stay(void **state) {
+    (void)state;
+    int kept[20] = {0};
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        labelled_images set;
+        labelled_images_open(&set, 20, 1, 1, 1, 1, NULL);
+        memset(set.pixels, 0, 20);
+        memset(set.labels, 0, 20);
+        labelled_images_keep(&set, 0, 0.25, seed, NULL);
+        for (int64_t i = 0; i < set.count; i++) kept[set.origins[i]]++;
+        labelled_images_close(&set);
+    }
+    /* 1000 expected, with a standard deviation of 27. */
+    for (int i = 0; i < 20; i++) assert_near(kept[i], 1000, 5 * 27.4);
+}
+
+static void refuse(labelled_images *set, int class_label, double fraction, const char *words) {
+    failure failure = {0};
+    const uint64_t before = labelled_images_fingerprint(set);
+    assert_int_equal(labelled_images_keep(set, class_label, fraction, 1, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, words));
+    assert_true(labelled_images_fingerprint(set) == before);
+}
+
+static void nonsense_is_refused_and_changes_nothing(void **state) {
+    (void)state;
+    labelled_images set = numbered(50), single;
+    refuse(&set, -1, 0.5, "no class -1");
+    refuse(&set, 10, 0.5, "0 to 9");
+    refuse(&set, 1, -0.1, "from 0 to 1");
+    refuse(&set, 1, 1.5, "from 0 to 1");
+    refuse(&set, 1, NAN, "from 0 to 1");
+    labelled_images_close(&set);
+    labelled_images_open(&single, 3, 1, 1, 1, 2, NULL);
+    memset(single.pixels, 0, 3);
+    memset(single.labels, 1, 3);
+    refuse(&single, 1, 0.1, "no examples");
+    labelled_images_close(&single);
+    assert_int_equal(labelled_images_open(&single, 0, 1, 1, 1, 2, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_open(&single, INT64_MAX / 2, 16384, 16384, 1, 2, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_open(&single, 1, 1, 1, 1, 257, NULL), STATUS_BAD_INPUT);
+}
+
+static void the_fingerprint_notices_every_kind_of_change(void **state) {
+    (void)state;
+    labelled_images set = numbered(20);
+    const uint64_t before = labelled_images_fingerprint(&set);
+    set.pixels[100] ^= 1;
+    assert_true(labelled_images_fingerprint(&set) != before);
+    set.pixels[100] ^= 1;
+    set.labels[7] ^= 1;
+    assert_true(labelled_images_fingerprint(&set) != before);
+    set.labels[7] ^= 1;
+    set.origins[3]++;
+    assert_true(labelled_images_fingerprint(&set) != before);
+    set.origins[3]--;
+    set.classes++;
+    assert_true(labelled_images_fingerprint(&set) != before);
+    set.classes--;
+    assert_true(labelled_images_fingerprint(&set) == before);
+    labelled_images_close(&set);
+}
+
+static void running_out_of_memory_is_reported_and_leaks_nothing(void **state) {
+    (void)state;
+    failure failure;
+    for (long k = 0; k < 3; k++) {
+        labelled_images set;
+        memory_fail_after(k);
+        assert_int_equal(labelled_images_open(&set, 5, 2, 2, 1, 2, &failure), STATUS_OUT_OF_MEMORY);
+        memory_fail_after(-1);
+        assert_null(set.pixels);
+    }
+    for (long k = 0; k < 2; k++) {
+        labelled_images set = numbered(50);
+        memory_fail_after(k);
+        assert_int_equal(labelled_images_keep(&set, 1, 0.5, 1, &failure), STATUS_OUT_OF_MEMORY);
+        memory_fail_after(-1);
+        assert_int_equal(set.count, 50);
+        labelled_images_close(&set);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeping_leaves_the_floor_of_the_fraction_and_all_other_classes),
+        cmocka_unit_test(a_fraction_means_what_it_says_in_decimals),
+        cmocka_unit_test(the_seed_decides_what_is_kept),
+        cmocka_unit_test(a_smaller_fraction_keeps_a_subset_of_a_larger_one),
+        cmocka_unit_test(every_example_of_the_class_is_equally_likely_to_stay),
+        cmocka_unit_test(nonsense_is_refused_and_changes_nothing),
+        cmocka_unit_test(the_fingerprint_notices_every_kind_of_change),
+        cmocka_unit_test(running_out_of_memory_is_reported_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

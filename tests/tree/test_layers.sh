@@ -1,0 +1,30 @@
+#!/bin/sh
+# usage: test_layers.sh SOURCE_FOLDER "part:used,used ..."
+# Holds the sources against the layers that CMake declares: no part includes a header of one that it does not use, nobody
+# reaches into libhws' inside, no two purposes of randomness have the same number.
+set -eu
+root=$1
+wrong=0
+tell() { echo "layers: $*"; wrong=1; }
+
+for layer in $2; do
+    part=${layer%%:*} allowed=",${layer#*:},${layer%%:*},"
+    [ -d "$root/src/$part" ] || tell "there is no folder src/$part"
+    for used in $(cat "$root/src/$part"/*.[ch] | sed -n 's/^ *# *include "\([a-z_0-9]*\)\/.*/\1/p' | sort -u); do
+        case $allowed in
+        *",$used,"*) ;;
+        *) tell "src/$part includes $used/ without declaring that it uses it:" \
+            "$(grep -l "include \"$used/" "$root/src/$part"/*.[ch] | sed 's,.*/,,' | tr '\n' ' ')" ;;
+        esac
+    done
+done
+for folder in "$root"/src/*/; do
+    part=$(basename "$folder")
+    case " $2" in *" $part:"*) ;; *) tell "src/$part is no part: CMake does not declare it" ;; esac
+done
+inside=$(grep -rlE 'include "sampler/' "$root/src" "$root/cli" "$root/examples" --include='*.[ch]' | grep -v "/src/sampler/" || true)
+[ -z "$inside" ] || tell "only src/sampler includes sampler/; the others include hws.h: $inside"
+twice=$(cat "$root"/src/*/purposes.h | sed -n 's/.*RANDOM_[A-Z_]* *= *\([0-9]*\).*/\1/p' | sort | uniq -d)
+[ -z "$twice" ] || tell "two purposes of randomness have the number" $twice
+[ "$(cat "$root"/src/*/purposes.h | grep -c 'RANDOM_')" -gt 8 ] || tell "the purposes of randomness were not found"
+exit $wrong
