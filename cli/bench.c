@@ -1,13 +1,13 @@
 /* hws bench: what things cost on this machine. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "core/clock.h"
 #include "hws.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char USAGE[] =
     "usage: hws bench sampler [--n 1e2,1e3,...] [--batch 2] [--beta 100] [--divergence kl] [--json]\n"
@@ -29,12 +29,6 @@ typedef struct sampler_bench {
     hws_options options;
     int json;
 } sampler_bench;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* Normal numbers for losses; their quality does not matter here, their cost does. */
 enum { POOL = 1 << 16 };
@@ -75,17 +69,17 @@ static hws_status time_iterations(hws_sampler *sampler, int64_t batch, const flo
                                   double *seconds) {
     int64_t count = 1;
     for (;; count *= 2) {
-        const double start = now();
+        const double start = clock_seconds();
         const hws_status status = iterate(sampler, batch, count, pool, indices);
         if (status != HWS_OK) return status;
-        if (now() - start > 0.05) break;
+        if (clock_seconds() - start > 0.05) break;
     }
     double runs[5];
     for (int run = 0; run < 5; run++) {
-        const double start = now();
+        const double start = clock_seconds();
         const hws_status status = iterate(sampler, batch, count, pool, indices);
         if (status != HWS_OK) return status;
-        runs[run] = (now() - start) / (double)count;
+        runs[run] = (clock_seconds() - start) / (double)count;
         for (int k = run; k > 0 && runs[k] < runs[k - 1]; k--) {
             const double swap = runs[k];
             runs[k] = runs[k - 1];
@@ -98,9 +92,9 @@ static hws_status time_iterations(hws_sampler *sampler, int64_t batch, const flo
 
 static int bench_size(const sampler_bench *bench, int64_t n, const float *pool, int64_t *indices) {
     hws_sampler *sampler = NULL;
-    const double start = now();
+    const double start = clock_seconds();
     hws_status status = open_filled(&sampler, n, pool, &bench->options);
-    const double opening = now() - start;
+    const double opening = clock_seconds() - start;
     double seconds = 0;
     if (status == HWS_OK) status = time_iterations(sampler, bench->batch, pool, indices, &seconds);
     if (status != HWS_OK) {

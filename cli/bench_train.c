@@ -1,6 +1,7 @@
 /* hws bench train: what a training step costs. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "core/clock.h"
 #include "model/learner.h"
 #include "options.h"
 
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 static const char USAGE[] =
     "usage: hws bench train --model wrn-16-1 | unet | mlp-L-m [options]\n"
@@ -41,12 +41,6 @@ typedef struct train_bench {
     learner_options learner;
 } train_bench;
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static double peak_megabytes(void) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -59,10 +53,10 @@ static double peak_gflops(int threads) {
     double best = 0;
     for (int run = 0; run < 5; run++) {
         double flops = 0;
-        const double start = now();
+        const double start = clock_seconds();
 #pragma omp parallel num_threads(threads) reduction(+ : flops)
         flops += kernels->multiply_adds(400000);
-        const double rate = flops / (now() - start) / 1e9;
+        const double rate = flops / (clock_seconds() - start) / 1e9;
         if (rate > best) best = rate;
     }
     return best;
@@ -136,16 +130,16 @@ static status_code measure(learner *l, const train_bench *bench, double *seconds
     double *losses = calloc(2 * (size_t)learner_part(l), sizeof *losses);
     if (!losses) return fail_memory(failure, "the losses");
     status_code status = step(l, bench->batch, losses, losses + learner_part(l), failure);
-    const double end = now() + bench->seconds;
+    const double end = clock_seconds() + bench->seconds;
     *seconds = 1e300;
-    while (status == STATUS_OK && (now() < end || *seconds > 1e299)) {
-        const double start = now();
+    while (status == STATUS_OK && (clock_seconds() < end || *seconds > 1e299)) {
+        const double start = clock_seconds();
         int steps = 0;
-        while (status == STATUS_OK && (steps == 0 || now() - start < 0.25)) {
+        while (status == STATUS_OK && (steps == 0 || clock_seconds() - start < 0.25)) {
             status = step(l, bench->batch, losses, losses + learner_part(l), failure);
             steps++;
         }
-        const double each = (now() - start) / steps;
+        const double each = (clock_seconds() - start) / steps;
         if (each < *seconds) *seconds = each;
     }
     free(losses);

@@ -3,6 +3,7 @@
 #define HWS_CLI_EVALUATE_H
 
 #include "evaluate/case_files.h"
+#include "run/run_folder.h"
 
 typedef struct evaluate_settings {
     const case_files *listed; /* instead of predictions and references; NULL: these */
@@ -17,7 +18,8 @@ int evaluate_folders(const evaluate_settings *settings);
 
 /* A run that segments: predicts the validation cases of its fold into RUN/validation and scores them. */
 typedef struct evaluate_volumes_settings {
-    const char *run, *weights; /* the file's name */
+    const char *run;
+    run_weights weights;
     int threads, no_mirror, overwrite, hd95, surface, quiet;
     const char *out; /* NULL: the run's folder, where the report finds it */
 } evaluate_volumes_settings;

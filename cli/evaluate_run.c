@@ -3,7 +3,7 @@
 #include "evaluate.h"
 #include "images/spec.h"
 #include "options.h"
-#include "train/run_files.h"
+#include "run/run_folder.h"
 #include "train/run_model.h"
 
 #include <math.h>
@@ -120,7 +120,7 @@ static status_code write_examples(const evaluation *e, failure *failure) {
     for (int64_t i = 0; i < e->set->count; i++)
         text_format(&csv, "%lld,%d,%d,%.9g\n", (long long)e->set->origins[i], e->set->labels[i], e->predictions[i],
                     e->losses[i]);
-    const status_code status = run_write(e->out, "examples.csv", &csv, failure);
+    const status_code status = run_write(e->out, RUN_EXAMPLES, &csv, failure);
     text_close(&csv);
     return status;
 }
@@ -134,7 +134,7 @@ static status_code write_classes(const evaluation *e, const class_score *scores,
         if (scores[k].count) text_format(&csv, "%.9g,%.9g\n", accuracy(&scores[k]), mean_loss(&scores[k]));
         else text_add(&csv, ",\n");
     }
-    const status_code status = run_write(e->out, "classes.csv", &csv, failure);
+    const status_code status = run_write(e->out, RUN_CLASSES, &csv, failure);
     text_close(&csv);
     return status;
 }
@@ -150,7 +150,7 @@ static status_code evaluate(evaluation *e, failure *failure) {
     score(e, scores);
     if (!e->quiet) print_table(e, scores);
     if (!e->out) return STATUS_OK;
-    status = run_make_folder(e->out, failure);
+    status = folder_make(e->out, failure);
     if (status == STATUS_OK) status = write_examples(e, failure);
     return status == STATUS_OK ? write_classes(e, scores, failure) : status;
 }
@@ -186,7 +186,7 @@ int evaluate_run(int count, char **arguments) {
             return cli_error(EXIT_USAGE,
                              "--data and --part are for runs that classify; see hws evaluate --help for folders");
         volumes.run = e.run;
-        volumes.weights = strcmp(e.weights, "latest") == 0 ? "latest.safetensors" : "best.safetensors";
+        volumes.weights = weights;
         volumes.threads = (int)e.threads;
         volumes.quiet = e.quiet;
         volumes.out = e.out;

@@ -11,8 +11,8 @@
 #include "phantom_data.h"
 #include "predict/predictor.h"
 #include "progress.h"
+#include "run/run_folder.h"
 #include "run/settings.h"
-#include "train/run_files.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ typedef struct job {
     splits fold; /* one, or none when all cases were trained on */
     predictor *predictor;
     case_files files;
-    char folder[RUN_PATH], validation[RUN_PATH], groups[RUN_PATH];
+    char folder[PATH_SIZE], validation[PATH_SIZE], groups[PATH_SIZE];
 } job;
 
 static status_code go_on(void *context, size_t done, size_t all, failure *failure) {
@@ -38,18 +38,11 @@ static status_code go_on(void *context, size_t done, size_t all, failure *failur
 
 static const char *out_folder(const job *j) { return j->asked->out ? j->asked->out : j->asked->run; }
 
-/* Other weights and unmirrored windows give other label maps: each has its place. */
-static const char *validation_name(const evaluate_volumes_settings *asked) {
-    const int latest = strcmp(asked->weights, "latest.safetensors") == 0;
-    if (asked->no_mirror) return latest ? "validation-latest-unmirrored" : "validation-unmirrored";
-    return latest ? "validation-latest" : "validation";
-}
-
 /* ---- before the work: everything that can be wrong with the input ---- */
 
 static status_code open_dataset(job *j, failure *failure) {
-    char path[RUN_PATH];
-    status_code status = run_join(path, j->asked->run, "config.json", failure);
+    char path[PATH_SIZE];
+    status_code status = run_path(path, j->asked->run, RUN_CONFIG, failure);
     if (status == STATUS_OK) status = settings_read_file(&j->settings, path, failure);
     if (status == STATUS_OK && phantom_data_named(j->settings.data)) {
         status = phantom_data_folder(j->folder, j->asked->threads, j->asked->quiet, failure);
@@ -60,14 +53,14 @@ static status_code open_dataset(job *j, failure *failure) {
 
 /* The cases that the run kept apart, as it noted them when it began: folds may have been made anew since. */
 static status_code open_fold(job *j, failure *failure) {
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     if (j->settings.fold < 0) {
         if (!j->asked->quiet)
             cli_error(EXIT_DONE,
                       "this run was trained on all cases (--fold -1): the scores are of cases that it knows");
         return STATUS_OK;
     }
-    status_code status = run_join(path, j->asked->run, "fold.json", failure);
+    status_code status = run_path(path, j->asked->run, RUN_FOLD, failure);
     if (status == STATUS_OK && access(path, F_OK) != 0)
         return fail(failure, STATUS_BAD_INPUT, "%.500s is missing, so which cases were not trained on is not known",
                     path);
@@ -75,7 +68,7 @@ static status_code open_fold(job *j, failure *failure) {
 }
 
 static status_code check_groups(job *j, failure *failure) {
-    status_code status = run_join(j->groups, j->set.folder, "groups.csv", failure);
+    status_code status = path_join(j->groups, j->set.folder, "groups.csv", failure);
     if (status == STATUS_OK && access(j->groups, F_OK) != 0) *j->groups = 0;
     if (status != STATUS_OK || !*j->groups) return status;
     groups groups;
@@ -99,9 +92,11 @@ static status_code prepare(job *j, failure *failure) {
     if (status == STATUS_OK) status = open_fold(j, failure);
     if (status == STATUS_OK) status = check_groups(j, failure);
     if (status == STATUS_OK) status = open_predictor(j, failure);
-    if (status == STATUS_OK) status = run_join(j->validation, j->asked->run, validation_name(j->asked), failure);
-    if (status == STATUS_OK) status = run_make_folder(j->validation, failure);
-    return status == STATUS_OK ? run_make_folder(out_folder(j), failure) : status;
+    if (status == STATUS_OK)
+        status = run_path(j->validation, j->asked->run, run_validation_file(j->asked->weights, !j->asked->no_mirror),
+                          failure);
+    if (status == STATUS_OK) status = folder_make(j->validation, failure);
+    return status == STATUS_OK ? folder_make(out_folder(j), failure) : status;
 }
 
 /* ---- the work ---- */
@@ -109,8 +104,9 @@ static status_code prepare(job *j, failure *failure) {
 /* Newer than the weights, so made by them. */
 static int is_current(const job *j, const char *path) {
     struct stat map, weights;
-    char file[RUN_PATH];
-    return run_path(file, j->asked->run, j->asked->weights) && stat(file, &weights) == 0 && stat(path, &map) == 0 &&
+    char file[PATH_SIZE];
+    return run_path(file, j->asked->run, run_weights_file(j->asked->weights), 0) == STATUS_OK &&
+           stat(file, &weights) == 0 && stat(path, &map) == 0 &&
            (map.st_mtim.tv_sec > weights.st_mtim.tv_sec ||
             (map.st_mtim.tv_sec == weights.st_mtim.tv_sec && map.st_mtim.tv_nsec > weights.st_mtim.tv_nsec));
 }
@@ -129,10 +125,10 @@ static status_code predict(job *j, const dataset_case *one, const char *path, fa
 }
 
 static status_code take_case(job *j, const dataset_case *one, failure *failure) {
-    char name[RUN_PATH], path[RUN_PATH];
+    char name[PATH_SIZE], path[PATH_SIZE];
     if (!one->labels) return fail(failure, STATUS_BAD_INPUT, "%.300s has no labels of %.200s", j->set.folder, one->id);
     snprintf(name, sizeof name, "%s%s", one->id, j->set.file_ending);
-    status_code status = run_join(path, j->validation, name, failure);
+    status_code status = path_join(path, j->validation, name, failure);
     if (status == STATUS_OK && (j->asked->overwrite || !is_current(j, path))) status = predict(j, one, path, failure);
     return status == STATUS_OK ? case_files_add(&j->files, one->id, path, one->labels, one->images[0], failure)
                                : status;

@@ -55,17 +55,18 @@ static int lock_folder(const char *folder, failure *failure) {
 }
 
 /* In the cache folder beside MNIST's. */
-status_code phantom_data_folder(char folder[RUN_PATH], int threads, int quiet, failure *failure) {
-    char caches[RUN_PATH], part[RUN_PATH], last[RUN_PATH];
+status_code phantom_data_folder(char folder[PATH_SIZE], int threads, int quiet, failure *failure) {
+    char caches[PATH_SIZE], part[PATH_SIZE], last[PATH_SIZE];
     status_code status = fetch_mnist_folder(caches, sizeof caches, failure);
     if (status != STATUS_OK) return status;
     char *slash = strrchr(caches, '/');
     if (slash) *slash = 0;
-    if (!run_path(folder, caches, "phantom") || !run_path(part, caches, "phantom.part") ||
-        !run_path(last, folder, "dataset.json"))
-        return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", caches);
+    status = path_join(folder, caches, "phantom", failure);
+    if (status == STATUS_OK) status = path_join(part, caches, "phantom.part", failure);
+    if (status == STATUS_OK) status = path_join(last, folder, "dataset.json", failure);
+    if (status != STATUS_OK) return status;
     if (access(last, F_OK) == 0) return STATUS_OK;
-    status = run_make_folder(caches, failure);
+    status = folder_make(caches, failure);
     if (status != STATUS_OK) return status;
     const int lock = lock_folder(caches, failure);
     if (lock < 0) return STATUS_CANNOT_READ;

@@ -2,9 +2,9 @@
 #ifndef HWS_CLI_PHANTOM_DATA_H
 #define HWS_CLI_PHANTOM_DATA_H
 
-#include "train/run_files.h"
+#include "run/run_folder.h"
 
 int phantom_data_named(const char *data);
-status_code phantom_data_folder(char folder[RUN_PATH], int threads, int quiet, failure *failure);
+status_code phantom_data_folder(char folder[PATH_SIZE], int threads, int quiet, failure *failure);
 
 #endif

@@ -1,10 +1,12 @@
 /* hws predict: what trained networks say about new images. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "core/arg_max.h"
+#include "core/whole_file.h"
 #include "images/idx.h"
 #include "options.h"
 #include "predict_volumes.h"
-#include "train/run_files.h"
+#include "run/run_folder.h"
 #include "train/run_model.h"
 
 #include <dirent.h>
@@ -52,18 +54,18 @@ typedef struct prediction {
 } prediction;
 
 /* The name of the labels' file for one of images: without its folder, "images" and "idx3" exchanged, without ".gz". */
-static int labels_name(const char *path, char name[RUN_PATH]) {
+static int labels_name(const char *path, char name[PATH_SIZE]) {
     const char *slash = strrchr(path, '/');
-    char base[RUN_PATH];
-    if (snprintf(base, sizeof base, "%s", slash ? slash + 1 : path) > RUN_PATH - 64) return 0;
+    char base[PATH_SIZE];
+    if (snprintf(base, sizeof base, "%s", slash ? slash + 1 : path) > PATH_SIZE - 64) return 0;
     const size_t length = strlen(base);
     if (length > 3 && strcmp(base + length - 3, ".gz") == 0) base[length - 3] = 0;
     char *images = strstr(base, "images");
-    if (!images) return snprintf(name, RUN_PATH, "%s-labels", base) > 0;
+    if (!images) return snprintf(name, PATH_SIZE, "%s-labels", base) > 0;
     memcpy(images, "labels", 6);
     char *idx = strstr(base, "idx3");
     if (idx) idx[3] = '1';
-    return snprintf(name, RUN_PATH, "%s", base) > 0;
+    return snprintf(name, PATH_SIZE, "%s", base) > 0;
 }
 
 static status_code add_up(prediction *p, const labelled_images *set, float *sum, failure *failure) {
@@ -85,9 +87,7 @@ static void add_rows(const labelled_images *set, const float *probabilities, uin
     text_add(csv, "\n");
     for (int64_t i = 0; i < set->count; i++) {
         const float *p = probabilities + (size_t)i * (size_t)set->classes;
-        int best = 0;
-        for (int k = 1; k < set->classes; k++)
-            if (p[k] > p[best]) best = k;
+        const int best = arg_max(p, set->classes);
         labels[i] = (uint8_t)best;
         text_format(csv, "%lld,%d", (long long)i, best);
         for (int k = 0; k < set->classes; k++) text_format(csv, ",%.7g", (double)p[k]);
@@ -97,16 +97,17 @@ static void add_rows(const labelled_images *set, const float *probabilities, uin
 
 static status_code write_labels(const prediction *p, const char *images, const labelled_images *set,
                                 const float *probabilities, failure *failure) {
-    char name[RUN_PATH], path[RUN_PATH], table[RUN_PATH];
+    char name[PATH_SIZE], path[PATH_SIZE], table[PATH_SIZE];
     text csv = {0};
-    if (!labels_name(images, name) || !run_path(path, p->output, name) ||
-        snprintf(table, sizeof table, "%s.csv", name) >= RUN_PATH)
-        return fail(failure, STATUS_BAD_INPUT, "%.300s: the name is too long", images);
+    if (!labels_name(images, name)) return fail(failure, STATUS_BAD_INPUT, "%.300s: the name is too long", images);
+    status_code status = path_join(path, p->output, name, failure);
+    if (status == STATUS_OK) status = path_format(table, failure, "%s.csv", path);
+    if (status != STATUS_OK) return status;
     uint8_t *labels = malloc((size_t)set->count);
     if (!labels) return fail_memory(failure, "the labels");
     add_rows(set, probabilities, labels, &csv);
-    status_code status = idx_write_labels(labels, set->count, path, failure);
-    if (status == STATUS_OK) status = run_write(p->output, table, &csv, failure);
+    status = idx_write_labels(labels, set->count, path, failure);
+    if (status == STATUS_OK) status = whole_file_write_text(table, &csv, failure);
     if (status == STATUS_OK) printf("%s\n", path);
     text_close(&csv);
     free(labels);
@@ -129,17 +130,15 @@ static int holds_images(const struct dirent *entry) { return strstr(entry->d_nam
 
 static status_code predict_folder(prediction *p, failure *failure) {
     struct dirent **entries;
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     const int count = scandir(p->input, &entries, holds_images, alphasort);
     status_code status = count > 0
                              ? STATUS_OK
                              : fail(failure, STATUS_BAD_INPUT, "%.500s: %s", p->input,
                                     count < 0 ? strerror(errno) : "no file in this folder has a name with 'images'");
     for (int k = 0; k < count; k++) {
-        if (status == STATUS_OK)
-            status = run_path(path, p->input, entries[k]->d_name)
-                         ? predict_file(p, path, failure)
-                         : fail(failure, STATUS_BAD_INPUT, "%.300s...: the path is too long", p->input);
+        if (status == STATUS_OK) status = path_join(path, p->input, entries[k]->d_name, failure);
+        if (status == STATUS_OK) status = predict_file(p, path, failure);
         free(entries[k]);
     }
     if (count >= 0) free(entries);
@@ -161,7 +160,7 @@ static status_code open_runs(prediction *p, failure *failure) {
 
 /* Labels that lie beside the images would be overwritten. */
 static status_code check_apart(const prediction *p, int is_folder, failure *failure) {
-    char folder[RUN_PATH];
+    char folder[PATH_SIZE];
     struct stat input, output;
     snprintf(folder, sizeof folder, "%s", p->input);
     char *slash = strrchr(folder, '/');
@@ -176,7 +175,7 @@ static status_code predict(prediction *p, failure *failure) {
     const int is_folder = stat(p->input, &info) == 0 && S_ISDIR(info.st_mode);
     status_code status = check_apart(p, is_folder, failure);
     if (status == STATUS_OK) status = open_runs(p, failure);
-    if (status == STATUS_OK) status = run_make_folder(p->output, failure);
+    if (status == STATUS_OK) status = folder_make(p->output, failure);
     if (status != STATUS_OK) return status;
     return is_folder ? predict_folder(p, failure) : predict_file(p, p->input, failure);
 }
@@ -191,15 +190,17 @@ static status_code are_volumes(const prediction *p, int *volumes, failure *failu
 }
 
 static int predict_volumes_of(const prediction *p) {
-    if (strcmp(p->weights, "best") != 0 && strcmp(p->weights, "latest") != 0)
-        return cli_error(EXIT_USAGE, "--weights %s is neither best nor latest", p->weights);
+    failure failure = {0};
+    run_weights weights;
+    if (run_weights_parse(p->weights, &weights, &failure) != STATUS_OK)
+        return cli_error(EXIT_USAGE, "%s", failure.message);
     if (strcmp(p->precision, "f32") != 0 && strcmp(p->precision, "bf16") != 0)
         return cli_error(EXIT_USAGE, "--precision %s is neither f32 nor bf16", p->precision);
     const volumes_prediction asked = {.runs = p->runs,
                                       .run_count = p->run_count,
                                       .input = p->input,
                                       .output = p->output,
-                                      .weights = p->weights[0] == 'b' ? "best.safetensors" : "latest.safetensors",
+                                      .weights = weights,
                                       .threads = (int)p->threads,
                                       .bf16 = p->precision[0] == 'b',
                                       .mirror = !p->no_mirror,

@@ -7,7 +7,7 @@
 #include "predict/case_list.h"
 #include "predict/predictor.h"
 #include "progress.h"
-#include "train/run_files.h"
+#include "run/run_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +39,8 @@ static status_code fail_case(const listed_case *one, status_code status, failure
 }
 
 static status_code predict_case(job *j, const listed_case *one, failure *failure) {
-    char path[RUN_PATH];
-    if (snprintf(path, sizeof path, "%s/%s%s", j->asked->output, one->id, one->ending) >= RUN_PATH)
+    char path[PATH_SIZE];
+    if (snprintf(path, sizeof path, "%s/%s%s", j->asked->output, one->id, one->ending) >= PATH_SIZE)
         return fail(failure, STATUS_BAD_INPUT, "%.300s...: the path is too long", j->asked->output);
     if (!j->asked->overwrite && access(path, F_OK) == 0) return STATUS_OK;
     volume image;
@@ -94,7 +94,7 @@ int predict_volumes(const volumes_prediction *asked) {
     if (status == STATUS_OK) status = predictor_open(&j.predictor, &options, asked->runs, asked->run_count, &failure);
     if (status == STATUS_OK)
         status = case_list_open(&list, asked->input, predictor_plan(j.predictor)->channels, &failure);
-    if (status == STATUS_OK) status = run_make_folder(asked->output, &failure);
+    if (status == STATUS_OK) status = folder_make(asked->output, &failure);
     if (status == STATUS_OK) status = predict_all(&j, &list, &failure);
     if (status == STATUS_OK && !asked->quiet) printf("%zu label maps in %s\n", list.count, asked->output);
     case_list_close(&list);

@@ -2,10 +2,13 @@
 #ifndef HWS_CLI_PREDICT_VOLUMES_H
 #define HWS_CLI_PREDICT_VOLUMES_H
 
+#include "run/run_folder.h"
+
 typedef struct volumes_prediction {
     const char *const *runs;
     int run_count;
-    const char *input, *output, *weights; /* weights: the file's name */
+    const char *input, *output;
+    run_weights weights;
     int threads, bf16, mirror, overwrite, quiet;
     double step;
 } volumes_prediction;

@@ -1,18 +1,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "progress.h"
 
+#include "core/clock.h"
+
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 void cli_progress_start(cli_progress *progress, const char *what, int quiet) {
-    const double start = now();
+    const double start = clock_seconds();
     *progress = (cli_progress){.what = what, .start = start, .last = start, .terminal = isatty(2), .quiet = quiet};
 }
 
@@ -24,7 +19,7 @@ static void format_duration(double seconds, char *words, size_t room) {
 
 void cli_progress_step(void *context, size_t done, size_t total) {
     cli_progress *progress = context;
-    const double time = now(), pause = progress->terminal ? 0.2 : 10;
+    const double time = clock_seconds(), pause = progress->terminal ? 0.2 : 10;
     if (progress->quiet || !done || time - progress->last < pause) return;
     progress->last = time;
     progress->shown = 1;

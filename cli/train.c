@@ -6,9 +6,9 @@
 #include "interrupt.h"
 #include "options.h"
 #include "phantom_data.h"
+#include "run/run_folder.h"
 #include "task/classification.h"
 #include "task/segmentation_source.h"
-#include "train/run_files.h"
 #include "train/trainer.h"
 #include "train_progress.h"
 
@@ -170,14 +170,14 @@ static int take_importance(train_command *c) {
 /* The settings that the command line is laid upon: the defaults, or a config.json. */
 static int read_base(train_command *c, failure *failure) {
     const int volumes = c->settings.data && *c->settings.data && !spec_is_classification(c->settings.data);
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     const char *file = c->config;
     if (c->resume) {
         if (!run_exists(c->out))
             return cli_error(EXIT_USAGE, "%s holds no run that could be resumed; leave out --resume to begin one",
                              c->out);
-        if (!run_path(path, c->out, "config.json"))
-            return cli_error(EXIT_USAGE, "the path %.100s... is too long", c->out);
+        if (run_path(path, c->out, RUN_CONFIG, failure) != STATUS_OK)
+            return cli_error(EXIT_USAGE, "%s", failure->message);
         file = path;
     }
     c->settings = volumes ? settings_default_volumes() : settings_default();
@@ -196,12 +196,12 @@ static int refuse_difference(const train_settings *base, const train_settings *a
 
 /* So that a run can be resumed and evaluated from elsewhere. */
 static void make_absolute(train_command *c) {
-    static char data[RUN_PATH], cache[RUN_PATH], here[RUN_PATH];
+    static char data[PATH_SIZE], cache[PATH_SIZE], here[PATH_SIZE];
     if (!spec_is_classification(c->settings.data) && !phantom_data_named(c->settings.data) &&
         realpath(c->settings.data, data))
         c->settings.data = data;
     if (*c->settings.cache && c->settings.cache[0] != '/' && getcwd(here, sizeof here) &&
-        run_path(cache, here, c->settings.cache))
+        path_join(cache, here, c->settings.cache, 0) == STATUS_OK)
         c->settings.cache = cache;
 }
 
@@ -292,8 +292,8 @@ static int train_on_images(train_command *c, failure *failure) {
 /* ---- volumes ----------------------------------------------------------------------------------------------------- */
 
 static status_code keep_plan(const train_command *c, const plan *plan, failure *failure) {
-    char path[RUN_PATH];
-    status_code status = run_join(path, c->out, "plans.json", failure);
+    char path[PATH_SIZE];
+    status_code status = run_path(path, c->out, RUN_PLAN, failure);
     if (status != STATUS_OK) return status;
     if (!c->resume) return plan_write(plan, path, failure);
     static struct plan begun; /* large */
@@ -306,9 +306,9 @@ static status_code keep_plan(const train_command *c, const plan *plan, failure *
 
 /* Which cases are trained on and which are not, so that no later change of the folds can mix them up. */
 static status_code keep_fold(const train_command *c, const segmentation_source *source, failure *failure) {
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     if (c->resume || c->settings.fold < 0) return STATUS_OK;
-    const status_code status = run_join(path, c->out, "fold.json", failure);
+    const status_code status = run_path(path, c->out, RUN_FOLD, failure);
     return status == STATUS_OK ? segmentation_source_write_fold(source, path, failure) : status;
 }
 
@@ -335,7 +335,7 @@ static status_code check_memory(const train_command *c, const plan *plan, failur
 }
 
 static int train_on_volumes(train_command *c, failure *failure) {
-    static char folder[RUN_PATH];
+    static char folder[PATH_SIZE];
     segmentation_source *source = 0;
     segmentation *context = 0;
     task task;
@@ -371,9 +371,10 @@ static int train_on_volumes(train_command *c, failure *failure) {
 }
 
 static int in_folder(train_command *c, failure *failure) {
-    if (run_make_folder(c->out, failure) != STATUS_OK) return cli_error(EXIT_FAILED, "%s", failure->message);
-    const int lock = run_lock(c->out, failure);
-    if (lock < 0) return cli_error(EXIT_FAILED, "%s", failure->message);
+    int lock;
+    status_code status = folder_make(c->out, failure);
+    if (status == STATUS_OK) status = run_lock(c->out, &lock, failure);
+    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s", failure->message);
     run_clean(c->out);
     cli_catch_interrupts();
     const int code =

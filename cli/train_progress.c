@@ -1,19 +1,14 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train_progress.h"
 
+#include "core/clock.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const double INTERVAL = 0.25;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static void clear(train_progress *p) {
     if (p->shown) fputs("\r\033[K", stderr);
@@ -29,7 +24,7 @@ static void show_header(void) {
 void train_progress_start(train_progress *p, const trainer *t, int quiet) {
     *p =
         (train_progress){.terminal = isatty(STDERR_FILENO), .quiet = quiet, .first = t->iteration, .loss = (double)NAN};
-    p->start = now();
+    p->start = clock_seconds();
     p->last = p->start - INTERVAL;
     if (quiet) return;
     printf("%s: %lld examples, %s, %zu parameters, %lld iterations of %lld examples, look-ahead %lld, %lld threads\n",
@@ -49,7 +44,7 @@ static void duration(double seconds, char text[32]) {
 }
 
 static void show_line(train_progress *p, const trainer *t) {
-    const double time = now(), done = (double)(t->iteration - p->first);
+    const double time = clock_seconds(), done = (double)(t->iteration - p->first);
     if (!p->terminal || time - p->last < INTERVAL) return;
     double robust = (double)NAN;
     char left[32];

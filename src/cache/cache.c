@@ -3,8 +3,8 @@
 
 #include "core/crc64.h"
 #include "core/parallel.h"
+#include "core/path.h"
 #include "core/text.h"
-#include "core/whole_file.h"
 #include "nifti/nifti.h"
 
 #include <errno.h>
@@ -292,7 +292,7 @@ static status_code check_ids(const dataset *set, failure *failure) {
 
 static status_code prepare_all(job *job, const char *plan_path, cache_outcome *outcome, failure *failure) {
     status_code status = STATUS_OK;
-    const int keep = whole_file_exists(plan_path) && !job->options->replan;
+    const int keep = path_exists(plan_path) && !job->options->replan;
     if (keep) {
         status = plan_read(job->plan, plan_path, failure);
         if (status == STATUS_OK) status = check_plan(job, plan_path, failure);

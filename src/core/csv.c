@@ -195,3 +195,13 @@ status_code csv_require_number(const csv *table, const char *name, size_t row, s
     return fail(failure, STATUS_CORRUPT, "%s, line %zu: %.100s is '%.100s', not a finite number", name,
                 table->lines[row + 1], csv_name(table, column), csv_cell(table, row, column));
 }
+
+void csv_add_field(text *out, const char *field) {
+    if (!strpbrk(field, ",\"\r\n")) {
+        text_add(out, field);
+        return;
+    }
+    text_add(out, "\"");
+    for (; *field; field++) text_add_bytes(out, *field == '"' ? "\"\"" : field, *field == '"' ? 2 : 1);
+    text_add(out, "\"");
+}

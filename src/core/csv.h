@@ -1,5 +1,5 @@
 /*
- * Tables in CSV files, read strictly.
+ * Tables in CSV files, read strictly, and the fields of such tables, written.
  *
  * The first line names the columns; every further line is a row with a cell for each of them. Fields are separated by
  * commas; a field in double quotes may hold commas, line ends and doubled quotes. Lines end with \n or \r\n, empty
@@ -10,6 +10,7 @@
 #define HWS_CORE_CSV_H
 
 #include "core/failure.h"
+#include "core/text.h"
 
 #include <stddef.h>
 
@@ -49,5 +50,8 @@ double csv_number(const csv *table, size_t row, size_t column);
 /* The same, but anything other than a finite number is a failure that names the file, line and column. */
 status_code csv_require_number(const csv *table, const char *name, size_t row, size_t column, double *value,
                                failure *failure);
+
+/* Writes a field, in quotes if it must be: everything that is written to a CSV file as text goes through here. */
+void csv_add_field(text *out, const char *field);
 
 #endif

@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/whole_file.h"
 
-#include "core/atomic_file.h"
+#include "core/file_writer.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -50,21 +50,14 @@ status_code whole_file_read(const char *path, size_t limit, char **bytes, size_t
     return status;
 }
 
-int whole_file_exists(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0;
+status_code whole_file_write(const char *path, const char *bytes, size_t size, failure *failure) {
+    file_writer file;
+    file_writer_open(&file, path);
+    file_writer_add(&file, bytes, size);
+    return file_writer_close(&file, failure);
 }
 
-status_code whole_file_write(const char *path, const char *bytes, size_t size, failure *failure) {
-    atomic_file file;
-    int good = atomic_file_open(&file, path);
-    if (good && !atomic_file_write(&file, bytes, size)) {
-        const int reason = errno;
-        atomic_file_abandon(&file);
-        errno = reason;
-        good = 0;
-    } else if (good) {
-        good = atomic_file_commit(&file);
-    }
-    return good ? STATUS_OK : fail(failure, STATUS_CANNOT_WRITE, "%s: cannot be written: %s", path, strerror(errno));
+status_code whole_file_write_text(const char *path, const text *text, failure *failure) {
+    if (text->failed) return fail_memory(failure, path);
+    return whole_file_write(path, text_string(text), text->size, failure);
 }

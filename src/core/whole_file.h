@@ -3,6 +3,7 @@
 #define HWS_CORE_WHOLE_FILE_H
 
 #include "core/failure.h"
+#include "core/text.h"
 
 #include <stddef.h>
 
@@ -15,7 +16,7 @@ status_code whole_file_read(const char *path, size_t limit, char **bytes, size_t
 /* The file appears whole or not at all (core/atomic_file.h). */
 status_code whole_file_write(const char *path, const char *bytes, size_t size, failure *failure);
 
-/* Whether there is something at this path that can be looked at. */
-int whole_file_exists(const char *path);
+/* The same for a text, which may have run out of memory. */
+status_code whole_file_write_text(const char *path, const text *text, failure *failure);
 
 #endif

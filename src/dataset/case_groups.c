@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "dataset/case_groups.h"
 
+#include "core/path.h"
 #include "core/text.h"
-#include "core/whole_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ status_code case_groups_open(case_groups *groups, const dataset *set, const char
     *groups = (case_groups){0};
     groups->path = path ? strdup(path) : default_path(set);
     if (!groups->path) return fail_memory(failure, "the groups of cases");
-    if (!path && !whole_file_exists(groups->path)) return STATUS_OK;
+    if (!path && !path_exists(groups->path)) return STATUS_OK;
     const status_code status = read_table(groups, failure);
     if (status != STATUS_OK) case_groups_close(groups);
     return status;

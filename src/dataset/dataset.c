@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "dataset/dataset.h"
 
+#include "core/path.h"
 #include "core/text.h"
-#include "core/whole_file.h"
 #include "dataset/dataset_inside.h"
 #include "nifti/nifti.h"
 #include "json/json_file.h"
@@ -30,7 +30,7 @@ static status_code open_folder(dataset *set, const char *folder, failure *failur
     text_format(&path, "%s/dataset.json", set->folder ? set->folder : "");
     status_code status;
     if (!set->folder || path.failed) status = fail_memory(failure, folder);
-    else if (!whole_file_exists(path.bytes))
+    else if (!path_exists(path.bytes))
         status = fail(failure, STATUS_CANNOT_READ, "%s is not a dataset: it has no dataset.json", folder);
     else status = read_description(set, path.bytes, failure);
     text_close(&path);
@@ -87,9 +87,9 @@ const char *dataset_channel_file(const dataset_case *one, int channel, int *insi
 status_code dataset_inspect_image(const dataset *set, const dataset_case *one, int file, volume_grid *grid,
                                   failure *failure) {
     const char *path = one->images[file];
-    if (!whole_file_exists(path) && one->files == 1)
+    if (!path_exists(path) && one->files == 1)
         return fail(failure, STATUS_CORRUPT, "%s: the image is missing: there is no %s", one->id, path);
-    if (!whole_file_exists(path))
+    if (!path_exists(path))
         return fail(failure, STATUS_CORRUPT, "%s: channel %d (%s) is missing: there is no %s", one->id, file,
                     set->channel_names[file], path);
     nifti_info info;

@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "dataset/dataset_inside.h"
 
-#include "core/whole_file.h"
+#include "core/path.h"
 #include "nifti/nifti.h"
 
 #include <omp.h>
@@ -51,7 +51,7 @@ static void examine_labels(examined *e) {
     struct failure failure, inner;
     status_code status = nifti_read_labels(e->one->labels, &labels, &inner);
     if (status != STATUS_OK) {
-        const int missing = !whole_file_exists(e->one->labels);
+        const int missing = !path_exists(e->one->labels);
         fail(&failure, status, "%s: the label map %s%s", e->one->id,
              missing ? "is missing: there is no " : "is broken: ", missing ? e->one->labels : inner.message);
         judge(e->found, e->one->id, status, &failure);

@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "dataset/dataset_inside.h"
 
+#include "core/path.h"
 #include "core/text.h"
-#include "core/whole_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -155,7 +155,7 @@ static status_code scan(lister *l, const char *part, int images, id_list *ids) {
 
 static int part_exists(const dataset *set, const char *part) {
     char *path = path_in(set, part, ".", "");
-    const int exists = path && whole_file_exists(path);
+    const int exists = path && path_exists(path);
     free(path);
     return exists;
 }
@@ -181,7 +181,7 @@ static status_code make_case(lister *l, dataset_case *one, const char *id, const
     if (status != STATUS_OK) return status;
     one->labels = path_in(l->set, labels, id, l->set->file_ending);
     if (!one->labels) return no_memory(l);
-    if (!must && !whole_file_exists(one->labels)) {
+    if (!must && !path_exists(one->labels)) {
         free(one->labels);
         one->labels = NULL;
     }
@@ -238,7 +238,7 @@ static status_code find_image(lister *l, dataset_case *one, const char *listed) 
     const char *ending = ending_of(path);
     char *stem = strndup(path, strlen(path) - strlen(ending)), *first = stem ? channel_path(stem, 0, ending) : NULL;
     status_code status = first ? STATUS_OK : no_memory(l);
-    if (status == STATUS_OK && !whole_file_exists(path) && whole_file_exists(first)) {
+    if (status == STATUS_OK && !path_exists(path) && path_exists(first)) {
         status = make_images(l, one, stem, ending);
     } else if (status == STATUS_OK) {
         one->images = calloc(1, sizeof *one->images);

@@ -1,4 +1,5 @@
 #include "evaluate/comparison.h"
+#include "core/csv.h"
 
 #include "evaluate/stratified.h"
 

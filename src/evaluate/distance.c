@@ -1,5 +1,6 @@
 #include "evaluate/distance.h"
 
+#include "core/quantile.h"
 #include "evaluate/statistics.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 #include "evaluate/statistics.h"
 
+#include "core/quantile.h"
+
 #include "core/random.h"
 #include "evaluate/purposes.h"
 
@@ -8,23 +10,6 @@
 
 statistics_options statistics_options_default(void) {
     return (statistics_options){.confidence = 0.95, .resamples = 10000, .seed = 0};
-}
-
-static int compare_numbers(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-void sort_numbers(double *numbers, size_t count) {
-    if (count > 1) qsort(numbers, count, sizeof *numbers, compare_numbers);
-}
-
-double quantile_of_sorted(const double *sorted, size_t count, double q) {
-    if (count == 0) return (double)NAN;
-    const double position = q * (double)(count - 1);
-    const size_t below = (size_t)position;
-    if (below + 1 >= count) return sorted[count - 1];
-    return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
 static double mean_of(const double *values, size_t n) {

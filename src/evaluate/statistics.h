@@ -42,10 +42,4 @@ status_code statistics_of(const double *values, size_t count, const statistics_o
 status_code bootstrap_mean(const double *values, size_t n, double confidence, uint32_t resamples, uint64_t seed,
                            double *low, double *high, failure *failure);
 
-/* Quantile 0 <= q <= 1 with linear interpolation between order statistics, numpy's default; NaN for no numbers. */
-double quantile_of_sorted(const double *sorted, size_t count, double q);
-
-/* Ascending; there must be no NaN. */
-void sort_numbers(double *numbers, size_t count);
-
 #endif

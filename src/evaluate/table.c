@@ -1,5 +1,7 @@
 #include "evaluate/table.h"
 
+#include "core/csv.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,16 +138,6 @@ static void write_text(const table *table, text *out) {
         }
         add_text_line(table, line, out);
     }
-}
-
-void csv_add_field(text *out, const char *field) {
-    if (!strpbrk(field, ",\"\r\n")) {
-        text_add(out, field);
-        return;
-    }
-    text_add(out, "\"");
-    for (; *field; field++) text_add_bytes(out, *field == '"' ? "\"\"" : field, *field == '"' ? 2 : 1);
-    text_add(out, "\"");
 }
 
 static void write_csv(const table *table, text *out) {

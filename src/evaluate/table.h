@@ -52,7 +52,4 @@ int table_format_parse(const char *word, table_format *format);
 /* Adds the table to a text. LaTeX needs the package booktabs. */
 status_code table_write(const table *table, table_format format, text *out, failure *failure);
 
-/* A field of a CSV file, quoted if it must be. */
-void csv_add_field(text *out, const char *field);
-
 #endif

@@ -1,5 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "evaluate/worst.h"
+#include "core/csv.h"
+#include "core/path.h"
 
 #include "core/whole_file.h"
 #include "evaluate/evaluate.h"
@@ -137,7 +139,7 @@ static int find_image(const char *folder, const char *name, char path[PATH_BYTES
     static const char *const ENDINGS[] = {"_0000.nii.gz", "_0000.nii", ".nii.gz", ".nii"};
     for (size_t k = 0; folder && k < sizeof ENDINGS / sizeof *ENDINGS; k++) {
         const int length = snprintf(path, PATH_BYTES, "%s/%s%s", folder, name, ENDINGS[k]);
-        if (length > 0 && length < PATH_BYTES && whole_file_exists(path)) return 1;
+        if (length > 0 && length < PATH_BYTES && path_exists(path)) return 1;
     }
     return 0;
 }

@@ -1,6 +1,7 @@
 #include "plan/fingerprint.h"
 
 #include "core/memory.h"
+#include "core/quantile.h"
 #include "core/random.h"
 #include "plan/purposes.h"
 #include "preprocess/crop.h"
@@ -87,35 +88,17 @@ status_code fingerprint_add(fingerprint *print, size_t index, const volume *imag
 
 /* ---- all cases -------------------------------------------------------------------------------------------------- */
 
-static int compare_floats(const void *a, const void *b) {
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-double sorted_percentile(const double *sorted, size_t count, double percent) {
-    const double place = percent / 100 * (double)(count - 1);
-    const size_t below = (size_t)place, above = below + 1 < count ? below + 1 : below;
-    return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
-}
-
-static double float_percentile(const float *sorted, size_t count, double percent) {
-    const double place = percent / 100 * (double)(count - 1);
-    const size_t below = (size_t)place, above = below + 1 < count ? below + 1 : below;
-    const double low = (double)sorted[below], high = (double)sorted[above];
-    return low + (place - (double)below) * (high - low);
-}
-
 static intensities intensities_of(float *samples, size_t count) {
     if (count == 0) return (intensities){0};
-    qsort(samples, count, sizeof *samples, compare_floats);
+    sort_floats(samples, count);
     double sum = 0, squares = 0;
     for (size_t k = 0; k < count; k++) sum += (double)samples[k];
     const double mean = sum / (double)count;
     for (size_t k = 0; k < count; k++) squares += ((double)samples[k] - mean) * ((double)samples[k] - mean);
     return (intensities){.mean = mean,
                          .deviation = sqrt(squares / (double)count),
-                         .low = float_percentile(samples, count, 0.5),
-                         .high = float_percentile(samples, count, 99.5)};
+                         .low = quantile_of_sorted_floats(samples, count, 0.5 / 100),
+                         .high = quantile_of_sorted_floats(samples, count, 99.5 / 100)};
 }
 
 /* Moves a channel's samples together, over those of cases without foreground. */

@@ -44,7 +44,4 @@ status_code fingerprint_add(fingerprint *print, size_t index, const volume *imag
 /* Computes the intensities: 0 without any foreground. */
 void fingerprint_finish(fingerprint *print);
 
-/* The percentile (0 to 100) of values in ascending order, between two of them as numpy.percentile. */
-double sorted_percentile(const double *sorted, size_t count, double percent);
-
 #endif

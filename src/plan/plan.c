@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include "core/crc64.h"
+#include "core/quantile.h"
 #include "preprocess/resample.h"
 
 #include <math.h>
@@ -15,11 +16,6 @@ enum { REFERENCE_BATCH = 2, SMALLEST_BATCH = 2, FIRST_EDGE = 256, SMALLEST_PATCH
 #define MASKED_BELOW 0.75
 
 /* ---- spacing and size ------------------------------------------------------------------------------------------- */
-
-static int compare_doubles(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef double case_value(const fingerprint_case *one, const double spacing[3], int axis);
 
@@ -48,8 +44,8 @@ static double value_kept(const fingerprint_case *one, const double spacing[3], i
 static double percentile(const fingerprint *print, double *room, case_value *value, const double spacing[3], int axis,
                          double percent) {
     for (size_t k = 0; k < print->count; k++) room[k] = value(&print->cases[k], spacing, axis);
-    qsort(room, print->count, sizeof *room, compare_doubles);
-    return sorted_percentile(room, print->count, percent);
+    sort_numbers(room, print->count);
+    return quantile_of_sorted(room, print->count, percent / 100);
 }
 
 /* An axis much coarser than the others, with few slices, is taken nearly as fine as it comes, but no finer than they. */

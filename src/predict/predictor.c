@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "predict/predictor.h"
 
+#include "core/arg_max.h"
 #include "core/memory.h"
 #include "model/model.h"
 #include "model/segmentation_model.h"
@@ -15,8 +16,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PATH = 4096 };
-
 struct predictor {
     predictor_options options;
     plan plan;
@@ -27,7 +26,7 @@ struct predictor {
 };
 
 predictor_options predictor_options_default(void) {
-    return (predictor_options){.weights = "best.safetensors", .threads = 1, .step = 0.5, .mirror = 1};
+    return (predictor_options){.weights = RUN_WEIGHTS_BEST, .threads = 1, .step = 0.5, .mirror = 1};
 }
 
 const plan *predictor_plan(const predictor *p) { return &p->plan; }
@@ -35,10 +34,9 @@ const plan *predictor_plan(const predictor *p) { return &p->plan; }
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static status_code read_plan(const char *run, plan *plan, failure *failure) {
-    char path[PATH];
-    if (snprintf(path, sizeof path, "%s/plans.json", run) >= PATH)
-        return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", run);
-    return plan_read(plan, path, failure);
+    char path[PATH_SIZE];
+    const status_code status = run_path(path, run, RUN_PLAN, failure);
+    return status == STATUS_OK ? plan_read(plan, path, failure) : status;
 }
 
 static status_code open_graph(predictor *p, failure *failure) {
@@ -51,10 +49,9 @@ static status_code open_graph(predictor *p, failure *failure) {
 }
 
 static status_code load_run(predictor *p, const char *run, int index, failure *failure) {
-    char path[PATH];
-    if (snprintf(path, sizeof path, "%s/%s", run, p->options.weights) >= PATH)
-        return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", run);
-    const status_code status = weights_load(p->graph, path, 0, failure);
+    char path[PATH_SIZE];
+    status_code status = run_path(path, run, run_weights_file(p->options.weights), failure);
+    if (status == STATUS_OK) status = weights_load(p->graph, path, 0, failure);
     const size_t floats = graph_trained_floats(p->graph);
     if (status == STATUS_OK)
         memcpy(p->weights + (size_t)index * floats, graph_values(p->graph), floats * sizeof(float));
@@ -136,10 +133,7 @@ static status_code plane(void *context, int depth, const float *scores, failure 
     }
     for (size_t k = 0; k < area; k++) {
         const float *of = scores + k * (size_t)classes;
-        int best = 0;
-        for (int class = 1; class < classes; class ++)
-            if (of[class] > of[best]) best = class;
-        c->labels[start + k] = (int16_t)best;
+        c->labels[start + k] = (int16_t)arg_max(of, classes);
     }
     return STATUS_OK;
 }
@@ -151,8 +145,8 @@ static status_code tell(void *context, size_t done, size_t all, failure *failure
 
 /* Scores in a file that has no name any more: the system writes out what does not fit into memory. */
 static float *map_scores(const char *folder, size_t bytes) {
-    char path[PATH];
-    if (snprintf(path, sizeof path, "%s/hws-scores-XXXXXX", folder) >= PATH) return 0;
+    char path[PATH_SIZE];
+    if (path_join(path, folder, "hws-scores-XXXXXX", 0) != STATUS_OK) return 0;
     const int file = mkstemp(path);
     if (file < 0) return 0;
     unlink(path);

@@ -14,9 +14,10 @@
 
 #include "nifti/volume.h"
 #include "plan/plan.h"
+#include "run/run_folder.h"
 
 typedef struct predictor_options {
-    const char *weights;   /* "best.safetensors": the file in each run's folder */
+    run_weights weights;   /* the best */
     int threads;           /* 1 */
     int bf16;              /* 0; 1 stores activations in bf16 */
     double step;           /* 0.5, of the patch */

@@ -1,3 +1,4 @@
+#include "core/quantile.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/style.h"
@@ -7,22 +8,10 @@
 
 enum { BOX = 12, GAP = 4, HEADING = 20 }; /* heights of a box, between boxes, and of a group's name above its boxes */
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Linear between neighbours, as numpy and R (type 7) do. */
-static double quantile(const double *sorted, size_t count, double share) {
-    const double place = share * (double)(count - 1);
-    const size_t k = (size_t)place;
-    return k + 1 < count ? sorted[k] + (place - (double)k) * (sorted[k + 1] - sorted[k]) : sorted[count - 1];
-}
-
 box_numbers box_plot_numbers(const double *sorted, size_t count) {
-    box_numbers box = {.first_quartile = quantile(sorted, count, 0.25),
-                       .median = quantile(sorted, count, 0.5),
-                       .third_quartile = quantile(sorted, count, 0.75)};
+    box_numbers box = {.first_quartile = quantile_of_sorted(sorted, count, 0.25),
+                       .median = quantile_of_sorted(sorted, count, 0.5),
+                       .third_quartile = quantile_of_sorted(sorted, count, 0.75)};
     const double reach = 1.5 * (box.third_quartile - box.first_quartile);
     size_t low = 0, high = count - 1;
     while (sorted[low] < box.first_quartile - reach) low++;
@@ -57,7 +46,7 @@ static double *sort_values(const box_values *box, size_t *count) {
     *count = 0;
     for (size_t k = 0; k < box->count; k++)
         if (isfinite(box->values[k])) sorted[(*count)++] = box->values[k];
-    qsort(sorted, *count, sizeof *sorted, ascending);
+    sort_numbers(sorted, *count);
     return sorted;
 }
 
@@ -127,10 +116,10 @@ static int add_table_row(text *page, const box_plot *plot, size_t row, size_t ru
     double *sorted = sort_values(&plot->boxes[row * plot->runs + run], &count);
     if (!sorted) return count == 0;
     const double numbers[] = {sorted[0],
-                              quantile(sorted, count, 0.05),
-                              quantile(sorted, count, 0.25),
-                              quantile(sorted, count, 0.5),
-                              quantile(sorted, count, 0.75),
+                              quantile_of_sorted(sorted, count, 0.05),
+                              quantile_of_sorted(sorted, count, 0.25),
+                              quantile_of_sorted(sorted, count, 0.5),
+                              quantile_of_sorted(sorted, count, 0.75),
                               sorted[count - 1]};
     char label[NUMBER_SIZE];
     text_add(page, "<tr><th scope=\"row\">");

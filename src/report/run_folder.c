@@ -1,5 +1,6 @@
 #include "report/run_folder.h"
 
+#include "core/path.h"
 #include "core/text.h"
 #include "core/whole_file.h"
 
@@ -85,7 +86,7 @@ static int add_classes(run *run, const json_t *config) {
 static status_code read_config(run *run, const char *path, failure *failure) {
     char *bytes;
     size_t size;
-    if (!whole_file_exists(path))
+    if (!path_exists(path))
         return fail(failure, STATUS_BAD_INPUT,
                     "%s: is not a run's folder: it has no config.json; name a folder that "
                     "hws train --out has written",
@@ -110,7 +111,7 @@ static void read_table(const run *run, const char *name, run_table *table) {
     char *path = join_path(run->folder, name);
     failure why = {0};
     if (!path) snprintf(table->problem, sizeof table->problem, "out of memory for %s", name);
-    else if (!whole_file_exists(path)) snprintf(table->problem, sizeof table->problem, "%s is missing", name);
+    else if (!path_exists(path)) snprintf(table->problem, sizeof table->problem, "%s is missing", name);
     else if (csv_read(&table->data, path, CSV_LEAVE_OUT_SHORT_ROWS, &why) != STATUS_OK)
         snprintf(table->problem, sizeof table->problem, "%.500s", why.message);
     else if (table->data.rows == 0) snprintf(table->problem, sizeof table->problem, "%s has no rows", name);

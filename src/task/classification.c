@@ -1,5 +1,6 @@
 #include "task/classification.h"
 
+#include "core/arg_max.h"
 #include "picture/png.h"
 
 #include <math.h>
@@ -97,13 +98,6 @@ status_code classification_evaluate(const classification *c, const labelled_imag
     return STATUS_OK;
 }
 
-static int largest(const float *values, int count) {
-    int best = 0;
-    for (int k = 1; k < count; k++)
-        if (values[k] > values[best]) best = k;
-    return best;
-}
-
 enum { METRIC_ACCURACY, METRIC_CLASS_0 };
 
 static void metric(void *context, int index, char name[TASK_NAME]) {
@@ -120,7 +114,7 @@ static void summarise(const labelled_images *set, const double *losses, const fl
     for (int64_t i = 0; i < set->count; i++) {
         const int label = set->labels[i];
         all[label]++;
-        right[label] += largest(probabilities + (size_t)i * (size_t)set->classes, set->classes) == label;
+        right[label] += arg_max(probabilities + (size_t)i * (size_t)set->classes, set->classes) == label;
         loss += losses[i];
     }
     for (int k = 0; k < set->classes; k++) {
@@ -155,7 +149,7 @@ static status_code show(void *context, learner *l, int64_t example, const char *
     if (status != STATUS_OK) return status;
     snprintf(verdict->label, sizeof verdict->label, "%d", set->labels[example]);
     snprintf(verdict->prediction, sizeof verdict->prediction, "%d",
-             largest(graph_output_values(learner_graph(l), 0), set->classes));
+             arg_max(graph_output_values(learner_graph(l), 0), set->classes));
     if (set->channels != 1 && set->channels != 3) return STATUS_OK; /* no picture of other numbers of channels */
     return png_save(path, labelled_images_at(set, example), (size_t)set->width, (size_t)set->height,
                     set->channels == 3 ? PNG_RGB : PNG_GREY, failure);

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "task/segmentation.h"
 
+#include "core/arg_max.h"
 #include "model/segmentation_model.h"
 #include "picture/outlines.h"
 
@@ -107,17 +108,10 @@ typedef struct counts {
     double hit, predicted, present;
 } counts;
 
-static int best_class(const float *scores, int classes) {
-    int best = 0;
-    for (int k = 1; k < classes; k++)
-        if (scores[k] > scores[best]) best = k;
-    return best;
-}
-
 static void count_patch(const float *scores, const int16_t *labels, size_t voxels, int classes, counts *of) {
     for (size_t v = 0; v < voxels; v++) {
         if (labels[v] < 0) continue;
-        const int said = best_class(scores + v * (size_t)classes, classes);
+        const int said = arg_max(scores + v * (size_t)classes, classes);
         of[said].predicted++;
         of[labels[v]].present++;
         if (said == labels[v]) of[said].hit++;
@@ -216,7 +210,7 @@ static status_code show(void *context, learner *l, int64_t example, const char *
     if (!said) return fail_memory(failure, "a picture");
     double hit = 0, both = 0;
     for (size_t k = 0; k < area; k++) {
-        said[k] = (int16_t)best_class(scores + k * (size_t)classes, classes);
+        said[k] = (int16_t)arg_max(scores + k * (size_t)classes, classes);
         hit += said[k] > 0 && said[k] == labels[k];
         both += (said[k] > 0) + (labels[k] > 0);
     }

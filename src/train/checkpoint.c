@@ -4,7 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "model/weights.h"
-#include "train/run_files.h"
+#include "run/run_folder.h"
 #include "train/sampler_status.h"
 #include "train/trainer.h"
 
@@ -86,10 +86,11 @@ static status_code add_metadata(trainer *t, safetensors_writer *w, saved *s, fai
     return status;
 }
 
-/* The file that stands there becomes previous.safetensors; at every moment one of the two is whole. */
+/* The file that stands there becomes the previous one; at every moment one of the two is whole. */
 static void keep_previous(const char *folder, const char *latest) {
-    char previous[RUN_PATH], linked[RUN_PATH];
-    if (!run_path(previous, folder, "previous.safetensors") || !run_path(linked, folder, "previous.safetensors.tmp0"))
+    char previous[PATH_SIZE], linked[PATH_SIZE];
+    if (run_path(previous, folder, RUN_PREVIOUS, 0) != STATUS_OK ||
+        path_format(linked, 0, "%s.tmp0", previous) != STATUS_OK)
         return;
     unlink(linked);
     if (link(latest, linked) == 0) rename(linked, previous);
@@ -113,20 +114,16 @@ static status_code write_file(trainer *t, int whole, const char *path, failure *
     return status;
 }
 
-static status_code too_long(const trainer *t, failure *failure) {
-    return fail(failure, STATUS_BAD_INPUT, "%.200s...: the path is too long", t->folder);
-}
-
 status_code checkpoint_write(trainer *t, failure *failure) {
-    char path[RUN_PATH];
-    if (!run_path(path, t->folder, "latest.safetensors")) return too_long(t, failure);
-    return write_file(t, 1, path, failure);
+    char path[PATH_SIZE];
+    const status_code status = run_path(path, t->folder, RUN_LATEST, failure);
+    return status == STATUS_OK ? write_file(t, 1, path, failure) : status;
 }
 
 status_code checkpoint_write_best(trainer *t, failure *failure) {
-    char path[RUN_PATH];
-    if (!run_path(path, t->folder, "best.safetensors")) return too_long(t, failure);
-    return write_file(t, 0, path, failure);
+    char path[PATH_SIZE];
+    const status_code status = run_path(path, t->folder, RUN_BEST, failure);
+    return status == STATUS_OK ? write_file(t, 0, path, failure) : status;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -252,12 +249,14 @@ static status_code read_file(trainer *t, const char *path, failure *failure) {
 }
 
 status_code checkpoint_read(trainer *t, failure *failure) {
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     struct failure second = {0};
-    if (!run_path(path, t->folder, "latest.safetensors")) return too_long(t, failure);
-    const status_code status = read_file(t, path, failure);
+    status_code status = run_path(path, t->folder, RUN_LATEST, failure);
+    if (status == STATUS_OK) status = read_file(t, path, failure);
     if (status != STATUS_CORRUPT && status != STATUS_CANNOT_READ) return status;
-    if (!run_path(path, t->folder, "previous.safetensors") || read_file(t, path, &second) != STATUS_OK) return status;
-    snprintf(t->notice, sizeof t->notice, "%.700s; going on from previous.safetensors instead", failure->message);
+    if (run_path(path, t->folder, RUN_PREVIOUS, 0) != STATUS_OK || read_file(t, path, &second) != STATUS_OK)
+        return status;
+    snprintf(t->notice, sizeof t->notice, "%.700s; going on from %s instead", failure->message,
+             run_file_name(RUN_PREVIOUS));
     return STATUS_OK;
 }

@@ -1,5 +1,7 @@
 /* The end of an epoch: what is measured and recorded. */
-#include "train/run_files.h"
+#include "core/quantile.h"
+#include "run/run_folder.h"
+#include "train/records.h"
 #include "train/sampler_status.h"
 #include "train/trainer.h"
 
@@ -7,23 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Of sorted values, between neighbours in proportion. */
-static double quantile(const double *sorted, int64_t count, double share) {
-    const double place = share * (double)(count - 1);
-    const int64_t below = (int64_t)floor(place);
-    if (below + 1 >= count) return sorted[count - 1];
-    return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
-}
-
 static void write_quantiles(double *values, int64_t count, double *quantiles) {
     static const double SHARES[] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
-    qsort(values, (size_t)count, sizeof *values, by_size);
-    for (int k = 0; k < 7; k++) quantiles[k] = quantile(values, count, SHARES[k]);
+    sort_numbers(values, (size_t)count);
+    for (int k = 0; k < 7; k++) quantiles[k] = quantile_of_sorted(values, (size_t)count, SHARES[k]);
 }
 
 /* Of the stale losses, and of the chances to be drawn in multiples of 1 / examples. */
@@ -93,8 +82,8 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     /* Until the metric is a number the newest weights are the best there are: a run always ends with some. */
     const int is_best = value > t->best || !isfinite(t->best);
     if (is_best) t->best = value;
-    if (status == STATUS_OK) status = run_write_history(t, failure);
-    if (status == STATUS_OK) status = run_write_losses(t, failure);
+    if (status == STATUS_OK) status = write_history(t, failure);
+    if (status == STATUS_OK) status = write_losses(t, failure);
     if (status == STATUS_OK && is_best) status = checkpoint_write_best(t, failure);
     return status == STATUS_OK ? checkpoint_write(t, failure) : status;
 }

@@ -1,7 +1,7 @@
 #include "train/run_model.h"
 
 #include "model/weights.h"
-#include "train/run_files.h"
+#include "run/run_folder.h"
 #include "json/json_file.h"
 
 #include <math.h>
@@ -10,23 +10,13 @@
 
 enum { PART = 64 };
 
-status_code run_weights_parse(const char *text, run_weights *weights, failure *failure) {
-    *weights = strcmp(text, "latest") == 0 ? RUN_LATEST : RUN_BEST;
-    if (*weights == RUN_LATEST || strcmp(text, "best") == 0) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "--weights %.100s is neither best nor latest", text);
-}
-
-static status_code not_a_run(const char *folder, failure *failure) {
-    return fail(failure, STATUS_BAD_INPUT, "%.500s: is not a run's folder; name one that hws train --out has written",
-                folder);
-}
-
 status_code run_task(const char *folder, char **task, failure *failure) {
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     json_t *root = 0;
     *task = 0;
-    if (!run_exists(folder) || !run_path(path, folder, "config.json")) return not_a_run(folder, failure);
-    const status_code status = json_file_read(path, &root, failure);
+    status_code status = run_require(folder, failure);
+    if (status == STATUS_OK) status = run_path(path, folder, RUN_CONFIG, failure);
+    if (status == STATUS_OK) status = json_file_read(path, &root, failure);
     if (status != STATUS_OK) return status;
     const char *found = json_string_value(json_object_get(root, "task"));
     *task = malloc(found ? strlen(found) + 1 : 1);
@@ -72,16 +62,16 @@ static status_code open_learner(run_model *m, int threads, failure *failure) {
 
 /* A run that was stopped before its first epoch has no best weights yet. */
 static status_code read_weights(run_model *m, const char *folder, run_weights weights, failure *failure) {
-    char path[RUN_PATH];
-    if (!run_path(path, folder, weights == RUN_LATEST ? "latest.safetensors" : "best.safetensors"))
-        return not_a_run(folder, failure);
-    return weights_load(learner_graph(m->learner), path, 0, failure);
+    char path[PATH_SIZE];
+    const status_code status = run_path(path, folder, run_weights_file(weights), failure);
+    return status == STATUS_OK ? weights_load(learner_graph(m->learner), path, 0, failure) : status;
 }
 
 static status_code open_parts(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
-    char path[RUN_PATH];
-    if (!run_exists(folder) || !run_path(path, folder, "config.json")) return not_a_run(folder, failure);
-    status_code status = settings_read_file(&m->settings, path, failure);
+    char path[PATH_SIZE];
+    status_code status = run_require(folder, failure);
+    if (status == STATUS_OK) status = run_path(path, folder, RUN_CONFIG, failure);
+    if (status == STATUS_OK) status = settings_read_file(&m->settings, path, failure);
     if (status == STATUS_OK) status = settings_check(&m->settings, failure);
     const char *task = status == STATUS_OK ? json_string_value(json_object_get(m->settings.document, "task")) : 0;
     if (status == STATUS_OK && (!task || strcmp(task, "classification") != 0))

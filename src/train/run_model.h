@@ -1,19 +1,15 @@
 /*
  * A trained network for classification, from its run's folder.
  *
- *     run_model_open(&model, "runs/dro", RUN_BEST, threads, &failure);
+ *     run_model_open(&model, "runs/dro", RUN_WEIGHTS_BEST, threads, &failure);
  *     run_model_classify(&model, &images, losses, probabilities, &failure);
  *     run_model_close(&model);
  */
 #ifndef HWS_TRAIN_RUN_MODEL_H
 #define HWS_TRAIN_RUN_MODEL_H
 
+#include "run/run_folder.h"
 #include "task/classification.h"
-
-typedef enum run_weights { RUN_BEST, RUN_LATEST } run_weights;
-
-/* "best" and "latest". */
-status_code run_weights_parse(const char *text, run_weights *weights, failure *failure);
 
 typedef struct run_model {
     train_settings settings;

@@ -1,24 +1,19 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/trainer.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
-#include "train/run_files.h"
+#include "run/run_folder.h"
+#include "train/records.h"
 #include "train/sampler_status.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { HARDEST = 64 };
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-double trainer_seconds(const trainer *t) { return t->seconds + now() - t->started; }
+double trainer_seconds(const trainer *t) { return t->seconds + clock_seconds() - t->started; }
 
 static status_code open_history(trainer *t, failure *failure) {
     const train_settings *s = &t->settings;
@@ -123,7 +118,7 @@ status_code trainer_open(trainer **opened, const train_settings *settings, const
     t->task = task;
     t->folder = folder;
     t->best = (double)NAN;
-    t->started = now();
+    t->started = clock_seconds();
     const status_code status = open_parts(t, failure);
     if (status != STATUS_OK) trainer_close(opened);
     return status;
@@ -155,20 +150,20 @@ void trainer_close(trainer **opened) {
 status_code trainer_begin(trainer *t, failure *failure) {
     graph_initialise(learner_graph(t->learner), (uint64_t)t->settings.seed);
     status_code status = checkpoint_write(t, failure);
-    if (status == STATUS_OK) status = run_write_config(t, failure);
-    t->started = now();
+    if (status == STATUS_OK) status = write_config(t, failure);
+    t->started = clock_seconds();
     return status;
 }
 
 status_code trainer_resume(trainer *t, failure *failure) {
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     status_code status = checkpoint_read(t, failure);
     if (status != STATUS_OK) return status;
-    if (run_path(path, t->folder, "history.csv")) rows_take_seconds(&t->rows, path);
+    if (run_path(path, t->folder, RUN_HISTORY, 0) == STATUS_OK) rows_take_seconds(&t->rows, path);
     if (t->rows.count && isfinite(t->rows.seconds[t->rows.count - 1])) t->seconds = t->rows.seconds[t->rows.count - 1];
-    if (t->rows.count) status = run_write_history(t, failure);
-    if (status == STATUS_OK) status = run_write_config(t, failure); /* epochs and threads may be others now */
-    t->started = now();
+    if (t->rows.count) status = write_history(t, failure);
+    if (status == STATUS_OK) status = write_config(t, failure); /* epochs and threads may be others now */
+    t->started = clock_seconds();
     return status;
 }
 
@@ -219,6 +214,6 @@ status_code trainer_run(trainer *t, const trainer_watch *watch, trainer_end *end
     *end = t->stopped ? TRAINER_CONVERGED : is_over(t) ? TRAINER_FINISHED : TRAINER_INTERRUPTED;
     if (!begun) return STATUS_OK;
     if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED) status = run_write_losses(t, failure);
-    return status == STATUS_OK ? run_write_hardest(t, HARDEST, failure) : status;
+    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED) status = write_losses(t, failure);
+    return status == STATUS_OK ? write_hardest(t, HARDEST, failure) : status;
 }

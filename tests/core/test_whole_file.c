@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "testing.h"
 
+#include "core/path.h"
 #include "core/whole_file.h"
 
 #include <unistd.h>
@@ -13,7 +14,7 @@ static void what_was_written_is_read(void **state) {
     snprintf(path, sizeof path, "whole_file_test_%ld", (long)getpid());
     assert_int_equal(whole_file_write(path, "one\0two", 7, &failure), STATUS_OK);
     assert_int_equal(whole_file_write(path, "a\0b", 3, &failure), STATUS_OK);
-    assert_true(whole_file_exists(path));
+    assert_true(path_exists(path));
     assert_int_equal(whole_file_read(path, 3, &bytes, &size, &failure), STATUS_OK);
     assert_int_equal(size, 3);
     assert_memory_equal(bytes, "a\0b", 4);
@@ -36,7 +37,7 @@ static void places_that_cannot_be_used_are_named(void **state) {
     assert_int_equal(whole_file_write(".", "x", 1, &failure), STATUS_CANNOT_WRITE);
     assert_int_equal(whole_file_read("no such file", 10, &bytes, &size, &failure), STATUS_CANNOT_READ);
     assert_int_equal(whole_file_read(".", 10, &bytes, &size, &failure), STATUS_CORRUPT);
-    assert_false(whole_file_exists("no such file"));
+    assert_false(path_exists("no such file"));
 }
 
 int main(void) {

@@ -1,5 +1,6 @@
 #include "evaluate/statistics.h"
 
+#include "core/quantile.h"
 #include "testing.h"
 
 static void quantiles_follow_numpys_linear_rule(void **state) {

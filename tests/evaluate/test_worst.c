@@ -1,6 +1,7 @@
 #define _XOPEN_SOURCE 700
 #include "evaluate/worst.h"
 
+#include "core/path.h"
 #include "core/whole_file.h"
 #include "nifti/nifti.h"
 #include "remove_tree.h"
@@ -167,8 +168,8 @@ static void pictures_are_of_the_slices_and_missing_ones_are_told(void **state) {
     expect_picture("worst/a.png", 3, 20, 30);
     assert_non_null(strstr(text_string(&notes), "b.nii is not of the size of its label map"));
     assert_non_null(strstr(text_string(&notes), "no image of c in"));
-    assert_false(whole_file_exists(in_root("worst/b.png"))); /* of an earlier evaluation */
-    assert_true(whole_file_exists(in_root("worst/own.png")));
+    assert_false(path_exists(in_root("worst/b.png"))); /* of an earlier evaluation */
+    assert_true(path_exists(in_root("worst/own.png")));
     text_close(&notes);
     scores_close(&scores);
 }

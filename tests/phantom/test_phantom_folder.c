@@ -1,6 +1,7 @@
 #define _XOPEN_SOURCE 700
 #include "phantom/phantom_folder.h"
 
+#include "core/path.h"
 #include "core/whole_file.h"
 #include "dataset/case_groups.h"
 #include "remove_tree.h"
@@ -132,7 +133,7 @@ static void wrong_options_are_refused(void **state) {
         if (k == 5) options.size[2] = 7;
         if (k == 6) options.size[1] = 513;
         assert_int_equal(phantom_write_folder(root(0), &options, NULL, NULL, &failure), STATUS_BAD_INPUT);
-        assert_false(whole_file_exists(root(0)));
+        assert_false(path_exists(root(0)));
     }
 }
 

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "plan/plan.h"
 
+#include "core/quantile.h"
 #include "testing.h"
 
 #include <unistd.h>
@@ -209,10 +210,10 @@ static void a_fingerprint_sees_crops_and_foreground(void **state) {
 static void percentiles_are_numpys(void **state) {
     (void)state;
     const double sorted[4] = {1, 2, 4, 8};
-    assert_near(sorted_percentile(sorted, 4, 50), 3, 1e-12);
-    assert_near(sorted_percentile(sorted, 4, 10), 1.3, 1e-12);
-    assert_near(sorted_percentile(sorted, 4, 100), 8, 0);
-    assert_near(sorted_percentile(sorted, 1, 10), 1, 0);
+    assert_near(quantile_of_sorted(sorted, 4, 50 / 100.0), 3, 1e-12);
+    assert_near(quantile_of_sorted(sorted, 4, 10 / 100.0), 1.3, 1e-12);
+    assert_near(quantile_of_sorted(sorted, 4, 100 / 100.0), 8, 0);
+    assert_near(quantile_of_sorted(sorted, 1, 10 / 100.0), 1, 0);
 }
 
 /* ---- plans.json ------------------------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
 #include "folders.h"
 #include "images/digits.h"
 #include "points.h"
+#include "run/run_folder.h"
 #include "task/classification.h"
-#include "train/run_files.h"
 #include "train/run_model.h"
 
 #include <omp.h>
@@ -24,7 +24,7 @@ static trainer_end run(const train_settings *s, const task *task, const char *wh
     trainer *t;
     trainer_end end = TRAINER_FINISHED;
     failure why = {0};
-    run_make_folder(where, NULL);
+    folder_make(where, NULL);
     status_code status = trainer_open(&t, s, task, where, &why);
     if (status == STATUS_OK) status = resume ? trainer_resume(t, &why) : trainer_begin(t, &why);
     const trainer_watch watch = {.context = &t, .stop = is_enough};
@@ -166,7 +166,7 @@ static void threads_do_not_change_a_bit(void **state) {
 static void a_config_repeats_its_run(void **state) {
     (void)state;
     digits d;
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     digits_task(&d, 100, 40);
     train_settings s = digits_settings(), again = settings_default();
     s.model = "mlp-1-16";
@@ -174,7 +174,7 @@ static void a_config_repeats_its_run(void **state) {
     s.seed = 5;
     s.beta = 1.0 / 3;
     run_whole(&s, &d.task, folder("config-1"));
-    run_path(path, folder("config-1"), "config.json");
+    assert_int_equal(run_path(path, folder("config-1"), RUN_CONFIG, 0), STATUS_OK);
     assert_int_equal(settings_read_file(&again, path, NULL), STATUS_OK);
     run_whole(&again, &d.task, folder("config-2"));
     assert_same_run(folder("config-1"), folder("config-2"));
@@ -205,7 +205,7 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
     (void)state;
     digits d;
     csv history;
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     run_model model;
     failure why = {0};
     digits_task(&d, 200, 100);
@@ -213,7 +213,7 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
     run_whole(&s, &d.task, folder("model"));
     float probabilities[100 * 10];
     double losses[100], loss = 0;
-    if (run_model_open(&model, folder("model"), RUN_LATEST, 1, &why) != STATUS_OK) fail_msg("%s", why.message);
+    if (run_model_open(&model, folder("model"), RUN_WEIGHTS_LATEST, 1, &why) != STATUS_OK) fail_msg("%s", why.message);
     assert_int_equal(run_model_classify(&model, &d.test, losses, probabilities, &why), STATUS_OK);
     int right = 0;
     for (int i = 0; i < 100; i++) {
@@ -228,7 +228,7 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
         right += best == d.test.labels[i];
         loss += losses[i] / 100;
     }
-    run_path(path, folder("model"), "history.csv");
+    assert_int_equal(run_path(path, folder("model"), RUN_HISTORY, 0), STATUS_OK);
     assert_int_equal(csv_read(&history, path, CSV_STRICT, NULL), STATUS_OK);
     assert_int_equal(history.rows, 2);
     assert_close(csv_number(&history, 1, (size_t)csv_column(&history, "test_accuracy")), right / 100.0, 1e-6);
@@ -242,13 +242,13 @@ static void draws_and_losses_add_up(void **state) {
     (void)state;
     points p;
     csv losses;
-    char path[RUN_PATH];
+    char path[PATH_SIZE];
     const task task = points_task(&p);
     train_settings s = points_settings();
     s.objective = "erm";
     s.epochs = 3;
     run_whole(&s, &task, folder("sums"));
-    run_path(path, folder("sums"), "losses.csv");
+    assert_int_equal(run_path(path, folder("sums"), RUN_LOSSES, 0), STATUS_OK);
     assert_int_equal(csv_read(&losses, path, CSV_STRICT, NULL), STATUS_OK);
     assert_int_equal(losses.rows, POINTS);
     double draws = 0;
@@ -268,7 +268,7 @@ static void training_stops_when_the_gradient_of_r_is_small(void **state) {
     train_settings s = points_settings();
     s.stop_grad_norm = 1e6;
     stop_after = 1 << 30;
-    run_make_folder(folder("converged"), NULL);
+    folder_make(folder("converged"), NULL);
     assert_int_equal(run(&s, &task, folder("converged"), 0), TRAINER_CONVERGED);
     assert_int_equal(run(&s, &task, folder("converged"), 1), TRAINER_CONVERGED);
 }
@@ -286,7 +286,7 @@ static void a_loss_that_is_not_finite_names_the_example_and_keeps_the_checkpoint
     s.objective = "erm";
     s.epochs = 3;
     s.checkpoint_every = 1;
-    run_make_folder(folder("nan"), NULL);
+    folder_make(folder("nan"), NULL);
     assert_int_equal(trainer_open(&t, &s, &task, folder("nan"), &why), STATUS_OK);
     assert_int_equal(trainer_begin(t, &why), STATUS_OK);
     p.x[33][2] = (float)NAN;

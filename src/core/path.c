@@ -1,0 +1,65 @@
+#define _POSIX_C_SOURCE 200809L
+#include "core/path.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+status_code path_format(char path[PATH_SIZE], failure *failure, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(path, PATH_SIZE, format, arguments);
+    va_end(arguments);
+    if (length >= 0 && length < PATH_SIZE) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", path);
+}
+
+status_code path_join(char path[PATH_SIZE], const char *folder, const char *name, failure *failure) {
+    return path_format(path, failure, "%s/%s", folder, name);
+}
+
+const char *path_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int path_exists(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+int path_is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+int path_same(const char *a, const char *b) {
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+static int make_one(const char *path) {
+    if (mkdir(path, 0777) == 0) return 1;
+    if (errno != EEXIST) return 0;
+    if (path_is_folder(path)) return 1;
+    errno = ENOTDIR;
+    return 0;
+}
+
+status_code folder_make(const char *folder, failure *failure) {
+    char path[PATH_SIZE];
+    if (!*folder) return fail(failure, STATUS_BAD_INPUT, "a folder needs a name");
+    const status_code status = path_format(path, failure, "%s", folder);
+    if (status != STATUS_OK) return status;
+    int good = 1;
+    for (char *slash = strchr(path + 1, '/'); slash && good; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        good = make_one(path);
+        *slash = '/';
+    }
+    if (good && make_one(path)) return STATUS_OK;
+    return fail(failure, STATUS_CANNOT_WRITE, "the folder %.500s cannot be made: %s", folder, strerror(errno));
+}

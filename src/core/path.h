@@ -1,0 +1,32 @@
+/* Paths and folders. */
+#ifndef HWS_CORE_PATH_H
+#define HWS_CORE_PATH_H
+
+#include "core/failure.h"
+
+enum { PATH_SIZE = 4096 };
+
+/* "folder/name"; refused when it does not fit. */
+status_code path_join(char path[PATH_SIZE], const char *folder, const char *name, failure *failure);
+
+/* The same for a name that is put together: path_format(path, &failure, "%s/%s.png", folder, name). */
+status_code path_format(char path[PATH_SIZE], failure *failure, const char *format, ...)
+#if defined(__GNUC__) || defined(__clang__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+/* What stands behind the last slash. */
+const char *path_name(const char *path);
+
+/* Whether there is something at this path that can be looked at, and whether it is a folder. */
+int path_exists(const char *path);
+int path_is_folder(const char *path);
+
+/* Whether both are there and are the same file or folder, by whatever names. */
+int path_same(const char *a, const char *b);
+
+/* Makes the folder if it is not there, and those above it. */
+status_code folder_make(const char *folder, failure *failure);
+
+#endif

@@ -1,0 +1,81 @@
+#define _DEFAULT_SOURCE /* flock */
+#include "run/run_folder.h"
+
+#include "core/whole_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+const char *run_file_name(run_file file) {
+    static const char *const NAMES[] = {
+#define RUN_FILE_NAME(code, name) name,
+        RUN_FILES(RUN_FILE_NAME)
+#undef RUN_FILE_NAME
+    };
+    return NAMES[file];
+}
+
+status_code run_path(char path[PATH_SIZE], const char *folder, run_file file, failure *failure) {
+    return path_join(path, folder, run_file_name(file), failure);
+}
+
+int run_has(const char *folder, run_file file) {
+    char path[PATH_SIZE];
+    return run_path(path, folder, file, 0) == STATUS_OK && path_exists(path);
+}
+
+int run_exists(const char *folder) { return run_has(folder, RUN_CONFIG); }
+
+status_code run_require(const char *folder, failure *failure) {
+    if (run_exists(folder)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s: is not a run's folder; name one that hws train --out has written",
+                folder);
+}
+
+status_code run_lock(const char *folder, int *lock, failure *failure) {
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0) return fail(failure, STATUS_CANNOT_READ, "%.500s: cannot be opened: %s", folder, strerror(errno));
+    /* A file system that knows no locks is not an error. */
+    if (flock(*lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return STATUS_OK;
+    close(*lock);
+    *lock = -1;
+    return fail(failure, STATUS_FAILED, "%.500s: another process trains in this folder; wait for it or stop it",
+                folder);
+}
+
+/* NAME.tmpPID.NUMBER, as atomic_file makes it. */
+static int is_left_over(const char *name) {
+    const char *at = strstr(name, ".tmp");
+    return at && at[4] && strspn(at + 4, "0123456789.") == strlen(at + 4);
+}
+
+void run_clean(const char *folder) {
+    char path[PATH_SIZE];
+    DIR *listing = opendir(folder);
+    for (const struct dirent *entry; listing && (entry = readdir(listing));)
+        if (is_left_over(entry->d_name) && path_join(path, folder, entry->d_name, 0) == STATUS_OK) unlink(path);
+    if (listing) closedir(listing);
+}
+
+status_code run_write(const char *folder, run_file file, const text *text, failure *failure) {
+    char path[PATH_SIZE];
+    const status_code status = run_path(path, folder, file, failure);
+    return status == STATUS_OK ? whole_file_write_text(path, text, failure) : status;
+}
+
+status_code run_weights_parse(const char *name, run_weights *weights, failure *failure) {
+    *weights = strcmp(name, "latest") == 0 ? RUN_WEIGHTS_LATEST : RUN_WEIGHTS_BEST;
+    if (*weights == RUN_WEIGHTS_LATEST || strcmp(name, "best") == 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "--weights %.100s is neither best nor latest", name);
+}
+
+run_file run_weights_file(run_weights weights) { return weights == RUN_WEIGHTS_LATEST ? RUN_LATEST : RUN_BEST; }
+
+run_file run_validation_file(run_weights weights, int mirror) {
+    if (weights == RUN_WEIGHTS_LATEST) return mirror ? RUN_VALIDATION_LATEST : RUN_VALIDATION_LATEST_UNMIRRORED;
+    return mirror ? RUN_VALIDATION : RUN_VALIDATION_UNMIRRORED;
+}

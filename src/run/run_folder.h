@@ -1,0 +1,78 @@
+/*
+ * A run's folder: what is in it and what it is called (docs/formats.md, "A run's folder").
+ *
+ * Nobody else knows the names. The files of an evaluation may also stand in a folder of their own; they have the same
+ * names there.
+ */
+#ifndef HWS_RUN_RUN_FOLDER_H
+#define HWS_RUN_RUN_FOLDER_H
+
+#include "core/failure.h"
+#include "core/path.h"
+#include "core/text.h"
+
+#define RUN_FILES(X)                                                                                                   \
+    X(RUN_CONFIG, "config.json")                          /* what the run was told, and facts about it */              \
+    X(RUN_PLAN, "plans.json")                             /* segmentation: the plan that it was trained with */        \
+    X(RUN_FOLD, "fold.json")                              /* segmentation: the cases of its fold */                    \
+    X(RUN_HISTORY, "history.csv")                         /* a row per epoch */                                        \
+    X(RUN_DISTRIBUTION, "distribution.csv")               /* quantiles of losses and chances per epoch */              \
+    X(RUN_LOSSES, "losses.csv")                           /* the last loss of every example */                         \
+    X(RUN_HARDEST, "hardest.csv")                         /* the examples with the largest losses */                   \
+    X(RUN_HARDEST_PICTURES, "hardest")                    /* a folder with a picture of each */                        \
+    X(RUN_LATEST, "latest.safetensors")                   /* the checkpoint */                                         \
+    X(RUN_PREVIOUS, "previous.safetensors")               /* the checkpoint before it */                               \
+    X(RUN_BEST, "best.safetensors")                       /* the weights of the best epoch */                          \
+    X(RUN_VALIDATION, "validation")                       /* segmentation: predictions for the validation cases */     \
+    X(RUN_VALIDATION_LATEST, "validation-latest")         /* the same by the latest weights */                         \
+    X(RUN_VALIDATION_UNMIRRORED, "validation-unmirrored") /* the same without mirror images, by the best weights */    \
+    X(RUN_VALIDATION_LATEST_UNMIRRORED, "validation-latest-unmirrored")                                                \
+    X(RUN_EXAMPLES, "examples.csv") /* classification: predictions, a row per example */                               \
+    X(RUN_CLASSES, "classes.csv")   /* classification: accuracy by class */                                            \
+    X(RUN_SUMMARY, "summary.json")  /* scores, in nnU-Net's form */                                                    \
+    X(RUN_CASES, "cases.csv")       /* scores, a row per case and label */                                             \
+    X(RUN_TABLE_TEXT, "table.txt")  /* scores by group */                                                              \
+    X(RUN_TABLE_CSV, "table.csv")                                                                                      \
+    X(RUN_TABLE_MARKDOWN, "table.md")                                                                                  \
+    X(RUN_TABLE_LATEX, "table.tex")                                                                                    \
+    X(RUN_WORST, "worst.csv")      /* the cases with the lowest scores */                                              \
+    X(RUN_WORST_PICTURES, "worst") /* a folder with a picture of each */
+
+typedef enum run_file {
+#define RUN_FILE_CODE(code, name) code,
+    RUN_FILES(RUN_FILE_CODE)
+#undef RUN_FILE_CODE
+        RUN_FILE_COUNT
+} run_file;
+
+const char *run_file_name(run_file file);
+
+status_code run_path(char path[PATH_SIZE], const char *folder, run_file file, failure *failure);
+
+/* Whether the folder has this file, and whether it holds a run at all: whether it has RUN_CONFIG. */
+int run_has(const char *folder, run_file file);
+int run_exists(const char *folder);
+
+/* The same, as a failure that says so. */
+status_code run_require(const char *folder, failure *failure);
+
+/* Takes the folder for this process: fails when another one trains in it. *lock is a descriptor to close. */
+status_code run_lock(const char *folder, int *lock, failure *failure);
+
+/* Removes what a process that was killed in the middle of writing has left behind. */
+void run_clean(const char *folder);
+
+/* The file appears whole or not at all. */
+status_code run_write(const char *folder, run_file file, const text *text, failure *failure);
+
+/* Which of a run's weights to use. */
+typedef enum run_weights { RUN_WEIGHTS_BEST, RUN_WEIGHTS_LATEST } run_weights;
+
+/* "best" and "latest". */
+status_code run_weights_parse(const char *name, run_weights *weights, failure *failure);
+run_file run_weights_file(run_weights weights);
+/* Where predictions of the validation cases belong: other weights and unmirrored windows give other label maps, and each
+   has its place. */
+run_file run_validation_file(run_weights weights, int mirror);
+
+#endif

@@ -1,0 +1,66 @@
+/* Paths are joined or refused, folders are made with those above them. */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "core/path.h"
+#include "remove_tree.h"
+#include "testing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[] = "/tmp/hws-path-XXXXXX";
+
+static void paths_are_joined_or_refused(void **state) {
+    (void)state;
+    char path[PATH_SIZE], longest[PATH_SIZE];
+    failure failure;
+    assert_int_equal(path_join(path, "a", "b.txt", NULL), STATUS_OK);
+    assert_string_equal(path, "a/b.txt");
+    assert_string_equal(path_name(path), "b.txt");
+    assert_string_equal(path_name("alone"), "alone");
+    memset(longest, 'x', PATH_SIZE - 1);
+    longest[PATH_SIZE - 3] = 0;
+    assert_int_equal(path_join(path, longest, "b", NULL), STATUS_OK);
+    assert_int_equal(strlen(path), PATH_SIZE - 1);
+    assert_int_equal(path_join(path, longest, "bc", &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "too long"));
+}
+
+static void folders_are_made_with_those_above(void **state) {
+    (void)state;
+    char path[PATH_SIZE], below[PATH_SIZE];
+    failure failure;
+    assert_int_equal(path_join(path, folder, "a/b/c", NULL), STATUS_OK);
+    assert_false(path_exists(path));
+    assert_int_equal(folder_make(path, NULL), STATUS_OK);
+    assert_int_equal(folder_make(path, NULL), STATUS_OK);
+    assert_true(path_is_folder(path));
+    assert_true(path_same(path, path));
+    assert_false(path_same(path, folder));
+    assert_int_equal(path_join(path, folder, "file", NULL), STATUS_OK);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_false(path_is_folder(path));
+    assert_int_equal(folder_make(path, &failure), STATUS_CANNOT_WRITE);
+    assert_int_equal(path_join(below, path, "x", NULL), STATUS_OK);
+    assert_int_equal(folder_make(below, &failure), STATUS_CANNOT_WRITE);
+    assert_non_null(strstr(failure.message, "file"));
+    assert_int_equal(folder_make("", &failure), STATUS_BAD_INPUT);
+}
+
+static int open_folder(void **state) {
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int close_folder(void **state) {
+    (void)state;
+    remove_tree(folder);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(paths_are_joined_or_refused),
+                                       cmocka_unit_test(folders_are_made_with_those_above)};
+    return cmocka_run_group_tests(tests, open_folder, close_folder);
+}
