@@ -2,6 +2,8 @@
 #include "cli.h"
 
 #include "images/fetch.h"
+#include "images/mnist.h"
+#include "interrupt.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,15 +17,22 @@ static const char USAGE[] =
     "\n"
     "  --out DIR   where to put them   ($XDG_CACHE_HOME/hws/mnist or ~/.cache/hws/mnist, where DATA = mnist looks)\n";
 
-static void tell(const char *sentence, void *context) {
+static void tell(void *context, const char *sentence) {
     (void)context;
     fprintf(stderr, "%s\n", sentence);
+}
+
+static int is_interrupted(void *context) {
+    (void)context;
+    return cli_interrupted;
 }
 
 static int fetch_into(const char *folder, int own) {
     int fetched = 0;
     failure failure;
-    if (fetch_mnist(folder, own, &fetched, tell, NULL, &failure) != STATUS_OK)
+    const listener listener = {.notice = tell, .stop = is_interrupted};
+    cli_catch_interrupts();
+    if (fetch_mnist(folder, own, &fetched, &listener, &failure) != STATUS_OK)
         return cli_error(EXIT_FAILED, "%s", failure.message);
     printf(fetched ? "MNIST is in %s\n" : "MNIST is in %s already\n", folder);
     return EXIT_DONE;
@@ -47,7 +56,7 @@ int verb_fetch(int count, char **arguments) {
     if (out) return fetch_into(out, 0);
     char folder[4096];
     failure failure;
-    if (fetch_mnist_folder(folder, sizeof folder, &failure) != STATUS_OK)
+    if (mnist_cache_folder(folder, sizeof folder, &failure) != STATUS_OK)
         return cli_error(EXIT_USAGE, "%s (--out DIR)", failure.message);
     return fetch_into(folder, 1);
 }

@@ -1,26 +1,18 @@
-#define _XOPEN_SOURCE 700 /* nftw */
+#define _POSIX_C_SOURCE 200809L
 #include "phantom_data.h"
 
-#include "images/fetch.h"
+#include "images/mnist.h"
 #include "phantom/phantom_folder.h"
 #include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 int phantom_data_named(const char *data) { return strcmp(data, "phantom") == 0; }
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info, (void)kind, (void)place;
-    return remove(path);
-}
-
-static void remove_all(const char *folder) { (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
 static status_code draw(const char *folder, int threads, int quiet, failure *failure) {
     phantom_options options = phantom_options_default();
@@ -34,13 +26,13 @@ static status_code draw(const char *folder, int threads, int quiet, failure *fai
 
 /* The phantoms appear whole or not at all; `folder` without dataset.json is what a version that was killed left. */
 static status_code draw_whole(const char *folder, const char *part, int threads, int quiet, failure *failure) {
-    remove_all(part);
+    folder_remove(part);
     const status_code status = draw(part, threads, quiet, failure);
     if (status != STATUS_OK) {
-        remove_all(part);
+        folder_remove(part);
         return status;
     }
-    remove_all(folder);
+    folder_remove(folder);
     if (rename(part, folder) == 0) return STATUS_OK;
     return fail(failure, STATUS_CANNOT_WRITE, "%.500s cannot be made: %s", folder, strerror(errno));
 }
@@ -57,7 +49,7 @@ static int lock_folder(const char *folder, failure *failure) {
 /* In the cache folder beside MNIST's. */
 status_code phantom_data_folder(char folder[PATH_SIZE], int threads, int quiet, failure *failure) {
     char caches[PATH_SIZE], part[PATH_SIZE], last[PATH_SIZE];
-    status_code status = fetch_mnist_folder(caches, sizeof caches, failure);
+    status_code status = mnist_cache_folder(caches, sizeof caches, failure);
     if (status != STATUS_OK) return status;
     char *slash = strrchr(caches, '/');
     if (slash) *slash = 0;

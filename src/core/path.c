@@ -1,9 +1,11 @@
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* mkdtemp, nftw */
 #include "core/path.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -63,3 +65,20 @@ status_code folder_make(const char *folder, failure *failure) {
     if (good && make_one(path)) return STATUS_OK;
     return fail(failure, STATUS_CANNOT_WRITE, "the folder %.500s cannot be made: %s", folder, strerror(errno));
 }
+
+status_code folder_make_temporary(char path[PATH_SIZE], failure *failure) {
+    const char *base = getenv("TMPDIR");
+    if (!base || !*base) base = "/tmp";
+    const status_code status = path_join(path, base, "hws-XXXXXX", failure);
+    if (status != STATUS_OK || mkdtemp(path)) return status;
+    return fail(failure, STATUS_CANNOT_WRITE,
+                "no temporary folder can be made in %.500s: %s; set TMPDIR to another folder", base, strerror(errno));
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info, (void)kind, (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+void folder_remove(const char *path) { (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); }

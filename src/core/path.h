@@ -29,4 +29,10 @@ int path_same(const char *a, const char *b);
 /* Makes the folder if it is not there, and those above it. */
 status_code folder_make(const char *folder, failure *failure);
 
+/* Makes a new folder in $TMPDIR, or else in /tmp, that only this user can enter. */
+status_code folder_make_temporary(char path[PATH_SIZE], failure *failure);
+
+/* Removes a folder and all that is in it, as far as possible; links are removed, not followed. */
+void folder_remove(const char *path);
+
 #endif

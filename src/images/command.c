@@ -3,27 +3,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { NOT_STARTED = 126 };
-
 /* In the child: only calls that are safe after a fork. */
-static void become(const char *const *arguments, const char *folder, const char *log) {
-    if (chdir(folder) != 0) _exit(NOT_STARTED);
-    const int in = open("/dev/null", O_RDONLY), out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0666);
-    if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(NOT_STARTED);
+static void become(const char *const *arguments, const char *folder) {
+    const int nothing = open("/dev/null", O_RDWR);
+    if (chdir(folder) != 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(nothing, 1) < 0) _exit(COMMAND_FAILED);
     execvp(arguments[0], (char *const *)(void *)arguments);
-    _exit(errno == ENOENT ? COMMAND_MISSING : NOT_STARTED);
+    _exit(errno == ENOENT ? COMMAND_MISSING : COMMAND_FAILED);
 }
 
-int command_run(const char *const *arguments, const char *folder, const char *log) {
+int command_run(const char *const *arguments, const char *folder, const listener *listener) {
+    if (listener_stops(listener)) return COMMAND_FAILED;
     const pid_t child = fork();
-    if (child < 0) return NOT_STARTED;
-    if (child == 0) become(arguments, folder, log);
+    if (child == 0) become(arguments, folder);
+    if (child < 0) return COMMAND_FAILED;
     int how = 0;
-    while (waitpid(child, &how, 0) < 0)
-        if (errno != EINTR) return NOT_STARTED;
-    return WIFEXITED(how) ? WEXITSTATUS(how) : NOT_STARTED;
+    /* Asking again and again misses no signal, as a waitpid that blocks does when the signal comes just before it. */
+    for (pid_t ended; (ended = waitpid(child, &how, WNOHANG)) != child;) {
+        if (ended < 0 && errno != EINTR) return COMMAND_FAILED;
+        if (listener_stops(listener)) kill(child, SIGTERM);
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return WIFEXITED(how) ? WEXITSTATUS(how) : COMMAND_FAILED;
 }

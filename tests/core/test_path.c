@@ -1,4 +1,4 @@
-/* Paths are joined or refused, folders are made with those above them. */
+/* Paths are joined or refused, folders are made with those above them and removed with what is in them. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "core/path.h"
 #include "remove_tree.h"
@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static char folder[] = "/tmp/hws-path-XXXXXX";
 
@@ -48,6 +50,51 @@ static void folders_are_made_with_those_above(void **state) {
     assert_int_equal(folder_make("", &failure), STATUS_BAD_INPUT);
 }
 
+static void a_temporary_folder_is_new_and_private_and_in_tmpdir(void **state) {
+    (void)state;
+    char first[PATH_SIZE], second[PATH_SIZE], missing[PATH_SIZE];
+    struct stat info;
+    failure failure;
+    setenv("TMPDIR", folder, 1);
+    assert_int_equal(folder_make_temporary(first, NULL), STATUS_OK);
+    assert_int_equal(folder_make_temporary(second, NULL), STATUS_OK);
+    assert_string_not_equal(first, second);
+    assert_int_equal(strncmp(first, folder, strlen(folder)), 0);
+    assert_int_equal(stat(first, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+    assert_int_equal(path_join(missing, folder, "missing", NULL), STATUS_OK);
+    setenv("TMPDIR", missing, 1);
+    assert_int_equal(folder_make_temporary(first, &failure), STATUS_CANNOT_WRITE);
+    assert_non_null(strstr(failure.message, "set TMPDIR"));
+    unsetenv("TMPDIR");
+}
+
+static void put(const char *path) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+}
+
+static void a_folder_is_removed_but_not_what_a_link_in_it_points_to(void **state) {
+    (void)state;
+    char kept[PATH_SIZE], gone[PATH_SIZE], path[PATH_SIZE];
+    assert_int_equal(path_join(kept, folder, "kept", NULL), STATUS_OK);
+    assert_int_equal(path_join(gone, folder, "gone", NULL), STATUS_OK);
+    assert_int_equal(path_join(path, gone, "deep", NULL), STATUS_OK);
+    assert_int_equal(folder_make(kept, NULL), STATUS_OK);
+    assert_int_equal(folder_make(path, NULL), STATUS_OK);
+    assert_int_equal(path_join(path, gone, "deep/file", NULL), STATUS_OK);
+    put(path);
+    assert_int_equal(path_join(path, gone, "link", NULL), STATUS_OK);
+    assert_int_equal(symlink("../kept", path), 0);
+    assert_int_equal(path_join(path, kept, "file", NULL), STATUS_OK);
+    put(path);
+    folder_remove(gone);
+    assert_false(path_exists(gone));
+    assert_true(path_exists(path));
+    folder_remove(gone); /* that there is none is no error */
+}
+
 static int open_folder(void **state) {
     (void)state;
     return mkdtemp(folder) ? 0 : -1;
@@ -61,6 +108,8 @@ static int close_folder(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(paths_are_joined_or_refused),
-                                       cmocka_unit_test(folders_are_made_with_those_above)};
+                                       cmocka_unit_test(folders_are_made_with_those_above),
+                                       cmocka_unit_test(a_temporary_folder_is_new_and_private_and_in_tmpdir),
+                                       cmocka_unit_test(a_folder_is_removed_but_not_what_a_link_in_it_points_to)};
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

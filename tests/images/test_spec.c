@@ -1,6 +1,6 @@
 /* DATA on the command line. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, setenv */
-#include "images/fetch.h"
+#include "images/mnist.h"
 #include "images/spec.h"
 
 #include "testing.h"
@@ -53,9 +53,9 @@ static void mnist_alone_is_looked_for_in_the_cache(void **state) {
     setenv("XDG_CACHE_HOME", "relative", 1);
     setenv("HOME", "/no/such/home", 1);
     refuse("mnist", "/no/such/home/.cache/hws/mnist");
-    assert_int_equal(fetch_mnist_folder(path, 10, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(mnist_cache_folder(path, 10, NULL), STATUS_BAD_INPUT);
     unsetenv("XDG_CACHE_HOME");
-    assert_int_equal(fetch_mnist_folder(path, sizeof path, NULL), STATUS_OK);
+    assert_int_equal(mnist_cache_folder(path, sizeof path, NULL), STATUS_OK);
     assert_string_equal(path, "/no/such/home/.cache/hws/mnist");
     unsetenv("HOME");
     refuse("mnist", "HOME");
