@@ -45,11 +45,13 @@ static void fill_pool(float *pool) {
     }
 }
 
-static hws_status open_filled(hws_sampler **sampler, int64_t n, const float *pool, const hws_options *options) {
+static hws_status open_filled(hws_sampler **sampler, int64_t n, const float *pool, const hws_options *options,
+                              hws_error *error) {
     float *losses = malloc((size_t)n * sizeof *losses);
-    if (!losses) return HWS_ERROR_MEMORY;
+    *error = (hws_error){.status = HWS_ERROR_MEMORY, .message = "out of memory"};
+    if (!losses) return error->status;
     for (int64_t i = 0; i < n; i++) losses[i] = pool[(uint64_t)i * UINT64_C(2654435761) % POOL];
-    const hws_status status = hws_sampler_open(sampler, n, losses, options);
+    const hws_status status = hws_sampler_open(sampler, n, losses, options, error);
     free(losses);
     return status;
 }
@@ -93,13 +95,14 @@ static hws_status time_iterations(hws_sampler *sampler, int64_t batch, const flo
 static int bench_size(const sampler_bench *bench, int64_t n, const float *pool, int64_t *indices) {
     hws_sampler *sampler = NULL;
     const double start = clock_seconds();
-    hws_status status = open_filled(&sampler, n, pool, &bench->options);
+    hws_error error;
+    hws_status status = open_filled(&sampler, n, pool, &bench->options, &error);
     const double opening = clock_seconds() - start;
     double seconds = 0;
     if (status == HWS_OK) status = time_iterations(sampler, bench->batch, pool, indices, &seconds);
     if (status != HWS_OK) {
         const int code = cli_error(EXIT_FAILED, "n = %lld: %s", (long long)n,
-                                   sampler ? hws_sampler_error(sampler)->message : hws_status_text(status));
+                                   sampler ? hws_sampler_error(sampler)->message : error.message);
         hws_sampler_close(&sampler);
         return code;
     }
@@ -157,6 +160,7 @@ static int parse(int count, char **arguments, sampler_bench *bench) {
     for (int k = 0; k < count; k++) {
         const char *option = arguments[k], *value = k + 1 < count ? arguments[k + 1] : NULL;
         char *end = NULL;
+        hws_error error;
         if (strcmp(option, "--json") == 0) {
             bench->json = 1;
             continue;
@@ -177,8 +181,8 @@ static int parse(int count, char **arguments, sampler_bench *bench) {
             bench->options.beta = strtod(value, &end);
             if (end == value || *end || !(bench->options.beta >= 0 && bench->options.beta <= 1e15))
                 return cli_error(EXIT_USAGE, "--beta %s is not a number from 0 to 1e15", value);
-        } else if (hws_divergence_parse(value, &bench->options.divergence) != HWS_OK) {
-            return cli_error(EXIT_USAGE, "--divergence %s is not one; see hws bench --help", value);
+        } else if (hws_divergence_parse(value, &bench->options.divergence, &error) != HWS_OK) {
+            return cli_error(EXIT_USAGE, "--divergence: %s", error.message);
         }
     }
     return EXIT_DONE;

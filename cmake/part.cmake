@@ -47,8 +47,13 @@ function(add_hws_library name)
   set(objects $<TARGET_OBJECTS:hws_${library_PART}> ${library_KERNELS})
   get_target_property(links hws_${library_PART} INTERFACE_LINK_LIBRARIES)
 
+  # Before 1.0 a minor version may break what was built before it.
+  set(soversion ${PROJECT_VERSION_MAJOR})
+  if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(soversion 0.${PROJECT_VERSION_MINOR})
+  endif()
   add_library(${name} SHARED ${objects})
-  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE C)
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${soversion} LINKER_LANGUAGE C)
   target_link_libraries(${name} PRIVATE ${links} $<BUILD_INTERFACE:hws_flags>)
   add_library(hws::${name} ALIAS ${name})
 

@@ -87,10 +87,10 @@ static int train(model *m, const example *data, double beta, hws_statistics *tel
     hws_options options = hws_options_default();
     options.beta = beta;
     hws_sampler *sampler = NULL;
-    const hws_status opened = hws_sampler_open(&sampler, TRAIN, NULL, &options);
-    if (opened != HWS_OK) return fail(hws_status_text(opened));
+    hws_error error;
+    hws_status status = hws_sampler_open(&sampler, TRAIN, NULL, &options, &error);
+    if (status != HWS_OK) return fail(error.message);
 
-    hws_status status = HWS_OK;
     for (int t = 0; t < ITERATIONS && status == HWS_OK; t++) {
         int64_t batch[BATCH];
         float losses[BATCH], weights[BATCH];

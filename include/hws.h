@@ -19,7 +19,8 @@
  *     hws_sampler *sampler = NULL;
  *     hws_options options = hws_options_default();
  *     options.beta = 10;
- *     hws_status status = hws_sampler_open(&sampler, n, NULL, &options);
+ *     hws_error error;
+ *     if (hws_sampler_open(&sampler, n, NULL, &options, &error) != HWS_OK) puts(error.message), exit(1);
  *     ...
  *     int64_t batch[64];
  *     float losses[64], weights[64];
@@ -33,8 +34,10 @@
  * RULES THAT HOLD EVERYWHERE
  *
  * - Every function that can fail returns an hws_status; HWS_OK is 0. A call that fails changes nothing, neither in
- *   the sampler nor in the caller's arrays, unless its text says otherwise. hws_sampler_error tells more about the
- *   last failure: a message, and the position in the caller's array that was at fault.
+ *   the sampler nor in the caller's arrays, unless its text says otherwise.
+ * - An hws_error tells more: a message that says what, where and what to do, and the position in the caller's array
+ *   that was at fault. Calls that have no sampler yet (open, load, divergences) take an `hws_error *`; for calls on a
+ *   sampler, hws_sampler_error has the last failure.
  * - A NULL sampler is refused like any other wrong argument; a pointer that is neither NULL nor open is not noticed.
  * - The library never prints, never exits, and keeps no global state.
  * - Arrays belong to the caller and are read or written only during the call. A sampler belongs to the caller from
@@ -44,6 +47,23 @@
  * - Randomness is counter-based (Philox4x32-10): the draws of batch t depend on the seed, on t and on the losses at
  *   that moment, and on nothing else: not on the CPU, on the instruction set, on earlier calls or on a resume. (Where
  *   the normaliser is amortised, see below, its 13th digit also depends on when it was last renewed; a state keeps it.)
+ *
+ * PROGRAMS AND LIBRARIES OF DIFFERENT AGE
+ *
+ * A program goes on working with every later library of the same soname (libhws.so.0.1 for all of 0.1; from 1.0 on
+ * libhws.so.MAJOR), and a program built for a later one is refused where the library at hand would not do as told:
+ *
+ * - hws_options may grow at its end. Its first member is the size that it has in the program; hws_options_default sets
+ *   it. Options that a smaller struct lacks have their defaults, which do what was done before they existed. Of a
+ *   larger struct, the bytes that the library does not know must be 0, as hws_options_default leaves them: anything
+ *   else is an option that this library cannot obey, and is refused.
+ * - hws_divergence, hws_error and hws_statistics keep their size and end in reserved room, from which later versions
+ *   take what they add. In an hws_divergence, which the caller fills, the room must be 0 and anything else is refused:
+ *   begin with {0} or an initialiser like {.kind = HWS_CVAR, .parameter = 0.1}. In the other two, which the library
+ *   fills, it is 0: "not told by this version".
+ * - Status codes, enumerators and the meaning of members do not change.
+ *
+ * Bindings for other languages call hws_options_init and hws_sampler_get_options with the size of their own struct.
  *
  * WHAT IT COSTS (n examples, a batch of k)
  *
@@ -117,6 +137,19 @@ typedef enum hws_status {
 /* The meaning of a status as an English phrase without a full stop; never NULL. */
 HWS_API const char *hws_status_text(hws_status status);
 
+/*
+ * Why a call failed. Functions that take an `hws_error *` accept NULL, need nothing in it beforehand, and always fill
+ * all of it: after success the status is HWS_OK, the message empty.
+ */
+typedef struct hws_error {
+    hws_status status;    /* what the call returned */
+    int system_error;     /* the errno behind HWS_ERROR_IO, else 0 */
+    int64_t position;     /* where in the caller's array, or -1 */
+    int64_t example;      /* which example, or -1 */
+    char message[256];    /* what, where, what to do; no full stop at the end */
+    uint64_t reserved[4]; /* 0 */
+} hws_error;
+
 /* ---- divergences ----------------------------------------------------------------------------------------------- */
 
 typedef enum hws_divergence_kind {
@@ -137,6 +170,7 @@ typedef enum hws_divergence_kind {
  * For HWS_CUSTOM the callbacks say what phi is. They must be pure functions (same arguments, same bits), are called
  * from within any function that takes the sampler, and must not call back into it. `context` is handed through and
  * stays the caller's. Opening a sampler checks them at some points and answers HWS_ERROR_DIVERGENCE if they disagree.
+ * Members that are not needed are 0.
  */
 typedef struct hws_divergence {
     hws_divergence_kind kind;
@@ -145,18 +179,19 @@ typedef struct hws_divergence {
     double (*slope_inverse)(double y, void *context); /* z with phi'(z) = y, for y in (phi'(0), phi'(n)] */
     double (*phi)(double z, void *context);           /* phi(z); only the robust loss needs it, may be NULL */
     void *context;
+    uint64_t reserved[4]; /* must be 0 */
 } hws_divergence;
 
 /* "kl", "chi2", "reverse-kl", "hellinger", "cressie-read:K", "js", "cvar:ALPHA". */
-HWS_API hws_status hws_divergence_parse(const char *text, hws_divergence *divergence);
+HWS_API hws_status hws_divergence_parse(const char *text, hws_divergence *divergence, hws_error *error);
 
 /* p-bar(L) for n losses, O(n): what a sampler with these losses draws from (without floor and mixing). */
 HWS_API hws_status hws_divergence_probabilities(const hws_divergence *divergence, double beta, int64_t n,
-                                                const float *losses, double *probabilities);
+                                                const float *losses, double *probabilities, hws_error *error);
 
 /* R(L) = max over q of <L, q> - (1/beta) D_phi(q || uniform), O(n). For KL: (1/beta) ln(mean(exp(beta L))). */
 HWS_API hws_status hws_divergence_robust_loss(const hws_divergence *divergence, double beta, int64_t n,
-                                              const float *losses, double *robust_loss);
+                                              const float *losses, double *robust_loss, hws_error *error);
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
@@ -171,6 +206,7 @@ typedef enum hws_importance {
 } hws_importance;
 
 typedef struct hws_options {
+    size_t size;               /*        sizeof(hws_options) as the program knows it; hws_options_default sets it */
     double beta;               /* 100    robustness, 0 to 1e15 */
     hws_divergence divergence; /* KL */
     uint64_t seed;             /* 0      key of all randomness */
@@ -178,17 +214,25 @@ typedef struct hws_options {
     double jitter;             /* 0      relative standard deviation of Gaussian noise on initial_loss
                                          (the paper's package uses 1e-3), in [0, 1] */
     double momentum;           /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */
-    int replacement;           /* 0      may an example stand twice in one batch? */
     double floor;              /* 0      in [0, 1]: draw from max(p, floor/n), renormalised (the package: 1e-4) */
     double uniform_mix;        /* 0      in [0, 1]: draw from (1 - uniform_mix) p + uniform_mix / n. Not with floor. */
-    hws_importance importance; /* HWS_IMPORTANCE_APPROXIMATE */
     double weight_min;         /* 0.1    importance weights are clipped to [weight_min, weight_max]; */
     double weight_max;         /* 10     0 and INFINITY mean no clipping */
+    hws_importance importance; /* HWS_IMPORTANCE_APPROXIMATE */
+    int replacement;           /* 0      may an example stand twice in one batch? */
     int keep_counts;           /* 0      keep each example's age and number of draws (16 bytes per example) */
+    int reserved;              /* 0      must be 0 */
 } hws_options;
 
-/* The defaults that stand beside the fields. */
-HWS_API hws_options hws_options_default(void);
+/* Fills a struct of this size with the defaults that stand beside the members; what the library does not know is 0. */
+HWS_API void hws_options_init(hws_options *options, size_t size);
+
+/* The defaults, in a struct of the size that the program was compiled with. Begin with it, then set what differs. */
+static inline hws_options hws_options_default(void) {
+    hws_options options;
+    hws_options_init(&options, sizeof options);
+    return options;
+}
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
 
@@ -199,23 +243,11 @@ typedef struct hws_sampler hws_sampler;
 
 /*
  * Opens a sampler over n >= 1 examples. `losses` are their initial losses, or NULL for options->initial_loss (with
- * jitter). `options` may be NULL for the defaults. On failure *sampler is NULL. O(n).
+ * jitter). `options` may be NULL for the defaults. On failure *sampler is NULL, and *error names the option or the loss
+ * at fault. O(n).
  */
-HWS_API hws_status hws_sampler_open(hws_sampler **sampler, int64_t n, const float *losses, const hws_options *options);
-
-/* Why something was refused. */
-typedef struct hws_error {
-    hws_status status;
-    int64_t position;  /* where in the caller's array, or -1 */
-    int64_t example;   /* which example, or -1 */
-    char message[200]; /* what, where, what to do */
-} hws_error;
-
-/*
- * What hws_sampler_open would answer to these arguments (memory apart), and why: *error, which may be NULL, names the
- * option or the loss at fault.
- */
-HWS_API hws_status hws_sampler_open_check(int64_t n, const float *losses, const hws_options *options, hws_error *error);
+HWS_API hws_status hws_sampler_open(hws_sampler **sampler, int64_t n, const float *losses, const hws_options *options,
+                                    hws_error *error);
 
 /* Frees the sampler and sets *sampler to NULL. Accepts NULL and a pointer to NULL. */
 HWS_API void hws_sampler_close(hws_sampler **sampler);
@@ -223,11 +255,19 @@ HWS_API void hws_sampler_close(hws_sampler **sampler);
 /* What the last failing call on this sampler had to say. It stands until the next one; success does not clear it. */
 HWS_API const hws_error *hws_sampler_error(const hws_sampler *sampler);
 
-/* The number of examples, the options now in force, batches drawn so far and updates made so far. */
+/* The number of examples, batches drawn so far and updates made so far. */
 HWS_API int64_t hws_sampler_size(const hws_sampler *sampler);
-HWS_API hws_options hws_sampler_options(const hws_sampler *sampler);
 HWS_API uint64_t hws_sampler_draws_made(const hws_sampler *sampler);
 HWS_API uint64_t hws_sampler_updates_made(const hws_sampler *sampler);
+
+/* The options now in force, as far as a struct of this size can hold them; the defaults for a NULL sampler. */
+HWS_API void hws_sampler_get_options(const hws_sampler *sampler, hws_options *options, size_t size);
+
+static inline hws_options hws_sampler_options(const hws_sampler *sampler) {
+    hws_options options;
+    hws_sampler_get_options(sampler, &options, sizeof options);
+    return options;
+}
 
 /* Bytes of memory that the sampler holds, everything included. */
 HWS_API size_t hws_sampler_memory(const hws_sampler *sampler);
@@ -328,9 +368,10 @@ typedef struct hws_statistics {
     double entropy;        /* -sum(p ln p) in nats: ln n for uniform */
     double kl_to_uniform;  /* ln n - entropy */
     double largest_p;
-    int64_t drawable;    /* examples with p > 0 */
-    uint64_t oldest_age; /* 0 unless counts are kept */
-    int64_t never_drawn; /* 0 unless counts are kept */
+    int64_t drawable;     /* examples with p > 0 */
+    uint64_t oldest_age;  /* 0 unless counts are kept */
+    int64_t never_drawn;  /* 0 unless counts are kept */
+    uint64_t reserved[8]; /* 0 */
 } hws_statistics;
 
 /* All of them, O(n). p is what is drawn from, floor and mixing included. */
@@ -359,20 +400,27 @@ HWS_API hws_status hws_sampler_beta_for_kl(hws_sampler *sampler, double radius, 
 
 /*
  * A state holds everything: options, losses, counters. A sampler that was loaded goes on to the same bits as the one
- * that was saved. The format (docs/formats.md) is versioned and checksummed; a truncated or altered state is refused.
+ * that was saved. The format (docs/formats.md) is versioned and checksummed. What load and state_read refuse, *error
+ * explains:
+ *
+ *     HWS_ERROR_IO           the file cannot be read, and why
+ *     HWS_ERROR_CORRUPT      the state is truncated, it was altered (its checksum says so), or it is no sampler's state
+ *     HWS_ERROR_VERSION      a newer version of hws wrote it
+ *     HWS_ERROR_DIVERGENCE   the sampler had a custom divergence, and `divergence` does not give its callbacks
+ *     HWS_ERROR_MEMORY       it does not fit into memory
  *
  * hws_sampler_save writes beside the file and renames, so that a crash leaves the old file or the new one, never
  * half. `divergence` gives load the callbacks of a custom divergence; it is ignored for the others and may be NULL.
- * After HWS_ERROR_IO errno tells the reason.
  */
 HWS_API hws_status hws_sampler_save(hws_sampler *sampler, const char *path);
-HWS_API hws_status hws_sampler_load(hws_sampler **sampler, const char *path, const hws_divergence *divergence);
+HWS_API hws_status hws_sampler_load(hws_sampler **sampler, const char *path, const hws_divergence *divergence,
+                                    hws_error *error);
 
 /* The same in memory, for callers with checkpoints of their own. `bytes` must hold hws_sampler_state_size bytes. */
 HWS_API size_t hws_sampler_state_size(const hws_sampler *sampler);
 HWS_API hws_status hws_sampler_state_write(hws_sampler *sampler, void *bytes, size_t size);
 HWS_API hws_status hws_sampler_state_read(hws_sampler **sampler, const void *bytes, size_t size,
-                                          const hws_divergence *divergence);
+                                          const hws_divergence *divergence, hws_error *error);
 
 #ifdef __cplusplus
 }

@@ -298,15 +298,13 @@ status_code settings_check(const train_settings *s, failure *failure) {
     optimizer_kind optimizer;
     schedule_kind schedule;
     hws_divergence divergence;
+    hws_error error;
     status_code status = objective_parse(s->objective, &objective, failure);
     if (status == STATUS_OK) status = optimizer_parse(s->optimizer, &optimizer, failure);
     if (status == STATUS_OK) status = schedule_parse(s->schedule, &schedule, failure);
     if (status != STATUS_OK) return status;
-    if (hws_divergence_parse(s->divergence, &divergence) != HWS_OK)
-        return fail(failure, STATUS_BAD_INPUT,
-                    "there is no divergence '%.100s'; kl, chi2, reverse-kl, hellinger, cressie-read:K, js and cvar:A "
-                    "are known",
-                    s->divergence);
+    if (hws_divergence_parse(s->divergence, &divergence, &error) != HWS_OK)
+        return fail(failure, STATUS_BAD_INPUT, "--divergence: %s", error.message);
     if (!is_one_of(s->history, "stale", "exact"))
         return fail(failure, STATUS_BAD_INPUT, "--history %.100s is neither stale nor exact", s->history);
     if (strcmp(s->history, "exact") == 0 && s->look_ahead > 0)

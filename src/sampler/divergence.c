@@ -1,6 +1,7 @@
 #include "divergence.h"
 
 #include "core/portable_math.h"
+#include "error.h"
 #include "loss_order.h"
 #include "root.h"
 
@@ -22,7 +23,15 @@ static int parse_number(const char *text, double *number) {
     return end != local && !*end;
 }
 
-hws_status hws_divergence_parse(const char *text, hws_divergence *divergence) {
+static hws_status no_such_divergence(const char *text, hws_error *error) {
+    return error_set(
+        error, HWS_ERROR_ARGUMENT,
+        "there is no divergence '%.40s'; there are kl, chi2, reverse-kl, hellinger, cressie-read:K, js and "
+        "cvar:ALPHA, with K from -100 to 100 and ALPHA above 0 and at most 1",
+        text);
+}
+
+hws_status hws_divergence_parse(const char *text, hws_divergence *divergence, hws_error *error) {
     static const struct {
         const char *name;
         hws_divergence_kind kind;
@@ -36,49 +45,69 @@ hws_status hws_divergence_parse(const char *text, hws_divergence *divergence) {
         {"js", HWS_JENSEN_SHANNON, 0},
         {"cvar", HWS_CVAR, 1},
     };
-    if (!text || !divergence) return HWS_ERROR_ARGUMENT;
+    error_clear(error);
+    if (!text || !divergence) return error_set(error, HWS_ERROR_ARGUMENT, "the text or the divergence is NULL");
     const size_t length = strcspn(text, ":");
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         if (strlen(names[k].name) != length || strncmp(text, names[k].name, length) != 0) continue;
         hws_divergence parsed = {.kind = names[k].kind};
-        if (names[k].parameter != (text[length] == ':')) return HWS_ERROR_ARGUMENT;
-        if (names[k].parameter && !parse_number(text + length + 1, &parsed.parameter)) return HWS_ERROR_ARGUMENT;
-        if (divergence_check(&parsed, 1) != HWS_OK) return HWS_ERROR_ARGUMENT;
-        *divergence = parsed;
-        return HWS_OK;
+        if (names[k].parameter != (text[length] == ':')) break;
+        if (names[k].parameter && !parse_number(text + length + 1, &parsed.parameter)) break;
+        const hws_status status = divergence_check(&parsed, 1, error);
+        if (status == HWS_OK) *divergence = parsed;
+        return status;
     }
-    return HWS_ERROR_ARGUMENT;
+    return no_such_divergence(text, error);
 }
 
 /* slope_inverse must undo slope, slope must rise and be 0 at 1. */
-static hws_status check_custom(const hws_divergence *divergence, double n) {
-    if (!divergence->slope || !divergence->slope_inverse) return HWS_ERROR_DIVERGENCE;
+static int custom_is_consistent(const hws_divergence *divergence, double n) {
     void *context = divergence->context;
-    if (!(fabs(divergence->slope(1, context)) <= 1e-9)) return HWS_ERROR_DIVERGENCE;
+    if (!(fabs(divergence->slope(1, context)) <= 1e-9)) return 0;
     double previous = divergence->slope(0, context);
-    if (!(previous < 0)) return HWS_ERROR_DIVERGENCE;
+    if (!(previous < 0)) return 0;
     for (double z = 1.0 / 64; z <= n; z *= 1.5) {
         const double y = divergence->slope(z, context);
-        if (!(y > previous)) return HWS_ERROR_DIVERGENCE;
-        if (!(fabs(divergence->slope_inverse(y, context) - z) <= 1e-6 * z)) return HWS_ERROR_DIVERGENCE;
+        if (!(y > previous)) return 0;
+        if (!(fabs(divergence->slope_inverse(y, context) - z) <= 1e-6 * z)) return 0;
         previous = y;
     }
-    if (divergence->phi && !(fabs(divergence->phi(1, context)) <= 1e-9)) return HWS_ERROR_DIVERGENCE;
-    return HWS_OK;
+    return !divergence->phi || fabs(divergence->phi(1, context)) <= 1e-9;
 }
 
-hws_status divergence_check(const hws_divergence *divergence, int64_t n) {
+static hws_status check_custom(const hws_divergence *divergence, int64_t n, hws_error *error) {
+    if (!divergence->slope || !divergence->slope_inverse)
+        return error_set(error, HWS_ERROR_DIVERGENCE, "the custom divergence lacks slope or slope_inverse");
+    if (custom_is_consistent(divergence, (double)n)) return HWS_OK;
+    return error_set(error, HWS_ERROR_DIVERGENCE,
+                     "the custom divergence is inconsistent: phi' must rise from below 0 through 0 at z = 1, "
+                     "slope_inverse must undo slope, and phi(1) must be 0");
+}
+
+hws_status divergence_check(const hws_divergence *divergence, int64_t n, hws_error *error) {
+    for (size_t k = 0; k < sizeof divergence->reserved / sizeof *divergence->reserved; k++)
+        if (divergence->reserved[k] != 0)
+            return error_set(error, HWS_ERROR_ARGUMENT,
+                             "the divergence's reserved room is not 0: begin with {0}; or the program was built for a "
+                             "newer libhws than %s",
+                             HWS_VERSION);
     switch (divergence->kind) {
     case HWS_KL:
     case HWS_CHI2:
     case HWS_REVERSE_KL:
     case HWS_HELLINGER:
     case HWS_JENSEN_SHANNON: return HWS_OK;
-    case HWS_CRESSIE_READ: return fabs(divergence->parameter) <= 100 ? HWS_OK : HWS_ERROR_ARGUMENT;
-    case HWS_CVAR: return divergence->parameter > 0 && divergence->parameter <= 1 ? HWS_OK : HWS_ERROR_ARGUMENT;
-    case HWS_CUSTOM: return check_custom(divergence, (double)n);
+    case HWS_CRESSIE_READ:
+        if (fabs(divergence->parameter) <= 100) return HWS_OK;
+        return error_set(error, HWS_ERROR_ARGUMENT, "k of Cressie-Read is %g; it must be from -100 to 100",
+                         divergence->parameter);
+    case HWS_CVAR:
+        if (divergence->parameter > 0 && divergence->parameter <= 1) return HWS_OK;
+        return error_set(error, HWS_ERROR_ARGUMENT, "the fraction of CVaR is %g; it must be above 0 and at most 1",
+                         divergence->parameter);
+    case HWS_CUSTOM: return check_custom(divergence, n, error);
     }
-    return HWS_ERROR_ARGUMENT;
+    return error_set(error, HWS_ERROR_ARGUMENT, "there is no divergence of kind %d", (int)divergence->kind);
 }
 
 hws_divergence divergence_canonical(const hws_divergence *divergence) {

@@ -18,7 +18,7 @@
 #include <stddef.h>
 
 /* Is it complete and consistent for n examples? For a custom one its callbacks are tried at some points. */
-hws_status divergence_check(const hws_divergence *divergence, int64_t n);
+hws_status divergence_check(const hws_divergence *divergence, int64_t n, hws_error *error);
 
 /* Cressie-Read 0, 1 and 2 are reverse KL, KL and chi-square: the kind that does the work. */
 hws_divergence divergence_canonical(const hws_divergence *divergence);

@@ -1,6 +1,7 @@
 #include "robust.h"
 
 #include "core/portable_math.h"
+#include "error.h"
 
 #include <math.h>
 
@@ -68,30 +69,43 @@ double robust_loss_of(const hws_divergence *divergence, double beta, const float
 }
 
 static hws_status check_vector(const hws_divergence *divergence, double beta, int64_t n, const float *losses,
-                               const double *out) {
-    if (!divergence || !losses || !out || n < 1 || n > HWS_MAX_EXAMPLES || !(beta >= 0 && beta < INFINITY))
-        return HWS_ERROR_ARGUMENT;
+                               hws_error *error) {
+    if (!divergence || !losses) return error_set(error, HWS_ERROR_ARGUMENT, "the divergence or the losses are NULL");
+    if (n < 1 || n > HWS_MAX_EXAMPLES)
+        return error_set(error, HWS_ERROR_ARGUMENT, "there are %lld losses; there must be 1 to %lld", (long long)n,
+                         (long long)HWS_MAX_EXAMPLES);
+    if (!(beta >= 0 && beta < INFINITY))
+        return error_set(error, HWS_ERROR_ARGUMENT, "beta is %g; it must be finite and not negative", beta);
     for (int64_t i = 0; i < n; i++)
-        if (!isfinite(losses[i])) return HWS_ERROR_NOT_FINITE;
-    return divergence_check(divergence, n);
+        if (!isfinite(losses[i]))
+            return error_at(error, HWS_ERROR_NOT_FINITE, i, i, "the loss of example %lld is %s; it must be finite",
+                            (long long)i, not_finite_name(losses[i]));
+    return divergence_check(divergence, n, error);
 }
 
 hws_status hws_divergence_probabilities(const hws_divergence *divergence, double beta, int64_t n, const float *losses,
-                                        double *probabilities) {
-    const hws_status status = check_vector(divergence, beta, n, losses, probabilities);
+                                        double *probabilities, hws_error *error) {
+    error_clear(error);
+    if (!probabilities) return error_set(error, HWS_ERROR_ARGUMENT, "the place for the probabilities is NULL");
+    const hws_status status = check_vector(divergence, beta, n, losses, error);
     if (status != HWS_OK) return status;
     const hws_divergence canonical = divergence_canonical(divergence);
     const tilted_law law = tilted_law_of(&canonical, beta, losses, (size_t)n);
-    if (!(law.total > 0 && law.total < INFINITY)) return HWS_ERROR_DIVERGENCE;
+    if (!(law.total > 0 && law.total < INFINITY))
+        return error_set(error, HWS_ERROR_DIVERGENCE,
+                         "the custom divergence has no normaliser for these losses; check phi' and its inverse");
     for (int64_t i = 0; i < n; i++) probabilities[i] = tilted_probability(&law, losses[i]);
     return HWS_OK;
 }
 
 hws_status hws_divergence_robust_loss(const hws_divergence *divergence, double beta, int64_t n, const float *losses,
-                                      double *robust_loss) {
-    const hws_status status = check_vector(divergence, beta, n, losses, robust_loss);
+                                      double *robust_loss, hws_error *error) {
+    error_clear(error);
+    if (!robust_loss) return error_set(error, HWS_ERROR_ARGUMENT, "the place for the robust loss is NULL");
+    const hws_status status = check_vector(divergence, beta, n, losses, error);
     if (status != HWS_OK) return status;
-    if (divergence->kind == HWS_CUSTOM && !divergence->phi) return HWS_ERROR_DIVERGENCE;
+    if (divergence->kind == HWS_CUSTOM && !divergence->phi)
+        return error_set(error, HWS_ERROR_DIVERGENCE, "the custom divergence lacks phi, which the robust loss needs");
     const hws_divergence canonical = divergence_canonical(divergence);
     *robust_loss = robust_loss_of(&canonical, beta, losses, (size_t)n);
     return HWS_OK;

@@ -2,110 +2,13 @@
 #include "purposes.h"
 
 #include "core/memory.h"
+#include "error.h"
+#include "options.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-hws_options hws_options_default(void) {
-    return (hws_options){
-        .beta = 100,
-        .divergence = {.kind = HWS_KL},
-        .initial_loss = 1,
-        .weight_min = 0.1,
-        .weight_max = 10,
-    };
-}
-
-/* Writes an error down, if there is a place for it, and returns its status. */
-static hws_status note(hws_error *error, hws_status status, int64_t position, int64_t example, const char *format,
-                       va_list arguments) {
-    if (!error) return status;
-    error->status = status;
-    error->position = position;
-    error->example = example;
-    vsnprintf(error->message, sizeof error->message, format, arguments);
-    return status;
-}
-
-/* printf would say "-nan" for some. */
-static const char *not_finite_name(float loss) { return isnan(loss) ? "nan" : loss > 0 ? "inf" : "-inf"; }
-
-static hws_status refuse(hws_error *error, hws_status status, int64_t position, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    note(error, status, position, position, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-static int in_range(double x, double low, double high) { return x >= low && x <= high; }
-
-static hws_status check_divergence(const hws_divergence *divergence, int64_t n, hws_error *error) {
-    const hws_status status = divergence_check(divergence, n);
-    if (status == HWS_OK) return status;
-    if (divergence->kind == HWS_CVAR)
-        return refuse(error, status, -1, "the fraction of CVaR is %g; it must be above 0 and at most 1",
-                      divergence->parameter);
-    if (divergence->kind == HWS_CRESSIE_READ)
-        return refuse(error, status, -1, "k of Cressie-Read is %g; it must be from -100 to 100", divergence->parameter);
-    if (divergence->kind != HWS_CUSTOM)
-        return refuse(error, status, -1, "there is no divergence of kind %d", (int)divergence->kind);
-    if (!divergence->slope || !divergence->slope_inverse)
-        return refuse(error, status, -1, "the custom divergence lacks slope or slope_inverse");
-    return refuse(
-        error, status, -1,
-        "the custom divergence is inconsistent: phi' must rise from below 0 through 0 at z = 1, slope_inverse "
-        "must undo slope, and phi(1) must be 0");
-}
-
-static hws_status check_options(const hws_options *options, int64_t n, hws_error *error) {
-    const struct {
-        const char *name;
-        double value;
-        int right;
-        const char *wanted;
-    } ranges[] = {
-        {"beta", options->beta, in_range(options->beta, 0, LARGEST_BETA), "from 0 to 1e15"},
-        {"initial_loss", options->initial_loss, isfinite((float)options->initial_loss), "finite as a float"},
-        {"jitter", options->jitter, in_range(options->jitter, 0, 1), "from 0 to 1"},
-        {"momentum", options->momentum, in_range(options->momentum, 0, 1) && options->momentum < 1,
-         "at least 0 and below 1"},
-        {"floor", options->floor, in_range(options->floor, 0, 1), "from 0 to 1"},
-        {"uniform_mix", options->uniform_mix, in_range(options->uniform_mix, 0, 1), "from 0 to 1"},
-        {"weight_min", options->weight_min, options->weight_min >= 0 && options->weight_min < INFINITY,
-         "finite and not negative"},
-        {"weight_max", options->weight_max, options->weight_max >= options->weight_min,
-         "at least as large as weight_min"},
-        {"importance", options->importance,
-         options->importance == HWS_IMPORTANCE_APPROXIMATE || options->importance == HWS_IMPORTANCE_EXACT,
-         "one of hws_importance"},
-    };
-    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
-        if (!ranges[k].right)
-            return refuse(error, HWS_ERROR_ARGUMENT, -1, "%s is %g; it must be %s", ranges[k].name, ranges[k].value,
-                          ranges[k].wanted);
-    if (options->floor > 0 && options->uniform_mix > 0)
-        return refuse(error, HWS_ERROR_ARGUMENT, -1, "floor and uniform_mix exclude each other; set one of them to 0");
-    return check_divergence(&options->divergence, n, error);
-}
-
-hws_status hws_sampler_open_check(int64_t n, const float *losses, const hws_options *options, hws_error *error) {
-    const hws_options defaults = hws_options_default();
-    if (error) *error = (hws_error){.position = -1, .example = -1};
-    if (n < 1 || n > HWS_MAX_EXAMPLES)
-        return refuse(error, HWS_ERROR_ARGUMENT, -1, "there are %lld examples; there must be 1 to %lld", (long long)n,
-                      (long long)HWS_MAX_EXAMPLES);
-    const hws_status status = check_options(options ? options : &defaults, n, error);
-    if (status != HWS_OK) return status;
-    for (int64_t i = 0; losses && i < n; i++)
-        if (!isfinite(losses[i]))
-            return refuse(error, HWS_ERROR_NOT_FINITE, i, "the initial loss of example %lld is %s", (long long)i,
-                          not_finite_name(losses[i]));
-    return HWS_OK;
-}
 
 void initial_losses(const hws_options *options, int64_t first, int64_t count, float *losses) {
     for (int64_t j = 0; j < count; j++) {
@@ -126,13 +29,16 @@ hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t positio
                         ...) {
     va_list arguments;
     va_start(arguments, format);
-    note(&sampler->error, status, position, example, format, arguments);
+    error_at_list(&sampler->error, status, position, example, format, arguments);
     va_end(arguments);
     return status;
 }
 
 const hws_error *hws_sampler_error(const hws_sampler *sampler) {
-    static const hws_error none = {HWS_ERROR_ARGUMENT, -1, -1, "the sampler is NULL: it was not opened, or closed"};
+    static const hws_error none = {.status = HWS_ERROR_ARGUMENT,
+                                   .position = -1,
+                                   .example = -1,
+                                   .message = "the sampler is NULL: it was not opened, or closed"};
     return sampler ? &sampler->error : &none;
 }
 
@@ -203,24 +109,43 @@ static hws_status open_law(hws_sampler *sampler, int64_t n, const float *losses)
     return status;
 }
 
-hws_status hws_sampler_open(hws_sampler **out, int64_t n, const float *losses, const hws_options *options) {
-    if (!out) return HWS_ERROR_ARGUMENT;
-    *out = NULL;
-    const hws_options defaults = hws_options_default();
-    if (!options) options = &defaults;
-    hws_status status = hws_sampler_open_check(n, losses, options, NULL);
+static hws_status check_open(int64_t n, const float *losses, const hws_options *options, hws_error *error) {
+    if (n < 1 || n > HWS_MAX_EXAMPLES)
+        return error_set(error, HWS_ERROR_ARGUMENT, "there are %lld examples; there must be 1 to %lld", (long long)n,
+                         (long long)HWS_MAX_EXAMPLES);
+    const hws_status status = options_check(options, n, error);
     if (status != HWS_OK) return status;
+    for (int64_t i = 0; losses && i < n; i++)
+        if (!isfinite(losses[i]))
+            return error_at(error, HWS_ERROR_NOT_FINITE, i, i,
+                            "the initial loss of example %lld is %s; it must be finite", (long long)i,
+                            not_finite_name(losses[i]));
+    return HWS_OK;
+}
 
+/* A sampler with options that have been checked; NULL when out of memory. */
+static hws_sampler *sampler_create(int64_t n, const float *losses, const hws_options *options) {
     hws_sampler *sampler = memory_open(sizeof *sampler);
-    if (!sampler) return HWS_ERROR_MEMORY;
+    if (!sampler) return NULL;
     memset(sampler, 0, sizeof *sampler);
     sampler->options = *options;
-    sampler->error = (hws_error){.position = -1, .example = -1};
-    status = open_law(sampler, n, losses);
-    if (status == HWS_OK) status = open_counts(sampler);
-    if (status == HWS_OK) *out = sampler;
-    else hws_sampler_close(&sampler);
-    return status;
+    error_clear(&sampler->error);
+    if (open_law(sampler, n, losses) != HWS_OK || open_counts(sampler) != HWS_OK) hws_sampler_close(&sampler);
+    return sampler;
+}
+
+hws_status hws_sampler_open(hws_sampler **out, int64_t n, const float *losses, const hws_options *options,
+                            hws_error *error) {
+    error_clear(error);
+    if (!out) return error_set(error, HWS_ERROR_ARGUMENT, "the place for the sampler is NULL");
+    *out = NULL;
+    hws_options known;
+    hws_status status = options_read(options, &known, error);
+    if (status == HWS_OK) status = check_open(n, losses, &known, error);
+    if (status != HWS_OK) return status;
+    *out = sampler_create(n, losses, &known);
+    return *out ? HWS_OK
+                : error_set(error, HWS_ERROR_MEMORY, "no memory for a sampler over %lld examples", (long long)n);
 }
 
 void hws_sampler_close(hws_sampler **sampler) {
@@ -236,8 +161,10 @@ void hws_sampler_close(hws_sampler **sampler) {
 }
 
 int64_t hws_sampler_size(const hws_sampler *sampler) { return sampler ? sampler->law.n : 0; }
-hws_options hws_sampler_options(const hws_sampler *sampler) {
-    return sampler ? sampler->options : hws_options_default();
+
+void hws_sampler_get_options(const hws_sampler *sampler, hws_options *options, size_t size) {
+    if (sampler) options_write(&sampler->options, options, size);
+    else hws_options_init(options, size);
 }
 
 uint64_t hws_sampler_draws_made(const hws_sampler *sampler) { return sampler ? sampler->draws_made : 0; }

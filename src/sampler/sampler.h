@@ -2,11 +2,9 @@
 #ifndef HWS_SAMPLER_SAMPLER_H
 #define HWS_SAMPLER_SAMPLER_H
 
+#include "error.h"
 #include "hws.h"
 #include "law.h"
-
-/* Beyond this, scale * loss leaves the range in which the weight tree tells neighbouring floats apart. */
-#define LARGEST_BETA 1e15
 
 struct hws_sampler {
     hws_options options;
@@ -24,11 +22,7 @@ struct hws_sampler {
 
 /* Notes what went wrong and returns the status. `position` and `example` may be -1. */
 hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t position, int64_t example, const char *format,
-                        ...)
-#if defined(__GNUC__) || defined(__clang__)
-    __attribute__((format(printf, 5, 6)))
-#endif
-    ;
+                        ...) HWS_PRINTF(5, 6);
 
 /* Initial losses for examples first .. first + count - 1. */
 void initial_losses(const hws_options *options, int64_t first, int64_t count, float *losses);

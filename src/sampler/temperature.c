@@ -1,5 +1,6 @@
 /* Betas: from the spread of the losses, from a target effective size, from a target divergence to uniform. */
 #include "core/portable_math.h"
+#include "options.h"
 #include "robust.h"
 #include "root.h"
 #include "sampler.h"

@@ -1,6 +1,7 @@
 /* Steps 9 to 11 of Algorithm 1, importance weights and the update of the history, and other changes of the losses. */
 #include "core/memory.h"
 #include "core/portable_math.h"
+#include "options.h"
 #include "sampler.h"
 
 #include <math.h>
@@ -117,13 +118,45 @@ hws_status hws_sampler_set_losses(hws_sampler *sampler, int64_t first, int64_t c
     return HWS_OK;
 }
 
-/* Room for the counts of more examples, those of the new ones as if seen just now. NULL when out of memory. */
+/* What a larger number of examples needs, made before anything is changed. */
+typedef struct growth {
+    float *initial; /* the new examples' losses, where the caller gives none */
+    uint64_t *last_seen, *draw_counts;
+} growth;
+
+/* A longer copy, in which the new examples have this value. NULL when out of memory. */
 static uint64_t *grown(const uint64_t *counts, int64_t n, int64_t more, uint64_t value) {
     uint64_t *block = memory_open((size_t)(n + more) * sizeof *block);
     if (!block) return NULL;
     memcpy(block, counts, (size_t)n * sizeof *block);
     for (int64_t i = n; i < n + more; i++) block[i] = value;
     return block;
+}
+
+/* New examples count as seen just now. */
+static int growth_open(growth *growth, const hws_sampler *sampler, int64_t count, int with_losses) {
+    const int64_t n = sampler->law.n;
+    if (!with_losses) {
+        growth->initial = memory_open((size_t)count * sizeof *growth->initial);
+        if (!growth->initial) return 0;
+        initial_losses(&sampler->options, n, count, growth->initial);
+    }
+    if (!sampler->last_seen) return 1;
+    growth->last_seen = grown(sampler->last_seen, n, count, sampler->updates_made);
+    growth->draw_counts = grown(sampler->draw_counts, n, count, 0);
+    return growth->last_seen && growth->draw_counts;
+}
+
+static void growth_close(growth *growth) {
+    memory_close(growth->initial);
+    memory_close(growth->last_seen);
+    memory_close(growth->draw_counts);
+}
+
+static void swap_counts(uint64_t **a, uint64_t **b) {
+    uint64_t *kept = *a;
+    *a = *b;
+    *b = kept;
 }
 
 hws_status hws_sampler_grow(hws_sampler *sampler, int64_t count, const float *losses) {
@@ -134,50 +167,28 @@ hws_status hws_sampler_grow(hws_sampler *sampler, int64_t count, const float *lo
                             (long long)count);
     if (count == 0) return HWS_OK;
     hws_status status = losses ? check_finite(sampler, n, count, losses) : HWS_OK;
+    if (status == HWS_OK) status = divergence_check(&sampler->options.divergence, n + count, &sampler->error);
     if (status != HWS_OK) return status;
 
-    float *initial = NULL;
-    uint64_t *last_seen = NULL, *draw_counts = NULL;
-    status = HWS_ERROR_MEMORY;
-    if (!losses) {
-        initial = memory_open((size_t)count * sizeof *initial);
-        if (!initial) goto done;
-        initial_losses(&sampler->options, n, count, initial);
-        losses = initial;
+    growth growth = {0};
+    status = growth_open(&growth, sampler, count, losses != NULL)
+                 ? law_grow(&sampler->law, count, losses ? losses : growth.initial)
+                 : HWS_ERROR_MEMORY;
+    if (status == HWS_OK) {
+        swap_counts(&sampler->last_seen, &growth.last_seen);
+        swap_counts(&sampler->draw_counts, &growth.draw_counts);
+        sampler_changed(sampler);
     }
-    if (sampler->last_seen) {
-        last_seen = grown(sampler->last_seen, n, count, sampler->updates_made);
-        draw_counts = grown(sampler->draw_counts, n, count, 0);
-        if (!last_seen || !draw_counts) goto done;
-    }
-    status = divergence_check(&sampler->options.divergence, n + count);
-    if (status == HWS_OK) status = law_grow(&sampler->law, count, losses);
-    if (status != HWS_OK) goto done;
-    if (sampler->last_seen) {
-        memory_close(sampler->last_seen);
-        memory_close(sampler->draw_counts);
-        sampler->last_seen = last_seen;
-        sampler->draw_counts = draw_counts;
-        last_seen = draw_counts = NULL;
-    }
-    sampler_changed(sampler);
-
-done:
-    memory_close(initial);
-    memory_close(last_seen);
-    memory_close(draw_counts);
-    if (status != HWS_OK)
-        return sampler_fail(sampler, status, -1, -1, "growing by %lld examples failed: %s", (long long)count,
-                            hws_status_text(status));
-    return HWS_OK;
+    growth_close(&growth);
+    return status == HWS_OK
+               ? HWS_OK
+               : sampler_fail(sampler, status, -1, -1, "no memory for %lld more examples", (long long)count);
 }
 
 hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta) {
     if (!sampler) return HWS_ERROR_ARGUMENT;
-    hws_options options = sampler->options;
-    options.beta = beta;
-    if (hws_sampler_open_check(sampler->law.n, NULL, &options, NULL) != HWS_OK)
-        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "beta %g is not a number from 0 to 1e15", beta);
+    if (!(beta >= 0 && beta <= LARGEST_BETA))
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "beta is %g; it must be from 0 to 1e15", beta);
     sampler->options.beta = beta;
     law_set_beta(&sampler->law, beta);
     sampler_changed(sampler);

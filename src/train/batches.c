@@ -96,7 +96,7 @@ static status_code draw_from_history(const batches *b, int64_t *drawn, failure *
         return fail(failure, STATUS_FAILED,
                     "a batch cannot be drawn: %s; the options are --uniform-mix 0.05, --beta and --replacement",
                     hws_sampler_error(b->history)->message);
-    return sampler_status(b->history, status, "a batch cannot be drawn", failure);
+    return sampler_status(hws_sampler_error(b->history), status, "a batch cannot be drawn", failure);
 }
 
 status_code batches_draw(batches *b, int64_t iteration, int64_t *drawn, failure *failure) {

@@ -42,7 +42,8 @@ static status_code add_sampler(trainer *t, safetensors_writer *w, saved *s, fail
     s->sampler = malloc(size);
     if (!s->sampler) return fail_memory(failure, "a checkpoint");
     const hws_status written = hws_sampler_state_write(t->history, s->sampler, size);
-    if (written != HWS_OK) return sampler_status(0, written, "the sampler's state", failure);
+    if (written != HWS_OK)
+        return sampler_status(hws_sampler_error(t->history), written, "the sampler's state", failure);
     return safetensors_add(w, "hws.sampler", SAFETENSORS_U8, 1, &size, s->sampler, failure);
 }
 
@@ -169,8 +170,9 @@ static status_code corrupt(const char *path, const char *what, failure *failure)
 static status_code read_sampler(trainer *t, const safetensors *file, const char *path, failure *failure) {
     const safetensor *state = safetensors_find(file, "hws.sampler");
     hws_sampler *sampler = 0;
-    const hws_status read = hws_sampler_state_read(&sampler, state->data, state->size, 0);
-    if (read != HWS_OK) return sampler_status(0, read, path, failure);
+    hws_error error;
+    const hws_status read = hws_sampler_state_read(&sampler, state->data, state->size, 0, &error);
+    if (read != HWS_OK) return sampler_status(&error, read, path, failure);
     if (hws_sampler_size(sampler) != t->task->examples || !hws_sampler_options(sampler).keep_counts) {
         hws_sampler_close(&sampler);
         return corrupt(path, "the sampler is another one's", failure);

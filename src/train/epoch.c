@@ -27,13 +27,14 @@ static status_code measure_distribution(trainer *t, double *quantiles, failure *
     for (int64_t i = 0; i < n && status == HWS_OK; i++) values[i] *= (double)n;
     if (status == HWS_OK) write_quantiles(values, n, quantiles + 7);
     free(values);
-    return sampler_status(t->history, status, "the distribution", failure);
+    return sampler_status(hws_sampler_error(t->history), status, "the distribution", failure);
 }
 
 static status_code measure_losses(trainer *t, double *row, failure *failure) {
     hws_statistics s;
     const hws_status status = hws_sampler_statistics(t->history, &s);
-    if (status != HWS_OK) return sampler_status(t->history, status, "the losses' statistics", failure);
+    if (status != HWS_OK)
+        return sampler_status(hws_sampler_error(t->history), status, "the losses' statistics", failure);
     row[ROW_EPOCH] = (double)t->iteration / (double)t->epoch_iterations;
     row[ROW_ITERATION] = (double)t->iteration;
     row[ROW_LR] = schedule_rate(&t->schedule, (double)(t->iteration - 1));
@@ -55,7 +56,7 @@ static status_code choose_beta(trainer *t, failure *failure) {
     hws_status status = hws_sampler_beta_for_effective_size(t->history, t->settings.target_ess, &beta);
     if (status == HWS_ERROR_UNREACHABLE) return STATUS_OK;
     if (status == HWS_OK) status = hws_sampler_set_beta(t->history, beta);
-    return sampler_status(t->history, status, "--target-ess", failure);
+    return sampler_status(hws_sampler_error(t->history), status, "--target-ess", failure);
 }
 
 static status_code measure(trainer *t, double *row, failure *failure) {

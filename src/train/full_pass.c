@@ -58,12 +58,12 @@ static status_code add_gradients(trainer *t, const double *p, failure *failure) 
 
 static status_code measure(trainer *t, double *p, double *norm, failure *failure) {
     const hws_options options = hws_sampler_options(t->history);
+    hws_error error;
     status_code status = all_losses(t, learner_losses, failure);
     if (status != STATUS_OK) return status;
-    status =
-        sampler_status(0, hws_divergence_probabilities(&options.divergence, options.beta, t->task->examples, t->all, p),
-                       "the gradient of R", failure);
-    if (status != STATUS_OK) return status;
+    const hws_status found =
+        hws_divergence_probabilities(&options.divergence, options.beta, t->task->examples, t->all, p, &error);
+    if (found != HWS_OK) return sampler_status(&error, found, "the gradient of R", failure);
     status = add_gradients(t, p, failure);
     *norm = gradient_norm(graph_trained_floats(learner_graph(t->learner)), graph_gradients(learner_graph(t->learner)));
     return status;

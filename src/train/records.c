@@ -61,9 +61,10 @@ status_code write_losses(trainer *t, failure *failure) {
     char name[TASK_NAME];
     text csv = {0};
     uint64_t *ages = malloc((size_t)n * sizeof *ages);
-    hws_status read = ages ? hws_sampler_ages(t->history, 0, n, ages) : HWS_ERROR_MEMORY;
+    if (!ages) return fail_memory(failure, "the losses");
+    hws_status read = hws_sampler_ages(t->history, 0, n, ages);
     if (read == HWS_OK) read = hws_sampler_get_losses(t->history, 0, n, t->all);
-    status_code status = sampler_status(0, read, "the losses", failure);
+    status_code status = sampler_status(hws_sampler_error(t->history), read, "the losses", failure);
     if (status == STATUS_OK) {
         text_format(&csv, "example,stale_loss,age,draws%s\n", t->task->group ? ",label" : "");
         for (int64_t i = 0; i < n; i++) {
@@ -103,7 +104,8 @@ status_code write_hardest(trainer *t, int count, failure *failure) {
     int64_t *examples = malloc((size_t)k * sizeof *examples);
     if (!examples) return fail_memory(failure, "the hardest examples");
     status_code status =
-        sampler_status(0, hws_sampler_hardest(t->history, k, examples, t->all), "the hardest examples", failure);
+        sampler_status(hws_sampler_error(t->history), hws_sampler_hardest(t->history, k, examples, t->all),
+                       "the hardest examples", failure);
     if (status == STATUS_OK) status = run_path(pictures, t->folder, RUN_HARDEST_PICTURES, failure);
     if (status == STATUS_OK) status = folder_make(pictures, failure);
     if (status == STATUS_OK) png_remove_all(pictures); /* those of earlier moments */

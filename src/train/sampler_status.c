@@ -12,8 +12,7 @@ static status_code code_of(hws_status status) {
     }
 }
 
-status_code sampler_status(const hws_sampler *sampler, hws_status status, const char *what, failure *failure) {
+status_code sampler_status(const hws_error *error, hws_status status, const char *what, failure *failure) {
     if (status == HWS_OK) return STATUS_OK;
-    const char *why = sampler ? hws_sampler_error(sampler)->message : hws_status_text(status);
-    return fail(failure, code_of(status), "%.200s: %.700s", what, why);
+    return fail(failure, code_of(status), "%.700s: %s", what, error->message);
 }

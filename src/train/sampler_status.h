@@ -5,8 +5,8 @@
 #include "core/failure.h"
 #include "hws.h"
 
-/* STATUS_OK for HWS_OK; else the failure "what: why", where the reason is the sampler's, or the code's text if there is
-   none (NULL). */
-status_code sampler_status(const hws_sampler *sampler, hws_status status, const char *what, failure *failure);
+/* STATUS_OK for HWS_OK; else the failure "what: why", where `error` is the call's own or, for calls on a sampler,
+   hws_sampler_error. */
+status_code sampler_status(const hws_error *error, hws_status status, const char *what, failure *failure);
 
 #endif

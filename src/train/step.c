@@ -14,7 +14,8 @@ static status_code draw(trainer *t, failure *failure) {
             status = trainer_all_losses(t, failure);
             if (status != STATUS_OK) return status;
             const hws_status set = hws_sampler_set_losses(t->history, 0, t->task->examples, t->all);
-            if (set != HWS_OK) return sampler_status(t->history, set, "the losses of all examples", failure);
+            if (set != HWS_OK)
+                return sampler_status(hws_sampler_error(t->history), set, "the losses of all examples", failure);
         }
         const int64_t iteration = t->iteration + loader_count(t->loader);
         status = batches_draw(&t->batches, iteration, t->drawn, failure);
@@ -104,8 +105,9 @@ static status_code remember(trainer *t, const loaded *batch, failure *failure) {
         t->draws[t->chosen_examples[k]]++;
         t->scores[t->chosen[k]] = t->fresh[k];
     }
-    return sampler_status(t->history, hws_sampler_update(t->history, t->candidates, batch->examples, t->scores),
-                          "the history", failure);
+    return sampler_status(hws_sampler_error(t->history),
+                          hws_sampler_update(t->history, t->candidates, batch->examples, t->scores), "the history",
+                          failure);
 }
 
 /* The examples of the batch that are trained on: all of them, or the hardest. */

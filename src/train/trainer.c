@@ -29,10 +29,9 @@ static status_code open_history(trainer *t, failure *failure) {
     options.weight_min = s->weight_min;
     options.weight_max = s->weight_max;
     options.keep_counts = 1;
-    hws_divergence_parse(s->divergence, &options.divergence);
-    if (hws_sampler_open_check(t->task->examples, 0, &options, &error) != HWS_OK)
-        return fail(failure, STATUS_BAD_INPUT, "the sampler: %s", error.message);
-    return sampler_status(0, hws_sampler_open(&t->history, t->task->examples, 0, &options), "the sampler", failure);
+    hws_status status = hws_divergence_parse(s->divergence, &options.divergence, &error);
+    if (status == HWS_OK) status = hws_sampler_open(&t->history, t->task->examples, 0, &options, &error);
+    return sampler_status(&error, status, "the sampler", failure);
 }
 
 static status_code open_learner(trainer *t, failure *failure) {

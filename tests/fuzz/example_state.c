@@ -12,7 +12,7 @@ size_t fuzz_example(uint64_t *random, uint8_t *bytes, size_t *front) {
     hws_sampler *sampler = NULL;
     int64_t batch[2];
     const int64_t n = test_random(random) % 4 ? 3 + (int64_t)(test_random(random) % 20) : 300;
-    require(hws_sampler_open(&sampler, n, NULL, &options) == HWS_OK);
+    require(hws_sampler_open(&sampler, n, NULL, &options, NULL) == HWS_OK);
     require(hws_sampler_draw(sampler, 1, batch) == HWS_OK);
     const size_t size = hws_sampler_state_size(sampler);
     require(size <= FUZZ_LARGEST && hws_sampler_state_write(sampler, bytes, size) == HWS_OK);

@@ -85,7 +85,7 @@ static void check_round_trip(hws_sampler *sampler) {
     require(state && again);
     hws_sampler *resumed = NULL;
     require(hws_sampler_state_write(sampler, state, size) == HWS_OK);
-    require(hws_sampler_state_read(&resumed, state, size, &divergence) == HWS_OK);
+    require(hws_sampler_state_read(&resumed, state, size, &divergence, NULL) == HWS_OK);
     int64_t a[LARGEST], b[LARGEST];
     const int64_t count = hws_sampler_size(sampler) < 5 ? 1 : 2;
     const hws_status status = hws_sampler_draw(sampler, count, a);
@@ -248,8 +248,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const hws_options options = next_options(&input);
     session session = {.sampler = (hws_sampler *)1};
     const int64_t n = 1 + (int64_t)next(&input) + (next(&input) & 1 ? 100 : 0);
-    const hws_status status = hws_sampler_open(&session.sampler, n, NULL, &options);
+    hws_error error;
+    const hws_status status = hws_sampler_open(&session.sampler, n, NULL, &options, &error);
     require((status == HWS_OK) == (session.sampler != NULL));
+    require(error.status == status && (status == HWS_OK) == (strlen(error.message) == 0));
     if (status != HWS_OK) return 0;
     for (int t = 0; t < CALLS && input.at < input.end; t++)
         CALL[next(&input) % (sizeof CALL / sizeof *CALL)](&session, &input);

@@ -22,7 +22,7 @@ static void check_round_trip(hws_sampler *sampler) {
     require(first && second);
     hws_sampler *again = NULL;
     require(hws_sampler_state_write(sampler, first, size) == HWS_OK);
-    require(hws_sampler_state_read(&again, first, size, &CUSTOM_HELLINGER) == HWS_OK);
+    require(hws_sampler_state_read(&again, first, size, &CUSTOM_HELLINGER, NULL) == HWS_OK);
     require(hws_sampler_state_size(again) == size);
     require(hws_sampler_state_write(again, second, size) == HWS_OK);
     require(memcmp(first, second, size) == 0);
@@ -56,8 +56,10 @@ static void use(hws_sampler *sampler) {
 
 static void try_reading(const uint8_t *state, size_t size) {
     hws_sampler *sampler = (hws_sampler *)1;
-    const hws_status status = hws_sampler_state_read(&sampler, state, size, &CUSTOM_HELLINGER);
+    hws_error error;
+    const hws_status status = hws_sampler_state_read(&sampler, state, size, &CUSTOM_HELLINGER, &error);
     require((status == HWS_OK) == (sampler != NULL));
+    require(error.status == status && (status == HWS_OK) == (strlen(error.message) == 0));
     require(status == HWS_OK || status == HWS_ERROR_CORRUPT || status == HWS_ERROR_VERSION);
     if (sampler) use(sampler);
     hws_sampler_close(&sampler);

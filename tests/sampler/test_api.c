@@ -9,7 +9,7 @@
 
 static hws_sampler *opened(int64_t n, const float *losses, const hws_options *options) {
     hws_sampler *sampler = NULL;
-    assert_int_equal(hws_sampler_open(&sampler, n, losses, options), HWS_OK);
+    assert_int_equal(hws_sampler_open(&sampler, n, losses, options, NULL), HWS_OK);
     assert_non_null(sampler);
     assert_int_equal(hws_sampler_size(sampler), n);
     return sampler;
@@ -65,7 +65,7 @@ static void assert_total_is_one(hws_sampler *sampler) { assert_total(sampler, 1e
 
 /* p-bar, then floor and mixing, as plain loops. */
 static void expected_probabilities(const hws_options *options, int64_t n, const float *losses, double *p) {
-    assert_int_equal(hws_divergence_probabilities(&options->divergence, options->beta, n, losses, p), HWS_OK);
+    assert_int_equal(hws_divergence_probabilities(&options->divergence, options->beta, n, losses, p, NULL), HWS_OK);
     double total = 0;
     for (int64_t i = 0; i < n; i++) {
         p[i] = options->floor > 0 ? fmax(p[i], options->floor / (double)n)
@@ -109,7 +109,7 @@ static void test_defaults(void **state) {
 
 static void assert_opens(const hws_options *options, int valid, const char *what, double value) {
     hws_sampler *sampler = (hws_sampler *)1;
-    const hws_status status = hws_sampler_open(&sampler, 4, NULL, options);
+    const hws_status status = hws_sampler_open(&sampler, 4, NULL, options, NULL);
     if (valid != (status == HWS_OK) || valid != (sampler != NULL) || (!valid && status != HWS_ERROR_ARGUMENT))
         fail_msg("%s = %g gives \"%s\"", what, value, hws_status_text(status));
     hws_sampler_close(&sampler);
@@ -216,17 +216,17 @@ static void test_open(void **state) {
     (void)state;
     const float good[3] = {1, -2, 0}, bad[3] = {1, NAN, 0}, infinite[3] = {-INFINITY, 1, 0};
     hws_sampler *sampler = (hws_sampler *)1;
-    assert_int_equal(hws_sampler_open(NULL, 3, good, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_open(NULL, 3, good, NULL, NULL), HWS_ERROR_ARGUMENT);
     for (int k = 0; k < 4; k++) {
         const int64_t sizes[] = {0, -1, INT64_MIN, HWS_MAX_EXAMPLES + 1};
         sampler = (hws_sampler *)1;
-        assert_int_equal(hws_sampler_open(&sampler, sizes[k], NULL, NULL), HWS_ERROR_ARGUMENT);
+        assert_int_equal(hws_sampler_open(&sampler, sizes[k], NULL, NULL, NULL), HWS_ERROR_ARGUMENT);
         assert_null(sampler);
     }
     sampler = (hws_sampler *)1;
-    assert_int_equal(hws_sampler_open(&sampler, 3, bad, NULL), HWS_ERROR_NOT_FINITE);
+    assert_int_equal(hws_sampler_open(&sampler, 3, bad, NULL, NULL), HWS_ERROR_NOT_FINITE);
     assert_null(sampler);
-    assert_int_equal(hws_sampler_open(&sampler, 3, infinite, NULL), HWS_ERROR_NOT_FINITE);
+    assert_int_equal(hws_sampler_open(&sampler, 3, infinite, NULL, NULL), HWS_ERROR_NOT_FINITE);
     sampler = opened(3, good, NULL);
     assert_losses(sampler, good);
     hws_sampler_close(&sampler);
@@ -833,7 +833,7 @@ static double reference_phi(const hws_divergence *divergence, double z) {
 
 static double reference_robust_loss(const hws_options *options, int64_t n, const float *losses) {
     double p[400], gain = 0, penalty = 0;
-    assert_int_equal(hws_divergence_probabilities(&options->divergence, options->beta, n, losses, p), HWS_OK);
+    assert_int_equal(hws_divergence_probabilities(&options->divergence, options->beta, n, losses, p, NULL), HWS_OK);
     for (int64_t i = 0; i < n; i++) {
         gain += p[i] * losses[i];
         penalty += reference_phi(&options->divergence, p[i] * (double)n) / (double)n;
@@ -906,7 +906,7 @@ static void assert_statistics(hws_sampler *sampler, int64_t n, const float *loss
     assert_int_equal(hws_sampler_robust_loss(sampler, &robust), HWS_OK);
     assert_near(robust, expected, 1e-11 / fmin(fmax(options.beta, 1e-3), 1));
     assert_near(statistics.robust_loss, robust, 1e-13);
-    assert_int_equal(hws_divergence_robust_loss(&options.divergence, options.beta, n, losses, &robust), HWS_OK);
+    assert_int_equal(hws_divergence_robust_loss(&options.divergence, options.beta, n, losses, &robust, NULL), HWS_OK);
     assert_near(robust, expected, 1e-11 / fmin(fmax(options.beta, 1e-3), 1));
     assert_true(robust >= mean - 1e-9 && robust <= most + 1e-9);
 }
@@ -996,17 +996,17 @@ static void test_divergence_functions_arguments(void **state) {
     const hws_divergence kl = {.kind = HWS_KL}, bad = {.kind = HWS_CVAR, .parameter = 0};
     const float losses[2] = {1, 2}, infinite[2] = {1, INFINITY};
     double p[2] = {5, 5};
-    assert_int_equal(hws_divergence_probabilities(NULL, 1, 2, losses, p), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_divergence_probabilities(&kl, 1, 2, NULL, p), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_divergence_probabilities(&kl, 1, 2, losses, NULL), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_divergence_probabilities(&kl, 1, 0, losses, p), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_divergence_probabilities(&kl, -1, 2, losses, p), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_divergence_probabilities(&kl, NAN, 2, losses, p), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_divergence_probabilities(&kl, INFINITY, 2, losses, p), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_divergence_probabilities(&bad, 1, 2, losses, p), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_divergence_probabilities(&kl, 1, 2, infinite, p), HWS_ERROR_NOT_FINITE);
-    assert_int_equal(hws_divergence_robust_loss(&kl, 1, 2, infinite, p), HWS_ERROR_NOT_FINITE);
-    assert_int_equal(hws_divergence_robust_loss(&kl, 1, 2, losses, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_probabilities(NULL, 1, 2, losses, p, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_probabilities(&kl, 1, 2, NULL, p, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_probabilities(&kl, 1, 2, losses, NULL, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_probabilities(&kl, 1, 0, losses, p, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_probabilities(&kl, -1, 2, losses, p, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_probabilities(&kl, NAN, 2, losses, p, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_probabilities(&kl, INFINITY, 2, losses, p, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_probabilities(&bad, 1, 2, losses, p, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_probabilities(&kl, 1, 2, infinite, p, NULL), HWS_ERROR_NOT_FINITE);
+    assert_int_equal(hws_divergence_robust_loss(&kl, 1, 2, infinite, p, NULL), HWS_ERROR_NOT_FINITE);
+    assert_int_equal(hws_divergence_robust_loss(&kl, 1, 2, losses, NULL, NULL), HWS_ERROR_ARGUMENT);
     assert_true(p[0] == 5 && p[1] == 5);
 }
 
@@ -1216,10 +1216,10 @@ static void test_inconsistent_callbacks(void **state) {
     for (int k = 0; k < 7; k++) {
         const hws_options options = options_with(1, bad[k]);
         hws_sampler *sampler = (hws_sampler *)1;
-        assert_int_equal(hws_sampler_open(&sampler, 10, NULL, &options), HWS_ERROR_DIVERGENCE);
+        assert_int_equal(hws_sampler_open(&sampler, 10, NULL, &options, NULL), HWS_ERROR_DIVERGENCE);
         assert_null(sampler);
         double p[2];
-        assert_int_equal(hws_divergence_probabilities(&bad[k], 1, 2, (float[2]){0, 1}, p), HWS_ERROR_DIVERGENCE);
+        assert_int_equal(hws_divergence_probabilities(&bad[k], 1, 2, (float[2]){0, 1}, p, NULL), HWS_ERROR_DIVERGENCE);
     }
     hws_options options = options_with(1, CUSTOM_KL);
     options.divergence.phi = NULL;
@@ -1230,7 +1230,7 @@ static void test_inconsistent_callbacks(void **state) {
     assert_true(robust == 7);
     assert_int_equal(hws_sampler_statistics(sampler, &statistics), HWS_OK);
     assert_true(isnan(statistics.robust_loss) && statistics.largest_p > 0.5);
-    assert_int_equal(hws_divergence_robust_loss(&options.divergence, 1, 2, (float[2]){0, 1}, &robust),
+    assert_int_equal(hws_divergence_robust_loss(&options.divergence, 1, 2, (float[2]){0, 1}, &robust, NULL),
                      HWS_ERROR_DIVERGENCE);
     hws_sampler_close(&sampler);
 }
@@ -1268,7 +1268,7 @@ static void test_parse(void **state) {
     };
     for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
         hws_divergence divergence = CUSTOM_KL;
-        assert_int_equal(hws_divergence_parse(good[k].text, &divergence), HWS_OK);
+        assert_int_equal(hws_divergence_parse(good[k].text, &divergence, NULL), HWS_OK);
         assert_int_equal(divergence.kind, good[k].kind);
         assert_true(divergence.parameter == good[k].parameter);
         assert_true(!divergence.slope && !divergence.slope_inverse && !divergence.phi && !divergence.context);
@@ -1306,12 +1306,13 @@ static void test_parse(void **state) {
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         hws_divergence divergence = {.kind = HWS_CUSTOM, .parameter = 17};
-        if (hws_divergence_parse(bad[k], &divergence) != HWS_ERROR_ARGUMENT) fail_msg("\"%s\" is accepted", bad[k]);
+        if (hws_divergence_parse(bad[k], &divergence, NULL) != HWS_ERROR_ARGUMENT)
+            fail_msg("\"%s\" is accepted", bad[k]);
         assert_true(divergence.kind == HWS_CUSTOM && divergence.parameter == 17);
     }
     hws_divergence divergence;
-    assert_int_equal(hws_divergence_parse(NULL, &divergence), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_divergence_parse("kl", NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_parse(NULL, &divergence, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_divergence_parse("kl", NULL, NULL), HWS_ERROR_ARGUMENT);
 }
 
 /* ---- jitter ---------------------------------------------------------------------------------------------------- */
@@ -1534,46 +1535,89 @@ static void test_null_samplers_are_refused(void **state) {
     assert_int_equal(hws_sampler_error(NULL)->status, HWS_ERROR_ARGUMENT);
 }
 
-/* Opening has no sampler to ask: the check says which option or which loss it was. */
-static void test_open_check_names_the_fault(void **state) {
+/* The message of a call of open that must fail with this status. */
+static const char *refusal(hws_status status, int64_t n, const float *losses, const hws_options *options) {
+    static hws_error error;
+    memset(&error, 0x55, sizeof error);
+    hws_sampler *sampler = (hws_sampler *)1;
+    assert_int_equal(hws_sampler_open(&sampler, n, losses, options, &error), status);
+    assert_null(sampler);
+    assert_int_equal(error.status, status);
+    assert_int_equal(error.system_error, 0);
+    for (size_t k = 0; k < sizeof error.reserved / sizeof *error.reserved; k++) assert_true(error.reserved[k] == 0);
+    if (status != HWS_ERROR_NOT_FINITE) assert_true(error.position == -1 && error.example == -1);
+    else assert_true(error.position == 2 && error.example == 2);
+    return error.message;
+}
+
+/* Opening has no sampler to ask: the error says which option or which loss it was. */
+static void test_open_names_the_fault(void **state) {
     (void)state;
     const hws_options good = hws_options_default();
     hws_error error;
-    assert_int_equal(hws_sampler_open_check(3, NULL, NULL, NULL), HWS_OK);
-    assert_int_equal(hws_sampler_open_check(3, NULL, &good, &error), HWS_OK);
+    hws_sampler *sampler = NULL;
+    memset(&error, 0x55, sizeof error);
+    assert_int_equal(hws_sampler_open(&sampler, 3, NULL, &good, &error), HWS_OK);
     assert_int_equal(error.status, HWS_OK);
     assert_int_equal(error.position, -1);
-    assert_int_equal(hws_sampler_open_check(0, NULL, &good, &error), HWS_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.message, "0 examples"));
+    assert_string_equal(error.message, "");
+    hws_sampler_close(&sampler);
+    assert_non_null(strstr(refusal(HWS_ERROR_ARGUMENT, 0, NULL, &good), "0 examples"));
 
     hws_options bad = good;
     bad.momentum = 1;
-    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_ARGUMENT);
-    assert_string_equal(error.message, "momentum is 1; it must be at least 0 and below 1");
+    assert_string_equal(refusal(HWS_ERROR_ARGUMENT, 3, NULL, &bad), "momentum is 1; it must be at least 0 and below 1");
     bad = good;
     bad.floor = bad.uniform_mix = 0.5;
-    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.message, "exclude each other"));
+    assert_non_null(strstr(refusal(HWS_ERROR_ARGUMENT, 3, NULL, &bad), "exclude each other"));
     bad = good;
     bad.divergence = (hws_divergence){.kind = HWS_CVAR, .parameter = 2};
-    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_ARGUMENT);
-    assert_string_equal(error.message, "the fraction of CVaR is 2; it must be above 0 and at most 1");
+    assert_string_equal(refusal(HWS_ERROR_ARGUMENT, 3, NULL, &bad),
+                        "the fraction of CVaR is 2; it must be above 0 and at most 1");
     bad.divergence = (hws_divergence){.kind = (hws_divergence_kind)99};
-    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.message, "kind 99"));
+    assert_non_null(strstr(refusal(HWS_ERROR_ARGUMENT, 3, NULL, &bad), "kind 99"));
     bad.divergence = (hws_divergence){.kind = HWS_CUSTOM};
-    assert_int_equal(hws_sampler_open_check(3, NULL, &bad, &error), HWS_ERROR_DIVERGENCE);
-    assert_non_null(strstr(error.message, "lacks slope"));
+    assert_non_null(strstr(refusal(HWS_ERROR_DIVERGENCE, 3, NULL, &bad), "lacks slope"));
 
     const float losses[] = {1, 2, NAN};
-    assert_int_equal(hws_sampler_open_check(3, losses, &good, &error), HWS_ERROR_NOT_FINITE);
-    assert_int_equal(error.position, 2);
-    assert_int_equal(error.example, 2);
+    assert_non_null(strstr(refusal(HWS_ERROR_NOT_FINITE, 3, losses, &good), "example 2 is nan"));
+    assert_int_equal(hws_sampler_open(NULL, 3, NULL, NULL, &error), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "the place for the sampler is NULL"));
+}
+
+/* So do the functions of a divergence. */
+static void test_divergence_functions_name_the_fault(void **state) {
+    (void)state;
+    hws_error error;
+    hws_divergence divergence;
+    assert_int_equal(hws_divergence_parse("euclid", &divergence, &error), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "no divergence 'euclid'"));
+    assert_int_equal(hws_divergence_parse("cvar:7", &divergence, &error), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "fraction of CVaR is 7"));
+    assert_int_equal(hws_divergence_parse("kl", &divergence, &error), HWS_OK);
+    assert_string_equal(error.message, "");
+
+    const float losses[] = {1, -INFINITY};
+    double p[2], robust_loss;
+    assert_int_equal(hws_divergence_probabilities(&divergence, 1, 2, losses, p, &error), HWS_ERROR_NOT_FINITE);
+    assert_true(error.status == HWS_ERROR_NOT_FINITE && error.position == 1 && error.example == 1);
+    assert_non_null(strstr(error.message, "example 1 is -inf"));
+    assert_int_equal(hws_divergence_probabilities(&divergence, -2, 1, losses, p, &error), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "beta is -2"));
+    assert_int_equal(hws_divergence_robust_loss(&divergence, 1, 0, losses, &robust_loss, &error), HWS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "there are 0 losses"));
+    divergence = CUSTOM_KL;
+    divergence.phi = NULL;
+    assert_int_equal(hws_divergence_robust_loss(&divergence, 1, 1, losses, &robust_loss, &error), HWS_ERROR_DIVERGENCE);
+    assert_non_null(strstr(error.message, "lacks phi"));
+    assert_int_equal(hws_divergence_robust_loss(&CUSTOM_KL, 1, 1, losses, &robust_loss, &error), HWS_OK);
+    assert_true(error.status == HWS_OK && error.position == -1);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_open_check_names_the_fault),
+        cmocka_unit_test(test_open_names_the_fault),
+        cmocka_unit_test(test_divergence_functions_name_the_fault),
         cmocka_unit_test(test_null_samplers_are_refused),
         cmocka_unit_test(test_status_texts),
         cmocka_unit_test(test_defaults),

@@ -19,7 +19,7 @@ enum { DIVERGENCE_COUNT = sizeof DIVERGENCES / sizeof *DIVERGENCES, MOST = 500 }
 
 static hws_divergence divergence_named(const char *name) {
     hws_divergence divergence;
-    assert_int_equal(hws_divergence_parse(name, &divergence), HWS_OK);
+    assert_int_equal(hws_divergence_parse(name, &divergence, NULL), HWS_OK);
     return divergence;
 }
 
@@ -87,7 +87,7 @@ static void probabilities_are_the_papers(void **state) {
                 float losses[MOST];
                 double p[MOST], expected[MOST], sum = 0;
                 random_losses(&seed, n, losses);
-                assert_int_equal(hws_divergence_probabilities(&divergence, betas[b], n, losses, p), HWS_OK);
+                assert_int_equal(hws_divergence_probabilities(&divergence, betas[b], n, losses, p, NULL), HWS_OK);
                 reference_probabilities(&divergence, betas[b], n, losses, expected);
                 for (int i = 0; i < n; i++) {
                     assert_near(p[i], expected[i], 1e-12);
@@ -133,8 +133,8 @@ static void robust_loss_is_the_maximum(void **state) {
             float losses[N];
             double p[N], q[N], robust;
             random_losses(&seed, N, losses);
-            assert_int_equal(hws_divergence_probabilities(&divergence, betas[b], N, losses, p), HWS_OK);
-            assert_int_equal(hws_divergence_robust_loss(&divergence, betas[b], N, losses, &robust), HWS_OK);
+            assert_int_equal(hws_divergence_probabilities(&divergence, betas[b], N, losses, p, NULL), HWS_OK);
+            assert_int_equal(hws_divergence_robust_loss(&divergence, betas[b], N, losses, &robust, NULL), HWS_OK);
             assert_close(robust, objective(&divergence, betas[b], N, losses, p), 1e-11);
             for (int k = 0; k < 200; k++) {
                 random_distribution(&seed, &divergence, N, p, q);
@@ -155,15 +155,15 @@ static void gradient_of_the_robust_loss_is_p(void **state) {
         double p[N];
         for (int i = 0; i < N; i++) losses[i] = (float)(i % 7) * 0.3f + (float)i * 0.01f;
         (void)seed;
-        assert_int_equal(hws_divergence_probabilities(&divergence, 1.5, N, losses, p), HWS_OK);
+        assert_int_equal(hws_divergence_probabilities(&divergence, 1.5, N, losses, p, NULL), HWS_OK);
         for (int i = 0; i < N; i++) {
             const float own = losses[i], step = 0x1p-10f;
             double above, below;
             losses[i] = own + step;
-            assert_int_equal(hws_divergence_robust_loss(&divergence, 1.5, N, losses, &above), HWS_OK);
+            assert_int_equal(hws_divergence_robust_loss(&divergence, 1.5, N, losses, &above, NULL), HWS_OK);
             const float up = losses[i];
             losses[i] = own - step;
-            assert_int_equal(hws_divergence_robust_loss(&divergence, 1.5, N, losses, &below), HWS_OK);
+            assert_int_equal(hws_divergence_robust_loss(&divergence, 1.5, N, losses, &below, NULL), HWS_OK);
             assert_near((above - below) / ((double)up - losses[i]), p[i], 2e-5);
             losses[i] = own;
         }
@@ -183,9 +183,9 @@ static void hard_examples_are_mined(void **state) {
             const int n = 1 + (int)(test_random(&seed) % 40), i = (int)(test_random(&seed) % (uint64_t)n);
             const double beta = pow(10, 3 * test_unit(&seed) - 1);
             random_losses(&seed, n, losses);
-            assert_int_equal(hws_divergence_probabilities(&divergence, beta, n, losses, before), HWS_OK);
+            assert_int_equal(hws_divergence_probabilities(&divergence, beta, n, losses, before, NULL), HWS_OK);
             losses[i] += (float)pow(10, 3 * test_unit(&seed) - 3);
-            assert_int_equal(hws_divergence_probabilities(&divergence, beta, n, losses, after), HWS_OK);
+            assert_int_equal(hws_divergence_probabilities(&divergence, beta, n, losses, after, NULL), HWS_OK);
             /* For k > 2, n p is a root that starts at 0 with infinite slope: there the last digit of z shows as 1e-8. */
             const double slack = divergence.kind == HWS_CRESSIE_READ && divergence.parameter > 2 ? 1e-7 / n : 1e-15;
             for (int j = 0; j < n; j++) {
@@ -211,7 +211,7 @@ static void sampler_agrees_while_losses_change(void **state) {
                 options.beta = beta;
                 options.jitter = 0.3;
                 hws_sampler *sampler = NULL;
-                assert_int_equal(hws_sampler_open(&sampler, n, NULL, &options), HWS_OK);
+                assert_int_equal(hws_sampler_open(&sampler, n, NULL, &options, NULL), HWS_OK);
                 float *losses = malloc((size_t)n * sizeof *losses);
                 double *p = malloc((size_t)n * sizeof *p), *expected = malloc((size_t)n * sizeof *expected);
                 for (int round = 0; round < 60; round++) {
@@ -224,7 +224,7 @@ static void sampler_agrees_while_losses_change(void **state) {
                     assert_int_equal(hws_sampler_update(sampler, 8, changed, fresh), HWS_OK);
                     assert_int_equal(hws_sampler_get_losses(sampler, 0, n, losses), HWS_OK);
                     assert_int_equal(hws_sampler_probabilities(sampler, 0, n, p), HWS_OK);
-                    assert_int_equal(hws_divergence_probabilities(&options.divergence, beta, n, losses, expected),
+                    assert_int_equal(hws_divergence_probabilities(&options.divergence, beta, n, losses, expected, NULL),
                                      HWS_OK);
                     double sum = 0;
                     for (int i = 0; i < n; i++) {
@@ -285,9 +285,9 @@ static void thresholds_agree_with_sorting(void **state) {
     uint64_t seed = 6;
     for (int i = 0; i < N; i++) losses[i] = (float)(test_random(&seed) % 20) / 8;
     options.divergence = (hws_divergence){.kind = HWS_CHI2};
-    assert_int_equal(hws_sampler_open(&chi2, N, losses, &options), HWS_OK);
+    assert_int_equal(hws_sampler_open(&chi2, N, losses, &options, NULL), HWS_OK);
     options.divergence = (hws_divergence){.kind = HWS_CVAR, .parameter = alpha};
-    assert_int_equal(hws_sampler_open(&cvar, N, losses, &options), HWS_OK);
+    assert_int_equal(hws_sampler_open(&cvar, N, losses, &options, NULL), HWS_OK);
     for (long t = 0; t < updates; t++) {
         const int64_t example = (int64_t)(test_random(&seed) % N);
         losses[example] = t % 100 ? (float)(test_random(&seed) % 20) / 8 : (float)test_normal(&seed) * 100;
@@ -322,8 +322,8 @@ static void offsets_do_not_matter(void **state) {
             near[i] = (float)i;
             far[i] = near[i] + 4194304; /* 2^22: still whole numbers */
         }
-        assert_int_equal(hws_divergence_probabilities(&divergence, 0.1, N, near, p), HWS_OK);
-        assert_int_equal(hws_divergence_probabilities(&divergence, 0.1, N, far, q), HWS_OK);
+        assert_int_equal(hws_divergence_probabilities(&divergence, 0.1, N, near, p, NULL), HWS_OK);
+        assert_int_equal(hws_divergence_probabilities(&divergence, 0.1, N, far, q, NULL), HWS_OK);
         assert_memory_equal(p, q, sizeof p);
     }
 }

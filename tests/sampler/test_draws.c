@@ -8,7 +8,7 @@ enum { DIVERGENCE_COUNT = sizeof DIVERGENCES / sizeof *DIVERGENCES };
 
 static hws_options options_for(const char *divergence, double beta, uint64_t seed) {
     hws_options options = hws_options_default();
-    assert_int_equal(hws_divergence_parse(divergence, &options.divergence), HWS_OK);
+    assert_int_equal(hws_divergence_parse(divergence, &options.divergence, NULL), HWS_OK);
     options.beta = beta;
     options.seed = seed;
     return options;
@@ -16,13 +16,13 @@ static hws_options options_for(const char *divergence, double beta, uint64_t see
 
 static hws_sampler *open_with(const float *losses, int64_t n, const hws_options *options) {
     hws_sampler *sampler = NULL;
-    assert_int_equal(hws_sampler_open(&sampler, n, losses, options), HWS_OK);
+    assert_int_equal(hws_sampler_open(&sampler, n, losses, options, NULL), HWS_OK);
     return sampler;
 }
 
 /* What ought to be drawn from, by the O(n) formulas and the definitions of floor and mixing. */
 static void expected_distribution(const float *losses, int64_t n, const hws_options *options, double *p) {
-    assert_int_equal(hws_divergence_probabilities(&options->divergence, options->beta, n, losses, p), HWS_OK);
+    assert_int_equal(hws_divergence_probabilities(&options->divergence, options->beta, n, losses, p, NULL), HWS_OK);
     double total = 0;
     for (int64_t i = 0; i < n; i++) {
         if (options->floor > 0) p[i] = fmax(p[i], options->floor / (double)n);

@@ -45,7 +45,7 @@ typedef struct walk {
 
 typedef hws_status step(walk *walk);
 
-static hws_status step_open(walk *walk) { return hws_sampler_open(&walk->sampler, N, NULL, &walk->options); }
+static hws_status step_open(walk *walk) { return hws_sampler_open(&walk->sampler, N, NULL, &walk->options, NULL); }
 
 static hws_status reopen(walk *walk, hws_status status, hws_sampler **fresh) {
     if (status != HWS_OK) {
@@ -59,7 +59,7 @@ static hws_status reopen(walk *walk, hws_status status, hws_sampler **fresh) {
 
 static hws_status step_open_with_losses(walk *walk) {
     hws_sampler *fresh = (hws_sampler *)1;
-    return reopen(walk, hws_sampler_open(&fresh, N, walk->losses, &walk->options), &fresh);
+    return reopen(walk, hws_sampler_open(&fresh, N, walk->losses, &walk->options, NULL), &fresh);
 }
 
 static hws_status step_draw(walk *walk) { return hws_sampler_draw(walk->sampler, BATCH / 2, walk->batch); }
@@ -107,7 +107,7 @@ static hws_status step_beta(walk *walk) {
 }
 
 static hws_status step_divergence(walk *walk) {
-    return hws_divergence_probabilities(&walk->options.divergence, 2, N, walk->losses, walk->p);
+    return hws_divergence_probabilities(&walk->options.divergence, 2, N, walk->losses, walk->p, NULL);
 }
 
 static hws_status step_ages(walk *walk) {
@@ -119,7 +119,7 @@ static hws_status step_save(walk *walk) { return hws_sampler_save(walk->sampler,
 
 static hws_status step_load(walk *walk) {
     hws_sampler *fresh = (hws_sampler *)1;
-    return reopen(walk, hws_sampler_load(&fresh, path, &walk->options.divergence), &fresh);
+    return reopen(walk, hws_sampler_load(&fresh, path, &walk->options.divergence, NULL), &fresh);
 }
 
 static hws_status step_state_write(walk *walk) {
@@ -130,7 +130,7 @@ static hws_status step_state_write(walk *walk) {
 
 static hws_status step_state_read(walk *walk) {
     hws_sampler *fresh = (hws_sampler *)1;
-    return reopen(walk, hws_sampler_state_read(&fresh, walk->state, walk->state_size, &walk->options.divergence),
+    return reopen(walk, hws_sampler_state_read(&fresh, walk->state, walk->state_size, &walk->options.divergence, NULL),
                   &fresh);
 }
 
@@ -303,7 +303,7 @@ static void test_message(void **state) {
     (void)state;
     hws_sampler *sampler = NULL;
     int64_t batch[BATCH];
-    assert_int_equal(hws_sampler_open(&sampler, N, NULL, NULL), HWS_OK);
+    assert_int_equal(hws_sampler_open(&sampler, N, NULL, NULL, NULL), HWS_OK);
     (void)memory_fail_after(0);
     assert_int_equal(hws_sampler_draw(sampler, BATCH, batch), HWS_ERROR_MEMORY);
     (void)memory_fail_after(-1);

@@ -8,6 +8,7 @@
 #include "testing.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -50,7 +51,7 @@ static int files_in_folder(void) {
 
 static hws_sampler *opened(int64_t n, const float *losses, const hws_options *options) {
     hws_sampler *sampler = NULL;
-    assert_int_equal(hws_sampler_open(&sampler, n, losses, options), HWS_OK);
+    assert_int_equal(hws_sampler_open(&sampler, n, losses, options, NULL), HWS_OK);
     return sampler;
 }
 
@@ -63,17 +64,38 @@ static bytes state_of(hws_sampler *sampler) {
 
 static hws_sampler *read_back(bytes state, const hws_divergence *divergence) {
     hws_sampler *sampler = NULL;
-    assert_int_equal(hws_sampler_state_read(&sampler, state.at, state.size, divergence), HWS_OK);
+    assert_int_equal(hws_sampler_state_read(&sampler, state.at, state.size, divergence, NULL), HWS_OK);
     assert_non_null(sampler);
     return sampler;
 }
 
-static hws_status read_status(const unsigned char *at, size_t size) {
-    hws_sampler *sampler = (hws_sampler *)1;
-    const hws_status status = hws_sampler_state_read(&sampler, at, size, NULL);
+/* What the last call of read_status or load_status said. */
+static hws_error said;
+
+static hws_status status_of(hws_status status, hws_sampler *sampler) {
     if (status != HWS_OK) assert_null(sampler);
+    assert_int_equal(said.status, status);
+    assert_true((strlen(said.message) > 0) == (status != HWS_OK));
+    assert_true(said.position == -1 && said.example == -1);
+    assert_true((said.system_error != 0) == (status == HWS_ERROR_IO));
     hws_sampler_close(&sampler);
     return status;
+}
+
+static hws_status read_status(const unsigned char *at, size_t size) {
+    hws_sampler *sampler = (hws_sampler *)1;
+    const hws_status status = hws_sampler_state_read(&sampler, at, size, NULL, &said);
+    return status_of(status, sampler);
+}
+
+static hws_status load_status(const char *path) {
+    hws_sampler *sampler = (hws_sampler *)1;
+    const hws_status status = hws_sampler_load(&sampler, path, NULL, &said);
+    return status_of(status, sampler);
+}
+
+static void assert_said(const char *words) {
+    if (!strstr(said.message, words)) fail_msg("\"%s\" does not say \"%s\"", said.message, words);
 }
 
 static void write_file(const char *path, const unsigned char *at, size_t size) {
@@ -140,7 +162,7 @@ static void assert_file_agrees(hws_sampler *sampler, bytes state) {
     hws_sampler *loaded = NULL;
     assert_int_equal(hws_sampler_save(sampler, path), HWS_OK);
     assert_file_holds(path, state);
-    assert_int_equal(hws_sampler_load(&loaded, path, &divergence), HWS_OK);
+    assert_int_equal(hws_sampler_load(&loaded, path, &divergence, NULL), HWS_OK);
     assert_same_history(sampler, loaded);
     hws_sampler_close(&loaded);
     assert_int_equal(unlink(path), 0);
@@ -244,11 +266,13 @@ static void test_custom_needs_callbacks(void **state) {
     options.divergence = CUSTOM_HELLINGER;
     hws_sampler *sampler = opened(4, NULL, &options), *resumed = (hws_sampler *)1;
     bytes saved = state_of(sampler);
-    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, NULL), HWS_ERROR_DIVERGENCE);
+    assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_DIVERGENCE);
+    assert_said("the state is of a sampler with a custom divergence");
+    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, NULL, NULL), HWS_ERROR_DIVERGENCE);
     assert_null(resumed);
     const hws_divergence kl = {.kind = HWS_KL}, empty = {.kind = HWS_CUSTOM};
-    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, &kl), HWS_ERROR_DIVERGENCE);
-    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, &empty), HWS_ERROR_DIVERGENCE);
+    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, &kl, NULL), HWS_ERROR_DIVERGENCE);
+    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, &empty, NULL), HWS_ERROR_DIVERGENCE);
     assert_null(resumed);
     resumed = read_back(saved, &CUSTOM_HELLINGER);
     hws_sampler_close(&resumed);
@@ -286,10 +310,10 @@ static void test_truncated(void **state) {
     const char *path = in_folder("truncated");
     for (size_t size = 0; size < saved.size; size++) {
         assert_int_equal(read_status(saved.at, size), HWS_ERROR_CORRUPT);
+        assert_said(size > 0 ? "the state is truncated" : "the state is empty");
         write_file(path, saved.at, size);
-        hws_sampler *loaded = (hws_sampler *)1;
-        assert_int_equal(hws_sampler_load(&loaded, path, NULL), HWS_ERROR_CORRUPT);
-        assert_null(loaded);
+        assert_int_equal(load_status(path), HWS_ERROR_CORRUPT);
+        assert_said(size > 0 ? "/truncated is truncated" : "/truncated is empty");
     }
     assert_int_equal(read_status(saved.at, saved.size), HWS_OK);
     assert_int_equal(unlink(path), 0);
@@ -306,10 +330,10 @@ static void test_extended(void **state) {
     memcpy(longer, saved.at, saved.size);
     for (size_t more = 1; more <= 100; more += 33) {
         assert_int_equal(read_status(longer, saved.size + more), HWS_ERROR_CORRUPT);
+        assert_said("the state was altered: it has");
         write_file(path, longer, saved.size + more);
-        hws_sampler *loaded = (hws_sampler *)1;
-        assert_int_equal(hws_sampler_load(&loaded, path, NULL), HWS_ERROR_CORRUPT);
-        assert_null(loaded);
+        assert_int_equal(load_status(path), HWS_ERROR_CORRUPT);
+        assert_said("/extended was altered: it has");
     }
     assert_int_equal(unlink(path), 0);
     free(longer);
@@ -332,10 +356,11 @@ static void test_altered(void **state) {
                 const hws_status status = read_status(saved.at, saved.size);
                 /* A higher version may be told from damage; all else is damage. */
                 assert_true(status == HWS_ERROR_CORRUPT || (status == HWS_ERROR_VERSION && i >= 8 && i < 12));
+                if (i < 8) assert_said("is not a sampler's state");
+                if (i >= 168) assert_said("was altered: its checksum is wrong");
                 write_file(path, saved.at, saved.size);
-                hws_sampler *loaded = (hws_sampler *)1;
-                assert_int_equal(hws_sampler_load(&loaded, path, NULL), status);
-                assert_null(loaded);
+                assert_int_equal(load_status(path), status);
+                if (i >= 168) assert_said("/altered was altered: its checksum is wrong");
                 saved.at[i] ^= (unsigned char)change;
             }
         assert_int_equal(read_status(saved.at, saved.size), HWS_OK);
@@ -347,18 +372,21 @@ static void test_altered(void **state) {
 
 static void test_newer_version(void **state) {
     (void)state;
-    hws_sampler *sampler = small_sampler(HWS_KL), *loaded = (hws_sampler *)1;
+    hws_sampler *sampler = small_sampler(HWS_KL);
     bytes saved = state_of(sampler);
     const char *path = in_folder("newer");
     saved.at[8] = 2;
     make_checksum_right(saved);
     assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_VERSION);
     write_file(path, saved.at, saved.size);
-    assert_int_equal(hws_sampler_load(&loaded, path, NULL), HWS_ERROR_VERSION);
-    assert_null(loaded);
+    assert_int_equal(load_status(path), HWS_ERROR_VERSION);
+    assert_said("/newer was written by a newer version of hws (format 2; ");
+    /* A later format may have another header: it is not called truncated. */
+    assert_int_equal(read_status(saved.at, 12), HWS_ERROR_VERSION);
     saved.at[8] = 0;
     make_checksum_right(saved);
     assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_CORRUPT);
+    assert_said("impossible version");
     assert_int_equal(unlink(path), 0);
     free(saved.at);
     hws_sampler_close(&sampler);
@@ -386,6 +414,8 @@ static void test_impossible_fields(void **state) {
         put(saved, changes[k].offset, changes[k].value, changes[k].size);
         make_checksum_right(saved);
         if (read_status(saved.at, saved.size) != HWS_ERROR_CORRUPT) fail_msg("change %zu is accepted", k);
+        assert_said(changes[k].offset == 0 ? "is not a sampler's state" : "was altered: ");
+        if (changes[k].offset == 48) assert_said("beta is ");
         free(saved.at);
         hws_sampler_close(&sampler);
     }
@@ -420,7 +450,7 @@ static void test_impossible_windows(void **state) {
 /* 200 bytes that say they are four thousand million examples: nothing of that size may be asked for. */
 static void test_size_is_checked_before_memory(void **state) {
     (void)state;
-    hws_sampler *sampler = opened(6, NULL, NULL), *loaded = (hws_sampler *)1;
+    hws_sampler *sampler = opened(6, NULL, NULL);
     bytes saved = state_of(sampler);
     assert_int_equal(saved.size, 200);
     const uint64_t sizes[] = {4294967294, 4294967295, UINT64_MAX, UINT64_C(1) << 62, UINT64_MAX / 4 + 7, 7, 5};
@@ -433,8 +463,7 @@ static void test_size_is_checked_before_memory(void **state) {
             (void)memory_fail_after(0);
             assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_CORRUPT);
             write_file(path, saved.at, saved.size);
-            assert_int_equal(hws_sampler_load(&loaded, path, NULL), HWS_ERROR_CORRUPT);
-            assert_null(loaded);
+            assert_int_equal(load_status(path), HWS_ERROR_CORRUPT);
             assert_int_equal(memory_fail_after(-1), 0);
         }
     assert_int_equal(unlink(path), 0);
@@ -446,13 +475,13 @@ static void test_arguments(void **state) {
     (void)state;
     hws_sampler *sampler = small_sampler(HWS_KL), *loaded = (hws_sampler *)1;
     bytes saved = state_of(sampler);
-    assert_int_equal(hws_sampler_state_read(NULL, saved.at, saved.size, NULL), HWS_ERROR_ARGUMENT);
-    assert_int_equal(hws_sampler_state_read(&loaded, NULL, saved.size, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_state_read(NULL, saved.at, saved.size, NULL, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_state_read(&loaded, NULL, saved.size, NULL, NULL), HWS_ERROR_ARGUMENT);
     assert_null(loaded);
     loaded = (hws_sampler *)1;
-    assert_int_equal(hws_sampler_load(&loaded, NULL, NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_load(&loaded, NULL, NULL, NULL), HWS_ERROR_ARGUMENT);
     assert_null(loaded);
-    assert_int_equal(hws_sampler_load(NULL, "x", NULL), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_load(NULL, "x", NULL, NULL), HWS_ERROR_ARGUMENT);
     assert_int_equal(hws_sampler_save(sampler, NULL), HWS_ERROR_ARGUMENT);
     unsigned char small[10] = "untouched";
     assert_int_equal(hws_sampler_state_write(sampler, small, sizeof small), HWS_ERROR_ARGUMENT);
@@ -470,13 +499,15 @@ static void assert_save_fails(hws_sampler *sampler, const char *path) {
     const hws_error *error = hws_sampler_error(sampler);
     assert_int_equal(error->status, HWS_ERROR_IO);
     assert_true(error->position == -1 && error->example == -1);
+    assert_true(error->system_error != 0);
     assert_non_null(strstr(error->message, "cannot write"));
+    assert_non_null(strstr(error->message, strerror(error->system_error)));
 }
 
 static void assert_load_fails(const char *path, hws_status expected) {
-    hws_sampler *sampler = (hws_sampler *)1;
-    assert_int_equal(hws_sampler_load(&sampler, path, NULL), expected);
-    assert_null(sampler);
+    assert_int_equal(load_status(path), expected);
+    assert_said("cannot read ");
+    assert_said(strerror(said.system_error));
 }
 
 static void test_bad_paths(void **state) {
@@ -491,11 +522,18 @@ static void test_bad_paths(void **state) {
     memset(long_path, 'x', 9999);
     long_path[9999] = 0;
     assert_save_fails(sampler, long_path);
+    memcpy(long_path + 9995, "/end", 4);
     assert_load_fails(long_path, HWS_ERROR_IO);
+    assert_int_equal(said.system_error, ENAMETOOLONG);
+    assert_said("cannot read ...xxx");
+    assert_said("xxx/end: ");
     free(long_path);
     assert_load_fails("", HWS_ERROR_IO);
     assert_load_fails(folder, HWS_ERROR_IO);
+    assert_int_equal(said.system_error, EISDIR);
     assert_load_fails(in_folder("missing"), HWS_ERROR_IO);
+    assert_int_equal(said.system_error, ENOENT);
+    assert_said("/missing: No such file");
     assert_load_fails("/dev/null", HWS_ERROR_IO);
     assert_int_equal(files_in_folder(), 0);
     bytes after = state_of(sampler);
@@ -595,7 +633,7 @@ static void test_save_in_the_current_folder(void **state) {
     hws_sampler *sampler = small_sampler(HWS_KL), *loaded = NULL;
     assert_int_equal(chdir(folder), 0);
     assert_int_equal(hws_sampler_save(sampler, "plain"), HWS_OK);
-    assert_int_equal(hws_sampler_load(&loaded, "plain", NULL), HWS_OK);
+    assert_int_equal(hws_sampler_load(&loaded, "plain", NULL, NULL), HWS_OK);
     assert_int_equal(unlink("plain"), 0);
     assert_int_equal(chdir(before), 0);
     assert_same_history(sampler, loaded);

@@ -72,7 +72,7 @@ static hws_sampler *sampler_of(const train_settings *s) {
     o.seed = (uint64_t)s->seed;
     o.weight_min = s->weight_min;
     o.weight_max = s->weight_max;
-    assert_int_equal(hws_sampler_open(&sampler, POINTS, NULL, &o), STATUS_OK);
+    assert_int_equal(hws_sampler_open(&sampler, POINTS, NULL, &o, NULL), HWS_OK);
     return sampler;
 }
 
@@ -236,8 +236,8 @@ static void the_norm_of_the_gradient_of_r_is_that_of_the_definition(void **state
         take_weights(t, &net);
         for (int i = 0; i < POINTS; i++)
             fresh[i] = (float)(losses[i] = loss_and_gradient(&net, p.x[i], p.labels[i], 0, &none));
-        hws_divergence_parse(s.divergence, &divergence);
-        hws_divergence_probabilities(&divergence, s.beta, POINTS, fresh, weights);
+        hws_divergence_parse(s.divergence, &divergence, NULL);
+        hws_divergence_probabilities(&divergence, s.beta, POINTS, fresh, weights, NULL);
         for (int i = 0; i < POINTS; i++) loss_and_gradient(&net, p.x[i], p.labels[i], weights[i], &gradient);
         for (size_t k = 0; k < sizeof gradient / sizeof(double); k++)
             squares += (&gradient.first[0][0])[k] * (&gradient.first[0][0])[k];

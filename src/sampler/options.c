@@ -1,0 +1,90 @@
+#include "options.h"
+
+#include "divergence.h"
+#include "error.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The least a struct holds is its size and beta; the most is far beyond any version, and catches what is no size. */
+enum { SMALLEST_SIZE = offsetof(hws_options, beta) + sizeof(double), LARGEST_SIZE = 4096 };
+
+/* A later member must not lie where an older program's struct had padding, whose bytes may be anything. */
+_Static_assert(offsetof(hws_options, reserved) + sizeof(int) == sizeof(hws_options), "hws_options ends in padding");
+
+static const hws_options DEFAULTS = {
+    .size = sizeof(hws_options),
+    .beta = 100,
+    .divergence = {.kind = HWS_KL},
+    .initial_loss = 1,
+    .weight_min = 0.1,
+    .weight_max = 10,
+};
+
+void options_write(const hws_options *options, hws_options *wanted, size_t size) {
+    if (!wanted || size < sizeof wanted->size) return;
+    memset(wanted, 0, size);
+    memcpy(wanted, options, size < sizeof *options ? size : sizeof *options);
+    wanted->size = size;
+}
+
+void hws_options_init(hws_options *options, size_t size) { options_write(&DEFAULTS, options, size); }
+
+static hws_status check_unknown(const hws_options *given, hws_error *error) {
+    const unsigned char *bytes = (const unsigned char *)given;
+    for (size_t k = sizeof *given; k < given->size; k++)
+        if (bytes[k] != 0)
+            return error_set(error, HWS_ERROR_ARGUMENT,
+                             "an option is set (byte %zu of hws_options) that libhws %s does not know: the program was "
+                             "built for a newer one; install that, or leave the option at 0",
+                             k, HWS_VERSION);
+    return HWS_OK;
+}
+
+hws_status options_read(const hws_options *given, hws_options *options, hws_error *error) {
+    *options = DEFAULTS;
+    if (!given) return HWS_OK;
+    if (given->size < SMALLEST_SIZE || given->size > LARGEST_SIZE)
+        return error_set(error, HWS_ERROR_ARGUMENT,
+                         "size is %zu, which no hws_options has; begin with hws_options_default(), which sets it",
+                         given->size);
+    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    options->size = sizeof *options;
+    if (options->reserved != 0)
+        return error_set(error, HWS_ERROR_ARGUMENT,
+                         "reserved is %d; begin with hws_options_default() and leave it at 0", options->reserved);
+    return check_unknown(given, error);
+}
+
+static int in_range(double x, double low, double high) { return x >= low && x <= high; }
+
+hws_status options_check(const hws_options *options, int64_t n, hws_error *error) {
+    const struct {
+        const char *name;
+        double value;
+        int right;
+        const char *wanted;
+    } ranges[] = {
+        {"beta", options->beta, in_range(options->beta, 0, LARGEST_BETA), "from 0 to 1e15"},
+        {"initial_loss", options->initial_loss, isfinite((float)options->initial_loss), "finite as a float"},
+        {"jitter", options->jitter, in_range(options->jitter, 0, 1), "from 0 to 1"},
+        {"momentum", options->momentum, in_range(options->momentum, 0, 1) && options->momentum < 1,
+         "at least 0 and below 1"},
+        {"floor", options->floor, in_range(options->floor, 0, 1), "from 0 to 1"},
+        {"uniform_mix", options->uniform_mix, in_range(options->uniform_mix, 0, 1), "from 0 to 1"},
+        {"weight_min", options->weight_min, options->weight_min >= 0 && options->weight_min < INFINITY,
+         "finite and not negative"},
+        {"weight_max", options->weight_max, options->weight_max >= options->weight_min,
+         "at least as large as weight_min"},
+        {"importance", options->importance,
+         options->importance == HWS_IMPORTANCE_APPROXIMATE || options->importance == HWS_IMPORTANCE_EXACT,
+         "one of hws_importance"},
+    };
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
+        if (!ranges[k].right)
+            return error_set(error, HWS_ERROR_ARGUMENT, "%s is %g; it must be %s", ranges[k].name, ranges[k].value,
+                             ranges[k].wanted);
+    if (options->floor > 0 && options->uniform_mix > 0)
+        return error_set(error, HWS_ERROR_ARGUMENT, "floor and uniform_mix exclude each other; set one of them to 0");
+    return divergence_check(&options->divergence, n, error);
+}

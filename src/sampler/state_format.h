@@ -1,0 +1,61 @@
+/* The bytes of a saved sampler, as docs/formats.md specifies them: what writing and reading share. */
+#ifndef HWS_SAMPLER_STATE_FORMAT_H
+#define HWS_SAMPLER_STATE_FORMAT_H
+
+#include "sampler.h"
+
+#include <string.h>
+
+enum { HEADER_SIZE = 168, CHECKSUM_SIZE = 8, VERSION = 1, FLAG_COUNTS = 1, FLAG_WINDOW = 2 };
+
+static const char MAGIC[8] = {'H', 'W', 'S', 'S', 'T', 'A', 'T', 'E'};
+
+typedef struct state_header {
+    uint32_t flags;
+    int64_t n;
+    uint64_t draws_made, updates_made;
+    hws_options options;
+    window_place window;
+} state_header;
+
+/* n is at most 2^32, so this cannot overflow 64 bits. */
+static inline uint64_t total_size(int64_t n, uint32_t flags) {
+    return HEADER_SIZE + (uint64_t)n * (flags & FLAG_COUNTS ? 4 + 16 : 4) + CHECKSUM_SIZE;
+}
+
+/* ---- little-endian numbers ------------------------------------------------------------------------------------- */
+
+static inline void put_u32(unsigned char *at, uint32_t x) {
+    for (int k = 0; k < 4; k++) at[k] = (unsigned char)(x >> (8 * k));
+}
+
+static inline void put_u64(unsigned char *at, uint64_t x) {
+    for (int k = 0; k < 8; k++) at[k] = (unsigned char)(x >> (8 * k));
+}
+
+static inline void put_f64(unsigned char *at, double x) { put_u64(at, hws_bits_of(x)); }
+
+static inline void put_f32(unsigned char *at, float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    put_u32(at, bits);
+}
+
+static inline uint32_t get_u32(const unsigned char *at) {
+    uint32_t x = 0;
+    for (int k = 0; k < 4; k++) x |= (uint32_t)at[k] << (8 * k);
+    return x;
+}
+
+static inline uint64_t get_u64(const unsigned char *at) { return get_u32(at) | (uint64_t)get_u32(at + 4) << 32; }
+
+static inline double get_f64(const unsigned char *at) { return hws_double_of(get_u64(at)); }
+
+static inline float get_f32(const unsigned char *at) {
+    const uint32_t bits = get_u32(at);
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+#endif

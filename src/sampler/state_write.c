@@ -1,0 +1,141 @@
+/* Saving a sampler. */
+#include "core/atomic_file.h"
+#include "core/crc64.h"
+#include "core/memory.h"
+#include "state_format.h"
+
+#include <errno.h>
+
+enum { CHUNK = 1 << 16 };
+
+static state_header header_of(const hws_sampler *sampler) {
+    state_header header = {
+        .n = sampler->law.n,
+        .draws_made = sampler->draws_made,
+        .updates_made = sampler->updates_made,
+        .options = sampler->options,
+    };
+    if (sampler->last_seen) header.flags |= FLAG_COUNTS;
+    if (sampler->law.window.valid) {
+        header.flags |= FLAG_WINDOW;
+        header.window = sampler->law.window.place;
+    }
+    return header;
+}
+
+static void header_write(const state_header *header, unsigned char *at) {
+    const hws_options *options = &header->options;
+    memset(at, 0, HEADER_SIZE);
+    memcpy(at, MAGIC, sizeof MAGIC);
+    put_u32(at + 8, VERSION);
+    put_u32(at + 12, header->flags);
+    put_u64(at + 16, (uint64_t)header->n);
+    put_u64(at + 24, header->draws_made);
+    put_u64(at + 32, header->updates_made);
+    put_u64(at + 40, options->seed);
+    put_f64(at + 48, options->beta);
+    put_u32(at + 56, (uint32_t)options->divergence.kind);
+    put_u32(at + 60, (uint32_t)options->importance);
+    put_f64(at + 64, options->divergence.parameter);
+    put_f64(at + 72, options->initial_loss);
+    put_f64(at + 80, options->jitter);
+    put_f64(at + 88, options->momentum);
+    put_f64(at + 96, options->floor);
+    put_f64(at + 104, options->uniform_mix);
+    put_f64(at + 112, options->weight_min);
+    put_f64(at + 120, options->weight_max);
+    put_u32(at + 128, options->replacement != 0);
+    put_f64(at + 136, header->window.reference);
+    put_f64(at + 144, header->window.center);
+    put_f64(at + 152, header->window.half);
+    put_f64(at + 160, header->window.error);
+}
+
+/* Where the bytes go: into memory, or in chunks into a file. */
+typedef struct sink {
+    unsigned char *memory;
+    atomic_file *file;
+    crc64 crc;
+    size_t filled;
+    int failed;
+    unsigned char chunk[CHUNK];
+} sink;
+
+static void flush(sink *sink) {
+    crc64_add(&sink->crc, sink->chunk, sink->filled);
+    if (sink->memory) {
+        memcpy(sink->memory, sink->chunk, sink->filled);
+        sink->memory += sink->filled;
+    } else if (!sink->failed) {
+        sink->failed = !atomic_file_write(sink->file, sink->chunk, sink->filled);
+    }
+    sink->filled = 0;
+}
+
+/* A place for `size` bytes, to be filled by the caller at once. */
+static unsigned char *room(sink *sink, size_t size) {
+    if (sink->filled + size > CHUNK) flush(sink);
+    sink->filled += size;
+    return sink->chunk + sink->filled - size;
+}
+
+static void write_state(const hws_sampler *sampler, sink *sink) {
+    crc64_start(&sink->crc);
+    const state_header header = header_of(sampler);
+    header_write(&header, room(sink, HEADER_SIZE));
+    for (int64_t i = 0; i < header.n; i++) put_f32(room(sink, 4), sampler->law.losses[i]);
+    for (int64_t i = 0; sampler->last_seen && i < header.n; i++) put_u64(room(sink, 8), sampler->last_seen[i]);
+    for (int64_t i = 0; sampler->last_seen && i < header.n; i++) put_u64(room(sink, 8), sampler->draw_counts[i]);
+    flush(sink);
+    const uint64_t checksum = crc64_value(&sink->crc);
+    put_u64(room(sink, CHECKSUM_SIZE), checksum);
+    flush(sink);
+}
+
+size_t hws_sampler_state_size(const hws_sampler *sampler) {
+    if (!sampler) return 0;
+    return (size_t)total_size(sampler->law.n, sampler->last_seen ? FLAG_COUNTS : 0);
+}
+
+static hws_status no_memory(hws_sampler *sampler) {
+    return sampler_fail(sampler, HWS_ERROR_MEMORY, -1, -1, "no memory for writing the state");
+}
+
+hws_status hws_sampler_state_write(hws_sampler *sampler, void *bytes, size_t size) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
+    if (!bytes || size != hws_sampler_state_size(sampler))
+        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "the state has %zu bytes, room is for %zu",
+                            hws_sampler_state_size(sampler), size);
+    sink *to = memory_open(sizeof *to);
+    if (!to) return no_memory(sampler);
+    memset(to, 0, sizeof *to);
+    to->memory = bytes;
+    write_state(sampler, to);
+    memory_close(to);
+    return HWS_OK;
+}
+
+hws_status hws_sampler_save(hws_sampler *sampler, const char *path) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
+    if (!path) return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "path is NULL");
+    sink *to = memory_open(sizeof *to);
+    if (!to) return no_memory(sampler);
+    memset(to, 0, sizeof *to);
+    atomic_file file;
+    hws_status status = HWS_OK;
+    if (!atomic_file_open(&file, path)) {
+        status = errno == ENOMEM ? no_memory(sampler) : error_path(&sampler->error, "write", path, errno);
+    } else {
+        to->file = &file;
+        write_state(sampler, to);
+        const int reason = errno;
+        if (to->failed) {
+            atomic_file_abandon(&file);
+            status = error_path(&sampler->error, "write", path, reason);
+        } else if (!atomic_file_commit(&file)) {
+            status = error_path(&sampler->error, "write", path, errno);
+        }
+    }
+    memory_close(to);
+    return status;
+}
