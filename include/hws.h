@@ -404,7 +404,7 @@ HWS_API hws_status hws_sampler_beta_for_kl(hws_sampler *sampler, double radius, 
  * explains:
  *
  *     HWS_ERROR_IO           the file cannot be read, and why
- *     HWS_ERROR_CORRUPT      the state is truncated, it was altered (its checksum says so), or it is no sampler's state
+ *     HWS_ERROR_CORRUPT      the state is truncated, it was altered (its checksum says so), or it is not a sampler's
  *     HWS_ERROR_VERSION      a newer version of hws wrote it
  *     HWS_ERROR_DIVERGENCE   the sampler had a custom divergence, and `divergence` does not give its callbacks
  *     HWS_ERROR_MEMORY       it does not fit into memory

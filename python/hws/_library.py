@@ -12,7 +12,7 @@ import os
 import sys
 from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from pathlib import Path
-from typing import Iterator, Tuple
+from typing import Any, Dict, Iterator, Tuple
 
 from .errors import LibraryNotFoundError
 
@@ -35,29 +35,41 @@ class DivergenceStruct(Structure):
         ("slope_inverse", Callback),
         ("phi", Callback),
         ("context", c_void_p),
+        ("reserved", c_uint64 * 4),
     ]
 
 
 class OptionsStruct(Structure):
+    """Made by :func:`default_options`, which sets ``size`` and every default."""
+
     _fields_ = [
+        ("size", c_size_t),
         ("beta", c_double),
         ("divergence", DivergenceStruct),
         ("seed", c_uint64),
         ("initial_loss", c_double),
         ("jitter", c_double),
         ("momentum", c_double),
-        ("replacement", c_int),
         ("floor", c_double),
         ("uniform_mix", c_double),
-        ("importance", c_int),
         ("weight_min", c_double),
         ("weight_max", c_double),
+        ("importance", c_int),
+        ("replacement", c_int),
         ("keep_counts", c_int),
+        ("reserved", c_int),
     ]
 
 
 class ErrorStruct(Structure):
-    _fields_ = [("status", c_int), ("position", c_int64), ("example", c_int64), ("message", c_char * 200)]
+    _fields_ = [
+        ("status", c_int),
+        ("system_error", c_int),
+        ("position", c_int64),
+        ("example", c_int64),
+        ("message", c_char * 256),
+        ("reserved", c_uint64 * 4),
+    ]
 
 
 class StatisticsStruct(Structure):
@@ -74,26 +86,32 @@ class StatisticsStruct(Structure):
         ("drawable", c_int64),
         ("oldest_age", c_uint64),
         ("never_drawn", c_int64),
+        ("reserved", c_uint64 * 8),
     ]
+
+
+def values(structure: Structure) -> Dict[str, Any]:
+    """What a structure of the library says, without what only keeps its layout."""
+    return {name: getattr(structure, name) for name, *_ in structure._fields_ if name not in ("size", "reserved")}
 
 
 _sampler, _array, _status = c_void_p, c_void_p, c_int
 _double_out = POINTER(c_double)
+_divergence, _options, _error = POINTER(DivergenceStruct), POINTER(OptionsStruct), POINTER(ErrorStruct)
 
 #: name: (result, arguments), as in hws.h. Arrays travel as plain addresses.
 PROTOTYPES = {
     "hws_version": (c_char_p, []),
     "hws_status_text": (c_char_p, [_status]),
-    "hws_divergence_parse": (_status, [c_char_p, POINTER(DivergenceStruct)]),
-    "hws_divergence_probabilities": (_status, [POINTER(DivergenceStruct), c_double, c_int64, _array, _array]),
-    "hws_divergence_robust_loss": (_status, [POINTER(DivergenceStruct), c_double, c_int64, _array, _double_out]),
-    "hws_options_default": (OptionsStruct, []),
-    "hws_sampler_open": (_status, [POINTER(_sampler), c_int64, _array, POINTER(OptionsStruct)]),
-    "hws_sampler_open_check": (_status, [c_int64, _array, POINTER(OptionsStruct), POINTER(ErrorStruct)]),
+    "hws_divergence_parse": (_status, [c_char_p, _divergence, _error]),
+    "hws_divergence_probabilities": (_status, [_divergence, c_double, c_int64, _array, _array, _error]),
+    "hws_divergence_robust_loss": (_status, [_divergence, c_double, c_int64, _array, _double_out, _error]),
+    "hws_options_init": (None, [_options, c_size_t]),
+    "hws_sampler_open": (_status, [POINTER(_sampler), c_int64, _array, _options, _error]),
     "hws_sampler_close": (None, [POINTER(_sampler)]),
-    "hws_sampler_error": (POINTER(ErrorStruct), [_sampler]),
+    "hws_sampler_error": (_error, [_sampler]),
     "hws_sampler_size": (c_int64, [_sampler]),
-    "hws_sampler_options": (OptionsStruct, [_sampler]),
+    "hws_sampler_get_options": (None, [_sampler, _options, c_size_t]),
     "hws_sampler_draws_made": (c_uint64, [_sampler]),
     "hws_sampler_updates_made": (c_uint64, [_sampler]),
     "hws_sampler_memory": (c_size_t, [_sampler]),
@@ -120,10 +138,10 @@ PROTOTYPES = {
     "hws_sampler_beta_for_effective_size": (_status, [_sampler, c_double, _double_out]),
     "hws_sampler_beta_for_kl": (_status, [_sampler, c_double, _double_out]),
     "hws_sampler_save": (_status, [_sampler, c_char_p]),
-    "hws_sampler_load": (_status, [POINTER(_sampler), c_char_p, POINTER(DivergenceStruct)]),
+    "hws_sampler_load": (_status, [POINTER(_sampler), c_char_p, _divergence, _error]),
     "hws_sampler_state_size": (c_size_t, [_sampler]),
     "hws_sampler_state_write": (_status, [_sampler, _array, c_size_t]),
-    "hws_sampler_state_read": (_status, [POINTER(_sampler), _array, c_size_t, POINTER(DivergenceStruct)]),
+    "hws_sampler_state_read": (_status, [POINTER(_sampler), _array, c_size_t, _divergence, _error]),
 }
 
 
@@ -173,3 +191,17 @@ def _bind() -> Tuple[ctypes.PyDLL, str]:
 
 
 lib, library_path = _bind()
+
+
+def default_options() -> OptionsStruct:
+    """The library's defaults."""
+    options = OptionsStruct()
+    lib.hws_options_init(ctypes.byref(options), ctypes.sizeof(options))
+    return options
+
+
+def sampler_options(handle: int) -> OptionsStruct:
+    """The options in force in a sampler."""
+    options = OptionsStruct()
+    lib.hws_sampler_get_options(handle, ctypes.byref(options), ctypes.sizeof(options))
+    return options

@@ -9,8 +9,8 @@ from typing import Any, Callable, Optional, Union
 import numpy as np
 
 from ._arrays import as_losses, as_number, pointer
-from ._library import CUSTOM, DIVERGENCE_KINDS, Callback, DivergenceStruct, lib
-from .errors import BY_STATUS, ArgumentError, ArgumentTypeError, DivergenceError, NotFiniteError
+from ._library import CUSTOM, DIVERGENCE_KINDS, Callback, DivergenceStruct, ErrorStruct, lib
+from .errors import ArgumentError, ArgumentTypeError, DivergenceError, from_library
 
 __all__ = ["CustomDivergence", "probabilities", "robust_loss"]
 
@@ -84,11 +84,11 @@ def divergence_struct(divergence: Divergence) -> DivergenceStruct:
     if not isinstance(divergence, str):
         raise ArgumentTypeError(
             f"divergence must be one of {_NAMES} or a CustomDivergence, not {type(divergence).__name__}")
-    struct = DivergenceStruct()
-    text = divergence.encode("ascii", "replace")
-    if b"\0" in text or lib.hws_divergence_parse(text, ctypes.byref(struct)):
-        raise ArgumentError(f"there is no divergence {divergence!r}; there are {_NAMES} "
-                            "with K from -100 to 100 and ALPHA above 0 and at most 1")
+    if "\0" in divergence:  # where C would stop reading
+        raise ArgumentError(f"there is no divergence {divergence!r}; there are {_NAMES}")
+    struct, error = DivergenceStruct(), ErrorStruct()
+    if lib.hws_divergence_parse(divergence.encode("ascii", "replace"), ctypes.byref(struct), ctypes.byref(error)):
+        raise from_library(error)
     return struct
 
 
@@ -98,21 +98,12 @@ def divergence_name(struct: DivergenceStruct) -> str:
 
 
 def _evaluate(function: Any, divergence: Divergence, beta: float, losses: Any, result: Any) -> None:
-    struct = divergence_struct(divergence)
-    status = function(ctypes.byref(struct), beta, len(losses), pointer(losses), result)
+    struct, error = divergence_struct(divergence), ErrorStruct()
+    function(ctypes.byref(struct), beta, len(losses), pointer(losses), result, ctypes.byref(error))
     if isinstance(divergence, CustomDivergence):
         divergence._check()
-    if status == 0:
-        return
-    bad = np.flatnonzero(~np.isfinite(losses))
-    if len(bad):
-        at = int(bad[0])
-        raise NotFiniteError(f"the loss of example {at} is {losses[at]}", at, at)
-    if len(losses) == 0:
-        raise ArgumentError("there are no losses")
-    if not 0 <= beta < math.inf:
-        raise ArgumentError(f"beta is {beta}; it must be finite and not negative")
-    raise BY_STATUS[status](lib.hws_status_text(status).decode())
+    if error.status:
+        raise from_library(error)
 
 
 def probabilities(losses: Any, beta: float = 100.0, divergence: Divergence = "kl") -> np.ndarray:

@@ -6,7 +6,7 @@ Every one of them is an :class:`HwsError` and also what Python programmers expec
 
 from __future__ import annotations
 
-from typing import Dict, Optional, Type
+from typing import Any, Dict, Optional, Type
 
 __all__ = [
     "HwsError", "ArgumentError", "ArgumentTypeError", "ExampleIndexError", "NotFiniteError", "TooFewError",
@@ -88,7 +88,7 @@ class LibraryNotFoundError(HwsError, ImportError):
     """The shared library libhws was not found, or is not the one this package binds to."""
 
 
-#: The exception of each hws_status.
+#: The exception of each hws_status, whose values are fixed for all versions of the library.
 BY_STATUS: Dict[int, Type[HwsError]] = {
     1: ArgumentError,
     2: ExampleIndexError,
@@ -102,3 +102,13 @@ BY_STATUS: Dict[int, Type[HwsError]] = {
     10: UnreachableError,
     11: NotKeptError,
 }
+
+
+def from_library(error: Any) -> HwsError:
+    """What the library says in an hws_error, as an exception."""
+    exception = BY_STATUS.get(error.status, HwsError)(
+        error.message.decode(errors="replace"), error.position if error.position >= 0 else None,
+        error.example if error.example >= 0 else None)
+    if isinstance(exception, OSError):
+        exception.errno = error.system_error
+    return exception

@@ -9,10 +9,11 @@ from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
 import numpy as np
 
 from ._arrays import as_count, as_indices, as_losses, as_number, is_array, output, pointer
-from ._library import CUSTOM, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, StatisticsStruct, lib
+from ._library import (CUSTOM, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, StatisticsStruct, default_options, lib,
+                       sampler_options, values)
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
-from .errors import (BY_STATUS, ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, DivergenceError,
-                     ExampleIndexError, HwsError, OwnershipError, StateIOError, TooFewError)
+from .errors import (ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, ExampleIndexError,
+                     OwnershipError, TooFewError, from_library)
 
 __all__ = ["Sampler"]
 
@@ -70,33 +71,40 @@ class Sampler:
             n = len(losses)
         if importance not in IMPORTANCE_KINDS:
             raise ArgumentError(f"importance is {importance!r}; there are {IMPORTANCE_KINDS}")
-        options = OptionsStruct(
-            beta=as_number(beta, "beta"), divergence=divergence_struct(divergence),
-            seed=as_count(seed, "seed") if not _is_large_seed(seed) else int(seed),
-            initial_loss=as_number(initial_loss, "initial_loss"), jitter=as_number(jitter, "jitter"),
-            momentum=as_number(momentum, "momentum"), replacement=bool(replacement), floor=as_number(floor, "floor"),
-            uniform_mix=as_number(uniform_mix, "uniform_mix"), importance=IMPORTANCE_KINDS.index(importance),
-            weight_min=as_number(weight_min, "weight_min"), weight_max=as_number(weight_max, "weight_max"),
-            keep_counts=bool(keep_counts))
-        handle = c_void_p()
-        status = lib.hws_sampler_open(byref(handle), n, None if losses is None else pointer(losses), byref(options))
-        self._adopt(status, handle, divergence, lambda: _why_not_opened(status, n, losses, options))
+        options = default_options()
+        options.beta = as_number(beta, "beta")
+        options.divergence = divergence_struct(divergence)
+        options.seed = as_count(seed, "seed") if not _is_large_seed(seed) else int(seed)
+        options.initial_loss = as_number(initial_loss, "initial_loss")
+        options.jitter = as_number(jitter, "jitter")
+        options.momentum = as_number(momentum, "momentum")
+        options.replacement = bool(replacement)
+        options.floor = as_number(floor, "floor")
+        options.uniform_mix = as_number(uniform_mix, "uniform_mix")
+        options.importance = IMPORTANCE_KINDS.index(importance)
+        options.weight_min = as_number(weight_min, "weight_min")
+        options.weight_max = as_number(weight_max, "weight_max")
+        options.keep_counts = bool(keep_counts)
+        handle, error = c_void_p(), ErrorStruct()
+        lib.hws_sampler_open(byref(handle), n, None if losses is None else pointer(losses), byref(options),
+                             byref(error))
+        self._adopt(handle, error, divergence)
 
-    def _adopt(self, status: int, handle: c_void_p, divergence: Any, why: Any) -> None:
-        """Takes over a sampler that the library has opened, in place of the one at hand."""
+    def _adopt(self, handle: c_void_p, error: ErrorStruct, divergence: Any) -> None:
+        """Takes over a sampler that the library has opened, in place of the one at hand; raises if it has not."""
         custom = divergence if isinstance(divergence, CustomDivergence) else None
         try:
             if custom is not None:
                 custom._check()
-            if status:
-                raise why()
+            if error.status:
+                raise from_library(error)
         except BaseException:
             lib.hws_sampler_close(byref(handle))
             raise
         if self._handle is not None:
             self.close()
         self._handle = handle.value
-        options = lib.hws_sampler_options(self._handle)
+        options = sampler_options(self._handle)
         # A sampler with another divergence never calls back: it needs no guard.
         self._custom = custom if options.divergence.kind == CUSTOM else None
         self._weight_range = (np.float32(options.weight_min), np.float32(options.weight_max))
@@ -112,10 +120,7 @@ class Sampler:
         else:
             status = self._invoke_guarded(function, handle, arguments)
         if status:
-            error = lib.hws_sampler_error(handle).contents
-            message = error.message.decode(errors="replace") or lib.hws_status_text(status).decode()
-            raise BY_STATUS[status](message, error.position if error.position >= 0 else None,
-                                    error.example if error.example >= 0 else None)
+            raise from_library(lib.hws_sampler_error(handle).contents)
 
     def _invoke_guarded(self, function: Any, handle: int, arguments: Tuple[Any, ...]) -> int:
         """A call that may run Python code, which might come back to this sampler or let another thread run."""
@@ -195,12 +200,12 @@ class Sampler:
     @property
     def options(self) -> Dict[str, Any]:
         """The options now in force, as the constructor takes them (a custom divergence as the object)."""
-        return _options_dict(lib.hws_sampler_options(self._live()), self._custom)
+        return _options_dict(sampler_options(self._live()), self._custom)
 
     @property
     def beta(self) -> float:
         """The robustness. Setting it costs a pass over all examples."""
-        return float(lib.hws_sampler_options(self._live()).beta)
+        return float(sampler_options(self._live()).beta)
 
     @beta.setter
     def beta(self, value: float) -> None:
@@ -235,7 +240,7 @@ class Sampler:
         if type(count) is not int or count < 0:
             count = as_count(count, "count")
         if out is None:
-            if count > 1_000_000 and count > len(self) and not lib.hws_sampler_options(self._live()).replacement:
+            if count > 1_000_000 and count > len(self) and not sampler_options(self._live()).replacement:
                 # Refuse before an enormous array is made; the library says the same of smaller ones.
                 raise TooFewError(f"{count} of {len(self)} examples cannot be drawn without replacement")
             out = np.empty(count, np.int64)
@@ -387,7 +392,7 @@ class Sampler:
         """
         statistics = StatisticsStruct()
         self._invoke(lib.hws_sampler_statistics, byref(statistics))
-        return {name: getattr(statistics, name) for name, _ in StatisticsStruct._fields_}
+        return values(statistics)
 
     def ess(self) -> float:
         """The effective sample size 1 / sum(p^2): n when uniform, 1 when one example holds all the mass."""
@@ -418,10 +423,7 @@ class Sampler:
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes everything to a file: a crash leaves the old file or the new one, never half."""
-        try:
-            self._invoke(lib.hws_sampler_save, _encoded(path))
-        except StateIOError as error:
-            raise StateIOError(f"{os.fspath(path)}: {error}") from None
+        self._invoke(lib.hws_sampler_save, _encoded(path))
 
     @classmethod
     def load(cls: Type[Self], path: Union[str, "os.PathLike[str]"],
@@ -431,10 +433,10 @@ class Sampler:
         ``divergence`` gives the functions of a custom divergence, which a file cannot hold.
         """
         struct = None if divergence is None else byref(divergence_struct(divergence))
-        handle = c_void_p()
-        status = lib.hws_sampler_load(byref(handle), _encoded(path), struct)
+        handle, error = c_void_p(), ErrorStruct()
+        lib.hws_sampler_load(byref(handle), _encoded(path), struct, byref(error))
         sampler = cls.__new__(cls)
-        sampler._adopt(status, handle, divergence, lambda: _why_not_loaded(status, divergence, os.fspath(path)))
+        sampler._adopt(handle, error, divergence)
         return sampler
 
     def to_bytes(self) -> bytes:
@@ -491,9 +493,9 @@ class Sampler:
             raise ArgumentTypeError("a sampler's state must be bytes, or an array or tensor of uint8")
         state = np.ascontiguousarray(state).reshape(-1)
         struct = None if divergence is None else byref(divergence_struct(divergence))
-        handle = c_void_p()
-        status = lib.hws_sampler_state_read(byref(handle), pointer(state), len(state), struct)
-        self._adopt(status, handle, divergence, lambda: _why_not_loaded(status, divergence, "the state"))
+        handle, error = c_void_p(), ErrorStruct()
+        lib.hws_sampler_state_read(byref(handle), pointer(state), len(state), struct, byref(error))
+        self._adopt(handle, error, divergence)
 
     def __reduce__(self) -> Any:
         return _unpickled, (type(self), self.to_bytes(), self._custom)
@@ -528,30 +530,9 @@ def _encoded(path: Union[str, "os.PathLike[str]"]) -> bytes:
 
 
 def _options_dict(options: OptionsStruct, custom: Optional[CustomDivergence]) -> Dict[str, Any]:
-    result = {name: getattr(options, name) for name, _ in OptionsStruct._fields_}
+    result = values(options)
     result["divergence"] = divergence_name(options.divergence) if custom is None else custom
     result["importance"] = IMPORTANCE_KINDS[options.importance]
     result["replacement"] = bool(options.replacement)
     result["keep_counts"] = bool(options.keep_counts)
     return result
-
-
-def _why_not_opened(status: int, n: int, losses: Optional[np.ndarray], options: OptionsStruct) -> HwsError:
-    """hws_sampler_open answers with a code alone; say which argument was at fault."""
-    error = ErrorStruct()
-    checked = lib.hws_sampler_open_check(n, None if losses is None else pointer(losses), byref(options), byref(error))
-    if checked != status:
-        return BY_STATUS[status](lib.hws_status_text(status).decode())
-    at = error.position if error.position >= 0 else None
-    return BY_STATUS[status](error.message.decode(), at, at)
-
-
-def _why_not_loaded(status: int, divergence: Any, where: str) -> HwsError:
-    if status == 9 and divergence is None:
-        return DivergenceError(f"{where} is of a sampler with a custom divergence; pass it as divergence=")
-    if status == 6:
-        try:
-            open(where, "rb").close()
-        except OSError as error:
-            return StateIOError(f"{where}: {error.strerror}")
-    return BY_STATUS[status](f"{where}: {lib.hws_status_text(status).decode()}")

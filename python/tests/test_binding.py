@@ -54,7 +54,7 @@ def test_structures_have_the_layout_that_the_compiler_gives_them(tmp_path):
 
 
 def test_defaults_are_the_library_s():
-    library = _library.lib.hws_options_default()
+    library = _library.default_options()
     options = hws.Sampler(2).options
     for name in ("beta", "seed", "initial_loss", "jitter", "momentum", "replacement", "floor", "uniform_mix",
                  "weight_min", "weight_max", "keep_counts"):

@@ -57,7 +57,7 @@ WRONG = [
     (lambda s: setattr(s, "beta", "1"), hws.ArgumentTypeError, "number, not str"),
     (lambda s: s.percentile(0), hws.ArgumentError, ""),
     (lambda s: s.beta_for_ess(5), hws.ArgumentError, "5"),
-    (lambda s: s.load_state_dict({"state": b"nonsense"}), hws.CorruptStateError, "damaged"),
+    (lambda s: s.load_state_dict({"state": b"nonsense"}), hws.CorruptStateError, "the state was not written by a sampler"),
     (lambda s: s.load_state_dict({"state": "text"}), hws.ArgumentTypeError, "uint8"),
     (lambda s: s.load_state_dict({}), hws.CorruptStateError, "'state'"),
     (lambda s: s.load_state_dict(3), hws.CorruptStateError, "'state'"),

@@ -195,7 +195,7 @@ def test_state():
     np.testing.assert_array_equal(reader.losses(), shared.losses())
     assert reader._sampler.beta == 2
     assert other.handle.reader(0).era == 2 and other.handle.reader(1).era == 1 and other.handle.reader(5).era == 1
-    for wrong, words in (({}, "state"), ({"state": b""}, "damaged"), ({**shared.state_dict(), "eras": np.zeros(3)}, "streams"),
+    for wrong, words in (({}, "state"), ({"state": b""}, "empty"), ({**shared.state_dict(), "eras": np.zeros(3)}, "streams"),
                          (SharedSampler(50, seed=4).state_dict(), "differs in seed"),
                          (SharedSampler(49, seed=3).state_dict(), "49 examples")):
         before = other.to_bytes()

@@ -1,4 +1,5 @@
 import copy
+import errno
 import pickle
 
 import numpy as np
@@ -84,10 +85,30 @@ def test_damage_is_found_and_leaves_the_sampler_alone(sampler, tmp_path):
     assert other.to_bytes() == before
 
 
+def test_the_library_says_what_is_wrong_with_a_state(sampler, tmp_path):
+    state = bytearray(sampler.to_bytes())
+    newer, altered = bytearray(state), bytearray(state)
+    newer[8] = 2
+    altered[-20] ^= 1
+    for bad, exception, words in (
+            (state[:-1], hws.CorruptStateError, "is truncated"), (b"", hws.CorruptStateError, "is empty"),
+            (b"PK" + state[2:], hws.CorruptStateError, "was not written by a sampler"),
+            (altered, hws.CorruptStateError, "was altered: its checksum is wrong"),
+            (newer, hws.StateVersionError, "was written by a newer version of hws")):
+        with pytest.raises(exception, match=f"the state {words}"):
+            hws.Sampler.from_bytes(bytes(bad))
+        (tmp_path / "bad").write_bytes(bad)
+        with pytest.raises(exception, match=f"/bad {words}"):
+            hws.Sampler.load(tmp_path / "bad")
+
+
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(hws.StateIOError, match="No such file"):
         hws.Sampler.load(tmp_path / "missing")
     with pytest.raises(hws.HwsError):
         hws.Sampler.load(tmp_path)
+    with pytest.raises(hws.StateIOError, match="cannot write .*/missing/state: No such file") as caught:
+        hws.Sampler(3).save(tmp_path / "missing" / "state")
+    assert caught.value.errno == errno.ENOENT
     with pytest.raises(OSError):
         hws.Sampler.load(tmp_path / "missing")

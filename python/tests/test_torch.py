@@ -132,7 +132,7 @@ def test_states_that_do_not_fit_are_refused():
     next(iter(sampler))
     state = sampler.state_dict()
     before = sampler.sampler.to_bytes()
-    for change, words in ((dict(sampler=state["sampler"][:-1]), "damaged"), (dict(pending=torch.zeros(1)), "damaged"),
+    for change, words in ((dict(sampler=state["sampler"][:-1]), "truncated"), (dict(pending=torch.zeros(1)), "damaged"),
                           (dict(pending=torch.full((1, 4), N)), "do not exist"),
                           (dict(pending=torch.zeros((1, 5), dtype=torch.int64)), "batches of 5"),
                           (dict(handed=10**6), "handed out"), (dict(staleness=None), "no state_dict")):

@@ -53,9 +53,9 @@ hws_status hws_divergence_parse(const char *text, hws_divergence *divergence, hw
         hws_divergence parsed = {.kind = names[k].kind};
         if (names[k].parameter != (text[length] == ':')) break;
         if (names[k].parameter && !parse_number(text + length + 1, &parsed.parameter)) break;
-        const hws_status status = divergence_check(&parsed, 1, error);
-        if (status == HWS_OK) *divergence = parsed;
-        return status;
+        if (divergence_check(&parsed, 1, NULL) != HWS_OK) break;
+        *divergence = parsed;
+        return HWS_OK;
     }
     return no_such_divergence(text, error);
 }

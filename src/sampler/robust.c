@@ -70,6 +70,7 @@ double robust_loss_of(const hws_divergence *divergence, double beta, const float
 
 static hws_status check_vector(const hws_divergence *divergence, double beta, int64_t n, const float *losses,
                                hws_error *error) {
+    if (n == 0) return error_set(error, HWS_ERROR_ARGUMENT, "there are no losses");
     if (!divergence || !losses) return error_set(error, HWS_ERROR_ARGUMENT, "the divergence or the losses are NULL");
     if (n < 1 || n > HWS_MAX_EXAMPLES)
         return error_set(error, HWS_ERROR_ARGUMENT, "there are %lld losses; there must be 1 to %lld", (long long)n,

@@ -41,7 +41,7 @@ static hws_status truncated(const reading *reading, uint64_t size, uint64_t whol
 static hws_status check_kind(const reading *reading, const unsigned char *at, size_t size) {
     if (size == 0) return refuse(reading, HWS_ERROR_CORRUPT, "is empty; use another copy");
     if (memcmp(at, MAGIC, size < sizeof MAGIC ? size : sizeof MAGIC) != 0)
-        return refuse(reading, HWS_ERROR_CORRUPT, "is not a sampler's state: it does not begin with %.8s", MAGIC);
+        return refuse(reading, HWS_ERROR_CORRUPT, "was not written by a sampler: it does not begin with %.8s", MAGIC);
     if (size >= 12 && get_u32(at + 8) > VERSION)
         return refuse(reading, HWS_ERROR_VERSION,
                       "was written by a newer version of hws (format %u; libhws %s reads up to %d); update hws",

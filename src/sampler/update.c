@@ -187,8 +187,10 @@ hws_status hws_sampler_grow(hws_sampler *sampler, int64_t count, const float *lo
 
 hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta) {
     if (!sampler) return HWS_ERROR_ARGUMENT;
-    if (!(beta >= 0 && beta <= LARGEST_BETA))
-        return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "beta is %g; it must be from 0 to 1e15", beta);
+    hws_options options = sampler->options;
+    options.beta = beta;
+    const hws_status status = options_check(&options, sampler->law.n, &sampler->error);
+    if (status != HWS_OK) return status;
     sampler->options.beta = beta;
     law_set_beta(&sampler->law, beta);
     sampler_changed(sampler);

@@ -356,7 +356,7 @@ static void test_altered(void **state) {
                 const hws_status status = read_status(saved.at, saved.size);
                 /* A higher version may be told from damage; all else is damage. */
                 assert_true(status == HWS_ERROR_CORRUPT || (status == HWS_ERROR_VERSION && i >= 8 && i < 12));
-                if (i < 8) assert_said("is not a sampler's state");
+                if (i < 8) assert_said("was not written by a sampler");
                 if (i >= 168) assert_said("was altered: its checksum is wrong");
                 write_file(path, saved.at, saved.size);
                 assert_int_equal(load_status(path), status);
@@ -414,7 +414,7 @@ static void test_impossible_fields(void **state) {
         put(saved, changes[k].offset, changes[k].value, changes[k].size);
         make_checksum_right(saved);
         if (read_status(saved.at, saved.size) != HWS_ERROR_CORRUPT) fail_msg("change %zu is accepted", k);
-        assert_said(changes[k].offset == 0 ? "is not a sampler's state" : "was altered: ");
+        assert_said(changes[k].offset == 0 ? "was not written by a sampler" : "was altered: ");
         if (changes[k].offset == 48) assert_said("beta is ");
         free(saved.at);
         hws_sampler_close(&sampler);
