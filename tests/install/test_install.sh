@@ -4,6 +4,7 @@
 set -eu
 build=$1
 sources=$2
+root=$(dirname "$(dirname "$sources")")
 cmake=$3
 cc=$4
 work=$(mktemp -d)
@@ -57,6 +58,16 @@ for names in "-D $shared" "-g $static"; do
     fi
 done
 
+step "soname"
+version=$(sed -n 's/^#define HWS_VERSION "\(.*\)"$/\1/p' "$header")
+case $version in
+0.*) soname=libhws.so.${version%.*} ;; # before 1.0 a minor version may break what was built before it
+*) soname=libhws.so.${version%%.*} ;;
+esac
+found=$(objdump -p "$shared" | awk '$1 == "SONAME" { print $2 }')
+[ "$found" = "$soname" ] || die "version $version has the soname $found instead of $soname"
+[ -e "$libraries/$soname" ] || die "$soname is not installed"
+
 if command -v pkg-config >/dev/null; then
     step "pkg-config"
     PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name hws.pc)")
@@ -70,6 +81,24 @@ if command -v pkg-config >/dev/null; then
     "$cc" "$sources/consumer.c" -o "$work/static" -static $(pkg-config --cflags --static --libs hws)
     "$work/static"
     ! uses_shared "$work/static" || die "the shared library is used after all"
+
+    step "the README's commands"
+    mkdir "$work/readme" "$work/bin"
+    ln -s "$(command -v "$cc")" "$work/bin/cc"
+    ln -s "$root/examples" "$work/readme/examples"
+    # readme_command PATTERN: runs the one line of the README like this, in a shell of its own, and the program it makes.
+    readme_command() {
+        grep "^    cc .*$1" "$root/README.md" >"$work/line" || die "the README has no command with $1"
+        [ "$(wc -l <"$work/line")" = 1 ] || die "the README has several commands with $1"
+        echo "  $(cat "$work/line")"
+        rm -f "$work/readme/a.out"
+        (cd "$work/readme" && PATH=$work/bin:$PATH sh -eu "$work/line") || die "it fails"
+        LD_LIBRARY_PATH=$libraries "$work/readme/a.out" | grep -q '^DRO, beta = 4' || die "the program fails"
+    }
+    readme_command 'pkg-config --cflags --libs hws)'
+    uses_shared "$work/readme/a.out" || die "the shared library is not used"
+    readme_command 'pkg-config --cflags --static --libs hws)'
+    ! uses_shared "$work/readme/a.out" || die "the shared library is used after all"
 fi
 
 step "CMake find_package"
