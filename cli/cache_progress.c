@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 static void show_step(void *context, cache_stage stage, size_t done, size_t total) {
-    static const char *const WHAT[] = {"checking the dataset", "looking at the cases", "preprocessing"};
+    static const char *const WHAT[] = {"checking the dataset", "preprocessing"};
     cache_progress *p = context;
     if (!p->started || p->stage != stage) {
         cache_progress_end(p);

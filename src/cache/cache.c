@@ -1,11 +1,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cache/cache.h"
 
+#include "cache/kept_cases.h"
 #include "core/crc64.h"
 #include "core/parallel.h"
 #include "core/path.h"
-#include "core/text.h"
-#include "nifti/nifti.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,50 +15,34 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-static char *joined(const char *a, const char *b, const char *c) {
-    text path = {0};
-    text_format(&path, "%s%s%s", a, b, c);
-    return path.bytes; /* NULL if there was no memory */
+static status_code cache_path(char path[PATH_SIZE], const dataset *set, const char *folder, failure *failure) {
+    return folder ? path_format(path, failure, "%s", folder) : path_join(path, set->folder, "hws_cache", failure);
 }
 
-char *cache_folder(const dataset *set, const char *folder) {
-    return folder ? joined(folder, "", "") : joined(set->folder, "/hws_cache", "");
-}
-
-static char *case_path(const char *folder, const char *id) {
-    char *start = joined(folder, "/cases/", id), *path = start ? joined(start, ".hwscase", "") : NULL;
-    free(start);
-    return path;
-}
-
-static status_code make_folder(const char *path, failure *failure) {
-    struct stat info;
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))) {
-        if (access(path, W_OK) == 0) return STATUS_OK;
-        return fail(failure, STATUS_CANNOT_WRITE,
-                    "the cache folder %s cannot be written: %s; choose another with --out", path, strerror(errno));
-    }
-    return fail(failure, STATUS_CANNOT_WRITE, "the cache folder %s cannot be made: %s; choose another with --out", path,
-                strerror(errno));
+static status_code case_path(char path[PATH_SIZE], const char *folder, const char *id, failure *failure) {
+    return path_format(path, failure, "%s/cases/%s.hwscase", folder, id);
 }
 
 static status_code make_folders(const char *folder, failure *failure) {
-    char *cases = joined(folder, "/cases", "");
-    if (!cases) return fail_memory(failure, "the cache");
-    status_code status = make_folder(folder, failure);
-    if (status == STATUS_OK) status = make_folder(cases, failure);
-    free(cases);
-    return status;
+    char cases[PATH_SIZE];
+    struct failure reason;
+    status_code status = path_join(cases, folder, "cases", failure);
+    if (status != STATUS_OK) return status;
+    status = folder_make(folder, &reason);
+    if (status == STATUS_OK) status = folder_make(cases, &reason);
+    if (status != STATUS_OK)
+        return fail(failure, status, "%.900s; choose another for the cache with --out", reason.message);
+    if (access(folder, W_OK) == 0 && access(cases, W_OK) == 0) return STATUS_OK;
+    return fail(failure, STATUS_CANNOT_WRITE,
+                "the cache folder %.500s cannot be written: %s; choose another with --out", folder, strerror(errno));
 }
 
-status_code cache_open_case(case_file *file, const char *folder, const char *id, case_file_mode mode,
+status_code cache_open_case(cached_case *one, const char *folder, const char *id, cached_case_mode mode,
                             failure *failure) {
-    *file = (case_file){0};
-    char *path = case_path(folder, id);
-    if (!path) return fail_memory(failure, id);
-    const status_code status = case_file_open(file, path, mode, failure);
-    free(path);
-    return status;
+    *one = (cached_case){0};
+    char path[PATH_SIZE];
+    const status_code status = case_path(path, folder, id, failure);
+    return status == STATUS_OK ? cached_case_open(one, path, mode, failure) : status;
 }
 
 /* ---- what is current -------------------------------------------------------------------------------------------- */
@@ -75,7 +58,7 @@ static void add_file(crc64 *crc, const char *path) {
     crc64_add(crc, numbers, sizeof numbers);
 }
 
-static uint64_t inputs_print(const dataset_case *one, int classes) {
+static uint64_t inputs_checksum(const dataset_case *one, int classes) {
     crc64 crc;
     crc64_start(&crc);
     crc64_add(&crc, &classes, sizeof classes);
@@ -89,9 +72,12 @@ typedef struct job {
     const cache_options *options;
     const char *folder;
     plan *plan;
-    fingerprint *print;
+    fingerprint *fingerprint; /* NULL unless a plan is made */
     cache_stage stage;
+    uint64_t *inputs;    /* of each training case, taken before anything is read: a file that changes later is seen */
     size_t *todo, count; /* indices of training cases */
+    kept_cases kept;     /* those of them that need not be read again */
+    dataset_report report;
     int inner_threads;
 } job;
 
@@ -101,29 +87,27 @@ static status_code fail_stopped(failure *failure) {
     return fail(failure, STATUS_STOPPED, "stopped; the same command goes on from here");
 }
 
-static case_prints prints_of(const job *job, const dataset_case *one) {
-    return (case_prints){.preprocessing = plan_preprocessing_print(job->plan),
-                         .inputs = inputs_print(one, job->set->values)};
+static case_checksums checksums_of(const job *job, size_t index) {
+    return (case_checksums){.preprocessing = plan_preprocessing_checksum(job->plan), .inputs = job->inputs[index]};
 }
 
 /* Lists the cases that must be made. */
 static status_code list_todo(job *job, failure *failure) {
     job->count = 0;
     for (size_t k = 0; k < job->set->train_count; k++) {
-        const dataset_case *one = &job->set->train[k];
-        char *path = case_path(job->folder, one->id);
-        if (!path) return fail_memory(failure, one->id);
-        case_prints found;
-        const case_prints wanted = prints_of(job, one);
-        const int there = case_file_prints(path, &found);
+        char path[PATH_SIZE];
+        const status_code status = case_path(path, job->folder, job->set->train[k].id, failure);
+        if (status != STATUS_OK) return status;
+        case_checksums found;
+        const case_checksums wanted = checksums_of(job, k);
+        const int there = cached_case_checksums(path, &found);
         if (!there || found.preprocessing != wanted.preprocessing || found.inputs != wanted.inputs)
             job->todo[job->count++] = k;
-        free(path);
     }
     return STATUS_OK;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------------- */
+/* ---- checking, and looking at the cases meanwhile --------------------------------------------------------------- */
 
 static void tell_step(void *context, size_t done, size_t total) {
     const job *job = context;
@@ -131,64 +115,60 @@ static void tell_step(void *context, size_t done, size_t total) {
     if (listener && listener->step) listener->step(listener->context, job->stage, done, total);
 }
 
-static status_code run_stage(job *job, cache_stage stage, status_code (*run)(void *, size_t, failure *), size_t count,
-                             int threads, failure *failure) {
-    job->stage = stage;
-    const parallel_work work = {.run = run, .progress = tell_step, .context = job, .progress_context = job};
-    return parallel_run(&work, count, threads, failure);
+static status_code look_at_case(void *context, size_t index, volume *image, label_map *labels, failure *failure) {
+    job *job = context;
+    if (stopped(job)) return fail_stopped(failure);
+    const status_code status =
+        job->fingerprint ? fingerprint_add(job->fingerprint, index, image, labels, failure) : STATUS_OK;
+    if (status == STATUS_OK) kept_cases_put(&job->kept, index, image, labels);
+    return status;
 }
-
-/* ---- stages ----------------------------------------------------------------------------------------------------- */
 
 static status_code check_dataset(job *job, failure *failure) {
     const cache_listener *listener = job->options->listener;
-    dataset_report report = {0};
+    const dataset_check_options options = {
+        .threads = job->options->threads, .progress = tell_step, .take = look_at_case, .context = job};
     job->stage = CACHE_CHECKING;
-    const status_code status = dataset_check(job->set, job->options->threads, tell_step, job, &report, failure);
-    for (size_t k = 0; k < report.count && listener && listener->finding; k++)
-        listener->finding(listener->context, &report.findings[k]);
-    dataset_report_close(&report);
+    const status_code status = dataset_check(job->set, &options, &job->report, failure);
+    for (size_t k = 0; k < job->report.count && listener && listener->finding; k++)
+        listener->finding(listener->context, &job->report.findings[k]);
     return status;
 }
 
-static status_code look_at_case(void *context, size_t index, failure *failure) {
-    job *job = context;
-    if (stopped(job)) return fail_stopped(failure);
-    volume image = {0};
-    label_map labels = {0};
-    status_code status = dataset_load(job->set, &job->set->train[index], &image, &labels, failure);
-    if (status == STATUS_OK) status = fingerprint_add(job->print, index, &image, &labels, failure);
-    volume_close(&image);
-    label_map_close(&labels);
-    return status;
-}
+/* ---- planning --------------------------------------------------------------------------------------------------- */
 
 /* Plans once more as if memory were no question. */
-static int is_shrunk(const plan *made, plan_request request, const fingerprint *print) {
+static int is_shrunk(const plan *made, plan_request request, const fingerprint *fingerprint) {
     static _Thread_local plan ideal; /* large */
     request.memory = INFINITY;
-    return plan_make(&ideal, &request, print, NULL) == STATUS_OK &&
+    return plan_make(&ideal, &request, fingerprint, NULL) == STATUS_OK &&
            memcmp(ideal.patch, made->patch, sizeof made->patch) != 0;
 }
 
 static status_code make_plan(job *job, const char *path, cache_outcome *outcome, failure *failure) {
     const dataset *set = job->set;
-    fingerprint print;
-    status_code status = fingerprint_open(&print, set->train_count, set->channels, failure);
+    const plan_request request = {.dataset = set->name,
+                                  .channel_names = (const char *const *)set->channel_names,
+                                  .classes = set->values,
+                                  .memory = job->options->memory};
+    fingerprint_finish(job->fingerprint);
+    const status_code status = plan_make(job->plan, &request, job->fingerprint, failure);
     if (status != STATUS_OK) return status;
-    job->print = &print;
-    status = run_stage(job, CACHE_FINGERPRINT, look_at_case, set->train_count, job->options->threads, failure);
-    if (status == STATUS_OK) {
-        fingerprint_finish(&print);
-        const plan_request request = {.dataset = set->name,
-                                      .channel_names = (const char *const *)set->channel_names,
-                                      .classes = set->values,
-                                      .memory = job->options->memory};
-        status = plan_make(job->plan, &request, &print, failure);
-        if (status == STATUS_OK) outcome->shrunk = is_shrunk(job->plan, request, &print);
-    }
-    fingerprint_close(&print);
-    return status == STATUS_OK ? plan_write(job->plan, path, failure) : status;
+    outcome->shrunk = is_shrunk(job->plan, request, job->fingerprint);
+    return plan_write(job->plan, path, failure);
+}
+
+static status_code check_and_plan(job *job, const char *path, cache_outcome *outcome, failure *failure) {
+    fingerprint fingerprint;
+    status_code status = fingerprint_open(&fingerprint, job->set->train_count, job->set->channels, failure);
+    if (status != STATUS_OK) return status;
+    job->fingerprint = &fingerprint;
+    status = check_dataset(job, failure);
+    if (status == STATUS_OK) status = make_plan(job, path, outcome, failure);
+    outcome->planned = status == STATUS_OK;
+    job->fingerprint = NULL;
+    fingerprint_close(&fingerprint);
+    return status;
 }
 
 /* Only a folder that was named can have served another dataset; one in the dataset's own may have moved with it. */
@@ -210,6 +190,8 @@ static status_code check_plan(const job *job, const char *path, failure *failure
     return check_same_dataset(job, path, failure);
 }
 
+/* ---- preprocessing ---------------------------------------------------------------------------------------------- */
+
 static uint64_t seed_of(const char *id) {
     crc64 crc;
     crc64_start(&crc);
@@ -217,36 +199,38 @@ static uint64_t seed_of(const char *id) {
     return crc64_value(&crc);
 }
 
-static status_code store_case(const job *job, const dataset_case *one, const prepared_case *prepared,
-                              failure *failure) {
-    char *path = case_path(job->folder, one->id);
-    if (!path) return fail_memory(failure, one->id);
-    const status_code status =
-        case_file_write(path, prepared, job->set->values, prints_of(job, one), seed_of(one->id), failure);
-    free(path);
-    return status;
+static status_code store_case(const job *job, size_t index, const prepared_case *prepared, failure *failure) {
+    const char *id = job->set->train[index].id;
+    char path[PATH_SIZE];
+    const status_code status = case_path(path, job->folder, id, failure);
+    if (status != STATUS_OK) return status;
+    return cached_case_write(path, prepared, job->set->values, checksums_of(job, index), seed_of(id), failure);
+}
+
+static status_code preprocess_case(const job *job, const char *id, const volume *image, const label_map *labels,
+                                   prepared_case *prepared, failure *failure) {
+    channel_rule rules[PLAN_MAX_CHANNELS];
+    const preprocessing how = plan_preprocessing(job->plan, rules, job->inner_threads);
+    struct failure reason;
+    const status_code status = preprocess(&how, image, labels, prepared, &reason);
+    return status == STATUS_OK ? STATUS_OK : fail(failure, status, "%s: %.900s", id, reason.message);
 }
 
 static status_code prepare_case(void *context, size_t item, failure *failure) {
-    const job *job = context;
+    job *job = context;
     if (stopped(job)) return fail_stopped(failure);
-    const dataset_case *one = &job->set->train[job->todo[item]];
-    channel_rule rules[PLAN_MAX_CHANNELS];
-    const preprocessing how = plan_preprocessing(job->plan, rules, job->inner_threads);
+    const size_t index = job->todo[item];
+    const dataset_case *one = &job->set->train[index];
     volume image = {0};
     label_map labels = {0};
     prepared_case prepared = {0};
-    status_code status = dataset_load(job->set, one, &image, &labels, failure);
-    if (status == STATUS_OK) {
-        status = preprocess(&how, &image, &labels, &prepared, failure);
-        if (status != STATUS_OK) {
-            const struct failure reason = *failure;
-            fail(failure, status, "%s: %.900s", one->id, reason.message);
-        }
-    }
+    status_code status = STATUS_OK;
+    if (!kept_cases_take(&job->kept, index, &image, &labels))
+        status = dataset_load(job->set, one, &image, &labels, failure);
+    if (status == STATUS_OK) status = preprocess_case(job, one->id, &image, &labels, &prepared, failure);
     volume_close(&image);
     label_map_close(&labels);
-    if (status == STATUS_OK) status = store_case(job, one, &prepared, failure);
+    if (status == STATUS_OK) status = store_case(job, index, &prepared, failure);
     prepared_case_close(&prepared);
     return status;
 }
@@ -255,26 +239,32 @@ static status_code prepare_case(void *context, size_t item, failure *failure) {
 static double largest_case(const job *job) {
     double largest = 0;
     for (size_t k = 0; k < job->count; k++) {
-        nifti_info info;
-        const dataset_case *one = &job->set->train[job->todo[k]];
-        if (nifti_inspect(one->images[0], &info, NULL) != STATUS_OK) continue;
+        const volume_grid *grid = &job->report.grids[job->todo[k]];
         double before = 1, after = 1;
         for (int axis = 0; axis < 3; axis++) {
-            before *= info.grid.size[axis];
-            after *= fmax(1, info.grid.size[axis] * info.grid.spacing[axis] / job->plan->spacing[2 - axis]);
+            before *= grid->size[axis];
+            after *= fmax(1, grid->size[axis] * grid->spacing[axis] / job->plan->spacing[2 - axis]);
         }
         largest = fmax(largest, before * (4 * job->set->channels + 16) + after * (4 * job->set->channels + 14));
     }
     return largest;
 }
 
-/* Several cases at once, unless they are too large for that: then the threads share each case. */
+/* Several cases at once, unless they are too large for that: then the threads share each case, and if not even that
+   fits, those that were kept make way. */
 static status_code prepare_cases(job *job, failure *failure) {
     const int threads = job->options->threads;
-    const double fit = floor(0.8 * memory_available() / fmax(largest_case(job), 1));
+    const double largest = fmax(largest_case(job), 1);
+    double fit = floor(0.8 * memory_available() / largest);
+    if (fit < 1) {
+        kept_cases_close(&job->kept);
+        fit = floor(0.8 * memory_available() / largest);
+    }
     const int cases = fit < 1 ? 1 : fit < threads ? (int)fit : threads;
     job->inner_threads = cases == 1 ? threads : 1;
-    return run_stage(job, CACHE_PREPROCESSING, prepare_case, job->count, cases, failure);
+    job->stage = CACHE_PREPROCESSING;
+    const parallel_work work = {.run = prepare_case, .progress = tell_step, .context = job, .progress_context = job};
+    return parallel_run(&work, job->count, cases, failure);
 }
 
 /* ---- together --------------------------------------------------------------------------------------------------- */
@@ -284,45 +274,62 @@ static status_code check_ids(const dataset *set, failure *failure) {
         if (strchr(set->train[k].id, '/') || set->train[k].id[0] == '.')
             return fail(failure, STATUS_BAD_INPUT, "the case name '%s' cannot be the name of a file; rename it",
                         set->train[k].id);
-    if (set->values > CASE_FILE_MAX_CLASSES || set->values < 2)
+    if (set->values > CACHED_CASE_MAX_CLASSES || set->values < 2)
         return fail(failure, STATUS_BAD_INPUT, "%s has %d labels; 2 to %d are possible", set->folder, set->values,
-                    CASE_FILE_MAX_CLASSES);
+                    CACHED_CASE_MAX_CLASSES);
     return set->train_count ? STATUS_OK : fail(failure, STATUS_BAD_INPUT, "%s has no training cases", set->folder);
 }
 
-static status_code prepare_all(job *job, const char *plan_path, cache_outcome *outcome, failure *failure) {
-    status_code status = STATUS_OK;
-    const int keep = path_exists(plan_path) && !job->options->replan;
-    if (keep) {
-        status = plan_read(job->plan, plan_path, failure);
-        if (status == STATUS_OK) status = check_plan(job, plan_path, failure);
-        if (status == STATUS_OK) status = list_todo(job, failure);
-        if (status != STATUS_OK || job->count == 0) return status;
-    }
+static status_code prepare_by_plan(job *job, const char *plan_path, failure *failure) {
+    status_code status = plan_read(job->plan, plan_path, failure);
+    if (status == STATUS_OK) status = check_plan(job, plan_path, failure);
+    if (status == STATUS_OK) status = list_todo(job, failure);
+    if (status != STATUS_OK || job->count == 0) return status;
+    kept_cases_want(&job->kept, job->todo, job->count);
     status = check_dataset(job, failure);
-    if (status == STATUS_OK && !keep) {
-        status = make_plan(job, plan_path, outcome, failure);
-        outcome->planned = status == STATUS_OK;
-        if (status == STATUS_OK) status = list_todo(job, failure);
-    }
     return status == STATUS_OK ? prepare_cases(job, failure) : status;
+}
+
+static status_code prepare_all(job *job, const char *plan_path, cache_outcome *outcome, failure *failure) {
+    if (path_exists(plan_path) && !job->options->replan) return prepare_by_plan(job, plan_path, failure);
+    kept_cases_want_all(&job->kept);
+    status_code status = check_and_plan(job, plan_path, outcome, failure);
+    if (status == STATUS_OK) status = list_todo(job, failure);
+    return status == STATUS_OK ? prepare_cases(job, failure) : status;
+}
+
+static status_code job_open(job *job, failure *failure) {
+    const size_t count = job->set->train_count;
+    job->todo = calloc(count + 1, sizeof *job->todo);
+    job->inputs = calloc(count + 1, sizeof *job->inputs);
+    if (!job->todo || !job->inputs) return fail_memory(failure, "the cache");
+    for (size_t k = 0; k < count; k++) job->inputs[k] = inputs_checksum(&job->set->train[k], job->set->values);
+    return kept_cases_open(&job->kept, count, failure);
+}
+
+static void job_close(job *job) {
+    kept_cases_close(&job->kept);
+    dataset_report_close(&job->report);
+    free(job->inputs);
+    free(job->todo);
 }
 
 status_code cache_prepare(const dataset *set, const cache_options *options, plan *plan, cache_outcome *outcome,
                           failure *failure) {
     struct failure own;
     if (!failure) failure = &own;
-    *outcome = (cache_outcome){.folder = cache_folder(set, options->folder)};
-    char *plan_path = outcome->folder ? joined(outcome->folder, "/plans.json", "") : NULL;
-    job job = {.set = set, .options = options, .folder = outcome->folder, .plan = plan};
-    job.todo = calloc(set->train_count + 1, sizeof *job.todo);
-    status_code status = plan_path && job.todo ? STATUS_OK : fail_memory(failure, "the cache");
+    *outcome = (cache_outcome){0};
+    char folder[PATH_SIZE], plan_path[PATH_SIZE];
+    job job = {.set = set, .options = options, .folder = folder, .plan = plan};
+    status_code status = cache_path(folder, set, options->folder, failure);
+    if (status == STATUS_OK) status = path_join(plan_path, folder, "plans.json", failure);
+    if (status == STATUS_OK && !(outcome->folder = strdup(folder))) status = fail_memory(failure, "the cache");
     if (status == STATUS_OK) status = check_ids(set, failure);
-    if (status == STATUS_OK) status = make_folders(outcome->folder, failure);
+    if (status == STATUS_OK) status = make_folders(folder, failure);
+    if (status == STATUS_OK) status = job_open(&job, failure);
     if (status == STATUS_OK) status = prepare_all(&job, plan_path, outcome, failure);
     outcome->prepared = status == STATUS_OK ? job.count : 0;
     outcome->current = set->train_count - outcome->prepared;
-    free(plan_path);
-    free(job.todo);
+    job_close(&job);
     return status;
 }

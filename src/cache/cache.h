@@ -12,13 +12,14 @@
 #ifndef HWS_CACHE_CACHE_H
 #define HWS_CACHE_CACHE_H
 
-#include "cache/case_file.h"
+#include "cache/cached_case.h"
 #include "dataset/dataset.h"
 #include "plan/plan.h"
 
 #include <signal.h>
 
-typedef enum cache_stage { CACHE_CHECKING, CACHE_FINGERPRINT, CACHE_PREPROCESSING } cache_stage;
+/* The cases are looked at for the plan while they are checked: no file is read twice that memory has a place for. */
+typedef enum cache_stage { CACHE_CHECKING, CACHE_PREPROCESSING } cache_stage;
 
 /* What cache_prepare tells; every member may be NULL. */
 typedef struct cache_listener {
@@ -47,10 +48,8 @@ typedef struct cache_outcome {
 status_code cache_prepare(const dataset *set, const cache_options *options, plan *plan, cache_outcome *outcome,
                           failure *failure);
 
-/* CACHE, as cache_options.folder means it; the caller frees it. NULL: no memory. */
-char *cache_folder(const dataset *set, const char *folder);
-
 /* Opens a case of a prepared cache. */
-status_code cache_open_case(case_file *file, const char *folder, const char *id, case_file_mode mode, failure *failure);
+status_code cache_open_case(cached_case *one, const char *folder, const char *id, cached_case_mode mode,
+                            failure *failure);
 
 #endif

@@ -26,15 +26,13 @@ static status_code open_folder(dataset *set, const char *folder, failure *failur
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/') length--;
     set->folder = strndup(folder, length);
-    text path = {0};
-    text_format(&path, "%s/dataset.json", set->folder ? set->folder : "");
-    status_code status;
-    if (!set->folder || path.failed) status = fail_memory(failure, folder);
-    else if (!path_exists(path.bytes))
-        status = fail(failure, STATUS_CANNOT_READ, "%s is not a dataset: it has no dataset.json", folder);
-    else status = read_description(set, path.bytes, failure);
-    text_close(&path);
-    return status;
+    if (!set->folder) return fail_memory(failure, folder);
+    char path[PATH_SIZE];
+    const status_code status = path_join(path, set->folder, "dataset.json", failure);
+    if (status != STATUS_OK) return status;
+    if (!path_exists(path))
+        return fail(failure, STATUS_CANNOT_READ, "%s is not a dataset: it has no dataset.json", folder);
+    return read_description(set, path, failure);
 }
 
 status_code dataset_open(dataset *set, const char *folder, failure *failure) {
@@ -79,14 +77,12 @@ const dataset_case *dataset_find(const dataset *set, const char *id) {
 
 /* ---- checks of one case ------------------------------------------------------------------------------------------ */
 
-const char *dataset_channel_file(const dataset_case *one, int channel, int *inside) {
-    *inside = one->files == 1 ? channel : 0;
-    return one->images[one->files == 1 ? 0 : channel];
-}
+int dataset_file_channels(const dataset *set, const dataset_case *one) { return one->files == 1 ? set->channels : 1; }
 
-status_code dataset_inspect_image(const dataset *set, const dataset_case *one, int file, volume_grid *grid,
-                                  failure *failure) {
+status_code dataset_open_image(const dataset *set, const dataset_case *one, int file, image_file *opened,
+                               failure *failure) {
     const char *path = one->images[file];
+    *opened = (image_file){0};
     if (!path_exists(path) && one->files == 1)
         return fail(failure, STATUS_CORRUPT, "%s: the image is missing: there is no %s", one->id, path);
     if (!path_exists(path))
@@ -94,23 +90,31 @@ status_code dataset_inspect_image(const dataset *set, const dataset_case *one, i
                     set->channel_names[file], path);
     nifti_info info;
     struct failure inner;
-    const status_code status = nifti_inspect(path, &info, &inner);
+    const status_code status = nifti_reader_open(&opened->reader, path, &info, &inner);
     if (status != STATUS_OK) return fail(failure, status, "%s: %s", one->id, inner.message);
-    *grid = info.grid;
-    const int expected = one->files == 1 ? set->channels : 1;
-    if (info.channels != expected)
-        return fail(failure, STATUS_CORRUPT, "%s: %s holds %d channels where %d are expected", one->id, path,
-                    info.channels, expected);
-    return STATUS_OK;
+    opened->path = path;
+    opened->grid = info.grid;
+    const int expected = dataset_file_channels(set, one);
+    if (info.channels == expected) return STATUS_OK;
+    nifti_reader_close(&opened->reader);
+    return fail(failure, STATUS_CORRUPT, "%s: %s holds %d channels where %d are expected", one->id, path, info.channels,
+                expected);
 }
 
-status_code dataset_check_finite(const dataset_case *one, const char *path, const float *voxels, size_t count,
-                                 failure *failure) {
+static status_code check_finite(const dataset_case *one, const char *path, const float *voxels, size_t count,
+                                failure *failure) {
     size_t bad = 0;
     for (size_t i = 0; i < count; i++) bad += isfinite(voxels[i]) ? 0 : 1;
     if (bad == 0) return STATUS_OK;
     return fail(failure, STATUS_CORRUPT, "%s: %zu voxels of %s are NaN or infinite; replace them, by 0 perhaps",
                 one->id, bad, path);
+}
+
+status_code dataset_read_channel(const dataset_case *one, const image_file *file, float *voxels, failure *failure) {
+    struct failure inner;
+    const status_code status = nifti_reader_next(file->reader, voxels, &inner);
+    if (status != STATUS_OK) return fail(failure, status, "%s: %s", one->id, inner.message);
+    return check_finite(one, file->path, voxels, volume_grid_voxels(&file->grid), failure);
 }
 
 static void count_values(const label_map *labels, size_t counts[1 << 16]) {
@@ -156,42 +160,31 @@ status_code dataset_check_grids(const dataset_case *one, const char *image, cons
     return fail(failure, STATUS_CORRUPT, "%s: image and label map do not fit: %s", one->id, inner.message);
 }
 
-/* ---- loading ----------------------------------------------------------------------------------------------------- */
-
-/* All files first, so that the memory is asked for once. */
-static status_code inspect_images(const dataset *set, const dataset_case *one, volume_grid *grid, failure *failure) {
-    status_code status = dataset_inspect_image(set, one, 0, grid, failure);
-    for (int file = 1; status == STATUS_OK && file < one->files; file++) {
-        volume_grid other;
-        status = dataset_inspect_image(set, one, file, &other, failure);
-        struct failure inner;
-        if (status == STATUS_OK && volume_grid_check_same(grid, &other, one->images[file], &inner) != STATUS_OK)
-            status = fail(failure, STATUS_CORRUPT, "%s: the channels do not fit: %s", one->id, inner.message);
-    }
-    return status;
+status_code dataset_check_channels_fit(const dataset_case *one, const char *image, const volume_grid *first,
+                                       const volume_grid *other, failure *failure) {
+    struct failure inner;
+    if (volume_grid_check_same(first, other, image, &inner) == STATUS_OK) return STATUS_OK;
+    return fail(failure, STATUS_CORRUPT, "%s: the channels do not fit: %s", one->id, inner.message);
 }
 
-static status_code load_file(const dataset_case *one, int file, volume *image, failure *failure) {
-    const size_t voxels = volume_grid_voxels(&image->grid);
-    volume part;
-    struct failure inner;
-    status_code status = nifti_read_volume(one->images[file], NIFTI_ALL_CHANNELS, &part, &inner);
-    if (status != STATUS_OK) return fail(failure, status, "%s: %s", one->id, inner.message);
-    const int fits = memcmp(part.grid.size, image->grid.size, sizeof part.grid.size) == 0 &&
-                     part.channels == (one->files == 1 ? image->channels : 1);
-    const size_t count = voxels * (size_t)part.channels;
-    if (!fits) status = fail(failure, STATUS_CORRUPT, "%s: %s has changed", one->id, one->images[file]);
-    else status = dataset_check_finite(one, one->images[file], part.voxels, count, failure);
-    if (status == STATUS_OK) memcpy(image->voxels + (size_t)file * voxels, part.voxels, count * sizeof *part.voxels);
-    volume_close(&part);
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+static status_code load_file(const dataset *set, const dataset_case *one, int file, volume *image, failure *failure) {
+    image_file opened;
+    status_code status = dataset_open_image(set, one, file, &opened, failure);
+    if (status == STATUS_OK)
+        status = file == 0 ? volume_open(image, &opened.grid, set->channels, failure)
+                           : dataset_check_channels_fit(one, opened.path, &image->grid, &opened.grid, failure);
+    for (int c = 0; status == STATUS_OK && c < dataset_file_channels(set, one); c++)
+        status = dataset_read_channel(one, &opened, volume_channel(image, file + c), failure);
+    nifti_reader_close(&opened.reader);
     return status;
 }
 
 static status_code load_image(const dataset *set, const dataset_case *one, volume *image, failure *failure) {
-    volume_grid grid;
-    status_code status = inspect_images(set, one, &grid, failure);
-    if (status == STATUS_OK) status = volume_open(image, &grid, set->channels, failure);
-    for (int file = 0; status == STATUS_OK && file < one->files; file++) status = load_file(one, file, image, failure);
+    status_code status = STATUS_OK;
+    for (int file = 0; status == STATUS_OK && file < one->files; file++)
+        status = load_file(set, one, file, image, failure);
     return status;
 }
 

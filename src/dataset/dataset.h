@@ -97,20 +97,30 @@ typedef struct dataset_report {
     volume_grid *grids; /* of the training cases' images; zeroed where the image could not be read */
 } dataset_report;
 
-/* Called after each case, from one thread at a time. */
-typedef void dataset_listener(void *context, size_t done, size_t total);
+typedef struct dataset_check_options {
+    int threads;
+    /* Called after each case, from one thread at a time; may be NULL. */
+    void (*progress)(void *context, size_t done, size_t total);
+    /*
+     * Gets the voxels of each training case that has no problem, so that nobody needs to read them again; may be NULL.
+     * Called on any thread, in any order. What it wants to keep it takes out of *image and *labels and zeroes; the
+     * rest is closed. A failure is one more problem of the case, except that STATUS_STOPPED ends the check.
+     */
+    status_code (*take)(void *context, size_t index, volume *image, label_map *labels, failure *failure);
+    void *context;
+} dataset_check_options;
 
 /*
- * Reads all files of all cases, training and test, with this many threads. Problems: files that are missing or cannot
- * be read, a number of channels other than dataset.json's, a size or affine other than the label map's, voxels that
- * are NaN or infinite, values that are no label, fewer or more cases than numTraining says. Allowed but noted: label
- * maps without any foreground. The report is the same for any number of threads.
+ * Reads all files of all cases, training and test, each once. Problems: files that are missing or cannot be read, a
+ * number of channels other than dataset.json's, a size or affine other than the label map's, voxels that are NaN or
+ * infinite, values that are no label, fewer or more cases than numTraining says. Allowed but noted: label maps without
+ * any foreground. The report is the same for any number of threads.
  *
  * STATUS_OK if there are no problems, STATUS_CORRUPT if there are (the message tells how many, and the first); the
- * report is filled in both cases. Close it always. `listener` may be NULL.
+ * report is filled in both cases. Close it always.
  */
-status_code dataset_check(const dataset *set, int threads, dataset_listener *listener, void *context,
-                          dataset_report *report, failure *failure);
+status_code dataset_check(const dataset *set, const dataset_check_options *options, dataset_report *report,
+                          failure *failure);
 void dataset_report_close(dataset_report *report);
 
 #endif

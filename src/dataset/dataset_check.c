@@ -1,32 +1,29 @@
 #define _POSIX_C_SOURCE 200809L
 #include "dataset/dataset_inside.h"
 
+#include "core/array.h"
+#include "core/parallel.h"
 #include "core/path.h"
 #include "nifti/nifti.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* What was found in one case; cases are examined in any order and gathered in theirs. */
 typedef struct findings {
-    size_t count, room;
+    size_t count, problems, capacity;
     dataset_finding *list;
     int out_of_memory;
 } findings;
 
 static void add(findings *found, const char *id, int fatal, const char *sentence) {
-    if (found->count == found->room) {
-        const size_t larger = found->room ? found->room * 2 : 4;
-        dataset_finding *grown = realloc(found->list, larger * sizeof *grown);
-        found->out_of_memory |= !grown;
-        if (!grown) return;
-        found->list = grown;
-        found->room = larger;
-    }
-    char *copy = strdup(sentence);
+    dataset_finding *list = array_grow(found->list, found->count, &found->capacity, sizeof *list);
+    if (list) found->list = list;
+    char *copy = list ? strdup(sentence) : NULL;
     found->out_of_memory |= !copy;
-    if (copy) found->list[found->count++] = (dataset_finding){id, fatal, copy};
+    if (!copy) return;
+    found->list[found->count++] = (dataset_finding){id, fatal, copy};
+    found->problems += fatal != 0;
 }
 
 /* Adds the failure if there is one, and tells whether all went well. */
@@ -44,12 +41,14 @@ typedef struct examined {
     findings *found;
     volume_grid grid; /* that all files must have: the label map's, else the first image's */
     int has_grid;
+    int wanted; /* the voxels are to be given away */
+    volume image;
+    label_map labels;
 } examined;
 
 static void examine_labels(examined *e) {
-    label_map labels;
     struct failure failure, inner;
-    status_code status = nifti_read_labels(e->one->labels, &labels, &inner);
+    status_code status = nifti_read_labels(e->one->labels, &e->labels, &inner);
     if (status != STATUS_OK) {
         const int missing = !path_exists(e->one->labels);
         fail(&failure, status, "%s: the label map %s%s", e->one->id,
@@ -57,71 +56,96 @@ static void examine_labels(examined *e) {
         judge(e->found, e->one->id, status, &failure);
         return;
     }
-    e->grid = labels.grid;
+    e->grid = e->labels.grid;
     e->has_grid = 1;
     int foreground = 1;
-    status = dataset_check_values(e->set, e->one, &labels, &foreground, &failure);
+    status = dataset_check_values(e->set, e->one, &e->labels, &foreground, &failure);
     if (judge(e->found, e->one->id, status, &failure) && !foreground) {
         fail(&failure, STATUS_OK, "%s: the label map is empty: %s has background only", e->one->id, e->one->labels);
         add(e->found, e->one->id, 0, failure.message);
     }
-    label_map_close(&labels);
+    if (!e->wanted) label_map_close(&e->labels);
 }
 
-/* One channel at a time: a case with many takes no more memory. */
-static void examine_voxels(examined *e, int file, int channels) {
-    struct failure failure, inner;
-    for (int channel = 0; channel < channels; channel++) {
-        volume image;
-        status_code status = nifti_read_volume(e->one->images[file], channel, &image, &inner);
-        if (status == STATUS_OK)
-            status = dataset_check_finite(e->one, e->one->images[file], image.voxels, volume_grid_voxels(&image.grid),
-                                          &failure);
-        else fail(&failure, status, "%s: %s", e->one->id, inner.message);
-        volume_close(&image);
-        if (!judge(e->found, e->one->id, status, &failure)) return;
+/* Voxels that nobody wants, or that do not fit the first file's, are read one channel at a time into the same memory. */
+static status_code examine_voxels(examined *e, int file, const image_file *opened, failure *failure) {
+    volume passing = {0};
+    const int kept = e->image.voxels && memcmp(opened->grid.size, e->image.grid.size, sizeof opened->grid.size) == 0;
+    status_code status = kept ? STATUS_OK : volume_open(&passing, &opened->grid, 1, failure);
+    for (int c = 0; status == STATUS_OK && c < dataset_file_channels(e->set, e->one); c++)
+        status =
+            dataset_read_channel(e->one, opened, kept ? volume_channel(&e->image, file + c) : passing.voxels, failure);
+    volume_close(&passing);
+    return status;
+}
+
+/* Also with the first image: all may be near the label map, but not near each other. */
+static void examine_grid(examined *e, int file, const image_file *opened) {
+    failure failure;
+    if (!e->has_grid) {
+        e->grid = opened->grid;
+        e->has_grid = 1;
     }
+    status_code status = dataset_check_grids(e->one, opened->path, &opened->grid, &e->grid, &failure);
+    if (status == STATUS_OK && file > 0 && e->image.voxels)
+        status = dataset_check_channels_fit(e->one, opened->path, &e->image.grid, &opened->grid, &failure);
+    judge(e->found, e->one->id, status, &failure);
 }
 
 static void examine_image(examined *e, int file, volume_grid *first) {
-    volume_grid grid;
+    image_file opened;
     failure failure;
-    status_code status = dataset_inspect_image(e->set, e->one, file, &grid, &failure);
+    status_code status = dataset_open_image(e->set, e->one, file, &opened, &failure);
     if (!judge(e->found, e->one->id, status, &failure)) return;
-    if (file == 0 && first) *first = grid;
-    if (e->has_grid) {
-        status = dataset_check_grids(e->one, e->one->images[file], &grid, &e->grid, &failure);
-        judge(e->found, e->one->id, status, &failure);
-    } else {
-        e->grid = grid;
-        e->has_grid = 1;
-    }
-    examine_voxels(e, file, e->one->files == 1 ? e->set->channels : 1);
-}
-
-static void examine(const dataset *set, const dataset_case *one, findings *found, volume_grid *grid) {
-    examined e = {.set = set, .one = one, .found = found};
-    if (one->labels) examine_labels(&e);
-    for (int file = 0; file < one->files; file++) examine_image(&e, file, grid);
+    if (file == 0 && first) *first = opened.grid;
+    examine_grid(e, file, &opened);
+    if (e->wanted && file == 0) status = volume_open(&e->image, &opened.grid, e->set->channels, &failure);
+    if (status == STATUS_OK) status = examine_voxels(e, file, &opened, &failure);
+    judge(e->found, e->one->id, status, &failure);
+    nifti_reader_close(&opened.reader);
 }
 
 /* ---- all cases --------------------------------------------------------------------------------------------------- */
 
-static void examine_all(const dataset *set, int threads, findings *found, volume_grid *grids,
-                        dataset_listener *listener, void *context) {
-    const size_t total = set->train_count + set->test_count;
-    size_t done = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (size_t k = 0; k < total; k++) {
-        const int training = k < set->train_count;
-        examine(set, training ? &set->train[k] : &set->test[k - set->train_count], &found[k],
-                training ? &grids[k] : NULL);
-#pragma omp critical(hws_dataset_check)
-        {
-            done++;
-            if (listener) listener(context, done, total);
-        }
-    }
+typedef struct check {
+    const dataset *set;
+    const dataset_check_options *options;
+    findings *found; /* of each case */
+    volume_grid *grids;
+} check;
+
+static status_code give(const check *check, size_t index, examined *e, failure *failure) {
+    struct failure inner, named;
+    const status_code status = check->options->take(check->options->context, index, &e->image, &e->labels, &inner);
+    if (status == STATUS_STOPPED) return fail(failure, status, "%s", inner.message);
+    if (status != STATUS_OK) fail(&named, status, "%s: %.900s", e->one->id, inner.message);
+    judge(e->found, e->one->id, status, &named);
+    return STATUS_OK;
+}
+
+static status_code examine(void *context, size_t item, failure *failure) {
+    const check *check = context;
+    const dataset *set = check->set;
+    const int training = item < set->train_count;
+    examined e = {.set = set,
+                  .one = training ? &set->train[item] : &set->test[item - set->train_count],
+                  .found = &check->found[item],
+                  .wanted = training && check->options->take};
+    if (e.one->labels) examine_labels(&e);
+    for (int file = 0; file < e.one->files; file++) examine_image(&e, file, training ? &check->grids[item] : NULL);
+    status_code status = STATUS_OK;
+    if (e.wanted && e.found->problems == 0 && !e.found->out_of_memory) status = give(check, item, &e, failure);
+    volume_close(&e.image);
+    label_map_close(&e.labels);
+    return status;
+}
+
+static status_code examine_all(const check *check, failure *failure) {
+    const parallel_work work = {.run = examine,
+                                .context = (void *)(uintptr_t)check,
+                                .progress = check->options->progress,
+                                .progress_context = check->options->context};
+    return parallel_run(&work, check->set->train_count + check->set->test_count, check->options->threads, failure);
 }
 
 static void check_count(const dataset *set, findings *found) {
@@ -170,15 +194,16 @@ static status_code verdict(const dataset *set, const dataset_report *report, fai
                 report->problems == 1 ? "" : "the first: ", report->findings[first].sentence);
 }
 
-status_code dataset_check(const dataset *set, int threads, dataset_listener *listener, void *context,
-                          dataset_report *report, failure *failure) {
+status_code dataset_check(const dataset *set, const dataset_check_options *options, dataset_report *report,
+                          failure *failure) {
     *report = (dataset_report){0};
     const size_t total = set->train_count + set->test_count;
     findings *found = calloc(total + 1, sizeof *found);
     report->grids = calloc(set->train_count + 1, sizeof *report->grids);
+    const check check = {.set = set, .options = options, .found = found, .grids = report->grids};
     status_code status = found && report->grids ? STATUS_OK : fail_memory(failure, "checking a dataset");
+    if (status == STATUS_OK) status = examine_all(&check, failure);
     if (status == STATUS_OK) {
-        examine_all(set, threads < 1 ? 1 : threads, found, report->grids, listener, context);
         check_count(set, &found[total]);
         status = gather(found, total + 1, report, failure);
     }

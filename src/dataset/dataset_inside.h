@@ -3,6 +3,7 @@
 #define HWS_DATASET_DATASET_INSIDE_H
 
 #include "dataset/dataset.h"
+#include "nifti/nifti.h"
 
 #include <jansson.h>
 
@@ -14,19 +15,29 @@ status_code dataset_list(dataset *set, const json_t *root, const char *path, fai
 
 /* ---- one case ---------------------------------------------------------------------------------------------------- */
 
-/* The file of a channel, and which channel of that file it is. */
-const char *dataset_channel_file(const dataset_case *one, int channel, int *inside);
+/* One file of a case's image, opened. */
+typedef struct image_file {
+    const char *path;
+    nifti_reader *reader;
+    volume_grid grid;
+} image_file;
 
-/* STATUS_OK unless the file is missing or has other than the right number of channels. */
-status_code dataset_inspect_image(const dataset *set, const dataset_case *one, int file, volume_grid *grid,
-                                  failure *failure);
-status_code dataset_check_finite(const dataset_case *one, const char *path, const float *voxels, size_t count,
-                                 failure *failure);
+/* How many channels each of its files holds. */
+int dataset_file_channels(const dataset *set, const dataset_case *one);
+
+/* STATUS_OK unless the file is missing or has other than the right number of channels. Close its reader. */
+status_code dataset_open_image(const dataset *set, const dataset_case *one, int file, image_file *opened,
+                               failure *failure);
+
+/* The file's next channel, whose voxels must be finite. */
+status_code dataset_read_channel(const dataset_case *one, const image_file *file, float *voxels, failure *failure);
 
 /* Values that are no label; `foreground` tells whether there are others than 0 and `ignore`. */
 status_code dataset_check_values(const dataset *set, const dataset_case *one, const label_map *labels, int *foreground,
                                  failure *failure);
 status_code dataset_check_grids(const dataset_case *one, const char *image, const volume_grid *a, const volume_grid *b,
                                 failure *failure);
+status_code dataset_check_channels_fit(const dataset_case *one, const char *image, const volume_grid *first,
+                                       const volume_grid *other, failure *failure);
 
 #endif

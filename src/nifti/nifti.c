@@ -5,10 +5,12 @@
 #include "core/memory.h"
 #include "nifti/nifti_header.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +26,12 @@ typedef struct nifti_stream {
     const char *path;
     nifti_header header;
 } nifti_stream;
+
+struct nifti_reader {
+    nifti_stream stream;
+    char *path;
+    int next; /* channel */
+};
 
 /* Reads up to `size` bytes; fewer only at the end of the file. */
 static status_code stream_read(nifti_stream *stream, void *bytes, size_t size, size_t *count, failure *failure) {
@@ -220,6 +228,11 @@ static size_t take_labels(void *target, size_t first, size_t count, const double
     return count;
 }
 
+static status_code skip_to_voxels(nifti_stream *stream, failure *failure) {
+    const uint64_t front = stream->header.grid.nifti_version == 1 ? NIFTI1_BYTES : NIFTI2_BYTES;
+    return stream_skip(stream, stream->header.voxel_offset - front, failure);
+}
+
 static status_code read_opened_volume(nifti_stream *stream, int channel, volume *volume, failure *failure) {
     const nifti_header *header = &stream->header;
     const int all = channel == NIFTI_ALL_CHANNELS, channels = all ? header->channels : 1;
@@ -227,9 +240,8 @@ static status_code read_opened_volume(nifti_stream *stream, int channel, volume 
         return fail(failure, STATUS_BAD_INPUT, "%s has %d channels; there is no channel %d", stream->path,
                     header->channels, channel);
     const uint64_t channel_bytes = header->voxel_bytes / (uint64_t)header->channels;
-    const uint64_t front = header->grid.nifti_version == 1 ? NIFTI1_BYTES : NIFTI2_BYTES;
-    const uint64_t skipped = all ? 0 : channel_bytes * (uint64_t)channel;
-    status_code status = stream_skip(stream, header->voxel_offset - front + skipped, failure);
+    status_code status = skip_to_voxels(stream, failure);
+    if (status == STATUS_OK && !all) status = stream_skip(stream, channel_bytes * (uint64_t)channel, failure);
     if (status == STATUS_OK) status = volume_open(volume, &header->grid, channels, failure);
     const size_t total = volume_grid_voxels(&header->grid) * (size_t)channels;
     if (status == STATUS_OK) status = read_values(stream, total, take_floats, volume->voxels, failure);
@@ -251,12 +263,40 @@ status_code nifti_read_volume(const char *path, int channel, volume *result, fai
     return status;
 }
 
+status_code nifti_reader_open(nifti_reader **opened, const char *path, nifti_info *info, failure *failure) {
+    nifti_reader *reader = *opened = calloc(1, sizeof *reader);
+    if (reader) reader->path = strdup(path);
+    status_code status = reader && reader->path ? STATUS_OK : fail_memory(failure, "a NIfTI file");
+    if (status == STATUS_OK) status = stream_open(&reader->stream, reader->path, failure);
+    if (status == STATUS_OK)
+        *info = (nifti_info){.grid = reader->stream.header.grid, .channels = reader->stream.header.channels};
+    else nifti_reader_close(opened);
+    return status;
+}
+
+status_code nifti_reader_next(nifti_reader *reader, float *voxels, failure *failure) {
+    nifti_stream *stream = &reader->stream;
+    assert(reader->next < stream->header.channels);
+    status_code status = reader->next == 0 ? skip_to_voxels(stream, failure) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = read_values(stream, volume_grid_voxels(&stream->header.grid), take_floats, voxels, failure);
+    if (status == STATUS_OK && ++reader->next == stream->header.channels) status = stream_must_end(stream, failure);
+    return status;
+}
+
+void nifti_reader_close(nifti_reader **reader) {
+    if (!*reader) return;
+    stream_close(&(*reader)->stream);
+    free((*reader)->path);
+    free(*reader);
+    *reader = NULL;
+}
+
 static status_code read_opened_labels(nifti_stream *stream, label_map *labels, failure *failure) {
     const nifti_header *header = &stream->header;
     if (header->channels != 1)
         return fail(failure, STATUS_CORRUPT, "%s has %d channels; a label map has one", stream->path, header->channels);
-    const uint64_t front = header->grid.nifti_version == 1 ? NIFTI1_BYTES : NIFTI2_BYTES;
-    status_code status = stream_skip(stream, header->voxel_offset - front, failure);
+    status_code status = skip_to_voxels(stream, failure);
     if (status == STATUS_OK) status = label_map_open(labels, &header->grid, failure);
     const size_t total = volume_grid_voxels(&header->grid);
     if (status == STATUS_OK) status = read_values(stream, total, take_labels, labels->labels, failure);

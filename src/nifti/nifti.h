@@ -36,6 +36,16 @@ status_code nifti_inspect(const char *path, nifti_info *info, failure *failure);
  */
 status_code nifti_read_volume(const char *path, int channel, volume *volume, failure *failure);
 
+/*
+ * An image that is read one channel at a time: the header is known before memory is asked for, and the file is opened
+ * once. Close the reader; after a failed open it is NULL.
+ */
+typedef struct nifti_reader nifti_reader;
+status_code nifti_reader_open(nifti_reader **reader, const char *path, nifti_info *info, failure *failure);
+/* The next channel, not asked for more often than there are channels; the last one also makes sure that the file ends. */
+status_code nifti_reader_next(nifti_reader *reader, float *voxels, failure *failure);
+void nifti_reader_close(nifti_reader **reader);
+
 /* Reads a label map: one channel of whole numbers from -32768 to 32767, of any type. */
 status_code nifti_read_labels(const char *path, label_map *labels, failure *failure);
 

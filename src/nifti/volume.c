@@ -75,6 +75,10 @@ status_code label_map_open(label_map *labels, const volume_grid *grid, failure *
     return labels->labels ? STATUS_OK : fail_memory(failure, "a label map");
 }
 
+float *volume_channel(const volume *volume, int channel) {
+    return volume->voxels + (size_t)channel * volume_grid_voxels(&volume->grid);
+}
+
 void volume_close(volume *volume) {
     memory_close(volume->voxels);
     volume->voxels = NULL;

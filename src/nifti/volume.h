@@ -52,6 +52,9 @@ status_code volume_grid_check_same(const volume_grid *a, const volume_grid *b, c
 status_code volume_open(volume *volume, const volume_grid *grid, int channels, failure *failure);
 status_code label_map_open(label_map *labels, const volume_grid *grid, failure *failure);
 
+/* The voxels of a channel, from 0 on. */
+float *volume_channel(const volume *volume, int channel);
+
 /* Accept what was zeroed or closed before. */
 void volume_close(volume *volume);
 void label_map_close(label_map *labels);

@@ -2,9 +2,9 @@
  * What a dataset looks like, as far as planning needs it: sizes after cropping, spacings, and the intensities of the
  * foreground.
  *
- *     fingerprint_open(&print, cases, channels, &failure);
- *     for every case, on any thread:  fingerprint_add(&print, index, &image, &labels, &failure);
- *     fingerprint_finish(&print);
+ *     fingerprint_open(&fingerprint, cases, channels, &failure);
+ *     for every case, on any thread:  fingerprint_add(&fingerprint, index, &image, &labels, &failure);
+ *     fingerprint_finish(&fingerprint);
  */
 #ifndef HWS_PLAN_FINGERPRINT_H
 #define HWS_PLAN_FINGERPRINT_H
@@ -34,14 +34,14 @@ typedef struct fingerprint {
 } fingerprint;
 
 /* At least one case and one channel. Close it when STATUS_OK; otherwise it is zeroed. */
-status_code fingerprint_open(fingerprint *print, size_t count, int channels, failure *failure);
-void fingerprint_close(fingerprint *print);
+status_code fingerprint_open(fingerprint *fingerprint, size_t count, int channels, failure *failure);
+void fingerprint_close(fingerprint *fingerprint);
 
 /* Adds the case with this index; foreground is every label above 0. The samples follow from the index alone. */
-status_code fingerprint_add(fingerprint *print, size_t index, const volume *image, const label_map *labels,
+status_code fingerprint_add(fingerprint *fingerprint, size_t index, const volume *image, const label_map *labels,
                             failure *failure);
 
 /* Computes the intensities: 0 without any foreground. */
-void fingerprint_finish(fingerprint *print);
+void fingerprint_finish(fingerprint *fingerprint);
 
 #endif

@@ -40,16 +40,17 @@ static double value_kept(const fingerprint_case *one, const double spacing[3], i
     return one->kept;
 }
 
-/* `room` holds a double per case. */
-static double percentile(const fingerprint *print, double *room, case_value *value, const double spacing[3], int axis,
-                         double percent) {
-    for (size_t k = 0; k < print->count; k++) room[k] = value(&print->cases[k], spacing, axis);
-    sort_numbers(room, print->count);
-    return quantile_of_sorted(room, print->count, percent / 100);
+/* `scratch` holds a double per case. */
+static double percentile(const fingerprint *fingerprint, double *scratch, case_value *value, const double spacing[3],
+                         int axis, double percent) {
+    for (size_t k = 0; k < fingerprint->count; k++) scratch[k] = value(&fingerprint->cases[k], spacing, axis);
+    sort_numbers(scratch, fingerprint->count);
+    return quantile_of_sorted(scratch, fingerprint->count, percent / 100);
 }
 
 /* An axis much coarser than the others, with few slices, is taken nearly as fine as it comes, but no finer than they. */
-static void refine_coarse_axis(const fingerprint *print, double *room, const double size[3], double spacing[3]) {
+static void refine_coarse_axis(const fingerprint *fingerprint, double *scratch, const double size[3],
+                               double spacing[3]) {
     int worst = 0;
     for (int k = 1; k < 3; k++)
         if (spacing[k] > spacing[worst]) worst = k;
@@ -57,19 +58,20 @@ static void refine_coarse_axis(const fingerprint *print, double *room, const dou
     const double coarsest_other = fmax(spacing[a], spacing[b]);
     if (!(spacing[worst] > RESAMPLE_COARSE_RATIO * coarsest_other)) return;
     if (!(size[worst] * RESAMPLE_COARSE_RATIO < fmin(size[a], size[b]))) return;
-    const double fine = percentile(print, room, value_spacing, NULL, worst, COARSE_PERCENT);
+    const double fine = percentile(fingerprint, scratch, value_spacing, NULL, worst, COARSE_PERCENT);
     spacing[worst] = fine < coarsest_other ? coarsest_other + 1e-5 : fine;
 }
 
-static double choose_spacing(plan *plan, const fingerprint *print, double *room) {
+static double choose_spacing(plan *plan, const fingerprint *fingerprint, double *scratch) {
     double size[3];
     for (int k = 0; k < 3; k++) {
-        plan->spacing[k] = percentile(print, room, value_spacing, NULL, k, 50);
-        size[k] = percentile(print, room, value_size, NULL, k, 50);
+        plan->spacing[k] = percentile(fingerprint, scratch, value_spacing, NULL, k, 50);
+        size[k] = percentile(fingerprint, scratch, value_size, NULL, k, 50);
     }
-    refine_coarse_axis(print, room, size, plan->spacing);
-    for (int k = 0; k < 3; k++) plan->median_size[k] = percentile(print, room, value_resampled, plan->spacing, k, 50);
-    return percentile(print, room, value_kept, NULL, 0, 50);
+    refine_coarse_axis(fingerprint, scratch, size, plan->spacing);
+    for (int k = 0; k < 3; k++)
+        plan->median_size[k] = percentile(fingerprint, scratch, value_resampled, plan->spacing, k, 50);
+    return percentile(fingerprint, scratch, value_kept, NULL, 0, 50);
 }
 
 /* ---- channels --------------------------------------------------------------------------------------------------- */
@@ -82,11 +84,11 @@ static void copy_name(char target[PLAN_NAME_SIZE], const char *name) {
     target[length] = 0;
 }
 
-static void choose_rules(plan *plan, const plan_request *request, const fingerprint *print, double kept) {
+static void choose_rules(plan *plan, const plan_request *request, const fingerprint *fingerprint, double kept) {
     for (int c = 0; c < plan->channels; c++) {
         plan_channel *channel = &plan->channel[c];
         copy_name(channel->name, request->channel_names[c]);
-        const intensities *seen = &print->intensities[c];
+        const intensities *seen = &fingerprint->intensities[c];
         channel->rule = (channel_rule){.kind = normalisation_of_channel(request->channel_names[c]),
                                        .mean = seen->mean,
                                        .deviation = seen->deviation,
@@ -161,22 +163,22 @@ static int choose_batch(const plan *plan, size_t cases) {
     return (int)fmin(fmax(fmin(fits, covers), SMALLEST_BATCH), PLAN_MAX_BATCH);
 }
 
-status_code plan_make(plan *plan, const plan_request *request, const fingerprint *print, failure *failure) {
+status_code plan_make(plan *plan, const plan_request *request, const fingerprint *fingerprint, failure *failure) {
     memset(plan, 0, sizeof *plan);
-    if (print->channels > PLAN_MAX_CHANNELS)
-        return fail(failure, STATUS_BAD_INPUT, "%d channels are too many, at most %d are possible", print->channels,
-                    PLAN_MAX_CHANNELS);
-    double *room = malloc(print->count * sizeof *room);
-    if (!room) return fail_memory(failure, "a plan");
+    if (fingerprint->channels > PLAN_MAX_CHANNELS)
+        return fail(failure, STATUS_BAD_INPUT, "%d channels are too many, at most %d are possible",
+                    fingerprint->channels, PLAN_MAX_CHANNELS);
+    double *scratch = malloc(fingerprint->count * sizeof *scratch);
+    if (!scratch) return fail_memory(failure, "a plan");
     copy_name(plan->dataset, request->dataset);
-    plan->channels = print->channels;
+    plan->channels = fingerprint->channels;
     plan->classes = request->classes;
-    const double kept = choose_spacing(plan, print, room);
-    free(room);
-    choose_rules(plan, request, print, kept);
+    const double kept = choose_spacing(plan, fingerprint, scratch);
+    free(scratch);
+    choose_rules(plan, request, fingerprint, kept);
     plan->batch = SMALLEST_BATCH;
     const status_code status = choose_patch(plan, request->memory, failure);
-    if (status == STATUS_OK) plan->batch = choose_batch(plan, print->count);
+    if (status == STATUS_OK) plan->batch = choose_batch(plan, fingerprint->count);
     while (plan->batch > SMALLEST_BATCH && plan_memory(plan, 1, 0) > request->memory) plan->batch--;
     return status;
 }
@@ -218,7 +220,7 @@ preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int thre
     return how;
 }
 
-uint64_t plan_preprocessing_print(const plan *plan) {
+uint64_t plan_preprocessing_checksum(const plan *plan) {
     crc64 crc;
     crc64_start(&crc);
     crc64_add(&crc, plan->spacing, sizeof plan->spacing);
@@ -235,7 +237,7 @@ uint64_t plan_preprocessing_print(const plan *plan) {
 int plan_agrees(const plan *a, const plan *b) {
     int same = a->channels == b->channels && a->classes == b->classes && a->topology.count == b->topology.count &&
                memcmp(a->patch, b->patch, sizeof a->patch) == 0 &&
-               plan_preprocessing_print(a) == plan_preprocessing_print(b);
+               plan_preprocessing_checksum(a) == plan_preprocessing_checksum(b);
     for (int k = 0; same && k < a->topology.count; k++) {
         const topology_stage *x = &a->topology.stages[k], *y = &b->topology.stages[k];
         same = x->features == y->features && memcmp(x->kernel, y->kernel, sizeof x->kernel) == 0 &&

@@ -40,7 +40,7 @@ typedef struct plan_request {
 } plan_request;
 
 /* Fails if even the smallest patch needs more memory. */
-status_code plan_make(plan *plan, const plan_request *request, const fingerprint *print, failure *failure);
+status_code plan_make(plan *plan, const plan_request *request, const fingerprint *fingerprint, failure *failure);
 
 /* Bytes that training takes for the network, `samples` patches at once through it, and the loader's patches. Numbers
    are 4 bytes, or 2 for activations in bf16. An estimate: a tenth off is usual. */
@@ -60,7 +60,7 @@ int plan_is_for(const plan *plan, const char *dataset);
 int plan_agrees(const plan *a, const plan *b);
 
 /* A number that changes with everything that changes preprocessed cases, and with nothing else. */
-uint64_t plan_preprocessing_print(const plan *plan);
+uint64_t plan_preprocessing_checksum(const plan *plan);
 
 /* ---- plans.json ------------------------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@ struct segmentation_source {
     char *cache;
     splits splits;
     long long fold;   /* -1: all cases */
-    case_file *files; /* of all training cases of the dataset; closed where they are not used */
+    cached_case *files; /* of all training cases of the dataset; closed where they are not used */
     const char **label_names;
     segmentation_case *train, *validation;
     size_t train_count, validation_count;
@@ -88,7 +88,7 @@ size_t segmentation_source_unused(const segmentation_source *s, const char **fir
 static status_code open_case(segmentation_source *s, size_t index, segmentation_case *to, failure *failure) {
     if (!s->files[index].map) {
         const status_code status =
-            cache_open_case(&s->files[index], s->cache, s->set.ids[index], CASE_FILE_VERIFY, failure);
+            cache_open_case(&s->files[index], s->cache, s->set.ids[index], CACHED_CASE_VERIFY, failure);
         if (status != STATUS_OK) return status;
     }
     *to = (segmentation_case){s->set.ids[index], s->files[index].view};
@@ -131,8 +131,8 @@ static uint64_t print_of(const segmentation_source *s) {
     crc64_start(crc);
     for (size_t k = 0; k < s->set.train_count; k++) {
         if (!s->files[k].map) continue;
-        const uint64_t prints[2] = {s->files[k].prints.preprocessing, s->files[k].prints.inputs};
-        crc64_add(crc, prints, sizeof prints);
+        const uint64_t checksums[2] = {s->files[k].checksums.preprocessing, s->files[k].checksums.inputs};
+        crc64_add(crc, checksums, sizeof checksums);
         crc64_add(crc, s->set.ids[k], strlen(s->set.ids[k]));
     }
     for (size_t k = 0; k < s->train_count; k++) crc64_add(crc, s->train[k].name, strlen(s->train[k].name) + 1);
@@ -323,7 +323,7 @@ status_code segmentation_source_open(segmentation_source **opened, const train_s
 void segmentation_source_close(segmentation_source **opened) {
     if (!opened || !*opened) return;
     segmentation_source *s = *opened;
-    for (size_t k = 0; s->files && k < s->set.train_count; k++) case_file_close(&s->files[k]);
+    for (size_t k = 0; s->files && k < s->set.train_count; k++) cached_case_close(&s->files[k]);
     for (size_t k = 0; k < s->block_count; k++) memory_close(s->blocks[k]);
     free(s->blocks);
     free(s->names);

@@ -6,6 +6,9 @@
 
 #include "core/whole_file.h"
 
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,8 +92,8 @@ static size_t prepared_now(void) {
 static void a_cache_holds_the_preprocessed_cases(void **state) {
     (void)state;
     assert_int_equal(prepared_now(), CASES);
-    case_file file;
-    assert_int_equal(cache_open_case(&file, cache, "c3", CASE_FILE_VERIFY, NULL), STATUS_OK);
+    cached_case file;
+    assert_int_equal(cache_open_case(&file, cache, "c3", CACHED_CASE_VERIFY, NULL), STATUS_OK);
     assert_memory_equal(file.view.size, ((const int[3]){16, 18, 23}), 12);
     assert_memory_equal(file.geometry.original, ((const int[3]){16, 18, 23}), 12);
     assert_int_equal(file.view.channels, 1);
@@ -105,8 +108,8 @@ static void a_cache_holds_the_preprocessed_cases(void **state) {
         for (uint64_t k = file.view.first[class]; k < file.view.first[class + 1]; k++)
             assert_int_equal(file.view.labels[file.view.places[k]], class);
     assert_int_equal(file.view.first[3] - file.view.first[2], (voxels + 96) / 97);
-    case_file_close(&file);
-    case_file_close(&file);
+    cached_case_close(&file);
+    cached_case_close(&file);
 }
 
 static void only_what_changed_is_made_again(void **state) {
@@ -137,10 +140,10 @@ static void an_edited_plan_is_kept_and_followed(void **state) {
     plan.spacing[0] = 2;
     assert_int_equal(plan_write(&plan, path, NULL), STATUS_OK);
     assert_int_equal(prepared_now(), CASES);
-    case_file file;
-    assert_int_equal(cache_open_case(&file, cache, "c0", CASE_FILE_TRUST, NULL), STATUS_OK);
+    cached_case file;
+    assert_int_equal(cache_open_case(&file, cache, "c0", CACHED_CASE_TRUST, NULL), STATUS_OK);
     assert_memory_equal(file.view.size, ((const int[3]){8, 18, 20}), 12);
-    case_file_close(&file);
+    cached_case_close(&file);
     cache_options options = usual();
     options.replan = 1;
     assert_int_equal(prepare(&options, &plan, NULL, NULL), STATUS_OK);
@@ -258,6 +261,95 @@ static void a_patch_made_smaller_for_memory_is_told(void **state) {
     dataset_close(&set);
 }
 
+/* ---- how often files are read ----------------------------------------------------------------------------------- */
+
+/* Names that the linker's --wrap asks for. */
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+double __real_memory_available(void);
+double __wrap_memory_available(void);
+
+static atomic_int images_read, labels_read;
+static double available; /* 0: what there is */
+
+int __wrap_open(const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    const int mode = flags & O_CREAT ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    if (!(flags & O_CREAT) && strstr(path, ".nii"))
+        atomic_fetch_add(strstr(path, "images") ? &images_read : &labels_read, 1);
+    return __real_open(path, flags, mode);
+}
+
+double __wrap_memory_available(void) { return available > 0 ? available : __real_memory_available(); }
+
+static void each_file_is_read_once(void **state) {
+    (void)state;
+    images_read = labels_read = 0;
+    assert_int_equal(prepared_now(), CASES);
+    assert_int_equal(images_read, CASES);
+    assert_int_equal(labels_read, CASES);
+    assert_int_equal(prepared_now(), 0);
+    assert_int_equal(images_read, CASES);
+    write_case(2, 77, 1);
+    assert_int_equal(prepared_now(), 1);
+    assert_int_equal(images_read, 2 * CASES);
+    assert_int_equal(labels_read, 2 * CASES);
+}
+
+static int reads_with(double memory, int threads) {
+    for (int k = 0; k < CASES; k++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/cases/c%d.hwscase", cache, k);
+        unlink(path);
+    }
+    cache_options options = usual();
+    options.threads = threads;
+    options.replan = 1;
+    plan plan;
+    images_read = 0;
+    available = memory;
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), STATUS_OK);
+    available = 0;
+    return images_read;
+}
+
+/* A case has 5,760 to 6,912 voxels of 6 bytes, and preprocessing takes 38 bytes for each. A quarter of the memory holds
+   two of the five; with less, preprocessing needs the memory of those that were kept. */
+static void what_does_not_fit_into_memory_is_read_again(void **state) {
+    (void)state;
+    prepared_now();
+    size_t size, again_size;
+    char *bytes = bytes_of("c1", &size);
+    for (int threads = 1; threads <= 2; threads++) {
+        assert_int_equal(reads_with(360000, threads), 2 * CASES - 2);
+        assert_int_equal(reads_with(320000, threads), 2 * CASES);
+        char *again = bytes_of("c1", &again_size);
+        assert_int_equal(size, again_size);
+        assert_memory_equal(bytes, again, size);
+        free(again);
+    }
+    free(bytes);
+}
+
+static void change_a_file(void *context, cache_stage stage, size_t done, size_t total) {
+    (void)context, (void)total;
+    if (stage == CACHE_PREPROCESSING && done == 1) write_case(4, 99, 1);
+}
+
+static void a_file_that_changes_meanwhile_is_made_again_the_next_time(void **state) {
+    (void)state;
+    const cache_listener listener = {.step = change_a_file};
+    cache_options options = usual();
+    options.threads = 1;
+    options.listener = &listener;
+    plan plan;
+    assert_int_equal(prepare(&options, &plan, NULL, NULL), STATUS_OK);
+    assert_int_equal(prepared_now(), 1);
+    assert_int_equal(prepared_now(), 0);
+}
+
 static void problems_of_the_dataset_are_found_first(void **state) {
     (void)state;
     unlink(path_of("labelsTr/c%d.nii.gz", 3));
@@ -290,20 +382,20 @@ static void common_classes_are_sampled_without_repetition(void **state) {
     prepared.labels = calloc(64000, sizeof *prepared.labels);
     for (int k = 0; k < 64000; k++) prepared.labels[k] = (int16_t)(k % 2);
     const char *path = path_of("one.hwscase", 0);
-    assert_int_equal(case_file_write(path, &prepared, 3, (case_prints){1, 2}, 9, NULL), STATUS_OK);
-    case_file file;
-    assert_int_equal(case_file_open(&file, path, CASE_FILE_VERIFY, NULL), STATUS_OK);
-    assert_int_equal(file.view.first[2] - file.view.first[1], CASE_FILE_PLACES);
+    assert_int_equal(cached_case_write(path, &prepared, 3, (case_checksums){1, 2}, 9, NULL), STATUS_OK);
+    cached_case file;
+    assert_int_equal(cached_case_open(&file, path, CACHED_CASE_VERIFY, NULL), STATUS_OK);
+    assert_int_equal(file.view.first[2] - file.view.first[1], CACHED_CASE_PLACES);
     assert_int_equal(file.view.first[3] - file.view.first[2], 0);
     double sum = 0;
-    for (int k = 0; k < CASE_FILE_PLACES; k++) {
+    for (int k = 0; k < CACHED_CASE_PLACES; k++) {
         assert_int_equal(file.view.places[k] % 2, 1);
         assert_true(k == 0 || file.view.places[k] > file.view.places[k - 1]);
         sum += file.view.places[k];
     }
-    assert_near(sum / CASE_FILE_PLACES, 32000, 5 * 64000 / sqrt(12.0 * CASE_FILE_PLACES));
-    assert_true(file.prints.preprocessing == 1 && file.prints.inputs == 2);
-    case_file_close(&file);
+    assert_near(sum / CACHED_CASE_PLACES, 32000, 5 * 64000 / sqrt(12.0 * CACHED_CASE_PLACES));
+    assert_true(file.checksums.preprocessing == 1 && file.checksums.inputs == 2);
+    cached_case_close(&file);
     free(prepared.image);
     free(prepared.labels);
 }
@@ -327,20 +419,20 @@ static void damaged_files_are_refused(void **state) {
         const char change = (char)(1 << test_random(&seed) % 8);
         bytes[at] ^= change;
         write_bytes(path, bytes, size);
-        case_file file;
+        cached_case file;
         failure failure;
-        assert_int_equal(case_file_open(&file, path, CASE_FILE_VERIFY, &failure), STATUS_CORRUPT);
+        assert_int_equal(cached_case_open(&file, path, CACHED_CASE_VERIFY, &failure), STATUS_CORRUPT);
         assert_non_null(strstr(failure.message, "hws plan"));
         bytes[at] ^= change;
     }
     for (size_t cut = 0; cut < 300; cut += 37) {
         write_bytes(path, bytes, cut);
-        case_file file;
-        assert_int_equal(case_file_open(&file, path, CASE_FILE_TRUST, NULL), STATUS_CORRUPT);
+        cached_case file;
+        assert_int_equal(cached_case_open(&file, path, CACHED_CASE_TRUST, NULL), STATUS_CORRUPT);
     }
-    case_file file;
-    assert_int_equal(case_file_open(&file, "/nonexistent/x", CASE_FILE_TRUST, NULL), STATUS_CANNOT_READ);
-    assert_int_equal(case_file_open(&file, folder, CASE_FILE_TRUST, NULL), STATUS_CORRUPT);
+    cached_case file;
+    assert_int_equal(cached_case_open(&file, "/nonexistent/x", CACHED_CASE_TRUST, NULL), STATUS_CANNOT_READ);
+    assert_int_equal(cached_case_open(&file, folder, CACHED_CASE_TRUST, NULL), STATUS_CORRUPT);
     free(bytes);
 }
 
@@ -356,6 +448,9 @@ int main(void) {
         IN_A_DATASET(threads_make_the_same_files),
         IN_A_DATASET(a_folder_that_cannot_be_made_is_named),
         IN_A_DATASET(a_patch_made_smaller_for_memory_is_told),
+        IN_A_DATASET(each_file_is_read_once),
+        IN_A_DATASET(what_does_not_fit_into_memory_is_read_again),
+        IN_A_DATASET(a_file_that_changes_meanwhile_is_made_again_the_next_time),
         IN_A_DATASET(problems_of_the_dataset_are_found_first),
         IN_A_DATASET(common_classes_are_sampled_without_repetition),
         IN_A_DATASET(damaged_files_are_refused),

@@ -75,7 +75,7 @@ static void the_decathlons_layout_is_listed_too(void **state) {
     assert_int_equal(set.train[0].files, 2);
     assert_int_equal(set.train[1].files, 1);
     assert_int_equal(set.test_count, 1);
-    assert_int_equal(dataset_check(&set, 2, NULL, NULL, &report, NULL), STATUS_OK);
+    assert_int_equal(dataset_check(&set, &(dataset_check_options){.threads = 2}, &report, NULL), STATUS_OK);
     dataset_report_close(&report);
     for (int k = 0; k < 2; k++) {
         volume image;
@@ -120,7 +120,7 @@ static void regions_and_ignored_voxels_are_understood(void **state) {
     assert_int_equal(set.labels[2].values[1], 3);
     assert_int_equal(set.order_count, 3);
     assert_int_equal(set.class_order[2], 3);
-    assert_int_equal(dataset_check(&set, 1, NULL, NULL, &report, NULL), STATUS_OK);
+    assert_int_equal(dataset_check(&set, &(dataset_check_options){.threads = 1}, &report, NULL), STATUS_OK);
     assert_int_equal(report.count, 1); /* ignored voxels are no foreground */
     assert_lacks_nothing(report.findings[0].sentence, "a: the label map is empty");
     dataset_report_close(&report);

@@ -7,7 +7,7 @@ static void assert_problem(int problems, const char *words, const char *id) {
     dataset_report report;
     failure failure;
     assert_int_equal(dataset_open(&set, dataset_root(), &failure), STATUS_OK);
-    assert_int_equal(dataset_check(&set, 2, NULL, NULL, &report, &failure), STATUS_CORRUPT);
+    assert_int_equal(dataset_check(&set, &(dataset_check_options){.threads = 2}, &report, &failure), STATUS_CORRUPT);
     if ((int)report.problems != problems) fail_msg("%zu problems: %s", report.problems, failure.message);
     int found = 0;
     for (size_t k = 0; k < report.count; k++) {
@@ -47,7 +47,10 @@ static void a_good_dataset_has_no_problems(void **state) {
     dataset_report report;
     size_t calls = 0;
     assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
-    assert_int_equal(dataset_check(&set, 2, count_calls, &calls, &report, NULL), STATUS_OK);
+    assert_int_equal(dataset_check(&set,
+                                   &(dataset_check_options){.threads = 2, .progress = count_calls, .context = &calls},
+                                   &report, NULL),
+                     STATUS_OK);
     assert_int_equal(calls, 3);
     assert_int_equal(report.count, 0);
     assert_int_equal(report.grids[1].size[2], 6);
@@ -142,7 +145,8 @@ static void all_problems_are_listed_in_order(void **state) {
         dataset_report report;
         failure failure;
         assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
-        assert_int_equal(dataset_check(&set, threads, NULL, NULL, &report, &failure), STATUS_CORRUPT);
+        assert_int_equal(dataset_check(&set, &(dataset_check_options){.threads = threads}, &report, &failure),
+                         STATUS_CORRUPT);
         assert_lacks_nothing(failure.message, "has 3 problems; the first: p: channel 0 (T1) is missing");
         assert_int_equal(report.count, 3);
         assert_string_equal(report.findings[0].id, "p");
@@ -164,7 +168,7 @@ static void an_empty_label_map_is_allowed_but_reported(void **state) {
     volume image;
     label_map labels;
     assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
-    assert_int_equal(dataset_check(&set, 1, NULL, NULL, &report, NULL), STATUS_OK);
+    assert_int_equal(dataset_check(&set, &(dataset_check_options){.threads = 1}, &report, NULL), STATUS_OK);
     assert_int_equal(report.count, 1);
     assert_int_equal(report.problems, 0);
     assert_lacks_nothing(report.findings[0].sentence, "p: the label map is empty");

@@ -92,7 +92,8 @@ static void the_folder_is_a_good_dataset_with_the_promised_groups(void **state) 
     assert_string_equal(set.train[0].id, "phantom_001");
     assert_string_equal(set.test[5].id, "test_006");
     assert_non_null(set.test[5].labels);
-    if (dataset_check(&set, 2, NULL, NULL, &report, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    if (dataset_check(&set, &(dataset_check_options){.threads = 2}, &report, &failure) != STATUS_OK)
+        fail_msg("%s", failure.message);
     assert_int_equal(report.count, 0);
     assert_int_equal(case_groups_open(&groups, &set, NULL, NULL), STATUS_OK);
     assert_int_equal(groups.table.rows, 15);

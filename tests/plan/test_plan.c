@@ -9,26 +9,26 @@
 static const char *const MRI[] = {"T2", "CT"};
 
 /* As many cases of one size and spacing. */
-static fingerprint even_print(size_t count, const double spacing[3], const int size[3]) {
-    fingerprint print;
-    assert_int_equal(fingerprint_open(&print, count, 1, NULL), STATUS_OK);
+static fingerprint even_fingerprint(size_t count, const double spacing[3], const int size[3]) {
+    fingerprint fingerprint;
+    assert_int_equal(fingerprint_open(&fingerprint, count, 1, NULL), STATUS_OK);
     for (size_t k = 0; k < count; k++) {
-        print.cases[k].kept = 0.95;
+        fingerprint.cases[k].kept = 0.95;
         for (int axis = 0; axis < 3; axis++) {
-            print.cases[k].spacing[axis] = spacing[axis];
-            print.cases[k].size[axis] = size[axis];
+            fingerprint.cases[k].spacing[axis] = spacing[axis];
+            fingerprint.cases[k].size[axis] = size[axis];
         }
     }
-    fingerprint_finish(&print);
-    return print;
+    fingerprint_finish(&fingerprint);
+    return fingerprint;
 }
 
 static plan planned(size_t count, const double spacing[3], const int size[3], int classes) {
-    fingerprint print = even_print(count, spacing, size);
+    fingerprint fingerprint = even_fingerprint(count, spacing, size);
     const plan_request request = {.dataset = "test", .channel_names = MRI, .classes = classes, .memory = INFINITY};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
-    fingerprint_close(&print);
+    assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
+    fingerprint_close(&fingerprint);
     return plan;
 }
 
@@ -93,70 +93,70 @@ static void tiny_cases_are_padded_to_something_that_can_be_halved(void **state) 
 
 static void spacings_are_medians_and_sizes_follow(void **state) {
     (void)state;
-    fingerprint print = even_print(5, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
-    for (size_t k = 0; k < 5; k++) print.cases[k].spacing[0] = 0.5 + 0.25 * (double)k;
+    fingerprint fingerprint = even_fingerprint(5, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
+    for (size_t k = 0; k < 5; k++) fingerprint.cases[k].spacing[0] = 0.5 + 0.25 * (double)k;
     const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
+    assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_near(plan.spacing[0], 1, 1e-12);
     assert_near(plan.median_size[0], 40, 1e-12);
-    fingerprint_close(&print);
+    fingerprint_close(&fingerprint);
 }
 
 static void an_anisotropic_set_uses_the_tenth_percentile(void **state) {
     (void)state;
-    fingerprint print = even_print(11, (const double[3]){5, 0.7, 0.7}, (const int[3]){24, 300, 280});
-    print.cases[3].spacing[0] = 2;
-    print.cases[7].spacing[0] = 3;
+    fingerprint fingerprint = even_fingerprint(11, (const double[3]){5, 0.7, 0.7}, (const int[3]){24, 300, 280});
+    fingerprint.cases[3].spacing[0] = 2;
+    fingerprint.cases[7].spacing[0] = 3;
     const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
+    assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_near(plan.spacing[0], 3, 1e-12);
     assert_near(plan.spacing[1], 0.7, 1e-12);
     assert_near(plan.median_size[0], 40, 1e-12);
-    for (size_t k = 0; k < 4; k++) print.cases[k].spacing[0] = 0.1;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
+    for (size_t k = 0; k < 4; k++) fingerprint.cases[k].spacing[0] = 0.1;
+    assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_near(plan.spacing[0], 0.7 + 1e-5, 1e-12);
-    fingerprint_close(&print);
+    fingerprint_close(&fingerprint);
 }
 
 static void much_cropping_means_masked_zscores(void **state) {
     (void)state;
-    fingerprint print = even_print(3, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
+    fingerprint fingerprint = even_fingerprint(3, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
     const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
+    assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_false(plan.channel[0].rule.masked);
-    print.cases[0].kept = print.cases[2].kept = 0.7;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
+    fingerprint.cases[0].kept = fingerprint.cases[2].kept = 0.7;
+    assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_true(plan.channel[0].rule.masked);
-    fingerprint_close(&print);
+    fingerprint_close(&fingerprint);
 }
 
 static void little_memory_makes_the_patch_smaller_or_is_refused(void **state) {
     (void)state;
-    fingerprint print = even_print(131, (const double[3]){1, 1, 1}, (const int[3]){432, 512, 512});
+    fingerprint fingerprint = even_fingerprint(131, (const double[3]){1, 1, 1}, (const int[3]){432, 512, 512});
     plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 3, .memory = 2e9};
     plan plan;
-    assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
+    assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_true(plan_memory(&plan, 1, 0) <= 2e9);
     assert_true(plan.patch[0] < 128 && plan.patch[0] >= 48);
     request.memory = 1e5;
     failure failure;
-    assert_int_equal(plan_make(&plan, &request, &print, &failure), STATUS_OUT_OF_MEMORY);
+    assert_int_equal(plan_make(&plan, &request, &fingerprint, &failure), STATUS_OUT_OF_MEMORY);
     assert_non_null(strstr(failure.message, "available"));
-    fingerprint_close(&print);
+    fingerprint_close(&fingerprint);
 }
 
 static void what_is_planned_within_the_memory_can_be_trained_in_it(void **state) {
     (void)state;
-    fingerprint print = even_print(131, (const double[3]){1, 1, 1}, (const int[3]){432, 512, 512});
+    fingerprint fingerprint = even_fingerprint(131, (const double[3]){1, 1, 1}, (const int[3]){432, 512, 512});
     plan plan;
     failure failure;
     for (double available = 1e9; available < 2e10; available *= 1.3) {
         const plan_request request = {
             .dataset = "x", .channel_names = MRI, .classes = 3, .memory = MEMORY_SHARE_PLANNED * available};
-        assert_int_equal(plan_make(&plan, &request, &print, NULL), STATUS_OK);
+        assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
         assert_int_equal(plan_fits(&plan, 0, available, NULL), STATUS_OK);
     }
     const double needed = plan_memory(&plan, 1, 0);
@@ -165,7 +165,7 @@ static void what_is_planned_within_the_memory_can_be_trained_in_it(void **state)
     assert_int_equal(plan_fits(&plan, 1, 0.9 * needed, NULL), STATUS_OK);
     assert_int_equal(plan_fits(&plan, 1, 0.1 * needed, &failure), STATUS_OUT_OF_MEMORY);
     assert_null(strstr(failure.message, "--precision"));
-    fingerprint_close(&print);
+    fingerprint_close(&fingerprint);
 }
 
 static void this_machine_has_memory(void **state) {
@@ -188,21 +188,21 @@ static void a_fingerprint_sees_crops_and_foreground(void **state) {
         labels.labels[k] = x == 2 ? 1 : x == 3 ? 2 : 0;
         if (x > 0 && x < 5) image.voxels[k] = x == 2 ? 10 : x == 3 ? 20 : 1, image.voxels[120 + k] = -5;
     }
-    fingerprint print;
-    assert_int_equal(fingerprint_open(&print, 2, 2, NULL), STATUS_OK);
-    assert_int_equal(fingerprint_add(&print, 1, &image, &labels, NULL), STATUS_OK);
+    fingerprint fingerprint;
+    assert_int_equal(fingerprint_open(&fingerprint, 2, 2, NULL), STATUS_OK);
+    assert_int_equal(fingerprint_add(&fingerprint, 1, &image, &labels, NULL), STATUS_OK);
     memset(labels.labels, 0, 240);
-    assert_int_equal(fingerprint_add(&print, 0, &image, &labels, NULL), STATUS_OK);
-    fingerprint_finish(&print);
-    assert_three(print.cases[1].size, 4, 5, 4);
-    assert_near(print.cases[1].spacing[0], 3, 0);
-    assert_near(print.cases[1].kept, 4.0 / 6, 1e-12);
-    assert_near(print.intensities[0].mean, 15, 0.3);
-    assert_near(print.intensities[0].deviation, 5, 0.05);
-    assert_near(print.intensities[0].low, 10, 0);
-    assert_near(print.intensities[0].high, 20, 0);
-    assert_near(print.intensities[1].mean, -5, 1e-9);
-    fingerprint_close(&print);
+    assert_int_equal(fingerprint_add(&fingerprint, 0, &image, &labels, NULL), STATUS_OK);
+    fingerprint_finish(&fingerprint);
+    assert_three(fingerprint.cases[1].size, 4, 5, 4);
+    assert_near(fingerprint.cases[1].spacing[0], 3, 0);
+    assert_near(fingerprint.cases[1].kept, 4.0 / 6, 1e-12);
+    assert_near(fingerprint.intensities[0].mean, 15, 0.3);
+    assert_near(fingerprint.intensities[0].deviation, 5, 0.05);
+    assert_near(fingerprint.intensities[0].low, 10, 0);
+    assert_near(fingerprint.intensities[0].high, 20, 0);
+    assert_near(fingerprint.intensities[1].mean, -5, 1e-9);
+    fingerprint_close(&fingerprint);
     volume_close(&image);
     label_map_close(&labels);
 }
@@ -240,11 +240,11 @@ static void plans_come_back_from_their_file(void **state) {
     assert_int_equal(plan_write(&written, path, &failure), STATUS_OK);
     assert_int_equal(plan_read(&read, path, &failure), STATUS_OK);
     assert_memory_equal(&read, &written, sizeof read);
-    assert_true(plan_preprocessing_print(&read) == plan_preprocessing_print(&written));
+    assert_true(plan_preprocessing_checksum(&read) == plan_preprocessing_checksum(&written));
     read.batch++;
-    assert_true(plan_preprocessing_print(&read) == plan_preprocessing_print(&written));
+    assert_true(plan_preprocessing_checksum(&read) == plan_preprocessing_checksum(&written));
     read.channel[1].rule.high++;
-    assert_true(plan_preprocessing_print(&read) != plan_preprocessing_print(&written));
+    assert_true(plan_preprocessing_checksum(&read) != plan_preprocessing_checksum(&written));
     unlink(path);
 }
 

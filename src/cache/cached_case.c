@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "cache/case_file.h"
+#include "cache/cached_case.h"
 
 #include "cache/purposes.h"
 #include "core/atomic_file.h"
@@ -60,7 +60,7 @@ static uint64_t crc_of(const void *bytes, size_t size) {
 static uint64_t choose_places(const int16_t *labels, size_t voxels, int class, uint64_t seed, uint32_t *places) {
     uint64_t left = 0, count = 0;
     for (size_t k = 0; k < voxels; k++) left += labels[k] == class;
-    uint64_t wanted = left < CASE_FILE_PLACES ? left : CASE_FILE_PLACES;
+    uint64_t wanted = left < CACHED_CASE_PLACES ? left : CACHED_CASE_PLACES;
     random_stream stream;
     random_start(&stream, seed, RANDOM_LOCATIONS, (uint64_t) class, 0);
     for (size_t k = 0; k < voxels && wanted > 0; k++) {
@@ -82,7 +82,7 @@ typedef struct places {
 static status_code places_open(places *places, const prepared_case *prepared, int classes, uint64_t seed,
                                failure *failure) {
     places->first = calloc((size_t)classes + 1, sizeof *places->first);
-    places->list = memory_open(((size_t)classes * CASE_FILE_PLACES + 1) * sizeof *places->list);
+    places->list = memory_open(((size_t)classes * CACHED_CASE_PLACES + 1) * sizeof *places->list);
     if (!places->first || !places->list) return fail_memory(failure, "the places of classes");
     uint64_t count = 0;
     for (int class = 1; class < classes; class ++) {
@@ -101,13 +101,13 @@ static void places_close(places *places) {
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-static header header_of(const prepared_case *prepared, int classes, uint64_t places, case_prints prints) {
+static header header_of(const prepared_case *prepared, int classes, uint64_t places, case_checksums checksums) {
     const case_geometry *geometry = &prepared->geometry;
     header header = {.version = VERSION,
                      .channels = (uint32_t)prepared->channels,
                      .classes = (uint32_t)classes,
-                     .preprocessing = prints.preprocessing,
-                     .inputs = prints.inputs,
+                     .preprocessing = checksums.preprocessing,
+                     .inputs = checksums.inputs,
                      .places = places};
     memcpy(header.magic, MAGIC, sizeof MAGIC);
     for (int k = 0; k < 3; k++) {
@@ -172,12 +172,12 @@ static status_code write_all(const char *path, header *header, const prepared_ca
     return good ? STATUS_OK : fail(failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path, strerror(errno));
 }
 
-status_code case_file_write(const char *path, const prepared_case *prepared, int classes, case_prints prints,
-                            uint64_t seed, failure *failure) {
+status_code cached_case_write(const char *path, const prepared_case *prepared, int classes, case_checksums checksums,
+                              uint64_t seed, failure *failure) {
     places places = {0};
     status_code status = places_open(&places, prepared, classes, seed, failure);
     if (status == STATUS_OK) {
-        header header = header_of(prepared, classes, places.first[classes], prints);
+        header header = header_of(prepared, classes, places.first[classes], checksums);
         status = write_all(path, &header, prepared, &places, failure);
     }
     places_close(&places);
@@ -203,8 +203,8 @@ static int header_is_sound(const header *header, size_t bytes) {
     if (memcmp(header->magic, MAGIC, sizeof MAGIC) != 0 || header->version != VERSION || header->zero != 0) return 0;
     if (header->header_crc != crc_of(header, offsetof(struct header, header_crc))) return 0;
     if (header->channels < 1 || header->channels > PLAN_MAX_CHANNELS) return 0;
-    if (header->classes < 1 || header->classes > CASE_FILE_MAX_CLASSES) return 0;
-    if (header->places > (uint64_t)header->classes * CASE_FILE_PLACES) return 0;
+    if (header->classes < 1 || header->classes > CACHED_CASE_MAX_CLASSES) return 0;
+    if (header->places > (uint64_t)header->classes * CACHED_CASE_PLACES) return 0;
     const uint32_t most = 1u << 30;
     if (!three_within(header->size, 1, most) || !three_within(header->original, 1, most)) return 0;
     if (!three_within(header->first, 0, most) || !three_within(header->box, 1, most)) return 0;
@@ -225,10 +225,10 @@ static int places_are_sound(const case_view *view, uint64_t count) {
     return 1;
 }
 
-static void fill(case_file *file, const header *header) {
+static void fill(cached_case *file, const header *header) {
     const layout layout = layout_of(header);
     const char *base = file->map;
-    file->prints = (case_prints){.preprocessing = header->preprocessing, .inputs = header->inputs};
+    file->checksums = (case_checksums){.preprocessing = header->preprocessing, .inputs = header->inputs};
     file->view = (case_view){.channels = (int)header->channels,
                              .classes = (int)header->classes,
                              .image = (const void *)(base + layout.image),
@@ -249,18 +249,18 @@ static status_code fail_damaged(const char *path, failure *failure) {
     return fail(failure, STATUS_CORRUPT, "%s is damaged or of another version; hws plan makes it anew", path);
 }
 
-static status_code check(case_file *file, const char *path, case_file_mode mode, failure *failure) {
+static status_code check(cached_case *file, const char *path, cached_case_mode mode, failure *failure) {
     header header;
     memcpy(&header, file->map, sizeof header);
     if (!header_is_sound(&header, file->bytes)) return fail_damaged(path, failure);
     const char *payload = (const char *)file->map + sizeof header;
-    if (mode == CASE_FILE_VERIFY && crc_of(payload, file->bytes - sizeof header) != header.payload_crc)
+    if (mode == CACHED_CASE_VERIFY && crc_of(payload, file->bytes - sizeof header) != header.payload_crc)
         return fail_damaged(path, failure);
     fill(file, &header);
     return places_are_sound(&file->view, header.places) ? STATUS_OK : fail_damaged(path, failure);
 }
 
-static status_code map_file(case_file *file, const char *path, failure *failure) {
+static status_code map_file(cached_case *file, const char *path, failure *failure) {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     struct stat info;
     if (descriptor < 0 || fstat(descriptor, &info) != 0) {
@@ -279,23 +279,23 @@ static status_code map_file(case_file *file, const char *path, failure *failure)
     return STATUS_OK;
 }
 
-status_code case_file_open(case_file *file, const char *path, case_file_mode mode, failure *failure) {
-    *file = (case_file){0};
+status_code cached_case_open(cached_case *file, const char *path, cached_case_mode mode, failure *failure) {
+    *file = (cached_case){0};
     status_code status = map_file(file, path, failure);
     if (status == STATUS_OK) status = check(file, path, mode, failure);
-    if (status != STATUS_OK) case_file_close(file);
+    if (status != STATUS_OK) cached_case_close(file);
     return status;
 }
 
-void case_file_close(case_file *file) {
+void cached_case_close(cached_case *file) {
     if (file->map) munmap(file->map, file->bytes);
-    *file = (case_file){0};
+    *file = (cached_case){0};
 }
 
-int case_file_prints(const char *path, case_prints *prints) {
-    case_file file;
-    if (case_file_open(&file, path, CASE_FILE_TRUST, NULL) != STATUS_OK) return 0;
-    *prints = file.prints;
-    case_file_close(&file);
+int cached_case_checksums(const char *path, case_checksums *checksums) {
+    cached_case file;
+    if (cached_case_open(&file, path, CACHED_CASE_TRUST, NULL) != STATUS_OK) return 0;
+    *checksums = file.checksums;
+    cached_case_close(&file);
     return 1;
 }
