@@ -2,8 +2,8 @@
 #include "cache/cached_case.h"
 
 #include "cache/purposes.h"
-#include "core/atomic_file.h"
 #include "core/crc64.h"
+#include "core/file_writer.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "plan/plan.h"
@@ -124,14 +124,13 @@ static header header_of(const prepared_case *prepared, int classes, uint64_t pla
 /* Where the bytes behind the header go: into the sum, then into the file. */
 typedef struct sink {
     crc64 *crc;
-    atomic_file *file;
+    file_writer *file;
     size_t offset;
-    int good;
 } sink;
 
 static void put(sink *sink, const void *bytes, size_t size) {
     if (sink->crc) crc64_add(sink->crc, bytes, size);
-    else sink->good = sink->good && atomic_file_write(sink->file, bytes, size);
+    else file_writer_add(sink->file, bytes, size);
     sink->offset += size;
 }
 
@@ -160,16 +159,12 @@ static status_code write_all(const char *path, header *header, const prepared_ca
     put_payload(&sink, header, prepared, places);
     header->payload_crc = crc64_value(&crc);
     header->header_crc = crc_of(header, offsetof(struct header, header_crc));
-    atomic_file file;
-    int good = atomic_file_open(&file, path);
-    if (good) {
-        sink = (struct sink){.file = &file, .good = 1};
-        put(&sink, header, sizeof *header);
-        put_payload(&sink, header, prepared, places);
-        const int reason = errno;
-        good = sink.good ? atomic_file_commit(&file) : (atomic_file_abandon(&file), errno = reason, 0);
-    }
-    return good ? STATUS_OK : fail(failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path, strerror(errno));
+    file_writer file;
+    file_writer_open(&file, path);
+    sink = (struct sink){.file = &file};
+    put(&sink, header, sizeof *header);
+    put_payload(&sink, header, prepared, places);
+    return file_writer_close(&file, failure);
 }
 
 status_code cached_case_write(const char *path, const prepared_case *prepared, int classes, case_checksums checksums,

@@ -1,5 +1,6 @@
 #include "core/csv.h"
 
+#include "core/array.h"
 #include "core/whole_file.h"
 
 #include <math.h>
@@ -13,24 +14,13 @@ typedef struct parser {
     csv *table;
     const char *name;
     char *at, *end;
-    size_t line, fields, cell_room, line_room;
+    size_t line, fields, cell_capacity, line_capacity;
     csv_mode mode;
     failure *failure;
 } parser;
 
 static status_code refuse(const parser *p, size_t line, const char *what) {
     return fail(p->failure, STATUS_CORRUPT, "%s, line %zu: %s", p->name, line, what);
-}
-
-/* Room for one more entry of an array that doubles. */
-static int grow(void *array, size_t *room, size_t used, size_t size) {
-    if (used < *room) return 1;
-    const size_t larger = *room ? *room * 2 : 64;
-    void *grown = larger <= SIZE_MAX / size ? realloc(*(void **)array, larger * size) : NULL;
-    if (!grown) return 0;
-    *(void **)array = grown;
-    *room = larger;
-    return 1;
 }
 
 static int at_line_end(const parser *p) {
@@ -80,9 +70,10 @@ static status_code parse_field(parser *p, int *more) {
     const int quoted = p->at < p->end && *p->at == '"';
     const status_code status = quoted ? parse_quoted(p, &field, &stop) : parse_plain(p, &field, &stop);
     if (status != STATUS_OK) return status;
-    if (!grow(&p->table->cells, &p->cell_room, p->fields, sizeof *p->table->cells))
-        return fail_memory(p->failure, p->name);
-    p->table->cells[p->fields++] = field;
+    char **cells = array_grow(p->table->cells, p->fields, &p->cell_capacity, sizeof *cells);
+    if (!cells) return fail_memory(p->failure, p->name);
+    p->table->cells = cells;
+    cells[p->fields++] = field;
     *more = skip_separator(p);
     *stop = 0; /* in the place of the separator or quote just read; behind the last field there is a byte to spare */
     return STATUS_OK;
@@ -122,14 +113,15 @@ static status_code parse_line(parser *p) {
         const status_code status = parse_field(p, &more);
         if (status != STATUS_OK) return status;
     }
-    if (!grow(&p->table->lines, &p->line_room, p->table->rows + 1, sizeof *p->table->lines))
-        return fail_memory(p->failure, p->name);
+    size_t *lines = array_grow(p->table->lines, p->table->rows + 1, &p->line_capacity, sizeof *lines);
+    if (!lines) return fail_memory(p->failure, p->name);
+    p->table->lines = lines;
     if (before) return check_row(p, line, before);
     p->table->lines[0] = line;
     return check_header(p);
 }
 
-/* Takes over `text`, which has room for a zero behind its end. */
+/* Takes over `text`, which has a byte to spare behind its end. */
 static status_code parse_text(csv *table, const char *name, char *text, size_t size, csv_mode mode, failure *failure) {
     *table = (csv){.text = text};
     text[size] = 0;

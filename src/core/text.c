@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for `size` more bytes and a zero. */
+/* Memory for `size` more bytes and a zero. */
 static int reserve(text *text, size_t size) {
     if (text->failed || size > SIZE_MAX / 4 || text->size > SIZE_MAX / 4) return text->failed = 1, 0;
     const size_t needed = text->size + size + 1;
-    if (needed <= text->room) return 1;
-    size_t room = text->room ? text->room : 256;
-    while (room < needed) room *= 2;
-    char *grown = realloc(text->bytes, room);
+    if (needed <= text->capacity) return 1;
+    size_t capacity = text->capacity ? text->capacity : 256;
+    while (capacity < needed) capacity *= 2;
+    char *grown = realloc(text->bytes, capacity);
     if (!grown) return text->failed = 1, 0;
     text->bytes = grown;
-    text->room = room;
+    text->capacity = capacity;
     return 1;
 }
 

@@ -14,7 +14,7 @@
 
 typedef struct text {
     char *bytes; /* ends with a zero; NULL while nothing was added */
-    size_t size, room;
+    size_t size, capacity;
     int failed;
 } text;
 

@@ -10,23 +10,30 @@
 #include <string.h>
 #include <sys/stat.h>
 
+typedef struct opened_file {
+    FILE *stream;
+    const char *path;
+    size_t expected, limit; /* bytes */
+} opened_file;
+
 /* A file may grow or shrink while it is read: what counts is what was read, up to the limit. */
-static status_code read_open(FILE *file, const char *path, size_t limit, size_t hint, char **bytes, size_t *size,
-                             failure *failure) {
-    size_t room = hint + 2, used = 0;
-    char *text = malloc(room);
+static status_code read_opened(const opened_file *file, char **bytes, size_t *size, failure *failure) {
+    size_t capacity = file->expected + 2, used = 0;
+    char *text = malloc(capacity);
     while (text) {
-        used += fread(text + used, 1, room - 1 - used, file);
-        if (used < room - 1) break;
-        if (used > limit) break;
-        char *grown = realloc(text, room *= 2);
+        used += fread(text + used, 1, capacity - 1 - used, file->stream);
+        if (used < capacity - 1) break;
+        if (used > file->limit) break;
+        char *grown = realloc(text, capacity *= 2);
         if (!grown) free(text);
         text = grown;
     }
-    if (!text) return fail_memory(failure, path);
+    if (!text) return fail_memory(failure, file->path);
     status_code status = STATUS_OK;
-    if (ferror(file)) status = fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno));
-    else if (used > limit) status = fail(failure, STATUS_CORRUPT, "%s: is larger than %zu bytes", path, limit);
+    if (ferror(file->stream))
+        status = fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", file->path, strerror(errno));
+    else if (used > file->limit)
+        status = fail(failure, STATUS_CORRUPT, "%s: is larger than %zu bytes", file->path, file->limit);
     if (status != STATUS_OK) return free(text), status;
     text[used] = 0;
     *bytes = text;
@@ -43,10 +50,10 @@ status_code whole_file_read(const char *path, size_t limit, char **bytes, size_t
     if (!S_ISREG(info.st_mode)) return fail(failure, STATUS_CORRUPT, "%s: is not a regular file", path);
     if (info.st_size < 0 || (uintmax_t)info.st_size > limit)
         return fail(failure, STATUS_CORRUPT, "%s: is larger than %zu bytes", path, limit);
-    FILE *file = fopen(path, "rb");
-    if (!file) return fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno));
-    const status_code status = read_open(file, path, limit, (size_t)info.st_size, bytes, size, failure);
-    fclose(file);
+    const opened_file file = {fopen(path, "rb"), path, (size_t)info.st_size, limit};
+    if (!file.stream) return fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno));
+    const status_code status = read_opened(&file, bytes, size, failure);
+    fclose(file.stream);
     return status;
 }
 

@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "dataset/dataset_inside.h"
 
+#include "core/path.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,14 +197,9 @@ static status_code describe_order(parser *p, const json_t *order) {
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-static const char *last_part(const char *folder) {
-    const char *slash = strrchr(folder, '/');
-    return slash && slash[1] ? slash + 1 : folder;
-}
-
 static status_code describe_name(parser *p, const json_t *root) {
-    const char *name = json_string_value(json_object_get(root, "name"));
-    p->set->name = strdup(name && *name ? name : last_part(p->set->folder));
+    const char *name = json_string_value(json_object_get(root, "name")), *folder = path_name(p->set->folder);
+    p->set->name = strdup(name && *name ? name : *folder ? folder : p->set->folder);
     return p->set->name ? STATUS_OK : no_memory(p);
 }
 

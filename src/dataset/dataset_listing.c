@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "dataset/dataset_inside.h"
 
+#include "core/array.h"
 #include "core/path.h"
-#include "core/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,23 +19,23 @@ static status_code no_memory(const lister *l) { return fail_memory(l->failure, l
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* The text as memory of its own, or NULL. */
-static char *taken(text *text) {
-    if (!text->failed) return text->bytes;
-    text_close(text);
-    return NULL;
+/* The path, or the failure to make it, as memory of its own. */
+static status_code keep_path(const lister *l, status_code status, const char *path, char **kept) {
+    *kept = status == STATUS_OK ? strdup(path) : NULL;
+    return status == STATUS_OK && !*kept ? no_memory(l) : status;
 }
 
-static char *path_in(const dataset *set, const char *part, const char *name, const char *ending) {
-    text path = {0};
-    text_format(&path, "%s/%s/%s%s", set->folder, part, name, ending);
-    return taken(&path);
+/* FOLDER/NAME with an ending, in the dataset's folder. */
+static status_code path_in(const lister *l, const char *folder, const char *name, const char *ending, char **kept) {
+    char path[PATH_SIZE];
+    const status_code status = path_format(path, l->failure, "%s/%s/%s%s", l->set->folder, folder, name, ending);
+    return keep_path(l, status, path, kept);
 }
 
-static char *channel_path(const char *stem, int channel, const char *ending) {
-    text path = {0};
-    text_format(&path, "%s_%04d%s", stem, channel, ending);
-    return taken(&path);
+static status_code channel_path(const lister *l, const char *stem, int channel, const char *ending, char **kept) {
+    char path[PATH_SIZE];
+    const status_code status = path_format(path, l->failure, "%s_%04d%s", stem, channel, ending);
+    return keep_path(l, status, path, kept);
 }
 
 static int ends_with(const char *name, const char *ending) {
@@ -65,7 +65,7 @@ static status_code check_id(const lister *l, const char *id) {
 
 typedef struct id_list {
     char **ids;
-    size_t count, room;
+    size_t count, capacity;
 } id_list;
 
 static void id_list_close(id_list *list) {
@@ -74,13 +74,9 @@ static void id_list_close(id_list *list) {
 }
 
 static int id_list_add(id_list *list, const char *id, size_t length) {
-    if (list->count == list->room) {
-        const size_t larger = list->room ? list->room * 2 : 64;
-        char **grown = realloc(list->ids, larger * sizeof *grown);
-        if (!grown) return 0;
-        list->ids = grown;
-        list->room = larger;
-    }
+    char **ids = array_grow(list->ids, list->count, &list->capacity, sizeof *ids);
+    if (!ids) return 0;
+    list->ids = ids;
     char *copy = strndup(id, length);
     if (!copy) return 0;
     list->ids[list->count++] = copy;
@@ -113,109 +109,103 @@ static long split_image_name(const char *name, const char *ending, int *channel)
     return stem;
 }
 
-static status_code note_image(lister *l, const char *part, const char *name, id_list *ids) {
+static status_code note_image(lister *l, const char *folder, const char *name, id_list *ids) {
     int channel;
     const long stem = split_image_name(name, l->set->file_ending, &channel);
     if (stem < 0)
         return fail(l->failure, STATUS_CORRUPT,
-                    "%s/%s/%.200s: images are called CASE_0000%s, with the channel's number", l->set->folder, part,
+                    "%s/%s/%.200s: images are called CASE_0000%s, with the channel's number", l->set->folder, folder,
                     name, l->set->file_ending);
     if (channel >= l->set->channels)
         return fail(l->failure, STATUS_CORRUPT, "%s/%s/%.200s is channel %d, but dataset.json names %d: 0 to %d",
-                    l->set->folder, part, name, channel, l->set->channels, l->set->channels - 1);
+                    l->set->folder, folder, name, channel, l->set->channels, l->set->channels - 1);
     return id_list_add(ids, name, (size_t)stem) ? STATUS_OK : no_memory(l);
 }
 
-static status_code note_file(lister *l, const char *part, const char *name, int images, id_list *ids) {
+static status_code note_file(lister *l, const char *folder, const char *name, int images, id_list *ids) {
     const char *ending = ending_of(name);
     if (!ending || *name == '.') return STATUS_OK; /* notes and hidden files are nobody's cases */
     if (strcmp(ending, l->set->file_ending) != 0)
         return fail(l->failure, STATUS_CORRUPT, "%s/%s/%.200s ends in %s, but dataset.json says %s", l->set->folder,
-                    part, name, ending, l->set->file_ending);
+                    folder, name, ending, l->set->file_ending);
     const size_t stem = strlen(name) - strlen(ending);
     if (!images) return id_list_add(ids, name, stem) ? STATUS_OK : no_memory(l);
-    return note_image(l, part, name, ids);
+    return note_image(l, folder, name, ids);
 }
 
-static status_code scan(lister *l, const char *part, int images, id_list *ids) {
-    text path = {0};
-    text_format(&path, "%s/%s", l->set->folder, part);
-    DIR *folder = opendir(text_string(&path));
-    status_code status = STATUS_OK;
-    if (!folder)
-        status = fail(l->failure, STATUS_CANNOT_READ, "the folder %s cannot be read: %s", text_string(&path),
-                      strerror(errno));
-    text_close(&path);
-    if (!folder) return status;
+static status_code scan(lister *l, const char *name, int images, id_list *ids) {
+    char path[PATH_SIZE];
+    status_code status = path_join(path, l->set->folder, name, l->failure);
+    if (status != STATUS_OK) return status;
+    DIR *folder = opendir(path);
+    if (!folder) return fail(l->failure, STATUS_CANNOT_READ, "the folder %s cannot be read: %s", path, strerror(errno));
     const struct dirent *entry;
-    while (status == STATUS_OK && (entry = readdir(folder))) status = note_file(l, part, entry->d_name, images, ids);
+    while (status == STATUS_OK && (entry = readdir(folder))) status = note_file(l, name, entry->d_name, images, ids);
     closedir(folder);
     return status;
-}
-
-static int part_exists(const dataset *set, const char *part) {
-    char *path = path_in(set, part, ".", "");
-    const int exists = path && path_exists(path);
-    free(path);
-    return exists;
 }
 
 static status_code make_images(lister *l, dataset_case *one, const char *stem, const char *ending) {
     one->images = calloc((size_t)l->set->channels, sizeof *one->images);
     if (!one->images) return no_memory(l);
     one->files = l->set->channels;
-    for (int channel = 0; channel < one->files; channel++) {
-        one->images[channel] = channel_path(stem, channel, ending);
-        if (!one->images[channel]) return no_memory(l);
-    }
-    return STATUS_OK;
+    status_code status = STATUS_OK;
+    for (int channel = 0; status == STATUS_OK && channel < one->files; channel++)
+        status = channel_path(l, stem, channel, ending, &one->images[channel]);
+    return status;
 }
 
-/* Test cases may lack labels; training cases get a path, and the check tells what is missing. */
-static status_code make_case(lister *l, dataset_case *one, const char *id, const char *images, const char *labels,
-                             int must) {
+/* The folders of the training or of the test cases. */
+typedef struct split_folders {
+    const char *images, *labels;
+    int labels_needed; /* test cases may lack labels; training cases get a path, and the check tells what is missing */
+} split_folders;
+
+static status_code make_case(lister *l, dataset_case *one, const char *id, const split_folders *folders) {
+    char *stem = NULL;
     one->id = strdup(id);
-    char *stem = path_in(l->set, images, id, "");
-    status_code status = one->id && stem ? make_images(l, one, stem, l->set->file_ending) : no_memory(l);
+    status_code status = one->id ? path_in(l, folders->images, id, "", &stem) : no_memory(l);
+    if (status == STATUS_OK) status = make_images(l, one, stem, l->set->file_ending);
     free(stem);
+    if (status == STATUS_OK) status = path_in(l, folders->labels, id, l->set->file_ending, &one->labels);
     if (status != STATUS_OK) return status;
-    one->labels = path_in(l->set, labels, id, l->set->file_ending);
-    if (!one->labels) return no_memory(l);
-    if (!must && !path_exists(one->labels)) {
+    if (!folders->labels_needed && !path_exists(one->labels)) {
         free(one->labels);
         one->labels = NULL;
     }
     return check_id(l, id);
 }
 
-static status_code make_cases(lister *l, const id_list *ids, const char *images, const char *labels, int must,
-                              dataset_case **cases, size_t *count) {
+static status_code make_cases(lister *l, const id_list *ids, const split_folders *folders, dataset_case **cases,
+                              size_t *count) {
     *cases = calloc(ids->count + 1, sizeof **cases);
     if (!*cases) return no_memory(l);
     status_code status = STATUS_OK;
     for (; status == STATUS_OK && *count < ids->count; ++*count)
-        status = make_case(l, &(*cases)[*count], ids->ids[*count], images, labels, must);
+        status = make_case(l, &(*cases)[*count], ids->ids[*count], folders);
     return status;
 }
 
 static status_code list_training(lister *l) {
+    const split_folders folders = {.images = "imagesTr", .labels = "labelsTr", .labels_needed = 1};
     id_list ids = {0};
-    status_code status = scan(l, "imagesTr", 1, &ids);
-    if (status == STATUS_OK) status = scan(l, "labelsTr", 0, &ids);
+    status_code status = scan(l, folders.images, 1, &ids);
+    if (status == STATUS_OK) status = scan(l, folders.labels, 0, &ids);
     id_list_unite(&ids);
-    if (status == STATUS_OK)
-        status = make_cases(l, &ids, "imagesTr", "labelsTr", 1, &l->set->train, &l->set->train_count);
+    if (status == STATUS_OK) status = make_cases(l, &ids, &folders, &l->set->train, &l->set->train_count);
     id_list_close(&ids);
     return status;
 }
 
 static status_code list_test(lister *l) {
-    if (!part_exists(l->set, "imagesTs")) return STATUS_OK;
+    const split_folders folders = {.images = "imagesTs", .labels = "labelsTs"};
+    char path[PATH_SIZE];
+    status_code status = path_join(path, l->set->folder, folders.images, l->failure);
+    if (status != STATUS_OK || !path_is_folder(path)) return status;
     id_list ids = {0};
-    status_code status = scan(l, "imagesTs", 1, &ids);
+    status = scan(l, folders.images, 1, &ids);
     id_list_unite(&ids);
-    if (status == STATUS_OK)
-        status = make_cases(l, &ids, "imagesTs", "labelsTs", 0, &l->set->test, &l->set->test_count);
+    if (status == STATUS_OK) status = make_cases(l, &ids, &folders, &l->set->test, &l->set->test_count);
     id_list_close(&ids);
     return status;
 }
@@ -223,21 +213,21 @@ static status_code list_test(lister *l) {
 /* ---- files that dataset.json lists ------------------------------------------------------------------------------- */
 
 /* Paths are taken from the dataset's folder. */
-static char *listed_path(const dataset *set, const char *listed) {
-    if (*listed == '/') return strdup(listed);
+static status_code listed_path(const lister *l, const char *listed, char **kept) {
+    char path[PATH_SIZE];
+    if (*listed == '/') return keep_path(l, STATUS_OK, listed, kept);
     while (strncmp(listed, "./", 2) == 0) listed += 2;
-    text path = {0};
-    text_format(&path, "%s/%s", set->folder, listed);
-    return taken(&path);
+    return keep_path(l, path_join(path, l->set->folder, listed, l->failure), path, kept);
 }
 
 /* One file with all channels, or, where only those exist, one for each channel beside that name. */
 static status_code find_image(lister *l, dataset_case *one, const char *listed) {
-    char *path = listed_path(l->set, listed);
-    if (!path) return no_memory(l);
+    char *path, *first = NULL;
+    status_code status = listed_path(l, listed, &path);
+    if (status != STATUS_OK) return status;
     const char *ending = ending_of(path);
-    char *stem = strndup(path, strlen(path) - strlen(ending)), *first = stem ? channel_path(stem, 0, ending) : NULL;
-    status_code status = first ? STATUS_OK : no_memory(l);
+    char *stem = strndup(path, strlen(path) - strlen(ending));
+    status = stem ? channel_path(l, stem, 0, ending, &first) : no_memory(l);
     if (status == STATUS_OK && !path_exists(path) && path_exists(first)) {
         status = make_images(l, one, stem, ending);
     } else if (status == STATUS_OK) {
@@ -252,8 +242,8 @@ static status_code find_image(lister *l, dataset_case *one, const char *listed) 
 }
 
 static status_code listed_id(lister *l, dataset_case *one, const char *listed) {
-    const char *slash = strrchr(listed, '/'), *name = slash ? slash + 1 : listed, *ending = ending_of(listed);
-    if (!ending || (ending && strlen(name) <= strlen(ending)))
+    const char *name = path_name(listed), *ending = ending_of(listed);
+    if (!ending || strlen(name) <= strlen(ending))
         return fail(l->failure, STATUS_CORRUPT, "%s: '%.200s' is not the name of a NIfTI file", l->path, listed);
     one->id = strndup(name, strlen(name) - strlen(ending));
     return one->id ? check_id(l, one->id) : no_memory(l);
@@ -268,8 +258,7 @@ static status_code listed_training_case(lister *l, const json_t *entry, dataset_
     status_code status = listed_id(l, one, image);
     if (status == STATUS_OK) status = find_image(l, one, image);
     if (status != STATUS_OK) return status;
-    one->labels = listed_path(l->set, label);
-    return one->labels ? STATUS_OK : no_memory(l);
+    return listed_path(l, label, &one->labels);
 }
 
 /* The Decathlon lists names; nnU-Net v1 wrote them as {"image": name} or ["name"] now and then. */
@@ -321,12 +310,12 @@ static status_code listed_channels(lister *l, const char *id, const json_t *entr
                     "%s: the case '%.200s' of \"dataset\" must be {\"images\": [file of each of the %d channels], "
                     "\"label\": file}",
                     l->path, id, l->set->channels);
-    for (; one->files < l->set->channels; one->files++) {
-        one->images[one->files] = listed_path(l->set, json_string_value(json_array_get(images, (size_t)one->files)));
-        if (!one->images[one->files]) return no_memory(l);
-    }
-    one->labels = listed_path(l->set, json_string_value(label));
-    return one->labels ? check_id(l, id) : no_memory(l);
+    status_code status = STATUS_OK;
+    for (; status == STATUS_OK && one->files < l->set->channels; one->files++)
+        status =
+            listed_path(l, json_string_value(json_array_get(images, (size_t)one->files)), &one->images[one->files]);
+    if (status == STATUS_OK) status = listed_path(l, json_string_value(label), &one->labels);
+    return status == STATUS_OK ? check_id(l, id) : status;
 }
 
 static status_code list_named(lister *l, const json_t *cases) {

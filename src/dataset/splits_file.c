@@ -1,5 +1,7 @@
-#include "dataset/splits.h"
 #include "dataset/splits_inside.h"
+
+#include "core/json_writer.h"
+#include "core/whole_file.h"
 #include "json/json_file.h"
 
 #include <stdlib.h>
@@ -79,35 +81,25 @@ status_code splits_read(splits *splits, const char *path, const char *const *nam
     return status;
 }
 
-static json_t *list_of(const size_t *cases, size_t count, const char *const *names) {
-    json_t *list = json_array();
-    for (size_t k = 0; list && k < count; k++)
-        if (json_array_append_new(list, json_string(names[cases[k]])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
-}
-
-static json_t *json_of(const splits *splits, const char *const *names) {
-    json_t *root = json_array();
-    for (int k = 0; root && k < splits->count; k++) {
-        const split *fold = &splits->folds[k];
-        json_t *json = json_object();
-        const int good = json_object_set_new(json, "train", list_of(fold->train, fold->train_count, names)) == 0 &&
-                         json_object_set_new(json, "val", list_of(fold->val, fold->val_count, names)) == 0;
-        if (!good) json_decref(json);
-        if (!good || json_array_append_new(root, json) != 0) {
-            json_decref(root);
-            return NULL;
-        }
-    }
-    return root;
+static void add_list(json_writer *json, const char *key, const size_t *cases, size_t count, const char *const *names) {
+    json_begin_list(json, key);
+    for (size_t k = 0; k < count; k++) json_add_string(json, NULL, names[cases[k]]);
+    json_end(json);
 }
 
 status_code splits_write(const splits *splits, const char *path, const char *const *names, failure *failure) {
-    json_t *root = json_of(splits, names);
-    const status_code status = json_file_write(path, root, failure);
-    json_decref(root);
+    text out = {0};
+    json_writer json = json_writer_start(&out);
+    json_begin_list(&json, NULL);
+    for (int k = 0; k < splits->count; k++) {
+        const split *fold = &splits->folds[k];
+        json_begin_object(&json, NULL);
+        add_list(&json, "train", fold->train, fold->train_count, names);
+        add_list(&json, "val", fold->val, fold->val_count, names);
+        json_end(&json);
+    }
+    json_end(&json);
+    const status_code status = whole_file_write_text(path, &out, failure);
+    text_close(&out);
     return status;
 }

@@ -1,8 +1,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "images/idx.h"
 
-#include "core/atomic_file.h"
+#include "core/file_writer.h"
 #include "core/memory.h"
+#include "core/path.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -204,38 +205,25 @@ status_code idx_open(labelled_images *set, const char *images_path, const char *
 
 /* ---- MNIST's folder --------------------------------------------------------------------------------------------- */
 
-typedef struct path_text {
-    char text[4096];
-} path_text;
-
-static int is_there(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0;
-}
-
-static status_code find_file(path_text *path, const char *folder, const char *stem, const char *kind,
+static status_code find_file(char path[PATH_SIZE], const char *folder, const char *stem, const char *kind,
                              failure *failure) {
     static const char *const MIDDLES[] = {"-", "."}, *const ENDS[] = {"", ".gz"};
     for (int k = 0; k < 4; k++) {
-        const int length =
-            snprintf(path->text, sizeof path->text, "%s/%s%s%s%s", folder, stem, MIDDLES[k / 2], kind, ENDS[k % 2]);
-        if (length < 0 || (size_t)length >= sizeof path->text)
-            return fail(failure, STATUS_BAD_INPUT, "the name of the folder '%.60s...' is too long", folder);
-        if (is_there(path->text)) return STATUS_OK;
+        const status_code status =
+            path_format(path, failure, "%s/%s%s%s%s", folder, stem, MIDDLES[k / 2], kind, ENDS[k % 2]);
+        if (status != STATUS_OK || path_exists(path)) return status;
     }
     return fail(failure, STATUS_CANNOT_READ, "%s has no %s-%s (nor %s-%s.gz); hws fetch mnist --out %s puts it there",
                 folder, stem, kind, stem, kind, folder);
 }
 
-static status_code open_part(labelled_images *set, const char *folder, const char *part, failure *failure) {
-    char stem[32];
-    path_text images, labels;
-    snprintf(stem, sizeof stem, "%.20s-images", part);
-    status_code status = find_file(&images, folder, stem, "idx3-ubyte", failure);
-    snprintf(stem, sizeof stem, "%.20s-labels", part);
-    if (status == STATUS_OK) status = find_file(&labels, folder, stem, "idx1-ubyte", failure);
-    if (status == STATUS_OK) status = idx_open(set, images.text, labels.text, MNIST_CLASSES, failure);
-    return status;
+static status_code open_split(labelled_images *set, const char *folder, const char *split, failure *failure) {
+    char stem[32], images[PATH_SIZE], labels[PATH_SIZE];
+    snprintf(stem, sizeof stem, "%.20s-images", split);
+    status_code status = find_file(images, folder, stem, "idx3-ubyte", failure);
+    snprintf(stem, sizeof stem, "%.20s-labels", split);
+    if (status == STATUS_OK) status = find_file(labels, folder, stem, "idx1-ubyte", failure);
+    return status == STATUS_OK ? idx_open(set, images, labels, MNIST_CLASSES, failure) : status;
 }
 
 static status_code check_same_size(const labelled_images *train, const labelled_images *test, const char *folder,
@@ -254,8 +242,8 @@ status_code idx_open_folder(labelled_images *train, labelled_images *test, const
                     folder);
     if (!S_ISDIR(info.st_mode))
         return fail(failure, STATUS_CANNOT_READ, "%s is not a folder; name the one with MNIST's four files", folder);
-    status_code status = open_part(train, folder, "train", failure);
-    if (status == STATUS_OK) status = open_part(test, folder, "t10k", failure);
+    status_code status = open_split(train, folder, "train", failure);
+    if (status == STATUS_OK) status = open_split(test, folder, "t10k", failure);
     if (status == STATUS_OK) status = check_same_size(train, test, folder, failure);
     if (status == STATUS_OK) return STATUS_OK;
     labelled_images_close(train);
@@ -273,18 +261,11 @@ static status_code write_idx(const char *path, const uint32_t *header, int words
                              failure *failure) {
     uint8_t head[16];
     for (int k = 0; k < words; k++) put_big_endian(head + 4 * k, header[k]);
-    atomic_file file;
-    int good = atomic_file_open(&file, path);
-    if (good) {
-        good = atomic_file_write(&file, head, (size_t)words * 4) && atomic_file_write(&file, bytes, size);
-        const int reason = errno;
-        if (good) good = atomic_file_commit(&file);
-        else {
-            atomic_file_abandon(&file);
-            errno = reason;
-        }
-    }
-    return good ? STATUS_OK : fail(failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path, strerror(errno));
+    file_writer file;
+    file_writer_open(&file, path);
+    file_writer_add(&file, head, (size_t)words * 4);
+    file_writer_add(&file, bytes, size);
+    return file_writer_close(&file, failure);
 }
 
 static status_code check_count(int64_t count, const char *path, failure *failure) {

@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "nifti/nifti.h"
 
-#include "core/atomic_file.h"
+#include "core/file_writer.h"
 #include "core/memory.h"
 #include "nifti/nifti_header.h"
 
@@ -327,7 +327,7 @@ status_code nifti_inspect(const char *path, nifti_info *info, failure *failure) 
 /* ---- writing ---- */
 
 typedef struct nifti_output {
-    atomic_file file;
+    file_writer file;
     int compressed;
     z_stream deflater;
     uint8_t *packed; /* CHUNK_BYTES */
@@ -339,20 +339,16 @@ static int ends_in_gz(const char *path) {
 }
 
 /* zlib's own gzip header carries no time and no name, so equal contents give equal bytes. */
-static int output_open(nifti_output *output, const char *path) {
-    *output = (nifti_output){.compressed = ends_in_gz(path)};
-    if (!atomic_file_open(&output->file, path)) return 0;
-    output->packed = memory_open(CHUNK_BYTES);
+static status_code output_open(nifti_output *output, const char *path, failure *failure) {
+    *output = (nifti_output){.compressed = ends_in_gz(path), .packed = memory_open(CHUNK_BYTES)};
     const int good = output->packed && (!output->compressed || deflateInit2(&output->deflater, 6, Z_DEFLATED, 15 + 16,
                                                                             8, Z_DEFAULT_STRATEGY) == Z_OK);
-    if (good) return 1;
+    if (good) return file_writer_open(&output->file, path), STATUS_OK;
     memory_close(output->packed);
-    atomic_file_abandon(&output->file);
-    errno = ENOMEM;
-    return 0;
+    return fail_memory(failure, "writing an image");
 }
 
-static int output_deflate(nifti_output *output, const uint8_t *bytes, size_t size, int flush) {
+static void output_deflate(nifti_output *output, const uint8_t *bytes, size_t size, int flush) {
     z_stream *deflater = &output->deflater;
     deflater->next_in = (uint8_t *)bytes; /* zlib does not write there */
     deflater->avail_in = (unsigned)size;
@@ -360,25 +356,22 @@ static int output_deflate(nifti_output *output, const uint8_t *bytes, size_t siz
         deflater->next_out = output->packed;
         deflater->avail_out = CHUNK_BYTES;
         deflate(deflater, flush);
-        if (!atomic_file_write(&output->file, output->packed, CHUNK_BYTES - deflater->avail_out)) return 0;
+        file_writer_add(&output->file, output->packed, CHUNK_BYTES - deflater->avail_out);
     } while (deflater->avail_out == 0);
-    return 1;
 }
 
-static int output_write(nifti_output *output, const uint8_t *bytes, size_t size) {
-    return output->compressed ? output_deflate(output, bytes, size, Z_NO_FLUSH)
-                              : atomic_file_write(&output->file, bytes, size);
+static void output_add(nifti_output *output, const uint8_t *bytes, size_t size) {
+    if (output->compressed) output_deflate(output, bytes, size, Z_NO_FLUSH);
+    else file_writer_add(&output->file, bytes, size);
 }
 
-static int output_close(nifti_output *output, int good) {
-    if (good && output->compressed) good = output_deflate(output, NULL, 0, Z_FINISH);
-    if (output->compressed) deflateEnd(&output->deflater);
+static status_code output_close(nifti_output *output, failure *failure) {
+    if (output->compressed) {
+        output_deflate(output, NULL, 0, Z_FINISH);
+        deflateEnd(&output->deflater);
+    }
     memory_close(output->packed);
-    if (good) return atomic_file_commit(&output->file);
-    const int reason = errno;
-    atomic_file_abandon(&output->file);
-    errno = reason;
-    return 0;
+    return file_writer_close(&output->file, failure);
 }
 
 /* Fills `bytes` with voxels as the file has them. */
@@ -407,28 +400,28 @@ typedef struct nifti_contents {
     voxel_giver *give;
 } nifti_contents;
 
-static int write_contents(nifti_output *output, const nifti_contents *contents, uint8_t *bytes) {
+static void write_contents(nifti_output *output, const nifti_contents *contents, uint8_t *bytes) {
     uint8_t front[NIFTI_LARGEST_FRONT];
-    const size_t front_size = nifti_header_write(contents->grid, contents->channels, contents->type, front);
-    if (!output_write(output, front, front_size)) return 0;
+    output_add(output, front, nifti_header_write(contents->grid, contents->channels, contents->type, front));
     const size_t total = volume_grid_voxels(contents->grid) * (size_t)contents->channels;
     const size_t voxel_bytes = (size_t)nifti_type_bytes(contents->type);
-    for (size_t first = 0; first < total; first += CHUNK_VOXELS) {
+    for (size_t first = 0; first < total && !output->file.error; first += CHUNK_VOXELS) {
         const size_t count = total - first < CHUNK_VOXELS ? total - first : CHUNK_VOXELS;
         contents->give(contents->voxels, first, count, bytes);
-        if (!output_write(output, bytes, count * voxel_bytes)) return 0;
+        output_add(output, bytes, count * voxel_bytes);
     }
-    return 1;
 }
 
 static status_code write_file(const char *path, const nifti_contents *contents, failure *failure) {
     uint8_t *bytes = memory_open(CHUNK_BYTES);
-    if (!bytes) return fail_memory(failure, "writing an image");
     nifti_output output;
-    int good = output_open(&output, path);
-    if (good) good = output_close(&output, write_contents(&output, contents, bytes));
+    status_code status = bytes ? output_open(&output, path, failure) : fail_memory(failure, "writing an image");
+    if (status == STATUS_OK) {
+        write_contents(&output, contents, bytes);
+        status = output_close(&output, failure);
+    }
     memory_close(bytes);
-    return good ? STATUS_OK : fail(failure, STATUS_CANNOT_WRITE, "%s could not be written: %s", path, strerror(errno));
+    return status;
 }
 
 status_code nifti_write_volume(const char *path, const volume *volume, failure *failure) {

@@ -1,9 +1,8 @@
 #include "phantom/phantom.h"
 
-#include "phantom/purposes.h"
-
 #include "core/memory.h"
 #include "phantom/anatomy.h"
+#include "phantom/purposes.h"
 
 #include <string.h>
 
@@ -182,9 +181,8 @@ typedef struct drawing {
     scanner scanner;
 } drawing;
 
-status_code phantom_make(uint64_t seed, phantom_part part, uint32_t index, phantom_condition condition,
-                         const volume_grid *grid, volume *image, label_map *labels, phantom_facts *facts,
-                         failure *failure) {
+status_code phantom_make(const phantom_key *key, const volume_grid *grid, volume *image, label_map *labels,
+                         phantom_facts *facts, failure *failure) {
     status_code status = open_both(grid, image, labels, failure);
     if (status != STATUS_OK) return status;
     drawing *drawing = memory_open(sizeof *drawing);
@@ -194,13 +192,13 @@ status_code phantom_make(uint64_t seed, phantom_part part, uint32_t index, phant
         return fail_memory(failure, "a phantom");
     }
     random_stream stream;
-    random_start(&stream, seed, RANDOM_PHANTOM, index, (uint32_t)part);
-    anatomy_draw(&drawing->anatomy, draw_diagnosis(condition, &stream), &stream);
+    random_start(&stream, key->seed, RANDOM_PHANTOM, key->index, (uint32_t)key->split);
+    anatomy_draw(&drawing->anatomy, draw_diagnosis(key->condition, &stream), &stream);
     draw_scanner(&drawing->scanner, drawing->anatomy.growth, &stream);
     see(&drawing->anatomy, &drawing->scanner, image, labels);
     blur(image, (float)drawing->scanner.blur);
     record(&drawing->scanner, image, &stream);
-    *facts = (phantom_facts){condition, diagnosis_name(drawing->anatomy.diagnosis), drawing->anatomy.weeks};
+    *facts = (phantom_facts){key->condition, diagnosis_name(drawing->anatomy.diagnosis), drawing->anatomy.weeks};
     memory_close(drawing);
     return STATUS_OK;
 }

@@ -9,7 +9,7 @@
  * others (no corpus callosum, one wide ventricle, or a cyst behind the cerebellum). Ages from 21 to 36 weeks, poses,
  * shapes, folds, contrasts, bias fields, blur and noise vary.
  *
- * A case follows from (seed, part, index) and its condition alone, to the bit on every machine, whatever other cases
+ * A case follows from (seed, split, index) and its condition alone, to the bit on every machine, whatever other cases
  * there are.
  */
 #ifndef HWS_PHANTOM_PHANTOM_H
@@ -19,7 +19,7 @@
 
 enum { PHANTOM_LABELS = 4 };
 
-typedef enum phantom_part { PHANTOM_TRAIN = 0, PHANTOM_TEST = 1 } phantom_part;
+typedef enum phantom_split { PHANTOM_TRAIN = 0, PHANTOM_TEST = 1 } phantom_split;
 
 typedef enum phantom_condition {
     PHANTOM_CONTROL,
@@ -31,6 +31,14 @@ typedef enum phantom_condition {
 /* "control", "spina_bifida", "other". */
 const char *phantom_condition_name(phantom_condition condition);
 
+/* What a case follows from. */
+typedef struct phantom_key {
+    uint64_t seed;
+    phantom_split split;
+    uint32_t index;
+    phantom_condition condition;
+} phantom_key;
+
 typedef struct phantom_facts {
     phantom_condition condition;
     const char *diagnosis; /* one word, finer than the condition */
@@ -41,8 +49,7 @@ typedef struct phantom_facts {
 volume_grid phantom_grid(const int size[3], double spacing);
 
 /* Makes a case. Close image and labels when STATUS_OK; otherwise they are zeroed. */
-status_code phantom_make(uint64_t seed, phantom_part part, uint32_t index, phantom_condition condition,
-                         const volume_grid *grid, volume *image, label_map *labels, phantom_facts *facts,
-                         failure *failure);
+status_code phantom_make(const phantom_key *key, const volume_grid *grid, volume *image, label_map *labels,
+                         phantom_facts *facts, failure *failure);
 
 #endif

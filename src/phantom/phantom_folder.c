@@ -1,9 +1,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "phantom/phantom_folder.h"
 
-#include "core/atomic_file.h"
+#include "core/csv.h"
+#include "core/parallel.h"
+#include "core/path.h"
 #include "core/random.h"
-#include "core/text.h"
+#include "core/whole_file.h"
 #include "nifti/nifti.h"
 #include "phantom/purposes.h"
 
@@ -12,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { ID_BYTES = 24, ASSIGN_SLOT = 100 };
 
@@ -23,9 +24,7 @@ phantom_options phantom_options_default(void) {
 
 typedef struct phantom_case {
     char id[ID_BYTES];
-    phantom_part part;
-    uint32_t index;
-    phantom_condition condition;
+    phantom_key key;
     phantom_facts facts;
 } phantom_case;
 
@@ -43,16 +42,16 @@ typedef struct writer {
 static void assign_training(writer *w) {
     const phantom_options *o = w->options;
     for (int k = 0; k < o->cases; k++)
-        w->cases[k].condition = k < o->spina_bifida              ? PHANTOM_SPINA_BIFIDA
-                                : k < o->spina_bifida + o->other ? PHANTOM_OTHER
-                                                                 : PHANTOM_CONTROL;
+        w->cases[k].key.condition = k < o->spina_bifida              ? PHANTOM_SPINA_BIFIDA
+                                    : k < o->spina_bifida + o->other ? PHANTOM_OTHER
+                                                                     : PHANTOM_CONTROL;
     random_stream stream;
     random_start(&stream, o->seed, RANDOM_PHANTOM, 0, ASSIGN_SLOT);
     for (int k = o->cases - 1; k > 0; k--) {
         const uint64_t other = random_below(&stream, (uint64_t)k + 1);
-        const phantom_condition condition = w->cases[k].condition;
-        w->cases[k].condition = w->cases[other].condition;
-        w->cases[other].condition = condition;
+        const phantom_condition condition = w->cases[k].key.condition;
+        w->cases[k].key.condition = w->cases[other].key.condition;
+        w->cases[other].key.condition = condition;
     }
 }
 
@@ -60,41 +59,21 @@ static void name_cases(writer *w) {
     for (int k = 0; k < w->total; k++) {
         phantom_case *one = &w->cases[k];
         const int test = k >= w->options->cases;
-        one->part = test ? PHANTOM_TEST : PHANTOM_TRAIN;
-        one->index = (uint32_t)(test ? k - w->options->cases : k);
-        if (test) one->condition = (phantom_condition)(one->index % PHANTOM_CONDITIONS);
+        one->key.seed = w->options->seed;
+        one->key.split = test ? PHANTOM_TEST : PHANTOM_TRAIN;
+        one->key.index = (uint32_t)(test ? k - w->options->cases : k);
+        if (test) one->key.condition = (phantom_condition)(one->key.index % PHANTOM_CONDITIONS);
         const int count = test ? w->options->test : w->options->cases;
         const int digits = count > 99999 ? 6 : count > 9999 ? 5 : count > 999 ? 4 : 3;
-        snprintf(one->id, sizeof one->id, "%s_%0*u", test ? "test" : "phantom", digits, (unsigned)one->index + 1);
+        snprintf(one->id, sizeof one->id, "%s_%0*u", test ? "test" : "phantom", digits, (unsigned)one->key.index + 1);
     }
 }
 
 /* ---- folders and files ------------------------------------------------------------------------------------------- */
 
-static status_code fail_folder(const char *path, failure *failure) {
-    return fail(failure, STATUS_CANNOT_WRITE, "the folder %s cannot be made: %s", path, strerror(errno));
-}
-
-static status_code make_folder(const char *path, failure *failure) {
-    return mkdir(path, 0777) == 0 || errno == EEXIST ? STATUS_OK : fail_folder(path, failure);
-}
-
-static status_code make_with_parents(const char *path, failure *failure) {
-    char *copy = strdup(path);
-    if (!copy) return fail_memory(failure, path);
-    status_code status = STATUS_OK;
-    for (char *slash = strchr(copy + 1, '/'); status == STATUS_OK && slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        status = make_folder(copy, failure);
-        *slash = '/';
-    }
-    free(copy);
-    return status == STATUS_OK ? make_folder(path, failure) : status;
-}
-
 static status_code require_empty(const char *path, failure *failure) {
     DIR *folder = opendir(path);
-    if (!folder) return fail_folder(path, failure);
+    if (!folder) return fail(failure, STATUS_CANNOT_READ, "the folder %s cannot be read: %s", path, strerror(errno));
     int count = 0;
     for (const struct dirent *entry; (entry = readdir(folder));)
         count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
@@ -104,32 +83,21 @@ static status_code require_empty(const char *path, failure *failure) {
 }
 
 static status_code make_folders(writer *w) {
-    static const char *const parts[] = {"imagesTr", "labelsTr", "imagesTs", "labelsTs"};
-    status_code status = make_with_parents(w->folder, w->failure);
+    static const char *const names[] = {"imagesTr", "labelsTr", "imagesTs", "labelsTs"};
+    status_code status = folder_make(w->folder, w->failure);
     if (status == STATUS_OK) status = require_empty(w->folder, w->failure);
     for (int k = 0; status == STATUS_OK && k < (w->options->test ? 4 : 2); k++) {
-        text path = {0};
-        text_format(&path, "%s/%s", w->folder, parts[k]);
-        status = path.failed ? fail_memory(w->failure, w->folder) : make_folder(path.bytes, w->failure);
-        text_close(&path);
+        char path[PATH_SIZE];
+        status = path_join(path, w->folder, names[k], w->failure);
+        if (status == STATUS_OK) status = folder_make(path, w->failure);
     }
     return status;
 }
 
 static status_code write_text(writer *w, const char *name, text *content) {
-    text path = {0};
-    text_format(&path, "%s/%s", w->folder, name);
-    status_code status = STATUS_OK;
-    atomic_file file;
-    if (path.failed || content->failed) status = fail_memory(w->failure, w->folder);
-    else if (!atomic_file_open(&file, path.bytes))
-        status = fail(w->failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path.bytes, strerror(errno));
-    else if (!atomic_file_write(&file, content->bytes, content->size)) {
-        status = fail(w->failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path.bytes, strerror(errno));
-        atomic_file_abandon(&file);
-    } else if (!atomic_file_commit(&file))
-        status = fail(w->failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path.bytes, strerror(errno));
-    text_close(&path);
+    char path[PATH_SIZE];
+    status_code status = path_join(path, w->folder, name, w->failure);
+    if (status == STATUS_OK) status = whole_file_write_text(path, content, w->failure);
     text_close(content);
     return status;
 }
@@ -142,18 +110,22 @@ static const char *age_range(double weeks) { return weeks < 26 ? "21-25" : weeks
 static status_code write_groups(writer *w) {
     text groups = {0};
     text_add(&groups, "case,condition,gestational_age\n");
-    for (int k = 0; k < w->total; k++)
-        text_format(&groups, "%s,%s,%s\n", w->cases[k].id, phantom_condition_name(w->cases[k].condition),
+    for (int k = 0; k < w->total; k++) {
+        csv_add_field(&groups, w->cases[k].id);
+        text_format(&groups, ",%s,%s\n", phantom_condition_name(w->cases[k].key.condition),
                     age_range(w->cases[k].facts.weeks));
+    }
     return write_text(w, "groups.csv", &groups);
 }
 
 static status_code write_facts(writer *w) {
     text facts = {0};
     text_add(&facts, "case,condition,diagnosis,weeks\n");
-    for (int k = 0; k < w->total; k++)
-        text_format(&facts, "%s,%s,%s,%.1f\n", w->cases[k].id, phantom_condition_name(w->cases[k].condition),
+    for (int k = 0; k < w->total; k++) {
+        csv_add_field(&facts, w->cases[k].id);
+        text_format(&facts, ",%s,%s,%.1f\n", phantom_condition_name(w->cases[k].key.condition),
                     w->cases[k].facts.diagnosis, w->cases[k].facts.weeks);
+    }
     return write_text(w, "phantoms.csv", &facts);
 }
 
@@ -176,49 +148,29 @@ static status_code write_description(writer *w) {
 
 static status_code write_images(const writer *w, const phantom_case *one, const volume *image, const label_map *labels,
                                 failure *failure) {
-    const char *part = one->part == PHANTOM_TEST ? "Ts" : "Tr";
-    text path = {0}, labels_path = {0};
-    text_format(&path, "%s/images%s/%s_0000.nii.gz", w->folder, part, one->id);
-    text_format(&labels_path, "%s/labels%s/%s.nii.gz", w->folder, part, one->id);
-    status_code status = path.failed || labels_path.failed ? fail_memory(failure, w->folder) : STATUS_OK;
-    if (status == STATUS_OK) status = nifti_write_volume(path.bytes, image, failure);
-    if (status == STATUS_OK) status = nifti_write_labels(labels_path.bytes, labels, failure);
-    text_close(&path);
-    text_close(&labels_path);
-    return status;
+    const char *split = one->key.split == PHANTOM_TEST ? "Ts" : "Tr";
+    char path[PATH_SIZE];
+    status_code status = path_format(path, failure, "%s/images%s/%s_0000.nii.gz", w->folder, split, one->id);
+    if (status == STATUS_OK) status = nifti_write_volume(path, image, failure);
+    if (status == STATUS_OK) status = path_format(path, failure, "%s/labels%s/%s.nii.gz", w->folder, split, one->id);
+    return status == STATUS_OK ? nifti_write_labels(path, labels, failure) : status;
 }
 
-static status_code write_case(const writer *w, phantom_case *one, failure *failure) {
+static status_code write_case(void *context, size_t index, failure *failure) {
+    const writer *w = context;
+    phantom_case *one = &w->cases[index];
     volume image;
     label_map labels;
-    status_code status = phantom_make(w->options->seed, one->part, one->index, one->condition, &w->grid, &image,
-                                      &labels, &one->facts, failure);
+    status_code status = phantom_make(&one->key, &w->grid, &image, &labels, &one->facts, failure);
     if (status == STATUS_OK) status = write_images(w, one, &image, &labels, failure);
     volume_close(&image);
     label_map_close(&labels);
     return status;
 }
 
-/* After a failure the remaining cases are left out; the first failure is the one that is told. */
 static status_code write_cases(writer *w, phantom_listener *listener, void *context) {
-    status_code result = STATUS_OK;
-    size_t done = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(w->options->threads)
-    for (int k = 0; k < w->total; k++) {
-        int stop;
-#pragma omp critical(hws_phantom)
-        stop = result != STATUS_OK;
-        if (stop) continue;
-        failure failure;
-        const status_code status = write_case(w, &w->cases[k], &failure);
-#pragma omp critical(hws_phantom)
-        {
-            if (status != STATUS_OK && result == STATUS_OK) result = fail(w->failure, status, "%s", failure.message);
-            done++;
-            if (status == STATUS_OK && listener) listener(context, done, (size_t)w->total);
-        }
-    }
-    return result;
+    const parallel_work work = {.run = write_case, .context = w, .progress = listener, .progress_context = context};
+    return parallel_run(&work, (size_t)w->total, w->options->threads, w->failure);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -255,10 +207,8 @@ status_code phantom_write_folder(const char *folder, const phantom_options *opti
                                  void *context, failure *failure) {
     status_code status = check_options(options, failure);
     if (status != STATUS_OK) return status;
-    phantom_options usable = *options;
-    if (usable.threads < 1) usable.threads = 1;
-    writer writer = {.folder = folder, .options = &usable, .total = options->cases + options->test, .failure = failure};
-    writer.grid = phantom_grid(usable.size, usable.spacing);
+    writer writer = {.folder = folder, .options = options, .total = options->cases + options->test, .failure = failure};
+    writer.grid = phantom_grid(options->size, options->spacing);
     writer.cases = calloc((size_t)writer.total, sizeof *writer.cases);
     if (!writer.cases) return fail_memory(failure, folder);
     status = write_all(&writer, listener, context);

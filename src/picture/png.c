@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "picture/png.h"
 
+#include "core/path.h"
 #include "core/text.h"
 #include "core/whole_file.h"
 
@@ -21,24 +22,30 @@ static void be_silent(png_structp png, png_const_charp message) {
     (void)message;
 }
 
+typedef struct picture {
+    const unsigned char *pixels;
+    size_t width, height;
+    png_colour colour;
+} picture;
+
 /* libpng jumps back here on its errors; nothing that lives across the jump changes after it was set. */
-static int encode_rows(png_structp png, png_infop info, text *bytes, const unsigned char *pixels, size_t width,
-                       size_t height, png_colour colour) {
+static int encode_rows(png_structp png, png_infop info, text *bytes, const picture *picture) {
     if (setjmp(png_jmpbuf(png))) return 0;
     png_set_write_fn(png, bytes, add_bytes, add_nothing);
-    png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8,
-                 colour == PNG_GREY ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+    png_set_IHDR(png, info, (png_uint_32)picture->width, (png_uint_32)picture->height, 8,
+                 picture->colour == PNG_GREY ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
-    for (size_t y = 0; y < height; y++) png_write_row(png, pixels + y * width * (size_t)colour);
+    for (size_t y = 0; y < picture->height; y++)
+        png_write_row(png, picture->pixels + y * picture->width * (size_t)picture->colour);
     png_write_end(png, info);
     return 1;
 }
 
-static int encode(text *bytes, const unsigned char *pixels, size_t width, size_t height, png_colour colour) {
+static int encode(text *bytes, const picture *picture) {
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, be_silent);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    const int good = info && encode_rows(png, info, bytes, pixels, width, height, colour) && !bytes->failed;
+    const int good = info && encode_rows(png, info, bytes, picture) && !bytes->failed;
     png_destroy_write_struct(&png, &info);
     return good;
 }
@@ -49,7 +56,7 @@ status_code png_save(const char *path, const unsigned char *pixels, size_t width
         return fail(failure, STATUS_BAD_INPUT, "%s: an image of %zu by %zu pixels; from 1 to %d a side are possible",
                     path, width, height, PNG_MAX_SIDE);
     text bytes = {0};
-    const status_code status = encode(&bytes, pixels, width, height, colour)
+    const status_code status = encode(&bytes, &(picture){pixels, width, height, colour})
                                    ? whole_file_write(path, bytes.bytes, bytes.size, failure)
                                    : fail_memory(failure, path);
     text_close(&bytes);
@@ -69,12 +76,12 @@ int png_size(const void *bytes, size_t size, unsigned *width, unsigned *height) 
 }
 
 void png_remove_all(const char *folder) {
-    char path[4096];
+    char path[PATH_SIZE];
     DIR *listing = opendir(folder);
     for (const struct dirent *entry; listing && (entry = readdir(listing));) {
         const size_t length = strlen(entry->d_name);
         if (length > 4 && strcmp(entry->d_name + length - 4, ".png") == 0 &&
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+            path_join(path, folder, entry->d_name, NULL) == STATUS_OK)
             unlink(path);
     }
     if (listing) closedir(listing);

@@ -1,10 +1,8 @@
 /* plans.json, written to be read by people and read strictly, because people change it. */
-#include "core/atomic_file.h"
-#include "core/text.h"
+#include "core/json_writer.h"
 #include "core/whole_file.h"
 #include "plan/plan.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,14 +13,7 @@ enum { VERSION = 1, FILE_LIMIT = 1 << 22, MAX_CLASSES = 1000, MAX_FEATURES = 409
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-static void add_string(text *text, const char *string) {
-    json_t *value = json_stringn_nocheck(string, strlen(string));
-    char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
-    text_add(text, quoted ? quoted : "\"\"");
-    free(quoted);
-    json_decref(value);
-}
-
+/* Laid out by hand, with a line for each thing that people compare and change. */
 static void add_three(text *text, const char *name, const double three[3]) {
     text_format(text, "\"%s\": [%.17g, %.17g, %.17g]", name, three[0], three[1], three[2]);
 }
@@ -34,7 +25,7 @@ static void add_whole_three(text *text, const char *name, const int three[3]) {
 static void add_channel(text *text, const plan_channel *channel) {
     const channel_rule *rule = &channel->rule;
     text_add(text, "    {\"name\": ");
-    add_string(text, channel->name);
+    json_text_string(text, channel->name);
     text_format(text, ", \"normalisation\": \"%s\", \"masked\": %s,\n     ", normalisation_name(rule->kind),
                 rule->masked ? "true" : "false");
     text_format(text, "\"mean\": %.17g, \"deviation\": %.17g, \"low\": %.17g, \"high\": %.17g}", rule->mean,
@@ -51,7 +42,7 @@ static void add_stage(text *text, const topology_stage *stage) {
 
 static void add_plan(text *text, const plan *plan) {
     text_format(text, "{\n  \"hws_plan\": %d,\n  \"dataset\": ", VERSION);
-    add_string(text, plan->dataset);
+    json_text_string(text, plan->dataset);
     text_format(text, ",\n  \"classes\": %d,\n  ", plan->classes);
     add_three(text, "spacing", plan->spacing);
     text_add(text, ",\n  ");
@@ -69,24 +60,10 @@ static void add_plan(text *text, const plan *plan) {
     }
 }
 
-static status_code write_text(const text *text, const char *path, failure *failure) {
-    atomic_file file;
-    if (!atomic_file_open(&file, path))
-        return fail(failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path, strerror(errno));
-    if (!atomic_file_write(&file, text_string(text), text->size)) {
-        const int reason = errno;
-        atomic_file_abandon(&file);
-        return fail(failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path, strerror(reason));
-    }
-    if (!atomic_file_commit(&file))
-        return fail(failure, STATUS_CANNOT_WRITE, "%s cannot be written: %s", path, strerror(errno));
-    return STATUS_OK;
-}
-
 status_code plan_write(const plan *plan, const char *path, failure *failure) {
     text text = {0};
     add_plan(&text, plan);
-    const status_code status = text.failed ? fail_memory(failure, path) : write_text(&text, path, failure);
+    const status_code status = whole_file_write_text(path, &text, failure);
     text_close(&text);
     return status;
 }

@@ -1,8 +1,8 @@
 #include "safetensors/safetensors_inside.h"
 
-#include "core/atomic_file.h"
+#include "core/array.h"
+#include "core/file_writer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ enum { ALIGNMENT = 64 };
 struct safetensors_writer {
     json_t *metadata;
     safetensor *tensors; /* with names of their own */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 status_code safetensors_writer_open(safetensors_writer **writer, failure *failure) {
@@ -30,16 +30,6 @@ void safetensors_writer_close(safetensors_writer **writer) {
     *writer = NULL;
 }
 
-static int make_room(safetensors_writer *writer) {
-    if (writer->count < writer->room) return 1;
-    const size_t room = writer->room ? 2 * writer->room : 64;
-    safetensor *grown = realloc(writer->tensors, room * sizeof *grown);
-    if (!grown) return 0;
-    writer->tensors = grown;
-    writer->room = room;
-    return 1;
-}
-
 static int is_text(const char *string) {
     json_t *value = json_string(string); /* checks that it is UTF-8 */
     json_decref(value);
@@ -55,7 +45,9 @@ status_code safetensors_add(safetensors_writer *writer, const char *name, safete
         return fail(failure, STATUS_BAD_INPUT, "a tensor cannot be named '%.200s'", name);
     for (size_t k = 0; k < rank; k++) tensor.shape[k] = shape[k];
     char *copy = malloc(strlen(name) + 1);
-    if (!copy || !make_room(writer)) {
+    safetensor *tensors = array_grow(writer->tensors, writer->count, &writer->capacity, sizeof *tensors);
+    if (tensors) writer->tensors = tensors;
+    if (!copy || !tensors) {
         free(copy);
         return fail_memory(failure, "a file of tensors");
     }
@@ -160,20 +152,11 @@ static int set_crc(const safetensors_writer *writer, char *header, size_t size) 
 
 static status_code write_parts(const safetensors_writer *writer, const char *header, size_t size, const char *path,
                                failure *failure) {
-    atomic_file file;
-    int good = atomic_file_open(&file, path);
-    if (good) {
-        good = atomic_file_write(&file, header, size);
-        for (size_t k = 0; k < writer->count && good; k++)
-            good = atomic_file_write(&file, writer->tensors[k].data, writer->tensors[k].size);
-        const int reason = errno;
-        if (good) good = atomic_file_commit(&file);
-        else {
-            atomic_file_abandon(&file);
-            errno = reason;
-        }
-    }
-    return good ? STATUS_OK : fail(failure, STATUS_CANNOT_WRITE, "%s: cannot be written: %s", path, strerror(errno));
+    file_writer file;
+    file_writer_open(&file, path);
+    file_writer_add(&file, header, size);
+    for (size_t k = 0; k < writer->count; k++) file_writer_add(&file, writer->tensors[k].data, writer->tensors[k].size);
+    return file_writer_close(&file, failure);
 }
 
 status_code safetensors_write(safetensors_writer *writer, const char *path, failure *failure) {

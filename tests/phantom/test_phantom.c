@@ -12,12 +12,13 @@ typedef struct drawn {
     phantom_facts facts;
 } drawn;
 
-static drawn draw(uint64_t seed, phantom_part part, uint32_t index, phantom_condition condition, int spacing) {
+static drawn draw(uint64_t seed, phantom_split split, uint32_t index, phantom_condition condition, int spacing) {
     const int size[3] = {120 / spacing, 144 / spacing, 120 / spacing};
     const volume_grid grid = phantom_grid(size, spacing);
     drawn d;
     failure failure;
-    if (phantom_make(seed, part, index, condition, &grid, &d.image, &d.labels, &d.facts, &failure) != STATUS_OK)
+    if (phantom_make(&(phantom_key){seed, split, index, condition}, &grid, &d.image, &d.labels, &d.facts, &failure) !=
+        STATUS_OK)
         fail_msg("%s", failure.message);
     return d;
 }
@@ -157,15 +158,16 @@ static void failing_memory_and_absurd_sizes_are_reported(void **state) {
     failure failure;
     for (long k = 0; k < 3; k++) {
         memory_fail_after(k);
-        assert_int_equal(
-            phantom_make(0, PHANTOM_TRAIN, 0, PHANTOM_CONTROL, &grid, &d.image, &d.labels, &d.facts, &failure),
-            STATUS_OUT_OF_MEMORY);
+        assert_int_equal(phantom_make(&(phantom_key){0, PHANTOM_TRAIN, 0, PHANTOM_CONTROL}, &grid, &d.image, &d.labels,
+                                      &d.facts, &failure),
+                         STATUS_OUT_OF_MEMORY);
         assert_null(d.image.voxels);
         assert_null(d.labels.labels);
     }
     memory_fail_after(-1);
     grid.size[1] = 5000;
-    assert_int_equal(phantom_make(0, PHANTOM_TRAIN, 0, PHANTOM_CONTROL, &grid, &d.image, &d.labels, &d.facts, &failure),
+    assert_int_equal(phantom_make(&(phantom_key){0, PHANTOM_TRAIN, 0, PHANTOM_CONTROL}, &grid, &d.image, &d.labels,
+                                  &d.facts, &failure),
                      STATUS_BAD_INPUT);
 }
 
