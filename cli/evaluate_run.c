@@ -1,7 +1,7 @@
 /* hws evaluate RUN: how good a trained classifier is, class by class, and its loss on each example. */
 #include "cli.h"
 #include "evaluate.h"
-#include "images/spec.h"
+#include "images/classification_data.h"
 #include "options.h"
 #include "run/run_folder.h"
 #include "train/run_model.h"
@@ -54,7 +54,7 @@ typedef struct class_score {
 
 static status_code open_data(evaluation *e, failure *failure) {
     const train_settings *s = &e->model.settings;
-    status_code status = spec_open(e->data ? e->data : s->data, &e->train, &e->test, failure);
+    status_code status = classification_data_open(e->data ? e->data : s->data, &e->train, &e->test, failure);
     for (int k = 0; k < s->keep_count && status == STATUS_OK && !e->data; k++)
         status =
             labelled_images_keep(&e->train, s->keep[k].class_label, s->keep[k].fraction, (uint64_t)s->seed, failure);

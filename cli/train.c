@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include "cache_progress.h"
 #include "cli.h"
-#include "images/spec.h"
+#include "images/classification_data.h"
 #include "interrupt.h"
 #include "options.h"
 #include "phantom_data.h"
@@ -169,7 +169,7 @@ static int take_importance(train_command *c) {
 
 /* The settings that the command line is laid upon: the defaults, or a config.json. */
 static int read_base(train_command *c, failure *failure) {
-    const int volumes = c->settings.data && *c->settings.data && !spec_is_classification(c->settings.data);
+    const int volumes = c->settings.data && *c->settings.data && !classification_data_named(c->settings.data);
     char path[PATH_SIZE];
     const char *file = c->config;
     if (c->resume) {
@@ -197,7 +197,7 @@ static int refuse_difference(const train_settings *base, const train_settings *a
 /* So that a run can be resumed and evaluated from elsewhere. */
 static void make_absolute(train_command *c) {
     static char data[PATH_SIZE], cache[PATH_SIZE], here[PATH_SIZE];
-    if (!spec_is_classification(c->settings.data) && !phantom_data_named(c->settings.data) &&
+    if (!classification_data_named(c->settings.data) && !phantom_data_named(c->settings.data) &&
         realpath(c->settings.data, data))
         c->settings.data = data;
     if (*c->settings.cache && c->settings.cache[0] != '/' && getcwd(here, sizeof here) &&
@@ -225,7 +225,7 @@ static int read_command(train_command *c, int count, char **arguments, failure *
         c->settings.look_ahead = 0;
     if (!*c->settings.data) return cli_error(EXIT_USAGE, "train on what? See hws train --help");
     if (!c->resume) make_absolute(c);
-    if (!spec_is_classification(c->settings.data) && !phantom_data_named(c->settings.data) &&
+    if (!classification_data_named(c->settings.data) && !phantom_data_named(c->settings.data) &&
         access(c->settings.data, F_OK) != 0)
         return cli_error(EXIT_USAGE,
                          "'%s' is no data that can be trained on: neither digits, mnist or phantom nor a folder",
@@ -279,7 +279,7 @@ static int train_on_images(train_command *c, failure *failure) {
     labelled_images train = {0}, test = {0};
     classification context;
     task task;
-    status_code status = spec_open(c->settings.data, &train, &test, failure);
+    status_code status = classification_data_open(c->settings.data, &train, &test, failure);
     if (status == STATUS_OK) status = keep(c, &train, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &train, &test, failure);
     const int code =
@@ -378,7 +378,7 @@ static int in_folder(train_command *c, failure *failure) {
     run_clean(c->out);
     cli_catch_interrupts();
     const int code =
-        spec_is_classification(c->settings.data) ? train_on_images(c, failure) : train_on_volumes(c, failure);
+        classification_data_named(c->settings.data) ? train_on_images(c, failure) : train_on_volumes(c, failure);
     close(lock);
     return code;
 }

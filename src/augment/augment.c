@@ -1,8 +1,7 @@
 #include "augment/augment.h"
 
-#include "augment/purposes.h"
-
 #include "augment/intensity.h"
+#include "augment/purposes.h"
 #include "augment/spatial.h"
 #include "core/memory.h"
 
@@ -16,11 +15,11 @@ struct augmenter {
     float *image;    /* [channel][depth][height][width] */
     float *scratch;  /* one channel */
     int16_t *labels; /* before mirroring */
-    spatial_room room;
+    spatial_scratch spatial;
 };
 
-status_code augmenter_open(augmenter **maker, const augment_options *options, failure *failure) {
-    augmenter *made = *maker = calloc(1, sizeof *made);
+status_code augmenter_open(augmenter **opened, const augment_options *options, failure *failure) {
+    augmenter *made = *opened = calloc(1, sizeof *made);
     if (!made) return fail_memory(failure, "augmentation");
     made->options = *options;
     made->voxels = (size_t)options->patch[0] * (size_t)options->patch[1] * (size_t)options->patch[2];
@@ -29,69 +28,70 @@ status_code augmenter_open(augmenter **maker, const augment_options *options, fa
     made->scratch = memory_open(made->voxels * sizeof *made->scratch);
     made->labels = memory_open(made->voxels * sizeof *made->labels);
     if (made->choice.channels && made->image && made->scratch && made->labels) return STATUS_OK;
-    augmenter_close(maker);
+    augmenter_close(opened);
     return fail_memory(failure, "augmentation");
 }
 
-void augmenter_close(augmenter **maker) {
-    augmenter *made = *maker;
+void augmenter_close(augmenter **opened) {
+    augmenter *made = *opened;
     if (!made) return;
     free(made->choice.channels);
     memory_close(made->image);
     memory_close(made->scratch);
     memory_close(made->labels);
-    spatial_room_close(&made->room);
+    spatial_scratch_close(&made->spatial);
     free(made);
-    *maker = NULL;
+    *opened = NULL;
 }
 
-const augment_choice *augmenter_choice(const augmenter *maker) { return &maker->choice; }
+const augment_choice *augmenter_choice(const augmenter *augmenter) { return &augmenter->choice; }
 
 /* ---- the steps -------------------------------------------------------------------------------------------------- */
 
-static float *channel_of(augmenter *maker, int c) { return maker->image + (size_t)c * maker->voxels; }
+static float *channel_of(augmenter *augmenter, int c) { return augmenter->image + (size_t)c * augmenter->voxels; }
 
-static status_code cut_turned(augmenter *maker, const case_view *view, const int start[3], failure *failure) {
-    const augment_options *options = &maker->options;
-    const patch_map map = patch_map_of(options, &maker->choice, start);
-    spatial_labels(&map, view->labels, view->size, options->patch, maker->labels);
+static status_code cut_turned(augmenter *augmenter, const case_view *view, const int start[3], failure *failure) {
+    const augment_options *options = &augmenter->options;
+    const patch_map map = patch_map_of(options, &augmenter->choice, start);
+    spatial_labels(&map, view->labels, view->size, augmenter->labels);
     status_code status = STATUS_OK;
     for (int c = 0; c < options->channels && status == STATUS_OK; c++)
-        status = spatial_image(&map, view->image + (size_t)c * case_view_voxels(view), view->size, options->patch,
-                               channel_of(maker, c), &maker->room, failure);
+        status = spatial_image(&map, view->image + (size_t)c * case_view_voxels(view), view->size,
+                               channel_of(augmenter, c), &augmenter->spatial, failure);
     return status;
 }
 
-static void cut_straight(augmenter *maker, const case_view *view, const int start[3]) {
-    const int *patch = maker->options.patch;
-    box_copy_labels(view->labels, view->size, start, patch, LABEL_OUTSIDE, maker->labels);
-    for (int c = 0; c < maker->options.channels; c++)
+static void cut_straight(augmenter *augmenter, const case_view *view, const int start[3]) {
+    const int *patch = augmenter->options.patch;
+    box_copy_labels(view->labels, view->size, start, patch, LABEL_OUTSIDE, augmenter->labels);
+    for (int c = 0; c < augmenter->options.channels; c++)
         box_copy_image(view->image + (size_t)c * case_view_voxels(view), view->size, start, patch, 0,
-                       channel_of(maker, c));
+                       channel_of(augmenter, c));
 }
 
-static status_code change_channel(augmenter *maker, random_stream *noise, int c, failure *failure) {
-    const channel_choice *choice = &maker->choice.channels[c];
-    const int *patch = maker->options.patch;
-    const size_t voxels = maker->voxels;
-    float *channel = channel_of(maker, c);
+static status_code change_channel(augmenter *augmenter, random_stream *noise, int c, failure *failure) {
+    const channel_choice *choice = &augmenter->choice.channels[c];
+    const int *patch = augmenter->options.patch;
+    const size_t voxels = augmenter->voxels;
+    float *channel = channel_of(augmenter, c);
     status_code status = STATUS_OK;
-    if (maker->choice.noise > 0) add_noise(channel, voxels, maker->choice.noise, noise);
-    if (choice->blur > 0) gaussian_blur(channel, patch, choice->blur, maker->scratch);
+    if (augmenter->choice.noise > 0) add_noise(channel, voxels, augmenter->choice.noise, noise);
+    if (choice->blur > 0) gaussian_blur(channel, patch, choice->blur, augmenter->scratch);
     if (choice->brightness != 1) change_brightness(channel, voxels, choice->brightness);
     if (choice->contrast != 1) change_contrast(channel, voxels, choice->contrast);
     if (choice->coarse != 1)
-        status = lose_resolution(channel, patch, choice->coarse, maker->options.flat_axis, maker->scratch, failure);
+        status =
+            lose_resolution(channel, patch, choice->coarse, augmenter->options.flat_axis, augmenter->scratch, failure);
     if (choice->inverted_gamma != 1) change_gamma(channel, voxels, choice->inverted_gamma, 1);
     if (choice->gamma != 1) change_gamma(channel, voxels, choice->gamma, 0);
     return status;
 }
 
-static void clear_emptiness(augmenter *maker) {
-    for (int c = 0; c < maker->options.channels; c++) {
-        float *channel = channel_of(maker, c);
-        for (size_t k = 0; k < maker->voxels && maker->options.masked[c]; k++)
-            if (maker->labels[k] == LABEL_OUTSIDE) channel[k] = 0;
+static void clear_emptiness(augmenter *augmenter) {
+    for (int c = 0; c < augmenter->options.channels; c++) {
+        float *channel = channel_of(augmenter, c);
+        for (size_t k = 0; k < augmenter->voxels && augmenter->options.masked[c]; k++)
+            if (augmenter->labels[k] == LABEL_OUTSIDE) channel[k] = 0;
     }
 }
 
@@ -101,38 +101,41 @@ static int16_t final_label(int16_t label, int16_t ignore) {
 }
 
 /* Mirrored, with the channels last. */
-static void lay_out(augmenter *maker, float *image, int16_t *labels) {
-    const augment_options *options = &maker->options;
-    const int *patch = options->patch, *mirror = maker->choice.mirror, channels = options->channels;
+static void lay_out(augmenter *augmenter, float *image, int16_t *labels) {
+    const augment_options *options = &augmenter->options;
+    const int *patch = options->patch, *mirror = augmenter->choice.mirror, channels = options->channels;
     const long step = mirror[2] ? -1 : 1;
     for (int z = 0; z < patch[0]; z++)
         for (int y = 0; y < patch[1]; y++) {
             const int from_z = mirror[0] ? patch[0] - 1 - z : z, from_y = mirror[1] ? patch[1] - 1 - y : y;
             long from = ((long)from_z * patch[1] + from_y) * patch[2] + (mirror[2] ? patch[2] - 1 : 0);
             for (int x = 0; x < patch[2]; x++, from += step) {
-                *labels++ = final_label(maker->labels[from], options->ignore);
-                for (int c = 0; c < channels; c++) *image++ = maker->image[(size_t)c * maker->voxels + (size_t)from];
+                *labels++ = final_label(augmenter->labels[from], options->ignore);
+                for (int c = 0; c < channels; c++)
+                    *image++ = augmenter->image[(size_t)c * augmenter->voxels + (size_t)from];
             }
         }
 }
 
-status_code augmenter_make(augmenter *maker, const case_view *view, const patch_key *key, int forced, float *image,
-                           int16_t *labels, failure *failure) {
-    if (view->channels != maker->options.channels)
+status_code augmenter_make(augmenter *augmenter, const patch_request *request, float *image, int16_t *labels,
+                           failure *failure) {
+    const case_view *view = request->view;
+    const patch_key *key = &request->key;
+    if (view->channels != augmenter->options.channels)
         return fail(failure, STATUS_BAD_INPUT, "the case has %d channels, the plan is for %d", view->channels,
-                    maker->options.channels);
+                    augmenter->options.channels);
     int start[3];
-    patch_place(view, maker->options.patch, key, forced, start);
-    augment_choose(&maker->options, key, &maker->choice);
+    patch_place(view, augmenter->options.patch, key, request->forced, start);
+    augment_choose(&augmenter->options, key, &augmenter->choice);
     random_stream noise;
     random_start(&noise, key->seed, RANDOM_NOISE, key->iteration, key->slot);
     status_code status = STATUS_OK;
-    if (maker->choice.turned) status = cut_turned(maker, view, start, failure);
-    else cut_straight(maker, view, start);
-    for (int c = 0; c < maker->options.channels && status == STATUS_OK; c++)
-        status = change_channel(maker, &noise, c, failure);
+    if (augmenter->choice.turned) status = cut_turned(augmenter, view, start, failure);
+    else cut_straight(augmenter, view, start);
+    for (int c = 0; c < augmenter->options.channels && status == STATUS_OK; c++)
+        status = change_channel(augmenter, &noise, c, failure);
     if (status != STATUS_OK) return status;
-    clear_emptiness(maker);
-    lay_out(maker, image, labels);
+    clear_emptiness(augmenter);
+    lay_out(augmenter, image, labels);
     return STATUS_OK;
 }

@@ -1,9 +1,9 @@
 /*
  * Patches for training: cut from a case, augmented, laid out as the network wants them.
  *
- *     augmenter_open(&maker, &options, &failure);                         one per thread: it holds scratch memory
- *     augmenter_make(maker, &view, &key, forced, image, labels, &failure);
- *     augmenter_close(&maker);
+ *     augmenter_open(&augmenter, &options, &failure);                         one per thread: it holds scratch memory
+ *     augmenter_make(augmenter, &request, image, labels, &failure);
+ *     augmenter_close(&augmenter);
  *
  * In order: place, rotation and scaling, noise, blur, brightness, contrast, low resolution, inverted gamma, gamma,
  * emptiness put back to 0 in masked channels, mirroring. Equal keys, options and cases give equal patches, to the bit, on
@@ -17,17 +17,24 @@
 typedef struct augmenter augmenter;
 
 /* Copies the options. Close it when done; NULL after a failure. */
-status_code augmenter_open(augmenter **maker, const augment_options *options, failure *failure);
-void augmenter_close(augmenter **maker);
+status_code augmenter_open(augmenter **augmenter, const augment_options *options, failure *failure);
+void augmenter_close(augmenter **augmenter);
+
+/* A patch to be made: of which case, which one, and whether it is forced onto foreground (patch_is_forced). */
+typedef struct patch_request {
+    const case_view *view;
+    patch_key key;
+    int forced;
+} patch_request;
 
 /*
  * `image` gets [depth][height][width][channel], `labels` [depth][height][width]. Labels beyond the case and where the
  * image was empty become 0, the background; labels to be ignored become -1. The case must have the options' channels.
  */
-status_code augmenter_make(augmenter *maker, const case_view *view, const patch_key *key, int forced, float *image,
-                           int16_t *labels, failure *failure);
+status_code augmenter_make(augmenter *augmenter, const patch_request *request, float *image, int16_t *labels,
+                           failure *failure);
 
 /* What was chosen for the last patch, for tests and demonstrations. */
-const augment_choice *augmenter_choice(const augmenter *maker);
+const augment_choice *augmenter_choice(const augmenter *augmenter);
 
 #endif

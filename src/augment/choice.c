@@ -80,18 +80,35 @@ static void choose_space(const augment_options *options, random_stream *stream, 
     choice->turned = rotate || scale;
 }
 
-typedef double channel_draw(random_stream *stream, augment_range range);
+/* An effect that each channel has a strength of. */
+typedef struct channel_effect {
+    double probability, channel_probability; /* of the effect, and then of each channel to have it */
+    double (*draw)(random_stream *stream, augment_range range);
+    augment_range range;
+    size_t field; /* where in channel_choice the strength stands */
+} channel_effect;
 
-/* One value for every channel, with its own chance, once the whole is chosen. */
-static void choose_channels(const augment_options *options, random_stream *stream, double probability,
-                            double channel_probability, channel_draw *draw, augment_range range,
-                            channel_choice *channels, size_t field) {
-    if (!chance(stream, probability)) return;
+static void choose_effect(const augment_options *options, random_stream *stream, const channel_effect *effect,
+                          channel_choice *channels) {
+    if (!chance(stream, effect->probability)) return;
     for (int c = 0; c < options->channels; c++)
-        if (channel_probability >= 1 || chance(stream, channel_probability)) {
-            const double value = draw(stream, range);
-            memcpy((char *)&channels[c] + field, &value, sizeof value);
+        if (effect->channel_probability >= 1 || chance(stream, effect->channel_probability)) {
+            const double value = effect->draw(stream, effect->range);
+            memcpy((char *)&channels[c] + effect->field, &value, sizeof value);
         }
+}
+
+/* In the order in which they are drawn. */
+static void choose_effects(const augment_options *options, random_stream *stream, channel_choice *channels) {
+    const channel_effect effects[] = {
+        {options->blur_probability, options->blur_channel, within, options->blur, offsetof(channel_choice, blur)},
+        {options->brightness_probability, 1, around_one, options->brightness, offsetof(channel_choice, brightness)},
+        {options->contrast_probability, 1, around_one, options->contrast, offsetof(channel_choice, contrast)},
+        {options->coarse_probability, options->coarse_channel, within, options->coarse,
+         offsetof(channel_choice, coarse)},
+        {options->inverted_gamma_probability, 1, around_one, options->gamma, offsetof(channel_choice, inverted_gamma)},
+        {options->gamma_probability, 1, around_one, options->gamma, offsetof(channel_choice, gamma)}};
+    for (size_t k = 0; k < sizeof effects / sizeof *effects; k++) choose_effect(options, stream, &effects[k], channels);
 }
 
 void augment_choose(const augment_options *options, const patch_key *key, augment_choice *choice) {
@@ -104,14 +121,6 @@ void augment_choose(const augment_options *options, const patch_key *key, augmen
             (channel_choice){.blur = 0, .brightness = 1, .contrast = 1, .coarse = 1, .inverted_gamma = 1, .gamma = 1};
     choose_space(options, &stream, choice);
     if (chance(&stream, options->noise_probability)) choice->noise = within(&stream, options->noise);
-#define EACH_CHANNEL(probability, channel_probability, draw, range, field)                                             \
-    choose_channels(options, &stream, probability, channel_probability, draw, range, channels,                         \
-                    offsetof(channel_choice, field))
-    EACH_CHANNEL(options->blur_probability, options->blur_channel, within, options->blur, blur);
-    EACH_CHANNEL(options->brightness_probability, 1, around_one, options->brightness, brightness);
-    EACH_CHANNEL(options->contrast_probability, 1, around_one, options->contrast, contrast);
-    EACH_CHANNEL(options->coarse_probability, options->coarse_channel, within, options->coarse, coarse);
-    EACH_CHANNEL(options->inverted_gamma_probability, 1, around_one, options->gamma, inverted_gamma);
-    EACH_CHANNEL(options->gamma_probability, 1, around_one, options->gamma, gamma);
+    choose_effects(options, &stream, channels);
     for (int k = 0; k < 3; k++) choice->mirror[k] = chance(&stream, options->mirror_probability[k]);
 }

@@ -9,12 +9,12 @@
 /* The prefilter looks this far; what lies beyond has a share of 2e-6 at most. */
 enum { REACH = 10 };
 
-_Static_assert(SPLINE_BLOCK == 16, "spatial_room keeps lines of one block");
+_Static_assert(SPLINE_BLOCK == 16, "spatial_scratch keeps lines of one block");
 
-void spatial_room_close(spatial_room *room) {
-    memory_close(room->coefficients);
-    memory_close(room->lines);
-    *room = (spatial_room){0};
+void spatial_scratch_close(spatial_scratch *scratch) {
+    memory_close(scratch->coefficients);
+    memory_close(scratch->lines);
+    *scratch = (spatial_scratch){0};
 }
 
 /* ---- where to look ---------------------------------------------------------------------------------------------- */
@@ -35,6 +35,7 @@ patch_map patch_map_of(const augment_options *options, const augment_choice *cho
     patch_map map = {0};
     for (int k = 0; k < 3; k++) {
         map.matrix[k][k] = 1;
+        map.patch[k] = options->patch[k];
         map.middle[k] = (options->patch[k] - 1) / 2.0;
         map.centre[k] = start[k] + map.middle[k];
     }
@@ -64,21 +65,21 @@ static span span_of(const patch_map *map, const int size[3]) {
     return span;
 }
 
-static status_code make_room(spatial_room *room, const span *span, failure *failure) {
+static status_code grow_scratch(spatial_scratch *scratch, const span *span, failure *failure) {
     const size_t voxels = (size_t)span->size[0] * (size_t)span->size[1] * (size_t)span->size[2];
     const int longest = (int)fmax(fmax(span->size[0], span->size[1]), span->size[2]);
     const size_t rows = (size_t)longest + 2 * SPLINE_MARGIN;
-    if (voxels > room->voxels) {
-        memory_close(room->coefficients);
-        room->coefficients = memory_open(voxels * sizeof *room->coefficients);
-        room->voxels = room->coefficients ? voxels : 0;
+    if (voxels > scratch->voxels) {
+        memory_close(scratch->coefficients);
+        scratch->coefficients = memory_open(voxels * sizeof *scratch->coefficients);
+        scratch->voxels = scratch->coefficients ? voxels : 0;
     }
-    if (rows > room->rows) {
-        memory_close(room->lines);
-        room->lines = memory_open(rows * sizeof *room->lines);
-        room->rows = room->lines ? rows : 0;
+    if (rows > scratch->rows) {
+        memory_close(scratch->lines);
+        scratch->lines = memory_open(rows * sizeof *scratch->lines);
+        scratch->rows = scratch->lines ? rows : 0;
     }
-    return room->coefficients && room->lines ? STATUS_OK : fail_memory(failure, "rotating a patch");
+    return scratch->coefficients && scratch->lines ? STATUS_OK : fail_memory(failure, "rotating a patch");
 }
 
 /* ---- images ----------------------------------------------------------------------------------------------------- */
@@ -126,20 +127,21 @@ static void step_place(const patch_map *map, const double first[3], int x, doubl
     for (int k = 0; k < 3; k++) place[k] = first[k] + map->matrix[k][2] * x;
 }
 
-status_code spatial_image(const patch_map *map, const float *image, const int size[3], const int patch[3], float *to,
-                          spatial_room *room, failure *failure) {
+status_code spatial_image(const patch_map *map, const float *image, const int size[3], float *to,
+                          spatial_scratch *scratch, failure *failure) {
+    const int *patch = map->patch;
     const span span = span_of(map, size);
-    const status_code status = make_room(room, &span, failure);
+    const status_code status = grow_scratch(scratch, &span, failure);
     if (status != STATUS_OK) return status;
-    box_copy_image(image, size, span.start, span.size, 0, room->coefficients);
-    for (int axis = 0; axis < 3; axis++) spline_filter_axis(room->coefficients, span.size, axis, room->lines);
+    box_copy_image(image, size, span.start, span.size, 0, scratch->coefficients);
+    for (int axis = 0; axis < 3; axis++) spline_filter_axis(scratch->coefficients, span.size, axis, scratch->lines);
     for (int z = 0; z < patch[0]; z++)
         for (int y = 0; y < patch[1]; y++) {
             double first[3], place[3];
             row_place(map, span.start, z, y, first);
             for (int x = 0; x < patch[2]; x++) {
                 step_place(map, first, x, place);
-                *to++ = spline_at(room->coefficients, span.size, place);
+                *to++ = spline_at(scratch->coefficients, span.size, place);
             }
         }
     return STATUS_OK;
@@ -168,11 +170,11 @@ static int corners_of(const int16_t *labels, const int size[3], const int below[
     return same;
 }
 
-static int16_t largest_share(const int16_t corners[8], const double part[3]) {
+static int16_t largest_share(const int16_t corners[8], const double fraction[3]) {
     double share[8];
     for (int k = 0; k < 8; k++)
-        share[k] =
-            (k >> 2 ? part[0] : 1 - part[0]) * (k >> 1 & 1 ? part[1] : 1 - part[1]) * (k & 1 ? part[2] : 1 - part[2]);
+        share[k] = (k >> 2 ? fraction[0] : 1 - fraction[0]) * (k >> 1 & 1 ? fraction[1] : 1 - fraction[1]) *
+                   (k & 1 ? fraction[2] : 1 - fraction[2]);
     int16_t best = corners[0];
     double most = -1;
     for (int k = 0; k < 8; k++) {
@@ -185,18 +187,19 @@ static int16_t largest_share(const int16_t corners[8], const double part[3]) {
 
 static int16_t label_near(const int16_t *labels, const int size[3], const double place[3]) {
     int below[3];
-    double part[3];
+    double fraction[3];
     for (int k = 0; k < 3; k++) {
         if (!(place[k] > -1 && place[k] < size[k])) return LABEL_OUTSIDE;
         const double whole = floor(place[k]);
         below[k] = (int)whole;
-        part[k] = place[k] - whole;
+        fraction[k] = place[k] - whole;
     }
     int16_t corners[8];
-    return corners_of(labels, size, below, corners) ? corners[0] : largest_share(corners, part);
+    return corners_of(labels, size, below, corners) ? corners[0] : largest_share(corners, fraction);
 }
 
-void spatial_labels(const patch_map *map, const int16_t *labels, const int size[3], const int patch[3], int16_t *to) {
+void spatial_labels(const patch_map *map, const int16_t *labels, const int size[3], int16_t *to) {
+    const int *patch = map->patch;
     const int origin[3] = {0, 0, 0};
     for (int z = 0; z < patch[0]; z++)
         for (int y = 0; y < patch[1]; y++) {

@@ -105,9 +105,9 @@ static void develop(const hand *hand, const double *ink, random_stream *stream, 
     }
 }
 
-int digits_make(uint64_t seed, digits_part part, int64_t index, uint8_t pixels[DIGITS_PIXELS]) {
+int digits_make(uint64_t seed, digits_split split, int64_t index, uint8_t pixels[DIGITS_PIXELS]) {
     random_stream stream;
-    random_start(&stream, seed, RANDOM_DIGITS, (uint64_t)index, (uint32_t)part);
+    random_start(&stream, seed, RANDOM_DIGITS, (uint64_t)index, (uint32_t)split);
     const int label = (int)random_below(&stream, CLASSES), way = (int)random_below(&stream, GLYPH_WAYS);
     const hand hand = draw_hand(&stream);
     double ink[DIGITS_PIXELS] = {0};
@@ -117,14 +117,15 @@ int digits_make(uint64_t seed, digits_part part, int64_t index, uint8_t pixels[D
     return label;
 }
 
-status_code digits_open(labelled_images *set, uint64_t seed, digits_part part, int64_t count, failure *failure) {
+status_code digits_open(labelled_images *set, uint64_t seed, digits_split split, int64_t count, failure *failure) {
     *set = (labelled_images){0};
     if (count < 1 || count > DIGITS_COUNT_MAX)
         return fail(failure, STATUS_BAD_INPUT, "%lld digits cannot be made; 1 to %d are possible", (long long)count,
                     DIGITS_COUNT_MAX);
-    const status_code status = labelled_images_open(set, count, DIGITS_SIDE, DIGITS_SIDE, 1, CLASSES, failure);
+    const status_code status =
+        labelled_images_open(set, &(labelled_images_shape){count, DIGITS_SIDE, DIGITS_SIDE, 1, CLASSES}, failure);
     if (status != STATUS_OK) return status;
     for (int64_t i = 0; i < count; i++)
-        set->labels[i] = (uint8_t)digits_make(seed, part, i, set->pixels + i * DIGITS_PIXELS);
+        set->labels[i] = (uint8_t)digits_make(seed, split, i, set->pixels + i * DIGITS_PIXELS);
     return STATUS_OK;
 }

@@ -196,8 +196,9 @@ status_code idx_open(labelled_images *set, const char *images_path, const char *
     status_code status = read_idx(&images, images_path, IMAGES, failure);
     if (status == STATUS_OK && labels_path) status = read_labels(&labels, labels_path, &images, &classes, failure);
     if (status == STATUS_OK)
-        return labelled_images_adopt(set, images.sizes[0], (int)images.sizes[1], (int)images.sizes[2], 1, classes,
-                                     images.bytes, labels.bytes, failure);
+        return labelled_images_adopt(
+            set, &(labelled_images_shape){images.sizes[0], (int)images.sizes[1], (int)images.sizes[2], 1, classes},
+            images.bytes, labels.bytes, failure);
     memory_close(images.bytes);
     memory_close(labels.bytes);
     return status;

@@ -8,51 +8,49 @@
 #include <math.h>
 #include <string.h>
 
-static int shape_is_sane(int64_t count, int height, int width, int channels, int classes) {
-    if (count < 1 || height < 1 || width < 1 || channels < 1 || classes < 1) return 0;
-    if (height > LABELLED_IMAGES_SIDE_MAX || width > LABELLED_IMAGES_SIDE_MAX) return 0;
-    if (channels > LABELLED_IMAGES_CHANNELS_MAX || classes > LABELLED_IMAGES_CLASSES_MAX) return 0;
-    const int64_t stride = (int64_t)height * width * channels;
-    return count <= INT64_MAX / 16 / stride && (uint64_t)(count * stride) <= SIZE_MAX / 16;
+static int shape_is_sane(const labelled_images_shape *s) {
+    if (s->count < 1 || s->height < 1 || s->width < 1 || s->channels < 1 || s->classes < 1) return 0;
+    if (s->height > LABELLED_IMAGES_SIDE_MAX || s->width > LABELLED_IMAGES_SIDE_MAX) return 0;
+    if (s->channels > LABELLED_IMAGES_CHANNELS_MAX || s->classes > LABELLED_IMAGES_CLASSES_MAX) return 0;
+    const int64_t stride = (int64_t)s->height * s->width * s->channels;
+    return s->count <= INT64_MAX / 16 / stride && (uint64_t)(s->count * stride) <= SIZE_MAX / 16;
 }
 
-static status_code refuse_shape(int64_t count, int height, int width, int channels, int classes, failure *failure) {
-    return fail(failure, STATUS_BAD_INPUT, "%lld images of %d x %d x %d in %d classes cannot be held", (long long)count,
-                height, width, channels, classes);
+static status_code check_shape(const labelled_images_shape *s, failure *failure) {
+    if (shape_is_sane(s)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%lld images of %d x %d x %d in %d classes cannot be held",
+                (long long)s->count, s->height, s->width, s->channels, s->classes);
 }
 
-status_code labelled_images_open(labelled_images *set, int64_t count, int height, int width, int channels, int classes,
-                                 failure *failure) {
+status_code labelled_images_open(labelled_images *set, const labelled_images_shape *shape, failure *failure) {
     *set = (labelled_images){0};
-    if (!shape_is_sane(count, height, width, channels, classes))
-        return refuse_shape(count, height, width, channels, classes, failure);
-    uint8_t *pixels = memory_open((size_t)count * (size_t)height * (size_t)width * (size_t)channels);
-    uint8_t *labels = memory_open((size_t)count);
-    if (pixels && labels)
-        return labelled_images_adopt(set, count, height, width, channels, classes, pixels, labels, failure);
+    const status_code status = check_shape(shape, failure);
+    if (status != STATUS_OK) return status;
+    const size_t stride = (size_t)shape->height * (size_t)shape->width * (size_t)shape->channels;
+    uint8_t *pixels = memory_open((size_t)shape->count * stride), *labels = memory_open((size_t)shape->count);
+    if (pixels && labels) return labelled_images_adopt(set, shape, pixels, labels, failure);
     memory_close(pixels);
     memory_close(labels);
     return fail_memory(failure, "the images");
 }
 
-status_code labelled_images_adopt(labelled_images *set, int64_t count, int height, int width, int channels, int classes,
-                                  uint8_t *pixels, uint8_t *labels, failure *failure) {
-    *set = (labelled_images){.pixels = pixels, .labels = labels};
-    status_code status = STATUS_OK;
-    if (!shape_is_sane(count, height, width, channels, classes))
-        status = refuse_shape(count, height, width, channels, classes, failure);
-    else if (!(set->origins = memory_open((size_t)count * sizeof *set->origins)))
+status_code labelled_images_adopt(labelled_images *set, const labelled_images_shape *shape, uint8_t *pixels,
+                                  uint8_t *labels, failure *failure) {
+    *set = (labelled_images){.height = shape->height,
+                             .width = shape->width,
+                             .channels = shape->channels,
+                             .classes = shape->classes,
+                             .pixels = pixels,
+                             .labels = labels};
+    status_code status = check_shape(shape, failure);
+    if (status == STATUS_OK && !(set->origins = memory_open((size_t)shape->count * sizeof *set->origins)))
         status = fail_memory(failure, "the images");
     if (status != STATUS_OK) {
         labelled_images_close(set);
         return status;
     }
-    set->count = count;
-    set->height = height;
-    set->width = width;
-    set->channels = channels;
-    set->classes = classes;
-    for (int64_t i = 0; i < count; i++) set->origins[i] = i;
+    set->count = shape->count;
+    for (int64_t i = 0; i < shape->count; i++) set->origins[i] = i;
     return STATUS_OK;
 }
 

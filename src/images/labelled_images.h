@@ -23,14 +23,18 @@ typedef struct labelled_images {
     int64_t *origins; /* count */
 } labelled_images;
 
+typedef struct labelled_images_shape {
+    int64_t count;
+    int height, width, channels, classes;
+} labelled_images_shape;
+
 /* Memory for a set of this shape, with origins 0, 1, 2... Pixels and labels are the caller's to fill. */
-status_code labelled_images_open(labelled_images *set, int64_t count, int height, int width, int channels, int classes,
-                                 failure *failure);
+status_code labelled_images_open(labelled_images *set, const labelled_images_shape *shape, failure *failure);
 
 /* The same around pixels and labels (which may be NULL) that are there already, from memory_open: they become the set's,
    and are closed if this fails. */
-status_code labelled_images_adopt(labelled_images *set, int64_t count, int height, int width, int channels, int classes,
-                                  uint8_t *pixels, uint8_t *labels, failure *failure);
+status_code labelled_images_adopt(labelled_images *set, const labelled_images_shape *shape, uint8_t *pixels,
+                                  uint8_t *labels, failure *failure);
 
 /* Accepts what was never opened, if it is zero. Leaves zeros. */
 void labelled_images_close(labelled_images *set);

@@ -42,9 +42,10 @@ static status_code add_parameter(safetensors_writer *writer, const parameter *p,
     size_t shape[5];
     char counter[sizeof p->name + sizeof TRACKED];
     shape_of(p, shape);
-    status_code status = safetensors_add(writer, p->name, SAFETENSORS_F32, (size_t)p->rank, shape, values, failure);
+    status_code status = safetensors_add(writer, &(safetensors_entry){p->name, SAFETENSORS_F32, (size_t)p->rank, shape},
+                                         values, failure);
     if (status == STATUS_OK && counter_of(p, counter, sizeof counter))
-        status = safetensors_add(writer, counter, SAFETENSORS_I64, 0, shape, steps, failure);
+        status = safetensors_add(writer, &(safetensors_entry){counter, SAFETENSORS_I64, 0, shape}, steps, failure);
     return status;
 }
 
@@ -100,7 +101,8 @@ static status_code take_counter(const safetensors *file, const parameter *p, con
     char name[sizeof p->name + sizeof TRACKED];
     int64_t value = 0;
     if (!counter_of(p, name, sizeof name)) return STATUS_OK;
-    const status_code status = safetensors_copy(file, name, SAFETENSORS_I64, 0, NULL, &value, failure);
+    const status_code status =
+        safetensors_copy(file, &(safetensors_entry){name, SAFETENSORS_I64, 0, NULL}, &value, failure);
     if (status != STATUS_OK) return status;
     if (value < 0) return fail(failure, STATUS_CORRUPT, "%s: '%s' is negative", path, name);
     if (value > *steps) *steps = value;
@@ -115,7 +117,8 @@ static status_code read_all(const safetensors *file, const char *path, const gra
         const parameter *p = graph_parameter(g, i);
         size_t shape[5];
         shape_of(p, shape);
-        status = safetensors_copy(file, p->name, SAFETENSORS_F32, (size_t)p->rank, shape, to, failure);
+        status =
+            safetensors_copy(file, &(safetensors_entry){p->name, SAFETENSORS_F32, (size_t)p->rank, shape}, to, failure);
         if (status == STATUS_OK) status = check_values(p, to, path, failure);
         if (status == STATUS_OK) status = take_counter(file, p, path, steps, failure);
         to += p->count;

@@ -32,13 +32,13 @@ static inline double tube_distance(const ball *a, const ball *b, const double p[
         along += (p[axis] - a->centre[axis]) * way;
         length += way * way;
     }
-    double part = along / length;
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    double fraction = along / length;
+    fraction = fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
     for (int axis = 0; axis < 3; axis++) {
-        const double off = p[axis] - (a->centre[axis] + part * (b->centre[axis] - a->centre[axis]));
+        const double off = p[axis] - (a->centre[axis] + fraction * (b->centre[axis] - a->centre[axis]));
         distance += off * off;
     }
-    return sqrt(distance) - (a->radius + part * (b->radius - a->radius));
+    return sqrt(distance) - (a->radius + fraction * (b->radius - a->radius));
 }
 
 #endif

@@ -11,8 +11,8 @@ static axis_taps nearest_tap(double place, int size) {
 }
 
 static axis_taps linear_taps(double place, int size) {
-    const double below = floor(place), part = place - below;
-    return (axis_taps){.index = {inside(below, size), inside(below + 1, size)}, .weight = {1 - part, part}};
+    const double below = floor(place), fraction = place - below;
+    return (axis_taps){.index = {inside(below, size), inside(below + 1, size)}, .weight = {1 - fraction, fraction}};
 }
 
 static axis_taps cubic_taps(double place) {

@@ -178,12 +178,17 @@ status_code restore_labels(const case_geometry *geometry, const int16_t *labels,
     return status;
 }
 
-/* `scratch` holds the class on the preprocessed grid, `kept` gets it on the cropped one. */
-static status_code restore_kept(const case_geometry *geometry, const class_scores *scores, int class, int threads,
-                                float *scratch, float *kept, failure *failure) {
-    const float *values = scores->values + (size_t) class * scores->class_stride;
+score_map class_score_map(const class_scores *scores, int class, float outside) {
+    return (score_map){.values = scores->values + (size_t) class * scores->class_stride,
+                       .voxel_stride = scores->voxel_stride,
+                       .outside = outside};
+}
+
+/* `scratch` holds the map on the preprocessed grid, `kept` gets it on the cropped one. */
+static status_code restore_kept(const case_geometry *geometry, const score_map *map, int threads, float *scratch,
+                                float *kept, failure *failure) {
     const size_t voxels = case_geometry_voxels(geometry);
-    for (size_t k = 0; k < voxels; k++) scratch[k] = values[k * scores->voxel_stride];
+    for (size_t k = 0; k < voxels; k++) scratch[k] = map->values[k * map->voxel_stride];
     const resampling resampling = back(geometry, threads);
     return resample_image(&resampling, scratch, kept, failure);
 }
@@ -204,7 +209,8 @@ status_code restore_scores(const case_geometry *geometry, const class_scores *sc
     int16_t *labels = memory_open(voxels * sizeof *labels);
     status_code status = scratch && kept && best && labels ? STATUS_OK : fail_memory(failure, "a prediction");
     for (int c = 0; c < scores->classes && status == STATUS_OK; c++) {
-        status = restore_kept(geometry, scores, c, threads, scratch, kept, failure);
+        const score_map map = class_score_map(scores, c, 0);
+        status = restore_kept(geometry, &map, threads, scratch, kept, failure);
         if (status == STATUS_OK) keep_best(c, kept, best, labels, voxels);
     }
     if (status == STATUS_OK) put_labels(geometry, labels, original);
@@ -215,15 +221,15 @@ status_code restore_scores(const case_geometry *geometry, const class_scores *sc
     return status;
 }
 
-status_code restore_class(const case_geometry *geometry, const class_scores *scores, int class, float outside,
-                          int threads, float *original, failure *failure) {
+status_code restore_score_map(const case_geometry *geometry, const score_map *map, int threads, float *original,
+                              failure *failure) {
     float *scratch = memory_open(case_geometry_voxels(geometry) * sizeof *scratch);
     float *kept = memory_open(voxel_count(geometry->box.size) * sizeof *kept);
     status_code status = scratch && kept ? STATUS_OK : fail_memory(failure, "a prediction");
-    if (status == STATUS_OK) status = restore_kept(geometry, scores, class, threads, scratch, kept, failure);
+    if (status == STATUS_OK) status = restore_kept(geometry, map, threads, scratch, kept, failure);
     if (status == STATUS_OK) {
         const size_t voxels = case_geometry_original_voxels(geometry);
-        for (size_t k = 0; k < voxels; k++) original[k] = outside;
+        for (size_t k = 0; k < voxels; k++) original[k] = map->outside;
         crop_copy_in(geometry->original, &geometry->box, sizeof *kept, kept, original);
     }
     memory_close(scratch);

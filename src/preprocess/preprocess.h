@@ -71,8 +71,17 @@ typedef struct class_scores {
 status_code restore_scores(const case_geometry *geometry, const class_scores *scores, int threads, int16_t *original,
                            failure *failure);
 
-/* One class's scores on the original grid, `outside` where nothing was kept. */
-status_code restore_class(const case_geometry *geometry, const class_scores *scores, int class, float outside,
-                          int threads, float *original, failure *failure);
+/* The scores of one class on the preprocessed grid: voxel v has values[v * voxel_stride]. */
+typedef struct score_map {
+    const float *values;
+    size_t voxel_stride;
+    float outside; /* what the original grid gets where nothing was kept */
+} score_map;
+
+score_map class_score_map(const class_scores *scores, int class, float outside);
+
+/* Resampled linearly to the original grid. */
+status_code restore_score_map(const case_geometry *geometry, const score_map *map, int threads, float *original,
+                              failure *failure);
 
 #endif

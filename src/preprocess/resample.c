@@ -1,6 +1,7 @@
 #include "preprocess/resample.h"
 
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "preprocess/lines.h"
 
 #include <math.h>
@@ -56,29 +57,44 @@ static void look_up(const axis_map *map, double (*from)[SPLINE_BLOCK], double (*
     }
 }
 
-/* One axis, from a volume of `size` into one that is map->to long there. */
-static status_code resample_axis(const axis_map *map, const int size[3], int axis, int threads, const float *from,
-                                 float *to, failure *failure) {
-    int to_size[3] = {size[0], size[1], size[2]};
-    to_size[axis] = map->to;
-    const line_layout before = line_layout_of(size, axis), after = line_layout_of(to_size, axis);
-    const size_t rows = (size_t)map->from + 2 * SPLINE_MARGIN + (size_t)map->to;
-    double(*scratch)[SPLINE_BLOCK] = memory_open((size_t)threads * rows * sizeof *scratch);
-    if (!scratch) return fail_memory(failure, "resampling");
-    const long blocks = (long)line_blocks(&before), share = (blocks + threads - 1) / threads;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
-    for (int thread = 0; thread < threads; thread++) {
-        double(*in)[SPLINE_BLOCK] = scratch + (size_t)thread * rows + SPLINE_MARGIN;
-        double(*out)[SPLINE_BLOCK] = in + map->from + SPLINE_MARGIN;
-        for (long block = thread * share; block < blocks && block < (thread + 1) * share; block++) {
-            lines_gather(&before, (size_t)block, from, in);
-            if (map->count == 4) spline_filter_lines(in, map->from);
-            look_up(map, in, out);
-            lines_scatter(&after, (size_t)block, out, to);
-        }
+/* One axis, from a volume into one that is map->to long there; every thread has a share of the blocks of lines. */
+typedef struct axis_work {
+    const axis_map *map;
+    line_layout before, after;
+    const float *from;
+    float *to;
+    double (*scratch)[SPLINE_BLOCK];
+    size_t rows, blocks, share; /* rows of scratch for each thread */
+} axis_work;
+
+static status_code resample_share(void *context, size_t item, failure *failure) {
+    (void)failure;
+    const axis_work *w = context;
+    double(*in)[SPLINE_BLOCK] = w->scratch + item * w->rows + SPLINE_MARGIN;
+    double(*out)[SPLINE_BLOCK] = in + w->map->from + SPLINE_MARGIN;
+    for (size_t block = item * w->share; block < w->blocks && block < (item + 1) * w->share; block++) {
+        lines_gather(&w->before, block, w->from, in);
+        if (w->map->count == 4) spline_filter_lines(in, w->map->from);
+        look_up(w->map, in, out);
+        lines_scatter(&w->after, block, out, w->to);
     }
-    memory_close(scratch);
     return STATUS_OK;
+}
+
+static status_code resample_axis(axis_work *w, const int size[3], int axis, int threads, failure *failure) {
+    int to_size[3] = {size[0], size[1], size[2]};
+    to_size[axis] = w->map->to;
+    w->before = line_layout_of(size, axis);
+    w->after = line_layout_of(to_size, axis);
+    w->rows = (size_t)w->map->from + 2 * SPLINE_MARGIN + (size_t)w->map->to;
+    w->blocks = line_blocks(&w->before);
+    w->share = (w->blocks + (size_t)threads - 1) / (size_t)threads;
+    w->scratch = memory_open((size_t)threads * w->rows * sizeof *w->scratch);
+    if (!w->scratch) return fail_memory(failure, "resampling");
+    const parallel_work work = {.run = resample_share, .context = w};
+    const status_code status = parallel_run(&work, (size_t)threads, threads, failure);
+    memory_close(w->scratch);
+    return status;
 }
 
 static void clip_to_range_of(const float *from, size_t from_count, float *to, size_t to_count) {
@@ -129,7 +145,8 @@ static status_code run_steps(const resampling *how, const steps *steps, const fl
         float *target = k == steps->count - 1 ? to : between[k];
         axis_map map;
         status = axis_map_open(&map, how->from[axis], how->to[axis], how->order[axis], failure);
-        if (status == STATUS_OK) status = resample_axis(&map, size, axis, how->threads, from, target, failure);
+        axis_work work = {.map = &map, .from = from, .to = target};
+        if (status == STATUS_OK) status = resample_axis(&work, size, axis, how->threads, failure);
         axis_map_close(&map);
         size[axis] = how->to[axis];
         from = target;
@@ -199,10 +216,20 @@ static int16_t label_at(const axis_map maps[3], const int place[3], const int16_
     return winner(&votes);
 }
 
-static void resample_label_slice(const axis_map maps[3], int slice, const int16_t *from, int16_t *to) {
-    int16_t *target = to + (size_t)slice * (size_t)maps[1].to * (size_t)maps[2].to;
+typedef struct label_work {
+    axis_map maps[3];
+    const int16_t *from;
+    int16_t *to;
+} label_work;
+
+static status_code resample_label_slice(void *context, size_t slice, failure *failure) {
+    (void)failure;
+    const label_work *w = context;
+    const axis_map *maps = w->maps;
+    int16_t *target = w->to + slice * (size_t)maps[1].to * (size_t)maps[2].to;
     for (int y = 0; y < maps[1].to; y++)
-        for (int x = 0; x < maps[2].to; x++) *target++ = label_at(maps, (const int[3]){slice, y, x}, from);
+        for (int x = 0; x < maps[2].to; x++) *target++ = label_at(maps, (const int[3]){(int)slice, y, x}, w->from);
+    return STATUS_OK;
 }
 
 status_code resample_labels(const resampling *how, const int16_t *from, int16_t *to, failure *failure) {
@@ -210,16 +237,14 @@ status_code resample_labels(const resampling *how, const int16_t *from, int16_t 
         memcpy(to, from, voxel_count(how->from) * sizeof *to);
         return STATUS_OK;
     }
-    axis_map maps[3] = {0};
+    label_work w = {.from = from, .to = to};
     status_code status = STATUS_OK;
     for (int k = 0; k < 3 && status == STATUS_OK; k++) {
         const resample_order order = how->order[k] == RESAMPLE_NEAREST ? RESAMPLE_NEAREST : RESAMPLE_LINEAR;
-        status = axis_map_open(&maps[k], how->from[k], how->to[k], order, failure);
+        status = axis_map_open(&w.maps[k], how->from[k], how->to[k], order, failure);
     }
-    if (status == STATUS_OK) {
-#pragma omp parallel for num_threads(how->threads) if (how->threads > 1)
-        for (int slice = 0; slice < how->to[0]; slice++) resample_label_slice(maps, slice, from, to);
-    }
-    for (int k = 0; k < 3; k++) axis_map_close(&maps[k]);
+    const parallel_work work = {.run = resample_label_slice, .context = &w};
+    if (status == STATUS_OK) status = parallel_run(&work, (size_t)how->to[0], how->threads, failure);
+    for (int k = 0; k < 3; k++) axis_map_close(&w.maps[k]);
     return status;
 }

@@ -20,7 +20,7 @@ static status_code verify(const safetensors *file, const char *header, size_t he
     const char *expected = json_string_value(json_object_get(file->metadata, SAFETENSORS_CRC));
     const char *digits = safetensors_find_crc(header, header_size);
     const size_t start = SAFETENSORS_LENGTH_BYTES + header_size;
-    const safetensors_part data = {file->bytes + start, file->size - start};
+    const safetensors_span data = {file->bytes + start, file->size - start};
     char found[SAFETENSORS_CRC_DIGITS + 1] = "";
     if (digits) safetensors_crc(header, header_size, 1, &data, found);
     if (digits && strcmp(found, expected) == 0) return STATUS_OK;
@@ -40,8 +40,8 @@ static status_code read_bytes(safetensors *file, failure *failure) {
                     "%s: its header is said to have %llu bytes: the file is cut off or not a safetensors file",
                     file->path, (unsigned long long)length);
     const char *header = (const char *)file->bytes + SAFETENSORS_LENGTH_BYTES;
-    const unsigned char *data = file->bytes + SAFETENSORS_LENGTH_BYTES + length;
-    const status_code status = safetensors_parse(file, header, (size_t)length, data, rest - (size_t)length, failure);
+    const safetensors_span data = {file->bytes + SAFETENSORS_LENGTH_BYTES + length, rest - (size_t)length};
+    const status_code status = safetensors_parse(file, header, (size_t)length, &data, failure);
     return status == STATUS_OK ? verify(file, header, (size_t)length, failure) : status;
 }
 
@@ -135,20 +135,25 @@ static void describe(size_t rank, const size_t *shape, char *text, size_t size) 
     if (used < size) snprintf(text + used, size - used, "]");
 }
 
-status_code safetensors_copy(const safetensors *file, const char *name, safetensors_dtype dtype, size_t rank,
-                             const size_t *shape, void *destination, failure *failure) {
-    const safetensor *tensor = safetensors_find(file, name);
+static int is_as(const safetensor *tensor, const safetensors_entry *entry) {
+    int same = tensor->dtype == entry->dtype && tensor->rank == entry->rank;
+    for (size_t k = 0; same && k < entry->rank; k++) same = tensor->shape[k] == entry->shape[k];
+    return same;
+}
+
+status_code safetensors_copy(const safetensors *file, const safetensors_entry *entry, void *destination,
+                             failure *failure) {
+    const safetensor *tensor = safetensors_find(file, entry->name);
     if (!tensor)
         return fail(failure, STATUS_CORRUPT, "%s: there is no tensor '%.200s': is it a file of this model?", file->path,
-                    name);
-    int same = tensor->dtype == dtype && tensor->rank == rank;
-    for (size_t k = 0; same && k < rank; k++) same = tensor->shape[k] == shape[k];
-    if (!same) {
+                    entry->name);
+    if (!is_as(tensor, entry)) {
         char found[200], wanted[200];
         describe(tensor->rank, tensor->shape, found, sizeof found);
-        describe(rank, shape, wanted, sizeof wanted);
+        describe(entry->rank, entry->shape, wanted, sizeof wanted);
         return fail(failure, STATUS_CORRUPT, "%s: the tensor '%.200s' is %s %s, but the model needs %s %s", file->path,
-                    name, safetensors_dtype_name(tensor->dtype), found, safetensors_dtype_name(dtype), wanted);
+                    entry->name, safetensors_dtype_name(tensor->dtype), found, safetensors_dtype_name(entry->dtype),
+                    wanted);
     }
     if (tensor->size) memcpy(destination, tensor->data, tensor->size);
     return STATUS_OK;

@@ -39,6 +39,14 @@ typedef struct safetensor {
     size_t size;      /* in bytes */
 } safetensor;
 
+/* What a tensor is called and what it must be like, when it is written or asked for. */
+typedef struct safetensors_entry {
+    const char *name;
+    safetensors_dtype dtype;
+    size_t rank;
+    const size_t *shape; /* of `rank` sizes; may be NULL for a single number */
+} safetensors_entry;
+
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
 typedef struct safetensors safetensors;
@@ -60,8 +68,8 @@ const safetensor *safetensors_at(const safetensors *file, size_t index);
 const safetensor *safetensors_find(const safetensors *file, const char *name);
 
 /* Copies a tensor that must be there in this type and shape. */
-status_code safetensors_copy(const safetensors *file, const char *name, safetensors_dtype dtype, size_t rank,
-                             const size_t *shape, void *destination, failure *failure);
+status_code safetensors_copy(const safetensors *file, const safetensors_entry *entry, void *destination,
+                             failure *failure);
 
 /* The value of a key of the metadata, or NULL. All keys but the checksum's, in the order of the file. */
 const char *safetensors_metadata(const safetensors *file, const char *key);
@@ -76,8 +84,8 @@ status_code safetensors_writer_open(safetensors_writer **writer, failure *failur
 void safetensors_writer_close(safetensors_writer **writer);
 
 /* Names and strings are copied; the data must stay until the file is written. */
-status_code safetensors_add(safetensors_writer *writer, const char *name, safetensors_dtype dtype, size_t rank,
-                            const size_t *shape, const void *data, failure *failure);
+status_code safetensors_add(safetensors_writer *writer, const safetensors_entry *entry, const void *data,
+                            failure *failure);
 status_code safetensors_add_metadata(safetensors_writer *writer, const char *key, const char *value, failure *failure);
 
 /* Writes the file, whole or not at all. Tensors lie in the order of the size of their type, then of their names, so that

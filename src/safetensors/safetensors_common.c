@@ -37,7 +37,7 @@ const char *safetensors_find_crc(const char *header, size_t header_size) {
     return NULL;
 }
 
-void safetensors_crc(const char *header, size_t header_size, size_t parts, const safetensors_part *data,
+void safetensors_crc(const char *header, size_t header_size, size_t spans, const safetensors_span *data,
                      char digits[SAFETENSORS_CRC_DIGITS + 1]) {
     static const char zeros[] = "0000000000000000";
     const char *at = safetensors_find_crc(header, header_size), *rest = at + SAFETENSORS_CRC_DIGITS;
@@ -46,7 +46,7 @@ void safetensors_crc(const char *header, size_t header_size, size_t parts, const
     crc64_add(&crc, header, (size_t)(at - header));
     crc64_add(&crc, zeros, SAFETENSORS_CRC_DIGITS);
     crc64_add(&crc, rest, (size_t)(header + header_size - rest));
-    for (size_t k = 0; k < parts; k++)
+    for (size_t k = 0; k < spans; k++)
         if (data[k].size) crc64_add(&crc, data[k].bytes, data[k].size);
     snprintf(digits, SAFETENSORS_CRC_DIGITS + 1, "%016" PRIx64, crc64_value(&crc));
 }

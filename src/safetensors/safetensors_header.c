@@ -66,7 +66,7 @@ static int read_dtype(const json_t *value, safetensors_dtype *dtype) {
 }
 
 static status_code read_tensor(const safetensors *file, const char *name, const json_t *entry,
-                               const unsigned char *data, size_t size, safetensor *tensor, failure *failure) {
+                               const safetensors_span *data, safetensor *tensor, failure *failure) {
     size_t offsets[2], count = 0, bytes = 0;
     *tensor = (safetensor){.name = name};
     if (!json_is_object(entry) || json_object_size(entry) != 3)
@@ -77,11 +77,11 @@ static status_code read_tensor(const safetensors *file, const char *name, const 
         return corrupt_tensor(file, name, "no shape of up to 8 sizes", failure);
     if (!read_sizes(json_object_get(entry, "data_offsets"), 2, &count, offsets) || count != 2)
         return corrupt_tensor(file, name, "no pair of data offsets", failure);
-    if (offsets[0] > offsets[1] || offsets[1] > size)
+    if (offsets[0] > offsets[1] || offsets[1] > data->size)
         return corrupt_tensor(file, name, "data offsets beyond the file", failure);
     if (!safetensors_bytes(tensor->dtype, tensor->rank, tensor->shape, &bytes) || bytes != offsets[1] - offsets[0])
         return corrupt_tensor(file, name, "a shape that does not fit its data", failure);
-    tensor->data = data + offsets[0];
+    tensor->data = data->bytes + offsets[0];
     tensor->size = bytes;
     return STATUS_OK;
 }
@@ -109,36 +109,35 @@ static int compare_names(const void *a, const void *b) {
 }
 
 /* One tensor after the other, from the first byte to the last. */
-static int covers_all(safetensor *tensors, size_t count, const unsigned char *data, size_t size) {
-    const unsigned char *at = data;
+static int covers_all(safetensor *tensors, size_t count, const safetensors_span *data) {
+    const unsigned char *at = data->bytes;
     if (count) qsort(tensors, count, sizeof *tensors, compare_places);
     for (size_t k = 0; k < count; k++) {
         if ((const unsigned char *)tensors[k].data != at) return 0;
         at += tensors[k].size;
     }
-    return at == data + size;
+    return at == data->bytes + data->size;
 }
 
-static status_code read_entries(safetensors *file, const unsigned char *data, size_t size, failure *failure) {
+static status_code read_entries(safetensors *file, const safetensors_span *data, failure *failure) {
     const char *name;
     json_t *entry;
     file->tensors = calloc(json_object_size(file->header) + 1, sizeof *file->tensors);
     if (!file->tensors) return fail_memory(failure, file->path);
     json_object_foreach(file->header, name, entry) {
-        const status_code status =
-            strcmp(name, SAFETENSORS_METADATA) == 0
-                ? read_metadata(file, entry, failure)
-                : read_tensor(file, name, entry, data, size, &file->tensors[file->count++], failure);
+        const status_code status = strcmp(name, SAFETENSORS_METADATA) == 0
+                                       ? read_metadata(file, entry, failure)
+                                       : read_tensor(file, name, entry, data, &file->tensors[file->count++], failure);
         if (status != STATUS_OK) return status;
     }
-    if (!covers_all(file->tensors, file->count, data, size))
+    if (!covers_all(file->tensors, file->count, data))
         return corrupt(file, "its tensors overlap or leave parts of the file out", failure);
     if (file->count) qsort(file->tensors, file->count, sizeof *file->tensors, compare_names);
     return STATUS_OK;
 }
 
-status_code safetensors_parse(safetensors *file, const char *header, size_t header_size, const unsigned char *data,
-                              size_t size, failure *failure) {
+status_code safetensors_parse(safetensors *file, const char *header, size_t header_size, const safetensors_span *data,
+                              failure *failure) {
     json_error_t error;
     if (header_size == 0 || header[0] != '{') return corrupt(file, "its header does not start with '{'", failure);
     if (!safetensors_is_plausible(header, header_size))
@@ -147,5 +146,5 @@ status_code safetensors_parse(safetensors *file, const char *header, size_t head
     if (!file->header)
         return fail(failure, STATUS_CORRUPT, "%s: its header is not valid at byte %d: %.200s", file->path,
                     error.position, error.text);
-    return read_entries(file, data, size, failure);
+    return read_entries(file, data, failure);
 }

@@ -36,14 +36,15 @@ static int is_text(const char *string) {
     return value != NULL;
 }
 
-status_code safetensors_add(safetensors_writer *writer, const char *name, safetensors_dtype dtype, size_t rank,
-                            const size_t *shape, const void *data, failure *failure) {
-    safetensor tensor = {.dtype = dtype, .rank = rank, .data = data};
-    if (rank > SAFETENSORS_RANK || !safetensors_bytes(dtype, rank, shape, &tensor.size))
+status_code safetensors_add(safetensors_writer *writer, const safetensors_entry *entry, const void *data,
+                            failure *failure) {
+    const char *name = entry->name;
+    safetensor tensor = {.dtype = entry->dtype, .rank = entry->rank, .data = data};
+    if (entry->rank > SAFETENSORS_RANK || !safetensors_bytes(entry->dtype, entry->rank, entry->shape, &tensor.size))
         return fail(failure, STATUS_BAD_INPUT, "the tensor '%.200s' is too large to be written", name);
     if (!is_text(name) || strcmp(name, SAFETENSORS_METADATA) == 0)
         return fail(failure, STATUS_BAD_INPUT, "a tensor cannot be named '%.200s'", name);
-    for (size_t k = 0; k < rank; k++) tensor.shape[k] = shape[k];
+    for (size_t k = 0; k < entry->rank; k++) tensor.shape[k] = entry->shape[k];
     char *copy = malloc(strlen(name) + 1);
     safetensor *tensors = array_grow(writer->tensors, writer->count, &writer->capacity, sizeof *tensors);
     if (tensors) writer->tensors = tensors;
@@ -140,17 +141,17 @@ static char *build_header(const safetensors_writer *writer, size_t *size) {
 static int set_crc(const safetensors_writer *writer, char *header, size_t size) {
     char *text = header + SAFETENSORS_LENGTH_BYTES, digits[SAFETENSORS_CRC_DIGITS + 1];
     const size_t length = size - SAFETENSORS_LENGTH_BYTES;
-    safetensors_part *parts = malloc((writer->count + 1) * sizeof *parts);
-    if (!parts) return 0;
+    safetensors_span *spans = malloc((writer->count + 1) * sizeof *spans);
+    if (!spans) return 0;
     for (size_t k = 0; k < writer->count; k++)
-        parts[k] = (safetensors_part){writer->tensors[k].data, writer->tensors[k].size};
-    safetensors_crc(text, length, writer->count, parts, digits);
+        spans[k] = (safetensors_span){writer->tensors[k].data, writer->tensors[k].size};
+    safetensors_crc(text, length, writer->count, spans, digits);
     memcpy(text + (safetensors_find_crc(text, length) - text), digits, SAFETENSORS_CRC_DIGITS);
-    free(parts);
+    free(spans);
     return 1;
 }
 
-static status_code write_parts(const safetensors_writer *writer, const char *header, size_t size, const char *path,
+static status_code write_bytes(const safetensors_writer *writer, const char *header, size_t size, const char *path,
                                failure *failure) {
     file_writer file;
     file_writer_open(&file, path);
@@ -168,7 +169,7 @@ status_code safetensors_write(safetensors_writer *writer, const char *path, fail
     else if (size > SAFETENSORS_LARGEST_HEADER ||
              !safetensors_is_plausible(header + SAFETENSORS_LENGTH_BYTES, size - SAFETENSORS_LENGTH_BYTES))
         status = fail(failure, STATUS_BAD_INPUT, "%s: there are too many tensors for one file", path);
-    else status = write_parts(writer, header, size, path, failure);
+    else status = write_bytes(writer, header, size, path, failure);
     free(header);
     return status;
 }

@@ -66,7 +66,8 @@ static status_code make(shelf *s, const segmentation_case *one, const patch_key 
                         int16_t *labels, failure *failure) {
     augmenter *maker = take(s);
     if (!maker) return fail(failure, STATUS_BAD_INPUT, "more threads make patches than were announced");
-    const status_code status = augmenter_make(maker, &one->view, key, forced, input, labels, failure);
+    const status_code status =
+        augmenter_make(maker, &(patch_request){&one->view, *key, forced}, input, labels, failure);
     put_back(s, maker);
     return status;
 }

@@ -44,7 +44,7 @@ static status_code add_sampler(trainer *t, safetensors_writer *w, saved *s, fail
     const hws_status written = hws_sampler_state_write(t->history, s->sampler, size);
     if (written != HWS_OK)
         return sampler_status(hws_sampler_error(t->history), written, "the sampler's state", failure);
-    return safetensors_add(w, "hws.sampler", SAFETENSORS_U8, 1, &size, s->sampler, failure);
+    return safetensors_add(w, &(safetensors_entry){"hws.sampler", SAFETENSORS_U8, 1, &size}, s->sampler, failure);
 }
 
 static status_code add_pending(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
@@ -53,7 +53,7 @@ static status_code add_pending(trainer *t, safetensors_writer *w, saved *s, fail
     if (!s->pending) return fail_memory(failure, "a checkpoint");
     for (size_t k = 0; k < shape[0]; k++)
         memcpy(s->pending + k * shape[1], loader_examples(t->loader, (int64_t)k), shape[1] * sizeof *s->pending);
-    return safetensors_add(w, "hws.pending", SAFETENSORS_I64, 2, shape, s->pending, failure);
+    return safetensors_add(w, &(safetensors_entry){"hws.pending", SAFETENSORS_I64, 2, shape}, s->pending, failure);
 }
 
 static status_code add_counters(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
@@ -64,12 +64,19 @@ static status_code add_counters(trainer *t, safetensors_writer *w, saved *s, fai
     s->counters[COUNTER_WEIGHED] = t->weighed;
     s->counters[COUNTER_STEPS] = learner_steps(t->learner);
     s->counters[COUNTER_STOPPED] = t->stopped;
-    status_code status = safetensors_add(w, "hws.counters", SAFETENSORS_I64, 1, &counters, s->counters, failure);
-    if (status == STATUS_OK) status = safetensors_add(w, "hws.best", SAFETENSORS_F64, 0, 0, &t->best, failure);
-    if (status == STATUS_OK) status = safetensors_add(w, "hws.draws", SAFETENSORS_U64, 1, &examples, t->draws, failure);
-    if (status == STATUS_OK) status = safetensors_add(w, "hws.rows", SAFETENSORS_F64, 2, rows, t->rows.values, failure);
+    status_code status =
+        safetensors_add(w, &(safetensors_entry){"hws.counters", SAFETENSORS_I64, 1, &counters}, s->counters, failure);
     if (status == STATUS_OK)
-        status = safetensors_add(w, "hws.optimizer", SAFETENSORS_F32, 1, &floats, learner_state(t->learner), failure);
+        status = safetensors_add(w, &(safetensors_entry){"hws.best", SAFETENSORS_F64, 0, 0}, &t->best, failure);
+    if (status == STATUS_OK)
+        status =
+            safetensors_add(w, &(safetensors_entry){"hws.draws", SAFETENSORS_U64, 1, &examples}, t->draws, failure);
+    if (status == STATUS_OK)
+        status =
+            safetensors_add(w, &(safetensors_entry){"hws.rows", SAFETENSORS_F64, 2, rows}, t->rows.values, failure);
+    if (status == STATUS_OK)
+        status = safetensors_add(w, &(safetensors_entry){"hws.optimizer", SAFETENSORS_F32, 1, &floats},
+                                 learner_state(t->learner), failure);
     return status;
 }
 
@@ -219,13 +226,16 @@ static status_code read_rows(trainer *t, const safetensors *file, const char *pa
 static status_code read_counters(trainer *t, const safetensors *file, const char *path, failure *failure) {
     const size_t count = COUNTERS, examples = (size_t)t->task->examples, floats = learner_state_floats(t->learner);
     int64_t counters[COUNTERS];
-    status_code status = safetensors_copy(file, "hws.counters", SAFETENSORS_I64, 1, &count, counters, failure);
-    if (status == STATUS_OK) status = safetensors_copy(file, "hws.best", SAFETENSORS_F64, 0, 0, &t->best, failure);
+    status_code status =
+        safetensors_copy(file, &(safetensors_entry){"hws.counters", SAFETENSORS_I64, 1, &count}, counters, failure);
     if (status == STATUS_OK)
-        status = safetensors_copy(file, "hws.draws", SAFETENSORS_U64, 1, &examples, t->draws, failure);
+        status = safetensors_copy(file, &(safetensors_entry){"hws.best", SAFETENSORS_F64, 0, 0}, &t->best, failure);
     if (status == STATUS_OK)
         status =
-            safetensors_copy(file, "hws.optimizer", SAFETENSORS_F32, 1, &floats, learner_state(t->learner), failure);
+            safetensors_copy(file, &(safetensors_entry){"hws.draws", SAFETENSORS_U64, 1, &examples}, t->draws, failure);
+    if (status == STATUS_OK)
+        status = safetensors_copy(file, &(safetensors_entry){"hws.optimizer", SAFETENSORS_F32, 1, &floats},
+                                  learner_state(t->learner), failure);
     if (status != STATUS_OK) return status;
     for (int k = 0; k < COUNTERS; k++)
         if (counters[k] < 0) return corrupt(path, "a counter is negative", failure);

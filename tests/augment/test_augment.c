@@ -235,15 +235,15 @@ static void an_identity_map_changes_nothing(void **state) {
     const patch_map map = patch_map_of(&options, &choice, start);
     float straight[16 * 18 * 20], turned[16 * 18 * 20];
     int16_t labels[16 * 18 * 20], turned_labels[16 * 18 * 20];
-    spatial_room room = {0};
+    spatial_scratch scratch = {0};
     const float *noise = made.image + case_view_voxels(&made.view);
     box_copy_image(noise, made.view.size, start, plan.patch, 0, straight);
     box_copy_labels(made.labels, made.view.size, start, plan.patch, -1, labels);
-    assert_int_equal(spatial_image(&map, noise, made.view.size, plan.patch, turned, &room, NULL), STATUS_OK);
-    spatial_labels(&map, made.labels, made.view.size, plan.patch, turned_labels);
+    assert_int_equal(spatial_image(&map, noise, made.view.size, turned, &scratch, NULL), STATUS_OK);
+    spatial_labels(&map, made.labels, made.view.size, turned_labels);
     for (int k = 0; k < 16 * 18 * 20; k++) assert_near((double)turned[k], (double)straight[k], 1e-5);
     assert_memory_equal(labels, turned_labels, sizeof labels);
-    spatial_room_close(&room);
+    spatial_scratch_close(&scratch);
     case_free(&made);
 }
 
@@ -256,9 +256,9 @@ static void a_quarter_turn_moves_voxels_to_their_places(void **state) {
     const patch_map map = patch_map_of(&options, &choice, (const int[3]){0, 0, 0});
     float turned[8000];
     int16_t labels[8000];
-    spatial_room room = {0};
-    assert_int_equal(spatial_image(&map, made.image, made.view.size, plan.patch, turned, &room, NULL), STATUS_OK);
-    spatial_labels(&map, made.labels, made.view.size, plan.patch, labels);
+    spatial_scratch scratch = {0};
+    assert_int_equal(spatial_image(&map, made.image, made.view.size, turned, &scratch, NULL), STATUS_OK);
+    spatial_labels(&map, made.labels, made.view.size, labels);
     long same = 0;
     for (int z = 0; z < 20; z++)
         for (int y = 0; y < 20; y++)
@@ -268,7 +268,7 @@ static void a_quarter_turn_moves_voxels_to_their_places(void **state) {
                 same += labels[to] == made.labels[from];
             }
     assert_true(same > 7990);
-    spatial_room_close(&room);
+    spatial_scratch_close(&scratch);
     case_free(&made);
 }
 
@@ -280,15 +280,15 @@ static void scaling_shows_more_or_less_of_the_case(void **state) {
     const augment_choice choice = {.turned = 1, .scale = 1.4};
     const patch_map map = patch_map_of(&options, &choice, (const int[3]){20, 20, 20});
     float turned[8000];
-    spatial_room room = {0};
-    assert_int_equal(spatial_image(&map, made.image, made.view.size, plan.patch, turned, &room, NULL), STATUS_OK);
+    spatial_scratch scratch = {0};
+    assert_int_equal(spatial_image(&map, made.image, made.view.size, turned, &scratch, NULL), STATUS_OK);
     for (int k = 0; k < 8000; k++) {
         const double z = 29.5 + 1.4 * (k / 400 - 9.5), y = 29.5 + 1.4 * (k / 20 % 20 - 9.5);
         const double x = 29.5 + 1.4 * (k % 20 - 9.5);
         const double f = sin(0.15 * z + 0.2) + cos(0.17 * y) + sin(0.13 * x + 0.05 * y);
         assert_near((double)turned[k], f, 2e-3);
     }
-    spatial_room_close(&room);
+    spatial_scratch_close(&scratch);
     case_free(&made);
 }
 
@@ -299,9 +299,9 @@ typedef struct made_patch {
     int16_t labels[16 * 20 * 12];
 } made_patch;
 
-static void make(augmenter *maker, some_case *from, patch_key key, made_patch *patch) {
-    assert_int_equal(augmenter_make(maker, view_of(from), &key, patch_is_forced((int)key.slot, 9), patch->image,
-                                    patch->labels, NULL),
+static void make(augmenter *augmenter, some_case *from, patch_key key, made_patch *patch) {
+    assert_int_equal(augmenter_make(augmenter, &(patch_request){view_of(from), key, patch_is_forced((int)key.slot, 9)},
+                                    patch->image, patch->labels, NULL),
                      STATUS_OK);
 }
 
@@ -339,12 +339,12 @@ static void labels_follow_the_image(void **state) {
     options.rotation = usual.rotation;
     options.scaling = usual.scaling;
     for (int k = 0; k < 3; k++) options.mirror_probability[k] = 0.5;
-    augmenter *maker;
-    assert_int_equal(augmenter_open(&maker, &options, NULL), STATUS_OK);
+    augmenter *augmenter;
+    assert_int_equal(augmenter_open(&augmenter, &options, NULL), STATUS_OK);
     made_patch *patch = malloc(sizeof *patch);
     long wrong = 0, total = 0;
     for (uint64_t k = 0; k < 40; k++) {
-        make(maker, &made, (patch_key){1, k, 0}, patch);
+        make(augmenter, &made, (patch_key){1, k, 0}, patch);
         for (int v = 0; v < 16 * 20 * 12; v++) {
             const float f = patch->image[2 * v];
             if (fabsf(f) < 0.05f || fabsf(f - 1) < 0.05f) continue;
@@ -354,7 +354,7 @@ static void labels_follow_the_image(void **state) {
     }
     assert_true(total > 50000);
     assert_true(wrong < total / 200);
-    augmenter_close(&maker);
+    augmenter_close(&augmenter);
     free(patch);
     case_free(&made);
 }
@@ -364,11 +364,11 @@ static void plain_options_cut_patches_as_they_are(void **state) {
     some_case made = case_of(30, 12, 26);
     const plan plan = plan_for(16, 20, 12);
     const augment_options options = augment_options_plain(&plan, 2);
-    augmenter *maker;
-    assert_int_equal(augmenter_open(&maker, &options, NULL), STATUS_OK);
+    augmenter *augmenter;
+    assert_int_equal(augmenter_open(&augmenter, &options, NULL), STATUS_OK);
     made_patch *patch = malloc(sizeof *patch);
     const patch_key key = {1, 2, 3};
-    make(maker, &made, key, patch);
+    make(augmenter, &made, key, patch);
     int start[3];
     patch_place(view_of(&made), plan.patch, &key, 0, start);
     for (int v = 0; v < 16 * 20 * 12; v++) {
@@ -379,7 +379,7 @@ static void plain_options_cut_patches_as_they_are(void **state) {
         const int label = within ? made.labels[from] : 0;
         assert_int_equal(patch->labels[v], label == 2 ? -1 : label);
     }
-    augmenter_close(&maker);
+    augmenter_close(&augmenter);
     free(patch);
     case_free(&made);
 }
@@ -393,15 +393,15 @@ static void masked_channels_stay_empty_where_the_image_was(void **state) {
     augment_options options = augment_options_plain(&plan, -1);
     options.noise_probability = 1;
     options.noise = (augment_range){0.1, 0.2};
-    augmenter *maker;
-    assert_int_equal(augmenter_open(&maker, &options, NULL), STATUS_OK);
+    augmenter *augmenter;
+    assert_int_equal(augmenter_open(&augmenter, &options, NULL), STATUS_OK);
     made_patch *patch = malloc(sizeof *patch);
-    make(maker, &made, (patch_key){1, 2, 3}, patch);
+    make(augmenter, &made, (patch_key){1, 2, 3}, patch);
     for (int v = 0; v < 16 * 20 * 12; v++) {
         assert_int_equal(patch->image[2 * v + 1] == 0, v % 3 == 0);
         assert_true(patch->image[2 * v] != 0 && patch->labels[v] >= 0);
     }
-    augmenter_close(&maker);
+    augmenter_close(&augmenter);
     free(patch);
     case_free(&made);
 }
@@ -412,12 +412,13 @@ static void a_case_of_other_channels_is_refused(void **state) {
     plan plan = plan_for(16, 20, 12);
     plan.channels = 3;
     const augment_options options = augment_options_for(&plan, -1);
-    augmenter *maker;
-    assert_int_equal(augmenter_open(&maker, &options, NULL), STATUS_OK);
+    augmenter *augmenter;
+    assert_int_equal(augmenter_open(&augmenter, &options, NULL), STATUS_OK);
     failure failure;
-    assert_int_equal(augmenter_make(maker, view_of(&made), &(const patch_key){0}, 0, NULL, NULL, &failure),
-                     STATUS_BAD_INPUT);
-    augmenter_close(&maker);
+    assert_int_equal(
+        augmenter_make(augmenter, &(patch_request){view_of(&made), (const patch_key){0}, 0}, NULL, NULL, &failure),
+        STATUS_BAD_INPUT);
+    augmenter_close(&augmenter);
     case_free(&made);
 }
 

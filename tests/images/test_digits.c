@@ -5,9 +5,9 @@
 #include "memory.h"
 #include "testing.h"
 
-static labelled_images opened(uint64_t seed, digits_part part, int64_t count) {
+static labelled_images opened(uint64_t seed, digits_split split, int64_t count) {
     labelled_images set;
-    assert_int_equal(digits_open(&set, seed, part, count, NULL), STATUS_OK);
+    assert_int_equal(digits_open(&set, seed, split, count, NULL), STATUS_OK);
     return set;
 }
 

@@ -10,7 +10,8 @@ enum { SIDE = 3, CLASSES = 10 };
 /* Every image says in its pixels which one it is. */
 static labelled_images numbered(int64_t count) {
     labelled_images set;
-    assert_int_equal(labelled_images_open(&set, count, SIDE, SIDE, 1, CLASSES, NULL), STATUS_OK);
+    assert_int_equal(labelled_images_open(&set, &(labelled_images_shape){count, SIDE, SIDE, 1, CLASSES}, NULL),
+                     STATUS_OK);
     for (int64_t i = 0; i < count; i++) {
         memset(set.pixels + i * SIDE * SIDE, (int)(i * 7 % 251), SIDE * SIDE);
         set.labels[i] = (uint8_t)(i * i % 7 % CLASSES);
@@ -48,7 +49,7 @@ static void a_fraction_means_what_it_says_in_decimals(void **state) {
     (void)state;
     for (int percent = 0; percent <= 100; percent++) {
         labelled_images set;
-        assert_int_equal(labelled_images_open(&set, 101, 1, 1, 1, 2, NULL), STATUS_OK);
+        assert_int_equal(labelled_images_open(&set, &(labelled_images_shape){101, 1, 1, 1, 2}, NULL), STATUS_OK);
         memset(set.pixels, 0, 101);
         memset(set.labels, 1, 100);
         set.labels[100] = 0;
@@ -93,7 +94,7 @@ static void every_example_of_the_class_is_equally_likely_to_stay(void **state) {
     int kept[20] = {0};
     for (uint64_t seed = 0; seed < 4000; seed++) {
         labelled_images set;
-        labelled_images_open(&set, 20, 1, 1, 1, 1, NULL);
+        labelled_images_open(&set, &(labelled_images_shape){20, 1, 1, 1, 1}, NULL);
         memset(set.pixels, 0, 20);
         memset(set.labels, 0, 20);
         labelled_images_keep(&set, 0, 0.25, seed, NULL);
@@ -121,14 +122,15 @@ static void nonsense_is_refused_and_changes_nothing(void **state) {
     refuse(&set, 1, 1.5, "from 0 to 1");
     refuse(&set, 1, NAN, "from 0 to 1");
     labelled_images_close(&set);
-    labelled_images_open(&single, 3, 1, 1, 1, 2, NULL);
+    labelled_images_open(&single, &(labelled_images_shape){3, 1, 1, 1, 2}, NULL);
     memset(single.pixels, 0, 3);
     memset(single.labels, 1, 3);
     refuse(&single, 1, 0.1, "no examples");
     labelled_images_close(&single);
-    assert_int_equal(labelled_images_open(&single, 0, 1, 1, 1, 2, NULL), STATUS_BAD_INPUT);
-    assert_int_equal(labelled_images_open(&single, INT64_MAX / 2, 16384, 16384, 1, 2, NULL), STATUS_BAD_INPUT);
-    assert_int_equal(labelled_images_open(&single, 1, 1, 1, 1, 257, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_open(&single, &(labelled_images_shape){0, 1, 1, 1, 2}, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_open(&single, &(labelled_images_shape){INT64_MAX / 2, 16384, 16384, 1, 2}, NULL),
+                     STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_open(&single, &(labelled_images_shape){1, 1, 1, 1, 257}, NULL), STATUS_BAD_INPUT);
 }
 
 static void the_fingerprint_notices_every_kind_of_change(void **state) {
@@ -157,7 +159,8 @@ static void running_out_of_memory_is_reported_and_leaks_nothing(void **state) {
     for (long k = 0; k < 3; k++) {
         labelled_images set;
         memory_fail_after(k);
-        assert_int_equal(labelled_images_open(&set, 5, 2, 2, 1, 2, &failure), STATUS_OUT_OF_MEMORY);
+        assert_int_equal(labelled_images_open(&set, &(labelled_images_shape){5, 2, 2, 1, 2}, &failure),
+                         STATUS_OUT_OF_MEMORY);
         memory_fail_after(-1);
         assert_null(set.pixels);
     }

@@ -90,9 +90,12 @@ static void the_file_has_the_names_shapes_and_order_of_pytorch(void **state) {
     float weight[32 * 16 * 9];
     int64_t tracked;
     assert_int_equal(
-        safetensors_copy(file, "blocks.1.conv1.weight", SAFETENSORS_F32, 4, (size_t[]){32, 16, 3, 3}, weight, &failure),
+        safetensors_copy(file,
+                         &(safetensors_entry){"blocks.1.conv1.weight", SAFETENSORS_F32, 4, (size_t[]){32, 16, 3, 3}},
+                         weight, &failure),
         STATUS_OK);
-    assert_int_equal(safetensors_copy(file, "norm.num_batches_tracked", SAFETENSORS_I64, 0, NULL, &tracked, &failure),
+    assert_int_equal(safetensors_copy(file, &(safetensors_entry){"norm.num_batches_tracked", SAFETENSORS_I64, 0, NULL},
+                                      &tracked, &failure),
                      STATUS_OK);
     assert_int_equal(tracked, 5);
     for (int i = 0; i < graph_parameter_count(g); i++) {
@@ -132,14 +135,18 @@ static void write_changed(const change *c) {
         const safetensor *t = safetensors_at(file, k);
         if (c->leave_out && strcmp(t->name, c->leave_out) == 0) continue;
         if (c->change && strcmp(t->name, c->change) == 0)
-            assert_int_equal(safetensors_add(writer, t->name, c->dtype, c->rank, c->shape, filling, &failure),
-                             STATUS_OK);
+            assert_int_equal(
+                safetensors_add(writer, &(safetensors_entry){t->name, c->dtype, c->rank, c->shape}, filling, &failure),
+                STATUS_OK);
         else
-            assert_int_equal(safetensors_add(writer, t->name, t->dtype, t->rank, t->shape, t->data, &failure),
-                             STATUS_OK);
+            assert_int_equal(
+                safetensors_add(writer, &(safetensors_entry){t->name, t->dtype, t->rank, t->shape}, t->data, &failure),
+                STATUS_OK);
     }
     if (c->extra)
-        assert_int_equal(safetensors_add(writer, c->extra, SAFETENSORS_F32, 0, NULL, filling, &failure), STATUS_OK);
+        assert_int_equal(
+            safetensors_add(writer, &(safetensors_entry){c->extra, SAFETENSORS_F32, 0, NULL}, filling, &failure),
+            STATUS_OK);
     assert_int_equal(safetensors_write(writer, path, &failure), STATUS_OK);
     safetensors_writer_close(&writer);
     safetensors_close(&file);

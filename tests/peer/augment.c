@@ -36,8 +36,8 @@ static int turn(char **arguments, const float *image, const int size[3]) {
     const patch_map map = patch_map_of(&options, &choice, (const int[3]){first, first, first});
     for (int k = 0; k < 9; k++) printf("%.17g ", map.matrix[k / 3][k % 3]);
     float *result = malloc(voxels_of(options.patch) * sizeof *result);
-    spatial_room room = {0};
-    if (!result || spatial_image(&map, image, size, options.patch, result, &room, NULL) != STATUS_OK) return 1;
+    spatial_scratch scratch = {0};
+    if (!result || spatial_image(&map, image, size, result, &scratch, NULL) != STATUS_OK) return 1;
     return write_raw(arguments[3], result, voxels_of(options.patch));
 }
 

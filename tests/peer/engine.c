@@ -58,7 +58,7 @@ static void *give(const char *name, safetensors_dtype dtype, size_t rank, const 
     size_t bytes = safetensors_dtype_size(dtype);
     for (size_t k = 0; k < rank; k++) bytes *= shape[k];
     void *data = keep(bytes);
-    check(safetensors_add(out, name, dtype, rank, shape, data, &error));
+    check(safetensors_add(out, &(safetensors_entry){name, dtype, rank, shape}, data, &error));
     return data;
 }
 

@@ -164,7 +164,8 @@ static void scores_come_back_as_their_best_class(void **state) {
     float *core = malloc((size_t)count * sizeof *core);
     assert_int_equal(restore_scores(&prepared.geometry, &scores, 1, back, NULL), STATUS_OK);
     assert_true(differing(back, labels.labels, count) < count / 100);
-    assert_int_equal(restore_class(&prepared.geometry, &scores, 2, -3, 1, core, NULL), STATUS_OK);
+    const score_map map = class_score_map(&scores, 2, -3);
+    assert_int_equal(restore_score_map(&prepared.geometry, &map, 1, core, NULL), STATUS_OK);
     assert_true(core[0] == -3);
     assert_near((double)core[(6 * 26 + 12) * 30 + 15], 1, 1e-6);
     free(values), free(back), free(core);

@@ -49,7 +49,9 @@ static void write_example(int backwards) {
     assert_int_equal(safetensors_writer_open(&writer, &failure), STATUS_OK);
     for (size_t k = 0; k < ENTRIES_COUNT; k++) {
         const entry *e = &ENTRIES[backwards ? ENTRIES_COUNT - 1 - k : k];
-        assert_int_equal(safetensors_add(writer, e->name, e->dtype, e->rank, e->shape, e->data, &failure), STATUS_OK);
+        assert_int_equal(
+            safetensors_add(writer, &(safetensors_entry){e->name, e->dtype, e->rank, e->shape}, e->data, &failure),
+            STATUS_OK);
     }
     for (int k = 0; k < 2; k++) {
         const char *const *pair = metadata[backwards ? 1 - k : k];
@@ -74,7 +76,8 @@ static void check_entry(const safetensors *file, const entry *e) {
     assert_non_null(t);
     assert_true(t->dtype == e->dtype && t->rank == e->rank);
     assert_int_equal((uintptr_t)t->data % safetensors_dtype_size(t->dtype), 0);
-    assert_int_equal(safetensors_copy(file, e->name, e->dtype, e->rank, e->shape, copy, NULL), STATUS_OK);
+    assert_int_equal(safetensors_copy(file, &(safetensors_entry){e->name, e->dtype, e->rank, e->shape}, copy, NULL),
+                     STATUS_OK);
     if (t->size) assert_memory_equal(copy, e->data, t->size);
 }
 
@@ -300,10 +303,13 @@ static void a_tensor_of_another_shape_is_not_copied(void **state) {
     const char *name = "w\xc3\xa9ight";
     const size_t right[2] = {2, 3}, turned[2] = {3, 2};
     assert_int_equal(safetensors_open(&file, path, NULL), STATUS_OK);
-    assert_int_equal(safetensors_copy(file, name, SAFETENSORS_F32, 2, turned, copy, &failure), STATUS_CORRUPT);
+    assert_int_equal(safetensors_copy(file, &(safetensors_entry){name, SAFETENSORS_F32, 2, turned}, copy, &failure),
+                     STATUS_CORRUPT);
     assert_non_null(strstr(failure.message, "F32 [2, 3], but the model needs F32 [3, 2]"));
-    assert_int_equal(safetensors_copy(file, name, SAFETENSORS_I32, 2, right, copy, NULL), STATUS_CORRUPT);
-    assert_int_equal(safetensors_copy(file, "weight", SAFETENSORS_F32, 2, right, copy, &failure), STATUS_CORRUPT);
+    assert_int_equal(safetensors_copy(file, &(safetensors_entry){name, SAFETENSORS_I32, 2, right}, copy, NULL),
+                     STATUS_CORRUPT);
+    assert_int_equal(safetensors_copy(file, &(safetensors_entry){"weight", SAFETENSORS_F32, 2, right}, copy, &failure),
+                     STATUS_CORRUPT);
     assert_non_null(strstr(failure.message, "'weight'"));
     safetensors_close(&file);
 }
@@ -314,18 +320,22 @@ static void what_cannot_be_read_again_is_not_written(void **state) {
     failure failure = {0};
     const size_t one[1] = {1}, huge[2] = {SIZE_MAX / 2, 3};
     assert_int_equal(safetensors_writer_open(&writer, NULL), STATUS_OK);
-    assert_int_equal(safetensors_add(writer, "__metadata__", SAFETENSORS_U8, 1, one, MASK, NULL), STATUS_BAD_INPUT);
-    assert_int_equal(safetensors_add(writer, "\xff", SAFETENSORS_U8, 1, one, MASK, NULL), STATUS_BAD_INPUT);
-    assert_int_equal(safetensors_add(writer, "a", SAFETENSORS_U8, 2, huge, MASK, NULL), STATUS_BAD_INPUT);
-    assert_int_equal(safetensors_add(writer, "a", SAFETENSORS_U8, 9, one, MASK, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(safetensors_add(writer, &(safetensors_entry){"__metadata__", SAFETENSORS_U8, 1, one}, MASK, NULL),
+                     STATUS_BAD_INPUT);
+    assert_int_equal(safetensors_add(writer, &(safetensors_entry){"\xff", SAFETENSORS_U8, 1, one}, MASK, NULL),
+                     STATUS_BAD_INPUT);
+    assert_int_equal(safetensors_add(writer, &(safetensors_entry){"a", SAFETENSORS_U8, 2, huge}, MASK, NULL),
+                     STATUS_BAD_INPUT);
+    assert_int_equal(safetensors_add(writer, &(safetensors_entry){"a", SAFETENSORS_U8, 9, one}, MASK, NULL),
+                     STATUS_BAD_INPUT);
     assert_int_equal(safetensors_add_metadata(writer, "k", "\xff", NULL), STATUS_BAD_INPUT);
     assert_int_equal(safetensors_add_metadata(writer, "hws_crc64", "1", NULL), STATUS_BAD_INPUT);
     assert_int_equal(safetensors_add_metadata(writer, "k", "v", NULL), STATUS_OK);
     assert_int_equal(safetensors_add_metadata(writer, "k", "v", NULL), STATUS_BAD_INPUT);
-    assert_int_equal(safetensors_add(writer, "a", SAFETENSORS_U8, 1, one, MASK, NULL), STATUS_OK);
+    assert_int_equal(safetensors_add(writer, &(safetensors_entry){"a", SAFETENSORS_U8, 1, one}, MASK, NULL), STATUS_OK);
     assert_int_equal(safetensors_write(writer, "/nowhere/at/all", &failure), STATUS_CANNOT_WRITE);
     assert_non_null(strstr(failure.message, "/nowhere/at/all"));
-    assert_int_equal(safetensors_add(writer, "a", SAFETENSORS_U8, 1, one, MASK, NULL), STATUS_OK);
+    assert_int_equal(safetensors_add(writer, &(safetensors_entry){"a", SAFETENSORS_U8, 1, one}, MASK, NULL), STATUS_OK);
     assert_int_equal(safetensors_write(writer, path, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "two tensors named 'a'"));
     safetensors_writer_close(&writer);
@@ -338,7 +348,8 @@ static void more_tensors_than_can_be_read_again_are_not_written(void **state) {
     assert_int_equal(safetensors_writer_open(&writer, NULL), STATUS_OK);
     for (int k = 0; k < 200000; k++) {
         snprintf(name, sizeof name, "%d", k);
-        assert_int_equal(safetensors_add(writer, name, SAFETENSORS_I16, 0, NULL, &SCALAR, NULL), STATUS_OK);
+        assert_int_equal(safetensors_add(writer, &(safetensors_entry){name, SAFETENSORS_I16, 0, NULL}, &SCALAR, NULL),
+                         STATUS_OK);
     }
     unlink(path);
     assert_int_equal(safetensors_write(writer, path, NULL), STATUS_BAD_INPUT);

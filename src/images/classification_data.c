@@ -1,4 +1,4 @@
-#include "images/spec.h"
+#include "images/classification_data.h"
 
 #include "images/digits.h"
 #include "images/idx.h"
@@ -11,13 +11,13 @@
 enum { DIGITS_SEED = 1, DIGITS_TRAIN_COUNT = 60000, DIGITS_TEST_COUNT = 10000 };
 
 /* What follows the name: "" or ":..."; NULL if the name is another. */
-static const char *after(const char *spec, const char *name) {
+static const char *after(const char *data, const char *name) {
     const size_t length = strlen(name);
-    if (strncmp(spec, name, length) != 0) return NULL;
-    return spec[length] == 0 || spec[length] == ':' ? spec + length : NULL;
+    if (strncmp(data, name, length) != 0) return NULL;
+    return data[length] == 0 || data[length] == ':' ? data + length : NULL;
 }
 
-int spec_is_classification(const char *spec) { return after(spec, "digits") || after(spec, "mnist"); }
+int classification_data_named(const char *data) { return after(data, "digits") || after(data, "mnist"); }
 
 /* A positive number at `*at`, which moves behind it; 0 if there is none. */
 static int64_t take_count(const char **at) {
@@ -59,13 +59,14 @@ static status_code open_mnist(const char *folder, labelled_images *train, labell
     return status == STATUS_OK ? idx_open_folder(train, test, cache, failure) : status;
 }
 
-status_code spec_open(const char *spec, labelled_images *train, labelled_images *test, failure *failure) {
+status_code classification_data_open(const char *data, labelled_images *train, labelled_images *test,
+                                     failure *failure) {
     *train = *test = (labelled_images){0};
-    const char *rest = after(spec, "digits");
+    const char *rest = after(data, "digits");
     if (rest) return open_digits(rest, train, test, failure);
-    rest = after(spec, "mnist");
+    rest = after(data, "mnist");
     if (rest) return open_mnist(rest, train, test, failure);
     return fail(
         failure, STATUS_BAD_INPUT,
-        "there is no data '%.300s' for classification; digits, digits:TRAIN,TEST, mnist and mnist:DIR are known", spec);
+        "there is no data '%.300s' for classification; digits, digits:TRAIN,TEST, mnist and mnist:DIR are known", data);
 }

@@ -1,16 +1,16 @@
 /* DATA on the command line. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, setenv */
+#include "images/classification_data.h"
 #include "images/mnist.h"
-#include "images/spec.h"
 
 #include "testing.h"
 
 #include <unistd.h>
 
-static void refuse(const char *spec, const char *words) {
+static void refuse(const char *data, const char *words) {
     labelled_images train, test;
     failure failure = {0};
-    assert_int_not_equal(spec_open(spec, &train, &test, &failure), STATUS_OK);
+    assert_int_not_equal(classification_data_open(data, &train, &test, &failure), STATUS_OK);
     if (!strstr(failure.message, words)) fail_msg("'%s' lacks '%s'", failure.message, words);
     assert_null(train.pixels);
     assert_null(test.pixels);
@@ -19,7 +19,7 @@ static void refuse(const char *spec, const char *words) {
 static void digits_come_in_the_sizes_that_are_asked_for(void **state) {
     (void)state;
     labelled_images train, test;
-    assert_int_equal(spec_open("digits:30,12", &train, &test, NULL), STATUS_OK);
+    assert_int_equal(classification_data_open("digits:30,12", &train, &test, NULL), STATUS_OK);
     assert_int_equal(train.count, 30);
     assert_int_equal(test.count, 12);
     assert_memory_not_equal(train.pixels, test.pixels, 12 * 784);
@@ -63,14 +63,14 @@ static void mnist_alone_is_looked_for_in_the_cache(void **state) {
 
 static void classification_is_known_by_its_name(void **state) {
     (void)state;
-    assert_true(spec_is_classification("digits"));
-    assert_true(spec_is_classification("digits:what"));
-    assert_true(spec_is_classification("mnist"));
-    assert_true(spec_is_classification("mnist:somewhere"));
-    assert_false(spec_is_classification("phantom"));
-    assert_false(spec_is_classification("mnist/folder"));
-    assert_false(spec_is_classification("./digits"));
-    assert_false(spec_is_classification(""));
+    assert_true(classification_data_named("digits"));
+    assert_true(classification_data_named("digits:what"));
+    assert_true(classification_data_named("mnist"));
+    assert_true(classification_data_named("mnist:somewhere"));
+    assert_false(classification_data_named("phantom"));
+    assert_false(classification_data_named("mnist/folder"));
+    assert_false(classification_data_named("./digits"));
+    assert_false(classification_data_named(""));
 }
 
 int main(void) {

@@ -6,15 +6,15 @@
  *     mnist                MNIST in the cache folder, where hws fetch mnist puts it
  *     mnist:DIR            MNIST in another folder
  */
-#ifndef HWS_IMAGES_SPEC_H
-#define HWS_IMAGES_SPEC_H
+#ifndef HWS_IMAGES_CLASSIFICATION_DATA_H
+#define HWS_IMAGES_CLASSIFICATION_DATA_H
 
 #include "images/labelled_images.h"
 
 /* Whether this is one of the above, by its name alone; else it may be a folder of another task. */
-int spec_is_classification(const char *spec);
+int classification_data_named(const char *data);
 
 /* Opens both sets. The built-in digits are the same at every call, like a file. On failure both are closed. */
-status_code spec_open(const char *spec, labelled_images *train, labelled_images *test, failure *failure);
+status_code classification_data_open(const char *data, labelled_images *train, labelled_images *test, failure *failure);
 
 #endif
