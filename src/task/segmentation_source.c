@@ -18,7 +18,7 @@ struct segmentation_source {
     plan plan;
     char *cache;
     splits splits;
-    long long fold;   /* -1: all cases */
+    long long fold;     /* -1: all cases */
     cached_case *files; /* of all training cases of the dataset; closed where they are not used */
     const char **label_names;
     segmentation_case *train, *validation;

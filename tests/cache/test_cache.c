@@ -1,10 +1,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cache/cache.h"
 
+#include "core/whole_file.h"
 #include "nifti/nifti.h"
 #include "testing.h"
-
-#include "core/whole_file.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
