@@ -20,12 +20,28 @@ static size_t utf8_length(const unsigned char *at) {
     return refused ? 0 : length;
 }
 
+int json_is_text(const char *string) {
+    for (const unsigned char *at = (const unsigned char *)string; *at; at += utf8_length(at))
+        if (utf8_length(at) == 0) return 0;
+    return 1;
+}
+
+static void add_escaped(text *out, unsigned char byte) {
+    static const char SHORT[][2] = {{'"', '"'},  {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'},
+                                    {'\n', 'n'}, {'\r', 'r'},  {'\t', 't'}};
+    for (size_t k = 0; k < sizeof SHORT / sizeof *SHORT; k++)
+        if (byte == (unsigned char)SHORT[k][0]) {
+            text_format(out, "\\%c", SHORT[k][1]);
+            return;
+        }
+    text_format(out, "\\u%04X", (unsigned)byte);
+}
+
 void json_text_string(text *out, const char *string) {
     text_add(out, "\"");
     for (const unsigned char *at = (const unsigned char *)string; *at;) {
         const size_t length = utf8_length(at);
-        if (*at == '"' || *at == '\\') text_format(out, "\\%c", *at);
-        else if (*at < 0x20) text_format(out, "\\u%04x", (unsigned)*at);
+        if (*at == '"' || *at == '\\' || *at < 0x20) add_escaped(out, *at);
         else if (length) text_add_bytes(out, at, length);
         else text_add(out, "\xef\xbf\xbd");
         at += length ? length : 1;

@@ -49,4 +49,7 @@ void json_add_raw(json_writer *json, const char *key, const char *value);
 void json_text_string(text *out, const char *string);
 void json_text_number(text *out, double value);
 
+/* Whether a string is UTF-8, so that it is read back as it was. */
+int json_is_text(const char *string);
+
 #endif

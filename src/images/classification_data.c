@@ -1,5 +1,6 @@
 #include "images/classification_data.h"
 
+#include "core/path.h"
 #include "images/digits.h"
 #include "images/idx.h"
 #include "images/mnist.h"
@@ -50,7 +51,7 @@ static status_code open_digits(const char *sizes, labelled_images *train, labell
 }
 
 static status_code open_mnist(const char *folder, labelled_images *train, labelled_images *test, failure *failure) {
-    char cache[4096];
+    char cache[PATH_SIZE];
     if (*folder) {
         if (folder[1]) return idx_open_folder(train, test, folder + 1, failure);
         return fail(failure, STATUS_BAD_INPUT, "the data 'mnist:' lacks its folder; write mnist:DIR, or mnist alone");

@@ -50,7 +50,7 @@ double plan_memory(const plan *plan, int samples, int bf16);
    of them (MEMORY_SHARE_PLANNED): what was planned on a machine can be trained there. */
 status_code plan_fits(const plan *plan, int bf16, double available, failure *failure);
 
-/* What preprocess wants; `rules` must have room for PLAN_MAX_CHANNELS and live as long. */
+/* What preprocess wants; `rules` has PLAN_MAX_CHANNELS places and lives as long. */
 preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads);
 
 /* Whether the plan says that it is for the dataset of this name. */

@@ -7,7 +7,7 @@ static void objects_and_lists_are_indented(void **state) {
     text out = {0};
     json_writer json = json_writer_start(&out);
     json_begin_object(&json, NULL);
-    json_add_string(&json, "name", "left \"ear\"\\\n");
+    json_add_string(&json, "name", "left \"ear\"\\\n\t\x1f");
     json_begin_row(&json, "spacing");
     json_add_number(&json, NULL, 0.1);
     json_add_number(&json, NULL, 1e300);
@@ -25,7 +25,7 @@ static void objects_and_lists_are_indented(void **state) {
     json_end(&json);
     json_end(&json);
     assert_string_equal(text_string(&out), "{\n"
-                                           "    \"name\": \"left \\\"ear\\\"\\\\\\u000a\",\n"
+                                           "    \"name\": \"left \\\"ear\\\"\\\\\\n\\t\\u001F\",\n"
                                            "    \"spacing\": [0.1, 1e+300, null],\n"
                                            "    \"lines\": [\n"
                                            "        -7,\n"
@@ -60,6 +60,7 @@ static void bytes_that_are_not_utf8_are_replaced(void **state) {
         text out = {0};
         json_text_string(&out, known[k].in);
         assert_string_equal(text_string(&out), known[k].out);
+        assert_int_equal(json_is_text(known[k].in), k == 0);
         text_close(&out);
     }
 }

@@ -107,6 +107,23 @@ static void numbers_are_scaled_unless_the_slope_is_zero_or_no_number(void **stat
     free(file);
 }
 
+/* How many channels can be read, one after the other, before something is wrong; -1: not even the header. */
+static int channels_read(const char *path, float *voxels, failure *failure) {
+    nifti_reader *reader;
+    nifti_info info;
+    if (nifti_reader_open(&reader, path, &info, failure) != STATUS_OK) {
+        assert_null(reader);
+        return -1;
+    }
+    int channel = 0;
+    const size_t size = volume_grid_voxels(&info.grid);
+    while (channel < info.channels && nifti_reader_next(reader, voxels + (size_t)channel * size, failure) == STATUS_OK)
+        channel++;
+    nifti_reader_close(&reader);
+    nifti_reader_close(&reader);
+    return channel;
+}
+
 static void channels_are_read_one_by_one_or_together(void **state) {
     (void)state;
     nifti_bytes *file = malloc(sizeof *file);
@@ -134,11 +151,21 @@ static void channels_are_read_one_by_one_or_together(void **state) {
         assert_int_equal(image.channels, 3);
         for (int i = 0; i < 180; i++) assert_true(image.voxels[i] == (float)i);
         volume_close(&image);
+        float voxels[180];
+        assert_int_equal(channels_read(path, voxels, &failure), 3);
+        for (int i = 0; i < 180; i++) assert_true(voxels[i] == (float)i);
         assert_int_equal(nifti_read_volume(path, 3, &image, &failure), STATUS_BAD_INPUT);
         assert_int_equal(nifti_read_volume(path, -2, &image, &failure), STATUS_BAD_INPUT);
         label_map labels;
         assert_int_equal(nifti_read_labels(path, &labels, &failure), STATUS_CORRUPT);
         assert_non_null(strstr(failure.message, "channels"));
+        write_gzip(path, file->bytes, file->size - 61); /* the last byte of the second channel, and the third */
+        assert_int_equal(channels_read(path, voxels, &failure), 1);
+        assert_non_null(strstr(failure.message, "cut off"));
+        write_gzip(path, file->bytes, file->size + 1);
+        assert_int_equal(channels_read(path, voxels, &failure), 2);
+        assert_non_null(strstr(failure.message, "more bytes"));
+        assert_int_equal(channels_read("no such file", voxels, &failure), -1);
     }
     remove(path);
     free(file);
