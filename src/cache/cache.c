@@ -23,18 +23,19 @@ static status_code case_path(char path[PATH_SIZE], const char *folder, const cha
     return path_format(path, failure, "%s/cases/%s.hwscase", folder, id);
 }
 
+static status_code make_folder(const char *path, failure *failure) {
+    const status_code status = folder_make(path, failure);
+    if (status == STATUS_OK && access(path, W_OK) == 0) return STATUS_OK;
+    if (status != STATUS_OK && status != STATUS_CANNOT_WRITE) return status;
+    return fail(failure, STATUS_CANNOT_WRITE, "the cache folder %.500s cannot be %s: %s; choose another with --out",
+                path, status == STATUS_OK ? "written" : "made", strerror(errno));
+}
+
 static status_code make_folders(const char *folder, failure *failure) {
     char cases[PATH_SIZE];
-    struct failure reason;
     status_code status = path_join(cases, folder, "cases", failure);
-    if (status != STATUS_OK) return status;
-    status = folder_make(folder, &reason);
-    if (status == STATUS_OK) status = folder_make(cases, &reason);
-    if (status != STATUS_OK)
-        return fail(failure, status, "%.900s; choose another for the cache with --out", reason.message);
-    if (access(folder, W_OK) == 0 && access(cases, W_OK) == 0) return STATUS_OK;
-    return fail(failure, STATUS_CANNOT_WRITE,
-                "the cache folder %.500s cannot be written: %s; choose another with --out", folder, strerror(errno));
+    if (status == STATUS_OK) status = make_folder(folder, failure);
+    return status == STATUS_OK ? make_folder(cases, failure) : status;
 }
 
 status_code cache_open_case(cached_case *one, const char *folder, const char *id, cached_case_mode mode,

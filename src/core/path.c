@@ -63,7 +63,10 @@ status_code folder_make(const char *folder, failure *failure) {
         *slash = '/';
     }
     if (good && make_one(path)) return STATUS_OK;
-    return fail(failure, STATUS_CANNOT_WRITE, "the folder %.500s cannot be made: %s", folder, strerror(errno));
+    const int reason = errno;
+    fail(failure, STATUS_CANNOT_WRITE, "the folder %.500s cannot be made: %s", folder, strerror(reason));
+    errno = reason;
+    return STATUS_CANNOT_WRITE;
 }
 
 status_code folder_make_temporary(char path[PATH_SIZE], failure *failure) {

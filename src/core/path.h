@@ -26,7 +26,8 @@ int path_is_folder(const char *path);
 /* Whether both are there and are the same file or folder, by whatever names. */
 int path_same(const char *a, const char *b);
 
-/* Makes the folder if it is not there, and those above it. */
+/* Makes the folder if it is not there, and those above it. After STATUS_CANNOT_WRITE errno says why, too, for callers
+   who have more to tell about the folder. */
 status_code folder_make(const char *folder, failure *failure);
 
 /* Makes a new folder in $TMPDIR, or else in /tmp, that only this user can enter. */
