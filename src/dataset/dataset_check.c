@@ -39,8 +39,9 @@ typedef struct examined {
     const dataset *set;
     const dataset_case *one;
     findings *found;
-    volume_grid grid; /* that all files must have: the label map's, else the first image's */
-    int has_grid;
+    volume_grid grid;  /* that all files must have: the label map's, else the first image's */
+    volume_grid first; /* the first image's */
+    int has_grid, has_first;
     int wanted; /* the voxels are to be given away */
     volume image;
     label_map labels;
@@ -87,9 +88,12 @@ static void examine_grid(examined *e, int file, const image_file *opened) {
         e->has_grid = 1;
     }
     status_code status = dataset_check_grids(e->one, opened->path, &opened->grid, &e->grid, &failure);
-    if (status == STATUS_OK && file > 0 && e->image.voxels)
-        status = dataset_check_channels_fit(e->one, opened->path, &e->image.grid, &opened->grid, &failure);
+    if (status == STATUS_OK && e->has_first)
+        status = dataset_check_channels_fit(e->one, opened->path, &e->first, &opened->grid, &failure);
     judge(e->found, e->one->id, status, &failure);
+    if (file > 0) return;
+    e->first = opened->grid;
+    e->has_first = 1;
 }
 
 static void examine_image(examined *e, int file, volume_grid *first) {

@@ -179,6 +179,83 @@ static void an_empty_label_map_is_allowed_but_reported(void **state) {
     dataset_close(&set);
 }
 
+static void channels_that_fit_the_label_map_but_not_each_other_are_named(void **state) {
+    (void)state;
+    start_two_cases();
+    volume_grid left = small_grid(), right = small_grid();
+    left.affine[0][3] = left.sform[0][3] = left.offset[0] = -0.04;
+    right.affine[0][3] = right.sform[0][3] = right.offset[0] = 0.04;
+    write_image("imagesTr/q_0000.nii.gz", &left, 1, 0);
+    write_image("imagesTr/q_0001.nii.gz", &right, 1, 0);
+    assert_problem(1, "q: the channels do not fit", "q");
+    assert_not_loaded("q", "the channels do not fit");
+}
+
+/* ---- handing the cases on ---------------------------------------------------------------------------------------- */
+
+typedef struct takings {
+    status_code status; /* of every case */
+    volume images[2];
+} takings;
+
+static status_code take(void *context, size_t index, volume *image, label_map *labels, failure *failure) {
+    takings *takings = context;
+    if (takings->status != STATUS_OK) return fail(failure, takings->status, "not this one");
+    assert_int_equal(labels->labels[0], index + 1);
+    takings->images[index] = *image;
+    *image = (volume){0};
+    return STATUS_OK;
+}
+
+static status_code check_and_take(takings *takings, dataset_report *report, failure *failure) {
+    dataset set;
+    assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
+    const dataset_check_options options = {.threads = 2, .take = take, .context = takings};
+    const status_code status = dataset_check(&set, &options, report, failure);
+    dataset_close(&set);
+    return status;
+}
+
+static void cases_without_problems_are_handed_on(void **state) {
+    (void)state;
+    start_two_cases();
+    takings takings = {0};
+    dataset_report report;
+    failure failure;
+    assert_int_equal(check_and_take(&takings, &report, &failure), STATUS_OK);
+    dataset_report_close(&report);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(takings.images[k].channels, 2);
+        for (int channel = 0; channel < 2; channel++)
+            assert_true(volume_channel(&takings.images[k], channel)[7] == (float)((k ? 0 : 5) + 1000 * channel + 7));
+        volume_close(&takings.images[k]);
+    }
+    remove(inside("imagesTr/q_0001.nii.gz"));
+    assert_int_equal(check_and_take(&takings, &report, &failure), STATUS_CORRUPT);
+    dataset_report_close(&report);
+    assert_non_null(takings.images[0].voxels);
+    assert_null(takings.images[1].voxels);
+    volume_close(&takings.images[0]);
+}
+
+static void what_the_taker_refuses_is_a_problem_and_stopping_ends_the_check(void **state) {
+    (void)state;
+    start_two_cases();
+    takings takings = {.status = STATUS_BAD_INPUT};
+    dataset_report report;
+    failure failure;
+    assert_int_equal(check_and_take(&takings, &report, &failure), STATUS_CORRUPT);
+    assert_int_equal(report.problems, 2);
+    assert_string_equal(report.findings[1].sentence, "q: not this one");
+    dataset_report_close(&report);
+    takings.status = STATUS_STOPPED;
+    assert_int_equal(check_and_take(&takings, &report, &failure), STATUS_STOPPED);
+    dataset_report_close(&report);
+    takings.status = STATUS_OUT_OF_MEMORY;
+    assert_int_equal(check_and_take(&takings, &report, &failure), STATUS_OUT_OF_MEMORY);
+    dataset_report_close(&report);
+}
+
 static int clean(void **state) {
     (void)state;
     remove_root();
@@ -196,6 +273,9 @@ int main(void) {
         cmocka_unit_test(wrong_numbers_of_channels_and_cases_are_named),
         cmocka_unit_test(all_problems_are_listed_in_order),
         cmocka_unit_test(an_empty_label_map_is_allowed_but_reported),
+        cmocka_unit_test(channels_that_fit_the_label_map_but_not_each_other_are_named),
+        cmocka_unit_test(cases_without_problems_are_handed_on),
+        cmocka_unit_test(what_the_taker_refuses_is_a_problem_and_stopping_ends_the_check),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }
