@@ -69,10 +69,12 @@ static inline winograd_patch winograd_patch_of(const winograd_tile *t, const voi
 
 /* LANES channels from c on, of a patch that lies inside. */
 static inline void winograd_inner_tile(const winograd_patch *p, int c, float *points, ptrdiff_t point_stride) {
+    const ELEMENT *const corner = p->corner + c;
+    const ptrdiff_t row = p->row, channels = p->channels;
     vec columns[6][6];
     for (int j = 0; j < 6; j++) {
         vec column[6], out[6];
-        for (int i = 0; i < 6; i++) column[i] = LOAD(p->corner + c + i * p->row + j * p->channels);
+        for (int i = 0; i < 6; i++) column[i] = LOAD(corner + i * row + j * channels);
         winograd_b(column, out);
         for (int i = 0; i < 6; i++) columns[i][j] = out[i];
     }
@@ -81,13 +83,15 @@ static inline void winograd_inner_tile(const winograd_patch *p, int c, float *po
 
 /* The same of one that reaches over the border. */
 static inline void winograd_border_tile(const winograd_patch *p, int c, float *points, ptrdiff_t point_stride) {
+    const ELEMENT *const corner = p->corner + c;
+    const ptrdiff_t row = p->row, channels = p->channels;
+    const int first_row = p->first_row, end_row = p->end_row;
     vec columns[6][6];
     for (int j = 0; j < 6; j++) {
         vec column[6], out[6];
         for (int i = 0; i < 6; i++) column[i] = vec_all(0);
         if (j >= p->first_column && j < p->end_column)
-            for (int i = p->first_row; i < p->end_row; i++)
-                column[i] = LOAD(p->corner + c + i * p->row + j * p->channels);
+            for (int i = first_row; i < end_row; i++) column[i] = LOAD(corner + i * row + j * channels);
         winograd_b(column, out);
         for (int i = 0; i < 6; i++) columns[i][j] = out[i];
     }
