@@ -49,28 +49,9 @@ static inline void winograd_rows(const vec columns[6][6], float *points, ptrdiff
     }
 }
 
-/* The 6x6 patch that a tile reads: its corner, the distance of its rows, and the rows and columns inside the image. */
-typedef struct winograd_patch {
-    const ELEMENT *corner;
-    ptrdiff_t row;
-    int channels, first_row, end_row, first_column, end_column;
-} winograd_patch;
-
-static inline winograd_patch winograd_patch_of(const winograd_tile *t, const void *image) {
-    const ptrdiff_t row = (ptrdiff_t)t->width * t->channels;
-    return (winograd_patch){.corner = (const ELEMENT *)image + t->top * row + (ptrdiff_t)t->left * t->channels,
-                            .row = row,
-                            .channels = t->channels,
-                            .first_row = t->top < 0 ? -t->top : 0,
-                            .end_row = t->height - t->top < 6 ? t->height - t->top : 6,
-                            .first_column = t->left < 0 ? -t->left : 0,
-                            .end_column = t->width - t->left < 6 ? t->width - t->left : 6};
-}
-
-/* LANES channels from c on, of a patch that lies inside. */
-static inline void winograd_inner_tile(const winograd_patch *p, int c, float *points, ptrdiff_t point_stride) {
-    const ELEMENT *const corner = p->corner + c;
-    const ptrdiff_t row = p->row, channels = p->channels;
+/* LANES channels of a patch that lies inside the image, whose rows are `row` numbers apart. */
+static inline void winograd_inner_tile(const ELEMENT *corner, ptrdiff_t row, int channels, float *points,
+                                       ptrdiff_t point_stride) {
     vec columns[6][6];
     for (int j = 0; j < 6; j++) {
         vec column[6], out[6];
@@ -82,29 +63,32 @@ static inline void winograd_inner_tile(const winograd_patch *p, int c, float *po
 }
 
 /* The same of one that reaches over the border. */
-static inline void winograd_border_tile(const winograd_patch *p, int c, float *points, ptrdiff_t point_stride) {
-    const ELEMENT *const corner = p->corner + c;
-    const ptrdiff_t row = p->row, channels = p->channels;
-    const int first_row = p->first_row, end_row = p->end_row;
+static inline void winograd_border_tile(const winograd_tile *tile, const ELEMENT *corner, float *points) {
+    const int top = tile->top, left = tile->left, below = tile->height - top, beside = tile->width - left;
+    const int first_row = top < 0 ? -top : 0, end_row = below < 6 ? below : 6;
+    const int first_column = left < 0 ? -left : 0, end_column = beside < 6 ? beside : 6;
+    const int channels = tile->channels;
+    const ptrdiff_t row = (ptrdiff_t)tile->width * channels;
     vec columns[6][6];
     for (int j = 0; j < 6; j++) {
         vec column[6], out[6];
         for (int i = 0; i < 6; i++) column[i] = vec_all(0);
-        if (j >= p->first_column && j < p->end_column)
+        if (j >= first_column && j < end_column)
             for (int i = first_row; i < end_row; i++) column[i] = LOAD(corner + i * row + j * channels);
         winograd_b(column, out);
         for (int i = 0; i < 6; i++) columns[i][j] = out[i];
     }
-    winograd_rows(columns, points, point_stride);
+    winograd_rows(columns, points, tile->point_stride);
 }
 
 static void winograd_input(const winograd_tile *tile, const void *image, float *points) {
-    const winograd_patch p = winograd_patch_of(tile, image);
-    const ptrdiff_t point_stride = tile->point_stride;
-    const int inside = p.first_row == 0 && p.first_column == 0 && p.end_row == 6 && p.end_column == 6;
-    for (int c = 0; c < p.channels; c += LANES)
-        if (inside) winograd_inner_tile(&p, c, points + c, point_stride);
-        else winograd_border_tile(&p, c, points + c, point_stride);
+    const int channels = tile->channels, top = tile->top, left = tile->left;
+    const ptrdiff_t row = (ptrdiff_t)tile->width * channels, point_stride = tile->point_stride;
+    const ELEMENT *corner = (const ELEMENT *)image + top * row + (ptrdiff_t)left * channels;
+    const int inside = top >= 0 && left >= 0 && tile->height - top >= 6 && tile->width - left >= 6;
+    for (int c = 0; c < channels; c += LANES)
+        if (inside) winograd_inner_tile(corner + c, row, channels, points + c, point_stride);
+        else winograd_border_tile(tile, corner + c, points + c);
 }
 
 static void winograd_gradient(const winograd_tile *tile, const void *image, float *points) {
@@ -117,8 +101,8 @@ static void winograd_gradient(const winograd_tile *tile, const void *image, floa
             vec column[4], out[6];
             for (int i = 0; i < 4; i++) {
                 const int y = t.top + i, x = t.left + j;
-                const ELEMENT *pixel = pixels + y * row + (ptrdiff_t)x * t.channels + c;
-                column[i] = y < t.height && x < t.width ? LOAD(pixel) : vec_all(0);
+                column[i] = vec_all(0);
+                if (y < t.height && x < t.width) column[i] = LOAD(pixels + y * row + (ptrdiff_t)x * t.channels + c);
             }
             winograd_a_transposed(column, out);
             for (int i = 0; i < 6; i++) columns[i][j] = out[i];
