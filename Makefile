@@ -2,10 +2,6 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= 2
-# The script that numpy's times come from; another one of the same form can be named.
-PEER ?= $(firstword $(wildcard ../shared/anchors/numpy_sampler.py) bench/numpy_sampler.py)
-# Where PyTorch's scripts for the table of training steps are.
-PEERS ?= ../shared/anchors
 BUILD = build/release
 
 all: build
@@ -20,7 +16,7 @@ help:
 	@echo "make test-browser the report's page in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
 	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
-	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps, beside PyTorch"
+	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps, beside PyTorch if it is there"
 	@echo "make install      install to PREFIX (default /usr/local)"
 	@echo "make format       lay the sources out with clang-format"
 	@echo "make clean        remove what was built"
@@ -79,8 +75,8 @@ fuzz: setup
 
 bench: build
 	@scripts/setup bench
-	@bench/overhead.sh $(BUILD)/cli/hws $(PEER)
-	@bench/train.sh $(BUILD)/cli/hws $(PEERS)
+	@bench/overhead.sh $(BUILD)/cli/hws
+	@bench/train.sh $(BUILD)/cli/hws
 
 install: build
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # The paper's Table 4: time per iteration (a draw of two examples and the update of their losses) and memory, over the
-# number of examples; ours and, where its script is there, numpy's, measured one after the other for each size.
-# usage: bench/overhead.sh HWS [NUMPY_SCRIPT]
+# number of examples; ours and, where numpy is there, its (numpy_sampler.py), measured one after the other for each size.
+# usage: bench/overhead.sh HWS
 set -euo pipefail
 hws=$1
-peer=${2:-}
+peer=$(dirname "$0")/numpy_sampler.py
 sizes=${SIZES:-"1e2 1e3 1e4 1e5 1e6 1e7"}
 batch=${BATCH:-2}
 beta=${BETA:-100}
 python=${PYTHON:-/usr/bin/python3}
 
 field() { sed -n "s/.*\"$1\": *\([0-9.e+-]*\).*/\1/p"; }
-if [ ! -f "$peer" ] || ! "$python" -c 'import numpy' 2>/dev/null; then
-    [ -z "$peer" ] || echo "(no $peer or no numpy: ours alone)"
+if ! "$python" -c 'import numpy' 2>/dev/null; then
+    echo "(no numpy: ours alone; scripts/setup bench installs it)"
     peer=""
 fi
 

@@ -1,40 +1,26 @@
 #!/usr/bin/env bash
-# What a training step costs: ours beside PyTorch's, where its scripts torch_wrn.py and torch_unet.py are there.
+# What a training step costs: ours beside PyTorch's (torch_train.py), where that is installed.
 # Each row is measured in one go, in turns: ours, PyTorch contiguous, ours, PyTorch channels_last; the best of each counts.
-# usage: bench/train.sh HWS [FOLDER_OF_THE_PEERS]
-# LONG=1 adds the paper's network (some minutes more). THREADS, SECONDS_EACH (of ours), LIMIT (seconds for one run of
-# PyTorch's bf16, which is very slow on processors without bf16 instructions), ROWS (words that a row must contain).
+# usage: bench/train.sh HWS
+# LONG=1 adds the paper's network (some minutes more). THREADS, SECONDS_EACH (of ours), ITERATIONS (of PyTorch), LIMIT
+# (seconds for one run of PyTorch's bf16, which is very slow on processors without bf16 instructions), ROWS (words that a
+# row must contain).
 set -euo pipefail
 hws=$1
-peers=${2:-}
+peer=$(dirname "$0")/torch_train.py
 python=${PYTHON:-/usr/bin/python3}
 threads=${THREADS:-$(nproc)}
 seconds=${SECONDS_EACH:-4}
 limit=${LIMIT:-45}
 start_up=5 # what PyTorch needs before its first step, in seconds, at most
 
-if [ ! -f "$peers/torch_wrn.py" ] || [ ! -f "$peers/torch_unet.py" ]; then
-    echo "(no torch_wrn.py and torch_unet.py in '$peers': ours alone)"
-    peers=""
-elif ! "$python" -c 'import torch' 2>/dev/null; then
+if ! "$python" -c 'import torch' 2>/dev/null; then
     echo "(no PyTorch: ours alone; scripts/setup peer installs it)"
-    peers=""
+    peer=""
 fi
 
 field() { sed -n "s/.*\"$1\": *\([0-9.e+-]*\).*/\1/p"; }
 calculate() { awk "BEGIN { print ($*) }"; }
-
-# Runs a command for at most so many seconds: its output, then its peak memory in MB. Fails where it does not finish.
-measured() {
-    "$python" - "$@" <<'PYTHON'
-import resource, subprocess, sys
-try:
-    done = subprocess.run(sys.argv[2:], timeout=float(sys.argv[1]), stdout=subprocess.PIPE, text=True, check=True)
-except subprocess.TimeoutExpired:
-    sys.exit(3)
-print(done.stdout, "memory", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
-PYTHON
-}
 
 # Sets ours_ms, ours_mb, share: the best so far.
 run_ours() {
@@ -48,19 +34,19 @@ run_ours() {
 }
 
 # Sets peer_ms, peer_mb: the best so far; where it does not finish, peer_least: what a step takes at least.
-run_peer() { # seconds, how many steps these are for, the command
-    local most=$1 steps=$2 output ms code=0
+run_peer() { # seconds, how many steps these are for, the options
+    local most=$1 steps=$2 row ms code=0
     shift 2
-    output=$(T=$threads OMP_NUM_THREADS=$threads measured "$most" "$python" "$@") || code=$?
-    if [ $code = 3 ]; then
+    row=$(OMP_NUM_THREADS=$threads timeout "$most" "$python" "$peer" --threads "$threads" "$@") || code=$?
+    if [ $code = 124 ]; then
         peer_least=$(calculate "1000 * ($most - $start_up) / $steps")
         return 0
     fi
-    [ $code = 0 ] || { echo "train.sh: this failed: $*" >&2; exit 1; }
-    ms=$(sed -n 's|.*ms/iter \([0-9.]*\).*|\1|p; s|.*s/iter \([0-9.]*\) patches.*|\1e3|p' <<<"$output")
+    [ $code = 0 ] || { echo "train.sh: this failed: $python $peer $*" >&2; exit 1; }
+    ms=$(field ms_per_iteration <<<"$row")
     [ -z "$peer_ms" ] || [ "$(calculate "$ms < $peer_ms")" = 1 ] || return 0
-    peer_ms=$(calculate "$ms + 0")
-    peer_mb=$(sed -n 's/.*memory \([0-9]*\)$/\1/p' <<<"$output")
+    peer_ms=$ms
+    peer_mb=$(field peak_mb <<<"$row")
 }
 
 print_row() {
@@ -75,42 +61,39 @@ print_row() {
     printf '\n'
 }
 
-# A row: what, batch, precision, seconds for one run of the peer, its steps, its script and arguments; then -- and ours.
+# A row: what, batch, precision, seconds for one run of PyTorch, its steps with those before the clock starts, its steps
+# of one run; then the options of the network, which are the same for both.
 row() {
-    local what=$1 batch=$2 precision=$3 most=$4 steps=$5
-    shift 5
-    local -a theirs=()
-    while [ "$1" != -- ]; do theirs+=("$1"); shift; done
-    shift
+    local what=$1 batch=$2 precision=$3 most=$4 all_steps=$5 steps=$6
+    shift 6
     case "$what $batch $precision" in *${ROWS:-}*) ;; *) return 0 ;; esac
-    [ "$precision" = f32 ] || theirs+=("--bf16")
+    set -- "$@" --batch "$batch" --precision "$precision"
     ours_ms="" ours_mb="" share="" peer_ms="" peer_mb="" peer_least=""
-    run_ours "$@" --batch "$batch" --precision "$precision"
-    if [ -n "$peers" ]; then
-        run_peer "$most" "$steps" "$peers/${theirs[0]}" "${theirs[@]:1}"
-        run_ours "$@" --batch "$batch" --precision "$precision"
-        [ -n "$peer_least" ] || run_peer "$most" "$steps" "$peers/${theirs[0]}" "${theirs[@]:1}" --cl
+    run_ours "$@"
+    if [ -n "$peer" ]; then
+        run_peer "$most" "$all_steps" "$@" --steps "$steps" --layout contiguous
+        run_ours "$@"
+        [ -n "$peer_least" ] || run_peer "$most" "$all_steps" "$@" --steps "$steps" --layout channels_last
     fi
     print_row "$what" "$batch" "$precision"
 }
 
-wrn() { # batch, precision, seconds, iterations of one of the three runs that follow five steps
-    row "WRN-16-1" "$1" "$2" "$3" $((5 + 3 * $4)) torch_wrn.py "$1" "$4" -- --model wrn-16-1
+wrn() { # batch, precision, seconds, steps of one of the three runs that follow five steps
+    row "WRN-16-1" "$1" "$2" "$3" $((5 + 3 * $4)) "$4" --model wrn-16-1
 }
 
-unet() { # patch, levels, batch, precision, seconds, iterations of one of the two runs that follow one step
-    row "U-Net $1, $2 levels" "$3" "$4" "$5" $((1 + 2 * $6)) torch_unet.py "$1" "$3" "$2" "$6" -- \
-        --model unet --patch "$1" --levels "$2" --base 32
+unet() { # patch, levels, batch, precision, seconds, steps of one of the two runs that follow one step
+    row "U-Net $1, $2 levels" "$3" "$4" "$5" $((1 + 2 * $6)) "$6" --model unet --patch "$1" --levels "$2" --base 32
 }
 
 echo "Training steps, $threads threads. Of the peak: multiplications and additions of direct convolution, of what this"
 echo "machine was measured to do in f32; above 100 % by Winograd or bf16. Ratios: above 1 ours is faster; of memory, below 1 it is smaller."
 printf '%-30s %6s %5s %9s %8s %7s' network batch "" "hws (ms)" "of peak" "MB"
-[ -z "$peers" ] || printf ' %12s %10s %9s %8s' "PyTorch (ms)" "faster" "MB" "ratio"
+[ -z "$peer" ] || printf ' %12s %10s %9s %8s' "PyTorch (ms)" "faster" "MB" "ratio"
 printf '\n'
-wrn 64 f32 120 ${ITERATIONS:-20}
-wrn 64 bf16 "$limit" ${ITERATIONS:-3}
-unet 40,56,40 4 2 f32 120 ${ITERATIONS:-2}
+wrn 64 f32 120 "${ITERATIONS:-20}"
+wrn 64 bf16 "$limit" "${ITERATIONS:-3}"
+unet 40,56,40 4 2 f32 120 "${ITERATIONS:-2}"
 unet 40,56,40 4 9 f32 120 1
 unet 40,56,40 4 2 bf16 "$limit" 1
 [ -z "${LONG:-}" ] || unet 96,112,96 5 1 f32 300 1

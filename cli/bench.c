@@ -1,8 +1,6 @@
 /* hws bench: what things cost on this machine. */
-#define _POSIX_C_SOURCE 200809L
+#include "bench/sampler_cost.h"
 #include "cli.h"
-#include "core/clock.h"
-#include "hws.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,91 +28,19 @@ typedef struct sampler_bench {
     int json;
 } sampler_bench;
 
-/* Normal numbers for losses; their quality does not matter here, their cost does. */
-enum { POOL = 1 << 16 };
-
-static void fill_pool(float *pool) {
-    uint64_t state = 1;
-    for (int i = 0; i < POOL; i++) {
-        double sum = -6;
-        for (int k = 0; k < 12; k++) {
-            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            sum += (double)(state >> 11) * 0x1p-53;
-        }
-        pool[i] = (float)(1 + 0.1 * sum);
-    }
-}
-
-static hws_status open_filled(hws_sampler **sampler, int64_t n, const float *pool, const hws_options *options,
-                              hws_error *error) {
-    float *losses = malloc((size_t)n * sizeof *losses);
-    *error = (hws_error){.status = HWS_ERROR_MEMORY, .message = "out of memory"};
-    if (!losses) return error->status;
-    for (int64_t i = 0; i < n; i++) losses[i] = pool[(uint64_t)i * UINT64_C(2654435761) % POOL];
-    const hws_status status = hws_sampler_open(sampler, n, losses, options, error);
-    free(losses);
-    return status;
-}
-
-static hws_status iterate(hws_sampler *sampler, int64_t batch, int64_t count, const float *pool, int64_t *indices) {
-    for (int64_t t = 0; t < count; t++) {
-        hws_status status = hws_sampler_draw(sampler, batch, indices);
-        const float *losses = pool + (uint64_t)t * (uint64_t)batch % (uint64_t)(POOL - batch);
-        if (status == HWS_OK) status = hws_sampler_update(sampler, batch, indices, losses);
-        if (status != HWS_OK) return status;
-    }
-    return HWS_OK;
-}
-
-/* Repeats until a run is long enough to be timed, then takes the median of five. */
-static hws_status time_iterations(hws_sampler *sampler, int64_t batch, const float *pool, int64_t *indices,
-                                  double *seconds) {
-    int64_t count = 1;
-    for (;; count *= 2) {
-        const double start = clock_seconds();
-        const hws_status status = iterate(sampler, batch, count, pool, indices);
-        if (status != HWS_OK) return status;
-        if (clock_seconds() - start > 0.05) break;
-    }
-    double runs[5];
-    for (int run = 0; run < 5; run++) {
-        const double start = clock_seconds();
-        const hws_status status = iterate(sampler, batch, count, pool, indices);
-        if (status != HWS_OK) return status;
-        runs[run] = (clock_seconds() - start) / (double)count;
-        for (int k = run; k > 0 && runs[k] < runs[k - 1]; k--) {
-            const double swap = runs[k];
-            runs[k] = runs[k - 1];
-            runs[k - 1] = swap;
-        }
-    }
-    *seconds = runs[2];
-    return HWS_OK;
-}
-
-static int bench_size(const sampler_bench *bench, int64_t n, const float *pool, int64_t *indices) {
-    hws_sampler *sampler = NULL;
-    const double start = clock_seconds();
-    hws_error error;
-    hws_status status = open_filled(&sampler, n, pool, &bench->options, &error);
-    const double opening = clock_seconds() - start;
-    double seconds = 0;
-    if (status == HWS_OK) status = time_iterations(sampler, bench->batch, pool, indices, &seconds);
-    if (status != HWS_OK) {
-        const int code = cli_error(EXIT_FAILED, "n = %lld: %s", (long long)n,
-                                   sampler ? hws_sampler_error(sampler)->message : error.message);
-        hws_sampler_close(&sampler);
-        return code;
-    }
-    const double bytes = (double)hws_sampler_memory(sampler);
+static int bench_size(const sampler_bench *bench, int64_t n) {
+    sampler_cost cost;
+    failure failure;
+    const status_code status = sampler_cost_measure(n, bench->batch, &bench->options, &cost, &failure);
+    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s", failure.message);
+    const double nanoseconds = cost.iteration_seconds * 1e9, bytes = cost.bytes / (double)n;
     if (bench->json)
         printf("{\"n\": %lld, \"batch\": %lld, \"iteration_ns\": %.1f, \"bytes_per_example\": %.3f}\n", (long long)n,
-               (long long)bench->batch, seconds * 1e9, bytes / (double)n);
+               (long long)bench->batch, nanoseconds, bytes);
     else
-        printf("%12lld %14.0f %16.1f %12.3f %14.3g\n", (long long)n, seconds * 1e9,
-               seconds * 1e9 / (double)bench->batch, bytes / (double)n, opening);
+        printf("%12lld %14.0f %16.1f %12.3f %14.3g\n", (long long)n, nanoseconds, nanoseconds / (double)bench->batch,
+               bytes, cost.opening_seconds);
     fflush(stdout);
-    hws_sampler_close(&sampler);
     return EXIT_DONE;
 }
 
@@ -140,19 +66,11 @@ static int check_sizes(const sampler_bench *bench) {
 static int bench_sampler(const sampler_bench *bench) {
     const int code = check_sizes(bench);
     if (code != EXIT_DONE) return code;
-    float *pool = malloc(POOL * sizeof *pool);
-    int64_t *indices = malloc((size_t)bench->batch * sizeof *indices);
-    int result = pool && indices ? EXIT_DONE : cli_error(EXIT_FAILED, "%s", hws_status_text(HWS_ERROR_MEMORY));
-    if (result == EXIT_DONE) {
-        fill_pool(pool);
-        if (!bench->json)
-            printf("%12s %14s %16s %12s %14s\n", "examples", "ns/iteration", "ns/drawn example", "bytes/ex.",
-                   "opening (s)");
-    }
-    for (const char *list = bench->sizes; *list && result == EXIT_DONE;)
-        result = bench_size(bench, next_size(&list), pool, indices);
-    free(pool);
-    free(indices);
+    if (!bench->json)
+        printf("%12s %14s %16s %12s %14s\n", "examples", "ns/iteration", "ns/drawn example", "bytes/ex.",
+               "opening (s)");
+    int result = EXIT_DONE;
+    for (const char *list = bench->sizes; *list && result == EXIT_DONE;) result = bench_size(bench, next_size(&list));
     return result;
 }
 
@@ -174,8 +92,9 @@ static int parse(int count, char **arguments, sampler_bench *bench) {
             bench->sizes = value;
         } else if (strcmp(option, "--batch") == 0) {
             const double batch = strtod(value, &end);
-            if (end == value || *end || !(batch >= 1 && batch < POOL) || batch != floor(batch))
-                return cli_error(EXIT_USAGE, "--batch %s is not a whole number from 1 to %d", value, POOL - 1);
+            if (end == value || *end || !(batch >= 1 && batch <= SAMPLER_COST_MAX_BATCH) || batch != floor(batch))
+                return cli_error(EXIT_USAGE, "--batch %s is not a whole number from 1 to %d", value,
+                                 SAMPLER_COST_MAX_BATCH);
             bench->batch = (int64_t)batch;
         } else if (strcmp(option, "--beta") == 0) {
             bench->options.beta = strtod(value, &end);

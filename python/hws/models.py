@@ -67,8 +67,8 @@ class _Residual(nn.Module):
         self.shortcut = nn.Conv2d(inputs, outputs, 1, stride, bias=False) if changes else None
 
     def forward(self, x: Tensor) -> Tensor:
-        active = F.relu(self.norm1(x))
-        branch = self.conv2(F.relu(self.norm2(self.conv1(active))))
+        active = F.relu(self.norm1(x), inplace=True)
+        branch = self.conv2(F.relu(self.norm2(self.conv1(active)), inplace=True))
         return branch + (x if self.shortcut is None else self.shortcut(active))
 
 
@@ -100,7 +100,7 @@ class WideResNet(nn.Module):
         x = self.conv(x)
         for block in self.blocks:
             x = block(x)
-        return self.classifier(F.relu(self.norm(x)).mean((2, 3)))
+        return self.classifier(F.relu(self.norm(x), inplace=True).mean((2, 3)))
 
 
 # ---- the U-Net ---------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class _Block(nn.Module):
         self.norm = norm(outputs, affine=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.leaky_relu(self.norm(self.conv(x)), _SLOPE)
+        return F.leaky_relu(self.norm(self.conv(x)), _SLOPE, inplace=True)
 
 
 def _per_level(sizes: Optional[Sizes], levels: int, dimensions: int, usual: int, what: str) -> List[Sequence[int]]:

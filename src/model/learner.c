@@ -152,9 +152,9 @@ void learner_backward(learner *l, int count, const double *weights) {
 }
 
 status_code learner_update(learner *l, double rate, double *norm, failure *failure) {
-    const status_code status =
-        optimizer_step(&l->options.optimizer, rate, l->steps + 1, graph_trained_floats(l->graph),
-                       graph_gradients(l->graph), graph_values(l->graph), l->state, norm, failure);
+    const optimizer_block block = {graph_trained_floats(l->graph), graph_gradients(l->graph), graph_values(l->graph),
+                                   l->state};
+    const status_code status = optimizer_step(&l->options.optimizer, rate, l->steps + 1, &block, norm, failure);
     if (status == STATUS_OK) l->steps++;
     return status;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define SLOPE 0.01
+#define LEAKY_SLOPE 0.01
 
 static int features_of(const model_options *options, int level) {
     if (options->unet_features[level]) return options->unet_features[level];
@@ -16,21 +16,27 @@ static int features_of(const model_options *options, int level) {
     return features < options->unet_cap ? features : options->unet_cap;
 }
 
+/* A block by its place in the network; a stride of NULL is 1. */
+typedef struct block_place {
+    const char *path; /* "encoder" or "decoder" */
+    int level, index;
+    const int *stride;
+} block_place;
+
 /* Convolution, instance norm, leaky ReLU. */
-static tensor block(graph *g, const char *part, int level, int index, tensor x, tensor second,
-                    const model_options *options, const int stride[3]) {
+static tensor block(graph *g, const model_options *options, block_place at, tensor x, tensor second) {
     char name[48];
     convolution_options convolution = {
-        .features = features_of(options, level), .bias = 1, .second = second, .has_second = second != NO_TENSOR};
+        .features = features_of(options, at.level), .bias = 1, .second = second, .has_second = second != NO_TENSOR};
     for (int axis = 0; axis < 3; axis++) {
-        convolution.kernel[axis] = options->unet_kernel[level][axis];
-        convolution.stride[axis] = stride ? stride[axis] : 1;
+        convolution.kernel[axis] = options->unet_kernel[at.level][axis];
+        convolution.stride[axis] = at.stride ? at.stride[axis] : 1;
     }
-    snprintf(name, sizeof name, "%s.%d.%d.conv", part, level, index);
+    snprintf(name, sizeof name, "%s.%d.%d.conv", at.path, at.level, at.index);
     x = graph_convolution(g, name, x, &convolution);
-    graph_begin_he(g, x, SLOPE);
-    snprintf(name, sizeof name, "%s.%d.%d.norm", part, level, index);
-    return graph_norm(g, name, x, &(norm_options){.kind = NORM_INSTANCE, .slope = (float)SLOPE});
+    graph_begin_he(g, x, LEAKY_SLOPE);
+    snprintf(name, sizeof name, "%s.%d.%d.norm", at.path, at.level, at.index);
+    return graph_norm(g, name, x, &(norm_options){.kind = NORM_INSTANCE, .slope = (float)LEAKY_SLOPE});
 }
 
 static tensor encode(graph *g, const model_options *options, int level, tensor x) {
@@ -39,8 +45,8 @@ static tensor encode(graph *g, const model_options *options, int level, tensor x
         x = graph_max_pool(g, x, stride, stride);
         stride = 0;
     }
-    x = block(g, "encoder", level, 0, x, NO_TENSOR, options, stride);
-    return block(g, "encoder", level, 1, x, NO_TENSOR, options, 0);
+    x = block(g, options, (block_place){"encoder", level, 0, stride}, x, NO_TENSOR);
+    return block(g, options, (block_place){"encoder", level, 1, NULL}, x, NO_TENSOR);
 }
 
 /* The skip is concatenated behind the upsampled tensor. */
@@ -49,9 +55,9 @@ static tensor decode(graph *g, const model_options *options, int level, tensor x
     snprintf(name, sizeof name, "up.%d", level);
     x = graph_transposed_convolution(g, name, x, features_of(options, level), options->unet_stride[level + 1],
                                      options->unet_bias);
-    graph_begin_he(g, x, SLOPE);
-    x = block(g, "decoder", level, 0, x, skip, options, 0);
-    return block(g, "decoder", level, 1, x, NO_TENSOR, options, 0);
+    graph_begin_he(g, x, LEAKY_SLOPE);
+    x = block(g, options, (block_place){"decoder", level, 0, NULL}, x, skip);
+    return block(g, options, (block_place){"decoder", level, 1, NULL}, x, NO_TENSOR);
 }
 
 void unet_build(graph *g, const model_options *options, tensor x) {
@@ -66,7 +72,7 @@ void unet_build(graph *g, const model_options *options, tensor x) {
         head[level] = graph_convolution(
             g, name, x,
             &(convolution_options){.features = options->classes, .kernel = {1, 1, 1}, .bias = options->unet_bias});
-        graph_begin_he(g, head[level], SLOPE);
+        graph_begin_he(g, head[level], LEAKY_SLOPE);
     }
     for (int level = 0; level < heads; level++) graph_output(g, head[level]);
 }

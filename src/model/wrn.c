@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 
-static tensor norm_relu(graph *g, const char *name, const char *part, tensor x) {
+static tensor norm_relu(graph *g, const char *name, const char *suffix, tensor x) {
     char full[64];
-    snprintf(full, sizeof full, "%s%s", name, part);
+    snprintf(full, sizeof full, "%s%s", name, suffix);
     return graph_norm(g, full, x, &(norm_options){.kind = NORM_BATCH, .slope = 0});
 }
 
@@ -16,14 +16,17 @@ static tensor norm_relu(graph *g, const char *name, const char *part, tensor x) 
  */
 static void begin_small(graph *g, tensor made) { graph_begin_he(g, made, sqrt(5)); }
 
-static tensor convolve(graph *g, const char *name, const char *part, tensor x, int features, int kernel, int stride,
-                       tensor addend) {
+typedef struct square_filter {
+    int features, size, stride;
+} square_filter;
+
+static tensor convolve(graph *g, const char *name, const char *suffix, tensor x, square_filter filter, tensor addend) {
     char full[64];
-    snprintf(full, sizeof full, "%s%s", name, part);
+    snprintf(full, sizeof full, "%s%s", name, suffix);
     x = graph_convolution(g, full, x,
-                          &(convolution_options){.features = features,
-                                                 .kernel = {1, kernel, kernel},
-                                                 .stride = {1, stride, stride},
+                          &(convolution_options){.features = filter.features,
+                                                 .kernel = {1, filter.size, filter.size},
+                                                 .stride = {1, filter.stride, filter.stride},
                                                  .addend = addend,
                                                  .has_addend = addend != NO_TENSOR});
     begin_small(g, x);
@@ -33,16 +36,17 @@ static tensor convolve(graph *g, const char *name, const char *part, tensor x, i
 /* Where the number of channels or the size changes, the shortcut is a 1x1 convolution of the activated input. */
 static tensor residual(graph *g, const char *name, tensor x, int features, int stride, int changes) {
     const tensor active = norm_relu(g, name, ".norm1", x);
-    const tensor shortcut = changes ? convolve(g, name, ".shortcut", active, features, 1, stride, NO_TENSOR) : x;
-    tensor branch = convolve(g, name, ".conv1", active, features, 3, stride, NO_TENSOR);
+    const tensor shortcut =
+        changes ? convolve(g, name, ".shortcut", active, (square_filter){features, 1, stride}, NO_TENSOR) : x;
+    tensor branch = convolve(g, name, ".conv1", active, (square_filter){features, 3, stride}, NO_TENSOR);
     branch = norm_relu(g, name, ".norm2", branch);
-    return convolve(g, name, ".conv2", branch, features, 3, 1, shortcut);
+    return convolve(g, name, ".conv2", branch, (square_filter){features, 3, 1}, shortcut);
 }
 
 void wrn_build(graph *g, const model_options *options, tensor x) {
     const int blocks = (options->wrn_depth - 4) / 6, k = options->wrn_width;
     const int features[3] = {16 * k, 32 * k, 64 * k};
-    x = convolve(g, "conv", "", x, 16, 3, 1, NO_TENSOR);
+    x = convolve(g, "conv", "", x, (square_filter){16, 3, 1}, NO_TENSOR);
     int channels = 16;
     for (int group = 0; group < 3; group++)
         for (int block = 0; block < blocks; block++) {

@@ -12,7 +12,8 @@ void channel_sums(precision precision, int threads, const void *values, size_t r
         float partial[CHUNKS][SPAN];
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (int chunk = 0; chunk < CHUNKS; chunk++) {
-            const size_t start = share_start(rows, chunk, CHUNKS), end = share_start(rows, chunk + 1, CHUNKS);
+            const share own = {chunk, CHUNKS};
+            const size_t start = share_start(rows, own), end = share_end(rows, own);
             const char *from = (const char *)values + start * row_bytes + (size_t)first * precision_bytes(precision);
             kernels->sum_rows(from, end - start, channels, span, partial[chunk]);
         }

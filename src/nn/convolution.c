@@ -60,16 +60,16 @@ status_code convolution_plan(convolution *c, failure *failure) {
     return STATUS_OK;
 }
 
-void convolution_forward(const convolution *c, const float *weights, const float *bias, const void *const inputs[2],
+void convolution_forward(const convolution *c, convolution_filter filter, const void *const inputs[2],
                          const void *addend, void *output, void *scratch) {
-    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_forward : direct_forward)(c, weights, bias, inputs, addend, output,
+    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_forward : direct_forward)(c, filter, inputs, addend, output,
                                                                                scratch);
 }
 
-void convolution_backward_data(const convolution *c, const float *weights, const float *bias, const void *gradient,
+void convolution_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                                const int accumulate[2], void *const input_gradients[2], void *scratch) {
     (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_backward_data : direct_backward_data)(
-        c, weights, bias, gradient, accumulate, input_gradients, scratch);
+        c, filter, gradient, accumulate, input_gradients, scratch);
 }
 
 void convolution_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,

@@ -44,14 +44,18 @@ typedef struct convolution {
 
 status_code convolution_plan(convolution *convolution, failure *failure);
 
-/* output = the convolution of the inputs + bias + addend; both may be NULL. */
-void convolution_forward(const convolution *convolution, const float *weights, const float *bias,
-                         const void *const inputs[2], const void *addend, void *output, void *scratch);
+typedef struct convolution_filter {
+    const float *weights;
+    const float *bias; /* per channel of the result; NULL for none */
+} convolution_filter;
+
+/* output = the convolution of the inputs + bias + addend, which may be NULL. */
+void convolution_forward(const convolution *convolution, convolution_filter filter, const void *const inputs[2],
+                         const void *addend, void *output, void *scratch);
 
 /* input_gradients[i] = or += the gradient (+ bias, for transposed convolutions); where it is NULL nothing is done. */
-void convolution_backward_data(const convolution *convolution, const float *weights, const float *bias,
-                               const void *output_gradient, const int accumulate[2], void *const input_gradients[2],
-                               void *scratch);
+void convolution_backward_data(const convolution *convolution, convolution_filter filter, const void *output_gradient,
+                               const int accumulate[2], void *const input_gradients[2], void *scratch);
 
 /* weight_gradients += ... */
 void convolution_backward_weights(const convolution *convolution, const void *const inputs[2],

@@ -68,7 +68,7 @@ static size_t zeros_bytes(const convolution *c) {
 
 size_t direct_scratch(const convolution *c) { return zeros_bytes(c) + aligned_bytes(packed_floats(c) * sizeof(float)); }
 
-/* Where the numbers of one line go, and what is added to them. */
+/* Where the numbers of one line go, which panels of channels of them, and what is added to them. */
 typedef struct line_output {
     const kernels *kernels;
     const float *bias;
@@ -76,21 +76,31 @@ typedef struct line_output {
     char *image;
     size_t point_bytes, number_bytes;
     int channels, accumulate;
+    int first_panel, end_panel;
 } line_output;
 
-/* One group of points of one line: all panels in [first, end). */
-static void multiply_group(const line_output *out, int rows, int taps, const kernel_tap *tap, const void *const *a,
-                           size_t panel_floats, int first_panel, int end_panel, int point) {
+/* A group of neighbouring points of a line from `point` on, for all its panels, whose weights are `panel_floats` apart. */
+static void multiply_group(const line_output *out, const kernel_rows *group, size_t panel_floats, int point) {
     float sums[KERNEL_ROWS * KERNEL_PANEL];
-    for (int panel = first_panel; panel < end_panel; panel++) {
-        out->kernels->multiply_rows(rows, taps, tap, a, (ptrdiff_t)((size_t)panel * panel_floats), sums, KERNEL_PANEL);
+    for (int panel = out->first_panel; panel < out->end_panel; panel++) {
+        out->kernels->multiply_rows(group, (ptrdiff_t)((size_t)panel * panel_floats), sums, KERNEL_PANEL);
         const int channel = panel * KERNEL_PANEL, width = smaller(KERNEL_PANEL, out->channels - channel);
-        for (int r = 0; r < rows; r++) {
+        for (int r = 0; r < group->rows; r++) {
             const size_t at = (size_t)(point + r) * out->point_bytes + (size_t)channel * out->number_bytes;
             out->kernels->store_row(sums + r * KERNEL_PANEL, width, out->bias ? out->bias + channel : 0,
                                     out->addend ? out->addend + at : 0, out->accumulate, out->image + at);
         }
     }
+}
+
+/* A line of an image by its coordinates. */
+typedef struct line_place {
+    int sample, depth, height;
+} line_place;
+
+static line_place place_of(const shape *s, size_t line) {
+    const int plane = (int)(line / (size_t)s->size[1]);
+    return (line_place){plane / s->size[0], plane % s->size[0], (int)(line % (size_t)s->size[1])};
 }
 
 /* The lines of one input that the taps of one output line read: one entry per pair of depth and height taps. */
@@ -99,18 +109,17 @@ typedef struct tap_line {
     int first_tap;
 } tap_line;
 
-static int lines_read(const convolution *c, const char *image, int channels, int sample, int depth, int height,
-                      tap_line *lines) {
+static int lines_read(const convolution *c, const char *image, int channels, line_place at, tap_line *lines) {
     const size_t bytes = precision_bytes(c->precision) * (size_t)channels;
     int count = 0;
     for (int i = 0; i < c->kernel[0]; i++) {
-        const int z = depth * c->stride[0] + i - c->padding[0];
+        const int z = at.depth * c->stride[0] + i - c->padding[0];
         if (z < 0 || z >= c->in.size[0]) continue;
         for (int j = 0; j < c->kernel[1]; j++) {
-            const int y = height * c->stride[1] + j - c->padding[1];
+            const int y = at.height * c->stride[1] + j - c->padding[1];
             if (y < 0 || y >= c->in.size[1]) continue;
             const size_t line =
-                ((size_t)sample * (size_t)c->in.size[0] + (size_t)z) * (size_t)c->in.size[1] + (size_t)y;
+                ((size_t)at.sample * (size_t)c->in.size[0] + (size_t)z) * (size_t)c->in.size[1] + (size_t)y;
             lines[count].line = image + line * (size_t)c->in.size[2] * bytes;
             lines[count++].first_tap = (i * c->kernel[1] + j) * c->kernel[2];
         }
@@ -121,16 +130,15 @@ static int lines_read(const convolution *c, const char *image, int channels, int
 enum { MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
 
 static void forward_line(const convolution *c, const direct_memory *memory, const void *const inputs[2], size_t line,
-                         int first_panel, int end_panel, line_output out) {
-    const int height = (int)(line % (size_t)c->out.size[1]), plane = (int)(line / (size_t)c->out.size[1]);
-    const int depth = plane % c->out.size[0], sample = plane / c->out.size[0];
+                         const line_output *out) {
+    const line_place at = place_of(&c->out, line);
     const size_t number = precision_bytes(c->precision);
     kernel_tap tap[MAX_LIST];
     const char *origin[MAX_LIST];
     int channels[MAX_LIST], offset[MAX_LIST], taps = 0, first_channel = 0;
     for (int i = 0; i < c->inputs; i++) {
         tap_line lines[CONVOLUTION_MAX_TAPS];
-        const int count = lines_read(c, inputs[i], c->input_channels[i], sample, depth, height, lines);
+        const int count = lines_read(c, inputs[i], c->input_channels[i], at, lines);
         for (int k = 0; k < count; k++)
             for (int x = 0; x < c->kernel[2]; x++, taps++) {
                 const size_t row = (size_t)(lines[k].first_tap + x) * (size_t)c->in.channels + (size_t)first_channel;
@@ -152,7 +160,7 @@ static void forward_line(const convolution *c, const direct_memory *memory, cons
                 a[t * rows + r] =
                     x >= 0 && x < c->in.size[2] ? origin[t] + (size_t)x * (size_t)channels[t] * number : memory->zeros;
             }
-        multiply_group(&out, rows, taps, tap, a, panel_floats, first_panel, end_panel, start);
+        multiply_group(out, &(kernel_rows){rows, taps, tap, a}, panel_floats, start);
     }
 }
 
@@ -161,10 +169,10 @@ static direct_memory lay_out(const convolution *c, char *scratch) {
     return (direct_memory){(const float *)(scratch + zeros_bytes(c)), scratch};
 }
 
-void direct_forward(const convolution *c, const float *weights, const float *bias, const void *const inputs[2],
-                    const void *addend, void *output, char *scratch) {
+void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                    void *output, char *scratch) {
     const direct_memory memory = lay_out(c, scratch);
-    pack_forward(c, weights, (float *)(scratch + zeros_bytes(c)));
+    pack_forward(c, filter.weights, (float *)(scratch + zeros_bytes(c)));
     const size_t lines = (size_t)c->out.samples * (size_t)c->out.size[0] * (size_t)c->out.size[1];
     const size_t number = precision_bytes(c->precision), point = (size_t)c->features * number;
     const size_t line_bytes = (size_t)c->out.size[2] * point;
@@ -174,16 +182,17 @@ void direct_forward(const convolution *c, const float *weights, const float *bia
 #pragma omp parallel for num_threads(c->threads) schedule(static)
     for (size_t item = 0; item < items; item++) {
         const size_t line = panel_major ? item % lines : item;
-        const int first = panel_major ? (int)(item / lines) : 0, end = panel_major ? first + 1 : panels;
-        const line_output out = {kernels_for(c->precision),
-                                 bias,
-                                 addend ? (const char *)addend + line * line_bytes : 0,
-                                 (char *)output + line * line_bytes,
-                                 point,
-                                 number,
-                                 c->features,
-                                 0};
-        forward_line(c, &memory, inputs, line, first, end, out);
+        const int first = panel_major ? (int)(item / lines) : 0;
+        const line_output out = {.kernels = kernels_for(c->precision),
+                                 .bias = filter.bias,
+                                 .addend = addend ? (const char *)addend + line * line_bytes : 0,
+                                 .image = (char *)output + line * line_bytes,
+                                 .point_bytes = point,
+                                 .number_bytes = number,
+                                 .channels = c->features,
+                                 .first_panel = first,
+                                 .end_panel = panel_major ? first + 1 : panels};
+        forward_line(c, &memory, inputs, line, &out);
     }
 }
 
@@ -200,10 +209,10 @@ static int taps_reaching(const convolution *c, int axis, int position, int *taps
 }
 
 /* The points first, first + stride, ... of one line of an input: the same taps reach them all. */
-static void backward_points(const convolution *c, const direct_memory *memory, const char *gradient, int sample,
-                            int depth, int height, int first, int first_panel, int end_panel, line_output out) {
+static void backward_points(const convolution *c, const direct_memory *memory, const char *gradient, line_place at,
+                            int first, const line_output *out) {
     int tap_z[CONVOLUTION_MAX_TAPS], tap_y[CONVOLUTION_MAX_TAPS], z[CONVOLUTION_MAX_TAPS], y[CONVOLUTION_MAX_TAPS];
-    const int depths = taps_reaching(c, 0, depth, tap_z, z), heights = taps_reaching(c, 1, height, tap_y, y);
+    const int depths = taps_reaching(c, 0, at.depth, tap_z, z), heights = taps_reaching(c, 1, at.height, tap_y, y);
     const int stride = c->stride[2], points = (c->in.size[2] - first + stride - 1) / stride;
     const size_t bytes = precision_bytes(c->precision) * (size_t)c->features;
     kernel_tap tap[CONVOLUTION_MAX_TAPS];
@@ -215,7 +224,7 @@ static void backward_points(const convolution *c, const direct_memory *memory, c
                 if ((first + c->padding[2] - x) % stride) continue;
                 const size_t row = (size_t)((tap_z[i] * c->kernel[1] + tap_y[j]) * c->kernel[2] + x);
                 const size_t line =
-                    ((size_t)sample * (size_t)c->out.size[0] + (size_t)z[i]) * (size_t)c->out.size[1] + (size_t)y[j];
+                    ((size_t)at.sample * (size_t)c->out.size[0] + (size_t)z[i]) * (size_t)c->out.size[1] + (size_t)y[j];
                 tap[taps] = (kernel_tap){memory->packed + row * (size_t)c->features * KERNEL_PANEL, c->features};
                 origin[taps] = gradient + line * (size_t)c->out.size[2] * bytes;
                 offset[taps++] = (first + c->padding[2] - x) / stride;
@@ -229,31 +238,30 @@ static void backward_points(const convolution *c, const direct_memory *memory, c
                 const int x = start + r + offset[t];
                 a[t * rows + r] = x >= 0 && x < c->out.size[2] ? origin[t] + (size_t)x * bytes : memory->zeros;
             }
-        multiply_group(&out, rows, taps, tap, a, panel_floats, first_panel, end_panel, start);
+        multiply_group(out, &(kernel_rows){rows, taps, tap, a}, panel_floats, start);
     }
 }
 
 static void backward_line(const convolution *c, const direct_memory *memory, const void *gradient, size_t line,
-                          int first_panel, int end_panel, line_output out) {
-    const int height = (int)(line % (size_t)c->in.size[1]), plane = (int)(line / (size_t)c->in.size[1]);
+                          line_output out) {
+    const line_place at = place_of(&c->in, line);
     const size_t point = out.point_bytes;
     char *image = out.image;
     out.point_bytes = point * (size_t)c->stride[2];
     for (int first = 0; first < c->stride[2] && first < c->in.size[2]; first++) {
         out.image = image + (size_t)first * point;
-        backward_points(c, memory, gradient, plane / c->in.size[0], plane % c->in.size[0], height, first, first_panel,
-                        end_panel, out);
+        backward_points(c, memory, gradient, at, first, &out);
     }
 }
 
-void direct_backward_data(const convolution *c, const float *weights, const float *bias, const void *gradient,
+void direct_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                           const int accumulate[2], void *const input_gradients[2], char *scratch) {
     const direct_memory memory = lay_out(c, scratch);
     const size_t lines = (size_t)c->in.samples * (size_t)c->in.size[0] * (size_t)c->in.size[1];
     const size_t number = precision_bytes(c->precision);
     for (int i = 0, channel = 0; i < c->inputs; channel += c->input_channels[i++]) {
         if (!input_gradients[i]) continue;
-        pack_backward(c, weights, channel, c->input_channels[i], (float *)(scratch + zeros_bytes(c)));
+        pack_backward(c, filter.weights, channel, c->input_channels[i], (float *)(scratch + zeros_bytes(c)));
         const size_t point = (size_t)c->input_channels[i] * number, line_bytes = (size_t)c->in.size[2] * point;
         const int panels = panels_of(c->input_channels[i]);
         const int panel_major = c->weight_count * sizeof(float) > PANEL_MAJOR_BYTES;
@@ -261,16 +269,17 @@ void direct_backward_data(const convolution *c, const float *weights, const floa
 #pragma omp parallel for num_threads(c->threads) schedule(static)
         for (size_t item = 0; item < items; item++) {
             const size_t line = panel_major ? item % lines : item;
-            const int first = panel_major ? (int)(item / lines) : 0, end = panel_major ? first + 1 : panels;
-            const line_output out = {kernels_for(c->precision),
-                                     bias ? bias + channel : 0,
-                                     0,
-                                     (char *)input_gradients[i] + line * line_bytes,
-                                     point,
-                                     number,
-                                     c->input_channels[i],
-                                     accumulate[i]};
-            backward_line(c, &memory, gradient, line, first, end, out);
+            const int first = panel_major ? (int)(item / lines) : 0;
+            const line_output out = {.kernels = kernels_for(c->precision),
+                                     .bias = filter.bias ? filter.bias + channel : 0,
+                                     .image = (char *)input_gradients[i] + line * line_bytes,
+                                     .point_bytes = point,
+                                     .number_bytes = number,
+                                     .channels = c->input_channels[i],
+                                     .accumulate = accumulate[i],
+                                     .first_panel = first,
+                                     .end_panel = panel_major ? first + 1 : panels};
+            backward_line(c, &memory, gradient, line, out);
         }
     }
 }
@@ -280,7 +289,7 @@ typedef struct chunk {
     int sample, first_plane, end_plane, first_line, end_line;
 } chunk;
 
-/* The part of [first, end) of an axis of outputs whose input under `tap` lies inside. */
+/* Narrows [first, end) of an axis of outputs to those whose input under `tap` lies inside. */
 static void clip_axis(const convolution *c, int axis, int tap, int *first, int *end) {
     const int shift = tap - c->padding[axis], stride = c->stride[axis];
     if (*first * stride + shift < 0) *first = (-shift + stride - 1) / stride;
@@ -288,16 +297,21 @@ static void clip_axis(const convolution *c, int axis, int tap, int *first, int *
     if (*end < *first) *end = *first;
 }
 
-/* The rows [channel, channel + rows) of the gradient of one tap. */
-static void add_outer(const convolution *c, const chunk *chunk, const int tap[3], const char *input, int input_channels,
-                      int channel, int rows, const char *gradient, float *out) {
+/* Rows of the gradient of one tap: the channels [channel, channel + count) of one input. */
+typedef struct gradient_rows {
+    int tap[3], input, channel, count;
+} gradient_rows;
+
+static void add_outer(const convolution *c, const chunk *chunk, const gradient_rows *rows, const char *input,
+                      const char *gradient, float *out) {
+    const int *tap = rows->tap;
     int first[3] = {chunk->first_plane, chunk->first_line, 0},
         end[3] = {chunk->end_plane, chunk->end_line, c->out.size[2]};
     for (int axis = 0; axis < 3; axis++) {
         clip_axis(c, axis, tap[axis], &first[axis], &end[axis]);
         if (first[axis] >= end[axis]) return;
     }
-    const ptrdiff_t a_row = input_channels, b_row = c->features;
+    const ptrdiff_t a_row = c->input_channels[rows->input], b_row = c->features;
     const kernel_field field = {end[0] - first[0],
                                 end[1] - first[1],
                                 end[2] - first[2],
@@ -314,27 +328,27 @@ static void add_outer(const convolution *c, const chunk *chunk, const int tap[3]
     }
     const ptrdiff_t number = (ptrdiff_t)precision_bytes(c->precision);
     const kernels *kernels = kernels_for(c->precision);
-    input += (a * a_row + channel) * number;
+    input += (a * a_row + rows->channel) * number;
     gradient += b * b_row * number;
     int feature = 0;
     for (; feature + KERNEL_PANEL <= c->features; feature += KERNEL_PANEL)
-        kernels->outer(rows, &field, input, gradient + feature * number, out + feature, c->features);
+        kernels->outer(rows->count, &field, input, gradient + feature * number, out + feature, c->features);
     if (feature == c->features) return;
     float rest[KERNEL_ROWS * KERNEL_PANEL] = {0};
-    kernels->outer(rows, &field, input, gradient + feature * number, rest, KERNEL_PANEL);
-    for (int r = 0; r < rows; r++)
+    kernels->outer(rows->count, &field, input, gradient + feature * number, rest, KERNEL_PANEL);
+    for (int r = 0; r < rows->count; r++)
         for (int i = 0; feature + i < c->features; i++)
             out[r * c->features + feature + i] += rest[r * KERNEL_PANEL + i];
 }
 
-/* All that part `part` of `parts` adds for one chunk: its share of taps and groups of input channels. */
+/* What one thread adds for one chunk: its share of taps and groups of input channels. */
 static void add_chunk(const convolution *c, const chunk *chunk, const void *const inputs[2], const void *gradient,
-                      float *weight_gradients, int part, int parts) {
+                      float *weight_gradients, share own) {
     const int taps = convolution_taps(c);
     int groups = 0;
     for (int i = 0; i < c->inputs; i++) groups += row_groups(c->input_channels[i]);
     const size_t items = (size_t)taps * (size_t)groups;
-    for (size_t item = share_start(items, part, parts); item < share_start(items, part + 1, parts); item++) {
+    for (size_t item = share_start(items, own); item < share_end(items, own); item++) {
         const int flat = (int)(item / (size_t)groups);
         int group = (int)(item % (size_t)groups), input = 0, before = 0;
         if (group >= row_groups(c->input_channels[0])) {
@@ -343,12 +357,14 @@ static void add_chunk(const convolution *c, const chunk *chunk, const void *cons
             input = 1;
         }
         const int channels = c->input_channels[input], start = row_group_start(channels, group);
-        const int tap[3] = {flat / (c->kernel[1] * c->kernel[2]), flat / c->kernel[2] % c->kernel[1],
-                            flat % c->kernel[2]};
+        const gradient_rows rows = {
+            {flat / (c->kernel[1] * c->kernel[2]), flat / c->kernel[2] % c->kernel[1], flat % c->kernel[2]},
+            input,
+            start,
+            row_group_start(channels, group + 1) - start};
         float *out =
             weight_gradients + ((size_t)flat * (size_t)c->in.channels + (size_t)(before + start)) * (size_t)c->features;
-        add_outer(c, chunk, tap, inputs[input], channels, start, row_group_start(channels, group + 1) - start, gradient,
-                  out);
+        add_outer(c, chunk, &rows, inputs[input], gradient, out);
     }
 }
 
@@ -362,14 +378,13 @@ void direct_backward_weights(const convolution *c, const void *const inputs[2], 
     const int line_step = smaller(lines_fit, lines), plane_step = larger(1, smaller(planes, lines_fit / lines));
 #pragma omp parallel num_threads(c->threads)
     {
-        int part = 0, parts = 1;
-        team(&part, &parts);
+        const share own = thread_share();
         for (int sample = 0; sample < c->in.samples; sample++)
             for (int plane = 0; plane < planes; plane += plane_step)
                 for (int line = 0; line < lines; line += line_step) {
                     const chunk chunk = {sample, plane, smaller(plane + plane_step, planes), line,
                                          smaller(line + line_step, lines)};
-                    add_chunk(c, &chunk, inputs, gradient, weight_gradients, part, parts);
+                    add_chunk(c, &chunk, inputs, gradient, weight_gradients, own);
                 }
     }
 }

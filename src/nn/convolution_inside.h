@@ -25,33 +25,36 @@ static inline int row_group_start(int count, int k) {
     return (int)((long long)count * k / groups);
 }
 
-/* Who this thread is in its team. */
-static inline void team(int *part, int *parts) {
+/* Number `index` of `count` nearly equal shares of some pieces of work: the pieces [share_start, share_end). */
+typedef struct share {
+    int index, count;
+} share;
+
+static inline size_t share_start(size_t pieces, share s) { return pieces * (size_t)s.index / (size_t)s.count; }
+static inline size_t share_end(size_t pieces, share s) { return pieces * (size_t)(s.index + 1) / (size_t)s.count; }
+
+/* The share of this thread among those of its parallel region. */
+static inline share thread_share(void) {
 #ifdef _OPENMP
-    *part = omp_get_thread_num();
-    *parts = omp_get_num_threads();
+    return (share){omp_get_thread_num(), omp_get_num_threads()};
 #else
-    *part = 0;
-    *parts = 1;
+    return (share){0, 1};
 #endif
 }
 
-/* The share of `count` pieces of work that part `part` of `parts` does. */
-static inline size_t share_start(size_t count, int part, int parts) { return count * (size_t)part / (size_t)parts; }
-
 int winograd_possible(const convolution *c);
 size_t winograd_scratch(const convolution *c);
-void winograd_forward(const convolution *c, const float *weights, const float *bias, const void *const inputs[2],
-                      const void *addend, void *output, char *scratch);
-void winograd_backward_data(const convolution *c, const float *weights, const float *bias, const void *gradient,
+void winograd_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                      void *output, char *scratch);
+void winograd_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                             const int accumulate[2], void *const input_gradients[2], char *scratch);
 void winograd_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                                float *weight_gradients, char *scratch);
 
 size_t direct_scratch(const convolution *c);
-void direct_forward(const convolution *c, const float *weights, const float *bias, const void *const inputs[2],
-                    const void *addend, void *output, char *scratch);
-void direct_backward_data(const convolution *c, const float *weights, const float *bias, const void *gradient,
+void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                    void *output, char *scratch);
+void direct_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                           const int accumulate[2], void *const input_gradients[2], char *scratch);
 void direct_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                              float *weight_gradients, char *scratch);

@@ -15,7 +15,7 @@ enum {
     OWN_BLOCK_BYTES = 384 << 10,      /* transformed values per thread, when each has blocks of its own */
     SHARED_BLOCK_BYTES = 6 << 20,     /* of all threads, when they share one */
     SHARED_WEIGHTS_BYTES = 400 << 10, /* transformed weights above which they do */
-    GRADIENT_PARTS = 8,               /* weight gradients that are summed apart and then in order: not the threads */
+    PARTIAL_SUMS = 8,                 /* of weight gradients, added in order: their number is not the threads' */
     SKEW = 16                         /* floats between points, so that they do not fall on the same cache lines */
 };
 
@@ -114,55 +114,69 @@ static size_t plane_offset(const direction *d, const block *b, int slice, int ch
            precision_bytes(c->precision);
 }
 
-typedef void (*tile_transform)(const void *image, int height, int width, int channels, int top, int left, float *points,
-                               ptrdiff_t point_stride);
+/* What a block's tiles are transformed from: the planes [first_slice, first_slice + slices) of the images, of `channels`
+   together. Tiles begin `shift` pixels before those of the outputs: 1 for inputs, 0 for gradients. */
+typedef struct tile_source {
+    void (*transform)(const winograd_tile *tile, const void *image, float *points);
+    const image_list *images;
+    int shift, first_slice, slices, channels;
+    size_t point_stride;
+} tile_source;
 
-/*
- * Transforms the planes [first, first + count) of a block, part `part` of `parts` of its lines of tiles. Planes outside
- * the volume are zeros. `shift` is 1 for inputs, whose tiles begin one pixel before the outputs, and 0 for gradients.
- */
-static void transform_tiles(const direction *d, const block *b, tile_transform transform, const image_list *list,
-                            int shift, int first, int count, size_t point_stride, int channels, float *points, int part,
-                            int parts) {
+/* A share of the block's lines of tiles. Planes outside the volume are zeros. */
+static void transform_tiles(const direction *d, const block *b, const tile_source *from, float *points, share own) {
     const convolution *c = d->convolution;
-    const size_t units = (size_t)count * (size_t)b->lines;
-    for (size_t unit = share_start(units, part, parts); unit < share_start(units, part + 1, parts); unit++) {
-        const int local = (int)(unit / (size_t)b->lines), line = (int)(unit % (size_t)b->lines), slice = first + local;
-        float *row =
-            points + ((size_t)local * (size_t)b->tiles + (size_t)line * (size_t)d->tile_columns) * (size_t)channels;
+    const size_t units = (size_t)from->slices * (size_t)b->lines, channels = (size_t)from->channels;
+    for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
+        const size_t local = unit / (size_t)b->lines, line = unit % (size_t)b->lines;
+        const int slice = from->first_slice + (int)local;
+        float *row = points + (local * (size_t)b->tiles + line * (size_t)d->tile_columns) * channels;
         if (slice < 0 || slice >= d->slices) {
-            for (int point = 0; point < WINOGRAD_POINTS; point++)
-                memset(row + (size_t)point * point_stride, 0,
-                       (size_t)d->tile_columns * (size_t)channels * sizeof(float));
+            for (size_t point = 0; point < WINOGRAD_POINTS; point++)
+                memset(row + point * from->point_stride, 0, (size_t)d->tile_columns * channels * sizeof(float));
             continue;
         }
-        const int top = (b->first_line + line) * WINOGRAD_TILE - shift;
+        winograd_tile tile = {.height = c->in.size[1],
+                              .width = c->in.size[2],
+                              .top = (b->first_line + (int)line) * WINOGRAD_TILE - from->shift,
+                              .point_stride = (ptrdiff_t)from->point_stride};
+        const image_list *list = from->images;
         for (int i = 0, offset = 0; i < list->count; offset += list->channels[i++]) {
             const char *plane = list->images[i] + plane_offset(d, b, slice, list->channels[i]);
-            for (int column = 0; column < d->tile_columns; column++)
-                transform(plane, c->in.size[1], c->in.size[2], list->channels[i], top, column * WINOGRAD_TILE - shift,
-                          row + (size_t)column * (size_t)channels + offset, (ptrdiff_t)point_stride);
+            tile.channels = list->channels[i];
+            for (int column = 0; column < d->tile_columns; column++) {
+                tile.left = column * WINOGRAD_TILE - from->shift;
+                from->transform(&tile, plane, row + (size_t)column * channels + offset);
+            }
         }
     }
 }
 
-static void transform_input(const direction *d, const block *b, const image_list *list, float *values, int part,
-                            int parts) {
-    transform_tiles(d, b, d->stored->winograd_input, list, 1, b->first_slice - d->taps / 2, b->slices + d->taps - 1,
-                    d->in_point, d->in, values, part, parts);
+static void transform_input(const direction *d, const block *b, const image_list *list, float *values, share own) {
+    const tile_source inputs = {.transform = d->stored->winograd_input,
+                                .images = list,
+                                .shift = 1,
+                                .first_slice = b->first_slice - d->taps / 2,
+                                .slices = b->slices + d->taps - 1,
+                                .channels = d->in,
+                                .point_stride = d->in_point};
+    transform_tiles(d, b, &inputs, values, own);
 }
 
 static void multiply_points(const direction *d, const block *b, const float *values, const float *weights,
-                            float *products, int part, int parts) {
-    const int panels = d->out / KERNEL_PANEL, rows = b->slices * b->tiles;
+                            float *products, share own) {
+    const size_t panels = (size_t)(d->out / KERNEL_PANEL), units = WINOGRAD_POINTS * panels;
     const size_t panel_floats = (size_t)d->taps * (size_t)d->in * KERNEL_PANEL;
-    const size_t units = (size_t)WINOGRAD_POINTS * (size_t)panels;
-    for (size_t unit = share_start(units, part, parts); unit < share_start(units, part + 1, parts); unit++) {
-        const size_t point = unit / (size_t)panels, panel = unit % (size_t)panels;
-        const float *from = values + point * d->in_point;
-        float *to = products + point * d->out_point + panel * KERNEL_PANEL;
-        d->f32->multiply_even(rows, d->taps, d->in, from, d->in, (ptrdiff_t)b->tiles * d->in,
-                              weights + unit * panel_floats, to, d->out);
+    for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
+        const size_t point = unit / panels, panel = unit % panels;
+        const kernel_matrix matrix = {.rows = b->slices * b->tiles,
+                                      .taps = d->taps,
+                                      .depth = d->in,
+                                      .a = values + point * d->in_point,
+                                      .row_stride = d->in,
+                                      .tap_stride = (ptrdiff_t)b->tiles * d->in,
+                                      .b = weights + unit * panel_floats};
+        d->f32->multiply_matrix(&matrix, products + point * d->out_point + panel * KERNEL_PANEL, d->out);
     }
 }
 
@@ -175,22 +189,28 @@ typedef struct winograd_results {
 } winograd_results;
 
 static void transform_output(const direction *d, const block *b, const float *products, const winograd_results *results,
-                             int part, int parts) {
+                             share own) {
     const convolution *c = d->convolution;
     const size_t units = (size_t)b->slices * (size_t)b->lines;
-    for (size_t unit = share_start(units, part, parts); unit < share_start(units, part + 1, parts); unit++) {
+    for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
         const int local = (int)(unit / (size_t)b->lines), line = (int)(unit % (size_t)b->lines);
         const float *row =
             products + ((size_t)local * (size_t)b->tiles + (size_t)line * (size_t)d->tile_columns) * (size_t)d->out;
+        winograd_tile tile = {.height = c->in.size[1],
+                              .width = c->in.size[2],
+                              .top = (b->first_line + line) * WINOGRAD_TILE,
+                              .point_stride = (ptrdiff_t)d->out_point};
         for (int i = 0, offset = 0; i < results->count; offset += results->channels[i++]) {
             if (!results->images[i]) continue;
             const size_t plane = plane_offset(d, b, b->first_slice + local, results->channels[i]);
-            for (int column = 0; column < d->tile_columns; column++)
-                d->stored->winograd_output(
-                    row + (size_t)column * (size_t)d->out + offset, (ptrdiff_t)d->out_point, c->in.size[1],
-                    c->in.size[2], results->channels[i], (b->first_line + line) * WINOGRAD_TILE, column * WINOGRAD_TILE,
-                    results->bias ? results->bias + offset : 0, results->addend ? results->addend + plane : 0,
-                    results->accumulate[i], results->images[i] + plane);
+            const kernel_addends addends = {results->bias ? results->bias + offset : 0,
+                                            results->addend ? results->addend + plane : 0, results->accumulate[i]};
+            tile.channels = results->channels[i];
+            for (int column = 0; column < d->tile_columns; column++) {
+                tile.left = column * WINOGRAD_TILE;
+                d->stored->winograd_output(&tile, row + (size_t)column * (size_t)d->out + offset, &addends,
+                                           results->images[i] + plane);
+            }
         }
     }
 }
@@ -208,24 +228,22 @@ static void run(const direction *d, const image_list *inputs, const float *weigh
     const int blocks = block_count(d);
 #pragma omp parallel num_threads(d->convolution->threads)
     {
-        int thread = 0, threads = 1;
-        team(&thread, &threads);
-        const int part = d->shared ? thread : 0, parts = d->shared ? threads : 1;
-        char *own = memory + (d->shared ? 0 : (size_t)thread) * (block_values(d) + block_products(d));
+        const share thread = thread_share(), whole = {0, 1};
+        const share of_blocks = d->shared ? whole : thread, of_block = d->shared ? thread : whole;
+        char *own = memory + (size_t)of_blocks.index * (block_values(d) + block_products(d));
         float *values = (float *)own, *products = (float *)(own + block_values(d));
-        const int first = d->shared ? 0 : (int)share_start((size_t)blocks, thread, threads);
-        const int end = d->shared ? blocks : (int)share_start((size_t)blocks, thread + 1, threads);
-        for (int index = first; index < end; index++) {
-            const block b = block_at(d, index);
-            transform_input(d, &b, inputs, values, part, parts);
+        const size_t end = share_end((size_t)blocks, of_blocks);
+        for (size_t index = share_start((size_t)blocks, of_blocks); index < end; index++) {
+            const block b = block_at(d, (int)index);
+            transform_input(d, &b, inputs, values, of_block);
             if (d->shared) {
 #pragma omp barrier
             }
-            multiply_points(d, &b, values, weights, products, part, parts);
+            multiply_points(d, &b, values, weights, products, of_block);
             if (d->shared) {
 #pragma omp barrier
             }
-            transform_output(d, &b, products, results, part, parts);
+            transform_output(d, &b, products, results, of_block);
         }
     }
 }
@@ -273,40 +291,40 @@ static void pack_backward(const convolution *c, const float *weights, float *pac
             }
 }
 
-void winograd_forward(const convolution *c, const float *weights, const float *bias, const void *const inputs[2],
-                      const void *addend, void *output, char *scratch) {
+void winograd_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                      void *output, char *scratch) {
     const direction d = direction_of(c, c->in.channels, c->features);
     float *packed = (float *)scratch;
-    pack_forward(c, weights, packed);
+    pack_forward(c, filter.weights, packed);
     const image_list list = {
         c->inputs, {c->input_channels[0], c->input_channels[1]}, {inputs[0], c->inputs > 1 ? inputs[1] : 0}};
-    const winograd_results results = {1, {c->features, 0}, {0, 0}, {output, 0}, bias, addend};
+    const winograd_results results = {1, {c->features, 0}, {0, 0}, {output, 0}, filter.bias, addend};
     run(&d, &list, packed, &results, scratch + weights_bytes(c));
 }
 
-void winograd_backward_data(const convolution *c, const float *weights, const float *bias, const void *gradient,
+void winograd_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                             const int accumulate[2], void *const input_gradients[2], char *scratch) {
     const direction d = direction_of(c, c->features, c->in.channels);
     float *packed = (float *)scratch;
-    pack_backward(c, weights, packed);
+    pack_backward(c, filter.weights, packed);
     const image_list list = {1, {c->features, 0}, {gradient, 0}};
     const int second = c->inputs > 1;
     const winograd_results results = {c->inputs,
                                       {c->input_channels[0], c->input_channels[1]},
                                       {accumulate[0], second ? accumulate[1] : 0},
                                       {input_gradients[0], second ? input_gradients[1] : 0},
-                                      bias,
+                                      filter.bias,
                                       0};
     run(&d, &list, packed, &results, scratch + weights_bytes(c));
 }
 
-/* Adds the products of a block for part `part` of `parts` of the points: sums[point][tap][input channel][feature]. */
+/* Adds the products of a block for a share of the points: sums[point][tap][input channel][feature]. */
 static void add_products(const direction *d, const block *b, const float *values, const float *gradients, float *sums,
-                         int part, int parts) {
+                         share own) {
     const size_t in = (size_t)d->in, out = (size_t)d->out;
     const kernel_field field = {1, 1, b->slices * b->tiles, 0, 0, d->in, 0, 0, d->out};
     const size_t units = (size_t)WINOGRAD_POINTS * (size_t)d->taps;
-    for (size_t unit = share_start(units, part, parts); unit < share_start(units, part + 1, parts); unit++) {
+    for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
         const size_t point = unit / (size_t)d->taps, tap = unit % (size_t)d->taps;
         const float *from = values + point * d->in_point + tap * (size_t)b->tiles * in;
         const float *gradient = gradients + point * d->out_point;
@@ -319,14 +337,15 @@ static void add_products(const direction *d, const block *b, const float *values
     }
 }
 
-/* The parts' sums, added in order, back to the nine taps. */
-static void finish_gradients(const direction *d, float *sums, int parts, size_t part_floats, float *weight_gradients) {
+/* The partial sums, added in order, back to the nine taps. */
+static void finish_gradients(const direction *d, float *sums, int partials, size_t partial_floats,
+                             float *weight_gradients) {
     const size_t in = (size_t)d->in, out = (size_t)d->out, taps = (size_t)d->taps, points = taps * in * out;
     const int threads = d->convolution->threads;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t start = 0; start < WINOGRAD_POINTS * points; start += KERNEL_PANEL)
-        for (int part = 1; part < parts; part++)
-            for (size_t i = start; i < start + KERNEL_PANEL; i++) sums[i] += sums[(size_t)part * part_floats + i];
+        for (int k = 1; k < partials; k++)
+            for (size_t i = start; i < start + KERNEL_PANEL; i++) sums[i] += sums[(size_t)k * partial_floats + i];
 #pragma omp parallel for collapse(3) num_threads(threads) schedule(static)
     for (size_t tap = 0; tap < taps; tap++)
         for (size_t channel = 0; channel < in; channel++)
@@ -336,21 +355,32 @@ static void finish_gradients(const direction *d, float *sums, int parts, size_t 
                                                   (ptrdiff_t)(in * out));
 }
 
-static int gradient_parts(const direction *d) { return d->shared ? 1 : smaller(GRADIENT_PARTS, block_count(d)); }
+static int partial_sums(const direction *d) { return d->shared ? 1 : smaller(PARTIAL_SUMS, block_count(d)); }
 
-/* All blocks of one part, done by `workers` threads together of which this is number `worker`. */
-static void add_blocks(const direction *d, const image_list *inputs, const image_list *gradient, int first, int end,
-                       float *values, float *gradients, float *sums, int worker, int workers) {
-    for (int index = first; index < end; index++) {
-        const block b = block_at(d, index);
-        transform_input(d, &b, inputs, values, worker, workers);
-        transform_tiles(d, &b, d->stored->winograd_gradient, gradient, 0, b.first_slice, b.slices, d->out_point, d->out,
-                        gradients, worker, workers);
-        if (workers > 1) {
+/* What a weight gradient is computed from, and the memory of the threads that work on a block together. */
+typedef struct gradient_work {
+    const image_list *inputs, *gradient;
+    float *values, *gradients;
+} gradient_work;
+
+/* Adds a share of all blocks; each block is done by `own.count` threads together. */
+static void add_blocks(const direction *d, const gradient_work *work, share blocks, float *sums, share own) {
+    const size_t count = (size_t)block_count(d), end = share_end(count, blocks);
+    for (size_t index = share_start(count, blocks); index < end; index++) {
+        const block b = block_at(d, (int)index);
+        const tile_source gradient = {.transform = d->stored->winograd_gradient,
+                                      .images = work->gradient,
+                                      .first_slice = b.first_slice,
+                                      .slices = b.slices,
+                                      .channels = d->out,
+                                      .point_stride = d->out_point};
+        transform_input(d, &b, work->inputs, work->values, own);
+        transform_tiles(d, &b, &gradient, work->gradients, own);
+        if (own.count > 1) {
 #pragma omp barrier
         }
-        add_products(d, &b, values, gradients, sums, worker, workers);
-        if (workers > 1) {
+        add_products(d, &b, work->values, work->gradients, sums, own);
+        if (own.count > 1) {
 #pragma omp barrier
         }
     }
@@ -362,30 +392,26 @@ void winograd_backward_weights(const convolution *c, const void *const inputs[2]
     const image_list list = {
         c->inputs, {c->input_channels[0], c->input_channels[1]}, {inputs[0], c->inputs > 1 ? inputs[1] : 0}};
     const image_list gradient_list = {1, {c->features, 0}, {gradient, 0}};
-    const int parts = gradient_parts(&d), blocks = block_count(&d);
-    const size_t part_floats = weights_bytes(c) / sizeof(float);
+    const int partials = partial_sums(&d);
+    const size_t partial_floats = weights_bytes(c) / sizeof(float), floats = (size_t)partials * partial_floats;
     float *sums = (float *)scratch;
-    char *memory = scratch + (size_t)parts * weights_bytes(c);
+    char *memory = scratch + (size_t)partials * weights_bytes(c);
 #pragma omp parallel num_threads(c->threads)
     {
-        int thread = 0, threads = 1;
-        team(&thread, &threads);
-        char *own = memory + (d.shared ? 0 : (size_t)thread) * (block_values(&d) + block_products(&d));
-        float *values = (float *)own, *gradients = (float *)(own + block_values(&d));
-        const size_t floats = (size_t)parts * part_floats;
-        const size_t first = share_start(floats, thread, threads), end = share_start(floats, thread + 1, threads);
+        const share thread = thread_share(), whole = {0, 1};
+        char *own = memory + (d.shared ? 0 : (size_t)thread.index) * (block_values(&d) + block_products(&d));
+        const gradient_work work = {&list, &gradient_list, (float *)own, (float *)(own + block_values(&d))};
+        const size_t first = share_start(floats, thread), end = share_end(floats, thread);
         memset(sums + first, 0, (end - first) * sizeof *sums);
 #pragma omp barrier
         if (d.shared) {
-            add_blocks(&d, &list, &gradient_list, 0, blocks, values, gradients, sums, thread, threads);
+            add_blocks(&d, &work, whole, sums, thread);
         } else {
-            for (int part = thread; part < parts; part += threads)
-                add_blocks(&d, &list, &gradient_list, (int)share_start((size_t)blocks, part, parts),
-                           (int)share_start((size_t)blocks, part + 1, parts), values, gradients,
-                           sums + (size_t)part * part_floats, 0, 1);
+            for (int k = thread.index; k < partials; k += thread.count)
+                add_blocks(&d, &work, (share){k, partials}, sums + (size_t)k * partial_floats, whole);
         }
     }
-    finish_gradients(&d, sums, parts, part_floats, weight_gradients);
+    finish_gradients(&d, sums, partials, partial_floats, weight_gradients);
 }
 
 size_t winograd_scratch(const convolution *c) {
@@ -395,5 +421,5 @@ size_t winograd_scratch(const convolution *c) {
     const size_t block_there = block_values(&there) + block_products(&there);
     const size_t block_back = block_values(&back) + block_products(&back);
     const size_t block = block_there > block_back ? block_there : block_back;
-    return (size_t)gradient_parts(&there) * weights_bytes(c) + blocks * block;
+    return (size_t)partial_sums(&there) * weights_bytes(c) + blocks * block;
 }

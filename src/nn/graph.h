@@ -74,14 +74,14 @@ typedef enum norm_kind { NORM_BATCH, NORM_INSTANCE } norm_kind;
 
 typedef struct norm_options {
     norm_kind kind;
-    float slope;     /* the activation that follows: z above zero, slope * z below; 1 for none, 0 for ReLU */
+    float slope;     /* of the leaky ReLU that follows: z above zero, slope * z below; 1 for none, 0 for ReLU */
     double epsilon;  /* 0 stands for 1e-5 */
     double momentum; /* 0 stands for 0.1; of the running statistics of batch normalisation */
 } norm_options;
 
 tensor graph_norm(graph *graph, const char *name, tensor input, const norm_options *options);
 
-/* z above zero, slope * z below. */
+/* Leaky ReLU: z above zero, slope * z below. */
 tensor graph_activation(graph *graph, tensor input, float slope);
 tensor graph_max_pool(graph *graph, tensor input, const int kernel[3], const int stride[3]);
 /* The mean over all positions. */
@@ -127,7 +127,7 @@ float *graph_running(graph *graph);
 void graph_clear_gradients(graph *graph);
 
 /* Replaces the standard deviation with which the weights of the layer that made `tensor` begin; it is He's, sqrt(2 / inputs
-   of one output), otherwise. graph_begin_he: He's for an activation whose slope below zero is `slope`. */
+   of one output), otherwise. graph_begin_he: He's for the leaky ReLU of this slope. */
 void graph_begin_with(graph *graph, tensor tensor, double deviation);
 void graph_begin_he(graph *graph, tensor tensor, double slope);
 

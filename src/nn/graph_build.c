@@ -42,17 +42,17 @@ int graph_fails(graph *g, const char *format, ...) {
     return NOWHERE;
 }
 
-/* Room for one more in an array of things of `size` bytes; 0 if there is no memory. */
-static int make_room(graph *g, void **array, int count, int *room, size_t size) {
-    if (count < *room) return 1;
-    const int larger_room = *room ? 2 * *room : 32;
-    void *grown = realloc(*array, (size_t)larger_room * size);
+/* Makes space for one more in an array of things of `size` bytes; 0 if there is no memory. */
+static int reserve(graph *g, void **array, int count, int *capacity, size_t size) {
+    if (count < *capacity) return 1;
+    const int doubled = *capacity ? 2 * *capacity : 32;
+    void *grown = realloc(*array, (size_t)doubled * size);
     if (!grown) {
         if (g->failure.status == STATUS_OK) fail_memory(&g->failure, "a network's graph");
         return 0;
     }
     *array = grown;
-    *room = larger_room;
+    *capacity = doubled;
     return 1;
 }
 
@@ -66,13 +66,13 @@ node *node_of(graph *g, tensor t) {
 }
 
 tensor graph_new_node(graph *g, shape s, int producer) {
-    if (!make_room(g, (void **)&g->nodes, g->node_count, &g->node_room, sizeof *g->nodes)) return NO_TENSOR;
+    if (!reserve(g, (void **)&g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes)) return NO_TENSOR;
     g->nodes[g->node_count] = (node){.shape = s,
                                      .producer = producer,
                                      .needs_gradient = producer != NOWHERE,
                                      .gradient_root = g->node_count,
                                      .value = {0, 0, 1, 0},
-                                     .again = {0, 0, 1, 0},
+                                     .recomputed = {0, 0, 1, 0},
                                      .gradient = {0, 0, 1, 0},
                                      .only_consumer = NOWHERE};
     return g->node_count++;
@@ -81,7 +81,7 @@ tensor graph_new_node(graph *g, shape s, int producer) {
 op *graph_new_op(graph *g, const op_kind *kind, const char *name, const tensor *inputs, int input_count, shape output) {
     if (g->failure.status != STATUS_OK) return 0;
     if (g->planned) return graph_fails(g, "'%s' was added after graph_plan", name), (op *)0;
-    if (!make_room(g, (void **)&g->ops, g->op_count, &g->op_room, sizeof *g->ops)) return 0;
+    if (!reserve(g, (void **)&g->ops, g->op_count, &g->op_capacity, sizeof *g->ops)) return 0;
     op *o = &g->ops[g->op_count];
     memset(o, 0, sizeof *o);
     o->kind = kind;
@@ -100,26 +100,20 @@ op *graph_new_op(graph *g, const op_kind *kind, const char *name, const tensor *
     return o;
 }
 
-int graph_new_parameter(graph *g, const char *name, const char *part, const int64_t *shape, int rank, double start,
-                        double deviation) {
+int graph_new_parameter(graph *g, const char *name, const char *suffix, const parameter *like) {
     if (g->failure.status != STATUS_OK) return NOWHERE;
-    if (!make_room(g, (void **)&g->parameters, g->parameter_count, &g->parameter_room, sizeof *g->parameters))
+    if (!reserve(g, (void **)&g->parameters, g->parameter_count, &g->parameter_capacity, sizeof *g->parameters))
         return NOWHERE;
     parameter *p = &g->parameters[g->parameter_count];
-    memset(p, 0, sizeof *p);
-    if ((size_t)snprintf(p->name, sizeof p->name, "%s.%s", name, part) >= sizeof p->name)
+    *p = *like;
+    if ((size_t)snprintf(p->name, sizeof p->name, "%s.%s", name, suffix) >= sizeof p->name)
         return graph_fails(g, "the name '%s' is too long", name);
     for (int i = 0; i < g->parameter_count; i++)
         if (strcmp(g->parameters[i].name, p->name) == 0)
             return graph_fails(g, "there are two parameters '%s'", p->name);
-    p->rank = rank;
+    p->offset = 0;
     p->count = 1;
-    for (int i = 0; i < rank; i++) {
-        p->shape[i] = shape[i];
-        p->count *= (size_t)shape[i];
-    }
-    p->start = start;
-    p->deviation = deviation;
+    for (int i = 0; i < p->rank; i++) p->count *= (size_t)p->shape[i];
     return g->parameter_count++;
 }
 

@@ -16,9 +16,8 @@ typedef struct op_kind {
     /* Writes or adds to the gradients of the inputs (gradient_of, accumulates) and adds to those of the parameters. */
     void (*backward)(graph *graph, op *op);
     int backward_reads_inputs, backward_reads_output;
-    int gradient_in_place; /* the gradient of input 0 may take the place of the output's */
-    int recomputable;      /* `again` repeats the output from the inputs without other effects */
-    void (*again)(graph *graph, op *op);
+    int gradient_in_place;                   /* the gradient of input 0 may take the place of the output's */
+    void (*recompute)(graph *graph, op *op); /* the output from the inputs, without other effects; NULL if it cannot */
 } op_kind;
 
 struct op {
@@ -49,8 +48,8 @@ typedef struct node {
     int producer; /* op, or NOWHERE for the input */
     int needs_gradient;
     int gradient_root; /* whose place the gradient shares; itself at first */
-    place value, again, gradient;
-    char *now; /* where the value is at this time */
+    place value, recomputed, gradient;
+    char *current; /* where the value is at this time */
     int consumers, only_consumer;
 } node;
 
@@ -58,11 +57,11 @@ struct graph {
     graph_options options;
     failure failure; /* the first mistake made while building */
     node *nodes;
-    int node_count, node_room;
+    int node_count, node_capacity;
     op *ops;
-    int op_count, op_room;
+    int op_count, op_capacity;
     parameter *parameters;
-    int parameter_count, parameter_room;
+    int parameter_count, parameter_capacity;
     int outputs[MAX_OUTPUTS], output_count;
     int planned;
 
@@ -80,13 +79,13 @@ node *node_of(graph *graph, tensor tensor);
 tensor graph_new_node(graph *graph, shape shape, int producer);
 op *graph_new_op(graph *graph, const op_kind *kind, const char *name, const tensor *inputs, int input_count,
                  shape output);
-int graph_new_parameter(graph *graph, const char *name, const char *part, const int64_t *shape, int rank, double start,
-                        double deviation);
+/* The parameter NAME.SUFFIX with the shape, the beginning and the kind that `like` has; its other fields do not matter. */
+int graph_new_parameter(graph *graph, const char *name, const char *suffix, const parameter *like);
 
 /* Running. */
 static inline const kernels *graph_kernels(const graph *g) { return kernels_for(g->options.precision); }
 static inline size_t graph_number(const graph *g) { return precision_bytes(g->options.precision); }
-static inline char *value_of(const graph *g, int n) { return g->nodes[n].now; }
+static inline char *value_of(const graph *g, int n) { return g->nodes[n].current; }
 /* NULL if it is not needed. */
 static inline char *gradient_of(const graph *g, int n) {
     const node *node = &g->nodes[n];
@@ -100,9 +99,7 @@ static inline float *parameter_gradients(const graph *g, const op *op, int k) {
 }
 /* `rows` rows of floats at the front of the scratch memory for each thread alone. */
 static inline float *own_rows(const graph *g, int rows, int channels) {
-    int part = 0, parts = 1;
-    team(&part, &parts);
-    return (float *)(void *)g->scratch + (size_t)part * (size_t)rows * (size_t)channels;
+    return (float *)(void *)g->scratch + (size_t)thread_share().index * (size_t)rows * (size_t)channels;
 }
 static inline float *state_of(const graph *g, const op *op) { return g->states + op->state_offset; }
 

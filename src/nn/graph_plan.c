@@ -3,6 +3,7 @@
  */
 #include "core/memory.h"
 #include "nn/graph_inside.h"
+#include "nn/kernel_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,17 +36,17 @@ static int is_output(const graph *g, int node) {
  * An output that can be computed again for the backward pass is not kept until then; what it is computed from is, so
  * of several in a row every second one.
  */
-static int recomputed(const graph *g, int index) {
+static int is_recomputed(const graph *g, int index) {
     const node *n = &g->nodes[index];
-    return g->options.recompute && n->producer != NOWHERE && g->ops[n->producer].kind->recomputable &&
-           !is_output(g, index) && !recomputed(g, g->ops[n->producer].inputs[0]);
+    return g->options.recompute && n->producer != NOWHERE && g->ops[n->producer].kind->recompute &&
+           !is_output(g, index) && !is_recomputed(g, g->ops[n->producer].inputs[0]);
 }
 
 static void plan_values(graph *g) {
     const int training = !g->options.inference, end = 2 * g->op_count + 1;
     for (int i = 0; i < g->node_count; i++) {
         node *n = &g->nodes[i];
-        n->value.bytes = n->again.bytes = n->gradient.bytes = node_bytes(g, n);
+        n->value.bytes = n->recomputed.bytes = n->gradient.bytes = node_bytes(g, n);
         extend(&n->value, n->producer == NOWHERE ? 0 : n->producer);
         if (n->producer == NOWHERE) extend(&n->value, training ? end : 0);
         if (is_output(g, i)) extend(&n->value, g->op_count);
@@ -59,11 +60,11 @@ static void plan_values(graph *g) {
             node *n = &g->nodes[input];
             extend(&n->value, o);
             if (!training || !g->ops[o].kind->backward_reads_inputs || g->ops[o].addend == i) continue;
-            if (!recomputed(g, input)) {
+            if (!is_recomputed(g, input)) {
                 extend(&n->value, backward_step(g, o));
                 continue;
             }
-            extend(&n->again, backward_step(g, o));
+            extend(&n->recomputed, backward_step(g, o));
             if (o > g->recompute_first[input]) g->recompute_first[input] = o;
         }
     }
@@ -142,7 +143,7 @@ static status_code plan_arena(graph *g, failure *failure) {
     int count = 0;
     for (int i = 0; i < g->node_count; i++) {
         node *n = &g->nodes[i];
-        place *each[3] = {&n->value, &n->again, &n->gradient};
+        place *each[3] = {&n->value, &n->recomputed, &n->gradient};
         for (int k = 0; k < 3; k++)
             if (each[k]->first <= each[k]->last && (k < 2 || !g->options.inference)) places[count++] = each[k];
     }
@@ -234,6 +235,8 @@ static void check_uses(graph *g) {
 }
 
 status_code graph_plan(graph *g, failure *failure) {
+    const status_code kernels = kernel_set_check(failure);
+    if (kernels != STATUS_OK) return kernels;
     if (g->failure.status == STATUS_OK) check_uses(g);
     if (g->failure.status == STATUS_OK && g->planned) graph_fails(g, "this graph is planned already");
     if (g->failure.status != STATUS_OK) return fail(failure, g->failure.status, "%s", g->failure.message);

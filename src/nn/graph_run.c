@@ -14,8 +14,8 @@ float *graph_output_gradients(graph *g, int index) {
 }
 
 void graph_forward(graph *g, int training) {
-    for (int i = 0; i < g->node_count; i++) g->nodes[i].now = g->arena + g->nodes[i].value.offset;
-    graph_kernels(g)->from_f32(g->io, shape_count(&g->nodes[0].shape), g->nodes[0].now);
+    for (int i = 0; i < g->node_count; i++) g->nodes[i].current = g->arena + g->nodes[i].value.offset;
+    graph_kernels(g)->from_f32(g->io, shape_count(&g->nodes[0].shape), g->nodes[0].current);
     for (int o = 0; o < g->op_count; o++) g->ops[o].kind->forward(g, &g->ops[o], training);
     if (g->options.precision == PRECISION_F32) return;
     for (int i = 0; i < g->output_count; i++)
@@ -27,9 +27,9 @@ static void recompute(graph *g, const op *reader) {
     for (int i = 0; i < reader->input_count; i++) {
         node *n = &g->nodes[reader->inputs[i]];
         if (g->recompute_first[reader->inputs[i]] != (int)(reader - g->ops)) continue;
-        n->now = g->arena + n->again.offset;
+        n->current = g->arena + n->recomputed.offset;
         op *producer = &g->ops[n->producer];
-        producer->kind->again(g, producer);
+        producer->kind->recompute(g, producer);
     }
 }
 

@@ -1,4 +1,13 @@
-/* Compiled once per instruction set (KERNELS names it) and kind of number (KERNELS_BF16 or not). */
+/*
+ * One table of kernels: compiled once per instruction set (KERNELS names it) and kind of stored number (bf16 where
+ * KERNELS_BF16 is defined, else f32). The headers with the loops are written in terms of
+ *
+ *     ELEMENT          the type of a stored number
+ *     ELEMENT_IS_F32   defined for f32 alone, whose table has kernels that the other does not need
+ *     LOAD, STORE      LANES stored numbers from memory to a vector of floats and back
+ *     NUMBER           one stored number as a float
+ *     TABLE            the name of the table, kernels_SET_f32 or kernels_SET_bf16
+ */
 #include "nn/kernels.h"
 #include "nn/vector.h"
 
@@ -36,13 +45,13 @@ const kernels TABLE(KERNELS) = {
     .scale_sums = scale_sums,
     .scale_backward = scale_backward,
     .multiply_adds = multiply_adds,
-    .bend = bend,
-    .bend_backward = bend_backward,
+    .leaky_relu = leaky_relu,
+    .leaky_relu_backward = leaky_relu_backward,
     .to_f32 = to_f32,
     .from_f32 = from_f32,
     .add = add,
 #ifdef ELEMENT_IS_F32
-    .multiply_even = multiply_even,
+    .multiply_matrix = multiply_matrix,
     .winograd_weights = winograd_weights,
     .winograd_weights_gradient = winograd_weights_gradient,
 #endif

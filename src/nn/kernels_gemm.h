@@ -3,15 +3,18 @@
 /* One function per number of rows, so that the sums stay in registers. */
 #define EACH_ROW_COUNT(X) X(1) X(2) X(3) X(4) X(5) X(6)
 
+/* Declares the sums of ROWS rows by a panel, each beginning as START, which may use r and v. */
 #define SUMS(ROWS, START)                                                                                              \
     vec sum[ROWS][PANEL_VECTORS];                                                                                      \
     for (int r = 0; r < ROWS; r++)                                                                                     \
         for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = START;
 
+/* Writes them to the rows of `out`. */
 #define STORE_SUMS(ROWS)                                                                                               \
     for (int r = 0; r < ROWS; r++)                                                                                     \
         for (int v = 0; v < PANEL_VECTORS; v++) vec_store(out + r * out_stride + v * LANES, sum[r][v]);
 
+/* Adds to each row r of sums the number LEFT, which may use r, times the panel at `b`. */
 #define ADD_PRODUCTS(ROWS, LEFT, LOAD_RIGHT)                                                                           \
     vec right[PANEL_VECTORS];                                                                                          \
     for (int v = 0; v < PANEL_VECTORS; v++) right[v] = LOAD_RIGHT(b + v * LANES);                                      \
@@ -21,8 +24,10 @@
     }
 
 #define MULTIPLY_ROWS(ROWS)                                                                                            \
-    static void multiply_rows_##ROWS(int taps, const kernel_tap *tap, const ELEMENT *const *a, ptrdiff_t b_offset,     \
-                                     float *out, ptrdiff_t out_stride) {                                               \
+    static void multiply_rows_##ROWS(const kernel_rows *rows, ptrdiff_t b_offset, float *out, ptrdiff_t out_stride) {  \
+        const int taps = rows->taps;                                                                                   \
+        const kernel_tap *const tap = rows->tap;                                                                       \
+        const ELEMENT *const *const a = (const ELEMENT *const *)rows->a;                                               \
         SUMS(ROWS, vec_all(0))                                                                                         \
         for (int t = 0; t < taps; t++) {                                                                               \
             const ELEMENT *row[ROWS];                                                                                  \
@@ -58,11 +63,9 @@ EACH_ROW_COUNT(OUTER)
 #define ROWS_CASE(ROWS, CALL)                                                                                          \
     case ROWS: CALL; break;
 
-static void multiply_rows(int rows, int taps, const kernel_tap *tap, const void *const *a, ptrdiff_t b_offset,
-                          float *out, ptrdiff_t out_stride) {
-    const ELEMENT *const *rows_of_a = (const ELEMENT *const *)a;
-    switch (rows) {
-#define CALL(ROWS) ROWS_CASE(ROWS, multiply_rows_##ROWS(taps, tap, rows_of_a, b_offset, out, out_stride))
+static void multiply_rows(const kernel_rows *rows, ptrdiff_t b_offset, float *out, ptrdiff_t out_stride) {
+    switch (rows->rows) {
+#define CALL(ROWS) ROWS_CASE(ROWS, multiply_rows_##ROWS(rows, b_offset, out, out_stride))
         EACH_ROW_COUNT(CALL)
 #undef CALL
     default: break;
@@ -79,9 +82,12 @@ static void outer(int rows, const kernel_field *field, const void *a, const void
 }
 
 #ifdef ELEMENT_IS_F32
-#define MULTIPLY_EVEN(ROWS)                                                                                            \
-    static void multiply_even_##ROWS(int taps, int depth, const float *a, ptrdiff_t row_stride, ptrdiff_t tap_stride,  \
-                                     const float *b, float *out, ptrdiff_t out_stride) {                               \
+#define MULTIPLY_MATRIX(ROWS)                                                                                          \
+    static void multiply_matrix_##ROWS(const kernel_matrix *matrix, const float *a, float *out,                        \
+                                       ptrdiff_t out_stride) {                                                         \
+        const int taps = matrix->taps, depth = matrix->depth;                                                          \
+        const ptrdiff_t row_stride = matrix->row_stride, tap_stride = matrix->tap_stride;                              \
+        const float *b = matrix->b;                                                                                    \
         SUMS(ROWS, vec_all(0))                                                                                         \
         for (int t = 0; t < taps; t++) {                                                                               \
             const float *row[ROWS];                                                                                    \
@@ -92,15 +98,17 @@ static void outer(int rows, const kernel_field *field, const void *a, const void
         }                                                                                                              \
         STORE_SUMS(ROWS)                                                                                               \
     }
-EACH_ROW_COUNT(MULTIPLY_EVEN)
+EACH_ROW_COUNT(MULTIPLY_MATRIX)
 
 /* All rows in groups of nearly equal size. */
-static void multiply_even(int rows, int taps, int depth, const float *a, ptrdiff_t row_stride, ptrdiff_t tap_stride,
-                          const float *b, float *out, ptrdiff_t out_stride) {
+static void multiply_matrix(const kernel_matrix *matrix, float *out, ptrdiff_t out_stride) {
+    const ptrdiff_t row_stride = matrix->row_stride;
+    const float *a = matrix->a;
+    int rows = matrix->rows;
     for (int groups = (rows + KERNEL_ROWS - 1) / KERNEL_ROWS; groups > 0; groups--) {
         const int some = rows / groups;
         switch (some) {
-#define CALL(ROWS) ROWS_CASE(ROWS, multiply_even_##ROWS(taps, depth, a, row_stride, tap_stride, b, out, out_stride))
+#define CALL(ROWS) ROWS_CASE(ROWS, multiply_matrix_##ROWS(matrix, a, out, out_stride))
             EACH_ROW_COUNT(CALL)
 #undef CALL
         default: break;

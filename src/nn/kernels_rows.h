@@ -91,37 +91,37 @@ static void moments(const void *x, size_t rows, int channels, float *mean, float
     }
 }
 
-static inline vec bent_value(vec z, vec slope) { return vec_where_positive(z, z, z * slope); }
+static inline vec leaky_relu_of(vec z, vec slope) { return vec_where_positive(z, z, z * slope); }
 
-static void scale_rows(const void *x, size_t rows, int channels, const float *scale, const float *shift, float slope,
-                       void *y) {
-    const vec steep = vec_all(slope);
-    for (int c = 0; c < channels; c += LANES) {
-        const int count = lanes_left(channels, c);
-        const vec factor = load_some_f32(scale + c, count), offset = load_some_f32(shift + c, count);
+static void scale_rows(const kernel_norm *norm, const void *x, void *y) {
+    const kernel_norm n = *norm;
+    const vec slope = vec_all(n.slope);
+    for (int c = 0; c < n.channels; c += LANES) {
+        const int count = lanes_left(n.channels, c);
+        const vec factor = load_some_f32(n.scale + c, count), offset = load_some_f32(n.shift + c, count);
         const ELEMENT *from = (const ELEMENT *)x + c;
         ELEMENT *to = (ELEMENT *)y + c;
-        for (size_t r = 0; r < rows; r++, from += channels, to += channels)
-            store_some(to, count, bent_value(vec_fma(load_some(from, count), factor, offset), steep));
+        for (size_t r = 0; r < n.rows; r++, from += n.channels, to += n.channels)
+            store_some(to, count, leaky_relu_of(vec_fma(load_some(from, count), factor, offset), slope));
     }
 }
 
-static inline vec bent_gradient(vec x, vec dy, vec scale, vec shift, vec slope) {
+static inline vec activation_gradient(vec x, vec dy, vec scale, vec shift, vec slope) {
     return vec_where_positive(vec_fma(x, scale, shift), dy, dy * slope);
 }
 
-static void scale_sums(const void *x, const void *dy, size_t rows, int channels, const float *scale, const float *shift,
-                       const float *mean, float slope, float *sum, float *sum_deviation) {
-    const vec steep = vec_all(slope);
-    for (int c = 0; c < channels; c += LANES) {
-        const int count = lanes_left(channels, c);
-        const vec factor = load_some_f32(scale + c, count), offset = load_some_f32(shift + c, count);
-        const vec centre = load_some_f32(mean + c, count);
+static void scale_sums(const kernel_norm *norm, const void *x, const void *dy, float *sum, float *sum_deviation) {
+    const kernel_norm n = *norm;
+    const vec slope = vec_all(n.slope);
+    for (int c = 0; c < n.channels; c += LANES) {
+        const int count = lanes_left(n.channels, c);
+        const vec factor = load_some_f32(n.scale + c, count), offset = load_some_f32(n.shift + c, count);
+        const vec centre = load_some_f32(n.mean + c, count);
         const ELEMENT *values = (const ELEMENT *)x + c, *gradients = (const ELEMENT *)dy + c;
         vec total[2] = {vec_all(0), vec_all(0)}, deviations[2] = {vec_all(0), vec_all(0)};
-        for (size_t r = 0; r < rows; r++, values += channels, gradients += channels) {
+        for (size_t r = 0; r < n.rows; r++, values += n.channels, gradients += n.channels) {
             const vec value = load_some(values, count);
-            const vec g = bent_gradient(value, load_some(gradients, count), factor, offset, steep);
+            const vec g = activation_gradient(value, load_some(gradients, count), factor, offset, slope);
             total[r & 1] += g;
             deviations[r & 1] = vec_fma(g, value - centre, deviations[r & 1]);
         }
@@ -130,20 +130,21 @@ static void scale_sums(const void *x, const void *dy, size_t rows, int channels,
     }
 }
 
-static void scale_backward(const void *x, const void *dy, size_t rows, int channels, const float *scale,
-                           const float *shift, const float *mean, float slope, const float *a, const float *b,
-                           const float *c_, int accumulate, void *dx) {
-    const vec steep = vec_all(slope);
-    for (int c = 0; c < channels; c += LANES) {
-        const int count = lanes_left(channels, c);
-        const vec factor = load_some_f32(scale + c, count), offset = load_some_f32(shift + c, count);
-        const vec centre = load_some_f32(mean + c, count), by_gradient = load_some_f32(a + c, count);
-        const vec by_value = load_some_f32(b + c, count), constant = load_some_f32(c_ + c, count);
+static void scale_backward(const kernel_norm *norm, const kernel_norm_gradient *gradient, const void *x, const void *dy,
+                           int accumulate, void *dx) {
+    const kernel_norm n = *norm;
+    const kernel_norm_gradient d = *gradient;
+    const vec slope = vec_all(n.slope);
+    for (int c = 0; c < n.channels; c += LANES) {
+        const int count = lanes_left(n.channels, c);
+        const vec factor = load_some_f32(n.scale + c, count), offset = load_some_f32(n.shift + c, count);
+        const vec centre = load_some_f32(n.mean + c, count), by_gradient = load_some_f32(d.by_gradient + c, count);
+        const vec by_value = load_some_f32(d.by_value + c, count), constant = load_some_f32(d.constant + c, count);
         const ELEMENT *values = (const ELEMENT *)x + c, *gradients = (const ELEMENT *)dy + c;
         ELEMENT *to = (ELEMENT *)dx + c;
-        for (size_t r = 0; r < rows; r++, values += channels, gradients += channels, to += channels) {
+        for (size_t r = 0; r < n.rows; r++, values += n.channels, gradients += n.channels, to += n.channels) {
             const vec value = load_some(values, count);
-            const vec g = bent_gradient(value, load_some(gradients, count), factor, offset, steep);
+            const vec g = activation_gradient(value, load_some(gradients, count), factor, offset, slope);
             vec out = vec_fma(g, by_gradient, vec_fma(value - centre, by_value, constant));
             if (accumulate) out += load_some(to, count);
             store_some(to, count, out);
@@ -153,14 +154,14 @@ static void scale_backward(const void *x, const void *dy, size_t rows, int chann
 
 static inline int numbers_left(size_t count, size_t i) { return count - i < LANES ? (int)(count - i) : LANES; }
 
-static void bend(const void *x, size_t count, float slope, void *y) {
+static void leaky_relu(const void *x, size_t count, float slope, void *y) {
     for (size_t i = 0; i < count; i += LANES) {
         const int some = numbers_left(count, i);
-        store_some((ELEMENT *)y + i, some, bent_value(load_some((const ELEMENT *)x + i, some), vec_all(slope)));
+        store_some((ELEMENT *)y + i, some, leaky_relu_of(load_some((const ELEMENT *)x + i, some), vec_all(slope)));
     }
 }
 
-static void bend_backward(const void *x, const void *dy, size_t count, float slope, int accumulate, void *dx) {
+static void leaky_relu_backward(const void *x, const void *dy, size_t count, float slope, int accumulate, void *dx) {
     for (size_t i = 0; i < count; i += LANES) {
         const int some = numbers_left(count, i);
         const vec gradient = load_some((const ELEMENT *)dy + i, some);

@@ -49,6 +49,7 @@ static inline void winograd_rows(const vec columns[6][6], float *points, ptrdiff
     }
 }
 
+/* LANES channels of a patch that lies inside the image, whose rows are `row` numbers apart. */
 static inline void winograd_inner_tile(const ELEMENT *corner, ptrdiff_t row, int channels, float *points,
                                        ptrdiff_t point_stride) {
     vec columns[6][6];
@@ -61,9 +62,13 @@ static inline void winograd_inner_tile(const ELEMENT *corner, ptrdiff_t row, int
     winograd_rows(columns, points, point_stride);
 }
 
-/* A tile of which only rows [first_row, end_row) and columns [first_column, end_column) lie inside. */
-static inline void winograd_border_tile(const ELEMENT *corner, ptrdiff_t row, int channels, int first_row, int end_row,
-                                        int first_column, int end_column, float *points, ptrdiff_t point_stride) {
+/* The same of one that reaches over the border. */
+static inline void winograd_border_tile(const winograd_tile *tile, const ELEMENT *corner, float *points) {
+    const int top = tile->top, left = tile->left, below = tile->height - top, beside = tile->width - left;
+    const int first_row = top < 0 ? -top : 0, end_row = below < 6 ? below : 6;
+    const int first_column = left < 0 ? -left : 0, end_column = beside < 6 ? beside : 6;
+    const int channels = tile->channels;
+    const ptrdiff_t row = (ptrdiff_t)tile->width * channels;
     vec columns[6][6];
     for (int j = 0; j < 6; j++) {
         vec column[6], out[6];
@@ -73,34 +78,31 @@ static inline void winograd_border_tile(const ELEMENT *corner, ptrdiff_t row, in
         winograd_b(column, out);
         for (int i = 0; i < 6; i++) columns[i][j] = out[i];
     }
-    winograd_rows(columns, points, point_stride);
+    winograd_rows(columns, points, tile->point_stride);
 }
 
-static void winograd_input(const void *image, int height, int width, int channels, int top, int left, float *points,
-                           ptrdiff_t point_stride) {
-    const ptrdiff_t row = (ptrdiff_t)width * channels;
+static void winograd_input(const winograd_tile *tile, const void *image, float *points) {
+    const int channels = tile->channels, top = tile->top, left = tile->left;
+    const ptrdiff_t row = (ptrdiff_t)tile->width * channels, point_stride = tile->point_stride;
     const ELEMENT *corner = (const ELEMENT *)image + top * row + (ptrdiff_t)left * channels;
-    const int first_row = top < 0 ? -top : 0, end_row = height - top < 6 ? height - top : 6;
-    const int first_column = left < 0 ? -left : 0, end_column = width - left < 6 ? width - left : 6;
-    const int inside = first_row == 0 && first_column == 0 && end_row == 6 && end_column == 6;
+    const int inside = top >= 0 && left >= 0 && tile->height - top >= 6 && tile->width - left >= 6;
     for (int c = 0; c < channels; c += LANES)
         if (inside) winograd_inner_tile(corner + c, row, channels, points + c, point_stride);
-        else
-            winograd_border_tile(corner + c, row, channels, first_row, end_row, first_column, end_column, points + c,
-                                 point_stride);
+        else winograd_border_tile(tile, corner + c, points + c);
 }
 
-static void winograd_gradient(const void *image, int height, int width, int channels, int top, int left, float *points,
-                              ptrdiff_t point_stride) {
+static void winograd_gradient(const winograd_tile *tile, const void *image, float *points) {
+    const winograd_tile t = *tile;
     const ELEMENT *pixels = image;
-    const ptrdiff_t row = (ptrdiff_t)width * channels;
-    for (int c = 0; c < channels; c += LANES) {
+    const ptrdiff_t row = (ptrdiff_t)t.width * t.channels;
+    for (int c = 0; c < t.channels; c += LANES) {
         vec columns[6][4];
         for (int j = 0; j < 4; j++) {
             vec column[4], out[6];
             for (int i = 0; i < 4; i++) {
-                const int y = top + i, x = left + j;
-                column[i] = y < height && x < width ? LOAD(pixels + y * row + (ptrdiff_t)x * channels + c) : vec_all(0);
+                const int y = t.top + i, x = t.left + j;
+                column[i] = vec_all(0);
+                if (y < t.height && x < t.width) column[i] = LOAD(pixels + y * row + (ptrdiff_t)x * t.channels + c);
             }
             winograd_a_transposed(column, out);
             for (int i = 0; i < 6; i++) columns[i][j] = out[i];
@@ -108,22 +110,25 @@ static void winograd_gradient(const void *image, int height, int width, int chan
         for (int i = 0; i < 6; i++) {
             vec out[6];
             winograd_a_transposed(columns[i], out);
-            for (int j = 0; j < 6; j++) vec_store(points + c + (i * 6 + j) * point_stride, out[j]);
+            for (int j = 0; j < 6; j++) vec_store(points + c + (i * 6 + j) * t.point_stride, out[j]);
         }
     }
 }
 
-static void winograd_output(const float *points, ptrdiff_t point_stride, int height, int width, int channels, int top,
-                            int left, const float *bias, const void *addend, int accumulate, void *image) {
+static void winograd_output(const winograd_tile *tile, const float *points, const kernel_addends *addends,
+                            void *image) {
+    const winograd_tile t = *tile;
+    const float *const bias = addends->bias;
+    const ELEMENT *const added = addends->addend;
+    const int accumulate = addends->accumulate;
     ELEMENT *pixels = image;
-    const ELEMENT *added = addend;
-    const ptrdiff_t row = (ptrdiff_t)width * channels;
-    const int rows = height - top < 4 ? height - top : 4, columns = width - left < 4 ? width - left : 4;
-    for (int c = 0; c < channels; c += LANES) {
+    const ptrdiff_t row = (ptrdiff_t)t.width * t.channels;
+    const int rows = t.height - t.top < 4 ? t.height - t.top : 4, columns = t.width - t.left < 4 ? t.width - t.left : 4;
+    for (int c = 0; c < t.channels; c += LANES) {
         vec half[4][6];
         for (int j = 0; j < 6; j++) {
             vec column[6], out[4];
-            for (int i = 0; i < 6; i++) column[i] = vec_load(points + c + (i * 6 + j) * point_stride);
+            for (int i = 0; i < 6; i++) column[i] = vec_load(points + c + (i * 6 + j) * t.point_stride);
             winograd_a(column, out);
             for (int i = 0; i < 4; i++) half[i][j] = out[i];
         }
@@ -131,12 +136,12 @@ static void winograd_output(const float *points, ptrdiff_t point_stride, int hei
         for (int i = 0; i < rows; i++) {
             vec out[4];
             winograd_a(half[i], out);
-            const ptrdiff_t at = (top + i) * row + (ptrdiff_t)left * channels + c;
+            const ptrdiff_t at = (t.top + i) * row + (ptrdiff_t)t.left * t.channels + c;
             for (int j = 0; j < columns; j++) {
                 vec value = out[j] + start;
-                if (added) value += LOAD(added + at + j * channels);
-                if (accumulate) value += LOAD(pixels + at + j * channels);
-                STORE(pixels + at + j * channels, value);
+                if (added) value += LOAD(added + at + j * t.channels);
+                if (accumulate) value += LOAD(pixels + at + j * t.channels);
+                STORE(pixels + at + j * t.channels, value);
             }
         }
     }
@@ -156,9 +161,9 @@ static inline void winograd_g(const vec g[3], vec out[6]) {
 
 /* One row of G^T. */
 static inline void winograd_g_transposed(const vec u[6], vec out[3]) {
-    const vec sixth = vec_all(-1.0f / 6), part = vec_all(1.0f / 24);
+    const vec sixth = vec_all(-1.0f / 6), twentyfourth = vec_all(1.0f / 24);
     const vec near_sum = sixth * (u[1] + u[2]), near_difference = sixth * (u[1] - u[2]);
-    const vec far_sum = part * (u[3] + u[4]), far_difference = part * (u[3] - u[4]);
+    const vec far_sum = twentyfourth * (u[3] + u[4]), far_difference = twentyfourth * (u[3] - u[4]);
     out[0] = vec_fma(vec_all(0.25f), u[0], near_sum + far_sum);
     out[1] = vec_fma(vec_all(2), far_difference, near_difference);
     out[2] = vec_fma(vec_all(4), far_sum, near_sum) + u[5];

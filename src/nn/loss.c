@@ -97,18 +97,29 @@ static void keep_record(const loss *loss, double *records, size_t index, const l
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static void forward_chunk(const loss *loss, division d, size_t chunk, const float *logits, loss_targets targets,
-                          double *records, float *probabilities) {
-    const loss_kernels *kernels = loss_kernels_best();
-    const size_t end = smaller(d.positions, (chunk + 1) * d.chunk);
-    memset(records + (chunk + 1) * record_size(loss), 0, record_size(loss) * sizeof(double));
-    loss_sums sums = record_at(loss, records, chunk + 1);
-    for (size_t i = chunk * d.chunk; i < end; i += LOSS_BLOCK) {
+typedef struct forward_pass {
+    const loss *loss;
+    division division;
+    const float *logits;
+    loss_targets targets;
+    double *records;
+    float *probabilities;
+} forward_pass;
+
+static void forward_chunk(const forward_pass *p, size_t chunk) {
+    const loss_kernels *kernels = loss_kernels_chosen();
+    const loss *loss = p->loss;
+    const size_t length = p->division.chunk, end = smaller(p->division.positions, (chunk + 1) * length);
+    memset(p->records + (chunk + 1) * record_size(loss), 0, record_size(loss) * sizeof(double));
+    loss_sums sums = record_at(loss, p->records, chunk + 1);
+    for (size_t i = chunk * length; i < end; i += LOSS_BLOCK) {
         const size_t count = smaller(LOSS_BLOCK, end - i), at = i * loss->classes;
-        if (loss->kind == LOSS_SQUARED) sums.cross_entropy += kernels->squared(count, logits + i, targets.values + i);
-        else kernels->softmax(count, loss->classes, logits + at, targets.labels + i, probabilities + at, &sums);
+        if (loss->kind == LOSS_SQUARED)
+            sums.cross_entropy += kernels->squared(count, p->logits + i, p->targets.values + i);
+        else
+            kernels->softmax(count, loss->classes, p->logits + at, p->targets.labels + i, p->probabilities + at, &sums);
     }
-    keep_record(loss, records, chunk + 1, &sums);
+    keep_record(loss, p->records, chunk + 1, &sums);
 }
 
 /* The total, in record 0: chunks in their order. */
@@ -138,13 +149,12 @@ static double value_of(const loss *loss, const loss_sums *sums) {
 status_code loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
                          failure *failure) {
     assert(loss_check(loss, NULL) == STATUS_OK);
-    const division d = divide(loss);
-    double *records = workspace;
-    float *probabilities = probabilities_in(loss, workspace);
-#pragma omp parallel for schedule(static) if (d.positions * loss->classes > SMALL)
-    for (size_t k = 0; k < d.chunks; k++) forward_chunk(loss, d, k, logits, targets, records, probabilities);
-    add_chunks(loss, d.chunks, records);
-    const loss_sums sums = record_at(loss, records, 0);
+    const forward_pass p = {loss, divide(loss), logits, targets, workspace, probabilities_in(loss, workspace)};
+    const size_t chunks = p.division.chunks;
+#pragma omp parallel for schedule(static) if (p.division.positions * loss->classes > SMALL)
+    for (size_t k = 0; k < chunks; k++) forward_chunk(&p, k);
+    add_chunks(loss, chunks, workspace);
+    const loss_sums sums = record_at(loss, workspace, 0);
     if (sums.highest >= (double)loss->classes)
         return fail(failure, STATUS_BAD_INPUT, "there is a label %.0f, but only %zu classes: correct the labels",
                     sums.highest, loss->classes);
@@ -177,7 +187,7 @@ static loss_slopes slopes_of(const loss *loss, void *workspace, double weight) {
 
 static void squared_backward(const loss *loss, const float *logits, const float *values, double weight,
                              float *gradient) {
-    const loss_kernels *kernels = loss_kernels_best();
+    const loss_kernels *kernels = loss_kernels_chosen();
     const size_t elements = loss->positions * loss->classes;
     const float slope = (float)(2 * weight / (double)elements);
 #pragma omp parallel for schedule(static) if (elements > SMALL)
@@ -191,7 +201,7 @@ void loss_backward(const loss *loss, const float *logits, loss_targets targets, 
         squared_backward(loss, logits, targets.values, weight, gradient);
         return;
     }
-    const loss_kernels *kernels = loss_kernels_best();
+    const loss_kernels *kernels = loss_kernels_chosen();
     const loss_slopes slopes = slopes_of(loss, workspace, weight);
     const float *probabilities = probabilities_in(loss, workspace);
     const size_t positions = loss->positions, classes = loss->classes;

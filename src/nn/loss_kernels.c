@@ -1,13 +1,10 @@
-/* Compiled once per instruction set, with HWS_KERNELS naming the set. Sets may differ in the last bits. */
+/* Compiled once per instruction set, with KERNELS naming the set. Sets may differ in the last bits. */
 #include "nn/loss_kernels.h"
 
 #include "nn/fast_exp.h"
 
 #include <math.h>
 
-#ifndef HWS_KERNELS
-#define HWS_KERNELS generic
-#endif
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define TEXT_(a) #a
@@ -41,7 +38,15 @@ static INLINE void gather(size_t count, size_t classes, const float *restrict lo
         for (size_t i = count; i < lanes; i++) rows[c * lanes + i] = 0;
 }
 
-/* Labels as wide as floats, so that comparisons and selections have the same number of lanes. */
+/* What is computed for each lane of a block on the way. */
+typedef struct lane_block {
+    int32_t
+        labels[LOSS_BLOCK];    /* as wide as floats, so that comparisons and selections have the same number of lanes */
+    float largest[LOSS_BLOCK]; /* logit */
+    float total[LOSS_BLOCK];   /* of the exponentials */
+    float below[LOSS_BLOCK];   /* how far the label's logit is below the largest */
+} lane_block;
+
 static void widen(size_t count, const int16_t *restrict labels, int32_t *restrict wide) {
     for (size_t i = 0; i < count; i++) wide[i] = labels[i];
     for (size_t i = count; i < LOSS_BLOCK; i++) wide[i] = -1;
@@ -67,17 +72,16 @@ static void find_largest(size_t lanes, size_t classes, const float *restrict row
         }
 }
 
-/* Exponentials in place of logits, their sums, and how far the label's logit is below the largest. */
-static void exponentiate(size_t lanes, size_t classes, const int32_t *restrict labels, const float *restrict largest,
-                         float *restrict rows, float *restrict total, float *restrict below) {
-    for (size_t i = 0; i < lanes; i++) total[i] = below[i] = 0;
+/* Exponentials in place of logits; total and below. */
+static void exponentiate(size_t lanes, size_t classes, lane_block *restrict b, float *restrict rows) {
+    for (size_t i = 0; i < lanes; i++) b->total[i] = b->below[i] = 0;
     for (size_t c = 0; c < classes; c++) {
         float *restrict row = rows + c * lanes;
         for (size_t i = 0; i < lanes; i++) {
-            const float x = row[i] - largest[i];
-            below[i] = labels[i] == (int32_t)c ? -x : below[i];
+            const float x = row[i] - b->largest[i];
+            b->below[i] = b->labels[i] == (int32_t)c ? -x : b->below[i];
             row[i] = fast_exp(x);
-            total[i] += row[i];
+            b->total[i] += row[i];
         }
     }
 }
@@ -129,17 +133,16 @@ static void add_overlap(size_t lanes, size_t classes, const int32_t *restrict la
 static INLINE void softmax_of(size_t count, size_t classes, const float *logits, const int16_t *labels,
                               float *probabilities, loss_sums *sums) {
     const size_t lanes = lanes_of(count);
-    int32_t wide[LOSS_BLOCK];
-    float largest[LOSS_BLOCK], total[LOSS_BLOCK], below[LOSS_BLOCK];
+    lane_block b;
     gather(count, classes, logits, probabilities);
-    widen(count, labels, wide);
-    count_labels(lanes, wide, sums);
-    find_largest(lanes, classes, probabilities, largest);
-    exponentiate(lanes, classes, wide, largest, probabilities, total, below);
-    for (size_t i = 0; i < lanes; i++) total[i] = wide[i] < 0 ? 1 : total[i];
-    sums->cross_entropy += entropy(lanes, total, below);
-    normalise(lanes, classes, wide, total, probabilities);
-    if (sums->predicted) add_overlap(lanes, classes, wide, probabilities, sums);
+    widen(count, labels, b.labels);
+    count_labels(lanes, b.labels, sums);
+    find_largest(lanes, classes, probabilities, b.largest);
+    exponentiate(lanes, classes, &b, probabilities);
+    for (size_t i = 0; i < lanes; i++) b.total[i] = b.labels[i] < 0 ? 1 : b.total[i];
+    sums->cross_entropy += entropy(lanes, b.total, b.below);
+    normalise(lanes, classes, b.labels, b.total, probabilities);
+    if (sums->predicted) add_overlap(lanes, classes, b.labels, probabilities, sums);
 }
 
 static void softmax(size_t count, size_t classes, const float *logits, const int16_t *labels, float *probabilities,
@@ -148,14 +151,15 @@ static void softmax(size_t count, size_t classes, const float *logits, const int
     FOR_CLASSES(SOFTMAX, classes)
 }
 
-/* The slopes of one class where it is the label and elsewhere. */
+/* The slopes of one class where it is the label and elsewhere, and that of the cross entropy. */
 typedef struct slope {
-    float here, elsewhere;
+    int32_t class;
+    float here, elsewhere, entropy;
 } slope;
 
 static INLINE slope slope_of(const loss_slopes *slopes, size_t c) {
-    if (!slopes->always) return (slope){0, 0};
-    return (slope){slopes->always[c] + slopes->at_label[c], slopes->always[c]};
+    if (!slopes->always) return (slope){(int32_t)c, 0, 0, slopes->entropy};
+    return (slope){(int32_t)c, slopes->always[c] + slopes->at_label[c], slopes->always[c], slopes->entropy};
 }
 
 /* The mean slope of the Dice loss under each position's probabilities, which the softmax takes off. */
@@ -169,12 +173,12 @@ static INLINE void mean_slopes(size_t lanes, size_t classes, const int32_t *rest
     }
 }
 
-static INLINE void gradient_row(size_t lanes, int32_t class, slope slope, float entropy, const int32_t *restrict labels,
-                                const float *restrict row, const float *restrict mean, float *restrict result) {
+static INLINE void gradient_row(size_t lanes, slope slope, const int32_t *restrict labels, const float *restrict row,
+                                const float *restrict mean, float *restrict result) {
     for (size_t i = 0; i < lanes; i++) {
-        const float there = labels[i] == class ? slope.here : slope.elsewhere;
-        const float off = labels[i] == class ? entropy : 0;
-        result[i] = row[i] * (there - mean[i] + entropy) - off;
+        const float there = labels[i] == slope.class ? slope.here : slope.elsewhere;
+        const float off = labels[i] == slope.class ? slope.entropy : 0;
+        result[i] = row[i] * (there - mean[i] + slope.entropy) - off;
     }
 }
 
@@ -195,8 +199,8 @@ static INLINE void gradient_of(size_t count, size_t classes, const int16_t *labe
     for (size_t first = 0; first < classes; first += GROUP) {
         const size_t group = classes - first < GROUP ? classes - first : GROUP;
         for (size_t k = 0; k < group; k++)
-            gradient_row(lanes, (int32_t)(first + k), slope_of(slopes, first + k), slopes->entropy, wide,
-                         rows + (first + k) * lanes, mean, results + k * lanes);
+            gradient_row(lanes, slope_of(slopes, first + k), wide, rows + (first + k) * lanes, mean,
+                         results + k * lanes);
         scatter(count, lanes, group, classes, results, gradient + first);
     }
 }
@@ -222,9 +226,9 @@ static void squared_gradient(size_t count, const float *restrict logits, const f
     for (size_t i = 0; i < count; i++) gradient[i] = slope * (logits[i] - values[i]);
 }
 
-extern const loss_kernels JOIN(hws_loss_kernels_, HWS_KERNELS);
-const loss_kernels JOIN(hws_loss_kernels_, HWS_KERNELS) = {
-    .name = TEXT(HWS_KERNELS),
+extern const loss_kernels JOIN(loss_kernels_, KERNELS);
+const loss_kernels JOIN(loss_kernels_, KERNELS) = {
+    .name = TEXT(KERNELS),
     .softmax = softmax,
     .gradient = gradient,
     .squared = squared,

@@ -43,7 +43,7 @@ typedef struct loss_kernels {
     void (*squared_gradient)(size_t count, const float *logits, const float *values, float slope, float *gradient);
 } loss_kernels;
 
-/* The fastest set for this machine. */
-const loss_kernels *loss_kernels_best(void);
+/* Those of the set that serves (see kernel_set.h). */
+const loss_kernels *loss_kernels_chosen(void);
 
 #endif

@@ -12,11 +12,19 @@ static const void *const *input_values(const graph *g, const op *o, const void *
     return values;
 }
 
+static convolution_filter filter_of(const graph *g, const op *o) {
+    return (convolution_filter){parameter_values(g, o, WEIGHTS), o->bias_cancels ? 0 : parameter_values(g, o, BIAS)};
+}
+
+/* For the backward pass, which adds no bias. */
+static convolution_filter weights_of(const graph *g, const op *o) {
+    return (convolution_filter){parameter_values(g, o, WEIGHTS), 0};
+}
+
 static void forward(graph *g, op *o, int training) {
     (void)training;
     const void *values[2];
-    convolution_forward(&o->convolution, parameter_values(g, o, WEIGHTS),
-                        o->bias_cancels ? 0 : parameter_values(g, o, BIAS), input_values(g, o, values),
+    convolution_forward(&o->convolution, filter_of(g, o), input_values(g, o, values),
                         o->addend == NOWHERE ? 0 : value_of(g, o->inputs[o->addend]), value_of(g, o->output),
                         g->scratch);
 }
@@ -40,8 +48,7 @@ static void backward(graph *g, op *o) {
     const int second = o->convolution.inputs > 1;
     void *const gradients[2] = {gradient_of(g, o->inputs[0]), second ? gradient_of(g, o->inputs[1]) : 0};
     if (gradients[0] || gradients[1])
-        convolution_backward_data(&o->convolution, parameter_values(g, o, WEIGHTS), 0, gradient, o->accumulate,
-                                  gradients, g->scratch);
+        convolution_backward_data(&o->convolution, weights_of(g, o), gradient, o->accumulate, gradients, g->scratch);
     backward_addend(g, o);
 }
 
@@ -51,23 +58,22 @@ const op_kind op_convolution = {
 /* The weights of a filter, and a bias of zeros. For transposed ones PyTorch counts the inputs the same way. */
 static void add_parameters(graph *g, op *o, const char *name, int from_vector, int transposed, int bias) {
     const convolution *c = &o->convolution;
-    const int64_t filter[5] = {c->features, c->in.channels, c->kernel[0], c->kernel[1], c->kernel[2]};
     const int taps = convolution_taps(c), flat = c->kernel[0] == 1 && g->nodes[0].shape.size[0] == 1;
-    int64_t shape[5] = {filter[0], filter[1], filter[2], filter[3], filter[4]};
-    int rank = from_vector ? 2 : flat ? 4 : 5;
+    parameter weights = {.shape = {c->features, c->in.channels, c->kernel[0], c->kernel[1], c->kernel[2]},
+                         .rank = from_vector ? 2
+                                 : flat      ? 4
+                                             : 5,
+                         .taps = taps,
+                         .inputs = c->in.channels,
+                         .outputs = c->features,
+                         .deviation = sqrt(2.0 / (c->in.channels * taps))};
     if (flat) {
-        shape[2] = filter[3];
-        shape[3] = filter[4];
+        weights.shape[2] = c->kernel[1];
+        weights.shape[3] = c->kernel[2];
     }
-    const int weights = graph_new_parameter(g, name, "weight", shape, rank, 0, sqrt(2.0 / (c->in.channels * taps)));
-    const int64_t channels = transposed ? c->in.channels : c->features;
-    const int biases = bias ? graph_new_parameter(g, name, "bias", &channels, 1, 0, 0) : NOWHERE;
-    if (g->failure.status != STATUS_OK) return;
-    g->parameters[weights].taps = taps;
-    g->parameters[weights].inputs = c->in.channels;
-    g->parameters[weights].outputs = c->features;
-    o->parameters[WEIGHTS] = weights;
-    o->parameters[BIAS] = biases;
+    const parameter biases = {.shape = {transposed ? c->in.channels : c->features}, .rank = 1};
+    o->parameters[WEIGHTS] = graph_new_parameter(g, name, "weight", &weights);
+    if (bias) o->parameters[BIAS] = graph_new_parameter(g, name, "bias", &biases);
 }
 
 static convolution convolution_of(const graph *g, shape in, int features, const int kernel[3], const int stride[3]) {
@@ -150,9 +156,8 @@ static void transposed_forward(graph *g, op *o, int training) {
     (void)training;
     const int accumulate[2] = {0, 0};
     void *const outputs[2] = {value_of(g, o->output), 0};
-    convolution_backward_data(&o->convolution, parameter_values(g, o, WEIGHTS),
-                              o->bias_cancels ? 0 : parameter_values(g, o, BIAS), value_of(g, o->inputs[0]), accumulate,
-                              outputs, g->scratch);
+    convolution_backward_data(&o->convolution, filter_of(g, o), value_of(g, o->inputs[0]), accumulate, outputs,
+                              g->scratch);
 }
 
 static void transposed_backward(graph *g, op *o) {
@@ -163,9 +168,7 @@ static void transposed_backward(graph *g, op *o) {
         channel_sums(g->options.precision, g->options.threads, gradient[0], shape_rows(&g->nodes[o->output].shape),
                      o->convolution.in.channels, parameter_gradients(g, o, BIAS));
     char *to = gradient_of(g, o->inputs[0]);
-    if (to)
-        convolution_forward(&o->convolution, parameter_values(g, o, WEIGHTS), 0, gradient, o->accumulate[0] ? to : 0,
-                            to, g->scratch);
+    if (to) convolution_forward(&o->convolution, weights_of(g, o), gradient, o->accumulate[0] ? to : 0, to, g->scratch);
 }
 
 static const op_kind op_transposed = {.name = "transposed convolution",

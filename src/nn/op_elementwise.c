@@ -20,7 +20,7 @@ static void activation_forward(graph *g, op *o, int training) {
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (int chunk = 0; chunk < chunk_count(count); chunk++) {
         const size_t at = (size_t)chunk * CHUNK * number;
-        kernels->bend(x + at, chunk_length(count, chunk), o->slope, y + at);
+        kernels->leaky_relu(x + at, chunk_length(count, chunk), o->slope, y + at);
     }
 }
 
@@ -33,7 +33,7 @@ static void activation_backward(graph *g, op *o) {
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (int chunk = 0; chunk < chunk_count(count); chunk++) {
         const size_t at = (size_t)chunk * CHUNK * number;
-        kernels->bend_backward(x + at, dy + at, chunk_length(count, chunk), o->slope, o->accumulate[0], dx + at);
+        kernels->leaky_relu_backward(x + at, dy + at, chunk_length(count, chunk), o->slope, o->accumulate[0], dx + at);
     }
 }
 

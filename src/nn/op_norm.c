@@ -12,6 +12,8 @@
 
 enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VARIANCE, CHUNK_ROWS = 256, MAX_CHUNKS = 256 };
 
+static const char *const SUFFIXES[] = {"weight", "bias", "running_mean", "running_var"};
+
 typedef struct grouping {
     int groups, channels, chunks;
     size_t rows; /* of one group */
@@ -41,11 +43,11 @@ static float *chunk_sums(const graph *g, const grouping *k, int item, int which)
 
 static size_t chunk_start(const grouping *k, int item) {
     const int group = item / k->chunks, chunk = item % k->chunks;
-    return (size_t)group * k->rows + share_start(k->rows, chunk, k->chunks);
+    return (size_t)group * k->rows + share_start(k->rows, (share){chunk, k->chunks});
 }
 static size_t chunk_rows(const grouping *k, int item) {
-    const int chunk = item % k->chunks;
-    return share_start(k->rows, chunk + 1, k->chunks) - share_start(k->rows, chunk, k->chunks);
+    const share own = {item % k->chunks, k->chunks};
+    return share_end(k->rows, own) - share_start(k->rows, own);
 }
 
 static void set_scale(graph *g, op *o, const grouping *k, int group) {
@@ -96,6 +98,17 @@ static void take_running(graph *g, op *o, const grouping *k) {
     }
 }
 
+/* A chunk of rows as the kernels take it. */
+static kernel_norm chunk_norm(const graph *g, const op *o, const grouping *k, int item) {
+    const int group = item / k->chunks;
+    return (kernel_norm){.rows = chunk_rows(k, item),
+                         .channels = k->channels,
+                         .scale = kept(g, o, k, group, SCALE),
+                         .shift = kept(g, o, k, group, SHIFT),
+                         .mean = kept(g, o, k, group, MEAN),
+                         .slope = o->norm.slope};
+}
+
 static void scale_all(graph *g, op *o) {
     const grouping k = grouping_of(g, o);
     const kernels *kernels = graph_kernels(g);
@@ -104,8 +117,8 @@ static void scale_all(graph *g, op *o) {
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (int item = 0; item < k.groups * k.chunks; item++) {
         const size_t start = chunk_start(&k, item) * k.row_bytes;
-        kernels->scale_rows(x + start, chunk_rows(&k, item), k.channels, kept(g, o, &k, item / k.chunks, SCALE),
-                            kept(g, o, &k, item / k.chunks, SHIFT), o->norm.slope, y + start);
+        const kernel_norm norm = chunk_norm(g, o, &k, item);
+        kernels->scale_rows(&norm, x + start, y + start);
     }
 }
 
@@ -150,14 +163,11 @@ static void backward(graph *g, op *o) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]), *dy = gradient_of(g, o->output);
     char *dx = gradient_of(g, o->inputs[0]);
-    const float slope = o->norm.slope;
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (int item = 0; item < k.groups * k.chunks; item++) {
         const size_t start = chunk_start(&k, item) * k.row_bytes;
-        const int group = item / k.chunks;
-        kernels->scale_sums(x + start, dy + start, chunk_rows(&k, item), k.channels, kept(g, o, &k, group, SCALE),
-                            kept(g, o, &k, group, SHIFT), kept(g, o, &k, group, MEAN), slope,
-                            chunk_sums(g, &k, item, 0), chunk_sums(g, &k, item, 1));
+        const kernel_norm norm = chunk_norm(g, o, &k, item);
+        kernels->scale_sums(&norm, x + start, dy + start, chunk_sums(g, &k, item, 0), chunk_sums(g, &k, item, 1));
     }
     for (int group = 0; group < k.groups; group++) join_sums(g, o, &k, group);
     if (!dx) return;
@@ -165,10 +175,10 @@ static void backward(graph *g, op *o) {
     for (int item = 0; item < k.groups * k.chunks; item++) {
         const size_t start = chunk_start(&k, item) * k.row_bytes;
         const int group = item / k.chunks;
-        kernels->scale_backward(x + start, dy + start, chunk_rows(&k, item), k.channels, kept(g, o, &k, group, SCALE),
-                                kept(g, o, &k, group, SHIFT), kept(g, o, &k, group, MEAN), slope,
-                                kept(g, o, &k, group, BY_GRADIENT), kept(g, o, &k, group, BY_VALUE),
-                                kept(g, o, &k, group, CONSTANT), o->accumulate[0], dx + start);
+        const kernel_norm norm = chunk_norm(g, o, &k, item);
+        const kernel_norm_gradient gradient = {kept(g, o, &k, group, BY_GRADIENT), kept(g, o, &k, group, BY_VALUE),
+                                               kept(g, o, &k, group, CONSTANT)};
+        kernels->scale_backward(&norm, &gradient, x + start, dy + start, o->accumulate[0], dx + start);
     }
 }
 
@@ -178,8 +188,7 @@ const op_kind op_norm = {.name = "norm",
                          .backward = backward,
                          .backward_reads_inputs = 1,
                          .gradient_in_place = 1,
-                         .recomputable = 1,
-                         .again = scale_all};
+                         .recompute = scale_all};
 
 tensor graph_norm(graph *g, const char *name, tensor input, const norm_options *options) {
     const node *n = node_of(g, input);
@@ -195,16 +204,14 @@ tensor graph_norm(graph *g, const char *name, tensor input, const norm_options *
     o->norm = *options;
     if (o->norm.epsilon == 0) o->norm.epsilon = 1e-5;
     if (o->norm.momentum == 0) o->norm.momentum = 0.1;
-    const int64_t channels = s.channels;
-    o->parameters[WEIGHT] = graph_new_parameter(g, name, "weight", &channels, 1, 1, 0);
-    o->parameters[BIAS] = graph_new_parameter(g, name, "bias", &channels, 1, 0, 0);
-    if (options->kind == NORM_BATCH) {
-        o->parameters[RUNNING_MEAN] = graph_new_parameter(g, name, "running_mean", &channels, 1, 0, 0);
-        o->parameters[RUNNING_VARIANCE] = graph_new_parameter(g, name, "running_var", &channels, 1, 1, 0);
-        if (g->failure.status != STATUS_OK) return NO_TENSOR;
-        g->parameters[o->parameters[RUNNING_MEAN]].running = 1;
-        g->parameters[o->parameters[RUNNING_VARIANCE]].running = 1;
+    for (int k = 0; k < (options->kind == NORM_BATCH ? 4 : 2); k++) {
+        const parameter p = {.shape = {s.channels},
+                             .rank = 1,
+                             .start = k == WEIGHT || k == RUNNING_VARIANCE,
+                             .running = k == RUNNING_MEAN || k == RUNNING_VARIANCE};
+        o->parameters[k] = graph_new_parameter(g, name, SUFFIXES[k], &p);
     }
+    if (g->failure.status != STATUS_OK) return NO_TENSOR;
     const grouping k = grouping_of(g, o);
     o->state_floats = (size_t)k.groups * KEPT * (size_t)k.channels;
     o->scratch_bytes = (size_t)(k.groups * k.chunks) * 2 * (size_t)k.channels * sizeof(float);

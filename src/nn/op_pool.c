@@ -48,16 +48,24 @@ static void max_forward(graph *g, op *o, int training) {
     }
 }
 
-/* Whether position `at` of the input is the first maximum of the window of `window_row`: adds its gradient if so. */
-static void add_if_maximum(const graph *g, const op *o, const shape *in, const shape *out, int sample, const int at[3],
-                           const int window[3], const float *value, float *candidate, float *sum) {
+/* One position of the input: its values, the sum of its gradients, and memory for the maxima of a window. */
+typedef struct pool_input {
+    int sample, at[3];
+    float *value, *sum, *candidate; /* rows of channels */
+} pool_input;
+
+/* Adds the gradient of a window's output where this input is the window's first maximum. */
+static void add_if_maximum(const graph *g, const op *o, const pool_input *input, const int window[3]) {
     const kernels *kernels = graph_kernels(g);
-    const int channels = in->channels;
+    const shape *in = &g->nodes[o->inputs[0]].shape, *out = &g->nodes[o->output].shape;
+    const float *value = input->value;
+    float *candidate = input->candidate, *sum = input->sum;
+    const int channels = in->channels, sample = input->sample;
     const size_t bytes = (size_t)channels * graph_number(g), number = graph_number(g);
     const char *x = value_of(g, o->inputs[0]);
     const size_t out_row = row_index(out, sample, window);
     const char *dy = gradient_of(g, o->output) + out_row * bytes, *y = value_of(g, o->output) + out_row * bytes;
-    const size_t own = row_index(in, sample, at);
+    const size_t own = row_index(in, sample, input->at);
     kernels->to_f32(y, (size_t)channels, candidate);
     for (int c = 0; c < channels; c++) {
         if (!(value[c] == candidate[c] || (isnan(value[c]) && isnan(candidate[c])))) continue;
@@ -88,20 +96,21 @@ static void max_backward(graph *g, op *o) {
     if (!dx) return;
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (size_t row = 0; row < shape_rows(&in); row++) {
-        float *sum = own_rows(g, ROWS, channels), *value = sum + channels, *candidate = value + channels;
-        int at[3], first[3], last[3], window[3];
-        const int sample = place_of(&in, row, at);
+        float *own = own_rows(g, ROWS, channels);
+        pool_input input = {.sum = own, .value = own + channels, .candidate = own + 2 * (size_t)channels};
+        int first[3], last[3], window[3];
+        input.sample = place_of(&in, row, input.at);
         for (int axis = 0; axis < 3; axis++) {
-            first[axis] = larger(0, (at[axis] - o->window[axis] + o->stride[axis]) / o->stride[axis]);
-            last[axis] = smaller(out.size[axis] - 1, at[axis] / o->stride[axis]);
+            const int at = input.at[axis];
+            first[axis] = larger(0, (at - o->window[axis] + o->stride[axis]) / o->stride[axis]);
+            last[axis] = smaller(out.size[axis] - 1, at / o->stride[axis]);
         }
-        memset(sum, 0, (size_t)channels * sizeof *sum);
-        kernels->to_f32(x + row * bytes, (size_t)channels, value);
+        memset(input.sum, 0, (size_t)channels * sizeof *input.sum);
+        kernels->to_f32(x + row * bytes, (size_t)channels, input.value);
         for (window[0] = first[0]; window[0] <= last[0]; window[0]++)
             for (window[1] = first[1]; window[1] <= last[1]; window[1]++)
-                for (window[2] = first[2]; window[2] <= last[2]; window[2]++)
-                    add_if_maximum(g, o, &in, &out, sample, at, window, value, candidate, sum);
-        kernels->store_row(sum, channels, 0, 0, o->accumulate[0], dx + row * bytes);
+                for (window[2] = first[2]; window[2] <= last[2]; window[2]++) add_if_maximum(g, o, &input, window);
+        kernels->store_row(input.sum, channels, 0, 0, o->accumulate[0], dx + row * bytes);
     }
 }
 

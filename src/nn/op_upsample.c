@@ -20,9 +20,9 @@ static blend blend_at(upsampling kind, int size, int factor, int at) {
     return (blend){{low, high}, {1 - share, share}};
 }
 
-static void forward_row(const graph *g, const op *o, const shape *in, const shape *out, size_t row, float *sum,
-                        float *part) {
+static void forward_row(const graph *g, const op *o, size_t row, float *sum, float *term) {
     const kernels *kernels = graph_kernels(g);
+    const shape *in = &g->nodes[o->inputs[0]].shape, *out = &g->nodes[o->output].shape;
     const int channels = in->channels;
     const size_t bytes = (size_t)channels * graph_number(g);
     size_t rest = row;
@@ -41,8 +41,8 @@ static void forward_row(const graph *g, const op *o, const shape *in, const shap
             from = from * (size_t)in->size[axis] + (size_t)axes[axis].from[side];
         }
         if (weight == 0) continue;
-        kernels->to_f32(value_of(g, o->inputs[0]) + from * bytes, (size_t)channels, part);
-        for (int c = 0; c < channels; c++) sum[c] += weight * part[c];
+        kernels->to_f32(value_of(g, o->inputs[0]) + from * bytes, (size_t)channels, term);
+        for (int c = 0; c < channels; c++) sum[c] += weight * term[c];
     }
     kernels->from_f32(sum, (size_t)channels, value_of(g, o->output) + row * bytes);
 }
@@ -53,7 +53,7 @@ static void forward(graph *g, op *o, int training) {
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (size_t row = 0; row < shape_rows(&out); row++) {
         float *sum = own_rows(g, ROWS, in.channels);
-        forward_row(g, o, &in, &out, row, sum, sum + in.channels);
+        forward_row(g, o, row, sum, sum + in.channels);
     }
 }
 
@@ -64,9 +64,9 @@ static float share_of(upsampling kind, int size, int factor, int at, int from) {
 }
 
 /* Gathers, for one input, from all outputs that can take from it, so that each gradient is written by one thread. */
-static void backward_row(const graph *g, const op *o, const shape *in, const shape *out, size_t row, float *sum,
-                         float *part) {
+static void backward_row(const graph *g, const op *o, size_t row, float *sum, float *term) {
     const kernels *kernels = graph_kernels(g);
+    const shape *in = &g->nodes[o->inputs[0]].shape, *out = &g->nodes[o->output].shape;
     const int channels = in->channels;
     const size_t bytes = (size_t)channels * graph_number(g);
     size_t rest = row;
@@ -88,19 +88,19 @@ static void backward_row(const graph *g, const op *o, const shape *in, const sha
                     from = from * (size_t)out->size[axis] + (size_t)k[axis];
                 }
                 if (weight == 0) continue;
-                kernels->to_f32(gradient_of(g, o->output) + from * bytes, (size_t)channels, part);
-                for (int c = 0; c < channels; c++) sum[c] += weight * part[c];
+                kernels->to_f32(gradient_of(g, o->output) + from * bytes, (size_t)channels, term);
+                for (int c = 0; c < channels; c++) sum[c] += weight * term[c];
             }
     kernels->store_row(sum, channels, 0, 0, o->accumulate[0], gradient_of(g, o->inputs[0]) + row * bytes);
 }
 
 static void backward(graph *g, op *o) {
     if (!gradient_of(g, o->inputs[0])) return;
-    const shape in = g->nodes[o->inputs[0]].shape, out = g->nodes[o->output].shape;
+    const shape in = g->nodes[o->inputs[0]].shape;
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (size_t row = 0; row < shape_rows(&in); row++) {
         float *sum = own_rows(g, ROWS, in.channels);
-        backward_row(g, o, &in, &out, row, sum, sum + in.channels);
+        backward_row(g, o, row, sum, sum + in.channels);
     }
 }
 

@@ -123,9 +123,12 @@ static void adam(pass t, size_t count, const float *restrict g, float *restrict 
     }
 }
 
-status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, size_t count,
-                           const float *gradients, float *parameters, float *state, double *norm, failure *failure) {
+status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, const optimizer_block *block,
+                           double *norm, failure *failure) {
     assert(step >= 1 && isfinite(rate));
+    const size_t count = block->count;
+    const float *gradients = block->gradients;
+    float *parameters = block->parameters, *state = block->state;
     const double measured = gradient_norm(count, gradients);
     if (norm) *norm = measured;
     if (!isfinite(measured))

@@ -45,11 +45,18 @@ size_t optimizer_state_size(optimizer_kind kind, size_t count);
 /* The Euclidean norm of a block; NaN or infinite if one of the values is. */
 double gradient_norm(size_t count, const float *gradients);
 
+/* What a step works on: `count` parameters, their gradients and the optimiser's state. */
+typedef struct optimizer_block {
+    size_t count;
+    const float *gradients;
+    float *parameters, *state;
+} optimizer_block;
+
 /*
  * One step with options that passed optimizer_check. `step` is 1 at the first step. The gradients stay as they are; `norm` (may be
  * NULL) receives their norm before clipping. STATUS_NOT_FINITE if that norm is NaN or infinite: nothing was changed.
  */
-status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, size_t count,
-                           const float *gradients, float *parameters, float *state, double *norm, failure *failure);
+status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, const optimizer_block *block,
+                           double *norm, failure *failure);
 
 #endif

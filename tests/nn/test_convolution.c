@@ -178,8 +178,8 @@ static void run_forward(trial *t, int bias, int addend) {
     const void *const inputs[2] = {t->inputs[0].data, t->inputs[1].data};
     guarded_paint(&t->output);
     guarded_paint(&t->scratch);
-    convolution_forward(&t->c, t->weights.data, bias ? t->bias.data : 0, inputs, addend ? t->addend.data : 0,
-                        t->output.data, t->scratch.data);
+    const convolution_filter filter = {t->weights.data, bias ? t->bias.data : 0};
+    convolution_forward(&t->c, filter, inputs, addend ? t->addend.data : 0, t->output.data, t->scratch.data);
 }
 
 static void check_forward(trial *t) {
@@ -225,8 +225,8 @@ static void run_backward_data(trial *t, request request) {
         if (request.wanted[i]) gradients[i] = t->input_gradients[i].data;
     }
     guarded_paint(&t->scratch);
-    convolution_backward_data(&t->c, t->weights.data, request.bias ? t->data_bias.data : 0, t->gradient.data,
-                              request.accumulate, gradients, t->scratch.data);
+    const convolution_filter filter = {t->weights.data, request.bias ? t->data_bias.data : 0};
+    convolution_backward_data(&t->c, filter, t->gradient.data, request.accumulate, gradients, t->scratch.data);
 }
 
 static void check_untouched(const trial *t, const guarded *block) {

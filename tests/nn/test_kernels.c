@@ -1,33 +1,16 @@
-#include "nn/kernels.h"
+#define _POSIX_C_SOURCE 200809L
+#include "nn/graph.h"
+#include "nn/kernel_set.h"
 #include "numbers.h"
 
-/* The tables themselves, whichever kernels_for chooses here. */
-#define TABLES(set) extern const kernels kernels_##set##_f32, kernels_##set##_bf16;
-TABLES(generic)
-#ifdef HWS_HAVE_X86_KERNELS
-TABLES(avx2)
-TABLES(avx512)
-#endif
-
-typedef struct kernel_set {
-    const char *name;
-    const kernels *f32, *bf16;
-    int available;
-} kernel_set;
-
+/* The sets of this machine, whichever of them serves. */
 enum { GENERIC, AVX2, AVX512, SETS };
+static const char *const NAMES[SETS] = {"generic", "avx2", "avx512"};
 
-static void find_sets(kernel_set sets[SETS]) {
-    memset(sets, 0, SETS * sizeof *sets);
-    sets[GENERIC] = (kernel_set){"generic", &kernels_generic_f32, &kernels_generic_bf16, 1};
-#ifdef HWS_HAVE_X86_KERNELS
-    __builtin_cpu_init();
-    const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    sets[AVX2] = (kernel_set){"avx2", &kernels_avx2_f32, &kernels_avx2_bf16, avx2};
-    sets[AVX512] = (kernel_set){"avx512", &kernels_avx512_f32, &kernels_avx512_bf16, avx512};
-#endif
+static void find_sets(const kernel_set *sets[SETS]) {
+    for (int s = 0; s < SETS; s++)
+        if (kernel_set_find(NAMES[s], &sets[s], NULL) != STATUS_OK) sets[s] = NULL;
+    assert_non_null(sets[GENERIC]);
 }
 
 /* One use of one kernel: sizes, and results that only the inputs (from a seed) and the table decide. */
@@ -62,16 +45,17 @@ static void use_multiply_rows(use *u) {
                 (const char *)in[0].data + (size_t)((t * rows + r) * depth) * precision_bytes(u->precision);
     }
     open_result(u, PRECISION_F32, (size_t)(rows * KERNEL_PANEL));
-    u->table->multiply_rows(rows, taps, tap, a, 0, u->out.data, KERNEL_PANEL);
+    u->table->multiply_rows(&(kernel_rows){rows, taps, tap, a}, 0, u->out.data, KERNEL_PANEL);
     close_all(in, 2);
 }
 
-static void use_multiply_even(use *u) {
-    if (!u->table->multiply_even) return;
+static void use_multiply_matrix(use *u) {
+    if (!u->table->multiply_matrix) return;
     const int rows = 1 + u->rows % KERNEL_ROWS, taps = 3, depth = u->channels;
     guarded in[2] = {floats(u, (size_t)((taps + rows) * depth)), floats(u, (size_t)(taps * depth * KERNEL_PANEL))};
     open_result(u, PRECISION_F32, (size_t)(rows * KERNEL_PANEL));
-    u->table->multiply_even(rows, taps, depth, in[0].data, depth, depth, in[1].data, u->out.data, KERNEL_PANEL);
+    const kernel_matrix matrix = {rows, taps, depth, in[0].data, depth, depth, in[1].data};
+    u->table->multiply_matrix(&matrix, u->out.data, KERNEL_PANEL);
     close_all(in, 2);
 }
 
@@ -101,8 +85,8 @@ static void use_winograd_input(use *u) {
     const int channels = (u->channels + 15) / 16 * 16;
     guarded image = stored(u, (size_t)(SIDE * SIDE * channels));
     open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * channels));
-    u->table->winograd_input(image.data, SIDE, SIDE, channels, place_of(u), place_of(u) - 4 * u->flag + 3, u->out.data,
-                             channels);
+    const winograd_tile tile = {SIDE, SIDE, channels, place_of(u), place_of(u) - 4 * u->flag + 3, channels};
+    u->table->winograd_input(&tile, image.data, u->out.data);
     guarded_close(&image, "an image");
 }
 
@@ -110,7 +94,8 @@ static void use_winograd_gradient(use *u) {
     const int channels = (u->channels + 15) / 16 * 16;
     guarded image = stored(u, (size_t)(SIDE * SIDE * channels));
     open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * channels));
-    u->table->winograd_gradient(image.data, SIDE, SIDE, channels, u->rows % 2 * 4, u->flag * 4, u->out.data, channels);
+    const winograd_tile tile = {SIDE, SIDE, channels, u->rows % 2 * 4, u->flag * 4, channels};
+    u->table->winograd_gradient(&tile, image.data, u->out.data);
     guarded_close(&image, "an image");
 }
 
@@ -119,8 +104,9 @@ static void use_winograd_output(use *u) {
     guarded in[3] = {floats(u, (size_t)(WINOGRAD_POINTS * channels)), floats(u, (size_t)channels),
                      stored(u, (size_t)count)};
     open_result(u, u->precision, (size_t)count);
-    u->table->winograd_output(in[0].data, channels, SIDE, SIDE, channels, u->rows % 2 * 4, u->flag * 4,
-                              u->flag ? in[1].data : 0, u->rows & 2 ? in[2].data : 0, u->flag, u->out.data);
+    const winograd_tile tile = {SIDE, SIDE, channels, u->rows % 2 * 4, u->flag * 4, channels};
+    const kernel_addends addends = {u->flag ? in[1].data : 0, u->rows & 2 ? in[2].data : 0, u->flag};
+    u->table->winograd_output(&tile, in[0].data, &addends, u->out.data);
     close_all(in, 3);
 }
 
@@ -171,7 +157,8 @@ static void use_scale_rows(use *u) {
     const size_t channels = (size_t)u->channels, rows = (size_t)u->rows;
     guarded in[3] = {stored(u, rows * channels), floats(u, channels), floats(u, channels)};
     open_result(u, u->precision, rows * channels);
-    u->table->scale_rows(in[0].data, rows, u->channels, in[1].data, in[2].data, slope_of(u), u->out.data);
+    const kernel_norm norm = {rows, u->channels, in[1].data, in[2].data, 0, slope_of(u)};
+    u->table->scale_rows(&norm, in[0].data, u->out.data);
     close_all(in, 3);
 }
 
@@ -180,8 +167,8 @@ static void use_scale_sums(use *u) {
     guarded in[5] = {stored(u, rows * channels), stored(u, rows * channels), floats(u, channels), floats(u, channels),
                      floats(u, channels)};
     open_result(u, PRECISION_F32, 2 * channels);
-    u->table->scale_sums(in[0].data, in[1].data, rows, u->channels, in[2].data, in[3].data, in[4].data, slope_of(u),
-                         u->out.data, (float *)u->out.data + channels);
+    const kernel_norm norm = {rows, u->channels, in[2].data, in[3].data, in[4].data, slope_of(u)};
+    u->table->scale_sums(&norm, in[0].data, in[1].data, u->out.data, (float *)u->out.data + channels);
     close_all(in, 5);
 }
 
@@ -190,9 +177,26 @@ static void use_scale_backward(use *u) {
     guarded in[8];
     for (int i = 0; i < 8; i++) in[i] = i < 2 ? stored(u, rows * channels) : floats(u, channels);
     open_result(u, u->precision, rows * channels);
-    u->table->scale_backward(in[0].data, in[1].data, rows, u->channels, in[2].data, in[3].data, in[4].data, slope_of(u),
-                             in[5].data, in[6].data, in[7].data, u->rows & 1, u->out.data);
+    const kernel_norm norm = {rows, u->channels, in[2].data, in[3].data, in[4].data, slope_of(u)};
+    const kernel_norm_gradient gradient = {in[5].data, in[6].data, in[7].data};
+    u->table->scale_backward(&norm, &gradient, in[0].data, in[1].data, u->rows & 1, u->out.data);
     close_all(in, 8);
+}
+
+static void use_leaky_relu(use *u) {
+    const size_t count = (size_t)(u->channels * u->rows);
+    guarded x = stored(u, count);
+    open_result(u, u->precision, count);
+    u->table->leaky_relu(x.data, count, slope_of(u), u->out.data);
+    guarded_close(&x, "numbers");
+}
+
+static void use_leaky_relu_backward(use *u) {
+    const size_t count = (size_t)(u->channels * u->rows);
+    guarded in[2] = {stored(u, count), stored(u, count)};
+    open_result(u, u->precision, count);
+    u->table->leaky_relu_backward(in[0].data, in[1].data, count, slope_of(u), u->rows & 1, u->out.data);
+    close_all(in, 2);
 }
 
 static void use_add(use *u) {
@@ -225,7 +229,7 @@ static const struct recipe {
     const char *name;
     void (*run)(use *u);
 } RECIPES[] = {USE(multiply_rows),
-               USE(multiply_even),
+               USE(multiply_matrix),
                USE(outer),
                USE(winograd_input),
                USE(winograd_gradient),
@@ -238,6 +242,8 @@ static const struct recipe {
                USE(scale_rows),
                USE(scale_sums),
                USE(scale_backward),
+               USE(leaky_relu),
+               USE(leaky_relu_backward),
                USE(add),
                USE(to_f32),
                USE(from_f32)};
@@ -262,16 +268,16 @@ static void check_agreement(const char *what, const char *set, const use *a, con
     }
 }
 
-static void compare_sets(const kernel_set sets[SETS], const struct recipe *recipe, use like) {
+static void compare_sets(const kernel_set *const sets[SETS], const struct recipe *recipe, use like) {
     use uses[SETS];
     for (int s = 0; s < SETS; s++) {
         uses[s] = like;
-        if (!sets[s].available) continue;
-        uses[s].table = like.precision == PRECISION_F32 ? sets[s].f32 : sets[s].bf16;
+        if (!sets[s]) continue;
+        uses[s].table = like.precision == PRECISION_F32 ? sets[s]->f32 : sets[s]->bf16;
         recipe->run(&uses[s]);
-        if (uses[s].out.data) check_agreement(recipe->name, sets[s].name, &uses[GENERIC], &uses[s]);
+        if (uses[s].out.data) check_agreement(recipe->name, sets[s]->name, &uses[GENERIC], &uses[s]);
     }
-    if (sets[AVX512].available && uses[AVX2].out.data &&
+    if (sets[AVX512] && uses[AVX2].out.data &&
         memcmp(uses[AVX2].out.data, uses[AVX512].out.data, uses[AVX2].out.size) != 0)
         fail_msg("%s: AVX2 and AVX-512 differ", recipe->name);
     for (int s = 0; s < SETS; s++) guarded_close(&uses[s].out, recipe->name);
@@ -280,7 +286,7 @@ static void compare_sets(const kernel_set sets[SETS], const struct recipe *recip
 static void all_instruction_sets_agree(void **state) {
     (void)state;
     static const int channels[] = {1, 3, 4, 5, 8, 15, 16, 17, 20, 33, 48}, rows[] = {1, 2, 3, 4, 5, 6, 9, 14};
-    kernel_set sets[SETS];
+    const kernel_set *sets[SETS];
     find_sets(sets);
     for (int k = 0; k < RECIPE_COUNT; k++)
         for (size_t c = 0; c < sizeof channels / sizeof *channels; c++)
@@ -294,20 +300,58 @@ static void all_instruction_sets_agree(void **state) {
                                        .seed = (uint64_t)(c * 100 + r)});
 }
 
-static void the_chosen_table_is_one_that_this_machine_has(void **state) {
+static const char *best_here(void) {
+    const kernel_set *best;
+    assert_int_equal(kernel_set_find(NULL, &best, NULL), STATUS_OK);
+    return best->name;
+}
+
+static void the_whole_engine_takes_its_kernels_from_the_set_that_is_asked_for(void **state) {
     (void)state;
-    kernel_set sets[SETS];
-    find_sets(sets);
-    int found = 0;
-    for (int s = 0; s < SETS; s++) {
-        if (!sets[s].available || strcmp(kernels_name(), sets[s].name) != 0) continue;
-        found++;
-        assert_ptr_equal(kernels_for(PRECISION_F32), sets[s].f32);
-        assert_ptr_equal(kernels_for(PRECISION_BF16), sets[s].bf16);
-    }
-    assert_int_equal(found, 1);
     const char *asked = getenv("HWS_KERNELS");
-    if (asked && strcmp(asked, "generic") == 0) assert_string_equal(kernels_name(), "generic");
+    const kernel_set *set = kernel_set_chosen();
+    assert_string_equal(set->name, asked ? asked : best_here());
+    assert_string_equal(kernels_name(), set->name);
+    assert_ptr_equal(kernels_for(PRECISION_F32), set->f32);
+    assert_ptr_equal(kernels_for(PRECISION_BF16), set->bf16);
+    assert_ptr_equal(loss_kernels_chosen(), set->losses);
+    assert_string_equal(set->losses->name, strcmp(set->name, "avx512") == 0 ? "avx2" : set->name);
+    assert_int_equal(kernel_set_check(NULL), STATUS_OK);
+}
+
+static void a_set_that_does_not_exist_is_refused(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"", "AVX2", "sse9", "generic "};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        const kernel_set *set = NULL;
+        failure failure = {.message = ""};
+        assert_int_equal(kernel_set_find(wrong[k], &set, &failure), STATUS_BAD_INPUT);
+        assert_string_equal(set->name, best_here());
+        assert_non_null(strstr(failure.message, "HWS_KERNELS may be generic"));
+    }
+}
+
+static status_code plan_something(failure *failure) {
+    graph *g = graph_open(&(graph_options){.threads = 1});
+    graph_output(g, graph_fully_connected(g, "layer", graph_input(g, (shape){1, {1, 1, 1}, 2}), 3, 0));
+    const status_code status = graph_plan(g, failure);
+    graph_close(&g);
+    return status;
+}
+
+static void no_network_is_planned_for_kernels_that_do_not_exist(void **state) {
+    (void)state;
+    const char *asked = getenv("HWS_KERNELS");
+    char before[64] = "";
+    if (asked) snprintf(before, sizeof before, "%s", asked);
+    failure failure = {.message = ""};
+    assert_int_equal(plan_something(&failure), STATUS_OK);
+    setenv("HWS_KERNELS", "sse9", 1);
+    assert_int_equal(plan_something(&failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "'sse9'"));
+    if (asked) setenv("HWS_KERNELS", before, 1);
+    else unsetenv("HWS_KERNELS");
+    assert_int_equal(plan_something(&failure), STATUS_OK);
 }
 
 static float float_of(uint32_t bits) {
@@ -357,13 +401,13 @@ static void bf16_rounds_to_the_nearest_and_ties_to_even(void **state) {
         if (i % 3 == 0) bits[i] = (bits[i] & 0xffff0000) | 0x8000; /* ties */
         if (i < sizeof special / sizeof *special) bits[i] = special[i];
     }
-    kernel_set sets[SETS];
+    const kernel_set *sets[SETS];
     find_sets(sets);
     for (int s = 0; s < SETS; s++)
-        for (size_t count = 0; sets[s].available && count < 3 * sizeof special / sizeof *special; count++)
-            check_conversion(&sets[s], bits, count); /* tails */
+        for (size_t count = 0; sets[s] && count < 3 * sizeof special / sizeof *special; count++)
+            check_conversion(sets[s], bits, count); /* tails */
     for (int s = 0; s < SETS; s++)
-        if (sets[s].available) check_conversion(&sets[s], bits, COUNT);
+        if (sets[s]) check_conversion(sets[s], bits, COUNT);
     free(bits);
 }
 
@@ -373,15 +417,15 @@ static void all_halves_survive_the_way_to_f32_and_back(void **state) {
     uint16_t *halves = malloc(HALVES * sizeof *halves), *back = malloc(HALVES * sizeof *back);
     float *numbers = calloc(HALVES, sizeof *numbers);
     for (int i = 0; i < HALVES; i++) halves[i] = (uint16_t)i;
-    kernel_set sets[SETS];
+    const kernel_set *sets[SETS];
     find_sets(sets);
     for (int s = 0; s < SETS; s++) {
-        if (!sets[s].available) continue;
-        sets[s].bf16->to_f32(halves, HALVES, numbers);
-        sets[s].bf16->from_f32(numbers, HALVES, back);
+        if (!sets[s]) continue;
+        sets[s]->bf16->to_f32(halves, HALVES, numbers);
+        sets[s]->bf16->from_f32(numbers, HALVES, back);
         for (int i = 0; i < HALVES; i++)
             if (is_nan_bf16(halves[i]) ? !is_nan_bf16(back[i]) : back[i] != halves[i])
-                fail_msg("%s: %04x became %04x", sets[s].name, halves[i], back[i]);
+                fail_msg("%s: %04x became %04x", sets[s]->name, halves[i], back[i]);
     }
     free(halves);
     free(back);
@@ -390,7 +434,9 @@ static void all_halves_survive_the_way_to_f32_and_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_chosen_table_is_one_that_this_machine_has),
+        cmocka_unit_test(the_whole_engine_takes_its_kernels_from_the_set_that_is_asked_for),
+        cmocka_unit_test(a_set_that_does_not_exist_is_refused),
+        cmocka_unit_test(no_network_is_planned_for_kernels_that_do_not_exist),
         cmocka_unit_test(all_instruction_sets_agree),
         cmocka_unit_test(bf16_rounds_to_the_nearest_and_ties_to_even),
         cmocka_unit_test(all_halves_survive_the_way_to_f32_and_back),

@@ -1,7 +1,7 @@
 #include "core/memory.h"
 #include "nn/fast_exp.h"
+#include "nn/kernel_set.h"
 #include "nn/loss.h"
-#include "nn/loss_kernels.h"
 #include "plain_loss.h"
 #include "testing.h"
 
@@ -263,8 +263,19 @@ static void the_fast_exponential_is_right_to_two_units(void **state) {
     assert_true(isnan(fast_exp(NAN)) != 0);
 }
 
+/* Where a run is named _generic it must not test other kernels. */
+static void the_kernels_are_those_that_are_asked_for(void **state) {
+    (void)state;
+    const char *asked = getenv("HWS_KERNELS");
+    const kernel_set *best;
+    assert_int_equal(kernel_set_find(asked, &best, NULL), STATUS_OK);
+    assert_ptr_equal(loss_kernels_chosen(), best->losses);
+    if (asked && strcmp(asked, "generic") == 0) assert_string_equal(loss_kernels_chosen()->name, "generic");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_kernels_are_those_that_are_asked_for),
         cmocka_unit_test(every_loss_agrees_with_plain_loops_and_central_differences),
         cmocka_unit_test(one_class_is_no_loss_and_no_gradient),
         cmocka_unit_test(ignored_positions_count_for_nothing_even_if_they_are_nan),

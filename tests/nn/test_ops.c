@@ -598,7 +598,7 @@ static graph *started(tensor *x) {
     return g;
 }
 
-static void mistakes_are_told_when_the_graph_is_planned(void **state) {
+static void mistakes_of_layers_are_told_when_the_graph_is_planned(void **state) {
     (void)state;
     const convolution_options filter = {.features = 4, .kernel = {1, 3, 3}};
     const int two[3] = {1, 2, 2}, none[3] = {0, 0, 0}, large[3] = {1, 5, 5};
@@ -627,7 +627,13 @@ static void mistakes_are_told_when_the_graph_is_planned(void **state) {
     y = graph_convolution(g, "c", x, &filter);
     graph_output(g, graph_convolution(g, "c", y, &filter));
     check_refused(g, "two parameters have one name");
-    g = started(&x);
+}
+
+static void mistakes_of_wiring_are_told_when_the_graph_is_planned(void **state) {
+    (void)state;
+    const convolution_options filter = {.features = 4, .kernel = {1, 3, 3}};
+    tensor x, y;
+    graph *g = started(&x);
     graph_output(g, graph_activation(g, 17, 0));
     check_refused(g, "a tensor is not one of it");
     g = started(&x);
@@ -728,7 +734,8 @@ int main(void) {
         cmocka_unit_test(batch_norm_remembers_and_uses_its_statistics),
         cmocka_unit_test(a_norm_of_equal_values_is_about_the_bias),
         cmocka_unit_test(norms_of_norms_can_be_recomputed),
-        cmocka_unit_test(mistakes_are_told_when_the_graph_is_planned),
+        cmocka_unit_test(mistakes_of_layers_are_told_when_the_graph_is_planned),
+        cmocka_unit_test(mistakes_of_wiring_are_told_when_the_graph_is_planned),
         cmocka_unit_test(weights_travel_to_the_order_of_pytorch_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,8 +238,8 @@ static void optimizers(const char *to) {
     memcpy(values, tensor_of("parameters", 1)->data, count * sizeof *values);
     for (size_t step = 0; step < steps; step++) {
         memcpy(gradient, (const float *)gradients->data + step * count, count * sizeof *gradient);
-        check(
-            optimizer_step(&options, number("rate"), (int64_t)step + 1, count, gradient, values, state, NULL, &error));
+        const optimizer_block block = {count, gradient, values, state};
+        check(optimizer_step(&options, number("rate"), (int64_t)step + 1, &block, NULL, &error));
     }
     check(safetensors_write(out, to, &error));
 }

@@ -1,0 +1,118 @@
+#define _POSIX_C_SOURCE 200809L
+#include "bench/training_cost.h"
+
+#include "core/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static void set_input(training_task *task) {
+    model_options *m = &task->learner.model;
+    const int *patch = task->patch, unet = m->kind == MODEL_UNET;
+    m->input = (shape){unet ? 1 : task->batch, {patch[0], patch[1], patch[2]}, task->channels};
+    if (m->kind == MODEL_MLP)
+        m->input = (shape){task->batch, {1, 1, 1}, patch[0] * patch[1] * patch[2] * task->channels};
+    m->classes = task->classes;
+    if (!unet) return;
+    model_unet_defaults(m, patch[0] > 1 ? 3 : 2);
+    m->unet_levels = task->levels;
+    m->unet_base = task->base;
+    m->unet_max_pool = task->max_pool;
+}
+
+status_code training_task_complete(training_task *task, failure *failure) {
+    learner_options *l = &task->learner;
+    const status_code status = model_parse(task->model, &l->model, failure);
+    if (status != STATUS_OK) return status;
+    const int unet = l->model.kind == MODEL_UNET;
+    if (!task->batch) task->batch = unet ? 2 : 64;
+    if (!task->classes) task->classes = unet ? 3 : 10;
+    if (!task->patch[0]) memcpy(task->patch, unet ? (int[3]){40, 56, 40} : (int[3]){1, 28, 28}, sizeof task->patch);
+    set_input(task);
+    l->graph = task->graph;
+    l->graph.recompute = unet;
+    l->loss = unet ? LOSS_DICE_CE : LOSS_CROSS_ENTROPY;
+    l->optimizer = optimizer_options_default(unet ? OPTIMIZER_NESTEROV : OPTIMIZER_SGD);
+    if (unet) {
+        l->optimizer.momentum = 0.99;
+        l->optimizer.weight_decay = 3e-5;
+        l->optimizer.clip_norm = 12;
+    }
+    return STATUS_OK;
+}
+
+/* Multiply-adds that wait for nothing but each other, on all threads: the limit of this machine. */
+static double peak_gflops(int threads) {
+    const kernels *kernels = kernels_for(PRECISION_F32);
+    double best = 0;
+    for (int run = 0; run < 5; run++) {
+        double flops = 0;
+        const double start = clock_seconds();
+#pragma omp parallel num_threads(threads) reduction(+ : flops)
+        flops += kernels->multiply_adds(400000);
+        const double rate = flops / (clock_seconds() - start) / 1e9;
+        if (rate > best) best = rate;
+    }
+    return best;
+}
+
+static unsigned next(unsigned *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static void fill(learner *l, int classes) {
+    const shape in = graph_input_shape(learner_graph(l)), out = graph_output_shape(learner_graph(l), 0);
+    unsigned state = 1;
+    for (size_t i = 0; i < shape_count(&in); i++) learner_input(l)[i] = (float)next(&state) * 0x1p-24f;
+    for (size_t i = 0; i < shape_rows(&out); i++) learner_labels(l)[i] = (int16_t)(next(&state) % (unsigned)classes);
+}
+
+static status_code step(learner *l, int batch, double *losses, double *weights, failure *failure) {
+    const int count = learner_part(l);
+    learner_begin(l);
+    for (int done = 0; done < batch; done += count) {
+        const status_code status = learner_losses(l, count, losses, failure);
+        if (status != STATUS_OK) return status;
+        for (int i = 0; i < count; i++) weights[i] = 1.0 / batch;
+        learner_backward(l, count, weights);
+    }
+    return learner_update(l, 0.01, 0, failure);
+}
+
+/* Each run is at least a quarter of a second long. */
+static status_code time_steps(learner *l, int batch, double seconds, double *best, failure *failure) {
+    double *losses = calloc(2 * (size_t)learner_part(l), sizeof *losses), *weights = losses + learner_part(l);
+    if (!losses) return fail_memory(failure, "the losses");
+    status_code status = step(l, batch, losses, weights, failure);
+    const double end = clock_seconds() + seconds;
+    *best = 1e300;
+    while (status == STATUS_OK && (clock_seconds() < end || *best > 1e299)) {
+        const double start = clock_seconds();
+        int steps = 0;
+        while (status == STATUS_OK && (steps == 0 || clock_seconds() - start < 0.25)) {
+            status = step(l, batch, losses, weights, failure);
+            steps++;
+        }
+        const double each = (clock_seconds() - start) / steps;
+        if (each < *best) *best = each;
+    }
+    free(losses);
+    return status;
+}
+
+status_code training_cost_measure(const training_task *task, learner *l, double seconds, training_cost *cost,
+                                  failure *failure) {
+    graph_initialise(learner_graph(l), 0);
+    fill(l, task->classes);
+    const status_code status = time_steps(l, task->batch, seconds, &cost->step_seconds, failure);
+    if (status != STATUS_OK) return status;
+    const double passes = (double)task->batch / learner_part(l);
+    cost->gflops = graph_flops(learner_graph(l)) * passes / cost->step_seconds / 1e9;
+    cost->peak_gflops = peak_gflops(task->graph.threads);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    cost->peak_megabytes = (double)usage.ru_maxrss / 1024;
+    return STATUS_OK;
+}

@@ -1,0 +1,37 @@
+/*
+ * What a training step costs: forward, a loss per example, backward and the optimiser, on random data.
+ *
+ *     training_task task = {.model = "unet", .threads = 2, ...};
+ *     status = training_task_complete(&task, &failure);
+ *     learner_open(&task.learner, &learner, &failure);
+ *     status = training_cost_measure(&task, learner, seconds, &cost, &failure);
+ */
+#ifndef HWS_BENCH_TRAINING_COST_H
+#define HWS_BENCH_TRAINING_COST_H
+
+#include "model/learner.h"
+
+typedef struct training_task {
+    const char *model;            /* as model_parse reads it */
+    int batch, classes, patch[3]; /* 0: 64, 10 and 1x28x28; 2, 3 and 40x56x40 for a U-Net */
+    int channels;                 /* of the input */
+    int levels, base, max_pool;   /* of a U-Net; see model.h */
+    graph_options graph;          /* precision, threads, algorithm */
+    learner_options learner;      /* set by training_task_complete */
+} training_task;
+
+/* Puts in what is 0 and sets `learner`: SGD and cross entropy; nnU-Net's loss and optimiser for a U-Net. */
+status_code training_task_complete(training_task *task, failure *failure);
+
+typedef struct training_cost {
+    double step_seconds;   /* the best of the runs that fit into the time */
+    double gflops;         /* of direct convolution, per second */
+    double peak_gflops;    /* what the threads can multiply and add in f32, measured */
+    double peak_megabytes; /* the largest memory that the process ever had */
+} training_cost;
+
+/* Steps of a learner that was opened with `task->learner`, whose weights it initialises, for about so many seconds. */
+status_code training_cost_measure(const training_task *task, learner *learner, double seconds, training_cost *cost,
+                                  failure *failure);
+
+#endif
