@@ -3,9 +3,8 @@
 
 #include "core/array.h"
 #include "core/path.h"
+#include "nifti/case_names.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,16 +37,6 @@ static status_code channel_path(const lister *l, const char *stem, int channel, 
     return keep_path(l, status, path, kept);
 }
 
-static int ends_with(const char *name, const char *ending) {
-    const size_t length = strlen(name), tail = strlen(ending);
-    return length > tail && strcmp(name + length - tail, ending) == 0;
-}
-
-/* The NIfTI ending of a name, or NULL. */
-static const char *ending_of(const char *name) {
-    return ends_with(name, ".nii.gz") ? ".nii.gz" : ends_with(name, ".nii") ? ".nii" : NULL;
-}
-
 /* Ids become names of files and cells of tables. */
 static int is_fine_id(const char *id) {
     if (!*id || *id == '.') return 0;
@@ -73,11 +62,11 @@ static void id_list_close(id_list *list) {
     free(list->ids);
 }
 
-static int id_list_add(id_list *list, const char *id, size_t length) {
+static int id_list_add(id_list *list, const char *id) {
     char **ids = array_grow(list->ids, list->count, &list->capacity, sizeof *ids);
     if (!ids) return 0;
     list->ids = ids;
-    char *copy = strndup(id, length);
+    char *copy = strdup(id);
     if (!copy) return 0;
     list->ids[list->count++] = copy;
     return 1;
@@ -97,51 +86,35 @@ static void id_list_unite(id_list *list) {
 
 /* ---- files by their names ---------------------------------------------------------------------------------------- */
 
-/* The length of CASE in CASE_0001.nii.gz, and the channel; -1 if the name is something else. */
-static long split_image_name(const char *name, const char *ending, int *channel) {
-    const long stem = (long)strlen(name) - (long)strlen(ending) - 5;
-    if (stem < 1 || name[stem] != '_') return -1;
-    *channel = 0;
-    for (int k = 1; k <= 4; k++) {
-        if (name[stem + k] < '0' || name[stem + k] > '9') return -1;
-        *channel = *channel * 10 + (name[stem + k] - '0');
-    }
-    return stem;
-}
-
-static status_code note_image(lister *l, const char *folder, const char *name, id_list *ids) {
-    int channel;
-    const long stem = split_image_name(name, l->set->file_ending, &channel);
-    if (stem < 0)
+static status_code check_image(const lister *l, const char *folder, const case_listed *file) {
+    if (file->name.channel < 0)
         return fail(l->failure, STATUS_CORRUPT,
                     "%s/%s/%.200s: images are called CASE_0000%s, with the channel's number", l->set->folder, folder,
-                    name, l->set->file_ending);
-    if (channel >= l->set->channels)
+                    file->file, l->set->file_ending);
+    if (file->name.channel >= l->set->channels)
         return fail(l->failure, STATUS_CORRUPT, "%s/%s/%.200s is channel %d, but dataset.json names %d: 0 to %d",
-                    l->set->folder, folder, name, channel, l->set->channels, l->set->channels - 1);
-    return id_list_add(ids, name, (size_t)stem) ? STATUS_OK : no_memory(l);
+                    l->set->folder, folder, file->file, file->name.channel, l->set->channels, l->set->channels - 1);
+    return STATUS_OK;
 }
 
-static status_code note_file(lister *l, const char *folder, const char *name, int images, id_list *ids) {
-    const char *ending = ending_of(name);
-    if (!ending || *name == '.') return STATUS_OK; /* notes and hidden files are nobody's cases */
-    if (strcmp(ending, l->set->file_ending) != 0)
+static status_code note_file(lister *l, const char *folder, const case_listed *file, int images, id_list *ids) {
+    if (strcmp(file->name.ending, l->set->file_ending) != 0)
         return fail(l->failure, STATUS_CORRUPT, "%s/%s/%.200s ends in %s, but dataset.json says %s", l->set->folder,
-                    folder, name, ending, l->set->file_ending);
-    const size_t stem = strlen(name) - strlen(ending);
-    if (!images) return id_list_add(ids, name, stem) ? STATUS_OK : no_memory(l);
-    return note_image(l, folder, name, ids);
+                    folder, file->file, file->name.ending, l->set->file_ending);
+    const status_code status = images ? check_image(l, folder, file) : STATUS_OK;
+    if (status != STATUS_OK) return status;
+    return id_list_add(ids, file->id) ? STATUS_OK : no_memory(l);
 }
 
-static status_code scan(lister *l, const char *name, int images, id_list *ids) {
+static status_code scan(lister *l, const char *folder, int images, id_list *ids) {
     char path[PATH_SIZE];
-    status_code status = path_join(path, l->set->folder, name, l->failure);
-    if (status != STATUS_OK) return status;
-    DIR *folder = opendir(path);
-    if (!folder) return fail(l->failure, STATUS_CANNOT_READ, "the folder %s cannot be read: %s", path, strerror(errno));
-    const struct dirent *entry;
-    while (status == STATUS_OK && (entry = readdir(folder))) status = note_file(l, name, entry->d_name, images, ids);
-    closedir(folder);
+    case_listing listing = {0};
+    status_code status = path_join(path, l->set->folder, folder, l->failure);
+    if (status == STATUS_OK)
+        status = case_listing_open(&listing, path, images ? CASE_CHANNELS : CASE_LABELS, l->failure);
+    for (size_t k = 0; k < listing.count && status == STATUS_OK; k++)
+        status = note_file(l, folder, &listing.files[k], images, ids);
+    case_listing_close(&listing);
     return status;
 }
 
@@ -225,7 +198,7 @@ static status_code find_image(lister *l, dataset_case *one, const char *listed) 
     char *path, *first = NULL;
     status_code status = listed_path(l, listed, &path);
     if (status != STATUS_OK) return status;
-    const char *ending = ending_of(path);
+    const char *ending = case_ending(path);
     char *stem = strndup(path, strlen(path) - strlen(ending));
     status = stem ? channel_path(l, stem, 0, ending, &first) : no_memory(l);
     if (status == STATUS_OK && !path_exists(path) && path_exists(first)) {
@@ -242,7 +215,7 @@ static status_code find_image(lister *l, dataset_case *one, const char *listed) 
 }
 
 static status_code listed_id(lister *l, dataset_case *one, const char *listed) {
-    const char *name = path_name(listed), *ending = ending_of(listed);
+    const char *name = path_name(listed), *ending = case_ending(listed);
     if (!ending || strlen(name) <= strlen(ending))
         return fail(l->failure, STATUS_CORRUPT, "%s: '%.200s' is not the name of a NIfTI file", l->path, listed);
     one->id = strndup(name, strlen(name) - strlen(ending));
@@ -293,7 +266,7 @@ static status_code list_decathlon(lister *l, const json_t *root) {
     status_code status = list_entries(l, training, listed_training_case, &set->train, &set->train_count);
     if (status == STATUS_OK && json_is_array(test))
         status = list_entries(l, test, listed_test_case, &set->test, &set->test_count);
-    if (status == STATUS_OK && set->train_count > 0) set->file_ending = ending_of(set->train[0].images[0]);
+    if (status == STATUS_OK && set->train_count > 0) set->file_ending = case_ending(set->train[0].images[0]);
     return status;
 }
 

@@ -1,51 +1,24 @@
 #define _POSIX_C_SOURCE 200809L
 #include "predict/case_list.h"
 
+#include "nifti/case_names.h"
 #include "nifti/nifti.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *ending_of(const char *name) {
-    const size_t length = strlen(name);
-    if (length > 7 && strcmp(name + length - 7, ".nii.gz") == 0) return ".nii.gz";
-    if (length > 4 && strcmp(name + length - 4, ".nii") == 0) return ".nii";
-    return 0;
-}
-
-static int is_image(const struct dirent *entry) { return entry->d_name[0] != '.' && ending_of(entry->d_name) != 0; }
-
-/* The length of the case's name in a file's name; `channel` is -1 without a suffix such as _0001. With one channel only
-   _0000 is one: scan_2019.nii.gz is a name. */
-static size_t id_length(const char *name, int channels, int *channel) {
-    const size_t length = strlen(name) - strlen(ending_of(name));
-    *channel = -1;
-    if (length < 6 || name[length - 5] != '_') return length;
-    for (size_t k = length - 4; k < length; k++)
-        if (!isdigit((unsigned char)name[k])) return length;
-    *channel = atoi((const char[5]){name[length - 4], name[length - 3], name[length - 2], name[length - 1], 0});
-    if (channels == 1 && *channel) {
-        *channel = -1;
-        return length;
-    }
-    return length - 5;
-}
-
 static listed_case *last_case(case_list *list) { return list->count ? &list->cases[list->count - 1] : 0; }
 
-static listed_case *begin_case(case_list *list, const char *name, size_t length) {
+static listed_case *begin_case(case_list *list, const case_listed *file) {
     listed_case *grown = realloc(list->cases, (list->count + 1) * sizeof *grown);
     if (!grown) return 0;
     list->cases = grown;
     listed_case *one = &grown[list->count];
-    *one = (listed_case){.id = strndup(name, length), .ending = strdup(ending_of(name))};
+    *one = (listed_case){.id = strdup(file->id), .ending = file->name.ending};
     list->count++;
-    return one->id && one->ending ? one : 0;
+    return one->id ? one : 0;
 }
 
 static int add_path(listed_case *one, const char *folder, const char *name) {
@@ -59,13 +32,12 @@ static int add_path(listed_case *one, const char *folder, const char *name) {
     return 1;
 }
 
-/* Names come sorted, so that the channels of a case follow one another. */
-static status_code add_file(case_list *list, const char *folder, const char *name, int channels, failure *failure) {
-    int channel;
-    const size_t length = id_length(name, channels, &channel);
+/* Files come sorted, so that the channels of a case follow one another. */
+static status_code add_file(case_list *list, const char *folder, const case_listed *file, failure *failure) {
+    const int channel = file->name.channel;
     listed_case *one = last_case(list);
-    if (!one || strlen(one->id) != length || strncmp(one->id, name, length) != 0) one = begin_case(list, name, length);
-    if (!one || !add_path(one, folder, name)) return fail_memory(failure, "the list of images");
+    if (!one || strcmp(one->id, file->id) != 0) one = begin_case(list, file);
+    if (!one || !add_path(one, folder, file->file)) return fail_memory(failure, "the list of images");
     if (one->files > 1 && channel < one->files - 1)
         return fail(failure, STATUS_BAD_INPUT, "case %.200s is in %.300s twice, or under two endings", one->id, folder);
     if (channel >= 0 && channel != one->files - 1)
@@ -86,16 +58,12 @@ static status_code check(const case_list *list, const char *folder, int channels
 }
 
 status_code case_list_open(case_list *list, const char *folder, int channels, failure *failure) {
-    struct dirent **entries;
     *list = (case_list){0};
-    const int count = scandir(folder, &entries, is_image, alphasort);
-    if (count < 0) return fail(failure, STATUS_CANNOT_READ, "%.500s: %s", folder, strerror(errno));
-    status_code status = STATUS_OK;
-    for (int k = 0; k < count; k++) {
-        if (status == STATUS_OK) status = add_file(list, folder, entries[k]->d_name, channels, failure);
-        free(entries[k]);
-    }
-    free(entries);
+    case_listing listing;
+    status_code status = case_listing_open(&listing, folder, channels == 1 ? CASE_ONE_CHANNEL : CASE_CHANNELS, failure);
+    for (size_t k = 0; k < listing.count && status == STATUS_OK; k++)
+        status = add_file(list, folder, &listing.files[k], failure);
+    case_listing_close(&listing);
     if (status == STATUS_OK) status = check(list, folder, channels, failure);
     if (status != STATUS_OK) case_list_close(list);
     return status;
@@ -106,7 +74,6 @@ void case_list_close(case_list *list) {
         for (int f = 0; f < list->cases[k].files; f++) free(list->cases[k].paths[f]);
         free(list->cases[k].paths);
         free(list->cases[k].id);
-        free(list->cases[k].ending);
     }
     free(list->cases);
     *list = (case_list){0};

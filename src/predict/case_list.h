@@ -9,8 +9,8 @@
 
 typedef struct listed_case {
     char *id;
-    char *ending; /* ".nii" or ".nii.gz" */
-    int files;    /* 1 or the number of channels */
+    const char *ending; /* ".nii" or ".nii.gz" */
+    int files;          /* 1 or the number of channels */
     char **paths;
 } listed_case;
 
