@@ -3,8 +3,8 @@
 #include "evaluate.h"
 #include "images/classification_data.h"
 #include "options.h"
+#include "predict/classifier.h"
 #include "run/run_folder.h"
-#include "train/run_model.h"
 
 #include <math.h>
 #include <omp.h>
@@ -39,7 +39,7 @@ typedef struct evaluation {
     const char *run, *data, *part, *weights, *out;
     long long threads;
     int quiet;
-    run_model model;
+    classifier model;
     labelled_images train, test;
     const labelled_images *set;
     double *losses;
@@ -69,7 +69,7 @@ static status_code classify(evaluation *e, failure *failure) {
     e->probabilities = malloc(count * classes * sizeof *e->probabilities);
     e->predictions = malloc(count * sizeof *e->predictions);
     if (!e->losses || !e->probabilities || !e->predictions) return fail_memory(failure, "the evaluation");
-    const status_code status = run_model_classify(&e->model, e->set, e->losses, e->probabilities, failure);
+    const status_code status = classifier_run(&e->model, e->set, e->losses, e->probabilities, failure);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         const float *p = e->probabilities + i * classes;
         e->predictions[i] = 0;
@@ -143,7 +143,7 @@ static status_code evaluate(evaluation *e, failure *failure) {
     run_weights weights;
     class_score scores[LABELLED_IMAGES_CLASSES_MAX + 1] = {{0}};
     status_code status = run_weights_parse(e->weights, &weights, failure);
-    if (status == STATUS_OK) status = run_model_open(&e->model, e->run, weights, (int)e->threads, failure);
+    if (status == STATUS_OK) status = classifier_open(&e->model, e->run, weights, (int)e->threads, failure);
     if (status == STATUS_OK) status = open_data(e, failure);
     if (status == STATUS_OK) status = classify(e, failure);
     if (status != STATUS_OK) return status;
@@ -194,7 +194,7 @@ int evaluate_run(int count, char **arguments) {
     }
     free(task);
     if (status == STATUS_OK) status = evaluate(&e, &failure);
-    run_model_close(&e.model);
+    classifier_close(&e.model);
     labelled_images_close(&e.train);
     labelled_images_close(&e.test);
     free(e.losses);

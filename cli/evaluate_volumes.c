@@ -9,7 +9,7 @@
 #include "interrupt.h"
 #include "nifti/nifti.h"
 #include "phantom_data.h"
-#include "predict/predictor.h"
+#include "predict/segmenter.h"
 #include "progress.h"
 #include "run/run_folder.h"
 #include "run/settings.h"
@@ -24,16 +24,14 @@ typedef struct job {
     train_settings settings;
     dataset set;
     splits fold; /* one, or none when all cases were trained on */
-    predictor *predictor;
+    segmenter *segmenter;
     case_files files;
     char folder[PATH_SIZE], validation[PATH_SIZE], groups[PATH_SIZE];
 } job;
 
-static status_code go_on(void *context, size_t done, size_t all, failure *failure) {
-    (void)context, (void)done, (void)all;
-    return cli_interrupted
-               ? fail(failure, STATUS_STOPPED, "stopped; the same command goes on with the cases that are left")
-               : STATUS_OK;
+static int interrupted(void *context) {
+    (void)context;
+    return cli_interrupted;
 }
 
 static const char *out_folder(const job *j) { return j->asked->out ? j->asked->out : j->asked->run; }
@@ -77,21 +75,20 @@ static status_code check_groups(job *j, failure *failure) {
     return status;
 }
 
-static status_code open_predictor(job *j, failure *failure) {
-    predictor_options options = predictor_options_default();
+static status_code open_segmenter(job *j, failure *failure) {
+    segmenter_options options = segmenter_options_default();
     options.weights = j->asked->weights;
     options.threads = j->asked->threads;
     options.mirror = !j->asked->no_mirror;
     options.temporary = j->asked->run;
-    options.progress = go_on;
-    return predictor_open(&j->predictor, &options, &j->asked->run, 1, failure);
+    return segmenter_open(&j->segmenter, &options, &j->asked->run, 1, failure);
 }
 
 static status_code prepare(job *j, failure *failure) {
     status_code status = open_dataset(j, failure);
     if (status == STATUS_OK) status = open_fold(j, failure);
     if (status == STATUS_OK) status = check_groups(j, failure);
-    if (status == STATUS_OK) status = open_predictor(j, failure);
+    if (status == STATUS_OK) status = open_segmenter(j, failure);
     if (status == STATUS_OK)
         status = run_path(j->validation, j->asked->run, run_validation_file(j->asked->weights, !j->asked->no_mirror),
                           failure);
@@ -116,8 +113,10 @@ static status_code predict(job *j, const dataset_case *one, const char *path, fa
     label_map labels;
     status_code status = dataset_load(&j->set, one, &image, 0, failure);
     if (status != STATUS_OK) return status;
-    status = predictor_run(j->predictor, &image, &labels, failure);
+    status = segmenter_label(j->segmenter, &image, &(listener){.stop = interrupted}, &labels, failure);
     volume_close(&image);
+    if (status == STATUS_STOPPED)
+        return fail(failure, status, "stopped; the same command goes on with the cases that are left");
     if (status != STATUS_OK) return status;
     status = nifti_write_labels(path, &labels, failure);
     label_map_close(&labels);
@@ -189,7 +188,7 @@ int evaluate_volumes(const evaluate_volumes_settings *asked) {
     status_code status = prepare(&j, &failure);
     if (status == STATUS_OK) status = take_cases(&j, &failure);
     const int code = status == STATUS_OK ? score(&j) : cli_error(cli_exit_code(status), "%s", failure.message);
-    predictor_close(&j.predictor);
+    segmenter_close(&j.segmenter);
     case_files_close(&j.files);
     splits_close(&j.fold);
     dataset_close(&j.set);

@@ -1,7 +1,6 @@
 include(CMakePackageConfigHelpers)
 
-install(TARGETS hws hws_static EXPORT hws-targets)
-install(FILES include/hws.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Libraries, headers and pkg-config files are installed by add_hws_library.
 if(HWS_BUILD_PROGRAM)
   install(TARGETS hws_program)
 endif()
@@ -12,8 +11,3 @@ configure_package_config_file(cmake/hws-config.cmake.in hws-config.cmake
 write_basic_package_version_file(hws-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hws-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/hws-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hws)
-
-# Relative to itself, so that it stays right when the folder is moved or --prefix is given at install time.
-file(RELATIVE_PATH HWS_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(cmake/hws.pc.in hws.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hws.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

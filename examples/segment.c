@@ -1,36 +1,34 @@
 /*
- * Segmentation in a C program of your own: a run's folder (weights and plans.json) and a NIfTI image in, a label map out.
+ * Segmentation in a C program of your own: a model's folder (a run, or plans.json and weights) and NIfTI images in, a
+ * label map out. An image has one file, or one for each channel.
  *
- *     segment RUN image_0000.nii.gz labels.nii.gz
+ *     segment MODEL IMAGE.nii.gz... LABELS.nii.gz
  */
-#include "nifti/nifti.h"
-#include "predict/predictor.h"
+#include <hws_predict.h>
 
 #include <stdio.h>
 
-static status_code segment(const char *run, const char *image_path, const char *labels_path, failure *failure) {
-    predictor_options options = predictor_options_default();
-    options.threads = 2;
-    predictor *predictor = NULL;
-    volume image = {0};
-    label_map labels = {0};
-    status_code status = predictor_open(&predictor, &options, &run, 1, failure);
-    if (status == STATUS_OK) status = nifti_read_volume(image_path, NIFTI_ALL_CHANNELS, &image, failure);
-    if (status == STATUS_OK) status = predictor_run(predictor, &image, &labels, failure);
-    if (status == STATUS_OK) status = nifti_write_labels(labels_path, &labels, failure);
-    label_map_close(&labels);
-    volume_close(&image);
-    predictor_close(&predictor);
-    return status;
+static void show(void *context, size_t done, size_t total) {
+    (void)context;
+    fprintf(stderr, "\r%zu of %zu windows%s", done, total, done == total ? "\n" : "");
 }
 
 int main(int count, char **arguments) {
-    failure failure = {0};
-    if (count != 4) {
-        fputs("usage: segment RUN IMAGE.nii.gz LABELS.nii.gz\n", stderr);
+    if (count < 4) {
+        fputs("usage: segment MODEL IMAGE.nii.gz... LABELS.nii.gz\n", stderr);
         return 2;
     }
-    if (segment(arguments[1], arguments[2], arguments[3], &failure) == STATUS_OK) return 0;
-    fprintf(stderr, "segment: %s\n", failure.message);
-    return 1;
+    const char *model = arguments[1], *labels = arguments[count - 1];
+    const char *const *images = (const char *const *)(arguments + 2);
+    hws_predict_options options = hws_predict_options_default();
+    options.progress = show;
+    hws_predictor *predictor = NULL;
+    hws_predict_error error;
+    hws_predict_status status = hws_predict_open(&predictor, &model, 1, &options, &error);
+    if (status == HWS_PREDICT_OK) status = hws_predict_file(predictor, images, count - 3, labels, &error);
+    if (status != HWS_PREDICT_OK) fprintf(stderr, "segment: %s\n", error.message);
+    for (int k = 1; status == HWS_PREDICT_OK && k < hws_predict_classes(predictor); k++)
+        printf("%d is %s\n", k, hws_predict_class_name(predictor, k));
+    hws_predict_close(&predictor);
+    return status != HWS_PREDICT_OK;
 }

@@ -79,39 +79,47 @@ void case_list_close(case_list *list) {
     *list = (case_list){0};
 }
 
-static status_code add_channel(const listed_case *one, int channel, volume *image, failure *failure) {
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+static status_code add_channel(const char *path, int channel, volume *image, failure *failure) {
     volume more;
-    status_code status = nifti_read_volume(one->paths[channel], NIFTI_ALL_CHANNELS, &more, failure);
+    status_code status = nifti_read_volume(path, NIFTI_ALL_CHANNELS, &more, failure);
     if (status != STATUS_OK) return status;
     if (more.channels != 1)
-        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels instead of one", one->paths[channel],
-                      more.channels);
-    if (status == STATUS_OK) status = volume_grid_check_same(&image->grid, &more.grid, one->paths[channel], failure);
+        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels instead of one", path, more.channels);
+    if (status == STATUS_OK) status = volume_grid_check_same(&image->grid, &more.grid, path, failure);
     const size_t voxels = volume_grid_voxels(&image->grid);
     if (status == STATUS_OK) memcpy(image->voxels + (size_t)channel * voxels, more.voxels, voxels * sizeof(float));
     volume_close(&more);
     return status;
 }
 
-static status_code load_channels(const listed_case *one, volume *image, failure *failure) {
+static status_code load_channels(const char *const *paths, int files, volume *image, failure *failure) {
     nifti_info info;
-    status_code status = nifti_inspect(one->paths[0], &info, failure);
-    if (status == STATUS_OK) status = volume_open(image, &info.grid, one->files, failure);
-    for (int k = 0; k < one->files && status == STATUS_OK; k++) status = add_channel(one, k, image, failure);
+    status_code status = nifti_inspect(paths[0], &info, failure);
+    if (status == STATUS_OK) status = volume_open(image, &info.grid, files, failure);
+    for (int k = 0; k < files && status == STATUS_OK; k++) status = add_channel(paths[k], k, image, failure);
+    return status;
+}
+
+status_code case_load(const char *const *paths, int files, volume *image, failure *failure) {
+    *image = (volume){0};
+    status_code status = files == 1 ? nifti_read_volume(paths[0], NIFTI_ALL_CHANNELS, image, failure)
+                                    : load_channels(paths, files, image, failure);
+    const size_t voxels = status == STATUS_OK ? (size_t)image->channels * volume_grid_voxels(&image->grid) : 0;
+    for (size_t k = 0; k < voxels && status == STATUS_OK; k++)
+        if (!isfinite(image->voxels[k]))
+            status = fail(failure, STATUS_NOT_FINITE, "%.500s: voxel %zu is NaN or infinite", paths[0], k);
+    if (status != STATUS_OK) volume_close(image);
     return status;
 }
 
 status_code case_list_load(const listed_case *one, int channels, volume *image, failure *failure) {
-    *image = (volume){0};
-    status_code status = one->files == 1 ? nifti_read_volume(one->paths[0], NIFTI_ALL_CHANNELS, image, failure)
-                                         : load_channels(one, image, failure);
-    if (status == STATUS_OK && image->channels != channels)
+    status_code status = case_load((const char *const *)one->paths, one->files, image, failure);
+    if (status == STATUS_OK && image->channels != channels) {
         status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels, but the network wants %d", one->paths[0],
                       image->channels, channels);
-    const size_t voxels = status == STATUS_OK ? (size_t)channels * volume_grid_voxels(&image->grid) : 0;
-    for (size_t k = 0; k < voxels && status == STATUS_OK; k++)
-        if (!isfinite(image->voxels[k]))
-            status = fail(failure, STATUS_NOT_FINITE, "%.500s: voxel %zu is NaN or infinite", one->paths[0], k);
-    if (status != STATUS_OK) volume_close(image);
+        volume_close(image);
+    }
     return status;
 }

@@ -23,7 +23,10 @@ typedef struct case_list {
 status_code case_list_open(case_list *list, const char *folder, int channels, failure *failure);
 void case_list_close(case_list *list);
 
-/* All channels of a case; refused if their grids differ or a voxel is NaN or infinite. */
+/* One file with all channels, or one for each; refused if their grids differ or a voxel is NaN or infinite. */
+status_code case_load(const char *const *paths, int files, volume *image, failure *failure);
+
+/* The same for a case, which must have this number of channels. */
 status_code case_list_load(const listed_case *one, int channels, volume *image, failure *failure);
 
 #endif

@@ -4,9 +4,9 @@
 #include "folders.h"
 #include "images/digits.h"
 #include "points.h"
+#include "predict/classifier.h"
 #include "run/run_folder.h"
 #include "task/classification.h"
-#include "train/run_model.h"
 
 #include <omp.h>
 
@@ -206,15 +206,15 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
     digits d;
     csv history;
     char path[PATH_SIZE];
-    run_model model;
+    classifier model;
     failure why = {0};
     digits_task(&d, 200, 100);
     train_settings s = digits_settings();
     run_whole(&s, &d.task, folder("model"));
     float probabilities[100 * 10];
     double losses[100], loss = 0;
-    if (run_model_open(&model, folder("model"), RUN_WEIGHTS_LATEST, 1, &why) != STATUS_OK) fail_msg("%s", why.message);
-    assert_int_equal(run_model_classify(&model, &d.test, losses, probabilities, &why), STATUS_OK);
+    if (classifier_open(&model, folder("model"), RUN_WEIGHTS_LATEST, 1, &why) != STATUS_OK) fail_msg("%s", why.message);
+    assert_int_equal(classifier_run(&model, &d.test, losses, probabilities, &why), STATUS_OK);
     int right = 0;
     for (int i = 0; i < 100; i++) {
         int best = 0;
@@ -234,7 +234,7 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
     assert_close(csv_number(&history, 1, (size_t)csv_column(&history, "test_accuracy")), right / 100.0, 1e-6);
     assert_close(csv_number(&history, 1, (size_t)csv_column(&history, "test_loss")), loss, 1e-6);
     csv_close(&history);
-    run_model_close(&model);
+    classifier_close(&model);
     digits_close(&d);
 }
 

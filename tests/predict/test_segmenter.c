@@ -1,6 +1,6 @@
 #define _XOPEN_SOURCE 700
 /* Whole predictions by small networks of random weights: other grids than the plan's, ensembles, options. */
-#include "predict/predictor.h"
+#include "predict/segmenter.h"
 
 #include "model/model.h"
 #include "model/segmentation_model.h"
@@ -67,7 +67,7 @@ static void make_run(const char *name, double change) {
 
 static int make_runs(void **state) {
     (void)state;
-    strcpy(root, "/tmp/hws_predictor_XXXXXX");
+    strcpy(root, "/tmp/hws_segmenter_XXXXXX");
     if (!mkdtemp(root)) return -1;
     make_plan();
     make_run("middle", 0);
@@ -111,27 +111,28 @@ static volume finer_waves(void) { return waves((const int[3]){40, 34, 24}, (cons
 
 static size_t windows;
 
-static status_code count_windows(void *context, size_t done, size_t all, failure *failure) {
-    (void)context, (void)done, (void)failure;
+static void count_windows(void *context, const char *what, size_t done, size_t all) {
+    (void)context, (void)done;
+    assert_string_equal(what, "predicting");
     windows = all;
-    return STATUS_OK;
 }
 
-static predictor_options usual(void) {
-    predictor_options options = predictor_options_default();
+static const listener counting = {.progress = count_windows};
+
+static segmenter_options usual(void) {
+    segmenter_options options = segmenter_options_default();
     options.mirror = 0;
-    options.progress = count_windows;
     return options;
 }
 
-static label_map predict(const predictor_options *options, const char *first, const char *second, const volume *image) {
+static label_map predict(const segmenter_options *options, const char *first, const char *second, const volume *image) {
     const char *runs[2] = {run_of(first), second ? run_of(second) : NULL};
-    predictor *predictor;
+    segmenter *segmenter;
     label_map labels;
     failure why;
-    if (predictor_open(&predictor, options, runs, second ? 2 : 1, &why) != STATUS_OK) fail_msg("%s", why.message);
-    if (predictor_run(predictor, image, &labels, &why) != STATUS_OK) fail_msg("%s", why.message);
-    predictor_close(&predictor);
+    if (segmenter_open(&segmenter, options, runs, second ? 2 : 1, &why) != STATUS_OK) fail_msg("%s", why.message);
+    if (segmenter_label(segmenter, image, &counting, &labels, &why) != STATUS_OK) fail_msg("%s", why.message);
+    segmenter_close(&segmenter);
     return labels;
 }
 
@@ -247,7 +248,7 @@ static label_map predict_by_hand(const volume *image) {
 static void an_image_of_another_spacing_is_labelled_on_its_own_grid(void **state) {
     (void)state;
     volume images[2] = {finer_waves(), waves((const int[3]){18, 13, 12}, (const double[3]){3.5, 4, 5})};
-    const predictor_options options = usual();
+    const segmenter_options options = usual();
     for (int k = 0; k < 2; k++) {
         label_map labels = predict(&options, "middle", NULL, &images[k]), expected = predict_by_hand(&images[k]);
         assert_several_labels(&labels);
@@ -273,7 +274,7 @@ static int files_in(const char *folder) {
 static void scores_in_a_file_give_the_same_labels(void **state) {
     (void)state;
     volume image = finer_waves();
-    predictor_options options = usual();
+    segmenter_options options = usual();
     label_map expected = predict(&options, "middle", NULL, &image), labels;
     options.temporary = run_of("temporary");
     options.memory = 1000;
@@ -283,13 +284,13 @@ static void scores_in_a_file_give_the_same_labels(void **state) {
     label_map_close(&labels);
     options.temporary = run_of("nowhere");
     const char *runs[1] = {run_of("middle")};
-    predictor *predictor;
+    segmenter *segmenter;
     failure failure;
-    assert_int_equal(predictor_open(&predictor, &options, runs, 1, NULL), STATUS_OK);
-    assert_int_equal(predictor_run(predictor, &image, &labels, &failure), STATUS_CANNOT_WRITE);
+    assert_int_equal(segmenter_open(&segmenter, &options, runs, 1, NULL), STATUS_OK);
+    assert_int_equal(segmenter_label(segmenter, &image, NULL, &labels, &failure), STATUS_CANNOT_WRITE);
     assert_non_null(strstr(failure.message, "nowhere"));
     assert_null(labels.labels);
-    predictor_close(&predictor);
+    segmenter_close(&segmenter);
     label_map_close(&expected);
     volume_close(&image);
 }
@@ -298,7 +299,7 @@ static void scores_in_a_file_give_the_same_labels(void **state) {
 static void two_runs_are_averaged(void **state) {
     (void)state;
     volume image = finer_waves();
-    const predictor_options options = usual();
+    const segmenter_options options = usual();
     label_map middle = predict(&options, "middle", NULL, &image), above = predict(&options, "above", NULL, &image);
     label_map below = predict(&options, "below", NULL, &image), both = predict(&options, "above", "below", &image);
     label_map turned = predict(&options, "below", "above", &image);
@@ -317,7 +318,7 @@ static void two_runs_are_averaged(void **state) {
 static void bf16_and_other_steps_change_little(void **state) {
     (void)state;
     volume image = finer_waves();
-    predictor_options options = usual();
+    segmenter_options options = usual();
     label_map expected = predict(&options, "middle", NULL, &image);
     /* 16 x 29 x 24 voxels at the plan's spacing. */
     assert_int_equal(windows, 1 * 3 * 2);
@@ -340,12 +341,12 @@ static void runs_of_different_plans_are_refused(void **state) {
     planned.spacing[1] = 4;
     make_run("other", 0);
     planned.spacing[1] = 2;
-    const predictor_options options = usual();
+    const segmenter_options options = usual();
     const char *runs[2] = {run_of("middle"), run_of("other")};
-    predictor *predictor;
+    segmenter *segmenter;
     failure failure;
-    assert_int_equal(predictor_open(&predictor, &options, runs, 2, &failure), STATUS_BAD_INPUT);
-    assert_null(predictor);
+    assert_int_equal(segmenter_open(&segmenter, &options, runs, 2, &failure), STATUS_BAD_INPUT);
+    assert_null(segmenter);
     assert_non_null(strstr(failure.message, "planned differently"));
 }
 

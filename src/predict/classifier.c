@@ -1,4 +1,4 @@
-#include "train/run_model.h"
+#include "predict/classifier.h"
 
 #include "model/weights.h"
 #include "run/run_folder.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = 64 };
+enum { BATCH = 64 };
 
 status_code run_task(const char *folder, char **task, failure *failure) {
     char path[PATH_SIZE];
@@ -33,7 +33,7 @@ static int read_size(const json_t *size, size_t index, int most, int *value) {
 }
 
 /* What the network was trained on, of which config.json tells. */
-static int read_facts(run_model *m) {
+static int read_facts(classifier *m) {
     const json_t *config = m->settings.document, *size = json_object_get(config, "image_size"),
                  *mean = json_object_get(config, "pixel_mean"), *std = json_object_get(config, "pixel_std");
     const size_t classes = json_array_size(json_object_get(config, "classes"));
@@ -47,7 +47,7 @@ static int read_facts(run_model *m) {
            classes <= LABELLED_IMAGES_CLASSES_MAX;
 }
 
-static status_code open_learner(run_model *m, int threads, failure *failure) {
+static status_code open_learner(classifier *m, int threads, failure *failure) {
     const labelled_images like = {
         .height = m->height, .width = m->width, .channels = m->channels, .classes = m->classes};
     learner_options options = {.optimizer = optimizer_options_default(OPTIMIZER_SGD)};
@@ -56,18 +56,18 @@ static status_code open_learner(run_model *m, int threads, failure *failure) {
         .convolution = strcmp(m->settings.conv, "direct") == 0 ? CONVOLUTION_DIRECT : CONVOLUTION_AUTOMATIC,
         .threads = threads,
         .inference = 1};
-    const status_code status = classification_network(&like, m->settings.model, PART, &options, failure);
+    const status_code status = image_classifier_network(&like, m->settings.model, BATCH, &options, failure);
     return status == STATUS_OK ? learner_open(&options, &m->learner, failure) : status;
 }
 
 /* A run that was stopped before its first epoch has no best weights yet. */
-static status_code read_weights(run_model *m, const char *folder, run_weights weights, failure *failure) {
+static status_code read_weights(classifier *m, const char *folder, run_weights weights, failure *failure) {
     char path[PATH_SIZE];
     const status_code status = run_path(path, folder, run_weights_file(weights), failure);
     return status == STATUS_OK ? weights_load(learner_graph(m->learner), path, 0, failure) : status;
 }
 
-static status_code open_parts(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
+static status_code open_parts(classifier *m, const char *folder, run_weights weights, int threads, failure *failure) {
     char path[PATH_SIZE];
     status_code status = run_require(folder, failure);
     if (status == STATUS_OK) status = run_path(path, folder, RUN_CONFIG, failure);
@@ -86,25 +86,25 @@ static status_code open_parts(run_model *m, const char *folder, run_weights weig
     return status == STATUS_OK ? read_weights(m, folder, weights, failure) : status;
 }
 
-status_code run_model_open(run_model *m, const char *folder, run_weights weights, int threads, failure *failure) {
-    *m = (run_model){.settings = settings_default()};
+status_code classifier_open(classifier *m, const char *folder, run_weights weights, int threads, failure *failure) {
+    *m = (classifier){.settings = settings_default()};
     const status_code status = open_parts(m, folder, weights, threads, failure);
-    if (status != STATUS_OK) run_model_close(m);
+    if (status != STATUS_OK) classifier_close(m);
     return status;
 }
 
-void run_model_close(run_model *m) {
+void classifier_close(classifier *m) {
     learner_close(&m->learner);
     settings_close(&m->settings);
 }
 
-status_code run_model_classify(run_model *m, const labelled_images *images, double *losses, float *probabilities,
-                               failure *failure) {
+status_code classifier_run(classifier *m, const labelled_images *images, double *losses, float *probabilities,
+                           failure *failure) {
     if (images->height != m->height || images->width != m->width || images->channels != m->channels ||
         images->classes > m->classes)
         return fail(failure, STATUS_BAD_INPUT,
                     "the images are %dx%dx%d with %d classes, the network was trained on %dx%dx%d with %d",
                     images->height, images->width, images->channels, images->classes, m->height, m->width, m->channels,
                     m->classes);
-    return classification_evaluate(&m->pixels, images, m->learner, losses, probabilities, failure);
+    return image_classifier_evaluate(m->learner, &m->pixels, images, losses, probabilities, failure);
 }

@@ -1,45 +1,41 @@
 #define _POSIX_C_SOURCE 200809L
-#include "predict/predictor.h"
+#include "predict/segmenter.h"
 
 #include "core/arg_max.h"
 #include "core/memory.h"
 #include "model/model.h"
 #include "model/segmentation_model.h"
 #include "model/weights.h"
+#include "predict/model_folder.h"
 #include "predict/sliding.h"
 #include "preprocess/preprocess.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct predictor {
-    predictor_options options;
+struct segmenter {
+    segmenter_options options;
     plan plan;
     channel_rule rules[PLAN_MAX_CHANNELS];
     graph *graph;
-    int runs;
-    float *weights; /* of all runs, one after the other; what graph_values holds */
+    int models;
+    float *weights; /* of all models, one after the other; what graph_values holds */
 };
 
-predictor_options predictor_options_default(void) {
-    return (predictor_options){.weights = RUN_WEIGHTS_BEST, .threads = 1, .step = 0.5, .mirror = 1};
+segmenter_options segmenter_options_default(void) {
+    return (segmenter_options){.weights = RUN_WEIGHTS_BEST, .threads = 1, .step = 0.5, .mirror = 1};
 }
 
-const plan *predictor_plan(const predictor *p) { return &p->plan; }
+const plan *segmenter_plan(const segmenter *p) { return &p->plan; }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static status_code read_plan(const char *run, plan *plan, failure *failure) {
-    char path[PATH_SIZE];
-    const status_code status = run_path(path, run, RUN_PLAN, failure);
-    return status == STATUS_OK ? plan_read(plan, path, failure) : status;
-}
-
-static status_code open_graph(predictor *p, failure *failure) {
+static status_code open_graph(segmenter *p, failure *failure) {
     model_options model;
     segmentation_model(&p->plan, &model);
     model.unet_heads = 0;
@@ -48,9 +44,9 @@ static status_code open_graph(predictor *p, failure *failure) {
     return model_open(&model, &options, &p->graph, failure);
 }
 
-static status_code load_run(predictor *p, const char *run, int index, failure *failure) {
+static status_code load_weights(segmenter *p, const char *model, int index, failure *failure) {
     char path[PATH_SIZE];
-    status_code status = run_path(path, run, run_weights_file(p->options.weights), failure);
+    status_code status = model_folder_weights(model, p->options.weights, path, failure);
     if (status == STATUS_OK) status = weights_load(p->graph, path, 0, failure);
     const size_t floats = graph_trained_floats(p->graph);
     if (status == STATUS_OK)
@@ -58,37 +54,37 @@ static status_code load_run(predictor *p, const char *run, int index, failure *f
     return status;
 }
 
-static status_code open_parts(predictor *p, const char *const *runs, int count, failure *failure) {
+static status_code open_parts(segmenter *p, const char *const *models, int count, failure *failure) {
     plan *other = malloc(sizeof *other);
-    status_code status = other ? read_plan(runs[0], &p->plan, failure) : fail_memory(failure, "the plans");
+    status_code status = other ? model_folder_plan(models[0], &p->plan, failure) : fail_memory(failure, "the plans");
     if (status == STATUS_OK) status = open_graph(p, failure);
     if (status == STATUS_OK) {
         p->weights = memory_open((size_t)count * graph_trained_floats(p->graph) * sizeof(float) + 64);
         if (!p->weights) status = fail_memory(failure, "the weights");
     }
     for (int k = 0; k < count && status == STATUS_OK; k++) {
-        status = read_plan(runs[k], other, failure);
+        status = model_folder_plan(models[k], other, failure);
         if (status == STATUS_OK && !plan_agrees(&p->plan, other))
             status = fail(failure, STATUS_BAD_INPUT,
-                          "%.300s and %.300s were planned differently: predict with each alone", runs[0], runs[k]);
-        if (status == STATUS_OK) status = load_run(p, runs[k], k, failure);
+                          "%.300s and %.300s were planned differently: predict with each alone", models[0], models[k]);
+        if (status == STATUS_OK) status = load_weights(p, models[k], k, failure);
     }
     free(other);
     return status;
 }
 
-status_code predictor_open(predictor **opened, const predictor_options *options, const char *const *runs, int count,
+status_code segmenter_open(segmenter **opened, const segmenter_options *options, const char *const *models, int count,
                            failure *failure) {
-    predictor *p = *opened = calloc(1, sizeof *p);
-    if (!p) return fail_memory(failure, "the predictor");
+    segmenter *p = *opened = calloc(1, sizeof *p);
+    if (!p) return fail_memory(failure, "the segmenter");
     p->options = *options;
-    p->runs = count;
-    const status_code status = open_parts(p, runs, count, failure);
-    if (status != STATUS_OK) predictor_close(opened);
+    p->models = count;
+    const status_code status = open_parts(p, models, count, failure);
+    if (status != STATUS_OK) segmenter_close(opened);
     return status;
 }
 
-void predictor_close(predictor **opened) {
+void segmenter_close(segmenter **opened) {
     if (!opened || !*opened) return;
     graph_close(&(*opened)->graph);
     memory_close((*opened)->weights);
@@ -100,31 +96,32 @@ void predictor_close(predictor **opened) {
 
 /* What the windows' scores become: labels at once, or scores that wait to be resampled. */
 typedef struct collection {
-    predictor *predictor;
+    segmenter *segmenter;
     const case_geometry *geometry;
+    const listener *listener;
     int16_t *labels; /* on the preprocessed grid */
     float *scores;   /* [voxel][class] */
     size_t mapped;   /* bytes, if the scores lie in a file */
 } collection;
 
 static status_code score(void *context, const float *patch, float *scores, failure *failure) {
-    const predictor *p = ((const collection *)context)->predictor;
+    const segmenter *p = ((const collection *)context)->segmenter;
     const shape in = graph_input_shape(p->graph), out = graph_output_shape(p->graph, 0);
     const size_t floats = graph_trained_floats(p->graph), count = shape_count(&out);
     (void)failure;
     memcpy(graph_input_values(p->graph), patch, shape_count(&in) * sizeof *patch);
-    for (int run = 0; run < p->runs; run++) {
-        if (p->runs > 1) memcpy(graph_values(p->graph), p->weights + (size_t)run * floats, floats * sizeof(float));
+    for (int model = 0; model < p->models; model++) {
+        if (p->models > 1) memcpy(graph_values(p->graph), p->weights + (size_t)model * floats, floats * sizeof(float));
         graph_forward(p->graph, 0);
         const float *values = graph_output_values(p->graph, 0);
-        for (size_t k = 0; k < count; k++) scores[k] = (run ? scores[k] : 0) + values[k] / (float)p->runs;
+        for (size_t k = 0; k < count; k++) scores[k] = (model ? scores[k] : 0) + values[k] / (float)p->models;
     }
     return STATUS_OK;
 }
 
 static status_code plane(void *context, int depth, const float *scores, failure *failure) {
     const collection *c = context;
-    const int *size = c->geometry->size, classes = c->predictor->plan.classes;
+    const int *size = c->geometry->size, classes = c->segmenter->plan.classes;
     const size_t area = (size_t)size[1] * (size_t)size[2], start = (size_t)depth * area;
     (void)failure;
     if (c->scores) {
@@ -139,8 +136,10 @@ static status_code plane(void *context, int depth, const float *scores, failure 
 }
 
 static status_code tell(void *context, size_t done, size_t all, failure *failure) {
-    const predictor *p = ((const collection *)context)->predictor;
-    return p->options.progress ? p->options.progress(p->options.context, done, all, failure) : STATUS_OK;
+    const collection *c = context;
+    listener_progress(c->listener, "predicting", done, all);
+    return listener_stops(c->listener) ? fail(failure, STATUS_STOPPED, "stopped after %zu of %zu windows", done, all)
+                                       : STATUS_OK;
 }
 
 /* Scores in a file that has no name any more: the system writes out what does not fit into memory. */
@@ -158,14 +157,14 @@ static float *map_scores(const char *folder, size_t bytes) {
     return map == MAP_FAILED ? 0 : map;
 }
 
-static status_code open_collection(collection *c, failure *failure) {
-    const predictor_options *o = &c->predictor->options;
+static status_code open_collection(collection *c, int want_scores, failure *failure) {
+    const segmenter_options *o = &c->segmenter->options;
     const size_t voxels = case_geometry_voxels(c->geometry);
-    if (memcmp(c->geometry->size, c->geometry->box.size, sizeof c->geometry->size) == 0) {
+    if (!want_scores && memcmp(c->geometry->size, c->geometry->box.size, sizeof c->geometry->size) == 0) {
         c->labels = memory_open(voxels * sizeof *c->labels);
         return c->labels ? STATUS_OK : fail_memory(failure, "the labels");
     }
-    const size_t bytes = voxels * (size_t)c->predictor->plan.classes * sizeof *c->scores;
+    const size_t bytes = voxels * (size_t)c->segmenter->plan.classes * sizeof *c->scores;
     if (o->temporary && (double)bytes > (o->memory > 0 ? o->memory : memory_available()) / 2) {
         c->scores = map_scores(o->temporary, bytes);
         c->mapped = c->scores ? bytes : 0;
@@ -185,15 +184,42 @@ static void close_collection(collection *c) {
     else memory_close(c->scores);
 }
 
-static status_code restore(const collection *c, int16_t *original, failure *failure) {
-    const int threads = c->predictor->options.threads;
-    if (c->labels) return restore_labels(c->geometry, c->labels, threads, original, failure);
-    const class_scores scores = {c->predictor->plan.classes, c->scores, (size_t)c->predictor->plan.classes, 1};
-    return restore_scores(c->geometry, &scores, threads, original, failure);
+/* Logits of one voxel, `stride` apart, become probabilities. */
+static void softmax(float *values, int classes, size_t stride) {
+    float largest = values[0];
+    double sum = 0;
+    for (int k = 1; k < classes; k++) largest = fmaxf(largest, values[(size_t)k * stride]);
+    for (int k = 0; k < classes; k++) sum += exp((double)(values[(size_t)k * stride] - largest));
+    for (int k = 0; k < classes; k++)
+        values[(size_t)k * stride] = (float)(exp((double)(values[(size_t)k * stride] - largest)) / sum);
 }
 
-static status_code slide(predictor *p, const prepared_case *prepared, int16_t *original, failure *failure) {
-    collection c = {.predictor = p, .geometry = &prepared->geometry};
+static status_code restore_probabilities(const collection *c, const class_scores *scores, float *probabilities,
+                                         failure *failure) {
+    const size_t voxels = case_geometry_original_voxels(c->geometry);
+    const int threads = c->segmenter->options.threads;
+    status_code status = STATUS_OK;
+    for (int k = 0; k < scores->classes && status == STATUS_OK; k++)
+        status = restore_class(c->geometry, scores, k, k ? -INFINITY : 0, threads, probabilities + (size_t)k * voxels,
+                               failure);
+    for (size_t v = 0; v < voxels && status == STATUS_OK; v++) softmax(probabilities + v, scores->classes, voxels);
+    return status;
+}
+
+static status_code restore(const collection *c, const segmenter_output *output, failure *failure) {
+    const int threads = c->segmenter->options.threads;
+    if (c->labels) return restore_labels(c->geometry, c->labels, threads, output->labels, failure);
+    const class_scores scores = {c->segmenter->plan.classes, c->scores, (size_t)c->segmenter->plan.classes, 1};
+    status_code status = STATUS_OK;
+    if (output->labels) status = restore_scores(c->geometry, &scores, threads, output->labels, failure);
+    if (output->probabilities && status == STATUS_OK)
+        status = restore_probabilities(c, &scores, output->probabilities, failure);
+    return status;
+}
+
+static status_code slide(segmenter *p, const prepared_case *prepared, const segmenter_output *output,
+                         const listener *listener, failure *failure) {
+    collection c = {.segmenter = p, .geometry = &prepared->geometry, .listener = listener};
     sliding s = {
         .channels = prepared->channels, .image = prepared->image, .classes = p->plan.classes, .step = p->options.step};
     for (int axis = 0; axis < 3; axis++) {
@@ -202,22 +228,30 @@ static status_code slide(predictor *p, const prepared_case *prepared, int16_t *o
         s.mirror[axis] = p->options.mirror;
     }
     const sliding_calls calls = {&c, score, plane, tell};
-    status_code status = open_collection(&c, failure);
+    status_code status = open_collection(&c, output->probabilities != 0, failure);
     if (status == STATUS_OK) status = sliding_run(&s, &calls, failure);
-    if (status == STATUS_OK) status = restore(&c, original, failure);
+    if (status == STATUS_OK) status = restore(&c, output, failure);
     close_collection(&c);
     return status;
 }
 
-status_code predictor_run(predictor *p, const volume *image, label_map *labels, failure *failure) {
-    *labels = (label_map){0};
+status_code segmenter_run(segmenter *p, const volume *image, const segmenter_output *output, const listener *listener,
+                          failure *failure) {
     prepared_case prepared;
     const preprocessing how = plan_preprocessing(&p->plan, p->rules, p->options.threads);
     status_code status = preprocess(&how, image, 0, &prepared, failure);
     if (status != STATUS_OK) return status;
-    status = label_map_open(labels, &image->grid, failure);
-    if (status == STATUS_OK) status = slide(p, &prepared, labels->labels, failure);
+    status = slide(p, &prepared, output, listener, failure);
     prepared_case_close(&prepared);
+    return status;
+}
+
+status_code segmenter_label(segmenter *p, const volume *image, const listener *listener, label_map *labels,
+                            failure *failure) {
+    *labels = (label_map){0};
+    status_code status = label_map_open(labels, &image->grid, failure);
+    if (status == STATUS_OK)
+        status = segmenter_run(p, image, &(segmenter_output){.labels = labels->labels}, listener, failure);
     if (status != STATUS_OK) label_map_close(labels);
     return status;
 }

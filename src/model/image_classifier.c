@@ -1,0 +1,46 @@
+#include "model/image_classifier.h"
+
+#include <math.h>
+
+status_code image_classifier_network(const labelled_images *like, const char *model, int batch,
+                                     learner_options *options, failure *failure) {
+    const status_code status = model_parse(model, &options->model, failure);
+    if (status != STATUS_OK) return status;
+    if (options->model.kind == MODEL_UNET)
+        return fail(failure, STATUS_BAD_INPUT, "a U-Net does not classify images: take wrn-16-1 or mlp-2-64");
+    options->model.input = options->model.kind == MODEL_MLP
+                               ? (shape){batch, {1, 1, 1}, (int)labelled_images_stride(like)}
+                               : (shape){batch, {1, like->height, like->width}, like->channels};
+    options->model.classes = like->classes;
+    options->loss = LOSS_CROSS_ENTROPY;
+    return STATUS_OK;
+}
+
+static void softmax(const float *logits, int classes, float *probabilities) {
+    double largest = (double)logits[0], sum = 0;
+    for (int k = 1; k < classes; k++) largest = fmax(largest, (double)logits[k]);
+    for (int k = 0; k < classes; k++) sum += exp((double)logits[k] - largest);
+    for (int k = 0; k < classes; k++) probabilities[k] = (float)(exp((double)logits[k] - largest) / sum);
+}
+
+void image_classifier_load(learner *l, const pixel_scale *scale, const labelled_images *set, int64_t first, int count) {
+    const size_t stride = labelled_images_stride(set);
+    pixel_scale_apply(scale, labelled_images_at(set, first), (size_t)count * stride, learner_input(l));
+    for (int k = 0; k < count; k++) learner_labels(l)[k] = set->labels ? set->labels[first + k] : 0;
+}
+
+status_code image_classifier_evaluate(learner *l, const pixel_scale *scale, const labelled_images *set, double *losses,
+                                      float *probabilities, failure *failure) {
+    const int part = learner_part(l), classes = graph_output_shape(learner_graph(l), 0).channels;
+    for (int64_t done = 0; done < set->count; done += part) {
+        const int count = (int)(set->count - done < part ? set->count - done : part);
+        image_classifier_load(l, scale, set, done, count);
+        const status_code status = learner_evaluate(l, count, losses ? losses + done : 0, failure);
+        if (status != STATUS_OK) return status;
+        const float *logits = graph_output_values(learner_graph(l), 0);
+        for (int k = 0; k < count && probabilities; k++)
+            softmax(logits + (size_t)k * (size_t)classes, classes,
+                    probabilities + ((size_t)done + (size_t)k) * (size_t)classes);
+    }
+    return STATUS_OK;
+}

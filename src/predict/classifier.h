@@ -1,0 +1,33 @@
+/*
+ * A trained network for classification, from its run's folder.
+ *
+ *     classifier_open(&model, "runs/dro", RUN_WEIGHTS_BEST, threads, &failure);
+ *     classifier_run(&model, &images, losses, probabilities, &failure);
+ *     classifier_close(&model);
+ */
+#ifndef HWS_PREDICT_CLASSIFIER_H
+#define HWS_PREDICT_CLASSIFIER_H
+
+#include "model/image_classifier.h"
+#include "run/run_folder.h"
+#include "run/settings.h"
+
+typedef struct classifier {
+    train_settings settings;
+    pixel_scale pixels; /* mean and standard deviation of the run's training set */
+    int height, width, channels, classes;
+    learner *learner;
+} classifier;
+
+/* What a run's folder was trained for: "classification" or "segmentation"; the caller frees it. */
+status_code run_task(const char *folder, char **task, failure *failure);
+
+status_code classifier_open(classifier *model, const char *folder, run_weights weights, int threads, failure *failure);
+void classifier_close(classifier *model);
+
+/* Losses of images with labels (may be NULL), and class probabilities [count][classes]. Images of another size are
+   refused. */
+status_code classifier_run(classifier *model, const labelled_images *images, double *losses, float *probabilities,
+                           failure *failure);
+
+#endif

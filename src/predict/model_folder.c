@@ -1,0 +1,94 @@
+#define _POSIX_C_SOURCE 200809L
+#include "predict/model_folder.h"
+
+#include "json/json_file.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static status_code check_folder(const char *folder, failure *failure) {
+    if (!path_is_folder(folder))
+        return fail(failure, STATUS_CANNOT_READ, "%.500s is not a folder: name a run's, or one with a plan and weights",
+                    folder);
+    if (run_has(folder, RUN_PLAN)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s has no %s: name the folder of a run that segments volumes, or of an exported model", folder,
+                run_file_name(RUN_PLAN));
+}
+
+status_code model_folder_plan(const char *folder, plan *plan, failure *failure) {
+    char path[PATH_SIZE];
+    status_code status = check_folder(folder, failure);
+    if (status == STATUS_OK) status = run_path(path, folder, RUN_PLAN, failure);
+    return status == STATUS_OK ? plan_read(plan, path, failure) : status;
+}
+
+static int is_weights(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return name[0] != '.' && dot && strcmp(dot, ".safetensors") == 0;
+}
+
+/* Exactly one, whatever it is called. */
+static status_code only_weights(const char *folder, char path[PATH_SIZE], failure *failure) {
+    int count = 0;
+    status_code status = STATUS_OK;
+    DIR *listing = opendir(folder);
+    for (const struct dirent *entry; listing && status == STATUS_OK && (entry = readdir(listing));) {
+        if (!is_weights(entry->d_name)) continue;
+        if (!count++) status = path_join(path, folder, entry->d_name, failure);
+    }
+    if (listing) closedir(listing);
+    if (status == STATUS_OK && count != 1)
+        status =
+            fail(failure, STATUS_BAD_INPUT,
+                 "%.500s has %d files of weights (.safetensors) and none of them is %s: keep the one that is meant",
+                 folder, count, run_file_name(RUN_BEST));
+    return status;
+}
+
+status_code model_folder_weights(const char *folder, run_weights weights, char path[PATH_SIZE], failure *failure) {
+    const run_file asked = run_weights_file(weights);
+    if (run_exists(folder) || run_has(folder, asked)) return run_path(path, folder, asked, failure);
+    if (run_has(folder, RUN_BEST)) return run_path(path, folder, RUN_BEST, failure);
+    return only_weights(folder, path, failure);
+}
+
+static size_t name_bytes(const json_t *names, int index, char number[16], const char **name) {
+    snprintf(number, 16, "%d", index);
+    const char *told = json_string_value(json_array_get(names, (size_t)index));
+    *name = told ? told : number;
+    return strlen(*name) + 1;
+}
+
+/* The pointers, then the texts that they point to. */
+static char **copy_names(const json_t *names, int classes) {
+    char number[16];
+    const char *name;
+    size_t bytes = (size_t)classes * sizeof(char *);
+    for (int k = 0; k < classes; k++) bytes += name_bytes(names, k, number, &name);
+    char **copy = malloc(bytes);
+    char *at = copy ? (char *)(copy + classes) : 0;
+    for (int k = 0; copy && k < classes; k++) {
+        const size_t length = name_bytes(names, k, number, &name);
+        copy[k] = memcpy(at, name, length);
+        at += length;
+    }
+    return copy;
+}
+
+status_code model_folder_labels(const char *folder, int classes, char ***names, failure *failure) {
+    char path[PATH_SIZE];
+    json_t *config = 0;
+    *names = 0;
+    status_code status = STATUS_OK;
+    if (run_exists(folder)) {
+        status = run_path(path, folder, RUN_CONFIG, failure);
+        if (status == STATUS_OK) status = json_file_read(path, &config, failure);
+    }
+    if (status != STATUS_OK) return status;
+    *names = copy_names(json_object_get(config, "classes"), classes);
+    json_decref(config);
+    return *names ? STATUS_OK : fail_memory(failure, "the names of labels");
+}

@@ -1,0 +1,32 @@
+#include "predict/predict.h"
+
+#include "predict/classifier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+status_code predict_check_apart(const char *images, const char *output, failure *failure) {
+    if (!path_same(images, output)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s holds the images: name another folder for the labels", output);
+}
+
+/* A folder with a plan and without a config.json is an exported model. */
+static status_code are_volumes(const char *run, int *volumes, failure *failure) {
+    *volumes = !run_exists(run) && run_has(run, RUN_PLAN);
+    if (*volumes) return STATUS_OK;
+    char *task;
+    const status_code status = run_task(run, &task, failure);
+    if (status != STATUS_OK) return status;
+    *volumes = strcmp(task, "segmentation") == 0;
+    free(task);
+    return STATUS_OK;
+}
+
+status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,
+                    failure *failure) {
+    *outcome = (predict_outcome){0};
+    const status_code status = are_volumes(request->runs[0], &outcome->volumes, failure);
+    if (status != STATUS_OK) return status;
+    return outcome->volumes ? predict_volumes(request, listener, &outcome->done, failure)
+                            : predict_images(request, listener, &outcome->done, failure);
+}

@@ -1,0 +1,46 @@
+/*
+ * What hws predict does: trained networks say what is in the images of a file or folder.
+ *
+ * Networks that classify take an IDX file of images, or all files of a folder whose names hold "images", and write the
+ * labels as IDX and, with the probabilities, as CSV. Networks that segment take a folder of NIfTI images and write a
+ * label map for each case; cases that are there already are left alone, so that interrupted work goes on.
+ *
+ * Several runs are an ensemble: classifiers are averaged in their probabilities, segmenters in their logits.
+ */
+#ifndef HWS_PREDICT_PREDICT_H
+#define HWS_PREDICT_PREDICT_H
+
+#include "core/listener.h"
+#include "run/run_folder.h"
+
+typedef struct predict_request {
+    const char *const *runs; /* all of one task; for volumes exported models, too (model_folder.h) */
+    int run_count;
+    const char *input, *output; /* must not be the same folder: labels would take the place of images */
+    run_weights weights;
+    int threads;
+    /* For volumes. */
+    int bf16, mirror, overwrite;
+    double step;
+    /* For images that are classified: told the path of each file of labels; may be NULL. */
+    void (*wrote)(void *context, const char *path);
+    void *context;
+} predict_request;
+
+typedef struct predict_outcome {
+    int volumes; /* 1: label maps were made; 0: images were classified */
+    size_t done; /* label maps that are in the output folder now, made or found there; or files of images */
+} predict_outcome;
+
+/* STATUS_STOPPED when the listener says so: what was written stays, and is whole. */
+status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,
+                    failure *failure);
+
+/* What it is made of. */
+status_code predict_images(const predict_request *request, const listener *listener, size_t *done, failure *failure);
+status_code predict_volumes(const predict_request *request, const listener *listener, size_t *done, failure *failure);
+
+/* Refuses an output folder that holds the images. */
+status_code predict_check_apart(const char *images, const char *output, failure *failure);
+
+#endif

@@ -1,0 +1,159 @@
+#define _POSIX_C_SOURCE 200809L
+#include "core/arg_max.h"
+#include "core/whole_file.h"
+#include "images/idx.h"
+#include "predict/classifier.h"
+#include "predict/predict.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    const predict_request *request;
+    const listener *listener;
+    classifier *models;
+    int opened;
+    size_t done;
+} job;
+
+/* The name of the labels' file for one of images: without its folder, "images" and "idx3" exchanged, without ".gz". */
+static status_code labels_name(const char *images_path, char name[PATH_SIZE], failure *failure) {
+    char base[PATH_SIZE];
+    status_code status = path_format(base, failure, "%s", path_name(images_path));
+    if (status != STATUS_OK) return status;
+    const size_t length = strlen(base);
+    if (length > 3 && strcmp(base + length - 3, ".gz") == 0) base[length - 3] = 0;
+    char *images = strstr(base, "images");
+    if (!images) return path_format(name, failure, "%s-labels", base);
+    memcpy(images, "labels", 6);
+    char *idx = strstr(base, "idx3");
+    if (idx) idx[3] = '1';
+    return path_format(name, failure, "%s", base);
+}
+
+/* The mean of the runs' probabilities. */
+static status_code classify(job *j, const labelled_images *set, float *mean, failure *failure) {
+    const size_t all = (size_t)set->count * (size_t)set->classes;
+    const int runs = j->request->run_count;
+    float *one = malloc(all * sizeof *one + 1);
+    status_code status = one ? STATUS_OK : fail_memory(failure, "the probabilities");
+    memset(mean, 0, all * sizeof *mean);
+    for (int r = 0; r < runs && status == STATUS_OK; r++) {
+        if (listener_stops(j->listener)) status = fail(failure, STATUS_STOPPED, "stopped");
+        if (status == STATUS_OK) status = classifier_run(&j->models[r], set, 0, one, failure);
+        for (size_t k = 0; k < all && status == STATUS_OK; k++) mean[k] += one[k] / (float)runs;
+    }
+    free(one);
+    return status;
+}
+
+static void add_rows(const labelled_images *set, const float *probabilities, uint8_t *labels, text *csv) {
+    text_add(csv, "image,prediction");
+    for (int k = 0; k < set->classes; k++) text_format(csv, ",p_%d", k);
+    text_add(csv, "\n");
+    for (int64_t i = 0; i < set->count; i++) {
+        const float *p = probabilities + (size_t)i * (size_t)set->classes;
+        const int best = arg_max(p, set->classes);
+        labels[i] = (uint8_t)best;
+        text_format(csv, "%lld,%d", (long long)i, best);
+        for (int k = 0; k < set->classes; k++) text_format(csv, ",%.7g", (double)p[k]);
+        text_add(csv, "\n");
+    }
+}
+
+static status_code write_labels(const job *j, const char *images, const labelled_images *set,
+                                const float *probabilities, failure *failure) {
+    char name[PATH_SIZE], path[PATH_SIZE], table[PATH_SIZE];
+    text csv = {0};
+    status_code status = labels_name(images, name, failure);
+    if (status == STATUS_OK) status = path_join(path, j->request->output, name, failure);
+    if (status == STATUS_OK) status = path_format(table, failure, "%s.csv", path);
+    if (status != STATUS_OK) return status;
+    uint8_t *labels = malloc((size_t)set->count + 1);
+    if (!labels) return fail_memory(failure, "the labels");
+    add_rows(set, probabilities, labels, &csv);
+    status = idx_write_labels(labels, set->count, path, failure);
+    if (status == STATUS_OK) status = whole_file_write_text(table, &csv, failure);
+    if (status == STATUS_OK && j->request->wrote) j->request->wrote(j->request->context, path);
+    text_close(&csv);
+    free(labels);
+    return status;
+}
+
+static status_code predict_file(job *j, const char *images, failure *failure) {
+    labelled_images set;
+    status_code status = idx_open(&set, images, 0, j->models[0].classes, failure);
+    if (status != STATUS_OK) return status;
+    float *mean = malloc((size_t)set.count * (size_t)set.classes * sizeof *mean + 1);
+    status = mean ? classify(j, &set, mean, failure) : fail_memory(failure, "the probabilities");
+    if (status == STATUS_OK) status = write_labels(j, images, &set, mean, failure);
+    if (status == STATUS_OK) j->done++;
+    free(mean);
+    labelled_images_close(&set);
+    return status;
+}
+
+static int holds_images(const struct dirent *entry) { return strstr(entry->d_name, "images") != 0; }
+
+static status_code predict_folder(job *j, failure *failure) {
+    struct dirent **entries;
+    char path[PATH_SIZE];
+    const char *input = j->request->input;
+    const int count = scandir(input, &entries, holds_images, alphasort);
+    status_code status = STATUS_OK;
+    if (count < 0) status = fail(failure, STATUS_CANNOT_READ, "%.500s: %s", input, strerror(errno));
+    if (count == 0)
+        status = fail(failure, STATUS_BAD_INPUT, "%.500s: no file in this folder has a name with 'images'", input);
+    for (int k = 0; k < count; k++) {
+        if (status == STATUS_OK) listener_progress(j->listener, "predicting", (size_t)k, (size_t)count);
+        if (status == STATUS_OK) status = path_join(path, input, entries[k]->d_name, failure);
+        if (status == STATUS_OK) status = predict_file(j, path, failure);
+        free(entries[k]);
+    }
+    if (count >= 0) free(entries);
+    return status;
+}
+
+static status_code open_runs(job *j, failure *failure) {
+    const predict_request *r = j->request;
+    status_code status = STATUS_OK;
+    for (int k = 0; k < r->run_count && status == STATUS_OK; k++) {
+        status = classifier_open(&j->models[k], r->runs[k], r->weights, r->threads, failure);
+        if (status == STATUS_OK) j->opened++;
+        if (status == STATUS_OK && j->models[k].classes != j->models[0].classes)
+            status =
+                fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s know different classes", r->runs[0], r->runs[k]);
+    }
+    return status;
+}
+
+/* The folder that holds the images: the input, or where the input is. */
+static status_code check_apart(const predict_request *request, int is_folder, failure *failure) {
+    char folder[PATH_SIZE];
+    const char *input = request->input;
+    if (is_folder) return predict_check_apart(input, request->output, failure);
+    const status_code status = path_format(folder, failure, "%.*s.", (int)(path_name(input) - input), input);
+    return status == STATUS_OK ? predict_check_apart(folder, request->output, failure) : status;
+}
+
+static status_code predict_all(job *j, failure *failure) {
+    const int is_folder = path_is_folder(j->request->input);
+    status_code status = check_apart(j->request, is_folder, failure);
+    if (status == STATUS_OK) status = open_runs(j, failure);
+    if (status == STATUS_OK) status = folder_make(j->request->output, failure);
+    if (status != STATUS_OK) return status;
+    return is_folder ? predict_folder(j, failure) : predict_file(j, j->request->input, failure);
+}
+
+status_code predict_images(const predict_request *request, const listener *listener, size_t *done, failure *failure) {
+    job j = {.request = request, .listener = listener};
+    j.models = calloc((size_t)request->run_count, sizeof *j.models);
+    const status_code status = j.models ? predict_all(&j, failure) : fail_memory(failure, "the networks");
+    for (int k = 0; k < j.opened; k++) classifier_close(&j.models[k]);
+    free(j.models);
+    *done = j.done;
+    return status;
+}
