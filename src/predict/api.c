@@ -154,11 +154,8 @@ static status_code run(hws_predictor *p, const hws_predict_image *image, const s
                        failure *failure) {
     volume volume;
     if (!p) return fail(failure, STATUS_BAD_INPUT, "there is no predictor: hws_predict_open makes one");
-    status_code status = api_volume(image, &volume, failure);
+    const status_code status = api_volume(image, hws_predict_channels(p), &volume, failure);
     if (status != STATUS_OK) return status;
-    if (volume.channels != hws_predict_channels(p))
-        return fail(failure, STATUS_BAD_INPUT, "the image has %d channels, but the network wants %d", volume.channels,
-                    hws_predict_channels(p));
     const listener listener = {.context = &p->options, .progress = tell, .stop = stops};
     return segmenter_run(p->segmenter, &volume, output, &listener, failure);
 }

@@ -125,13 +125,26 @@ static status_code take_grid(const hws_predict_image *image, volume_grid *grid, 
     return STATUS_OK;
 }
 
-status_code api_volume(const hws_predict_image *image, volume *volume, failure *failure) {
+static status_code check_finite(const hws_predict_image *image, failure *failure) {
+    const size_t x = (size_t)image->size[0], y = (size_t)image->size[1], z = (size_t)image->size[2];
+    for (size_t k = 0; k < x * y * z * (size_t)image->channels; k++)
+        if (!isfinite(image->voxels[k]))
+            return fail(failure, STATUS_NOT_FINITE,
+                        "voxel (%zu, %zu, %zu) of channel %zu is NaN or infinite: replace it by a number", k % x,
+                        k / x % y, k / (x * y) % z, k / (x * y * z));
+    return STATUS_OK;
+}
+
+status_code api_volume(const hws_predict_image *image, int channels, volume *volume, failure *failure) {
     volume_grid grid;
     const status_code status = take_grid(image, &grid, failure);
     if (status != STATUS_OK) return status;
     if (!image->voxels) return fail(failure, STATUS_BAD_INPUT, "the image has no voxels");
+    if (image->channels != channels)
+        return fail(failure, STATUS_BAD_INPUT, "the image has %d channels, but the network wants %d", image->channels,
+                    channels);
     *volume = (struct volume){.grid = grid, .channels = image->channels, .voxels = (float *)image->voxels};
-    return STATUS_OK;
+    return check_finite(image, failure);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

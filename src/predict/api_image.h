@@ -8,8 +8,9 @@
 /* Fills `error`, which may be NULL, and returns the public status. */
 hws_predict_status api_finish(status_code status, const failure *failure, hws_predict_error *error);
 
-/* The image as a volume that refers to the caller's voxels: not to be closed. Refused: what cannot be. */
-status_code api_volume(const hws_predict_image *image, volume *volume, failure *failure);
+/* The image as a volume that refers to the caller's voxels: not to be closed. Refused: what cannot be, and another number
+   of channels than this. */
+status_code api_volume(const hws_predict_image *image, int channels, volume *volume, failure *failure);
 
 /* Files to read: not NULL, at least one. The file to write: not NULL, a NIfTI file's name. */
 status_code api_check_files(const char *const *files, int count, failure *failure);

@@ -2,110 +2,20 @@
 /* Whole predictions by small networks of random weights: other grids than the plan's, ensembles, options. */
 #include "predict/segmenter.h"
 
-#include "model/model.h"
-#include "model/segmentation_model.h"
-#include "model/weights.h"
 #include "predict/sliding.h"
 #include "preprocess/preprocess.h"
-#include "testing.h"
+#include "waves.h"
 
 #include <dirent.h>
-#include <sys/stat.h>
-
-enum { CLASSES = 3 };
-
-static char root[64];
-static plan planned;
-
-static const char *run_of(const char *name) {
-    static char paths[8][128];
-    static unsigned next;
-    char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", root, name);
-    return path;
-}
-
-/* ---- runs -------------------------------------------------------------------------------------------------------- */
-
-static void make_plan(void) {
-    planned = (plan){.dataset = "waves",
-                     .channels = 1,
-                     .classes = CLASSES,
-                     .channel = {{.name = "T2", .rule = {.kind = NORMALISE_ZSCORE, .deviation = 1}}},
-                     .spacing = {3, 2, 2.5},
-                     .median_size = {16, 16, 16},
-                     .patch = {16, 16, 16},
-                     .batch = 2,
-                     .topology = {.count = 2,
-                                  .stages = {{.features = 8, .kernel = {3, 3, 3}, .stride = {1, 1, 1}},
-                                             {.features = 16, .kernel = {3, 3, 3}, .stride = {2, 2, 2}}}}};
-}
-
-/* The weights of the head are moved by `change` times numbers that are the same for all runs. */
-static void make_run(const char *name, double change) {
-    char path[200];
-    model_options model;
-    graph *graph = NULL;
-    const graph_options options = {.threads = 1, .inference = 1};
-    segmentation_model(&planned, &model);
-    assert_int_equal(model_open(&model, &options, &graph, NULL), STATUS_OK);
-    graph_initialise(graph, 5);
-    uint64_t seed = 9;
-    for (int k = 0; k < graph_parameter_count(graph); k++) {
-        const parameter *one = graph_parameter(graph, k);
-        if (strncmp(one->name, "heads.0", 7) != 0) continue;
-        for (size_t i = 0; i < one->count; i++)
-            graph_values(graph)[one->offset + i] += (float)(change * test_normal(&seed));
-    }
-    assert_int_equal(mkdir(run_of(name), 0777), 0);
-    snprintf(path, sizeof path, "%s/plans.json", run_of(name));
-    assert_int_equal(plan_write(&planned, path, NULL), STATUS_OK);
-    snprintf(path, sizeof path, "%s/best.safetensors", run_of(name));
-    assert_int_equal(weights_save(graph, 0, path, NULL), STATUS_OK);
-    graph_close(&graph);
-}
 
 static int make_runs(void **state) {
     (void)state;
-    strcpy(root, "/tmp/hws_segmenter_XXXXXX");
-    if (!mkdtemp(root)) return -1;
-    make_plan();
+    if (open_root() != 0) return -1;
     make_run("middle", 0);
     make_run("above", 0.5);
     make_run("below", -0.5);
     return mkdir(run_of("temporary"), 0777);
 }
-
-static int remove_runs(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
-}
-
-/* ---- images ------------------------------------------------------------------------------------------------------ */
-
-/* Turned about z and moved; sizes and spacings are along x, y, z. */
-static volume waves(const int size[3], const double spacing[3]) {
-    volume_grid grid = volume_grid_plain(size, spacing);
-    const double c = cos(0.4), s = sin(0.4);
-    const double turn[3][3] = {{c, -s, 0}, {s, c, 0}, {0, 0, 1}};
-    for (int k = 0; k < 9; k++) grid.affine[k / 3][k % 3] = turn[k / 3][k % 3] * spacing[k % 3];
-    for (int k = 0; k < 3; k++) grid.affine[k][3] = 10 * k - 7;
-    memcpy(grid.sform, grid.affine, sizeof grid.sform);
-    grid.sform_code = 2;
-    volume image;
-    assert_int_equal(volume_open(&image, &grid, 1, NULL), STATUS_OK);
-    float *voxel = image.voxels;
-    for (int z = 0; z < size[2]; z++)
-        for (int y = 0; y < size[1]; y++)
-            for (int x = 0; x < size[0]; x++)
-                *voxel++ = (float)(10 + 3 * sin(0.21 * x * spacing[0] + 0.1 * y * spacing[1]) +
-                                   2 * cos(0.17 * y * spacing[1]) + sin(0.13 * z * spacing[2] + 1));
-    return image;
-}
-
-static volume finer_waves(void) { return waves((const int[3]){40, 34, 24}, (const double[3]){1.5, 1.7, 2}); }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
@@ -247,7 +157,7 @@ static label_map predict_by_hand(const volume *image) {
 
 static void an_image_of_another_spacing_is_labelled_on_its_own_grid(void **state) {
     (void)state;
-    volume images[2] = {finer_waves(), waves((const int[3]){18, 13, 12}, (const double[3]){3.5, 4, 5})};
+    volume images[2] = {finer_waves(), waves((const int[3]){18, 13, 12}, (const double[3]){3.5, 4, 5}, 1)};
     const segmenter_options options = usual();
     for (int k = 0; k < 2; k++) {
         label_map labels = predict(&options, "middle", NULL, &images[k]), expected = predict_by_hand(&images[k]);
@@ -358,5 +268,5 @@ int main(void) {
         cmocka_unit_test(bf16_and_other_steps_change_little),
         cmocka_unit_test(runs_of_different_plans_are_refused),
     };
-    return cmocka_run_group_tests(tests, make_runs, remove_runs);
+    return cmocka_run_group_tests(tests, make_runs, close_root);
 }
