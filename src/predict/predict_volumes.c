@@ -49,10 +49,10 @@ static status_code predict_case(job *j, const listed_case *one, failure *failure
 static status_code predict_cases(job *j, const case_list *list, failure *failure) {
     status_code status = STATUS_OK;
     j->cases = list->count;
-    for (size_t k = 0; k < list->count && status == STATUS_OK; k++) {
+    for (size_t k = 0; k < list->count; k++) {
         status = predict_case(j, &list->cases[k], failure);
-        if (status == STATUS_OK) j->done++;
-        listener_progress(j->listener, "predicting", j->done * STEPS, j->cases * STEPS);
+        if (status != STATUS_OK) break;
+        listener_progress(j->listener, "predicting", ++j->done * STEPS, j->cases * STEPS);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 /* libhws_predict as others see it: memory and files, grids, probabilities, cancelling, and what is refused. */
 #include "hws_predict.h"
 
+#include "failing_memory.h"
 #include "nifti/nifti.h"
 #include "plan/plan.h"
 #include "waves.h"
@@ -389,7 +390,16 @@ static void images_that_cannot_be_are_refused(void **state) {
     assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "0 x 2 x 2");
     image = good, image.size[0] = image.size[1] = image.size[2] = INT_MAX;
     assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "2147483647");
-    image = good, image.spacing[2] = -1;
+    hws_predict_close(&predictor);
+}
+
+static void grids_and_voxels_that_cannot_be_are_refused(void **state) {
+    (void)state;
+    hws_predictor *predictor = opened("one", NULL);
+    float voxels[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const hws_predict_image good = {.voxels = voxels, .channels = 1, .size = {2, 2, 2}, .spacing = {2, 2, 2}};
+    hws_predict_image image = good;
+    image.spacing[2] = -1;
     assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "along z is -1");
     image = good, image.spacing[0] = NAN;
     assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "along x");
@@ -436,6 +446,38 @@ static void files_that_cannot_be_are_refused(void **state) {
     hws_predict_close(&predictor);
 }
 
+/* Every allocation of the parts fails once: the call says so, and the predictor can be used again. */
+static void memory_that_runs_out_is_told(void **state) {
+    (void)state;
+    const hws_predict_options options = quick();
+    const char *folder = run_of("one");
+    hws_predictor *predictor = NULL;
+    hws_predict_status status = HWS_PREDICT_ERROR_MEMORY;
+    for (long k = 0; status == HWS_PREDICT_ERROR_MEMORY; k++) {
+        memory_fail_after(k);
+        status = hws_predict_open(&predictor, &folder, 1, &options, NULL);
+        assert_true(status == HWS_PREDICT_OK || (status == HWS_PREDICT_ERROR_MEMORY && !predictor));
+        assert_true(k < 1000);
+    }
+    assert_true(memory_fail_after(-1) > 2);
+    volume v = waves((const int[3]){9, 10, 11}, (const double[3]){3, 3, 3}, 1);
+    const hws_predict_image image = image_of(&v);
+    const size_t voxels = volume_grid_voxels(&v.grid);
+    float *p = malloc(CLASSES * voxels * sizeof *p);
+    int16_t *labels = malloc(voxels * sizeof *labels);
+    status = HWS_PREDICT_ERROR_MEMORY;
+    for (long k = 0; status == HWS_PREDICT_ERROR_MEMORY; k++) {
+        memory_fail_after(k);
+        status = hws_predict_probabilities(predictor, &image, p, labels, NULL);
+        assert_true(status == HWS_PREDICT_OK || status == HWS_PREDICT_ERROR_MEMORY);
+        assert_true(k < 1000);
+    }
+    assert_true(memory_fail_after(-1) > 10);
+    free(p), free(labels);
+    volume_close(&v);
+    hws_predict_close(&predictor);
+}
+
 static void nothing_is_refused_too(void **state) {
     (void)state;
     hws_predict_error error;
@@ -472,7 +514,9 @@ int main(void) {
         cmocka_unit_test(options_that_cannot_be_are_refused),
         cmocka_unit_test(options_of_other_sizes_are_understood),
         cmocka_unit_test(images_that_cannot_be_are_refused),
+        cmocka_unit_test(grids_and_voxels_that_cannot_be_are_refused),
         cmocka_unit_test(files_that_cannot_be_are_refused),
+        cmocka_unit_test(memory_that_runs_out_is_told),
         cmocka_unit_test(nothing_is_refused_too),
     };
     return cmocka_run_group_tests(tests, make_models, close_root);

@@ -16,9 +16,9 @@ static char root[64];
 static plan planned;
 
 static const char *run_of(const char *name) {
-    static char paths[8][128];
+    static char paths[32][128];
     static unsigned next;
-    char *path = paths[next++ % 8];
+    char *path = paths[next++ % 32];
     snprintf(path, sizeof paths[0], "%s/%s", root, name);
     return path;
 }
@@ -96,7 +96,7 @@ static volume waves(const int size[3], const double spacing[3], int channels) {
     return image;
 }
 
-static volume finer_waves(void) {
+static inline volume finer_waves(void) {
     return waves((const int[3]){40, 34, 24}, (const double[3]){1.5, 1.7, 2}, planned.channels);
 }
 

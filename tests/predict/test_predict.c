@@ -1,0 +1,160 @@
+#define _XOPEN_SOURCE 700
+/* hws predict as a library call: folders of volumes, what is left alone, stopping and going on. */
+#include "predict/predict.h"
+
+#include "nifti/nifti.h"
+#include "plan/plan.h"
+#include "waves.h"
+
+enum { CASES = 3 };
+
+/* Exported models (no config.json), and a folder of images. */
+static int make_images(void **state) {
+    (void)state;
+    if (open_root() != 0) return -1;
+    make_run("middle", 0);
+    make_run("above", 0.5);
+    make_run("below", -0.5);
+    assert_int_equal(folder_make(run_of("images"), NULL), STATUS_OK);
+    for (int k = 0; k < CASES; k++) {
+        char name[64];
+        volume image = waves((const int[3]){20 + k, 18, 17}, (const double[3]){2, 2.5, 3}, 1);
+        snprintf(name, sizeof name, "images/case%d_0000.nii%s", k, k ? ".gz" : "");
+        assert_int_equal(nifti_write_volume(run_of(name), &image, NULL), STATUS_OK);
+        volume_close(&image);
+    }
+    return 0;
+}
+
+static predict_request asked(const char *const *runs, int count, const char *output) {
+    return (predict_request){
+        .runs = runs, .run_count = count, .input = run_of("images"), .output = output, .threads = 1, .step = 0.5};
+}
+
+static size_t must_predict(const predict_request *request) {
+    failure why;
+    predict_outcome outcome;
+    if (predict(request, NULL, &outcome, &why) != STATUS_OK) fail_msg("%s", why.message);
+    assert_true(outcome.volumes);
+    return outcome.done;
+}
+
+static label_map labels_at(const char *path) {
+    label_map labels;
+    if (nifti_read_labels(path, &labels, NULL) != STATUS_OK) fail_msg("%s cannot be read", path);
+    return labels;
+}
+
+static double agreement(const char *a, const char *b) {
+    label_map one = labels_at(a), other = labels_at(b);
+    const size_t voxels = volume_grid_voxels(&one.grid);
+    size_t equal = 0;
+    assert_int_equal(voxels, volume_grid_voxels(&other.grid));
+    for (size_t k = 0; k < voxels; k++) equal += one.labels[k] == other.labels[k];
+    label_map_close(&one);
+    label_map_close(&other);
+    return (double)equal / (double)voxels;
+}
+
+static void every_case_gets_a_label_map(void **state) {
+    (void)state;
+    const char *middle[1] = {run_of("middle")}, *both[2] = {run_of("above"), run_of("below")};
+    predict_request one = asked(middle, 1, run_of("one")), two = asked(both, 2, run_of("deep/er"));
+    assert_int_equal(must_predict(&one), CASES);
+    assert_int_equal(must_predict(&two), CASES);
+    assert_true(agreement(run_of("one/case0.nii"), run_of("deep/er/case0.nii")) > 0.999);
+    assert_true(agreement(run_of("one/case2.nii.gz"), run_of("deep/er/case2.nii.gz")) > 0.999);
+}
+
+static void what_is_there_is_left_alone_unless_it_is_to_be_overwritten(void **state) {
+    (void)state;
+    const char *runs[1] = {run_of("middle")};
+    predict_request request = asked(runs, 1, run_of("kept"));
+    assert_int_equal(must_predict(&request), CASES);
+    label_map mine = labels_at(run_of("kept/case1.nii.gz")), read;
+    for (size_t k = 0; k < volume_grid_voxels(&mine.grid); k++) mine.labels[k] = 7;
+    assert_int_equal(nifti_write_labels(run_of("kept/case1.nii.gz"), &mine, NULL), STATUS_OK);
+    assert_int_equal(must_predict(&request), CASES);
+    read = labels_at(run_of("kept/case1.nii.gz"));
+    assert_memory_equal(read.labels, mine.labels, volume_grid_voxels(&mine.grid) * sizeof *mine.labels);
+    label_map_close(&read);
+    request.overwrite = 1;
+    assert_int_equal(must_predict(&request), CASES);
+    read = labels_at(run_of("kept/case1.nii.gz"));
+    assert_int_not_equal(read.labels[0], 7);
+    label_map_close(&read);
+    label_map_close(&mine);
+}
+
+typedef struct patience {
+    size_t told, total;
+    size_t until; /* of a thousand steps per case; 0: for ever */
+} patience;
+
+static void listen(void *context, const char *what, size_t done, size_t total) {
+    patience *p = context;
+    assert_string_equal(what, "predicting");
+    assert_true(done >= p->told && done <= total);
+    p->told = done;
+    p->total = total;
+}
+
+static int lose_patience(void *context) {
+    const patience *p = context;
+    return p->until && p->told >= p->until;
+}
+
+static void stopped_work_goes_on(void **state) {
+    (void)state;
+    patience p = {.until = 1001};
+    const listener listener = {.context = &p, .progress = listen, .stop = lose_patience};
+    const char *runs[1] = {run_of("middle")};
+    const predict_request request = asked(runs, 1, run_of("stopped"));
+    failure why;
+    predict_outcome outcome;
+    assert_int_equal(predict(&request, &listener, &outcome, &why), STATUS_STOPPED);
+    assert_int_equal(why.status, STATUS_STOPPED);
+    assert_non_null(strstr(why.message, "goes on with the others"));
+    assert_int_equal(outcome.done, 1);
+    assert_true(path_exists(run_of("stopped/case0.nii")));
+    assert_false(path_exists(run_of("stopped/case1.nii.gz")));
+    p = (patience){0};
+    assert_int_equal(predict(&request, &listener, &outcome, &why), STATUS_OK);
+    assert_int_equal(outcome.done, CASES);
+    assert_int_equal(p.total, CASES * 1000);
+    assert_int_equal(p.told, p.total);
+    assert_true(path_exists(run_of("stopped/case1.nii.gz")));
+}
+
+static void assert_refused(const predict_request *request, status_code expected, const char *words) {
+    failure why;
+    predict_outcome outcome;
+    assert_int_equal(predict(request, NULL, &outcome, &why), expected);
+    if (!strstr(why.message, words)) fail_msg("'%s' does not say '%s'", why.message, words);
+    assert_int_equal(outcome.done, 0);
+}
+
+static void what_cannot_be_is_refused_before_anything_is_written(void **state) {
+    (void)state;
+    const char *runs[1] = {run_of("middle")}, *nowhere[1] = {run_of("nowhere")};
+    predict_request request = asked(runs, 1, run_of("images"));
+    assert_refused(&request, STATUS_BAD_INPUT, "holds the images");
+    request = asked(nowhere, 1, run_of("not"));
+    assert_refused(&request, STATUS_BAD_INPUT, "nowhere");
+    request = asked(runs, 1, run_of("not"));
+    request.input = run_of("nothing");
+    assert_refused(&request, STATUS_CANNOT_READ, "nothing");
+    request.input = run_of("middle");
+    assert_refused(&request, STATUS_BAD_INPUT, "holds no image");
+    assert_false(path_exists(run_of("not")));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_case_gets_a_label_map),
+        cmocka_unit_test(what_is_there_is_left_alone_unless_it_is_to_be_overwritten),
+        cmocka_unit_test(stopped_work_goes_on),
+        cmocka_unit_test(what_cannot_be_is_refused_before_anything_is_written),
+    };
+    return cmocka_run_group_tests(tests, make_images, close_root);
+}
