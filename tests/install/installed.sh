@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # What the tests of the installed libraries share; sourced with the arguments BUILD SOURCES CMAKE CC. Installs the build
 # into an empty folder, $prefix.
 build=$1
