@@ -15,18 +15,14 @@ static int is_plain_name(const char *name) {
     return *name && *name != '.' && strlen(name) < 200 && !strpbrk(name, "/\\");
 }
 
-static char *picture_path(const run *run, const char *folder, const char *example) {
-    text path = {0};
-    text_format(&path, "%s/%s/%s.png", run->folder, folder, example);
-    return path.bytes;
-}
-
 /* Small ones are enlarged without smoothing, so that every pixel can be seen. */
-void gallery_picture(text *page, const run *run, const char *folder, const char *example) {
-    char *bytes = NULL, *path = is_plain_name(example) ? picture_path(run, folder, example) : NULL;
+void gallery_picture(text *page, const run *run, run_file folder, const char *example) {
+    char path[PATH_SIZE], *bytes = NULL;
     size_t size = 0;
     unsigned width, height;
-    if (path && whole_file_read(path, LARGEST_PICTURE, &bytes, &size, NULL) == STATUS_OK &&
+    if (is_plain_name(example) &&
+        path_format(path, NULL, "%s/%s/%s.png", run->folder, run_file_name(folder), example) == STATUS_OK &&
+        whole_file_read(path, LARGEST_PICTURE, &bytes, &size, NULL) == STATUS_OK &&
         png_size(bytes, size, &width, &height)) {
         text_format(page, "<img class=\"%s\" alt=\"Example ", width <= THUMBNAIL ? "pixels" : "picture");
         html_escape(page, example);
@@ -37,5 +33,4 @@ void gallery_picture(text *page, const run *run, const char *folder, const char 
         text_add(page, "<span class=\"nopicture\">no picture</span>");
     }
     free(bytes);
-    free(path);
 }

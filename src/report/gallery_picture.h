@@ -3,9 +3,10 @@
 #define HWS_REPORT_GALLERY_PICTURE_H
 
 #include "core/text.h"
-#include "report/run_folder.h"
+#include "report/run_results.h"
+#include "run/run_folder.h"
 
-/* FOLDER/EXAMPLE.png of the run, as a data address, or words where there is none. */
-void gallery_picture(text *page, const run *run, const char *folder, const char *example);
+/* FOLDER/EXAMPLE.png of the run (RUN_HARDEST_PICTURES or RUN_WORST_PICTURES), as a data address, or words where there is none. */
+void gallery_picture(text *page, const run *run, run_file folder, const char *example);
 
 #endif

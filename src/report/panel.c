@@ -36,8 +36,8 @@ static double floor_of(const runs *runs, const panel *panel) {
 
 /* Fills one series; returns whether it has a point to draw. */
 static int fill(series *line, double *numbers, const run *run, const panel *panel, double floor) {
-    const size_t room = points_of(run), step = step_of(run);
-    double *x = numbers, *y = x + room, *low = y + room, *high = low + room;
+    const size_t points = points_of(run), step = step_of(run);
+    double *x = numbers, *y = x + points, *low = y + points, *high = low + points;
     const double per = divisor(run, panel);
     size_t count = 0;
     int any = 0;

@@ -1,6 +1,6 @@
 /* Short names by which people tell the runs of a page apart. */
 #include "core/text.h"
-#include "report/run_folder.h"
+#include "report/run_results.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,9 +14,9 @@ static double round_step(double value) {
 scale scale_round(double low, double high) {
     const double most = fmax(fabs(low), fabs(high));
     if (!(high - low > 1e-9 * most)) { /* all values the same: some room on both sides */
-        const double room = most > 0 ? most / 2 : 1;
-        low -= room;
-        high += room;
+        const double margin = most > 0 ? most / 2 : 1;
+        low -= margin;
+        high += margin;
     }
     const double step = round_step((high - low) / 5);
     return (scale){floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step, step, 0};

@@ -3,7 +3,7 @@
 #define HWS_REPORT_SECTION_H
 
 #include "core/text.h"
-#include "report/run_folder.h"
+#include "report/run_results.h"
 
 #include <stddef.h>
 

@@ -36,7 +36,9 @@
     X(RUN_TABLE_MARKDOWN, "table.md")                                                                                  \
     X(RUN_TABLE_LATEX, "table.tex")                                                                                    \
     X(RUN_WORST, "worst.csv")      /* the cases with the lowest scores */                                              \
-    X(RUN_WORST_PICTURES, "worst") /* a folder with a picture of each */
+    X(RUN_WORST_PICTURES, "worst") /* a folder with a picture of each */                                               \
+    X(RUN_GROUPS, "groups.csv")    /* groups that the report shows the cases by; laid there by the user */             \
+    X(RUN_REPORT, "report.html")   /* the page of hws report */
 
 typedef enum run_file {
 #define RUN_FILE_CODE(code, name) code,

@@ -49,7 +49,7 @@ static void add_card(text *page, const run *run, size_t row) {
     text_add(page, ", last seen ");
     html_escape(page, run_cell(table, row, "age"));
     text_add(page, " iterations ago\">");
-    gallery_picture(page, run, "hardest", example);
+    gallery_picture(page, run, RUN_HARDEST_PICTURES, example);
     if (run->is_segmentation) add_identity(page, "b", "b", example);
     add_verdict(page, run, run_cell(table, row, "label"), run_cell(table, row, "prediction"));
     text_format(page, "<span>loss %s</span>", loss);

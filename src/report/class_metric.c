@@ -1,20 +1,20 @@
-#include "report/metric.h"
+#include "report/class_metric.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const metric ACCURACY = {"test_accuracy", "test accuracy", "Test accuracy", "class", "classes", NULL, 0};
-static const metric DICE = {"val_dice", "Dice score", "Dice score", "label", "labels", NULL, 0};
+static const class_metric ACCURACY = {"test_accuracy", "test accuracy", "Test accuracy", "class", "classes", NULL, 0};
+static const class_metric DICE = {"val_dice", "Dice score", "Dice score", "label", "labels", NULL, 0};
 
-static int is_known(const metric *metric, const char *key) {
+static int is_known(const class_metric *metric, const char *key) {
     for (size_t k = 0; k < metric->count; k++)
         if (strcmp(metric->classes[k], key) == 0) return 1;
     return 0;
 }
 
-static int add_class(metric *metric, const char *key) {
+static int add_class(class_metric *metric, const char *key) {
     char **grown = realloc(metric->classes, (metric->count + 1) * sizeof *grown);
     char *copy = malloc(strlen(key) + 1);
     if (grown) metric->classes = grown;
@@ -23,7 +23,7 @@ static int add_class(metric *metric, const char *key) {
     return 1;
 }
 
-int metric_open(metric *metric, const runs *runs) {
+int class_metric_open(class_metric *metric, const runs *runs) {
     *metric = runs->count && runs->all[0].is_segmentation ? DICE : ACCURACY;
     const size_t prefix = strlen(metric->column);
     for (size_t r = 0; r < runs->count; r++) {
@@ -32,33 +32,33 @@ int metric_open(metric *metric, const runs *runs) {
             const char *name = csv_name(history, k);
             if (strncmp(name, metric->column, prefix) != 0 || name[prefix] != '_' || !name[prefix + 1]) continue;
             if (strlen(name) >= METRIC_COLUMN || is_known(metric, name + prefix + 1)) continue;
-            if (!add_class(metric, name + prefix + 1)) return metric_close(metric), 0;
+            if (!add_class(metric, name + prefix + 1)) return class_metric_close(metric), 0;
         }
     }
     return 1;
 }
 
-void metric_close(metric *metric) {
+void class_metric_close(class_metric *metric) {
     for (size_t k = 0; k < metric->count; k++) free(metric->classes[k]);
     free(metric->classes);
     metric->classes = NULL;
     metric->count = 0;
 }
 
-void metric_column(const metric *metric, const char *class_key, char column[METRIC_COLUMN]) {
+void class_metric_column(const class_metric *metric, const char *class_key, char column[METRIC_COLUMN]) {
     snprintf(column, METRIC_COLUMN, "%s_%s", metric->column, class_key);
 }
 
-double metric_last(const metric *metric, const run *run, const char *class_key) {
+double class_metric_last(const class_metric *metric, const run *run, const char *class_key) {
     char column[METRIC_COLUMN];
-    metric_column(metric, class_key, column);
+    class_metric_column(metric, class_key, column);
     return run_last(&run->history, column);
 }
 
-const char *metric_worst(const metric *metric, const run *run, double *value) {
+const char *class_metric_worst(const class_metric *metric, const run *run, double *value) {
     const char *worst = NULL;
     for (size_t k = 0; k < metric->count; k++) {
-        const double last = metric_last(metric, run, metric->classes[k]);
+        const double last = class_metric_last(metric, run, metric->classes[k]);
         if (!isfinite(last) || (worst && last >= *value)) continue;
         worst = metric->classes[k];
         *value = last;
@@ -66,7 +66,7 @@ const char *metric_worst(const metric *metric, const run *run, double *value) {
     return worst;
 }
 
-const char *metric_focus(const metric *metric, const runs *runs, double *kept) {
+const char *class_metric_focus(const class_metric *metric, const runs *runs, double *kept) {
     const char *focus = NULL;
     *kept = 1;
     for (size_t k = 0; k < metric->count; k++)
@@ -78,7 +78,7 @@ const char *metric_focus(const metric *metric, const runs *runs, double *kept) {
         }
     double lowest = HUGE_VAL, value = 0;
     for (size_t r = 0; r < runs->count && *kept == 1; r++) {
-        const char *worst = metric_worst(metric, &runs->all[r], &value);
+        const char *worst = class_metric_worst(metric, &runs->all[r], &value);
         if (!worst || value >= lowest) continue;
         lowest = value;
         focus = worst;
@@ -86,7 +86,7 @@ const char *metric_focus(const metric *metric, const runs *runs, double *kept) {
     return focus;
 }
 
-const char *metric_class_name(const runs *runs, const char *class_key) {
+const char *class_metric_class_name(const runs *runs, const char *class_key) {
     for (size_t r = 0; r < runs->count; r++) {
         const char *name = run_class_name(&runs->all[r], class_key);
         if (strcmp(name, class_key) != 0) return name;

@@ -14,7 +14,7 @@ static void add_card(text *page, const run *run, size_t row) {
     const run_table *table = &run->worst;
     const char *example = run_cell(table, row, "example");
     text_add(page, "<li>");
-    gallery_picture(page, run, "worst", example);
+    gallery_picture(page, run, RUN_WORST_PICTURES, example);
     text_add(page, "<b>");
     html_escape(page, example);
     text_add(page, "</b>");

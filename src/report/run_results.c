@@ -1,23 +1,15 @@
-#include "report/run_folder.h"
+#include "report/run_results.h"
 
-#include "core/path.h"
 #include "core/text.h"
-#include "core/whole_file.h"
+#include "run/run_folder.h"
+#include "json/json_file.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t LARGEST_CONFIG = (size_t)16 << 20;
 enum { MOST_SETTINGS = 2000, LONGEST_VALUE = 400 };
-
-static char *join_path(const char *folder, const char *name) {
-    text path = {0};
-    text_format(&path, "%s/%s", folder, name);
-    return path.bytes;
-}
 
 static char *copy(const char *string) {
     char *bytes = malloc(strlen(string) + 1);
@@ -83,56 +75,64 @@ static int add_classes(run *run, const json_t *config) {
     return 1;
 }
 
-static status_code read_config(run *run, const char *path, failure *failure) {
-    char *bytes;
-    size_t size;
-    if (!path_exists(path))
-        return fail(failure, STATUS_BAD_INPUT,
-                    "%s: is not a run's folder: it has no config.json; name a folder that "
-                    "hws train --out has written",
-                    run->folder);
-    const status_code status = whole_file_read(path, LARGEST_CONFIG, &bytes, &size, failure);
-    if (status != STATUS_OK) return status;
-    json_error_t error;
-    json_t *config = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
-    free(bytes);
-    if (!config || !json_is_object(config)) {
-        json_decref(config);
-        return fail(failure, STATUS_CORRUPT, "%s, line %d: is not a JSON object: %s", path, config ? 1 : error.line,
-                    config ? "another kind of value" : error.text);
+/* Versions before 0.2 wrote settings and facts into one object; now they are objects of their own. */
+static json_t *flatten(json_t *config) {
+    json_t *settings = json_object_get(config, "settings"), *facts = json_object_get(config, "facts");
+    if (!json_is_object(settings) || !json_is_object(facts)) return json_incref(config);
+    json_t *flat = json_object();
+    if (flat && (json_object_update(flat, settings) != 0 || json_object_update(flat, facts) != 0)) {
+        json_decref(flat);
+        return NULL;
     }
-    const int good = add_settings(run, config) && add_classes(run, config);
+    return flat;
+}
+
+static status_code read_config(run *run, failure *failure) {
+    char path[PATH_SIZE];
+    json_t *config = NULL;
+    status_code status = run_path(path, run->folder, RUN_CONFIG, failure);
+    if (status == STATUS_OK && !path_exists(path))
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "%.500s: is not a run's folder: it has no config.json; name a folder that hws train --out has written",
+            run->folder);
+    if (status == STATUS_OK) status = json_file_read(path, &config, failure);
+    if (status != STATUS_OK) return status;
+    json_t *flat = json_is_object(config) ? flatten(config) : NULL;
+    if (!json_is_object(config))
+        status = fail(failure, STATUS_CORRUPT, "%.500s, line 1: is not a JSON object: another kind of value", path);
+    else if (!flat || !add_settings(run, flat) || !add_classes(run, flat)) status = fail_memory(failure, path);
+    json_decref(flat);
     json_decref(config);
-    return good ? STATUS_OK : fail_memory(failure, path);
+    return status;
 }
 
 /* Damage is told on the page, not by a failure: the other tables may still be worth reading. */
-static void read_table(const run *run, const char *name, run_table *table) {
-    char *path = join_path(run->folder, name);
+static void read_table(const run *run, run_file file, run_table *table) {
+    char path[PATH_SIZE];
     failure why = {0};
-    if (!path) snprintf(table->problem, sizeof table->problem, "out of memory for %s", name);
-    else if (!path_exists(path)) snprintf(table->problem, sizeof table->problem, "%s is missing", name);
-    else if (csv_read(&table->data, path, CSV_LEAVE_OUT_SHORT_ROWS, &why) != STATUS_OK)
-        snprintf(table->problem, sizeof table->problem, "%.500s", why.message);
-    else if (table->data.rows == 0) snprintf(table->problem, sizeof table->problem, "%s has no rows", name);
-    free(path);
+    status_code status = run_path(path, run->folder, file, &why);
+    if (status == STATUS_OK && !path_exists(path))
+        status = fail(&why, STATUS_CANNOT_READ, "%s is missing", run_file_name(file));
+    if (status == STATUS_OK) status = csv_read(&table->data, path, CSV_LEAVE_OUT_SHORT_ROWS, &why);
+    if (status == STATUS_OK && table->data.rows == 0)
+        status = fail(&why, STATUS_CORRUPT, "%s has no rows", run_file_name(file));
+    if (status != STATUS_OK) snprintf(table->problem, sizeof table->problem, "%.500s", why.message);
 }
 
 status_code run_open(run *run, const char *folder, failure *failure) {
     *run = (struct run){.folder = copy(folder)};
-    char *path = join_path(folder, "config.json");
-    status_code status = run->folder && path ? read_config(run, path, failure) : fail_memory(failure, folder);
-    free(path);
+    const status_code status = run->folder ? read_config(run, failure) : fail_memory(failure, folder);
     if (status != STATUS_OK) return run_close(run), status;
     const char *task = run_setting_text(run, "task");
     run->is_segmentation = task && strcmp(task, "segmentation") == 0;
-    read_table(run, "history.csv", &run->history);
-    read_table(run, "distribution.csv", &run->distribution);
-    read_table(run, "losses.csv", &run->losses);
-    read_table(run, "hardest.csv", &run->hardest);
-    read_table(run, "cases.csv", &run->cases);
-    read_table(run, "groups.csv", &run->groups);
-    read_table(run, "worst.csv", &run->worst);
+    read_table(run, RUN_HISTORY, &run->history);
+    read_table(run, RUN_DISTRIBUTION, &run->distribution);
+    read_table(run, RUN_LOSSES, &run->losses);
+    read_table(run, RUN_HARDEST, &run->hardest);
+    read_table(run, RUN_CASES, &run->cases);
+    read_table(run, RUN_GROUPS, &run->groups);
+    read_table(run, RUN_WORST, &run->worst);
     return STATUS_OK;
 }
 

@@ -1,6 +1,6 @@
 /* What came out, in words and in one table. */
+#include "report/class_metric.h"
 #include "report/html.h"
-#include "report/metric.h"
 #include "report/scale.h"
 #include "report/style.h"
 
@@ -24,19 +24,19 @@ static void bold_percent(text *page, double share) {
     bold(page, label);
 }
 
-static void add_worst(text *page, const runs *runs, const metric *metric, const run *run, const char *link) {
+static void add_worst(text *page, const runs *runs, const class_metric *metric, const run *run, const char *link) {
     double worst = 0;
-    const char *class_key = metric_worst(metric, run, &worst);
+    const char *class_key = class_metric_worst(metric, run, &worst);
     if (!class_key) return;
     text_add(page, link);
     bold_percent(page, worst);
     text_format(page, " on its worst %s, \xE2\x80\x9C", metric->class_word);
-    html_escape(page, metric_class_name(runs, class_key));
+    html_escape(page, class_metric_class_name(runs, class_key));
     text_add(page, "\xE2\x80\x9D");
 }
 
 /* "ERM reaches a test accuracy of 89.0 % overall, but 0.0 % on its worst class, “3”" */
-static void add_result(text *page, const runs *runs, const metric *metric, const run *run) {
+static void add_result(text *page, const runs *runs, const class_metric *metric, const run *run) {
     bold(page, run->name);
     text_format(page, " reaches a %s of ", metric->name);
     bold_percent(page, run_last(&run->history, metric->column));
@@ -44,12 +44,12 @@ static void add_result(text *page, const runs *runs, const metric *metric, const
 }
 
 /* What runs are judged by: the worst class, or without classes the overall value. */
-static double merit(const metric *metric, const run *run) {
+static double merit(const class_metric *metric, const run *run) {
     double worst;
-    return metric_worst(metric, run, &worst) ? worst : run_last(&run->history, metric->column);
+    return class_metric_worst(metric, run, &worst) ? worst : run_last(&run->history, metric->column);
 }
 
-static const run *best_run(const runs *runs, const metric *metric) {
+static const run *best_run(const runs *runs, const class_metric *metric) {
     const run *best = NULL;
     for (size_t r = 0; r < runs->count; r++) {
         const double value = merit(metric, &runs->all[r]);
@@ -59,7 +59,7 @@ static const run *best_run(const runs *runs, const metric *metric) {
 }
 
 /* What the best run is held against: ordinary training, or else the run that does worst. */
-static const run *baseline_run(const runs *runs, const metric *metric, const run *best) {
+static const run *baseline_run(const runs *runs, const class_metric *metric, const run *best) {
     const run *baseline = NULL;
     for (size_t r = 0; r < runs->count; r++) {
         const run *run = &runs->all[r];
@@ -71,7 +71,7 @@ static const run *baseline_run(const runs *runs, const metric *metric, const run
     return baseline;
 }
 
-static void add_outcome(text *page, const runs *runs, const metric *metric) {
+static void add_outcome(text *page, const runs *runs, const class_metric *metric) {
     const run *best = best_run(runs, metric), *baseline = best ? baseline_run(runs, metric, best) : NULL;
     if (!best) return text_add(page, "No result on held-out examples has been recorded yet. ");
     if (!baseline) {
@@ -87,7 +87,7 @@ static void add_outcome(text *page, const runs *runs, const metric *metric) {
     text_add(page, ". ");
 }
 
-static void add_subject(text *page, const runs *runs, const metric *metric) {
+static void add_subject(text *page, const runs *runs, const class_metric *metric) {
     const run *first = &runs->all[0];
     const double examples = run_setting_number(first, "examples");
     char label[NUMBER_SIZE];
@@ -98,11 +98,11 @@ static void add_subject(text *page, const runs *runs, const metric *metric) {
         text_format(page, " on %s training %s", label, first->is_segmentation ? "cases" : "examples");
     }
     double kept;
-    const char *focus = metric_focus(metric, runs, &kept);
+    const char *focus = class_metric_focus(metric, runs, &kept);
     if (focus && kept < 1) {
         number_share(kept, label);
         text_format(page, ", with only %s of the %s \xE2\x80\x9C", label, metric->class_word);
-        html_escape(page, metric_class_name(runs, focus));
+        html_escape(page, class_metric_class_name(runs, focus));
         text_add(page, "\xE2\x80\x9D kept");
     }
     text_add(page, ". ");
@@ -146,11 +146,11 @@ static void add_number_cell(text *page, const char *label, int best) {
     text_format(page, best ? "<td><b>%s</b></td>" : "<td>%s</td>", label);
 }
 
-static void add_table_row(text *page, const runs *runs, const metric *metric, const run *run, const char *focus,
+static void add_table_row(text *page, const runs *runs, const class_metric *metric, const run *run, const char *focus,
                           int best) {
     char label[NUMBER_SIZE];
     double worst = (double)NAN;
-    const char *class_key = metric_worst(metric, run, &worst);
+    const char *class_key = class_metric_worst(metric, run, &worst);
     text_add(page, "<tr><th scope=\"row\">");
     html_escape(page, run->name);
     text_add(page, "</th>");
@@ -161,13 +161,13 @@ static void add_table_row(text *page, const runs *runs, const metric *metric, co
         text_format(page, "<td>%s%s%s", best ? "<b>" : "", label, best ? "</b>" : "");
         if (class_key) {
             text_add(page, " <span class=\"faint\">");
-            html_escape(page, metric_class_name(runs, class_key));
+            html_escape(page, class_metric_class_name(runs, class_key));
             text_add(page, "</span>");
         }
         text_add(page, "</td>");
     }
     if (focus) {
-        number_percent(metric_last(metric, run, focus), label);
+        number_percent(class_metric_last(metric, run, focus), label);
         add_number_cell(page, label, 0);
     }
     number_format(run_last(&run->history, "epoch"), label);
@@ -177,9 +177,9 @@ static void add_table_row(text *page, const runs *runs, const metric *metric, co
     text_add(page, "</tr>\n");
 }
 
-static void add_table(text *page, const runs *runs, const metric *metric) {
+static void add_table(text *page, const runs *runs, const class_metric *metric) {
     double kept;
-    const char *focus = metric_focus(metric, runs, &kept);
+    const char *focus = class_metric_focus(metric, runs, &kept);
     if (kept == 1) focus = NULL;
     const run *best = runs->count > 1 ? best_run(runs, metric) : NULL;
     text_format(page,
@@ -189,7 +189,7 @@ static void add_table(text *page, const runs *runs, const metric *metric) {
     if (metric->count) text_format(page, "<th scope=\"col\">worst %s</th>", metric->class_word);
     if (focus) {
         text_format(page, "<th scope=\"col\">rare %s \xE2\x80\x9C", metric->class_word);
-        html_escape(page, metric_class_name(runs, focus));
+        html_escape(page, class_metric_class_name(runs, focus));
         text_add(page, "\xE2\x80\x9D</th>");
     }
     text_add(page, "<th scope=\"col\">epochs</th><th scope=\"col\">time</th></tr>\n");
@@ -199,8 +199,8 @@ static void add_table(text *page, const runs *runs, const metric *metric) {
 }
 
 void summary_section(text *page, const runs *runs) {
-    metric metric;
-    if (!metric_open(&metric, runs)) {
+    class_metric metric;
+    if (!class_metric_open(&metric, runs)) {
         page->failed = 1;
         return;
     }
@@ -212,5 +212,5 @@ void summary_section(text *page, const runs *runs) {
     explain_objectives(page, runs);
     add_table(page, runs, &metric);
     section_close(page);
-    metric_close(&metric);
+    class_metric_close(&metric);
 }

@@ -1,6 +1,6 @@
 /* How well each class is done at the end, all runs beside each other. */
 #include "report/chart.h"
-#include "report/metric.h"
+#include "report/class_metric.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,18 +26,18 @@ static void mark_rare(columns *columns, size_t row, double kept) {
     columns->marks[row] = columns->words[row];
 }
 
-static int fill(columns *columns, const runs *runs, const metric *metric) {
+static int fill(columns *columns, const runs *runs, const class_metric *metric) {
     columns->rows = metric->count < MOST_CLASSES ? metric->count : MOST_CLASSES;
     columns->values = malloc((columns->rows * runs->count + 1) * sizeof *columns->values);
     if (!columns->values) return 0;
     for (size_t row = 0; row < columns->rows; row++) {
         const char *key = metric->classes[row];
-        columns->names[row] = metric_class_name(runs, key);
+        columns->names[row] = class_metric_class_name(runs, key);
         columns->marks[row] = NULL;
         const double kept = least_kept(runs, key);
         if (kept < 1) mark_rare(columns, row, kept);
         for (size_t r = 0; r < runs->count; r++)
-            columns->values[row * runs->count + r] = metric_last(metric, &runs->all[r], key);
+            columns->values[row * runs->count + r] = class_metric_last(metric, &runs->all[r], key);
     }
     return 1;
 }
@@ -48,7 +48,7 @@ static int any_marked(const columns *columns) {
     return 0;
 }
 
-static void write_chart(text *page, const runs *runs, const metric *metric, const columns *columns) {
+static void write_chart(text *page, const runs *runs, const class_metric *metric, const columns *columns) {
     char title[80], words[400];
     snprintf(title, sizeof title, "%s per %s at the end", metric->Name, metric->class_word);
     snprintf(words, sizeof words, "Each dot is a run; further right is better.%s",
@@ -70,8 +70,8 @@ static void write_chart(text *page, const runs *runs, const metric *metric, cons
 }
 
 void classes_section(text *page, const runs *runs) {
-    metric metric;
-    if (!metric_open(&metric, runs)) {
+    class_metric metric;
+    if (!class_metric_open(&metric, runs)) {
         page->failed = 1;
         return;
     }
@@ -85,5 +85,5 @@ void classes_section(text *page, const runs *runs) {
     if (metric.count > MOST_CLASSES)
         text_format(page, "<p class=\"note\">The first %d of %zu are shown.</p>\n", MOST_CLASSES, metric.count);
     section_close(page);
-    metric_close(&metric);
+    class_metric_close(&metric);
 }

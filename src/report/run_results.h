@@ -1,6 +1,6 @@
-/* A run's folder as the report needs it (docs/formats.md, "A run's folder"). */
-#ifndef HWS_REPORT_RUN_FOLDER_H
-#define HWS_REPORT_RUN_FOLDER_H
+/* What came out of a run, as the report shows it (docs/formats.md, "A run's folder"). */
+#ifndef HWS_REPORT_RUN_RESULTS_H
+#define HWS_REPORT_RUN_RESULTS_H
 
 #include "core/csv.h"
 #include "core/failure.h"

@@ -1,6 +1,6 @@
 /* Learning curves, as in the paper's Figure 2: on new examples above, on the training examples below. */
+#include "report/class_metric.h"
 #include "report/html.h"
-#include "report/metric.h"
 #include "report/panel.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { MOST_BANDS = 3 }; /* more bands than this hide each other; the spread then gets a panel of its own */
 
-static int overall_panel(text *page, const runs *runs, const metric *metric) {
+static int overall_panel(text *page, const runs *runs, const class_metric *metric) {
     const int dice = runs->all[0].is_segmentation;
     const panel panel = {.title = dice ? "Dice score on validation cases" : "Accuracy on test examples",
                          .explanation = dice ? "How well prediction and reference overlap, on average over all labels."
@@ -20,15 +20,15 @@ static int overall_panel(text *page, const runs *runs, const metric *metric) {
     return panel_write(page, runs, &panel);
 }
 
-static int focus_panel(text *page, const runs *runs, const metric *metric) {
+static int focus_panel(text *page, const runs *runs, const class_metric *metric) {
     double kept;
-    const char *focus = metric_focus(metric, runs, &kept);
+    const char *focus = class_metric_focus(metric, runs, &kept);
     if (!focus) return 0;
     char title[160], words[400], column[METRIC_COLUMN], share[NUMBER_SIZE];
-    metric_column(metric, focus, column);
+    class_metric_column(metric, focus, column);
     number_share(kept, share);
     snprintf(title, sizeof title, "%s of the %s %s \xE2\x80\x9C%.60s\xE2\x80\x9D", metric->Name,
-             kept < 1 ? "rare" : "worst", metric->class_word, metric_class_name(runs, focus));
+             kept < 1 ? "rare" : "worst", metric->class_word, class_metric_class_name(runs, focus));
     if (kept < 1)
         snprintf(words, sizeof words, "Only %s of this %s were kept for training, but the test has all of them.", share,
                  metric->class_word);
@@ -38,7 +38,7 @@ static int focus_panel(text *page, const runs *runs, const metric *metric) {
     return panel_write(page, runs, &panel);
 }
 
-static int test_panels(text *page, const runs *runs, const metric *metric) {
+static int test_panels(text *page, const runs *runs, const class_metric *metric) {
     const int dice = runs->all[0].is_segmentation;
     const panel loss = {.title = dice ? "Loss on validation cases" : "Loss on test examples",
                         .explanation = runs_without_held_out(runs)
@@ -53,7 +53,7 @@ static int test_panels(text *page, const runs *runs, const metric *metric) {
     return any;
 }
 
-static int train_panels(text *page, const runs *runs) {
+static int train_loss_panels(text *page, const runs *runs) {
     const int bands = runs->count <= MOST_BANDS;
     const panel mean = {.title = "Loss on training examples",
                         .explanation = bands ? "The mean loss over the training examples; the band is one standard "
@@ -63,11 +63,25 @@ static int train_panels(text *page, const runs *runs) {
                         .spread = bands ? "train_loss_std" : NULL,
                         .floor = 0,
                         .ceiling = (double)NAN};
+    const panel gradient = {.title = "Norm of the gradient of the robust loss",
+                            .explanation = "Over the whole training set, measured at the end of each epoch: it goes to "
+                                           "zero where training converges.",
+                            .column = "grad_norm",
+                            .logarithmic = 1,
+                            .floor = (double)NAN,
+                            .ceiling = (double)NAN};
     const panel spread = {.title = "Spread of the training losses",
                           .explanation = "The standard deviation of the losses: small when no example is left behind.",
                           .column = "train_loss_std",
                           .floor = 0,
                           .ceiling = (double)NAN};
+    int any = panel_write(page, runs, &mean);
+    any |= panel_write(page, runs, &gradient);
+    if (!bands) any |= panel_write(page, runs, &spread);
+    return any;
+}
+
+static int train_panels(text *page, const runs *runs) {
     const panel robust = {.title = "Robust loss",
                           .explanation =
                               "What DRO minimises: the loss when hard examples count more, at each run's own "
@@ -81,16 +95,7 @@ static int train_panels(text *page, const runs *runs) {
                             .unit = UNIT_PERCENT,
                             .floor = 0,
                             .ceiling = 1};
-    const panel gradient = {.title = "Norm of the gradient of the robust loss",
-                            .explanation = "Over the whole training set, measured at the end of each epoch: it goes to "
-                                           "zero where training converges.",
-                            .column = "grad_norm",
-                            .logarithmic = 1,
-                            .floor = (double)NAN,
-                            .ceiling = (double)NAN};
-    int any = panel_write(page, runs, &mean);
-    any |= panel_write(page, runs, &gradient);
-    if (!bands) any |= panel_write(page, runs, &spread);
+    int any = train_loss_panels(page, runs);
     any |= panel_write(page, runs, &robust);
     any |= panel_write(page, runs, &accuracy);
     return any;
@@ -109,8 +114,8 @@ static const char *introduction(const runs *runs) {
 }
 
 void curves_section(text *page, const runs *runs) {
-    metric metric;
-    if (!metric_open(&metric, runs)) {
+    class_metric metric;
+    if (!class_metric_open(&metric, runs)) {
         page->failed = 1;
         return;
     }
@@ -121,5 +126,5 @@ void curves_section(text *page, const runs *runs) {
     text_add(page, "</div>\n");
     if (!any) text_add(page, "<p class=\"note\">No epoch has been recorded yet.</p>\n");
     section_close(page);
-    metric_close(&metric);
+    class_metric_close(&metric);
 }

@@ -2,39 +2,39 @@
  * What is measured on test examples or validation cases, per class: the accuracy of a classifier (columns test_accuracy
  * and test_accuracy_CLASS of history.csv) or the Dice score of a segmentation (val_dice and val_dice_LABEL).
  */
-#ifndef HWS_REPORT_METRIC_H
-#define HWS_REPORT_METRIC_H
+#ifndef HWS_REPORT_CLASS_METRIC_H
+#define HWS_REPORT_CLASS_METRIC_H
 
 #include "report/section.h"
 
-typedef struct metric {
+typedef struct class_metric {
     const char *column;                   /* the overall measure; class columns begin with it and an underscore */
     const char *name, *Name;              /* "test accuracy" */
     const char *class_word, *class_words; /* "class", "classes" */
     char **classes;                       /* the keys of the classes that any run has, in the order of the columns */
     size_t count;
-} metric;
+} class_metric;
 
-/* Of the runs of one page; the first decides between the two. 0 when memory ran out. Close with metric_close. */
-int metric_open(metric *metric, const runs *runs);
-void metric_close(metric *metric);
+/* Of the runs of one page; the first decides between the two. 0 when memory ran out. Close with class_metric_close. */
+int class_metric_open(class_metric *metric, const runs *runs);
+void class_metric_close(class_metric *metric);
 
 /* The column of a class, in a buffer of this size. */
 enum { METRIC_COLUMN = 256 };
-void metric_column(const metric *metric, const char *class_key, char column[METRIC_COLUMN]);
+void class_metric_column(const class_metric *metric, const char *class_key, char column[METRIC_COLUMN]);
 
-double metric_last(const metric *metric, const run *run, const char *class_key);
+double class_metric_last(const class_metric *metric, const run *run, const char *class_key);
 
 /* The class a run does worst on at its end, and how well; NULL if it has none. */
-const char *metric_worst(const metric *metric, const run *run, double *value);
+const char *class_metric_worst(const class_metric *metric, const run *run, double *value);
 
 /*
  * The class to look at: the one that was thinned out most (then `kept` is the share that was left), else the one with
  * the lowest value at the end of any run (then `kept` is 1). NULL if there are no classes.
  */
-const char *metric_focus(const metric *metric, const runs *runs, double *kept);
+const char *class_metric_focus(const class_metric *metric, const runs *runs, double *kept);
 
 /* The class's name for people, as the first run that knows it has it. */
-const char *metric_class_name(const runs *runs, const char *class_key);
+const char *class_metric_class_name(const runs *runs, const char *class_key);
 
 #endif
