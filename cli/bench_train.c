@@ -12,22 +12,7 @@ static const char USAGE[] =
     "\n"
     "Times training steps (forward, a loss per example, backward, optimiser) on random data: the best of several "
     "runs.\n"
-    "\n"
-    "  --model M          the network                         (wrn-16-1)\n"
-    "  --batch B          examples per step                   (64; 2 for unet)\n"
-    "  --patch D,H,W      size of a volume, or of a picture with D = 1   (1,28,28; 40,56,40 for unet)\n"
-    "  --levels L         of the U-Net                        (4)\n"
-    "  --base F           features of its finest level        (32)\n"
-    "  --channels C       of the input                        (1)\n"
-    "  --classes K        of the output                       (10; 3 for unet)\n"
-    "  --max-pool         the U-Net goes down by max pooling instead of strides\n"
-    "  --precision P      f32 | bf16                          (f32)\n"
-    "  --conv A           auto | direct                       (auto: Winograd where it pays)\n"
-    "  --threads T        (all)\n"
-    "  --seconds S        how long to measure                 (10)\n"
-    "  --describe         list the convolutions and their algorithms first\n"
-    "  --json             one JSON object: model, batch, precision, ms_per_iteration, items_per_second, gflops,\n"
-    "                     peak_gflops, peak_mb\n";
+    "\n";
 
 typedef struct train_bench {
     const char *precision, *convolution;
@@ -54,7 +39,7 @@ static int choose(train_bench *bench) {
                         .convolution = bench->convolution[0] == 'd' ? CONVOLUTION_DIRECT : CONVOLUTION_AUTOMATIC};
     failure failure;
     const status_code status = training_task_complete(task, &failure);
-    return status == STATUS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
+    return cli_end(status, &failure);
 }
 
 static void print_cost(const train_bench *bench, const training_cost *cost) {
@@ -87,13 +72,12 @@ static int run(const train_bench *bench) {
     }
     if (status == STATUS_OK) status = training_cost_measure(&bench->task, l, bench->seconds, &cost, &failure);
     learner_close(&l);
-    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s", failure.message);
+    if (status != STATUS_OK) return cli_end(status, &failure);
     print_cost(bench, &cost);
     return EXIT_DONE;
 }
 
 int bench_train(int count, char **arguments) {
-    if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
     train_bench b = {.precision = "f32",
                      .convolution = "auto",
                      .levels = 4,
@@ -103,23 +87,28 @@ int bench_train(int count, char **arguments) {
                      .seconds = 10,
                      .task = {.model = "wrn-16-1"}};
     const cli_option options[] = {
-        {"--model", OPTION_TEXT, &b.task.model, 0, 0, 0},
-        {"--batch", OPTION_WHOLE, &b.batch, 1, 65536, 0},
-        {"--patch", OPTION_TRIPLE, b.task.patch, 1, 4096, 0},
-        {"--levels", OPTION_WHOLE, &b.levels, 2, MODEL_MAX_LEVELS, 0},
-        {"--base", OPTION_WHOLE, &b.base, 1, 1024, 0},
-        {"--channels", OPTION_WHOLE, &b.channels, 1, 1024, 0},
-        {"--classes", OPTION_WHOLE, &b.classes, 1, 4096, 0},
-        {"--max-pool", OPTION_FLAG, &b.task.max_pool, 0, 0, 0},
-        {"--precision", OPTION_TEXT, &b.precision, 0, 0, 0},
-        {"--conv", OPTION_TEXT, &b.convolution, 0, 0, 0},
-        {"--threads", OPTION_WHOLE, &b.threads, 1, 1024, 0},
-        {"--seconds", OPTION_NUMBER, &b.seconds, 0, 3600, 0},
-        {"--describe", OPTION_FLAG, &b.describe, 0, 0, 0},
-        {"--json", OPTION_FLAG, &b.json, 0, 0, 0},
+        CLI_TEXT("--model", "M", &b.task.model, "the network", NULL),
+        CLI_WHOLE("--batch", "B", &b.batch, 1, 65536, "examples per step", "64; 2 for unet"),
+        CLI_TRIPLE("--patch", "D,H,W", b.task.patch, 1, 4096, "size of a volume, or of a picture with D = 1",
+                   "1,28,28; 40,56,40 for unet"),
+        CLI_WHOLE("--levels", "L", &b.levels, 2, MODEL_MAX_LEVELS, "of the U-Net", NULL),
+        CLI_WHOLE("--base", "F", &b.base, 1, 1024, "features of its finest level", NULL),
+        CLI_WHOLE("--channels", "C", &b.channels, 1, 1024, "of the input", NULL),
+        CLI_WHOLE("--classes", "K", &b.classes, 1, 4096, "of the output", "10; 3 for unet"),
+        CLI_FLAG("--max-pool", &b.task.max_pool, "the U-Net goes down by max pooling instead of strides"),
+        CLI_TEXT("--precision", "P", &b.precision, "f32 | bf16", NULL),
+        CLI_TEXT("--conv", "A", &b.convolution, "auto | direct", "auto: Winograd where it pays"),
+        CLI_WHOLE("--threads", "T", &b.threads, 1, 1024, "threads to work with", "all"),
+        CLI_NUMBER("--seconds", "S", &b.seconds, 0, 3600, "how long to measure", NULL),
+        CLI_FLAG("--describe", &b.describe, "list the convolutions and their algorithms first"),
+        CLI_FLAG("--json", &b.json,
+                 "one JSON object: model, batch, precision, ms_per_iteration, items_per_second, gflops,\n"
+                 "peak_gflops, peak_mb"),
     };
-    int code = cli_parse("bench train", count, arguments, options, sizeof options / sizeof *options, 0, 0, 0);
-    if (code == EXIT_DONE) code = choose(&b);
+    const cli_verb verb = {"bench train", USAGE, options, sizeof options / sizeof *options, NULL, NULL, 0};
+    int code = cli_read(&verb, count, arguments, NULL);
+    if (code != CLI_GO_ON) return code;
+    code = choose(&b);
     if (code != EXIT_DONE) return code;
     omp_set_num_threads((int)b.threads);
     return run(&b);

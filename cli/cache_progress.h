@@ -5,14 +5,7 @@
 #include "cache/cache.h"
 #include "progress.h"
 
-typedef struct cache_progress {
-    cli_progress progress;
-    int started, quiet;
-    cache_stage stage;
-} cache_progress;
-
 /* For cache_options; `progress` must live as long. */
-cache_listener cache_progress_listener(cache_progress *progress);
-void cache_progress_end(cache_progress *progress);
+cache_listener cache_progress_listener(cli_progress *progress, int quiet);
 
 #endif

@@ -17,6 +17,9 @@ int cli_error(int exit_code, const char *format, ...)
    held or computed is 1. */
 int cli_exit_code(status_code status);
 
+/* The exit code of work that ended so; prints its message unless that is STATUS_OK. */
+int cli_end(status_code status, const failure *failure);
+
 /* Each verb gets the arguments behind it and returns an exit code. */
 int verb_bench(int count, char **arguments);
 int bench_train(int count, char **arguments);
@@ -29,6 +32,10 @@ int verb_report(int count, char **arguments);
 int verb_train(int count, char **arguments);
 int verb_inspect(int count, char **arguments);
 int verb_predict(int count, char **arguments);
-int evaluate_run(int count, char **arguments);
+int verb_evaluate_run(int count, char **arguments);
+
+/* The table of an evaluation. */
+struct evaluation;
+int print_stratified(const struct evaluation *evaluation);
 
 #endif

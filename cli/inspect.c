@@ -1,7 +1,7 @@
 /* hws inspect: the hardest examples of a run. */
 #include "cli.h"
 #include "options.h"
-#include "report/run_folder.h"
+#include "report/run_results.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,9 +13,7 @@ static const char USAGE[] =
     "\n"
     "Lists the training examples with the largest stale losses, as the run's last recorded epoch left them: hard, or\n"
     "mislabelled? Pictures of the hardest are in RUN/hardest, and hws report shows them.\n"
-    "\n"
-    "  --hardest K    how many   (20)\n"
-    "  --csv          as CSV\n";
+    "\n";
 
 typedef struct entry {
     double loss;
@@ -79,19 +77,19 @@ static int inspect(const run *run, long long hardest, int csv) {
 }
 
 int verb_inspect(int count, char **arguments) {
-    if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
     long long hardest = 20;
-    int csv = 0, words = 0;
-    const char *folder = 0;
-    const cli_option options[] = {{"--hardest", OPTION_WHOLE, &hardest, 1, 1e12, 0},
-                                  {"--csv", OPTION_FLAG, &csv, 0, 0, 0}};
-    int code = cli_parse("inspect", count, arguments, options, 2, &folder, 1, &words);
-    if (code != EXIT_DONE) return code;
-    if (!words) return cli_error(EXIT_USAGE, "inspect which run? See hws inspect --help");
+    int csv = 0;
+    const char *folder = NULL;
+    const cli_option options[] = {CLI_WHOLE("--hardest", "K", &hardest, 1, 1e12, "how many", NULL),
+                                  CLI_FLAG("--csv", &csv, "as CSV")};
+    const cli_verb verb = {"inspect", USAGE, options, 2, NULL, &folder, 1};
+    int code = cli_read(&verb, count, arguments, NULL);
+    if (code != CLI_GO_ON) return code;
+    if (!folder) return cli_error(EXIT_USAGE, "inspect which run? See hws inspect --help");
     run run;
     failure failure = {0};
     const status_code status = run_open(&run, folder, &failure);
-    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s", failure.message);
+    if (status != STATUS_OK) return cli_end(status, &failure);
     code = inspect(&run, hardest, csv);
     run_close(&run);
     return code;

@@ -52,6 +52,10 @@ int cli_exit_code(status_code status) {
     }
 }
 
+int cli_end(status_code status, const failure *failure) {
+    return status == STATUS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure->message);
+}
+
 /* Output that could not be written (a full disk, a closed pipe) is a failure, too. */
 static int finish(int exit_code) {
     if (fflush(stdout) != 0 || ferror(stdout)) return cli_error(EXIT_FAILED, "standard output could not be written");

@@ -7,14 +7,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cli_helped(int count, char **arguments, const char *usage) {
-    for (int k = 0; k < count; k++)
-        if (strcmp(arguments[k], "--help") == 0 || strcmp(arguments[k], "-h") == 0) {
-            fputs(usage, stdout);
-            return 1;
-        }
-    return 0;
+/* ---- help ---- */
+
+/* What an option is without being given, in words; empty if there is nothing to tell. */
+static void describe_default(const cli_option *option, char *words, size_t capacity) {
+    const int *triple = option->target;
+    *words = 0;
+    if (option->otherwise) snprintf(words, capacity, "%s", option->otherwise);
+    else if (option->kind == OPTION_WHOLE) snprintf(words, capacity, "%lld", *(const long long *)option->target);
+    else if (option->kind == OPTION_NUMBER) snprintf(words, capacity, "%g", *(const double *)option->target);
+    else if (option->kind == OPTION_TRIPLE) snprintf(words, capacity, "%d,%d,%d", triple[0], triple[1], triple[2]);
+    else if (option->kind == OPTION_TEXT && *(const char *const *)option->target)
+        snprintf(words, capacity, "%s", *(const char *const *)option->target);
 }
+
+enum { HELP_WIDTH = 54 }; /* behind it defaults stand below each other */
+
+static void print_option(const cli_option *option, int column) {
+    char name[64], words[128];
+    const char *line = option->help, *end;
+    snprintf(name, sizeof name, "%s %s", option->name, option->value);
+    printf("  %-*s ", column, name);
+    while ((end = strchr(line, '\n'))) {
+        printf("%.*s\n%*s", (int)(end - line), line, column + 3, "");
+        line = end + 1;
+    }
+    describe_default(option, words, sizeof words);
+    if (*words) printf("%-*s  (%s)\n", HELP_WIDTH, line, words);
+    else printf("%s\n", line);
+}
+
+static void print_options(const cli_verb *verb) {
+    int column = 0;
+    for (size_t k = 0; k < verb->option_count; k++) {
+        const int length = (int)(strlen(verb->options[k].name) + strlen(verb->options[k].value)) + 2;
+        if (length > column) column = length;
+    }
+    for (size_t k = 0; k < verb->option_count; k++) {
+        if (verb->options[k].kind == OPTION_PARAGRAPH) printf("\n%s\n", verb->options[k].help);
+        else if (verb->options[k].help) print_option(&verb->options[k], column);
+    }
+    if (verb->more) fputs(verb->more, stdout);
+}
+
+/* ---- reading ---- */
 
 static int read_number(const char *text, double *value) {
     char *end;
@@ -82,42 +118,50 @@ static int take_pair(const cli_option *option, const char *text) {
     return 1;
 }
 
-static const cli_option *find(const cli_option *options, size_t count, const char *name) {
-    for (size_t k = 0; k < count; k++)
-        if (strcmp(options[k].name, name) == 0) return &options[k];
+static const cli_option *find(const cli_verb *verb, const char *name) {
+    for (size_t k = 0; k < verb->option_count; k++)
+        if (strcmp(verb->options[k].name, name) == 0) return &verb->options[k];
+    return NULL;
+}
+
+/* The option at arguments[*k] with its value, behind which *k then stands. */
+static int read_option(const cli_verb *verb, int count, char **arguments, int *k) {
+    const char *argument = arguments[*k], *value = *k + 1 < count ? arguments[*k + 1] : NULL;
+    const cli_option *option = find(verb, argument);
+    if (!option)
+        return cli_error(EXIT_USAGE, "%s has no option '%s'; see hws %s --help", verb->name, argument, verb->name);
+    if (option->given) *option->given = 1;
+    if (option->kind == OPTION_FLAG) {
+        *(int *)option->target = 1;
+        return EXIT_DONE;
+    }
+    if (option->kind == OPTION_PAIR) {
+        const int taken = value ? take_pair(option, value) : 0;
+        if (taken < 0)
+            return cli_error(EXIT_USAGE, "%s %s is not two numbers from %g to %g such as 0.1,10", argument, value,
+                             option->low, option->high);
+        *k += taken;
+        return EXIT_DONE;
+    }
+    if (!value) return cli_error(EXIT_USAGE, "%s needs a value", argument);
+    ++*k;
+    return set_value(option, value);
+}
+
+int cli_helped(int count, char **arguments, const char *usage) {
+    for (int k = 0; k < count; k++)
+        if (strcmp(arguments[k], "--help") == 0 || strcmp(arguments[k], "-h") == 0) return fputs(usage, stdout), 1;
     return 0;
 }
 
-int cli_parse(const char *verb, int count, char **arguments, const cli_option *options, size_t option_count,
-              const char **words, int room, int *word_count) {
-    int found = 0;
-    for (int k = 0; k < count; k++) {
-        const char *argument = arguments[k];
-        if (strncmp(argument, "--", 2) != 0) {
-            if (found == room)
-                return cli_error(EXIT_USAGE, "%s: what is '%s'? See hws %s --help", verb, argument, verb);
-            words[found++] = argument;
-            continue;
-        }
-        const cli_option *option = find(options, option_count, argument);
-        if (!option) return cli_error(EXIT_USAGE, "%s has no option '%s'; see hws %s --help", verb, argument, verb);
-        if (option->given) *option->given = 1;
-        if (option->kind == OPTION_FLAG) {
-            *(int *)option->target = 1;
-            continue;
-        }
-        if (option->kind == OPTION_PAIR) {
-            const int taken = k + 1 < count ? take_pair(option, arguments[k + 1]) : 0;
-            if (taken < 0)
-                return cli_error(EXIT_USAGE, "%s %s is not two numbers from %g to %g such as 0.1,10", argument,
-                                 arguments[k + 1], option->low, option->high);
-            k += taken;
-            continue;
-        }
-        if (k + 1 == count) return cli_error(EXIT_USAGE, "%s needs a value", argument);
-        const int code = set_value(option, arguments[++k]);
-        if (code != EXIT_DONE) return code;
+int cli_read(const cli_verb *verb, int count, char **arguments, int *word_count) {
+    int found = 0, code = EXIT_DONE;
+    if (cli_helped(count, arguments, verb->usage)) return print_options(verb), EXIT_DONE;
+    for (int k = 0; k < count && code == EXIT_DONE; k++) {
+        if (arguments[k][0] == '-' && arguments[k][1]) code = read_option(verb, count, arguments, &k);
+        else if (found < verb->capacity) verb->words[found++] = arguments[k];
+        else code = cli_error(EXIT_USAGE, "%s: what is '%s'? See hws %s --help", verb->name, arguments[k], verb->name);
     }
     if (word_count) *word_count = found;
-    return EXIT_DONE;
+    return code == EXIT_DONE ? CLI_GO_ON : code;
 }

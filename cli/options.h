@@ -1,17 +1,18 @@
-/* Reading a verb's options from a table. */
+/* A verb's options in one table, from which they are read and --help is printed. */
 #ifndef HWS_CLI_OPTIONS_H
 #define HWS_CLI_OPTIONS_H
 
 #include <stddef.h>
 
 typedef enum option_kind {
-    OPTION_FLAG,   /* int: set to 1 */
-    OPTION_WHOLE,  /* long long, from low to high */
-    OPTION_NUMBER, /* double, from low to high */
-    OPTION_TEXT,   /* const char * */
-    OPTION_TRIPLE, /* int[3], as D,H,W, each from low to high */
-    OPTION_LIST,   /* cli_list: may be given several times */
-    OPTION_PAIR    /* cli_pair: "a,b", each from low to high, may follow; if not, the pair stays as it is */
+    OPTION_FLAG,     /* int: set to 1 */
+    OPTION_WHOLE,    /* long long, from low to high */
+    OPTION_NUMBER,   /* double, from low to high */
+    OPTION_TEXT,     /* const char * */
+    OPTION_TRIPLE,   /* int[3], as D,H,W, each from low to high */
+    OPTION_LIST,     /* cli_list: may be given several times */
+    OPTION_PAIR,     /* cli_pair: "a,b", each from low to high, may follow; if not, the pair stays as it is */
+    OPTION_PARAGRAPH /* no option: a paragraph of the help between others */
 } option_kind;
 
 enum { CLI_LIST_MAX = 256 };
@@ -27,19 +28,46 @@ typedef struct cli_pair {
 } cli_pair;
 
 typedef struct cli_option {
-    const char *name; /* with its dashes */
+    const char *name, *value; /* with its dashes; what --help calls its value */
+    const char *help;         /* its line or lines of --help; NULL: the usage tells of it */
     option_kind kind;
-    void *target;
+    void *target; /* holds the default, which --help tells */
     double low, high;
-    int *given; /* set to 1 when the option is there; may be NULL */
+    const char *otherwise; /* what --help calls the default instead; NULL: what the target holds */
+    int *given;            /* set to 1 when the option is there; may be NULL */
 } cli_option;
 
+#define CLI_FLAG(name, target, help)                                                                                   \
+    { name, "", help, OPTION_FLAG, target, 0, 0, NULL, NULL }
+#define CLI_TEXT(name, value, target, help, otherwise)                                                                 \
+    { name, value, help, OPTION_TEXT, target, 0, 0, otherwise, NULL }
+#define CLI_WHOLE(name, value, target, low, high, help, otherwise)                                                     \
+    { name, value, help, OPTION_WHOLE, target, low, high, otherwise, NULL }
+#define CLI_NUMBER(name, value, target, low, high, help, otherwise)                                                    \
+    { name, value, help, OPTION_NUMBER, target, low, high, otherwise, NULL }
+#define CLI_TRIPLE(name, value, target, low, high, help, otherwise)                                                    \
+    { name, value, help, OPTION_TRIPLE, target, low, high, otherwise, NULL }
+#define CLI_PARAGRAPH(help)                                                                                            \
+    { "", "", help, OPTION_PARAGRAPH, NULL, 0, 0, NULL, NULL }
+
+typedef struct cli_verb {
+    const char *name;  /* as messages call it */
+    const char *usage; /* what --help says before the options */
+    const cli_option *options;
+    size_t option_count;
+    const char *more;   /* what it says behind them; may be NULL */
+    const char **words; /* where arguments that are no options go, at most `capacity` of them */
+    int capacity;
+} cli_verb;
+
+/* What cli_read returns when the verb's work can begin; everything else is an exit code. */
+enum { CLI_GO_ON = -1 };
+
 /*
- * Fills the targets. Arguments that do not begin with "--" go to `words`, at most `room` of them. Prints what is wrong
- * and returns EXIT_USAGE, or EXIT_DONE. `verb` is named in messages.
+ * Fills the targets and the words; `word_count` may be NULL. With --help or -h among the arguments, prints the help and
+ * returns EXIT_DONE; prints what is wrong and returns EXIT_USAGE.
  */
-int cli_parse(const char *verb, int count, char **arguments, const cli_option *options, size_t option_count,
-              const char **words, int room, int *word_count);
+int cli_read(const cli_verb *verb, int count, char **arguments, int *word_count);
 
 /* Whether --help or -h is among the arguments; then the text is printed. */
 int cli_helped(int count, char **arguments, const char *usage);

@@ -21,11 +21,7 @@ static const char USAGE[] =
     "the\n"
     "changes touch. Cases whose files have changed are preprocessed again, too. Ctrl-C is safe: the same command goes "
     "on.\n"
-    "\n"
-    "  --out CACHE     where the plan and the cases go      (DATASET_FOLDER/hws_cache)\n"
-    "  --replan        make plans.json anew even if it is there\n"
-    "  --threads N     (one per processor)\n"
-    "  --quiet         no progress\n";
+    "\n";
 
 static void print_three(const char *name, const int three[3]) {
     printf("%s%d x %d x %d", name, three[0], three[1], three[2]);
@@ -53,38 +49,40 @@ static int prepare(const dataset *set, cache_options *options, int quiet) {
     static plan plan; /* large */
     failure failure;
     cache_outcome outcome;
-    cache_progress progress = {.quiet = quiet};
-    const cache_listener listener = cache_progress_listener(&progress);
+    cli_progress progress;
+    const cache_listener listener = cache_progress_listener(&progress, quiet);
+    cli_catch_interrupts();
     options->listener = &listener;
     options->stop = &cli_interrupted;
     options->memory = MEMORY_SHARE_PLANNED * memory_available();
-    cli_catch_interrupts();
     const status_code status = cache_prepare(set, options, &plan, &outcome, &failure);
-    cache_progress_end(&progress);
+    cli_progress_end(&progress);
     if (status == STATUS_OK) print_plan(&plan, &outcome);
     free(outcome.folder);
-    return status == STATUS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure.message);
+    return cli_end(status, &failure);
 }
 
 int verb_plan(int count, char **arguments) {
-    cache_options options = {0};
-    long long threads = 0;
+    cache_options o = {0};
+    long long threads = parallel_processors();
     int quiet = 0, words = 0;
     const char *folder = NULL;
-    const cli_option table[] = {{"--out", OPTION_TEXT, &options.folder, 0, 0, NULL},
-                                {"--replan", OPTION_FLAG, &options.replan, 0, 0, NULL},
-                                {"--threads", OPTION_WHOLE, &threads, 1, 256, NULL},
-                                {"--quiet", OPTION_FLAG, &quiet, 0, 0, NULL}};
-    if (cli_helped(count, arguments, USAGE)) return EXIT_DONE;
-    const int code = cli_parse("plan", count, arguments, table, sizeof table / sizeof *table, &folder, 1, &words);
-    if (code != EXIT_DONE) return code;
+    const cli_option options[] = {
+        CLI_TEXT("--out", "CACHE", &o.folder, "where the plan and the cases go", "DATASET_FOLDER/hws_cache"),
+        CLI_FLAG("--replan", &o.replan, "make plans.json anew even if it is there"),
+        CLI_WHOLE("--threads", "N", &threads, 1, 256, "at once", "one per processor"),
+        CLI_FLAG("--quiet", &quiet, "no progress"),
+    };
+    const cli_verb verb = {"plan", USAGE, options, sizeof options / sizeof *options, NULL, &folder, 1};
+    const int code = cli_read(&verb, count, arguments, &words);
+    if (code != CLI_GO_ON) return code;
     if (words != 1) return cli_error(EXIT_USAGE, "plan which dataset? hws plan DATASET_FOLDER; --help tells more");
-    options.threads = threads ? (int)threads : parallel_processors();
+    o.threads = (int)threads;
     dataset set;
     failure failure;
     const status_code status = dataset_open(&set, folder, &failure);
-    if (status != STATUS_OK) return cli_error(EXIT_USAGE, "%s", failure.message);
-    const int result = prepare(&set, &options, quiet);
+    if (status != STATUS_OK) return cli_end(status, &failure);
+    const int result = prepare(&set, &o, quiet);
     dataset_close(&set);
     return result;
 }

@@ -25,14 +25,7 @@ static const char USAGE[] =
     "that are there already are left alone, so that an interrupted prediction goes on. A folder with nothing but "
     "plans.json\n"
     "and one .safetensors file (an exported model) will do as RUN.\n"
-    "\n"
-    "  --weights W      best | latest   (best)\n"
-    "  --threads N      (all)\n"
-    "  --step S         volumes: windows are at most this share of a patch apart   (0.5)\n"
-    "  --no-mirror      volumes: do not average over mirror images, which is eight times faster\n"
-    "  --precision P    volumes: f32 | bf16   (f32)\n"
-    "  --overwrite      volumes: predict cases anew that are there already\n"
-    "  --quiet          no progress\n";
+    "\n";
 
 enum { RUNS_MAX = 64 };
 
@@ -44,17 +37,21 @@ typedef struct arguments {
 } arguments;
 
 static int parse(int count, char **words, arguments *a) {
-    const cli_option options[] = {{"--input", OPTION_TEXT, &a->request.input, 0, 0, 0},
-                                  {"--output", OPTION_TEXT, &a->request.output, 0, 0, 0},
-                                  {"--weights", OPTION_TEXT, &a->weights, 0, 0, 0},
-                                  {"--threads", OPTION_WHOLE, &a->threads, 1, 4096, 0},
-                                  {"--step", OPTION_NUMBER, &a->request.step, 0.01, 1, 0},
-                                  {"--no-mirror", OPTION_FLAG, &a->no_mirror, 0, 0, 0},
-                                  {"--precision", OPTION_TEXT, &a->precision, 0, 0, 0},
-                                  {"--overwrite", OPTION_FLAG, &a->request.overwrite, 0, 0, 0},
-                                  {"--quiet", OPTION_FLAG, &a->quiet, 0, 0, 0}};
-    return cli_parse("predict", count, words, options, sizeof options / sizeof *options, a->runs, RUNS_MAX,
-                     &a->request.run_count);
+    const cli_option options[] = {
+        CLI_TEXT("--input", "FILE|DIR", &a->request.input, NULL, NULL),
+        CLI_TEXT("--output", "DIR", &a->request.output, NULL, NULL),
+        CLI_TEXT("--weights", "W", &a->weights, "best | latest", NULL),
+        CLI_WHOLE("--threads", "N", &a->threads, 1, 4096, "threads to work with", "all"),
+        CLI_NUMBER("--step", "S", &a->request.step, 0.01, 1, "volumes: windows are at most this share of a patch apart",
+                   NULL),
+        CLI_FLAG("--no-mirror", &a->no_mirror,
+                 "volumes: do not average over mirror images, which is eight times faster"),
+        CLI_TEXT("--precision", "P", &a->precision, "volumes: f32 | bf16", NULL),
+        CLI_FLAG("--overwrite", &a->request.overwrite, "volumes: predict cases anew that are there already"),
+        CLI_FLAG("--quiet", &a->quiet, "no progress"),
+    };
+    const cli_verb verb = {"predict", USAGE, options, sizeof options / sizeof *options, NULL, a->runs, RUNS_MAX};
+    return cli_read(&verb, count, words, &a->request.run_count);
 }
 
 static int check(arguments *a) {
@@ -70,17 +67,7 @@ static int check(arguments *a) {
     a->request.runs = a->runs;
     a->request.threads = (int)a->threads;
     a->request.mirror = !a->no_mirror;
-    return EXIT_DONE;
-}
-
-static void show_progress(void *progress, const char *what, size_t done, size_t total) {
-    (void)what;
-    cli_progress_step(progress, done, total);
-}
-
-static int interrupted(void *progress) {
-    (void)progress;
-    return cli_interrupted;
+    return CLI_GO_ON;
 }
 
 static void print_path(void *context, const char *path) {
@@ -89,21 +76,19 @@ static void print_path(void *context, const char *path) {
 }
 
 int verb_predict(int count, char **words) {
-    if (cli_helped(count, words, USAGE)) return EXIT_DONE;
     arguments a = {.weights = "best", .precision = "f32", .threads = omp_get_max_threads()};
     a.request = (predict_request){.step = 0.5, .wrote = print_path};
     int code = parse(count, words, &a);
-    if (code == EXIT_DONE) code = check(&a);
-    if (code != EXIT_DONE) return code;
+    if (code == CLI_GO_ON) code = check(&a);
+    if (code != CLI_GO_ON) return code;
     cli_progress progress;
-    const listener listener = {.context = &progress, .progress = show_progress, .stop = interrupted};
+    const listener listener = cli_listen(&progress, a.quiet);
     predict_outcome outcome;
     failure failure = {0};
     cli_catch_interrupts();
-    cli_progress_start(&progress, "predicting", a.quiet);
     const status_code status = predict(&a.request, &listener, &outcome, &failure);
     cli_progress_end(&progress);
-    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s", failure.message);
+    if (status != STATUS_OK) return cli_end(status, &failure);
     if (outcome.volumes && !a.quiet) printf("%zu label maps in %s\n", outcome.done, a.request.output);
     return EXIT_DONE;
 }

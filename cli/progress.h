@@ -1,21 +1,23 @@
-/* How far a long job is, with an estimate of its end, on stderr: in place on a terminal, else a line now and then. */
+/* How far long work is, with an estimate of its end, on stderr: in place on a terminal, else a line now and then. */
 #ifndef HWS_CLI_PROGRESS_H
 #define HWS_CLI_PROGRESS_H
 
-#include <stddef.h>
+#include "core/listener.h"
 
 typedef struct cli_progress {
-    const char *what;
-    double start, last; /* seconds; when something was shown last */
+    const char *what;         /* that is shown; NULL: nothing yet */
+    double start, seen, last; /* seconds: when it began, was told of last, and was shown last */
     int terminal, quiet, shown;
 } cli_progress;
 
-void cli_progress_start(cli_progress *progress, const char *what, int quiet);
-
-/* As the parts call it: the context is a cli_progress. */
-void cli_progress_step(void *progress, size_t done, size_t total);
+/* Shows progress and notices, unless `quiet`, and stops the work after an interrupt, if those are caught (interrupt.h).
+   `progress` must live as long. */
+listener cli_listen(cli_progress *progress, int quiet);
 
 /* Clears the terminal's line. */
 void cli_progress_end(cli_progress *progress);
+
+/* Without a listener: tells how far `what` is. */
+void cli_progress_show(cli_progress *progress, const char *what, size_t done, size_t total);
 
 #endif

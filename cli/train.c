@@ -5,9 +5,9 @@
 #include "images/classification_data.h"
 #include "interrupt.h"
 #include "options.h"
-#include "phantom_data.h"
 #include "run/run_folder.h"
 #include "task/classification.h"
+#include "task/phantom_data.h"
 #include "task/segmentation_source.h"
 #include "train/trainer.h"
 #include "train_progress.h"
@@ -111,20 +111,28 @@ static void add_setting(train_command *c, const setting *s) {
     snprintf(name, NAME_MAX_SIZE, "--%s", s->key);
     for (char *at = name; *at; at++)
         if (*at == '_') *at = '-';
-    add_option(c, (cli_option){name, KINDS[s->kind], (char *)&c->settings + s->offset, s->low, s->high, 0});
+    add_option(c, (cli_option){.name = name,
+                               .kind = KINDS[s->kind],
+                               .target = (char *)&c->settings + s->offset,
+                               .low = s->low,
+                               .high = s->high});
 }
 
 static void list_options(train_command *c) {
     c->option_count = 0;
     for (size_t k = 0; k < settings_count(); k++)
         if (strcmp(settings_at(k)->key, "data") != 0) add_setting(c, settings_at(k));
-    add_option(c, (cli_option){"--out", OPTION_TEXT, &c->out, 0, 0, 0});
-    add_option(c, (cli_option){"--config", OPTION_TEXT, &c->config, 0, 0, 0});
-    add_option(c, (cli_option){"--resume", OPTION_FLAG, &c->resume, 0, 0, 0});
-    add_option(c, (cli_option){"--quiet", OPTION_FLAG, &c->quiet, 0, 0, 0});
-    add_option(c, (cli_option){"--keep", OPTION_LIST, &c->keep, 0, 0, 0});
-    add_option(c, (cli_option){"--importance", OPTION_PAIR, &c->importance, 0, 1e30, &c->importance.given});
-    add_option(c, (cli_option){"--no-importance", OPTION_FLAG, &c->no_importance, 0, 0, 0});
+    add_option(c, (cli_option){.name = "--out", .kind = OPTION_TEXT, .target = &c->out});
+    add_option(c, (cli_option){.name = "--config", .kind = OPTION_TEXT, .target = &c->config});
+    add_option(c, (cli_option){.name = "--resume", .kind = OPTION_FLAG, .target = &c->resume});
+    add_option(c, (cli_option){.name = "--quiet", .kind = OPTION_FLAG, .target = &c->quiet});
+    add_option(c, (cli_option){.name = "--keep", .kind = OPTION_LIST, .target = &c->keep});
+    add_option(c, (cli_option){.name = "--importance",
+                               .kind = OPTION_PAIR,
+                               .target = &c->importance,
+                               .high = 1e30,
+                               .given = &c->importance.given});
+    add_option(c, (cli_option){.name = "--no-importance", .kind = OPTION_FLAG, .target = &c->no_importance});
 }
 
 static int parse(train_command *c, int count, char **arguments) {
@@ -133,9 +141,10 @@ static int parse(train_command *c, int count, char **arguments) {
     c->keep = (cli_list){0};
     c->importance = (cli_pair){.low = 0.1, .high = 10};
     list_options(c);
-    const int code = cli_parse("train", count, arguments, c->options, c->option_count, words, 1, &word_count);
-    if (code == EXIT_DONE && word_count) c->settings.data = words[0];
-    return code;
+    const cli_verb verb = {"train", USAGE, c->options, c->option_count, 0, words, 1};
+    const int code = cli_read(&verb, count, arguments, &word_count);
+    if (code == CLI_GO_ON && word_count) c->settings.data = words[0];
+    return code == CLI_GO_ON ? EXIT_DONE : code;
 }
 
 static int take_keep(train_command *c) {
@@ -339,17 +348,18 @@ static int train_on_volumes(train_command *c, failure *failure) {
     segmentation_source *source = 0;
     segmentation *context = 0;
     task task;
-    cache_progress progress = {.quiet = c->quiet};
-    const cache_listener listener = cache_progress_listener(&progress);
+    cli_progress progress;
+    const cache_listener listener = cache_progress_listener(&progress, c->quiet);
+    const struct listener phantoms = cli_listen(&progress, c->quiet);
     train_settings settings = c->settings;
     status_code status = check_for_volumes(&c->settings, failure);
     if (status == STATUS_OK && phantom_data_named(c->settings.data)) {
-        status = phantom_data_folder(folder, (int)c->settings.threads, c->quiet, failure);
+        status = phantom_data_folder(folder, (int)c->settings.threads, &phantoms, failure);
         settings.data = folder;
     }
     if (status == STATUS_OK)
         status = segmentation_source_open(&source, &settings, &listener, &cli_interrupted, failure);
-    cache_progress_end(&progress);
+    cli_progress_end(&progress);
     if (status != STATUS_OK && !cli_interrupted) {
         segmentation_source_close(&source);
         return cli_error(cli_exit_code(status), "%s", failure->message);

@@ -197,3 +197,8 @@ void csv_add_field(text *out, const char *field) {
     for (; *field; field++) text_add_bytes(out, *field == '"' ? "\"\"" : field, *field == '"' ? 2 : 1);
     text_add(out, "\"");
 }
+
+void csv_add_number(text *out, double value) {
+    if (isnan(value)) text_add(out, ",nan");
+    else text_format(out, ",%.10g", value);
+}

@@ -120,6 +120,12 @@ void json_add_number(json_writer *json, const char *key, double value) {
     json_text_number(json->out, value);
 }
 
+void json_add_number_or_nan(json_writer *json, const char *key, double value) {
+    start_value(json, key);
+    if (isnan(value)) text_add(json->out, "NaN");
+    else text_format(json->out, "%.17g", value);
+}
+
 void json_add_integer(json_writer *json, const char *key, long long value) {
     start_value(json, key);
     text_format(json->out, "%lld", value);

@@ -41,6 +41,8 @@ void json_add_integer(json_writer *json, const char *key, long long value);
 void json_add_bool(json_writer *json, const char *key, int value);
 /* In the fewest digits that give the number back. NaN and infinity, which JSON does not have, become null. */
 void json_add_number(json_writer *json, const char *key, double value);
+/* In 17 digits, and NaN as the word NaN: for readers that expect it, as nnU-Net's do. This is not JSON, strictly. */
+void json_add_number_or_nan(json_writer *json, const char *key, double value);
 /* A value that is JSON already. */
 void json_add_raw(json_writer *json, const char *key, const char *value);
 

@@ -19,7 +19,8 @@ status_code path_format(char path[PATH_SIZE], failure *failure, const char *form
 }
 
 status_code path_join(char path[PATH_SIZE], const char *folder, const char *name, failure *failure) {
-    return path_format(path, failure, "%s/%s", folder, name);
+    const size_t length = strlen(folder);
+    return path_format(path, failure, length > 0 && folder[length - 1] == '/' ? "%s%s" : "%s/%s", folder, name);
 }
 
 const char *path_name(const char *path) {

@@ -6,7 +6,7 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* "folder/name"; refused when it does not fit. */
+/* "folder/name", also of "folder/"; refused when it does not fit. */
 status_code path_join(char path[PATH_SIZE], const char *folder, const char *name, failure *failure);
 
 /* The same for a name that is put together: path_format(path, &failure, "%s/%s.png", folder, name). */

@@ -1,11 +1,12 @@
 /*
- * groups.csv beside a dataset: strata of its cases.
+ * groups.csv: the groups that cases belong to. The first column is called `case`, each further one holds a group per case.
  *
- *     case,condition,gestational_age
- *     fetus_001,control,27.4
- *     fetus_002,spina_bifida,24.1
+ *     case,condition,centre
+ *     fetus_001,control,Leuven
+ *     fetus_002,"spina bifida",Vienna
  *
- * Looked up here for splits that keep the shares of a stratum; evaluate/groups.h evaluates by the same file.
+ * Splits keep the shares of a column's groups, and evaluations are told by group (evaluate/strata.h). An empty cell puts
+ * the case into no group of that column. The file may name cases that nobody asks for.
  */
 #ifndef HWS_DATASET_CASE_GROUPS_H
 #define HWS_DATASET_CASE_GROUPS_H
@@ -16,15 +17,21 @@
 typedef struct case_groups {
     csv table;
     char *path;
+    struct group_row *sorted; /* the rows by the names of their cases, to find them quickly */
 } case_groups;
 
 /*
- * `path` may be NULL for DATASET/groups.csv; the table is empty (no columns) if that one is not there. Refused: a
- * first column not called `case`, no further column, a case without a name or named twice. Cases that the dataset does
- * not have are allowed.
+ * Refused as STATUS_CORRUPT: a first column not called `case`, no further column, a case without a name or named twice.
+ * Closed after a failure; closing it again does no harm.
  */
-status_code case_groups_open(case_groups *groups, const dataset *set, const char *path, failure *failure);
+status_code case_groups_read(case_groups *groups, const char *path, failure *failure);
 void case_groups_close(case_groups *groups);
+
+/* DATASET/groups.csv; the table is empty (no columns) if there is no such file. */
+status_code case_groups_of_dataset(case_groups *groups, const dataset *set, failure *failure);
+
+/* The row of a case, or -1. */
+long case_groups_find(const case_groups *groups, const char *name);
 
 /*
  * The cell of a column for each training case of the dataset, in order, as splits_make wants it; the caller frees the

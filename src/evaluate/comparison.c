@@ -1,6 +1,6 @@
 #include "evaluate/comparison.h"
-#include "core/csv.h"
 
+#include "core/csv.h"
 #include "evaluate/stratified.h"
 
 #include <math.h>
@@ -8,14 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static status_code test_row(const comparison *comparison, const stratum *stratum, size_t region, wilcoxon *test,
-                            failure *failure) {
+static status_code test_row(const score_column columns[2], const stratum *stratum, wilcoxon *test, failure *failure) {
     double *values = malloc((2 * stratum->count + 1) * sizeof *values), *second = values + stratum->count;
     if (!values) return fail_memory(failure, "a comparison");
-    for (size_t k = 0; k < stratum->count; k++) {
-        values[k] = scores_at(comparison->scores[0], stratum->cases[k], region)[comparison->metric];
-        second[k] = scores_at(comparison->scores[1], stratum->cases[k], region)[comparison->metric];
-    }
+    stratum_values(&columns[0], stratum, values);
+    stratum_values(&columns[1], stratum, second);
     const status_code status = wilcoxon_test(values, second, stratum->count, test, failure);
     free(values);
     return status;
@@ -24,21 +21,23 @@ static status_code test_row(const comparison *comparison, const stratum *stratum
 static status_code fill_row(const comparison *comparison, size_t stratum, size_t region, comparison_row *row,
                             failure *failure) {
     const struct stratum *group = &comparison->strata->list[stratum];
+    const score_column columns[2] = {{comparison->scores[0], region, comparison->metric},
+                                     {comparison->scores[1], region, comparison->metric}};
     statistics_options options = statistics_options_default();
     options.confidence = 0;
     status_code status = STATUS_OK;
     for (int k = 0; k < 2 && status == STATUS_OK; k++)
-        status = stratum_statistics(comparison->scores[k], group, region, comparison->metric, &options, &row->method[k],
-                                    failure);
-    return status == STATUS_OK ? test_row(comparison, group, region, &row->test, failure) : status;
+        status = stratum_statistics(&columns[k], group, &options, &row->method[k], failure);
+    return status == STATUS_OK ? test_row(columns, group, &row->test, failure) : status;
 }
 
-status_code comparison_open(comparison *comparison, const scores *a, const scores *b, const char *name_a,
-                            const char *name_b, const strata *strata, metric metric, failure *failure) {
-    *comparison = (struct comparison){{a, b}, strata, {name_a, name_b}, metric, NULL};
+status_code comparison_open(comparison *comparison, const compared_methods *methods, const strata *strata,
+                            metric metric, failure *failure) {
+    const scores *a = methods->scores[0], *b = methods->scores[1];
+    *comparison = (struct comparison){{a, b}, strata, {methods->names[0], methods->names[1]}, metric, NULL};
     if (!a->measured[metric] || !b->measured[metric])
         return fail(failure, STATUS_BAD_INPUT, "%s has no %s; evaluate it again with that metric",
-                    a->measured[metric] ? name_b : name_a, metric_name(metric));
+                    methods->names[a->measured[metric] ? 1 : 0], metric_name(metric));
     const size_t regions = a->regions.count, rows = strata->count * regions;
     comparison->rows = calloc(rows ? rows : 1, sizeof *comparison->rows);
     if (!comparison->rows) return fail_memory(failure, "a comparison");
@@ -81,16 +80,16 @@ static void values_of(const comparison *comparison, const statistics *numbers, s
     memcpy(values, all, sizeof all);
 }
 
-static void format_difference(const comparison *comparison, double difference, char *words, size_t room) {
+static void format_difference(const comparison *comparison, double difference, char *words, size_t capacity) {
     char plain[48];
     metric_format(comparison->metric, fabs(difference), plain, sizeof plain);
     const int is_zero = strspn(plain, "0.") == strlen(plain);
-    snprintf(words, room, "%s%s", isnan(difference) || is_zero ? "" : difference > 0 ? "+" : "-", plain);
+    snprintf(words, capacity, "%s%s", isnan(difference) || is_zero ? "" : difference > 0 ? "+" : "-", plain);
 }
 
-static void format_p(double p, char *words, size_t room) {
-    if (isnan(p)) snprintf(words, room, "-");
-    else snprintf(words, room, p >= 0.001 ? "%.3f" : "%.1e", p);
+static void format_p(double p, char *words, size_t capacity) {
+    if (isnan(p)) snprintf(words, capacity, "-");
+    else snprintf(words, capacity, p >= 0.001 ? "%.3f" : "%.1e", p);
 }
 
 static void put_group(table *table, const comparison *comparison, size_t stratum, int ruled) {
@@ -227,15 +226,10 @@ static void fill_wide(table *table, const comparison *comparison, const char *ti
 
 /* ---- CSV ---- */
 
-static void add_number(text *out, double value) {
-    if (isnan(value)) text_add(out, ",nan");
-    else text_format(out, ",%.10g", value);
-}
-
 static void add_method(text *out, const statistics *row) {
     const double numbers[] = {row->mean, row->median, row->iqr, row->p5,  row->p10,
                               row->p25,  row->p75,    row->p90, row->p95, row->worst_value};
-    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) add_number(out, numbers[k]);
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) csv_add_number(out, numbers[k]);
 }
 
 static void add_csv_row(text *out, const comparison *comparison, size_t stratum, size_t region) {
@@ -254,8 +248,8 @@ static void add_csv_row(text *out, const comparison *comparison, size_t stratum,
     add_method(out, &row->method[0]);
     add_method(out, &row->method[1]);
     text_format(out, ",%zu,%zu,%zu,%zu", row->test.better, row->test.worse, row->test.equal, row->test.missing);
-    add_number(out, row->test.statistic);
-    add_number(out, row->test.p);
+    csv_add_number(out, row->test.statistic);
+    csv_add_number(out, row->test.p);
     text_add(out, "\n");
 }
 

@@ -4,9 +4,9 @@
 #ifndef HWS_EVALUATE_COMPARISON_H
 #define HWS_EVALUATE_COMPARISON_H
 
-#include "evaluate/groups.h"
 #include "evaluate/scores.h"
 #include "evaluate/statistics.h"
+#include "evaluate/strata.h"
 #include "evaluate/table.h"
 #include "evaluate/wilcoxon.h"
 
@@ -22,16 +22,22 @@ typedef struct comparison_row {
 } comparison_row;
 
 typedef struct comparison {
-    const scores *scores[2]; /* aligned; not owned, and needed as long as this is */
+    const scores *scores[2]; /* not owned */
     const strata *strata;
     const char *names[2];
     metric metric;
     comparison_row *rows; /* [stratum][region] */
 } comparison;
 
-/* Close it, also after a failure. */
-status_code comparison_open(comparison *comparison, const scores *a, const scores *b, const char *name_a,
-                            const char *name_b, const strata *strata, metric metric, failure *failure);
+/* Two methods: their scores, aligned, and what they are called. */
+typedef struct compared_methods {
+    const scores *scores[2];
+    const char *names[2];
+} compared_methods;
+
+/* What the methods and strata point to is needed as long as the comparison. Close it, also after a failure. */
+status_code comparison_open(comparison *comparison, const compared_methods *methods, const strata *strata,
+                            metric metric, failure *failure);
 void comparison_close(comparison *comparison);
 
 const comparison_row *comparison_at(const comparison *comparison, size_t stratum, size_t region);

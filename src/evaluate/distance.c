@@ -1,7 +1,6 @@
 #include "evaluate/distance.h"
 
 #include "core/quantile.h"
-#include "evaluate/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -160,30 +159,34 @@ static int workspace_open(workspace *work, size_t count) {
     return work->surface[0] && work->surface[1] && work->squared && work->distances;
 }
 
-/* The 95th percentile and the sum of the distances from one surface to the other. */
-static status_code directed(workspace *work, int from, const box *box, const double spacing[3], double *percentile,
-                            double *sum, failure *failure) {
+/* Of the distances from one surface to the other. */
+typedef struct directed_distance {
+    double percentile, sum; /* the 95th */
+} directed_distance;
+
+static status_code measure_directed(workspace *work, int from, const box *box, const double spacing[3],
+                                    directed_distance *result, failure *failure) {
     const status_code status = distance_transform(work->surface[!from], box->size, spacing, work->squared, failure);
     if (status != STATUS_OK) return status;
     const size_t voxels = (size_t)box->size[0] * (size_t)box->size[1] * (size_t)box->size[2];
     size_t count = 0;
     for (size_t i = 0; i < voxels; i++)
         if (work->surface[from][i]) work->distances[count++] = sqrt(work->squared[i]);
-    for (size_t i = 0; i < count; i++) *sum += work->distances[i];
+    for (size_t i = 0; i < count; i++) result->sum += work->distances[i];
     sort_numbers(work->distances, count);
-    *percentile = quantile_of_sorted(work->distances, count, 0.95);
+    result->percentile = quantile_of_sorted(work->distances, count, 0.95);
     return STATUS_OK;
 }
 
 static status_code compare_surfaces(workspace *work, const box *box, const size_t counts[2], const double spacing[3],
                                     surface_distance *result, failure *failure) {
-    double percentiles[2], sum = 0;
-    for (int from = 0; from < 2; from++) {
-        const status_code status = directed(work, from, box, spacing, &percentiles[from], &sum, failure);
-        if (status != STATUS_OK) return status;
-    }
-    result->hd95 = fmax(percentiles[0], percentiles[1]);
-    result->assd = sum / (double)(counts[0] + counts[1]);
+    directed_distance there = {0}, back = {0};
+    status_code status = measure_directed(work, 0, box, spacing, &there, failure);
+    back.sum = there.sum; /* one sum over both, in this order */
+    if (status == STATUS_OK) status = measure_directed(work, 1, box, spacing, &back, failure);
+    if (status != STATUS_OK) return status;
+    result->hd95 = fmax(there.percentile, back.percentile);
+    result->assd = back.sum / (double)(counts[0] + counts[1]);
     return STATUS_OK;
 }
 

@@ -1,205 +1,171 @@
-#define _POSIX_C_SOURCE 200809L
 #include "evaluate/evaluate.h"
 
 #include "core/parallel.h"
-#include "evaluate/distance.h"
-#include "evaluate/overlap.h"
-#include "nifti/nifti.h"
+#include "evaluate/scoring.h"
+#include "evaluate/summary.h"
+#include "evaluate/worst_cases.h"
+#include "run/run_folder.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+/* What is under way: what was asked for, and what comes out. */
+typedef struct job {
+    const evaluate_request *request;
+    const listener *listener;
+    scoring_options options;
+    region_list regions;
+    evaluation *result;
+} job;
 
-enum { LABELS = 32768 };
+/* ---- before the work: everything that can be wrong with the input ---- */
 
-static void fill_overlap(const overlap *overlap, double *values) {
-    values[METRIC_DICE] = overlap_dice(overlap);
-    values[METRIC_IOU] = overlap_iou(overlap);
-    values[METRIC_TP] = (double)overlap->tp;
-    values[METRIC_FP] = (double)overlap->fp;
-    values[METRIC_FN] = (double)overlap->fn;
-    values[METRIC_TN] = (double)overlap->tn;
-    values[METRIC_N_PRED] = (double)(overlap->tp + overlap->fp);
-    values[METRIC_N_REF] = (double)(overlap->tp + overlap->fn);
+static status_code check_folders(const evaluate_request *request, failure *failure) {
+    if (request->images && !request->out)
+        return fail(failure, STATUS_BAD_INPUT, "--images needs --out, where the pictures go");
+    if (request->images && !path_is_folder(request->images))
+        return fail(failure, STATUS_BAD_INPUT, "--images %.500s: there is no folder of this name", request->images);
+    if (request->out && path_exists(request->out) && !path_is_folder(request->out))
+        return fail(failure, STATUS_BAD_INPUT, "the folder %.500s could not be made: a file has this name",
+                    request->out);
+    return STATUS_OK;
 }
 
-status_code evaluate_maps(const int16_t *prediction, const int16_t *reference, const int size[3],
-                          const double spacing[3], const region_list *regions, int distances, double *values,
-                          failure *failure) {
-    const size_t count = (size_t)size[0] * (size_t)size[1] * (size_t)size[2];
-    uint8_t *masks = malloc(2 * count);
-    if (!masks) return fail_memory(failure, "the masks of a region");
+static status_code read_regions(job *job, failure *failure) {
+    const evaluate_request *request = job->request;
     status_code status = STATUS_OK;
-    for (size_t k = 0; k < regions->count && status == STATUS_OK; k++, values += METRICS) {
-        region_mask(&regions->regions[k], prediction, count, masks);
-        region_mask(&regions->regions[k], reference, count, masks + count);
-        const overlap overlap = overlap_of(masks, masks + count, count);
-        fill_overlap(&overlap, values);
-        if (!distances) continue;
-        surface_distance distance;
-        status = surface_distance_of(masks, masks + count, size, spacing, &distance, failure);
-        values[METRIC_HD95] = distance.hd95;
-        values[METRIC_ASSD] = distance.assd;
-    }
-    free(masks);
+    if (request->labels) status = regions_add_labels(&job->regions, request->labels, failure);
+    if (status == STATUS_OK && request->regions) status = regions_add_named(&job->regions, request->regions, failure);
     return status;
 }
 
-/* ---- many cases ---- */
-
-typedef struct many {
-    const case_files *files;
-    const region_list *regions;
-    const evaluation *evaluation;
-    scores *scores;
-    uint8_t *known; /* [LABELS]: in some region */
-    int *strange;   /* per case: a label in no region, 0 for none */
-} many;
-
-size_t label_maps_ignore(label_map *prediction, label_map *reference, int ignore) {
-    size_t count = 0;
-    for (size_t i = 0; ignore && i < volume_grid_voxels(&reference->grid); i++) {
-        if (reference->labels[i] != ignore) continue;
-        prediction->labels[i] = reference->labels[i] = 0;
-        count++;
-    }
-    return count;
+static status_code read_groups(job *job, failure *failure) {
+    const evaluate_request *request = job->request;
+    if (request->by && !request->groups) return fail(failure, STATUS_BAD_INPUT, "--by needs --groups");
+    if (!request->groups) return STATUS_OK;
+    const status_code status = case_groups_read(&job->result->groups, request->groups, failure);
+    return status == STATUS_OK ? strata_check_columns(&job->result->groups, request->by, failure) : status;
 }
 
-static int find_strange(const many *many, const label_map *map) {
-    const size_t count = volume_grid_voxels(&map->grid);
-    for (size_t i = 0; i < count; i++)
-        if (map->labels[i] != 0 && (map->labels[i] < 0 || !many->known[map->labels[i]])) return map->labels[i];
-    return 0;
+static status_code prepare(job *job, failure *failure) {
+    status_code status = check_folders(job->request, failure);
+    if (status == STATUS_OK) status = read_regions(job, failure);
+    return status == STATUS_OK ? read_groups(job, failure) : status;
 }
 
-static status_code score_maps(many *many, size_t item, label_map *prediction, label_map *reference, failure *failure) {
-    status_code status =
-        volume_grid_check_same(&prediction->grid, &reference->grid, many->files->list[item].name, failure);
-    if (status != STATUS_OK) return status; /* a file that changed since it was checked */
-    const size_t left_out = label_maps_ignore(prediction, reference, many->evaluation->ignore);
-    many->strange[item] = find_strange(many, prediction);
-    if (!many->strange[item]) many->strange[item] = find_strange(many, reference);
-    status = evaluate_maps(prediction->labels, reference->labels, reference->grid.size, reference->grid.spacing,
-                           many->regions, many->evaluation->hd95 || many->evaluation->assd,
-                           scores_at(many->scores, item, 0), failure);
-    /* What was left out looks like background that was found. */
-    for (size_t k = 0; k < many->regions->count && status == STATUS_OK; k++)
-        scores_at(many->scores, item, k)[METRIC_TN] -= (double)left_out;
-    return status;
+/* ---- the work ---- */
+
+static const case_groups *groups_of(const job *job) { return job->request->groups ? &job->result->groups : NULL; }
+
+static void tell(const listener *listener, const char *before, const text *what, const char *after) {
+    text notice = {0};
+    text_format(&notice, "%s%.900s%s", before, text_string(what), after);
+    if (what->size > 0 && !notice.failed) listener_notice(listener, notice.bytes);
+    text_close(&notice);
 }
 
-static status_code score_case(void *context, size_t item, failure *failure) {
-    many *many = context;
-    label_map prediction, reference = {0};
-    status_code status = nifti_read_labels(many->files->list[item].prediction, &prediction, failure);
-    if (status == STATUS_OK) status = nifti_read_labels(many->files->list[item].reference, &reference, failure);
-    if (status == STATUS_OK) status = score_maps(many, item, &prediction, &reference, failure);
-    label_map_close(&prediction);
-    label_map_close(&reference);
-    return status;
-}
-
-static void mark_known(const region_list *regions, uint8_t *known) {
-    for (size_t k = 0; k < regions->count; k++)
-        for (int n = 0; n < regions->regions[k].count; n++) known[regions->regions[k].labels[n]] = 1;
-}
-
-static status_code name_case(const case_file *file, scores *scores, size_t which, failure *failure) {
-    const status_code status = scores_name(scores, which, file->name, file->prediction, file->reference, failure);
-    if (status != STATUS_OK || !file->image) return status;
-    scores->list[which].image = strdup(file->image);
-    return scores->list[which].image ? STATUS_OK : fail_memory(failure, "the names of cases");
-}
-
-static status_code name_cases(const case_files *files, scores *scores, failure *failure) {
-    status_code status = STATUS_OK;
-    for (size_t k = 0; k < files->count && status == STATUS_OK; k++)
-        status = name_case(&files->list[k], scores, k, failure);
-    return status;
-}
-
-static void tell_strange(const many *many, text *notes) {
-    size_t count = 0, first = 0;
-    for (size_t k = many->files->count; k-- > 0;) {
-        if (!many->strange[k]) continue;
-        first = k;
-        count++;
-    }
-    if (count > 0)
-        text_format(notes, "%zu %s labels that are not evaluated, such as %d in %s", count,
-                    count == 1 ? "case holds" : "cases hold", many->strange[first], many->files->list[first].name);
-}
-
-static status_code run(many *many, failure *failure) {
-    const evaluation *evaluation = many->evaluation;
-    const parallel_work work = {score_case, evaluation->progress, many, evaluation->progress_context};
-    const status_code status = parallel_run(&work, many->files->count, evaluation->threads, failure);
-    many->scores->ignored = evaluation->ignore;
-    for (int k = 0; k <= METRIC_N_REF; k++) many->scores->measured[k] = 1;
-    many->scores->measured[METRIC_HD95] = evaluation->hd95;
-    many->scores->measured[METRIC_ASSD] = evaluation->assd;
-    return status;
-}
-
-status_code evaluate_cases(const case_files *files, const region_list *regions, const evaluation *evaluation,
-                           scores *scores, text *notes, failure *failure) {
-    status_code status = scores_open(scores, files->count, regions, failure);
-    if (status == STATUS_OK) status = name_cases(files, scores, failure);
+static status_code score(job *job, const case_pairs *pairs, failure *failure) {
+    status_code status = case_pairs_check(pairs, failure);
+    if (status == STATUS_OK && job->regions.count == 0)
+        status = scoring_find_labels(pairs, &job->options, &job->regions, failure);
+    if (status == STATUS_OK && job->request->out) status = folder_make(job->request->out, failure);
     if (status != STATUS_OK) return status;
-    many many = {files, regions, evaluation, scores, calloc(LABELS, 1), calloc(files->count, sizeof(int))};
-    if (many.known && many.strange) {
-        mark_known(regions, many.known);
-        status = run(&many, failure);
-        if (status == STATUS_OK) tell_strange(&many, notes);
-    } else {
-        status = fail_memory(failure, "an evaluation");
-    }
-    free(many.known);
-    free(many.strange);
+    return scoring_run(pairs, &job->regions, &job->options, job->listener, &job->result->scores, failure);
+}
+
+static status_code stratify(job *job, failure *failure) {
+    evaluation *result = job->result;
+    text lacking = {0};
+    const statistics_options options = statistics_options_default();
+    status_code status =
+        strata_open(&result->strata, groups_of(job), job->request->by, &result->scores, &lacking, failure);
+    tell(job->listener, "these cases are in no row of the groups and count in 'all' only: ", &lacking, "");
+    text_close(&lacking);
+    if (status != STATUS_OK) return status;
+    return stratified_open(&result->stratified, &result->scores, &result->strata, &options, failure);
+}
+
+static status_code write_table(const job *job, table_format format, run_file file, failure *failure) {
+    text out = {0};
+    status_code status = stratified_write(&job->result->stratified, format, &out, failure);
+    if (status == STATUS_OK) status = run_write(job->request->out, file, &out, failure);
+    text_close(&out);
     return status;
 }
 
-/* ---- which labels there are ---- */
-
-typedef struct search {
-    const case_files *files;
-    int ignore;
-    uint8_t *seen; /* [case][LABELS / 8]: a bit per label, a row per case so that threads do not meet */
-} search;
-
-static status_code search_case(void *context, size_t item, failure *failure) {
-    const search *search = context;
-    uint8_t *seen = search->seen + item * (LABELS / 8);
-    label_map map;
-    const status_code status = nifti_read_labels(search->files->list[item].reference, &map, failure);
-    const size_t count = status == STATUS_OK ? volume_grid_voxels(&map.grid) : 0;
-    for (size_t i = 0; i < count; i++)
-        if (map.labels[i] > 0 && map.labels[i] != search->ignore)
-            seen[map.labels[i] / 8] |= (uint8_t)(1 << map.labels[i] % 8);
-    label_map_close(&map);
+static status_code write_cases(const job *job, failure *failure) {
+    text out = {0};
+    status_code status = scores_write_csv(&job->result->scores, groups_of(job), &out, failure);
+    if (status == STATUS_OK) status = run_write(job->request->out, RUN_CASES, &out, failure);
+    text_close(&out);
     return status;
 }
 
-static status_code add_seen(const search *search, region_list *regions, failure *failure) {
-    for (int label = 1; label < LABELS; label++) {
-        int seen = 0;
-        for (size_t k = 0; k < search->files->count && !seen; k++)
-            seen = search->seen[k * (LABELS / 8) + (size_t)label / 8] >> label % 8 & 1;
-        const status_code status = seen ? regions_add_label(regions, label, failure) : STATUS_OK;
-        if (status != STATUS_OK) return status;
-    }
-    if (regions->count > 0) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "no reference has a label above 0; name the labels with --labels");
+static status_code write_worst(const job *job, failure *failure) {
+    text notes = {0};
+    const status_code status =
+        worst_write(&job->result->scores, job->request->images, job->request->out, &notes, failure);
+    tell(job->listener, "", &notes, "");
+    text_close(&notes);
+    return status;
 }
 
-status_code evaluate_find_labels(const case_files *files, const evaluation *evaluation, region_list *regions,
-                                 failure *failure) {
-    search search = {files, evaluation->ignore, calloc(files->count, LABELS / 8)};
-    if (!search.seen) return fail_memory(failure, "the labels of the references");
-    const parallel_work work = {search_case, NULL, &search, NULL};
-    status_code status = parallel_run(&work, files->count, evaluation->threads, failure);
-    if (status == STATUS_OK) status = add_seen(&search, regions, failure);
-    free(search.seen);
+static status_code write_all(const job *job, failure *failure) {
+    char path[PATH_SIZE];
+    status_code status = run_path(path, job->request->out, RUN_SUMMARY, failure);
+    if (status == STATUS_OK) status = summary_write(path, &job->result->scores, failure);
+    if (status == STATUS_OK) status = write_cases(job, failure);
+    if (status == STATUS_OK) status = write_table(job, TABLE_TEXT, RUN_TABLE_TEXT, failure);
+    if (status == STATUS_OK) status = write_table(job, TABLE_CSV, RUN_TABLE_CSV, failure);
+    if (status == STATUS_OK) status = write_table(job, TABLE_MARKDOWN, RUN_TABLE_MARKDOWN, failure);
+    if (status == STATUS_OK) status = write_table(job, TABLE_LATEX, RUN_TABLE_LATEX, failure);
+    return status == STATUS_OK ? write_worst(job, failure) : status;
+}
+
+static status_code evaluate(job *job, const case_pairs *pairs, failure *failure) {
+    status_code status = score(job, pairs, failure);
+    if (status == STATUS_OK) status = stratify(job, failure);
+    if (status == STATUS_OK && job->request->out) status = write_all(job, failure);
     return status;
+}
+
+static job job_start(evaluation *evaluation, const evaluate_request *request, const listener *listener) {
+    *evaluation = (struct evaluation){0};
+    return (job){.request = request,
+                 .listener = listener,
+                 .options = {.hd95 = request->hd95,
+                             .assd = request->surface,
+                             .ignore = request->ignore,
+                             .threads = request->threads ? request->threads : parallel_processors()},
+                 .result = evaluation};
+}
+
+status_code evaluate_pairs(evaluation *evaluation, const case_pairs *pairs, const evaluate_request *request,
+                           const listener *listener, failure *failure) {
+    job job = job_start(evaluation, request, listener);
+    status_code status = prepare(&job, failure);
+    if (status == STATUS_OK) status = evaluate(&job, pairs, failure);
+    regions_close(&job.regions);
+    return status;
+}
+
+status_code evaluate_folders(evaluation *evaluation, const evaluate_request *request, const listener *listener,
+                             failure *failure) {
+    job job = job_start(evaluation, request, listener);
+    case_pairs pairs = {0};
+    text left_out = {0};
+    status_code status = prepare(&job, failure);
+    if (status == STATUS_OK)
+        status =
+            case_pairs_open(&pairs, request->predictions, request->references, request->common, &left_out, failure);
+    tell(listener, "", &left_out, "; these cases are left out");
+    text_close(&left_out);
+    if (status == STATUS_OK) status = evaluate(&job, &pairs, failure);
+    case_pairs_close(&pairs);
+    regions_close(&job.regions);
+    return status;
+}
+
+void evaluation_close(evaluation *evaluation) {
+    stratified_close(&evaluation->stratified);
+    strata_close(&evaluation->strata);
+    scores_close(&evaluation->scores);
+    case_groups_close(&evaluation->groups);
 }

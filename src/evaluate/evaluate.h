@@ -1,36 +1,54 @@
-/* Scores of predicted label maps beside their references. */
+/*
+ * How good predicted label maps are, by group and in the tail: the work of hws evaluate.
+ *
+ *     evaluation evaluation;
+ *     status = evaluate_folders(&evaluation, &(evaluate_request){.predictions = "p", .references = "r"}, 0, &failure);
+ *     if (status == STATUS_OK) stratified_write(&evaluation.stratified, TABLE_TEXT, &out, &failure);
+ *     evaluation_close(&evaluation);
+ *
+ * Everything that can be wrong with the input is found before the work begins and before anything is written.
+ */
 #ifndef HWS_EVALUATE_EVALUATE_H
 #define HWS_EVALUATE_EVALUATE_H
 
-#include "evaluate/case_files.h"
-#include "evaluate/scores.h"
-#include "nifti/volume.h"
+#include "core/listener.h"
+#include "evaluate/case_pairs.h"
+#include "evaluate/stratified.h"
 
+typedef struct evaluate_request {
+    const char *predictions, *references; /* folders of .nii and .nii.gz files with the same names in both */
+    const char *labels;                   /* "1,2", or NULL */
+    const char *regions; /* "WT=1+2+3,ET=3", or NULL; without labels too: all above 0 of the references */
+    const char *groups;  /* a groups.csv, or NULL */
+    const char *by;      /* which of its columns, "sex,centre"; NULL: all */
+    const char *images;  /* the folder of images that the worst cases are drawn over, or NULL */
+    const char *out;     /* the folder that is made for all files; NULL: nothing is written */
+    int ignore;          /* where the reference has this label, nothing counts; 0: there is none */
+    int threads;         /* 0: one per processor */
+    int hd95, surface;   /* measure these distances too */
+    int common;          /* score what both folders have; else a missing case is a failure */
+} evaluate_request;
+
+/* What comes out. Its members point to each other: it must stay where it is. */
 typedef struct evaluation {
-    int hd95, assd; /* measure these distances too */
-    int ignore;     /* where the reference has this label, nothing counts; 0: there is none */
-    int threads;
-    void (*progress)(void *context, size_t done, size_t total); /* may be NULL; one call at a time */
-    void *progress_context;
+    case_groups groups; /* empty without request.groups */
+    scores scores;
+    strata strata;
+    stratified stratified;
 } evaluation;
 
-/* Adds every label above 0 that some reference has, ascending. STATUS_BAD_INPUT if there is none. */
-status_code evaluate_find_labels(const case_files *files, const evaluation *evaluation, region_list *regions,
-                                 failure *failure);
-
 /*
- * Scores every case. Labels above 0 that predictions or references hold but no region contains are told in `notes`.
- * Close the scores, also after a failure.
+ * Scores the cases of two folders. With request.out, writes there summary.json (as nnU-Net does), cases.csv, table.txt,
+ * table.csv, table.md, table.tex, worst.csv, and with images worst/CASE.png. The listener, who may be NULL, is given
+ * notice of cases that are left out or in no group and of labels that are not scored. Close it, also after a failure.
  */
-status_code evaluate_cases(const case_files *files, const region_list *regions, const evaluation *evaluation,
-                           scores *scores, text *notes, failure *failure);
+status_code evaluate_folders(evaluation *evaluation, const evaluate_request *request, const listener *listener,
+                             failure *failure);
 
-/* Makes background of all voxels that have this label in the reference, in both maps; returns how many. 0: none have. */
-size_t label_maps_ignore(label_map *prediction, label_map *reference, int ignore);
+/* The same for files that lie anywhere; the request's predictions, references and `common` are of no matter. */
+status_code evaluate_pairs(evaluation *evaluation, const case_pairs *pairs, const evaluate_request *request,
+                           const listener *listener, failure *failure);
 
-/* One case: fills the METRICS values of each region. Both maps have the same size. */
-status_code evaluate_maps(const int16_t *prediction, const int16_t *reference, const int size[3],
-                          const double spacing[3], const region_list *regions, int distances, double *values,
-                          failure *failure);
+void evaluation_close(evaluation *evaluation);
 
 #endif

@@ -68,13 +68,13 @@ static int ends_with(const char *text, size_t length, const char *ending) {
     return length > size && strncmp(text + length - size, ending, size) == 0;
 }
 
-void case_name_of(const char *path, char *name, size_t room) {
+void case_name_of(const char *path, char *name, size_t capacity) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t length = strlen(base);
     const char *dot = strrchr(base, '.');
     if (ends_with(base, length, ".nii.gz")) length -= 7;
     else if (dot && dot > base) length = (size_t)(dot - base);
-    snprintf(name, room, "%.*s", (int)(length < room ? length : room), base);
+    snprintf(name, capacity, "%.*s", (int)(length < capacity ? length : capacity), base);
 }
 
 long scores_find(const scores *scores, const char *name) {

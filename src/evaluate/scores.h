@@ -56,7 +56,7 @@ status_code scores_name(scores *scores, size_t which, const char *name, const ch
 
 /* The name of a case from the path of its file: what is behind the last slash, without .nii.gz, .nii or one other
    ending. */
-void case_name_of(const char *path, char *name, size_t room);
+void case_name_of(const char *path, char *name, size_t capacity);
 
 /* The case's position, or -1. */
 long scores_find(const scores *scores, const char *name);

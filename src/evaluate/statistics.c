@@ -1,7 +1,6 @@
 #include "evaluate/statistics.h"
 
 #include "core/quantile.h"
-
 #include "core/random.h"
 #include "evaluate/purposes.h"
 
@@ -32,14 +31,15 @@ static double mean_of_resample(const double *values, size_t n, uint64_t seed, ui
     return sum / (double)n;
 }
 
-status_code bootstrap_mean(const double *values, size_t n, double confidence, uint32_t resamples, uint64_t seed,
-                           double *low, double *high, failure *failure) {
+status_code bootstrap_mean(const double *values, size_t n, const statistics_options *options, interval *result,
+                           failure *failure) {
+    const uint32_t resamples = options->resamples;
     double *means = malloc(resamples * sizeof *means);
     if (!means) return fail_memory(failure, "a bootstrap");
-    for (uint32_t k = 0; k < resamples; k++) means[k] = mean_of_resample(values, n, seed, k);
+    for (uint32_t k = 0; k < resamples; k++) means[k] = mean_of_resample(values, n, options->seed, k);
     sort_numbers(means, resamples);
-    *low = quantile_of_sorted(means, resamples, (1 - confidence) / 2);
-    *high = quantile_of_sorted(means, resamples, (1 + confidence) / 2);
+    result->low = quantile_of_sorted(means, resamples, (1 - options->confidence) / 2);
+    result->high = quantile_of_sorted(means, resamples, (1 + options->confidence) / 2);
     free(means);
     return STATUS_OK;
 }
@@ -79,9 +79,7 @@ static status_code fill(double *numbers, const statistics_options *options, stat
     if (n > 0) {
         result->mean = mean_of(numbers, n);
         result->std = deviation_of(numbers, n, result->mean);
-        if (options->confidence > 0)
-            status = bootstrap_mean(numbers, n, options->confidence, options->resamples, options->seed, &result->ci_low,
-                                    &result->ci_high, failure);
+        if (options->confidence > 0) status = bootstrap_mean(numbers, n, options, &result->ci, failure);
     }
     sort_numbers(numbers, n);
     fill_quantiles(numbers, result);
@@ -91,7 +89,7 @@ static status_code fill(double *numbers, const statistics_options *options, stat
 status_code statistics_of(const double *values, size_t count, const statistics_options *options, statistics *result,
                           failure *failure) {
     const double none = (double)NAN;
-    *result = (statistics){.mean = none, .std = none, .ci_low = none, .ci_high = none, .worst_value = none};
+    *result = (statistics){.mean = none, .std = none, .ci = {none, none}, .worst_value = none};
     double *numbers = malloc((count ? count : 1) * sizeof *numbers);
     if (!numbers) return fail_memory(failure, "statistics");
     status_code status = gather(values, count, options->lower_is_better, numbers, result, failure);

@@ -12,10 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef struct interval {
+    double low, high;
+} interval;
+
 typedef struct statistics {
-    size_t count, missing;  /* numbers, and NaNs */
-    double mean, std;       /* the standard deviation divides by n, as numpy does */
-    double ci_low, ci_high; /* of the mean */
+    size_t count, missing; /* numbers, and NaNs */
+    double mean, std;      /* the standard deviation divides by n, as numpy does */
+    interval ci;           /* of the mean */
     double p5, p10, p25, median, p75, p90, p95, iqr;
     size_t worst; /* position of the worst value, the first of equals; with count = 0 nothing here means anything */
     double worst_value;
@@ -39,7 +43,7 @@ status_code statistics_of(const double *values, size_t count, const statistics_o
  * Bootstrap percentile interval of the mean of n > 0 finite numbers: the quantiles of the means of resamples of the
  * same size. Each resample is keyed by its number, so that equal numbers give equal intervals.
  */
-status_code bootstrap_mean(const double *values, size_t n, double confidence, uint32_t resamples, uint64_t seed,
-                           double *low, double *high, failure *failure);
+status_code bootstrap_mean(const double *values, size_t n, const statistics_options *options, interval *result,
+                           failure *failure);
 
 #endif

@@ -5,13 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-status_code stratum_statistics(const scores *scores, const stratum *stratum, size_t region, metric metric,
-                               const statistics_options *options, statistics *result, failure *failure) {
+void stratum_values(const score_column *column, const stratum *stratum, double *values) {
+    for (size_t k = 0; k < stratum->count; k++)
+        values[k] = scores_at(column->scores, stratum->cases[k], column->region)[column->metric];
+}
+
+status_code stratum_statistics(const score_column *column, const stratum *stratum, const statistics_options *options,
+                               statistics *result, failure *failure) {
     double *values = malloc((stratum->count ? stratum->count : 1) * sizeof *values);
     if (!values) return fail_memory(failure, "statistics");
-    for (size_t k = 0; k < stratum->count; k++) values[k] = scores_at(scores, stratum->cases[k], region)[metric];
+    stratum_values(column, stratum, values);
     statistics_options own = *options;
-    own.lower_is_better = metric_lower_is_better(metric);
+    own.lower_is_better = metric_lower_is_better(column->metric);
     const status_code status = statistics_of(values, stratum->count, &own, result, failure);
     if (status == STATUS_OK && result->count > 0) result->worst = stratum->cases[result->worst];
     free(values);
@@ -42,9 +47,9 @@ status_code stratified_open(stratified *stratified, const scores *scores, const 
     if (!stratified->rows) return fail_memory(failure, "statistics");
     for (size_t row = 0; row < rows; row++) {
         const size_t stratum = row / regions % strata->count, metric = row / regions / strata->count;
+        const score_column column = {scores, row % regions, stratified->metrics[metric]};
         const status_code status =
-            stratum_statistics(scores, &strata->list[stratum], row % regions, stratified->metrics[metric], options,
-                               &stratified->rows[row], failure);
+            stratum_statistics(&column, &strata->list[stratum], options, &stratified->rows[row], failure);
         if (status != STATUS_OK) return status;
     }
     return STATUS_OK;
@@ -55,9 +60,11 @@ void stratified_close(stratified *stratified) {
     *stratified = (struct stratified){0};
 }
 
-void metric_format(metric metric, double value, char *words, size_t room) {
-    if (isnan(value)) snprintf(words, room, "-");
-    else snprintf(words, room, "%.*f", metric_is_share(metric) ? 1 : 2, metric_is_share(metric) ? 100 * value : value);
+void metric_format(metric metric, double value, char *words, size_t capacity) {
+    if (isnan(value)) snprintf(words, capacity, "-");
+    else
+        snprintf(words, capacity, "%.*f", metric_is_share(metric) ? 1 : 2,
+                 metric_is_share(metric) ? 100 * value : value);
 }
 
 static void put_number(table *table, size_t column, metric metric, double value) {
@@ -83,8 +90,8 @@ static void put_row(table *table, const stratified *stratified, metric metric, c
                             low ? row->p95 : row->p5,
                             row->worst_value};
     char from[32], to[32];
-    metric_format(metric, row->ci_low, from, sizeof from);
-    metric_format(metric, row->ci_high, to, sizeof to);
+    metric_format(metric, row->ci.low, from, sizeof from);
+    metric_format(metric, row->ci.high, to, sizeof to);
     if (row->missing) table_put(table, 2, "%zu of %zu", row->count, row->count + row->missing);
     else table_put(table, 2, "%zu", row->count);
     put_number(table, 3, metric, row->mean);
@@ -116,11 +123,6 @@ static status_code write_metric(const stratified *stratified, size_t which, tabl
     return status;
 }
 
-static void add_number(text *out, double value) {
-    if (isnan(value)) text_add(out, ",nan");
-    else text_format(out, ",%.10g", value);
-}
-
 static void add_names(text *out, const stratified *stratified, size_t which, size_t stratum, size_t region) {
     const struct stratum *group = &stratified->strata->list[stratum];
     const struct region *labels = &stratified->scores->regions.regions[region];
@@ -136,9 +138,9 @@ static void add_names(text *out, const stratified *stratified, size_t which, siz
 
 static void add_row(text *out, const stratified *stratified, const statistics *row) {
     text_format(out, ",%zu,%zu", row->count, row->missing);
-    const double numbers[] = {row->mean, row->ci_low, row->ci_high, row->std, row->median, row->iqr,        row->p5,
+    const double numbers[] = {row->mean, row->ci.low, row->ci.high, row->std, row->median, row->iqr,        row->p5,
                               row->p10,  row->p25,    row->p75,     row->p90, row->p95,    row->worst_value};
-    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) add_number(out, numbers[k]);
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) csv_add_number(out, numbers[k]);
     text_add(out, ",");
     csv_add_field(out, row->count ? stratified->scores->list[row->worst].name : "");
     text_add(out, "\n");
@@ -167,12 +169,12 @@ status_code stratified_write(const stratified *stratified, table_format format, 
 /* ---- every case ---- */
 
 /* Columns of groups that are called as one of ours would make the file ambiguous, and are left out. */
-static int is_shown(const groups *groups, size_t column) {
+static int is_shown(const case_groups *groups, size_t column) {
     const char *name = csv_name(&groups->table, column);
     return strcmp(name, "label") != 0 && strcmp(name, "key") != 0 && metric_by_name(name) == METRICS;
 }
 
-static void add_header(const scores *scores, const groups *groups, text *out) {
+static void add_header(const scores *scores, const case_groups *groups, text *out) {
     text_add(out, "case,label,key");
     for (size_t column = 1; groups && column < groups->table.columns; column++) {
         if (!is_shown(groups, column)) continue;
@@ -184,8 +186,8 @@ static void add_header(const scores *scores, const groups *groups, text *out) {
     text_add(out, "\n");
 }
 
-static void add_case_names(const scores *scores, const groups *groups, size_t which, size_t region, text *out) {
-    const long row = groups ? groups_find(groups, scores->list[which].name) : -1;
+static void add_case_names(const scores *scores, const case_groups *groups, size_t which, size_t region, text *out) {
+    const long row = groups ? case_groups_find(groups, scores->list[which].name) : -1;
     char key[REGION_KEY_BYTES];
     region_key(&scores->regions.regions[region], key);
     csv_add_field(out, scores->list[which].name);
@@ -200,13 +202,13 @@ static void add_case_names(const scores *scores, const groups *groups, size_t wh
     }
 }
 
-status_code scores_write_csv(const scores *scores, const groups *groups, text *out, failure *failure) {
+status_code scores_write_csv(const scores *scores, const case_groups *groups, text *out, failure *failure) {
     add_header(scores, groups, out);
     for (size_t which = 0; which < scores->cases; which++)
         for (size_t region = 0; region < scores->regions.count; region++) {
             add_case_names(scores, groups, which, region, out);
             for (int k = 0; k < METRICS; k++)
-                if (scores->measured[k]) add_number(out, scores_at(scores, which, region)[k]);
+                if (scores->measured[k]) csv_add_number(out, scores_at(scores, which, region)[k]);
             text_add(out, "\n");
         }
     return out->failed ? fail_memory(failure, "the table of cases") : STATUS_OK;

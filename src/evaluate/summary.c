@@ -1,6 +1,6 @@
 #include "evaluate/summary.h"
 
-#include "core/text.h"
+#include "core/json_writer.h"
 #include "core/whole_file.h"
 
 #include <jansson.h>
@@ -10,36 +10,21 @@
 
 /* ---- writing ---- */
 
-static void add_string(text *out, const char *string) {
-    text_add(out, "\"");
-    for (const char *at = string; *at; at++) {
-        if (*at == '"' || *at == '\\') text_format(out, "\\%c", *at);
-        else if ((unsigned char)*at < 0x20) text_format(out, "\\u%04x", (unsigned)*at);
-        else text_add_bytes(out, at, 1);
-    }
-    text_add(out, "\"");
-}
-
 /* Python's json sorts the keys, capitals first. */
 static const metric SORTED[] = {METRIC_ASSD, METRIC_DICE, METRIC_FN, METRIC_FP,     METRIC_HD95,
                                 METRIC_IOU,  METRIC_TN,   METRIC_TP, METRIC_N_PRED, METRIC_N_REF};
 
-static void add_metrics(text *out, const scores *scores, const double values[METRICS], const char *indent) {
-    const char *separator = "{";
-    for (size_t k = 0; k < sizeof SORTED / sizeof *SORTED; k++) {
-        if (!scores->measured[SORTED[k]]) continue;
-        text_format(out, "%s\n%s    \"%s\": ", separator, indent, metric_name(SORTED[k]));
-        if (isnan(values[SORTED[k]])) text_add(out, "NaN");
-        else text_format(out, "%.17g", values[SORTED[k]]);
-        separator = ",";
-    }
-    text_format(out, "\n%s}", indent);
+static void add_metrics(json_writer *json, const char *key, const scores *scores, const double values[METRICS]) {
+    json_begin_object(json, key);
+    for (size_t k = 0; k < sizeof SORTED / sizeof *SORTED; k++)
+        if (scores->measured[SORTED[k]]) json_add_number_or_nan(json, metric_name(SORTED[k]), values[SORTED[k]]);
+    json_end(json);
 }
 
-static void add_key(text *out, const region *region, const char *indent, int first) {
+static void add_region(json_writer *json, const scores *scores, size_t region, const double values[METRICS]) {
     char key[REGION_KEY_BYTES];
-    region_key(region, key);
-    text_format(out, "%s\n%s\"%s\": ", first ? "{" : ",", indent, key);
+    region_key(&scores->regions.regions[region], key);
+    add_metrics(json, key, scores, values);
 }
 
 static void mean_over_cases(const scores *scores, size_t region, double means[METRICS]) {
@@ -70,46 +55,46 @@ static void mean_over_regions(const scores *scores, double means[METRICS]) {
         means[metric] = count ? means[metric] / (double)count : (double)NAN;
 }
 
-static void add_means(text *out, const scores *scores) {
+static void add_means(json_writer *json, const scores *scores) {
     double means[METRICS];
     mean_over_regions(scores, means);
-    text_add(out, "{\n    \"foreground_mean\": ");
-    add_metrics(out, scores, means, "    ");
-    text_add(out, ",\n    \"label_names\": ");
+    add_metrics(json, "foreground_mean", scores, means);
+    json_begin_object(json, "label_names");
     for (size_t region = 0; region < scores->regions.count; region++) {
-        add_key(out, &scores->regions.regions[region], "        ", region == 0);
-        add_string(out, scores->regions.regions[region].name);
+        char key[REGION_KEY_BYTES];
+        region_key(&scores->regions.regions[region], key);
+        json_add_string(json, key, scores->regions.regions[region].name);
     }
-    text_add(out, "\n    },\n    \"mean\": ");
+    json_end(json);
+    json_begin_object(json, "mean");
     for (size_t region = 0; region < scores->regions.count; region++) {
-        add_key(out, &scores->regions.regions[region], "        ", region == 0);
         mean_over_cases(scores, region, means);
-        add_metrics(out, scores, means, "        ");
+        add_region(json, scores, region, means);
     }
-    text_add(out, "\n    },\n");
+    json_end(json);
 }
 
-static void add_case(text *out, const scores *scores, size_t which) {
-    text_format(out, "%s\n        {\n            \"metrics\": ", which ? "," : "");
-    for (size_t region = 0; region < scores->regions.count; region++) {
-        add_key(out, &scores->regions.regions[region], "                ", region == 0);
-        add_metrics(out, scores, scores_at(scores, which, region), "                ");
-    }
-    text_add(out, "\n            },\n            \"prediction_file\": ");
-    add_string(out, scores->list[which].prediction);
-    text_add(out, ",\n            \"reference_file\": ");
-    add_string(out, scores->list[which].reference);
-    text_add(out, "\n        }");
+static void add_case(json_writer *json, const scores *scores, size_t which) {
+    json_begin_object(json, NULL);
+    json_begin_object(json, "metrics");
+    for (size_t region = 0; region < scores->regions.count; region++)
+        add_region(json, scores, region, scores_at(scores, which, region));
+    json_end(json);
+    json_add_string(json, "prediction_file", scores->list[which].prediction);
+    json_add_string(json, "reference_file", scores->list[which].reference);
+    json_end(json);
 }
 
 status_code summary_write(const char *path, const scores *scores, failure *failure) {
     text out = {0};
-    add_means(&out, scores);
-    text_add(&out, "    \"metric_per_case\": [");
-    for (size_t which = 0; which < scores->cases; which++) add_case(&out, scores, which);
-    text_add(&out, "\n    ]\n}\n");
-    status_code status = out.failed ? fail_memory(failure, "a summary") : STATUS_OK;
-    if (status == STATUS_OK) status = whole_file_write(path, text_string(&out), out.size, failure);
+    json_writer json = json_writer_start(&out);
+    json_begin_object(&json, NULL);
+    add_means(&json, scores);
+    json_begin_list(&json, "metric_per_case");
+    for (size_t which = 0; which < scores->cases; which++) add_case(&json, scores, which);
+    json_end(&json);
+    json_end(&json);
+    const status_code status = whole_file_write_text(path, &out, failure);
     text_close(&out);
     return status;
 }

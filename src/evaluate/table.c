@@ -13,7 +13,7 @@ static size_t count_headings(const char *headings) {
     return count;
 }
 
-static int make_room(table *table) {
+static int grow(table *table) {
     table_cell *cells = realloc(table->cells, (table->rows + 2) * table->columns * sizeof *cells);
     if (cells) table->cells = cells;
     unsigned char *ruled = realloc(table->ruled, table->rows + 2);
@@ -26,7 +26,7 @@ static int make_room(table *table) {
 void table_open(table *table, const char *title, size_t word_columns, const char *headings) {
     *table = (struct table){.columns = count_headings(headings), .word_columns = word_columns};
     snprintf(table->title, sizeof table->title, "%s", title);
-    if (!make_room(table)) return;
+    if (!grow(table)) return;
     memset(table->cells, 0, table->columns * sizeof *table->cells);
     for (size_t column = 0; column < table->columns; column++) {
         const size_t length = strcspn(headings, "|");
@@ -42,7 +42,7 @@ void table_close(table *table) {
 }
 
 void table_add_row(table *table, int ruled) {
-    if (table->failed || !make_room(table)) return;
+    if (table->failed || !grow(table)) return;
     table->rows++;
     memset(table->cells + table->rows * table->columns, 0, table->columns * sizeof *table->cells);
     table->ruled[table->rows] = (unsigned char)ruled;

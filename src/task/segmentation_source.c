@@ -35,7 +35,7 @@ static status_code make_splits(segmentation_source *s, const char *column, failu
     if (!*column) return splits_make(&s->splits, s->set.train_count, SPLITS_FOLDS, 0, failure);
     case_groups groups;
     const char **strata = 0;
-    status_code status = case_groups_open(&groups, &s->set, 0, failure);
+    status_code status = case_groups_of_dataset(&groups, &s->set, failure);
     if (status != STATUS_OK) return status;
     status = case_groups_column(&groups, &s->set, column, &strata, failure);
     if (status == STATUS_OK) status = splits_make(&s->splits, s->set.train_count, SPLITS_FOLDS, strata, failure);

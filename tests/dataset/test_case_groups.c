@@ -12,7 +12,7 @@ static void a_column_is_given_in_the_order_of_the_cases(void **state) {
     const char **values;
     failure failure;
     assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
-    assert_int_equal(case_groups_open(&groups, &set, NULL, NULL), STATUS_OK);
+    assert_int_equal(case_groups_of_dataset(&groups, &set, NULL), STATUS_OK);
     assert_int_equal(case_groups_column(&groups, &set, "condition", &values, NULL), STATUS_OK);
     assert_string_equal(values[0], "control");
     assert_string_equal(values[1], "spina bifida");
@@ -34,12 +34,12 @@ static void the_file_may_be_missing_unless_it_is_named(void **state) {
     const char **values;
     failure failure;
     assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
-    assert_int_equal(case_groups_open(&groups, &set, NULL, NULL), STATUS_OK);
+    assert_int_equal(case_groups_of_dataset(&groups, &set, NULL), STATUS_OK);
     assert_int_equal(groups.table.columns, 0);
     assert_int_equal(case_groups_column(&groups, &set, "x", &values, &failure), STATUS_BAD_INPUT);
     assert_lacks_nothing(failure.message, "there is no such file");
     case_groups_close(&groups);
-    assert_int_equal(case_groups_open(&groups, &set, "no_such_groups.csv", &failure), STATUS_CANNOT_READ);
+    assert_int_equal(case_groups_read(&groups, "no_such_groups.csv", &failure), STATUS_CANNOT_READ);
     dataset_close(&set);
 }
 
@@ -59,7 +59,7 @@ static void wrong_files_are_refused(void **state) {
         case_groups groups;
         failure failure;
         write_text("groups.csv", wrong[k][0]);
-        assert_int_equal(case_groups_open(&groups, &set, NULL, &failure), STATUS_CORRUPT);
+        assert_int_equal(case_groups_of_dataset(&groups, &set, &failure), STATUS_CORRUPT);
         assert_lacks_nothing(failure.message, wrong[k][1]);
         case_groups_close(&groups);
     }

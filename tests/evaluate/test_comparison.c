@@ -64,10 +64,11 @@ static void tables_show_both_methods_the_better_one_bold_and_the_test(void **sta
     strata strata;
     text lacking = {0}, out = {0};
     comparison comparison;
+    const compared_methods methods = {{&a, &b}, {"ERM", "DRO"}};
     open_scores(&a, 3, dice_a);
     open_scores(&b, 3, dice_b);
     assert_int_equal(strata_open(&strata, NULL, NULL, &a, &lacking, NULL), STATUS_OK);
-    assert_int_equal(comparison_open(&comparison, &a, &b, "ERM", "DRO", &strata, METRIC_DICE, NULL), STATUS_OK);
+    assert_int_equal(comparison_open(&comparison, &methods, &strata, METRIC_DICE, NULL), STATUS_OK);
     const comparison_row *row = comparison_at(&comparison, 0, 0);
     assert_close(row->method[0].mean, 0.6, 1e-12);
     assert_close(row->test.p, 0.25, 1e-12);
@@ -93,8 +94,7 @@ static void tables_show_both_methods_the_better_one_bold_and_the_test(void **sta
     text_close(&out);
     comparison_close(&comparison);
     failure failure;
-    assert_int_equal(comparison_open(&comparison, &a, &b, "ERM", "DRO", &strata, METRIC_HD95, &failure),
-                     STATUS_BAD_INPUT);
+    assert_int_equal(comparison_open(&comparison, &methods, &strata, METRIC_HD95, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "HD95"));
     comparison_close(&comparison);
     strata_close(&strata);

@@ -34,7 +34,7 @@ static void statistics_leave_nan_out_and_count_it(void **state) {
     assert_close(result.p95, 0.86, 1e-14);
     assert_int_equal(result.worst, 3);
     assert_true(result.worst_value == 0.1);
-    assert_true(result.ci_low < result.mean && result.mean < result.ci_high);
+    assert_true(result.ci.low < result.mean && result.mean < result.ci.high);
     options.lower_is_better = 1;
     assert_int_equal(statistics_of(values, 7, &options, &result, NULL), STATUS_OK);
     assert_int_equal(result.worst, 2);
@@ -50,7 +50,7 @@ static void no_numbers_give_nan_and_infinite_ones_are_refused(void **state) {
         assert_int_equal(statistics_of(nothing, count, &options, &result, NULL), STATUS_OK);
         assert_int_equal(result.count, 0);
         assert_int_equal(result.missing, count);
-        assert_true(isnan(result.mean) && isnan(result.std) && isnan(result.ci_low) && isnan(result.median) &&
+        assert_true(isnan(result.mean) && isnan(result.std) && isnan(result.ci.low) && isnan(result.median) &&
                     isnan(result.iqr) && isnan(result.worst_value));
     }
     assert_int_equal(statistics_of(infinite, 2, &options, &result, &failure), STATUS_NOT_FINITE);
@@ -63,7 +63,7 @@ static void a_single_number_is_its_own_statistics(void **state) {
     statistics result;
     assert_int_equal(statistics_of(&value, 1, &options, &result, NULL), STATUS_OK);
     assert_true(result.mean == 0.25 && result.std == 0 && result.p5 == 0.25 && result.p95 == 0.25 && result.iqr == 0);
-    assert_true(result.ci_low == 0.25 && result.ci_high == 0.25);
+    assert_true(result.ci.low == 0.25 && result.ci.high == 0.25);
 }
 
 /* For many numbers the interval is that of the central limit theorem. */
@@ -73,16 +73,19 @@ static void the_bootstrap_interval_is_right_and_repeatable(void **state) {
     static double values[N];
     uint64_t random = 6;
     for (int i = 0; i < N; i++) values[i] = 3 + 2 * test_normal(&random);
-    double low, high, again_low, again_high, mean = 0;
+    double mean = 0;
+    interval first, again;
     for (int i = 0; i < N; i++) mean += values[i] / N;
-    assert_int_equal(bootstrap_mean(values, N, 0.95, 4000, 1, &low, &high, NULL), STATUS_OK);
-    assert_int_equal(bootstrap_mean(values, N, 0.95, 4000, 1, &again_low, &again_high, NULL), STATUS_OK);
-    assert_true(low == again_low && high == again_high);
+    statistics_options options = {.confidence = 0.95, .resamples = 4000, .seed = 1};
+    assert_int_equal(bootstrap_mean(values, N, &options, &first, NULL), STATUS_OK);
+    assert_int_equal(bootstrap_mean(values, N, &options, &again, NULL), STATUS_OK);
+    assert_true(first.low == again.low && first.high == again.high);
     const double expected = 1.96 * 2 / sqrt(N);
-    assert_near(low, mean - expected, 0.1 * expected);
-    assert_near(high, mean + expected, 0.1 * expected);
-    assert_int_equal(bootstrap_mean(values, N, 0.5, 4000, 2, &again_low, &again_high, NULL), STATUS_OK);
-    assert_true(low < again_low && again_high < high);
+    assert_near(first.low, mean - expected, 0.1 * expected);
+    assert_near(first.high, mean + expected, 0.1 * expected);
+    options = (statistics_options){.confidence = 0.5, .resamples = 4000, .seed = 2};
+    assert_int_equal(bootstrap_mean(values, N, &options, &again, NULL), STATUS_OK);
+    assert_true(first.low < again.low && again.high < first.high);
 }
 
 int main(void) {

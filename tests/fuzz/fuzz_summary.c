@@ -7,11 +7,12 @@ static void compare_with_itself(const char *bytes, size_t size, scores *a) {
     scores b;
     strata strata;
     comparison comparison;
+    const compared_methods methods = {{a, &b}, {"A", "B"}};
     text lacking = {0}, out = {0};
     require(summary_parse("again", bytes, size, &b, NULL) == STATUS_OK);
     require(scores_align(a, &b, 0, NULL) == STATUS_OK);
     require(strata_open(&strata, NULL, NULL, a, &lacking, NULL) == STATUS_OK);
-    if (comparison_open(&comparison, a, &b, "A", "B", &strata, METRIC_DICE, NULL) == STATUS_OK)
+    if (comparison_open(&comparison, &methods, &strata, METRIC_DICE, NULL) == STATUS_OK)
         for (int k = 0; k < 8; k++)
             require(comparison_write(&comparison, (comparison_layout)(k & 1), (table_format)(k / 2), &out, NULL) ==
                     STATUS_OK);

@@ -95,7 +95,7 @@ static void the_folder_is_a_good_dataset_with_the_promised_groups(void **state) 
     if (dataset_check(&set, &(dataset_check_options){.threads = 2}, &report, &failure) != STATUS_OK)
         fail_msg("%s", failure.message);
     assert_int_equal(report.count, 0);
-    assert_int_equal(case_groups_open(&groups, &set, NULL, NULL), STATUS_OK);
+    assert_int_equal(case_groups_of_dataset(&groups, &set, NULL), STATUS_OK);
     assert_int_equal(groups.table.rows, 15);
     assert_int_equal(case_groups_column(&groups, &set, "condition", &conditions, NULL), STATUS_OK);
     int counts[3] = {0};

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "evaluate/groups.h"
+#include "evaluate/strata.h"
 
 #include "example_scores.h"
 
@@ -15,9 +15,9 @@ static const char *write_groups(const char *contents) {
     return path;
 }
 
-static void read_or_fail(groups *groups, const char *contents) {
+static void read_or_fail(case_groups *groups, const char *contents) {
     const char *path = write_groups(contents);
-    assert_int_equal(groups_read(groups, path, NULL), STATUS_OK);
+    assert_int_equal(case_groups_read(groups, path, NULL), STATUS_OK);
     remove(path);
 }
 
@@ -25,7 +25,7 @@ static void strata_follow_the_file_and_lacking_cases_are_named(void **state) {
     (void)state;
     const double dice[10] = {0};
     scores scores;
-    groups groups;
+    case_groups groups;
     strata strata;
     text lacking = {0};
     open_scores(&scores, 5, dice);
@@ -66,7 +66,7 @@ static void strata_follow_the_file_and_lacking_cases_are_named(void **state) {
     assert_int_equal(strata.count, 1);
     strata_close(&strata);
     text_close(&lacking);
-    groups_close(&groups);
+    case_groups_close(&groups);
     scores_close(&scores);
 }
 
@@ -81,17 +81,17 @@ static void wrong_files_are_refused(void **state) {
                                         "case,group\na,\"b\n",
                                         "a,b\nc,d\n"};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        groups groups;
+        case_groups groups;
         failure failure = {0};
         const char *path = write_groups(wrong[k]);
-        assert_int_not_equal(groups_read(&groups, path, &failure), STATUS_OK);
+        assert_int_not_equal(case_groups_read(&groups, path, &failure), STATUS_OK);
         assert_non_null(strstr(failure.message, path));
-        groups_close(&groups);
+        case_groups_close(&groups);
         remove(path);
     }
-    groups groups;
-    assert_int_equal(groups_read(&groups, "no such file", NULL), STATUS_CANNOT_READ);
-    groups_close(&groups);
+    case_groups groups;
+    assert_int_equal(case_groups_read(&groups, "no such file", NULL), STATUS_CANNOT_READ);
+    case_groups_close(&groups);
 }
 
 static void cases_are_found_among_many(void **state) {
@@ -99,15 +99,15 @@ static void cases_are_found_among_many(void **state) {
     text contents = {0};
     text_add(&contents, "case,group\n");
     for (int k = 0; k < 5000; k++) text_format(&contents, "c%d,%d\n", k * 7919 % 5000, k);
-    groups groups;
+    case_groups groups;
     read_or_fail(&groups, text_string(&contents));
     for (int k = 0; k < 5000; k++) {
         char name[16];
         snprintf(name, sizeof name, "c%d", k * 7919 % 5000);
-        assert_int_equal(groups_find(&groups, name), k);
+        assert_int_equal(case_groups_find(&groups, name), k);
     }
-    assert_int_equal(groups_find(&groups, "c5000"), -1);
-    groups_close(&groups);
+    assert_int_equal(case_groups_find(&groups, "c5000"), -1);
+    case_groups_close(&groups);
     text_close(&contents);
 }
 

@@ -1,9 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
-#include "phantom_data.h"
+#include "task/phantom_data.h"
 
 #include "images/mnist.h"
 #include "phantom/phantom_folder.h"
-#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,20 +13,21 @@
 
 int phantom_data_named(const char *data) { return strcmp(data, "phantom") == 0; }
 
-static status_code draw(const char *folder, int threads, int quiet, failure *failure) {
+static void show(void *context, size_t done, size_t total) {
+    listener_progress(context, "making phantoms", done, total);
+}
+
+static status_code draw(const char *folder, int threads, const listener *listener, failure *failure) {
     phantom_options options = phantom_options_default();
     options.threads = threads;
-    cli_progress progress;
-    cli_progress_start(&progress, "making phantoms", quiet);
-    const status_code status = phantom_write_folder(folder, &options, cli_progress_step, &progress, failure);
-    cli_progress_end(&progress);
-    return status;
+    return phantom_write_folder(folder, &options, show, (void *)listener, failure);
 }
 
 /* The phantoms appear whole or not at all; `folder` without dataset.json is what a version that was killed left. */
-static status_code draw_whole(const char *folder, const char *part, int threads, int quiet, failure *failure) {
+static status_code draw_whole(const char *folder, const char *part, int threads, const listener *listener,
+                              failure *failure) {
     folder_remove(part);
-    const status_code status = draw(part, threads, quiet, failure);
+    const status_code status = draw(part, threads, listener, failure);
     if (status != STATUS_OK) {
         folder_remove(part);
         return status;
@@ -47,7 +47,7 @@ static int lock_folder(const char *folder, failure *failure) {
 }
 
 /* In the cache folder beside MNIST's. */
-status_code phantom_data_folder(char folder[PATH_SIZE], int threads, int quiet, failure *failure) {
+status_code phantom_data_folder(char folder[PATH_SIZE], int threads, const listener *listener, failure *failure) {
     char caches[PATH_SIZE], part[PATH_SIZE], last[PATH_SIZE];
     status_code status = mnist_cache_folder(caches, sizeof caches, failure);
     if (status != STATUS_OK) return status;
@@ -62,7 +62,7 @@ status_code phantom_data_folder(char folder[PATH_SIZE], int threads, int quiet, 
     if (status != STATUS_OK) return status;
     const int lock = lock_folder(caches, failure);
     if (lock < 0) return STATUS_CANNOT_READ;
-    if (access(last, F_OK) != 0) status = draw_whole(folder, part, threads, quiet, failure);
+    if (access(last, F_OK) != 0) status = draw_whole(folder, part, threads, listener, failure);
     close(lock);
     return status;
 }

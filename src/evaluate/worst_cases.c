@@ -1,23 +1,16 @@
 #define _POSIX_C_SOURCE 200809L
-#include "evaluate/worst.h"
-#include "core/csv.h"
-#include "core/path.h"
+#include "evaluate/worst_cases.h"
 
-#include "core/whole_file.h"
-#include "evaluate/evaluate.h"
-#include "evaluate/table.h"
+#include "core/csv.h"
+#include "evaluate/scoring.h"
 #include "nifti/nifti.h"
 #include "picture/outlines.h"
+#include "run/run_folder.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-enum { PATH_BYTES = 4096 };
 
 /* ---- which ---- */
 
@@ -37,15 +30,15 @@ static double mean_dice(const scores *scores, size_t which) {
     return count ? sum / (double)count : (double)NAN;
 }
 
-size_t worst_cases(const scores *scores, size_t room, size_t *positions) {
+size_t worst_cases(const scores *scores, size_t capacity, size_t *positions) {
     size_t count = 0;
     for (size_t which = 0; which < scores->cases; which++) {
         const double dice = mean_dice(scores, which);
         size_t place = count;
         if (isnan(dice)) continue;
         while (place > 0 && mean_dice(scores, positions[place - 1]) > dice) place--;
-        if (place == room) continue;
-        if (count < room) count++;
+        if (place == capacity) continue;
+        if (count < capacity) count++;
         memmove(positions + place + 1, positions + place, (count - 1 - place) * sizeof *positions);
         positions[place] = which;
     }
@@ -135,18 +128,16 @@ static status_code draw(const shown_case *shown, const char *path, failure *fail
 }
 
 /* `folder` may be NULL. */
-static int find_image(const char *folder, const char *name, char path[PATH_BYTES]) {
+static int find_image(const char *folder, const char *name, char path[PATH_SIZE]) {
     static const char *const ENDINGS[] = {"_0000.nii.gz", "_0000.nii", ".nii.gz", ".nii"};
-    for (size_t k = 0; folder && k < sizeof ENDINGS / sizeof *ENDINGS; k++) {
-        const int length = snprintf(path, PATH_BYTES, "%s/%s%s", folder, name, ENDINGS[k]);
-        if (length > 0 && length < PATH_BYTES && path_exists(path)) return 1;
-    }
+    for (size_t k = 0; folder && k < sizeof ENDINGS / sizeof *ENDINGS; k++)
+        if (path_format(path, NULL, "%s/%s%s", folder, name, ENDINGS[k]) == STATUS_OK && path_exists(path)) return 1;
     return 0;
 }
 
 static status_code read_case(shown_case *shown, const scored_case *one, int ignored, const char *images,
                              failure *failure) {
-    char found[PATH_BYTES];
+    char found[PATH_SIZE];
     const char *path = one->image ? one->image : found;
     if (!one->image && !find_image(images, one->name, found))
         return fail(failure, STATUS_CANNOT_READ, "there is no image of %.200s in %.300s", one->name,
@@ -167,14 +158,15 @@ static status_code show(const scores *scores, size_t which, const char *images, 
                         failure *failure) {
     const scored_case *one = &scores->list[which];
     shown_case shown = {0};
-    char path[PATH_BYTES];
+    char path[PATH_SIZE];
     struct failure why = {0};
     status_code status = read_case(&shown, one, scores->ignored, images, &why);
     if (status != STATUS_OK) {
         text_format(notes, "%sno picture: %s", notes->size ? "; " : "", why.message);
         status = STATUS_OK;
-    } else if (snprintf(path, sizeof path, "%s/%s.png", folder, one->name) < (int)sizeof path) {
-        status = draw(&shown, path, failure);
+    } else {
+        status = path_format(path, failure, "%s/%s.png", folder, one->name);
+        if (status == STATUS_OK) status = draw(&shown, path, failure);
     }
     volume_close(&shown.image);
     label_map_close(&shown.reference);
@@ -186,7 +178,6 @@ static status_code show(const scores *scores, size_t which, const char *images, 
 
 static status_code write_list(const scores *scores, const size_t *worst, size_t count, const char *folder,
                               failure *failure) {
-    char path[PATH_BYTES];
     text csv = {0};
     text_add(&csv, "rank,example,dice,label,label_dice\n");
     for (size_t k = 0; k < count; k++) {
@@ -197,18 +188,16 @@ static status_code write_list(const scores *scores, const size_t *worst, size_t 
         csv_add_field(&csv, scores->regions.regions[region].name);
         text_format(&csv, ",%.9g\n", dice_of(scores, worst[k], region));
     }
-    snprintf(path, sizeof path, "%s/worst.csv", folder);
-    status_code status = csv.failed ? fail_memory(failure, "the list of the worst cases")
-                                    : whole_file_write(path, csv.bytes, csv.size, failure);
+    const status_code status = run_write(folder, RUN_WORST, &csv, failure);
     text_close(&csv);
     return status;
 }
 
 /* Other files in the folder may be the user's. */
 static void remove_pictures(const scores *scores, const char *pictures) {
-    char path[PATH_BYTES];
+    char path[PATH_SIZE];
     for (size_t k = 0; k < scores->cases; k++)
-        if (snprintf(path, sizeof path, "%s/%s.png", pictures, scores->list[k].name) < (int)sizeof path) unlink(path);
+        if (path_format(path, NULL, "%s/%s.png", pictures, scores->list[k].name) == STATUS_OK) unlink(path);
 }
 
 static int has_images(const scores *scores) {
@@ -219,15 +208,14 @@ static int has_images(const scores *scores) {
 
 status_code worst_write(const scores *scores, const char *images, const char *folder, text *notes, failure *failure) {
     size_t worst[WORST_LISTED];
-    char pictures[PATH_BYTES];
+    char pictures[PATH_SIZE];
     const size_t count = worst_cases(scores, WORST_LISTED, worst);
     const int drawn = images || has_images(scores);
-    if (snprintf(pictures, sizeof pictures, "%s/worst", folder) >= (int)sizeof pictures)
-        return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", folder);
+    status_code status = run_path(pictures, folder, RUN_WORST_PICTURES, failure);
+    if (status != STATUS_OK) return status;
     remove_pictures(scores, pictures);
-    if (drawn && mkdir(pictures, 0777) != 0 && errno != EEXIST)
-        return fail(failure, STATUS_CANNOT_WRITE, "%.300s: cannot be made: %s", pictures, strerror(errno));
-    status_code status = write_list(scores, worst, count, folder, failure);
+    if (drawn) status = folder_make(pictures, failure);
+    if (status == STATUS_OK) status = write_list(scores, worst, count, folder, failure);
     for (size_t k = 0; k < count && drawn && status == STATUS_OK; k++)
         status = show(scores, worst[k], images, pictures, notes, failure);
     return status;

@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700
-#include "evaluate/worst.h"
+#include "evaluate/worst_cases.h"
 
 #include "core/path.h"
 #include "core/whole_file.h"
@@ -54,9 +54,9 @@ static void the_lowest_means_come_first(void **state) {
     size_t found[6];
     scores scores;
     fill(&scores, dice, 6);
-    for (size_t room = 0; room <= 6; room++) {
-        assert_int_equal(worst_cases(&scores, room, found), room < 5 ? room : 5);
-        for (size_t k = 0; k < room && k < 5; k++) assert_int_equal(found[k], all[k]);
+    for (size_t capacity = 0; capacity <= 6; capacity++) {
+        assert_int_equal(worst_cases(&scores, capacity, found), capacity < 5 ? capacity : 5);
+        for (size_t k = 0; k < capacity && k < 5; k++) assert_int_equal(found[k], all[k]);
     }
     scores_close(&scores);
 }

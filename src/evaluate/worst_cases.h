@@ -1,15 +1,15 @@
 /* The worst cases of an evaluation, to be looked at: a list, and a picture of each. */
-#ifndef HWS_EVALUATE_WORST_H
-#define HWS_EVALUATE_WORST_H
+#ifndef HWS_EVALUATE_WORST_CASES_H
+#define HWS_EVALUATE_WORST_CASES_H
 
 #include "core/text.h"
 #include "evaluate/scores.h"
 
 enum { WORST_LISTED = 12 };
 
-/* The positions of at most `room` cases with the lowest mean Dice over their regions, the worst first, equal ones in
+/* The positions of at most `capacity` cases with the lowest mean Dice over their regions, the worst first, equal ones in
    their order; returns how many. Cases without any score are left out. */
-size_t worst_cases(const scores *scores, size_t room, size_t *positions);
+size_t worst_cases(const scores *scores, size_t capacity, size_t *positions);
 
 /*
  * Writes FOLDER/worst.csv (rank, example, dice, label, label_dice: the mean over the regions, and the worst of them) and,

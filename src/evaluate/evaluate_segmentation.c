@@ -1,97 +1,74 @@
-/* hws evaluate RUN for a run that segments volumes. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
 #include "dataset/dataset.h"
 #include "dataset/splits.h"
-#include "evaluate.h"
-#include "evaluate/groups.h"
-#include "evaluate/regions.h"
-#include "interrupt.h"
+#include "evaluate/evaluate_run.h"
 #include "nifti/nifti.h"
-#include "phantom_data.h"
 #include "predict/segmenter.h"
-#include "progress.h"
-#include "run/run_folder.h"
 #include "run/settings.h"
+#include "task/phantom_data.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct job {
-    const evaluate_volumes_settings *asked;
+    const evaluate_run_request *request;
+    const listener *listener;
     train_settings settings;
     dataset set;
     splits fold; /* one, or none when all cases were trained on */
+    case_groups groups;
     segmenter *segmenter;
-    case_files files;
-    char folder[PATH_SIZE], validation[PATH_SIZE], groups[PATH_SIZE];
+    case_pairs pairs;
+    char folder[PATH_SIZE], validation[PATH_SIZE];
 } job;
 
-static int interrupted(void *context) {
-    (void)context;
-    return cli_interrupted;
-}
-
-static const char *out_folder(const job *j) { return j->asked->out ? j->asked->out : j->asked->run; }
+static const char *out_folder(const job *j) { return j->request->out ? j->request->out : j->request->run; }
 
 /* ---- before the work: everything that can be wrong with the input ---- */
 
 static status_code open_dataset(job *j, failure *failure) {
     char path[PATH_SIZE];
-    status_code status = run_path(path, j->asked->run, RUN_CONFIG, failure);
+    status_code status = run_path(path, j->request->run, RUN_CONFIG, failure);
     if (status == STATUS_OK) status = settings_read_file(&j->settings, path, failure);
     if (status == STATUS_OK && phantom_data_named(j->settings.data)) {
-        status = phantom_data_folder(j->folder, j->asked->threads, j->asked->quiet, failure);
+        status = phantom_data_folder(j->folder, j->request->threads, j->listener, failure);
         j->settings.data = j->folder;
     }
-    return status == STATUS_OK ? dataset_open(&j->set, j->settings.data, failure) : status;
+    if (status == STATUS_OK) status = dataset_open(&j->set, j->settings.data, failure);
+    return status == STATUS_OK ? case_groups_of_dataset(&j->groups, &j->set, failure) : status;
 }
 
 /* The cases that the run kept apart, as it noted them when it began: folds may have been made anew since. */
 static status_code open_fold(job *j, failure *failure) {
     char path[PATH_SIZE];
     if (j->settings.fold < 0) {
-        if (!j->asked->quiet)
-            cli_error(EXIT_DONE,
-                      "this run was trained on all cases (--fold -1): the scores are of cases that it knows");
+        listener_notice(j->listener,
+                        "this run was trained on all cases (--fold -1): the scores are of cases that it knows");
         return STATUS_OK;
     }
-    status_code status = run_path(path, j->asked->run, RUN_FOLD, failure);
-    if (status == STATUS_OK && access(path, F_OK) != 0)
+    status_code status = run_path(path, j->request->run, RUN_FOLD, failure);
+    if (status == STATUS_OK && !path_exists(path))
         return fail(failure, STATUS_BAD_INPUT, "%.500s is missing, so which cases were not trained on is not known",
                     path);
     return status == STATUS_OK ? splits_read(&j->fold, path, j->set.ids, j->set.train_count, failure) : status;
 }
 
-static status_code check_groups(job *j, failure *failure) {
-    status_code status = path_join(j->groups, j->set.folder, "groups.csv", failure);
-    if (status == STATUS_OK && access(j->groups, F_OK) != 0) *j->groups = 0;
-    if (status != STATUS_OK || !*j->groups) return status;
-    groups groups;
-    status = groups_read(&groups, j->groups, failure);
-    groups_close(&groups);
-    return status;
-}
-
 static status_code open_segmenter(job *j, failure *failure) {
     segmenter_options options = segmenter_options_default();
-    options.weights = j->asked->weights;
-    options.threads = j->asked->threads;
-    options.mirror = !j->asked->no_mirror;
-    options.temporary = j->asked->run;
-    return segmenter_open(&j->segmenter, &options, &j->asked->run, 1, failure);
+    options.weights = j->request->weights;
+    options.threads = j->request->threads;
+    options.mirror = !j->request->no_mirror;
+    options.temporary = j->request->run;
+    return segmenter_open(&j->segmenter, &options, &j->request->run, 1, failure);
 }
 
 static status_code prepare(job *j, failure *failure) {
     status_code status = open_dataset(j, failure);
     if (status == STATUS_OK) status = open_fold(j, failure);
-    if (status == STATUS_OK) status = check_groups(j, failure);
     if (status == STATUS_OK) status = open_segmenter(j, failure);
     if (status == STATUS_OK)
-        status = run_path(j->validation, j->asked->run, run_validation_file(j->asked->weights, !j->asked->no_mirror),
-                          failure);
+        status = run_path(j->validation, j->request->run,
+                          run_validation_file(j->request->weights, !j->request->no_mirror), failure);
     if (status == STATUS_OK) status = folder_make(j->validation, failure);
     return status == STATUS_OK ? folder_make(out_folder(j), failure) : status;
 }
@@ -102,7 +79,7 @@ static status_code prepare(job *j, failure *failure) {
 static int is_current(const job *j, const char *path) {
     struct stat map, weights;
     char file[PATH_SIZE];
-    return run_path(file, j->asked->run, run_weights_file(j->asked->weights), 0) == STATUS_OK &&
+    return run_path(file, j->request->run, run_weights_file(j->request->weights), 0) == STATUS_OK &&
            stat(file, &weights) == 0 && stat(path, &map) == 0 &&
            (map.st_mtim.tv_sec > weights.st_mtim.tv_sec ||
             (map.st_mtim.tv_sec == weights.st_mtim.tv_sec && map.st_mtim.tv_nsec > weights.st_mtim.tv_nsec));
@@ -113,7 +90,9 @@ static status_code predict(job *j, const dataset_case *one, const char *path, fa
     label_map labels;
     status_code status = dataset_load(&j->set, one, &image, 0, failure);
     if (status != STATUS_OK) return status;
-    status = segmenter_label(j->segmenter, &image, &(listener){.stop = interrupted}, &labels, failure);
+    const struct listener windows = {.context = j->listener ? j->listener->context : NULL,
+                                     .stop = j->listener ? j->listener->stop : NULL};
+    status = segmenter_label(j->segmenter, &image, &windows, &labels, failure);
     volume_close(&image);
     if (status == STATUS_STOPPED)
         return fail(failure, status, "stopped; the same command goes on with the cases that are left");
@@ -124,26 +103,22 @@ static status_code predict(job *j, const dataset_case *one, const char *path, fa
 }
 
 static status_code take_case(job *j, const dataset_case *one, failure *failure) {
-    char name[PATH_SIZE], path[PATH_SIZE];
+    char path[PATH_SIZE];
     if (!one->labels) return fail(failure, STATUS_BAD_INPUT, "%.300s has no labels of %.200s", j->set.folder, one->id);
-    snprintf(name, sizeof name, "%s%s", one->id, j->set.file_ending);
-    status_code status = path_join(path, j->validation, name, failure);
-    if (status == STATUS_OK && (j->asked->overwrite || !is_current(j, path))) status = predict(j, one, path, failure);
-    return status == STATUS_OK ? case_files_add(&j->files, one->id, path, one->labels, one->images[0], failure)
+    status_code status = path_format(path, failure, "%s/%s%s", j->validation, one->id, j->set.file_ending);
+    if (status == STATUS_OK && (j->request->overwrite || !is_current(j, path))) status = predict(j, one, path, failure);
+    return status == STATUS_OK ? case_pairs_add(&j->pairs, one->id, path, one->labels, one->images[0], failure)
                                : status;
 }
 
 static status_code take_cases(job *j, failure *failure) {
     const split *fold = j->fold.count ? &j->fold.folds[0] : 0;
     const size_t count = fold ? fold->val_count : j->set.train_count;
-    cli_progress progress;
     status_code status = STATUS_OK;
-    cli_progress_start(&progress, "predicting", j->asked->quiet);
     for (size_t k = 0; k < count && status == STATUS_OK; k++) {
         status = take_case(j, &j->set.train[fold ? fold->val[k] : k], failure);
-        cli_progress_step(&progress, k + 1, count);
+        listener_progress(j->listener, "predicting", k + 1, count);
     }
-    cli_progress_end(&progress);
     return status;
 }
 
@@ -159,39 +134,37 @@ static void list_labels(const dataset *set, text *labels, text *regions) {
         }
 }
 
-static int score(job *j) {
+static status_code score(job *j, evaluation *evaluation, failure *failure) {
     text labels = {0}, regions = {0};
     list_labels(&j->set, &labels, &regions);
-    const evaluate_settings settings = {.listed = &j->files,
-                                        .labels = labels.bytes,
-                                        .regions = regions.bytes,
-                                        .groups = *j->groups ? j->groups : 0,
-                                        .out = out_folder(j),
-                                        .ignore = j->set.ignore > 0 ? j->set.ignore : 0,
-                                        .threads = j->asked->threads,
-                                        .hd95 = j->asked->hd95,
-                                        .surface = j->asked->surface,
-                                        .quiet = j->asked->quiet,
-                                        .no_table = j->asked->quiet};
-    const int code =
-        labels.failed || regions.failed ? cli_error(EXIT_FAILED, "out of memory") : evaluate_folders(&settings);
+    const evaluate_request request = {.labels = labels.bytes,
+                                      .regions = regions.bytes,
+                                      .groups = j->groups.table.columns ? j->groups.path : NULL,
+                                      .out = out_folder(j),
+                                      .ignore = j->set.ignore > 0 ? j->set.ignore : 0,
+                                      .threads = j->request->threads,
+                                      .hd95 = j->request->hd95,
+                                      .surface = j->request->surface};
+    const status_code status = labels.failed || regions.failed
+                                   ? fail_memory(failure, "the labels")
+                                   : evaluate_pairs(evaluation, &j->pairs, &request, j->listener, failure);
     text_close(&labels);
     text_close(&regions);
-    return code;
+    return status;
 }
 
-int evaluate_volumes(const evaluate_volumes_settings *asked) {
-    static job j;
-    failure failure = {0};
-    j = (job){.asked = asked, .settings = settings_default_volumes()};
-    cli_catch_interrupts();
-    status_code status = prepare(&j, &failure);
-    if (status == STATUS_OK) status = take_cases(&j, &failure);
-    const int code = status == STATUS_OK ? score(&j) : cli_error(cli_exit_code(status), "%s", failure.message);
+status_code evaluate_segmentation(evaluation *evaluation, const evaluate_run_request *request, const listener *listener,
+                                  failure *failure) {
+    *evaluation = (struct evaluation){0};
+    job j = {.request = request, .listener = listener, .settings = settings_default_volumes()};
+    status_code status = prepare(&j, failure);
+    if (status == STATUS_OK) status = take_cases(&j, failure);
+    if (status == STATUS_OK) status = score(&j, evaluation, failure);
     segmenter_close(&j.segmenter);
-    case_files_close(&j.files);
+    case_pairs_close(&j.pairs);
+    case_groups_close(&j.groups);
     splits_close(&j.fold);
     dataset_close(&j.set);
     settings_close(&j.settings);
-    return code;
+    return status;
 }

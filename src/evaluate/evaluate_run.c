@@ -1,0 +1,26 @@
+#include "evaluate/evaluate_run.h"
+
+#include "core/parallel.h"
+#include "predict/classifier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+status_code evaluate_run(run_evaluation *result, const evaluate_run_request *request, const listener *listener,
+                         failure *failure) {
+    *result = (run_evaluation){0};
+    char *task = NULL;
+    const status_code status = run_task(request->run, &task, failure);
+    if (status != STATUS_OK) return status;
+    result->is_segmentation = strcmp(task, "segmentation") == 0;
+    free(task);
+    evaluate_run_request own = *request;
+    if (!own.threads) own.threads = parallel_processors();
+    if (!result->is_segmentation) return evaluate_classification(&result->classes, &own, failure);
+    if (own.data || own.on_training)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--data and --part are for runs that classify; see hws evaluate --help for folders");
+    return evaluate_segmentation(&result->cases, &own, listener, failure);
+}
+
+void run_evaluation_close(run_evaluation *result) { evaluation_close(&result->cases); }

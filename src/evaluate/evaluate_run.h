@@ -1,0 +1,63 @@
+/*
+ * What a run learnt: the work of hws evaluate RUN.
+ *
+ *     run_evaluation result;
+ *     status = evaluate_run(&result, &(evaluate_run_request){.run = "runs/dro"}, NULL, &failure);
+ *     run_evaluation_close(&result);
+ */
+#ifndef HWS_EVALUATE_EVALUATE_RUN_H
+#define HWS_EVALUATE_EVALUATE_RUN_H
+
+#include "evaluate/evaluate.h"
+#include "images/labelled_images.h"
+#include "run/run_folder.h"
+
+typedef struct evaluate_run_request {
+    const char *run; /* its folder */
+    run_weights weights;
+    int threads;     /* 0: one per processor */
+    const char *out; /* the folder for files. NULL: a classifier writes none, a segmentation into the run's folder */
+
+    /* Classification. */
+    const char *data; /* as hws train takes it; NULL: the run's */
+    int on_training;  /* 1: its training set, and of the run's own what the run kept; 0: its test set */
+
+    /* Segmentation. */
+    int no_mirror;     /* do not average over mirror images */
+    int overwrite;     /* predict again what is there */
+    int hd95, surface; /* distances too */
+} evaluate_run_request;
+
+typedef struct class_result {
+    int64_t count, correct;
+    double accuracy, loss; /* means; NaN without images */
+} class_result;
+
+typedef struct class_results {
+    int classes;
+    int worst; /* the class with the lowest accuracy, the first of equals; -1: there are no images */
+    class_result each[LABELLED_IMAGES_CLASSES_MAX + 1]; /* one per class, then that of all */
+} class_results;
+
+typedef struct run_evaluation {
+    int is_segmentation;
+    class_results classes; /* of a classification */
+    evaluation cases;      /* of a segmentation */
+} run_evaluation;
+
+/*
+ * Classification: accuracy and loss by class; with request.out, examples.csv and classes.csv.
+ * Segmentation: predicts the validation cases of the run's fold into its folder, keeps those that are newer than the
+ * weights, and evaluates them by the groups of the dataset's groups.csv (evaluate.h). After STATUS_STOPPED the same call
+ * goes on with the cases that are left. The listener may be NULL. Close the result, also after a failure.
+ */
+status_code evaluate_run(run_evaluation *result, const evaluate_run_request *request, const listener *listener,
+                         failure *failure);
+void run_evaluation_close(run_evaluation *result);
+
+/* Its two halves, of which evaluate_run chooses. */
+status_code evaluate_classification(class_results *scores, const evaluate_run_request *request, failure *failure);
+status_code evaluate_segmentation(evaluation *evaluation, const evaluate_run_request *request, const listener *listener,
+                                  failure *failure);
+
+#endif

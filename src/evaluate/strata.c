@@ -1,0 +1,152 @@
+#define _POSIX_C_SOURCE 200809L
+#include "evaluate/strata.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Takes the next column of a list, which becomes NULL behind the last. */
+static status_code next_column(const case_groups *groups, const char **list, size_t *column, failure *failure) {
+    const size_t length = strcspn(*list, ",");
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)(length < 255 ? length : 255), *list);
+    const long found = csv_column(&groups->table, name);
+    if (found < 1) return fail(failure, STATUS_BAD_INPUT, "%.500s has no column '%s' of groups", groups->path, name);
+    *column = (size_t)found;
+    *list = (*list)[length] ? *list + length + 1 : NULL;
+    return STATUS_OK;
+}
+
+status_code strata_check_columns(const case_groups *groups, const char *by, failure *failure) {
+    status_code status = STATUS_OK;
+    for (size_t column; by && status == STATUS_OK;) status = next_column(groups, &by, &column, failure);
+    return status;
+}
+
+static stratum *new_stratum(strata *strata, size_t cases, const char *column, const char *value) {
+    stratum *grown = realloc(strata->list, (strata->count + 1) * sizeof *grown);
+    if (!grown) return NULL;
+    strata->list = grown;
+    stratum *added = &strata->list[strata->count++];
+    *added = (stratum){.cases = malloc((cases ? cases : 1) * sizeof *added->cases)};
+    if (column) added->column = strdup(column);
+    if (value) added->value = strdup(value);
+    return added->cases && (added->column || !column) && (added->value || !value) ? added : NULL;
+}
+
+static stratum *find_stratum(strata *strata, const char *column, const char *value) {
+    for (size_t k = 1; k < strata->count; k++)
+        if (strcmp(strata->list[k].column, column) == 0 && strcmp(strata->list[k].value, value) == 0)
+            return &strata->list[k];
+    return NULL;
+}
+
+static status_code add_all(strata *strata, const scores *scores, failure *failure) {
+    stratum *all = new_stratum(strata, scores->cases, NULL, NULL);
+    if (!all) return fail_memory(failure, "groups");
+    while (all->count < scores->cases) {
+        all->cases[all->count] = all->count;
+        all->count++;
+    }
+    return STATUS_OK;
+}
+
+/* The row of each case, -1 for none. */
+static long *rows_of_cases(const case_groups *groups, const scores *scores, text *lacking) {
+    long *rows = malloc((scores->cases ? scores->cases : 1) * sizeof *rows);
+    for (size_t k = 0; rows && k < scores->cases; k++) {
+        rows[k] = case_groups_find(groups, scores->list[k].name);
+        if (rows[k] < 0) text_format(lacking, "%s%s", lacking->size ? ", " : "", scores->list[k].name);
+    }
+    return rows;
+}
+
+/* What strata are made from: the groups, and the row of each case among them, -1 for none. */
+typedef struct grouping {
+    const case_groups *groups;
+    const long *rows;
+    size_t cases;
+} grouping;
+
+/* Walks the file first, so that its order decides, then the cases, so that each stratum lists them in theirs. */
+static status_code add_column(strata *strata, const grouping *grouping, size_t column, failure *failure) {
+    const csv *table = &grouping->groups->table;
+    const char *name = csv_name(table, column);
+    for (size_t row = 0; row < table->rows; row++) {
+        const char *value = csv_cell(table, row, column);
+        if (!*value || find_stratum(strata, name, value)) continue;
+        if (!new_stratum(strata, grouping->cases, name, value)) return fail_memory(failure, "groups");
+    }
+    for (size_t k = 0; k < grouping->cases; k++) {
+        const char *value = grouping->rows[k] < 0 ? "" : csv_cell(table, (size_t)grouping->rows[k], column);
+        stratum *found = *value ? find_stratum(strata, name, value) : NULL;
+        if (found) found->cases[found->count++] = k;
+    }
+    return STATUS_OK;
+}
+
+static void close_stratum(stratum *stratum) {
+    free(stratum->column);
+    free(stratum->value);
+    free(stratum->cases);
+}
+
+static void drop_empty(strata *strata) {
+    size_t kept = 1;
+    for (size_t k = 1; k < strata->count; k++) {
+        if (strata->list[k].count > 0) strata->list[kept++] = strata->list[k];
+        else close_stratum(&strata->list[k]);
+    }
+    strata->count = kept;
+}
+
+static status_code add_every_column(strata *strata, const grouping *grouping, failure *failure) {
+    status_code status = STATUS_OK;
+    for (size_t column = 1; column < grouping->groups->table.columns && status == STATUS_OK; column++)
+        status = add_column(strata, grouping, column, failure);
+    return status;
+}
+
+static status_code add_chosen_columns(strata *strata, const grouping *grouping, const char *by, failure *failure) {
+    status_code status = STATUS_OK;
+    while (by && status == STATUS_OK) {
+        size_t column = 0;
+        status = next_column(grouping->groups, &by, &column, failure);
+        if (status == STATUS_OK) status = add_column(strata, grouping, column, failure);
+    }
+    return status;
+}
+
+status_code strata_open(strata *strata, const case_groups *groups, const char *by, const scores *scores, text *lacking,
+                        failure *failure) {
+    *strata = (struct strata){0};
+    status_code status = add_all(strata, scores, failure);
+    if (status != STATUS_OK || !groups) return status;
+    long *rows = rows_of_cases(groups, scores, lacking);
+    if (!rows) return fail_memory(failure, "groups");
+    const grouping grouping = {groups, rows, scores->cases};
+    status = by ? add_chosen_columns(strata, &grouping, by, failure) : add_every_column(strata, &grouping, failure);
+    free(rows);
+    if (status == STATUS_OK) drop_empty(strata);
+    return status;
+}
+
+void strata_close(strata *strata) {
+    for (size_t k = 0; k < strata->count; k++) close_stratum(&strata->list[k]);
+    free(strata->list);
+    *strata = (struct strata){0};
+}
+
+const char *stratum_name(const stratum *stratum) { return stratum->value ? stratum->value : "all"; }
+
+static int has_several_columns(const strata *strata) {
+    for (size_t k = 2; k < strata->count; k++)
+        if (strcmp(strata->list[1].column, strata->list[k].column) != 0) return 1;
+    return 0;
+}
+
+void strata_label(const strata *strata, size_t which, char *words, size_t capacity) {
+    const stratum *stratum = &strata->list[which];
+    const int prefixed = which > 0 && has_several_columns(strata);
+    snprintf(words, capacity, "%s%s%s", prefixed ? stratum->column : "", prefixed ? ": " : "", stratum_name(stratum));
+}

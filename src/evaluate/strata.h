@@ -1,0 +1,39 @@
+/* Cases that are evaluated together: all of them, and those of each group of a groups.csv (dataset/case_groups.h). */
+#ifndef HWS_EVALUATE_STRATA_H
+#define HWS_EVALUATE_STRATA_H
+
+#include "core/text.h"
+#include "dataset/case_groups.h"
+#include "evaluate/scores.h"
+
+/* Some cases of an evaluation that belong together. */
+typedef struct stratum {
+    char *column, *value; /* both NULL: all cases */
+    size_t count;
+    size_t *cases; /* positions in the scores, ascending */
+} stratum;
+
+typedef struct strata {
+    size_t count;
+    stratum *list;
+} strata;
+
+/* STATUS_BAD_INPUT unless each of these columns ("sex,centre") is there; NULL is right. */
+status_code strata_check_columns(const case_groups *groups, const char *by, failure *failure);
+
+/*
+ * All cases, then for each column of `by` ("sex,centre"; NULL: every column) each of its values that some case has, in
+ * the order of the file. `groups` may be NULL. Names of cases that the file lacks are added to `lacking`, separated by
+ * commas; they are counted with all cases only.
+ */
+status_code strata_open(strata *strata, const case_groups *groups, const char *by, const scores *scores, text *lacking,
+                        failure *failure);
+void strata_close(strata *strata);
+
+/* "all" or the value. */
+const char *stratum_name(const stratum *stratum);
+
+/* The same for a table's rows: "column: value" if there are several columns, whose values may be the same. */
+void strata_label(const strata *strata, size_t which, char *words, size_t capacity);
+
+#endif
