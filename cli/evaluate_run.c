@@ -67,7 +67,7 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_TEXT("--weights", "W", &weights, "best | latest", NULL),
         CLI_TEXT("--out", "DIR", &r.out, "write examples.csv (example, label, prediction, loss) and classes.csv there",
                  NULL),
-        CLI_WHOLE("--threads", "N", &threads, 1, 4096, "at once", "all"),
+        CLI_WHOLE("--threads", "N", &threads, 1, 4096, "threads to work with", "all"),
         CLI_FLAG("--quiet", &quiet, "no table"),
         CLI_PARAGRAPH(VOLUMES),
         CLI_FLAG("--no-mirror", &r.no_mirror, "do not average over mirror images, which is eight times faster"),

@@ -70,7 +70,7 @@ int verb_plan(int count, char **arguments) {
     const cli_option options[] = {
         CLI_TEXT("--out", "CACHE", &o.folder, "where the plan and the cases go", "DATASET_FOLDER/hws_cache"),
         CLI_FLAG("--replan", &o.replan, "make plans.json anew even if it is there"),
-        CLI_WHOLE("--threads", "N", &threads, 1, 256, "at once", "one per processor"),
+        CLI_WHOLE("--threads", "N", &threads, 1, 256, "threads to work with", "one per processor"),
         CLI_FLAG("--quiet", &quiet, "no progress"),
     };
     const cli_verb verb = {"plan", USAGE, options, sizeof options / sizeof *options, NULL, &folder, 1};

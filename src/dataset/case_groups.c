@@ -41,10 +41,22 @@ static status_code sort_rows(case_groups *groups, failure *failure) {
     return STATUS_OK;
 }
 
+static status_code check_file(const char *path, failure *failure) {
+    if (path_is_folder(path))
+        return fail(failure, STATUS_BAD_INPUT, "%.500s is a folder; name the CSV file with the groups of the cases",
+                    path);
+    if (path_exists(path)) return STATUS_OK;
+    return fail(failure, STATUS_CANNOT_READ,
+                "%.500s: there is no such file; name a CSV file with a line for each case, the first being "
+                "case,GROUPS",
+                path);
+}
+
 status_code case_groups_read(case_groups *groups, const char *path, failure *failure) {
     *groups = (case_groups){.path = strdup(path)};
     if (!groups->path) return fail_memory(failure, "the groups of cases");
-    status_code status = csv_read(&groups->table, path, CSV_STRICT, failure);
+    status_code status = check_file(path, failure);
+    if (status == STATUS_OK) status = csv_read(&groups->table, path, CSV_STRICT, failure);
     if (status == STATUS_OK) status = check_header(groups, failure);
     if (status == STATUS_OK) status = sort_rows(groups, failure);
     if (status != STATUS_OK) case_groups_close(groups);

@@ -34,10 +34,15 @@ static status_code choose_names(const compare_request *request, char names[2][CO
     return STATUS_OK;
 }
 
+static status_code read_one(const char *path, scores *scores, failure *failure) {
+    if (!path_is_folder(path)) return summary_read(path, scores, failure);
+    return fail(failure, STATUS_BAD_INPUT, "%.500s is a folder; name a file in it, such as %.400s/%s", path, path,
+                run_file_name(RUN_SUMMARY));
+}
+
 static status_code read_scores(compared *compared, const compare_request *request, failure *failure) {
-    status_code status = STATUS_OK;
-    for (int k = 0; k < 2 && status == STATUS_OK; k++)
-        status = summary_read(request->paths[k], &compared->scores[k], failure);
+    status_code status = read_one(request->paths[0], &compared->scores[0], failure);
+    if (status == STATUS_OK) status = read_one(request->paths[1], &compared->scores[1], failure);
     if (status != STATUS_OK) return status;
     return scores_align(&compared->scores[0], &compared->scores[1], request->common, failure);
 }

@@ -118,6 +118,49 @@ refused 'y.nii.gz' evaluate --pred "$b" --ref "$ref"
 printf 'case,group\nx\n' >"$work/bad.csv"
 refused 'bad.csv' evaluate --pred "$a" --ref "$ref" --groups "$work/bad.csv"
 
+# Names with commas and quotes stay what they are, in every file and beside groups.csv.
+odd=$work/odd
+mkdir "$odd" "$odd/pred" "$odd/ref"
+"$maps" "$odd/ref" 'a, "b".nii.gz=11002200' plain.nii.gz=11112222 || exit 1
+"$maps" "$odd/pred" 'a, "b".nii.gz=10000000' plain.nii.gz=11112222 || exit 1
+printf 'case,"the ""odd"", group"\n"a, ""b""","rare, ""very"""\nplain,common\n' >"$odd/groups.csv"
+run 0 evaluate --pred "$odd/pred" --ref "$odd/ref" --groups "$odd/groups.csv" --images "$odd/ref" --out "$odd/run"
+is_silent err
+prints '^rare, "very"  *1 *1 .*a, "b"$'
+holds "$odd/run/cases.csv" '^case,label,key,"the ""odd"", group",Dice,'
+holds "$odd/run/cases.csv" '^"a, ""b""",1,1,"rare, ""very""",0.6666666667,'
+holds "$odd/run/worst.csv" '^1,"a, ""b""",0.333333333,2,0$'
+holds "$odd/run/table.csv" '^Dice,"the ""odd"", group","rare, ""very""",1,1,1,0,.*,"a, ""b"""$'
+holds "$odd/run/summary.json" '"prediction_file": ".*/a, \\"b\\".nii.gz"'
+[ -s "$odd/run/worst/a, \"b\".png" ] || fail "no picture of a case with an odd name"
+run 0 compare "$odd/run/summary.json" "$odd/run/summary.json" --groups "$odd/groups.csv"
+is_silent err
+prints '^rare, "very" (1) *A '
+run 0 compare "$odd/run/summary.json" "$odd/run/summary.json" --groups "$odd/groups.csv" --format csv
+prints '^Dice,"the ""odd"", group","rare, ""very""",1,1,1,'
+echo '{"task": "segmentation"}' >"$odd/run/config.json"
+run 0 report "$odd/run"
+for words in 'a, &quot;b&quot;' 'rare, &quot;very&quot;' 'src="data:image/png'; do holds "$odd/run/report.html" "$words"; done
+cp "$odd/groups.csv" "$odd/run/groups.csv"
+run 0 report "$odd/run"
+holds "$odd/run/report.html" 'rare, &quot;very&quot;'
+! grep -q 'no group' "$odd/run/report.html" || fail "the report does not find a case with an odd name in groups.csv"
+
+# What a stranger may give: each is refused with the name of the thing and what to do.
+mkdir "$work/empty"
+echo text >"$work/file"
+echo '{"mean": {}}' >"$work/other.json"
+refused 'empty has no .nii.*name a folder' evaluate --pred "$work/empty" --ref "$ref"
+refused 'the folder .*file cannot be read' evaluate --pred "$work/file" --ref "$ref"
+refused 'nowhere.csv: there is no such file; name' evaluate --pred "$a" --ref "$ref" --groups "$work/nowhere.csv"
+refused 'empty is a folder; name' evaluate --pred "$a" --ref "$ref" --groups "$work/empty"
+refused "empty: is not a run's folder" evaluate "$work/empty"
+refused "file: is not a run's folder" evaluate "$work/file"
+refused 'nowhere.csv: there is no such file; name' compare "$work/erm_scores/summary.json" \
+    "$work/dro_scores/summary.json" --groups "$work/nowhere.csv"
+refused 'erm_scores is a folder; name .*/erm_scores/summary.json' compare "$work/erm_scores" "$work/dro_scores"
+refused 'other.json .*not a summary.json' compare "$work/other.json" "$work/dro_scores/summary.json"
+
 if [ -c /dev/full ]; then
     "$program" evaluate --pred "$a" --ref "$ref" >/dev/full 2>"$work/err"
     [ $? -eq 1 ] || fail "a full disk goes unnoticed"

@@ -1,42 +1,7 @@
 #define _XOPEN_SOURCE 700
 #include "evaluate/scoring.h"
 
-#include "evaluate/stratified.h"
-#include "nifti/nifti.h"
-#include "remove_tree.h"
-#include "testing.h"
-
-#include <sys/stat.h>
-#include <unistd.h>
-
-static char root[64], predictions[96], references[96];
-
-static int setup(void **state) {
-    (void)state;
-    snprintf(root, sizeof root, "evaluate_test_%ld", (long)getpid());
-    snprintf(predictions, sizeof predictions, "%s/pred", root);
-    snprintf(references, sizeof references, "%s/ref", root);
-    return mkdir(root, 0777) | mkdir(predictions, 0777) | mkdir(references, 0777);
-}
-
-static int teardown(void **state) {
-    (void)state;
-    return remove_tree(root);
-}
-
-/* 2 x 2 x 2 voxels, given as eight digits. */
-static void write_map(const char *folder, const char *file, const char *digits, double spacing) {
-    char path[256];
-    const int size[3] = {2, 2, 2};
-    const double spacings[3] = {spacing, 1, 1};
-    const volume_grid grid = volume_grid_plain(size, spacings);
-    label_map map;
-    snprintf(path, sizeof path, "%s/%s", folder, file);
-    assert_int_equal(label_map_open(&map, &grid, NULL), STATUS_OK);
-    for (int i = 0; i < 8; i++) map.labels[i] = (int16_t)(digits[i] - '0');
-    assert_int_equal(nifti_write_labels(path, &map, NULL), STATUS_OK);
-    label_map_close(&map);
-}
+#include "test_maps.h"
 
 static void note(void *context, const char *message) { text_add(context, message); }
 
@@ -142,5 +107,5 @@ int main(void) {
         cmocka_unit_test(what_is_missing_or_differs_is_named),
         cmocka_unit_test(ignored_voxels_count_for_nothing),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, maps_setup, maps_teardown);
 }

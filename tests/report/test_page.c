@@ -227,6 +227,27 @@ static void segmentations_show_dice_and_groups(void **state) {
     folder_close(&run);
 }
 
+/* Settings and facts of config.json in one object, as versions before 0.2 wrote them, or in two. */
+static void both_forms_of_config_give_the_same_page(void **state) {
+    (void)state;
+    folder run = folder_open();
+    write_string(&run, "history.csv", "epoch,test_accuracy,test_accuracy_0\n1,0.5,0.25\n");
+    write_string(&run, "config.json",
+                 "{\"objective\": \"dro\", \"beta\": 10, \"keep\": {\"0\": 0.5}, \"task\": \"classification\", "
+                 "\"examples\": 60, \"classes\": [\"zero\"]}");
+    text flat = page_of(&run, 1);
+    assert_says(&flat, "60 training examples");
+    assert_says(&flat, "zero");
+    write_string(&run, "config.json",
+                 "{\"settings\": {\"objective\": \"dro\", \"beta\": 10, \"keep\": {\"0\": 0.5}}, "
+                 "\"facts\": {\"task\": \"classification\", \"examples\": 60, \"classes\": [\"zero\"]}}");
+    text nested = page_of(&run, 1);
+    assert_string_equal(flat.bytes, nested.bytes);
+    text_close(&flat);
+    text_close(&nested);
+    folder_close(&run);
+}
+
 static folder segmentation_run(const char *objective, const char *more) {
     folder run = folder_open();
     char config[300];
@@ -471,6 +492,7 @@ int main(void) {
         cmocka_unit_test(nothing_from_files_becomes_markup_or_leads_elsewhere),
         cmocka_unit_test(files_that_are_no_pictures_are_not_put_into_the_page),
         cmocka_unit_test(segmentations_show_dice_and_groups),
+        cmocka_unit_test(both_forms_of_config_give_the_same_page),
         cmocka_unit_test(negative_losses_of_any_run_make_the_scale_of_all_linear),
         cmocka_unit_test(bands_around_negative_losses_have_their_full_width),
         cmocka_unit_test(hard_cases_are_named_and_not_taken_for_something),
