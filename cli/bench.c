@@ -1,6 +1,7 @@
 /* hws bench: what things cost on this machine. */
 #include "bench/sampler_cost.h"
 #include "cli.h"
+#include "options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,16 +15,11 @@ static const char USAGE[] =
     "Times the sampler: an iteration draws a batch without replacement and writes its new losses back, on one "
     "thread.\n"
     "The losses are normal with mean 1 and standard deviation 0.1.\n"
-    "\n"
-    "  --n LIST         numbers of examples            (1e2,1e3,1e4,1e5,1e6,1e7)\n"
-    "  --batch K        examples per batch             (2)\n"
-    "  --beta B         robustness                     (100)\n"
-    "  --divergence D   kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A   (kl)\n"
-    "  --json           one JSON object per line: n, batch, iteration_ns, bytes_per_example\n";
+    "\n";
 
 typedef struct sampler_bench {
     const char *sizes;
-    int64_t batch;
+    long long batch;
     hws_options options;
     int json;
 } sampler_bench;
@@ -32,11 +28,11 @@ static int bench_size(const sampler_bench *bench, int64_t n) {
     sampler_cost cost;
     failure failure;
     const status_code status = sampler_cost_measure(n, bench->batch, &bench->options, &cost, &failure);
-    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s", failure.message);
+    if (status != STATUS_OK) return cli_end(status, &failure);
     const double nanoseconds = cost.iteration_seconds * 1e9, bytes = cost.bytes / (double)n;
     if (bench->json)
         printf("{\"n\": %lld, \"batch\": %lld, \"iteration_ns\": %.1f, \"bytes_per_example\": %.3f}\n", (long long)n,
-               (long long)bench->batch, nanoseconds, bytes);
+               bench->batch, nanoseconds, bytes);
     else
         printf("%12lld %14.0f %16.1f %12.3f %14.3g\n", (long long)n, nanoseconds, nanoseconds / (double)bench->batch,
                bytes, cost.opening_seconds);
@@ -58,7 +54,7 @@ static int check_sizes(const sampler_bench *bench) {
         const int64_t n = next_size(&list);
         if (n == 0) return cli_error(EXIT_USAGE, "--n %s is not a list of whole numbers such as 1e3,1e6", bench->sizes);
         if (n < bench->batch && !bench->options.replacement)
-            return cli_error(EXIT_USAGE, "--batch %lld is larger than n = %lld", (long long)bench->batch, (long long)n);
+            return cli_error(EXIT_USAGE, "--batch %lld is larger than n = %lld", bench->batch, (long long)n);
     }
     return *bench->sizes ? EXIT_DONE : cli_error(EXIT_USAGE, "--n is empty");
 }
@@ -74,50 +70,27 @@ static int bench_sampler(const sampler_bench *bench) {
     return result;
 }
 
-static int parse(int count, char **arguments, sampler_bench *bench) {
-    for (int k = 0; k < count; k++) {
-        const char *option = arguments[k], *value = k + 1 < count ? arguments[k + 1] : NULL;
-        char *end = NULL;
-        hws_error error;
-        if (strcmp(option, "--json") == 0) {
-            bench->json = 1;
-            continue;
-        }
-        if (strcmp(option, "--n") != 0 && strcmp(option, "--batch") != 0 && strcmp(option, "--beta") != 0 &&
-            strcmp(option, "--divergence") != 0)
-            return cli_error(EXIT_USAGE, "bench sampler has no option '%s'; see hws bench --help", option);
-        if (!value) return cli_error(EXIT_USAGE, "%s needs a value", option);
-        k++;
-        if (strcmp(option, "--n") == 0) {
-            bench->sizes = value;
-        } else if (strcmp(option, "--batch") == 0) {
-            const double batch = strtod(value, &end);
-            if (end == value || *end || !(batch >= 1 && batch <= SAMPLER_COST_MAX_BATCH) || batch != floor(batch))
-                return cli_error(EXIT_USAGE, "--batch %s is not a whole number from 1 to %d", value,
-                                 SAMPLER_COST_MAX_BATCH);
-            bench->batch = (int64_t)batch;
-        } else if (strcmp(option, "--beta") == 0) {
-            bench->options.beta = strtod(value, &end);
-            if (end == value || *end || !(bench->options.beta >= 0 && bench->options.beta <= 1e15))
-                return cli_error(EXIT_USAGE, "--beta %s is not a number from 0 to 1e15", value);
-        } else if (hws_divergence_parse(value, &bench->options.divergence, &error) != HWS_OK) {
-            return cli_error(EXIT_USAGE, "--divergence: %s", error.message);
-        }
-    }
-    return EXIT_DONE;
-}
-
 int verb_bench(int count, char **arguments) {
     if (count > 0 && strcmp(arguments[0], "train") == 0) return bench_train(count - 1, arguments + 1);
-    for (int k = 0; k < count; k++) {
-        if (strcmp(arguments[k], "--help") == 0 || strcmp(arguments[k], "-h") == 0) {
-            fputs(USAGE, stdout);
-            return EXIT_DONE;
-        }
-    }
-    if (count == 0 || strcmp(arguments[0], "sampler") != 0)
-        return cli_error(EXIT_USAGE, "bench what? 'hws bench sampler' or 'hws bench train'; see hws bench --help");
+    const int named = count > 0 && strcmp(arguments[0], "sampler") == 0;
     sampler_bench bench = {.sizes = "1e2,1e3,1e4,1e5,1e6,1e7", .batch = 2, .options = hws_options_default()};
-    const int code = parse(count - 1, arguments + 1, &bench);
-    return code == EXIT_DONE ? bench_sampler(&bench) : code;
+    const char *divergence = "kl", *word = NULL;
+    const cli_option options[] = {
+        CLI_TEXT("--n", "LIST", &bench.sizes, "numbers of examples", NULL),
+        CLI_WHOLE("--batch", "K", &bench.batch, 1, SAMPLER_COST_MAX_BATCH, "examples per batch", NULL),
+        CLI_NUMBER("--beta", "B", &bench.options.beta, 0, 1e15, "robustness", NULL),
+        CLI_TEXT("--divergence", "D", &divergence, "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A",
+                 NULL),
+        CLI_FLAG("--json", &bench.json, "one JSON object per line: n, batch, iteration_ns, bytes_per_example"),
+    };
+    const cli_verb verb = {"bench sampler", USAGE, options, sizeof options / sizeof *options, NULL, &word, 1};
+    if (!named && !cli_helped(count, arguments, ""))
+        return cli_error(EXIT_USAGE, "bench what? 'hws bench sampler' or 'hws bench train'; see hws bench --help");
+    const int code = cli_read(&verb, count - named, arguments + named, NULL);
+    if (code != CLI_GO_ON) return code;
+    if (word) return cli_error(EXIT_USAGE, "bench sampler has no option '%s'; see hws bench --help", word);
+    hws_error error;
+    if (hws_divergence_parse(divergence, &bench.options.divergence, &error) != HWS_OK)
+        return cli_error(EXIT_USAGE, "--divergence: %s", error.message);
+    return bench_sampler(&bench);
 }

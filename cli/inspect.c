@@ -47,16 +47,37 @@ static void print_summary(const run *run, const entry *entries, size_t count) {
     if (isfinite(ess)) printf("effective sample size %.1f, largest p %.3g\n", ess, run_last(&run->history, "p_max"));
 }
 
+enum { COLUMNS = 7 };
+
+static void print_csv(const char *const cells[COLUMNS]) {
+    text line = {0};
+    for (int k = 0; k < COLUMNS; k++) {
+        if (k) text_add(&line, ",");
+        csv_add_field(&line, cells[k]);
+    }
+    puts(text_string(&line));
+    text_close(&line);
+}
+
 static void print_entries(const run *run, const entry *entries, size_t count, int csv) {
-    printf(csv ? "rank,example,label,prediction,loss,draws,age\n" : "\n%5s %12s %8s %10s %10s %8s %8s\n", "rank",
-           "example", "label", "prediction", "loss", "draws", "age");
-    for (size_t k = 0; k < count; k++) {
-        const size_t row = entries[k].row;
+    const char *const titles[COLUMNS] = {"rank", "example", "label", "prediction", "loss", "draws", "age"};
+    if (!csv) printf("\n");
+    for (size_t k = 0; k <= count; k++) { /* the titles first */
+        char rank[32] = "", loss[32] = "";
+        const size_t row = k ? entries[k - 1].row : 0;
         const char *example = run_cell(&run->losses, row, "example");
-        printf(csv ? "%zu,%s,%s,%s,%.9g,%s,%s\n" : "%5zu %12s %8s %10s %10.4g %8s %8s\n", k + 1, example,
-               run_class_name(run, run_cell(&run->losses, row, "label")),
-               run_class_name(run, prediction_of(run, example)), entries[k].loss, run_cell(&run->losses, row, "draws"),
-               run_cell(&run->losses, row, "age"));
+        const char *const cells[COLUMNS] = {rank,
+                                            example,
+                                            run_class_name(run, run_cell(&run->losses, row, "label")),
+                                            run_class_name(run, prediction_of(run, example)),
+                                            loss,
+                                            run_cell(&run->losses, row, "draws"),
+                                            run_cell(&run->losses, row, "age")};
+        const char *const *c = k ? cells : titles;
+        if (k) snprintf(rank, sizeof rank, "%zu", k);
+        if (k) snprintf(loss, sizeof loss, csv ? "%.9g" : "%.4g", entries[k - 1].loss);
+        if (csv) print_csv(c);
+        else printf("%5s %12s %8s %10s %10s %8s %8s\n", c[0], c[1], c[2], c[3], c[4], c[5], c[6]);
     }
 }
 

@@ -1,6 +1,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "evaluate/scores.h"
 
+#include "core/path.h"
+#include "nifti/case_names.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,18 +66,10 @@ status_code scores_name(scores *scores, size_t which, const char *name, const ch
     return STATUS_OK;
 }
 
-static int ends_with(const char *text, size_t length, const char *ending) {
-    const size_t size = strlen(ending);
-    return length > size && strncmp(text + length - size, ending, size) == 0;
-}
-
 void case_name_of(const char *path, char *name, size_t capacity) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    size_t length = strlen(base);
-    const char *dot = strrchr(base, '.');
-    if (ends_with(base, length, ".nii.gz")) length -= 7;
-    else if (dot && dot > base) length = (size_t)(dot - base);
-    snprintf(name, capacity, "%.*s", (int)(length < capacity ? length : capacity), base);
+    const char *file = path_name(path), *ending = case_ending(file), *dot = strrchr(file, '.');
+    if (!ending) ending = dot && dot > file ? dot : "";
+    snprintf(name, capacity, "%.*s", (int)(strlen(file) - strlen(ending)), file);
 }
 
 long scores_find(const scores *scores, const char *name) {
