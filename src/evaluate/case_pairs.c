@@ -26,27 +26,28 @@ static status_code list_folder(case_listing *listing, const char *folder, failur
 
 enum { NAMED_AT_MOST = 8 };
 
-typedef struct lonely {
+typedef struct unmatched {
     text names;
     size_t count;
-} lonely;
+} unmatched;
 
-static void add_lonely(lonely *lonely, const char *name) {
-    if (lonely->count++ < NAMED_AT_MOST) text_format(&lonely->names, "%s%s", lonely->count > 1 ? ", " : "", name);
+static void add_unmatched(unmatched *unmatched, const char *name) {
+    if (unmatched->count++ < NAMED_AT_MOST)
+        text_format(&unmatched->names, "%s%s", unmatched->count > 1 ? ", " : "", name);
 }
 
-static void tell_lonely(const lonely *lonely, const char *lacking, text *out) {
-    if (lonely->count == 0) return;
+static void tell_unmatched(const unmatched *unmatched, const char *lacking, text *out) {
+    if (unmatched->count == 0) return;
     text_format(out, "%s%s lacks ", out->size ? "; " : "", lacking);
-    text_add(out, text_string(&lonely->names));
-    if (lonely->count > NAMED_AT_MOST) text_format(out, " and %zu more", lonely->count - NAMED_AT_MOST);
+    text_add(out, text_string(&unmatched->names));
+    if (unmatched->count > NAMED_AT_MOST) text_format(out, " and %zu more", unmatched->count - NAMED_AT_MOST);
 }
 
 /* Two folders, predictions first, and what only one of them has. */
 typedef struct pairing {
     const char *folders[2];
     case_listing listings[2];
-    lonely only[2];
+    unmatched only[2];
 } pairing;
 
 static status_code add_found(case_pairs *pairs, const pairing *pairing, size_t p, size_t r, failure *failure) {
@@ -68,7 +69,7 @@ static status_code match(case_pairs *pairs, pairing *pairing, failure *failure) 
                           : r == references->count ? -1
                                                    : strcmp(predictions->files[p].id, references->files[r].id);
         if (order == 0) status = add_found(pairs, pairing, p, r, failure);
-        else add_lonely(&pairing->only[order > 0], order < 0 ? predictions->files[p].id : references->files[r].id);
+        else add_unmatched(&pairing->only[order > 0], order < 0 ? predictions->files[p].id : references->files[r].id);
         p += order <= 0;
         r += order >= 0;
     }
@@ -78,8 +79,8 @@ static status_code match(case_pairs *pairs, pairing *pairing, failure *failure) 
 static status_code judge(const case_pairs *pairs, const pairing *pairing, int common, text *left_out,
                          failure *failure) {
     text told = {0};
-    tell_lonely(&pairing->only[0], pairing->folders[1], &told);
-    tell_lonely(&pairing->only[1], pairing->folders[0], &told);
+    tell_unmatched(&pairing->only[0], pairing->folders[1], &told);
+    tell_unmatched(&pairing->only[1], pairing->folders[0], &told);
     status_code status = STATUS_OK;
     if (told.size > 0 && !common)
         status = fail(failure, STATUS_BAD_INPUT,

@@ -130,6 +130,28 @@ static void random_bytes_never_crash(void **state) {
     }
 }
 
+static void what_is_written_is_read_again(void **state) {
+    (void)state;
+    static const char *const FIELDS[] = {"plain", "a, b", "say \"b\"", "two\nlines", ""};
+    text out = {0};
+    csv table;
+    text_add(&out, "field,number,none\n");
+    for (int k = 0; k < 5; k++) {
+        csv_add_field(&out, FIELDS[k]);
+        csv_add_number(&out, k + 0.125);
+        csv_add_number(&out, NAN);
+        text_add(&out, "\n");
+    }
+    assert_int_equal(csv_parse(&table, "x.csv", out.bytes, out.size, CSV_STRICT, NULL), STATUS_OK);
+    for (size_t k = 0; k < 5; k++) {
+        assert_string_equal(csv_cell(&table, k, 0), FIELDS[k]);
+        assert_true(csv_number(&table, k, 1) == (double)k + 0.125);
+        assert_string_equal(csv_cell(&table, k, 2), "nan");
+    }
+    csv_close(&table);
+    text_close(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_columns_are_found_by_name),
@@ -139,6 +161,7 @@ int main(void) {
         cmocka_unit_test(rows_that_were_cut_short_can_be_left_out),
         cmocka_unit_test(files_that_cannot_be_read_are_named),
         cmocka_unit_test(random_bytes_never_crash),
+        cmocka_unit_test(what_is_written_is_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,8 @@ static void objects_and_lists_are_indented(void **state) {
     json_add_number(&json, NULL, 0.1);
     json_add_number(&json, NULL, 1e300);
     json_add_number(&json, NULL, 0.0 / 0.0);
+    json_add_number_or_nan(&json, NULL, 0.0 / 0.0);
+    json_add_number_or_nan(&json, NULL, 0.1);
     json_end(&json);
     json_begin_list(&json, "lines");
     json_add_integer(&json, NULL, -7);
@@ -26,7 +28,7 @@ static void objects_and_lists_are_indented(void **state) {
     json_end(&json);
     assert_string_equal(text_string(&out), "{\n"
                                            "    \"name\": \"left \\\"ear\\\"\\\\\\n\\t\\u001F\",\n"
-                                           "    \"spacing\": [0.1, 1e+300, null],\n"
+                                           "    \"spacing\": [0.1, 1e+300, null, NaN, 0.10000000000000001],\n"
                                            "    \"lines\": [\n"
                                            "        -7,\n"
                                            "        {\n"

@@ -18,6 +18,8 @@ static void paths_are_joined_or_refused(void **state) {
     assert_int_equal(path_join(path, "a", "b.txt", NULL), STATUS_OK);
     assert_string_equal(path, "a/b.txt");
     assert_string_equal(path_name(path), "b.txt");
+    assert_int_equal(path_join(path, "a/", "b.txt", NULL), STATUS_OK);
+    assert_string_equal(path, "a/b.txt");
     assert_string_equal(path_name("alone"), "alone");
     memset(longest, 'x', PATH_SIZE - 1);
     longest[PATH_SIZE - 3] = 0;
