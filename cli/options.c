@@ -40,7 +40,8 @@ static void print_option(const cli_option *option, int column) {
 static void print_options(const cli_verb *verb) {
     int column = 0;
     for (size_t k = 0; k < verb->option_count; k++) {
-        const int length = (int)(strlen(verb->options[k].name) + strlen(verb->options[k].value)) + 2;
+        const cli_option *option = &verb->options[k];
+        const int length = option->help ? (int)(strlen(option->name) + strlen(option->value)) + 2 : 0;
         if (length > column) column = length;
     }
     for (size_t k = 0; k < verb->option_count; k++) {
