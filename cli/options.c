@@ -159,8 +159,7 @@ int cli_read(const cli_verb *verb, int count, char **arguments, int *word_count)
     int found = 0, code = EXIT_DONE;
     if (cli_helped(count, arguments, verb->usage)) return print_options(verb), EXIT_DONE;
     for (int k = 0; k < count && code == EXIT_DONE; k++) {
-        if (verb->capacity == 0 || (arguments[k][0] == '-' && arguments[k][1]))
-            code = read_option(verb, count, arguments, &k);
+        if (arguments[k][0] == '-' && arguments[k][1]) code = read_option(verb, count, arguments, &k);
         else if (found < verb->capacity) verb->words[found++] = arguments[k];
         else code = cli_error(EXIT_USAGE, "%s: what is '%s'? See hws %s --help", verb->name, arguments[k], verb->name);
     }

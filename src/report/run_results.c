@@ -206,3 +206,30 @@ double run_last(const run_table *table, const char *column) {
     }
     return (double)NAN;
 }
+
+typedef struct loss_row {
+    double loss;
+    size_t row;
+} loss_row;
+
+static int harder_first(const void *a, const void *b) {
+    const loss_row *x = a, *y = b;
+    if (x->loss != y->loss) return x->loss < y->loss ? 1 : -1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+size_t *run_hardest(const run *run, size_t *count) {
+    const size_t rows = run->losses.data.rows;
+    loss_row *losses = malloc((rows + 1) * sizeof *losses);
+    size_t *hardest = malloc((rows + 1) * sizeof *hardest);
+    *count = 0;
+    for (size_t row = 0; losses && row < rows; row++) {
+        const double loss = run_number(&run->losses, row, "stale_loss");
+        if (isfinite(loss)) losses[(*count)++] = (loss_row){loss, row};
+    }
+    if (losses) qsort(losses, *count, sizeof *losses, harder_first);
+    for (size_t k = 0; losses && hardest && k < *count; k++) hardest[k] = losses[k].row;
+    if (!losses) free(hardest), hardest = NULL;
+    free(losses);
+    return hardest;
+}

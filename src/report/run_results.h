@@ -55,6 +55,12 @@ double run_number(const run_table *table, size_t row, const char *column);
 /* The last number in a column; NaN if there is none. */
 double run_last(const run_table *table, const char *column);
 
+/*
+ * The rows of losses.csv that have a loss, the largest first, equal ones in their order: `count` of them, which the
+ * caller frees. NULL when memory ran out.
+ */
+size_t *run_hardest(const run *run, size_t *count);
+
 /* Gives names and styles to the runs of a page. 0 when memory ran out. */
 int run_name_all(run *runs, size_t count);
 

@@ -4,7 +4,6 @@
 #include "report/scale.h"
 #include "report/section.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,31 +94,17 @@ static void add_list_row(text *page, const run *run, size_t row) {
     text_add(page, "</tr>\n");
 }
 
-/* The row with the largest loss below `limit`, ties in their order behind `last`. */
-static size_t next_hardest(const run_table *table, double limit, size_t last) {
-    size_t best = table->data.rows;
-    double largest = -HUGE_VAL;
-    for (size_t row = 0; row < table->data.rows; row++) {
-        const double loss = run_number(table, row, "stale_loss");
-        if (!(loss > largest) || loss > limit || (loss == limit && row <= last)) continue;
-        largest = loss;
-        best = row;
-    }
-    return best;
-}
-
 static void add_list(text *page, const run *run) {
-    double limit = HUGE_VAL;
-    size_t row = next_hardest(&run->losses, limit, 0);
-    if (row == run->losses.data.rows) return;
-    text_add(page, "<div class=\"scroll\" tabindex=\"0\"><table>\n");
-    add_list_head(page, run);
-    for (int k = 0; k < LISTED && row < run->losses.data.rows; k++) {
-        add_list_row(page, run, row);
-        limit = run_number(&run->losses, row, "stale_loss");
-        row = next_hardest(&run->losses, limit, row);
+    size_t count;
+    size_t *rows = run_hardest(run, &count);
+    if (!rows) page->failed = 1;
+    if (rows && count) {
+        text_add(page, "<div class=\"scroll\" tabindex=\"0\"><table>\n");
+        add_list_head(page, run);
+        for (size_t k = 0; k < LISTED && k < count; k++) add_list_row(page, run, rows[k]);
+        text_add(page, "</table></div>\n");
     }
-    text_add(page, "</table></div>\n");
+    free(rows);
 }
 
 static void write_run(text *page, const runs *runs, const run *run) {
