@@ -11,7 +11,7 @@ typedef enum option_kind {
     OPTION_TEXT,     /* const char * */
     OPTION_TRIPLE,   /* int[3], as D,H,W, each from low to high */
     OPTION_LIST,     /* cli_list: may be given several times */
-    OPTION_PAIR,     /* cli_pair: "a,b", each from low to high, may follow; if not, the pair stays as it is */
+    OPTION_PAIR,     /* const char *: "a,b" may follow; "" if it does not */
     OPTION_PARAGRAPH /* no option: a paragraph of the help between others */
 } option_kind;
 
@@ -21,11 +21,6 @@ typedef struct cli_list {
     const char *items[CLI_LIST_MAX];
     int count;
 } cli_list;
-
-typedef struct cli_pair {
-    double low, high;
-    int given;
-} cli_pair;
 
 typedef struct cli_option {
     const char *name, *value; /* with its dashes; what --help calls its value */

@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train_progress.h"
+#include "cli.h"
 
 #include "core/clock.h"
 
@@ -21,12 +22,13 @@ static void show_header(void) {
            "worst");
 }
 
-void train_progress_start(train_progress *p, const trainer *t, int quiet) {
-    *p =
-        (train_progress){.terminal = isatty(STDERR_FILENO), .quiet = quiet, .first = t->iteration, .loss = (double)NAN};
+static void begin(void *context, const trainer *t) {
+    train_progress *p = context;
+    cli_progress_end(&p->preparing);
+    p->first = t->iteration;
     p->start = clock_seconds();
     p->last = p->start - INTERVAL;
-    if (quiet) return;
+    if (p->quiet) return;
     printf("%s: %lld examples, %s, %zu parameters, %lld iterations of %lld examples, look-ahead %lld, %lld threads\n",
            t->settings.data, (long long)t->task->examples, t->settings.model,
            graph_trained_floats(learner_graph(t->learner)), (long long)t->total, (long long)t->batch,
@@ -60,38 +62,43 @@ static void show_line(train_progress *p, const trainer *t) {
     p->shown = 1;
 }
 
-/* The least of the metrics that continue the best one's name: test_accuracy_3. */
-static int worst_of(const trainer *t, const double *values, char name[TASK_NAME]) {
-    char best[TASK_NAME], other[TASK_NAME];
+/* The least of the metrics that continue the best one's name: test_accuracy_3. Its name is added. */
+static int find_worst(const trainer *t, const double *values, text *name) {
+    text best = {0}, other = {0};
     int worst = -1;
-    t->task->metric(t->task->context, t->task->best, best);
-    const size_t length = strlen(best);
+    t->task->metric(t->task->context, t->task->best, &best);
+    text_add(&best, "_");
     for (int k = 0; k < t->task->metrics; k++) {
-        t->task->metric(t->task->context, k, other);
-        if (strncmp(other, best, length) != 0 || other[length] != '_' || !isfinite(values[k])) continue;
+        text_close(&other);
+        t->task->metric(t->task->context, k, &other);
+        if (strncmp(text_string(&other), text_string(&best), best.size) != 0 || !isfinite(values[k])) continue;
         if (worst >= 0 && values[k] >= values[worst]) continue;
         worst = k;
-        snprintf(name, TASK_NAME, "%s", other + length + 1);
+        text_close(name);
+        text_add(name, text_string(&other) + best.size);
     }
+    text_close(&best);
+    text_close(&other);
     return worst;
 }
 
 static void show_row(train_progress *p, const trainer *t, const double *row) {
-    char name[TASK_NAME];
+    text name = {0};
     const double *values = row + ROW_FIRST;
     clear(p);
     printf("%8.4g %10.0f %9.1f %9.4f %9.4f %9.1f %7.2f%%", row[ROW_EPOCH], row[ROW_ITERATION],
            t->rows.seconds[t->rows.count - 1], row[ROW_LOSS_MEAN], row[ROW_ROBUST_LOSS], row[ROW_ESS],
            100 * values[t->task->best]);
-    const int worst = worst_of(t, values, name);
-    if (worst >= 0) printf("  %.2f%% (%s)", 100 * values[worst], name);
+    const int worst = find_worst(t, values, &name);
+    if (worst >= 0) printf("  %.2f%% (%s)", 100 * values[worst], text_string(&name));
     const double norm = row[ROW_FIRST + t->task->metrics + ROW_GRAD_NORM];
     if (isfinite(norm)) printf("  |grad R| %.3g", norm);
     printf("\n");
     fflush(stdout);
+    text_close(&name);
 }
 
-void train_progress_report(void *context, const trainer *t, double loss, const double *row) {
+static void report(void *context, const trainer *t, double loss, const double *row) {
     train_progress *p = context;
     if (p->quiet) return;
     p->loss = isnan(p->loss) ? loss : 0.95 * p->loss + 0.05 * loss;
@@ -99,4 +106,31 @@ void train_progress_report(void *context, const trainer *t, double loss, const d
     else show_line(p, t);
 }
 
-void train_progress_end(train_progress *p) { clear(p); }
+/* ---- before the first iteration ---------------------------------------------------------------------------------- */
+
+static void prepare(void *context, const char *what, size_t done, size_t total) {
+    train_progress *p = context;
+    cli_progress_show(&p->preparing, what, done, total);
+}
+
+static void notice(void *context, const char *message) {
+    train_progress *p = context;
+    cli_progress_end(&p->preparing);
+    clear(p);
+    cli_error(EXIT_DONE, "%s", message);
+}
+
+train_listener train_progress_start(train_progress *p, int quiet) {
+    *p = (train_progress){.terminal = isatty(STDERR_FILENO), .quiet = quiet, .loss = (double)NAN};
+    const listener usual = cli_listen(&p->preparing, quiet);
+    return (train_listener){
+        .work = {.context = p, .progress = prepare, .notice = notice, .stop = usual.stop},
+        .begin = begin,
+        .report = report,
+    };
+}
+
+void train_progress_end(train_progress *p) {
+    cli_progress_end(&p->preparing);
+    clear(p);
+}

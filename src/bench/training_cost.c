@@ -70,7 +70,7 @@ static void fill(learner *l, int classes) {
 }
 
 static status_code step(learner *l, int batch, double *losses, double *weights, failure *failure) {
-    const int count = learner_part(l);
+    const int count = learner_micro_batch(l);
     learner_begin(l);
     for (int done = 0; done < batch; done += count) {
         const status_code status = learner_losses(l, count, losses, failure);
@@ -83,7 +83,8 @@ static status_code step(learner *l, int batch, double *losses, double *weights, 
 
 /* Each run is at least a quarter of a second long. */
 static status_code time_steps(learner *l, int batch, double seconds, double *best, failure *failure) {
-    double *losses = calloc(2 * (size_t)learner_part(l), sizeof *losses), *weights = losses + learner_part(l);
+    double *losses = calloc(2 * (size_t)learner_micro_batch(l), sizeof *losses),
+           *weights = losses + learner_micro_batch(l);
     if (!losses) return fail_memory(failure, "the losses");
     status_code status = step(l, batch, losses, weights, failure);
     const double end = clock_seconds() + seconds;
@@ -108,7 +109,7 @@ status_code training_cost_measure(const training_task *task, learner *l, double 
     fill(l, task->classes);
     const status_code status = time_steps(l, task->batch, seconds, &cost->step_seconds, failure);
     if (status != STATUS_OK) return status;
-    const double passes = (double)task->batch / learner_part(l);
+    const double passes = (double)task->batch / learner_micro_batch(l);
     cost->gflops = graph_flops(learner_graph(l)) * passes / cost->step_seconds / 1e9;
     cost->peak_gflops = peak_gflops(task->graph.threads);
     struct rusage usage;

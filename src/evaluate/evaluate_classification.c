@@ -16,7 +16,7 @@ typedef struct job {
 } job;
 
 static status_code open_images(job *j, failure *failure) {
-    const train_settings *s = &j->model.settings;
+    const train_settings *s = &j->model.config.settings;
     status_code status =
         classification_data_open(j->request->data ? j->request->data : s->data, &j->train, &j->test, failure);
     for (int k = 0; k < s->keep_count && status == STATUS_OK && !j->request->data; k++)

@@ -1,19 +1,15 @@
 #include "evaluate/evaluate_run.h"
 
 #include "core/parallel.h"
-#include "predict/classifier.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "run/config.h"
 
 status_code evaluate_run(run_evaluation *result, const evaluate_run_request *request, const listener *listener,
                          failure *failure) {
     *result = (run_evaluation){0};
-    char *task = NULL;
-    const status_code status = run_task(request->run, &task, failure);
+    task_kind task;
+    const status_code status = run_config_task(request->run, &task, failure);
     if (status != STATUS_OK) return status;
-    result->is_segmentation = strcmp(task, "segmentation") == 0;
-    free(task);
+    result->is_segmentation = task == TASK_SEGMENTATION;
     evaluate_run_request own = *request;
     if (!own.threads) own.threads = parallel_processors();
     if (!result->is_segmentation) return evaluate_classification(&result->classes, &own, failure);

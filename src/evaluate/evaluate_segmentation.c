@@ -4,7 +4,7 @@
 #include "evaluate/evaluate_run.h"
 #include "nifti/nifti.h"
 #include "predict/segmenter.h"
-#include "run/settings.h"
+#include "run/config.h"
 #include "task/phantom_data.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static const char *out_folder(const job *j) { return j->request->out ? j->reques
 static status_code open_dataset(job *j, failure *failure) {
     char path[PATH_SIZE];
     status_code status = run_path(path, j->request->run, RUN_CONFIG, failure);
-    if (status == STATUS_OK) status = settings_read_file(&j->settings, path, failure);
+    if (status == STATUS_OK) status = run_config_read_settings(&j->settings, path, failure);
     if (status == STATUS_OK && phantom_data_named(j->settings.data)) {
         status = phantom_data_folder(j->folder, j->request->threads, j->listener, failure);
         j->settings.data = j->folder;

@@ -165,7 +165,7 @@ static status_code show(const scores *scores, size_t which, const char *images, 
         text_format(notes, "%sno picture: %s", notes->size ? "; " : "", why.message);
         status = STATUS_OK;
     } else {
-        status = path_format(path, failure, "%s/%s.png", folder, one->name);
+        status = run_picture_path(path, folder, RUN_WORST_PICTURES, one->name, failure);
         if (status == STATUS_OK) status = draw(&shown, path, failure);
     }
     volume_close(&shown.image);
@@ -194,10 +194,10 @@ static status_code write_list(const scores *scores, const size_t *worst, size_t 
 }
 
 /* Other files in the folder may be the user's. */
-static void remove_pictures(const scores *scores, const char *pictures) {
+static void remove_pictures(const scores *scores, const char *folder) {
     char path[PATH_SIZE];
     for (size_t k = 0; k < scores->cases; k++)
-        if (path_format(path, NULL, "%s/%s.png", pictures, scores->list[k].name) == STATUS_OK) unlink(path);
+        if (run_picture_path(path, folder, RUN_WORST_PICTURES, scores->list[k].name, NULL) == STATUS_OK) unlink(path);
 }
 
 static int has_images(const scores *scores) {
@@ -213,10 +213,10 @@ status_code worst_write(const scores *scores, const char *images, const char *fo
     const int drawn = images || has_images(scores);
     status_code status = run_path(pictures, folder, RUN_WORST_PICTURES, failure);
     if (status != STATUS_OK) return status;
-    remove_pictures(scores, pictures);
+    remove_pictures(scores, folder);
     if (drawn) status = folder_make(pictures, failure);
     if (status == STATUS_OK) status = write_list(scores, worst, count, folder, failure);
     for (size_t k = 0; k < count && drawn && status == STATUS_OK; k++)
-        status = show(scores, worst[k], images, pictures, notes, failure);
+        status = show(scores, worst[k], images, folder, notes, failure);
     return status;
 }

@@ -31,9 +31,9 @@ void image_classifier_load(learner *l, const pixel_scale *scale, const labelled_
 
 status_code image_classifier_evaluate(learner *l, const pixel_scale *scale, const labelled_images *set, double *losses,
                                       float *probabilities, failure *failure) {
-    const int part = learner_part(l), classes = graph_output_shape(learner_graph(l), 0).channels;
-    for (int64_t done = 0; done < set->count; done += part) {
-        const int count = (int)(set->count - done < part ? set->count - done : part);
+    const int most = learner_micro_batch(l), classes = graph_output_shape(learner_graph(l), 0).channels;
+    for (int64_t done = 0; done < set->count; done += most) {
+        const int count = (int)(set->count - done < most ? set->count - done : most);
         image_classifier_load(l, scale, set, done, count);
         const status_code status = learner_evaluate(l, count, losses ? losses + done : 0, failure);
         if (status != STATUS_OK) return status;

@@ -12,7 +12,7 @@ typedef struct output {
     double weight;
     size_t stride[3];
     loss loss;
-    int16_t *labels; /* of all examples of the part at this resolution; the finest ones are the caller's */
+    int16_t *labels; /* of all examples of the micro-batch at this resolution; the finest ones are the caller's */
     char *workspaces;
     size_t workspace_bytes;
 } output;
@@ -88,7 +88,7 @@ void learner_close(learner **opened) {
     *opened = 0;
 }
 
-int learner_part(const learner *l) { return l->options.model.input.samples; }
+int learner_micro_batch(const learner *l) { return l->options.model.input.samples; }
 graph *learner_graph(learner *l) { return l->graph; }
 const learner_options *learner_settings(const learner *l) { return &l->options; }
 float *learner_input(learner *l) { return graph_input_values(l->graph); }
@@ -140,7 +140,7 @@ status_code learner_losses(learner *l, int count, double *losses, failure *failu
 }
 
 void learner_backward(learner *l, int count, const double *weights) {
-    for (int example = 0; example < learner_part(l); example++) {
+    for (int example = 0; example < learner_micro_batch(l); example++) {
         supervised_output outputs[MAX_OUTPUTS];
         outputs_of(l, example, 1, outputs);
         if (example >= count)

@@ -1,11 +1,11 @@
 /*
  * A network with its loss and its optimiser: what a training step acts on.
  *
- * A batch is worked on in parts of `part` examples: the whole batch for networks with batch normalisation, one example
- * at a time for the others, which is exact and needs the memory of one.
+ * A batch is worked on in micro-batches: the whole batch for networks with batch normalisation, one example at a time for
+ * the others, which is exact and needs the memory of one.
  *
  *     learner_begin(learner)                          forget the last step's gradients
- *     for each part of the batch:
+ *     for each micro-batch:
  *         fill learner_input, learner_labels
  *         learner_losses(learner, losses, &failure)   one loss per example, before the backward pass
  *         learner_backward(learner, weights)          gradients of the sum of weight * loss, added up
@@ -20,7 +20,7 @@
 #include "nn/optimizer.h"
 
 typedef struct learner_options {
-    model_options model; /* model.input.samples is the part that is worked on together */
+    model_options model; /* model.input.samples is the micro-batch */
     graph_options graph;
     loss_kind loss;
     optimizer_options optimizer;
@@ -31,7 +31,8 @@ typedef struct learner learner;
 status_code learner_open(const learner_options *options, learner **learner, failure *failure);
 void learner_close(learner **learner);
 
-int learner_part(const learner *learner);
+/* How many examples are worked on at once. */
+int learner_micro_batch(const learner *learner);
 graph *learner_graph(learner *learner);
 const learner_options *learner_settings(const learner *learner);
 
@@ -42,7 +43,7 @@ int16_t *learner_labels(learner *learner);
 
 void learner_begin(learner *learner);
 
-/* Forward with the first `count` examples counting. The losses of the part; NaN is the caller's to notice. */
+/* Forward with the first `count` examples counting. The losses of the micro-batch; NaN is the caller's to notice. */
 status_code learner_losses(learner *learner, int count, double *losses, failure *failure);
 /* Weights of the same examples. */
 void learner_backward(learner *learner, int count, const double *weights);

@@ -9,18 +9,15 @@
 #define HWS_PREDICT_CLASSIFIER_H
 
 #include "model/image_classifier.h"
+#include "run/config.h"
 #include "run/run_folder.h"
-#include "run/settings.h"
 
 typedef struct classifier {
-    train_settings settings;
+    run_config config;
     pixel_scale pixels; /* mean and standard deviation of the run's training set */
-    int height, width, channels, classes;
+    int classes;
     learner *learner;
 } classifier;
-
-/* What a run's folder was trained for: "classification" or "segmentation"; the caller frees it. */
-status_code run_task(const char *folder, char **task, failure *failure);
 
 status_code classifier_open(classifier *model, const char *folder, run_weights weights, int threads, failure *failure);
 void classifier_close(classifier *model);

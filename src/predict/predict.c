@@ -1,9 +1,7 @@
 #include "predict/predict.h"
 
-#include "predict/classifier.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "run/config.h"
+#include "run/run_folder.h"
 
 status_code predict_check_apart(const char *images, const char *output, failure *failure) {
     if (!path_same(images, output)) return STATUS_OK;
@@ -14,12 +12,10 @@ status_code predict_check_apart(const char *images, const char *output, failure 
 static status_code are_volumes(const char *run, int *volumes, failure *failure) {
     *volumes = !run_exists(run) && run_has(run, RUN_PLAN);
     if (*volumes) return STATUS_OK;
-    char *task;
-    const status_code status = run_task(run, &task, failure);
-    if (status != STATUS_OK) return status;
-    *volumes = strcmp(task, "segmentation") == 0;
-    free(task);
-    return STATUS_OK;
+    task_kind task;
+    const status_code status = run_config_task(run, &task, failure);
+    if (status == STATUS_OK) *volumes = task == TASK_SEGMENTATION;
+    return status;
 }
 
 status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,

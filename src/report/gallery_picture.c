@@ -5,23 +5,16 @@
 #include "report/html.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { THUMBNAIL = 64 };
 static const size_t LARGEST_PICTURE = (size_t)4 << 20;
 
-/* Names come from a file: they must not lead out of the folder. */
-static int is_plain_name(const char *name) {
-    return *name && *name != '.' && strlen(name) < 200 && !strpbrk(name, "/\\");
-}
-
 /* Small ones are enlarged without smoothing, so that every pixel can be seen. */
-void gallery_picture(text *page, const run *run, run_file folder, const char *example) {
-    char path[PATH_SIZE], *bytes = NULL;
+void gallery_picture(text *page, const run *run, run_file pictures, const char *example) {
+    char *bytes = NULL, path[PATH_SIZE];
     size_t size = 0;
     unsigned width, height;
-    if (is_plain_name(example) &&
-        path_format(path, NULL, "%s/%s/%s.png", run->folder, run_file_name(folder), example) == STATUS_OK &&
+    if (*example && run_picture_path(path, run->folder, pictures, example, NULL) == STATUS_OK &&
         whole_file_read(path, LARGEST_PICTURE, &bytes, &size, NULL) == STATUS_OK &&
         png_size(bytes, size, &width, &height)) {
         text_format(page, "<img class=\"%s\" alt=\"Example ", width <= THUMBNAIL ? "pixels" : "picture");

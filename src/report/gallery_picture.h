@@ -6,7 +6,8 @@
 #include "report/run_results.h"
 #include "run/run_folder.h"
 
-/* FOLDER/EXAMPLE.png of the run (RUN_HARDEST_PICTURES or RUN_WORST_PICTURES), as a data address, or words where there is none. */
-void gallery_picture(text *page, const run *run, run_file folder, const char *example);
+/* The picture of an example in one of the run's folders of pictures (RUN_HARDEST_PICTURES, RUN_WORST_PICTURES), as a data
+   address, or words where there is none. */
+void gallery_picture(text *page, const run *run, run_file pictures, const char *example);
 
 #endif

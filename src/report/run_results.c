@@ -1,8 +1,8 @@
 #include "report/run_results.h"
 
 #include "core/text.h"
+#include "run/config.h"
 #include "run/run_folder.h"
-#include "json/json_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,36 +75,13 @@ static int add_classes(run *run, const json_t *config) {
     return 1;
 }
 
-/* Versions before 0.2 wrote settings and facts into one object; now they are objects of their own. */
-static json_t *flatten(json_t *config) {
-    json_t *settings = json_object_get(config, "settings"), *facts = json_object_get(config, "facts");
-    if (!json_is_object(settings) || !json_is_object(facts)) return json_incref(config);
-    json_t *flat = json_object();
-    if (flat && (json_object_update(flat, settings) != 0 || json_object_update(flat, facts) != 0)) {
-        json_decref(flat);
-        return NULL;
-    }
-    return flat;
-}
-
 static status_code read_config(run *run, failure *failure) {
-    char path[PATH_SIZE];
-    json_t *config = NULL;
-    status_code status = run_path(path, run->folder, RUN_CONFIG, failure);
-    if (status == STATUS_OK && !path_exists(path))
-        return fail(
-            failure, STATUS_BAD_INPUT,
-            "%.500s: is not a run's folder: it has no config.json; name a folder that hws train --out has written",
-            run->folder);
-    if (status == STATUS_OK) status = json_file_read(path, &config, failure);
+    json_t *config;
+    const status_code status = run_config_entries(run->folder, &config, failure);
     if (status != STATUS_OK) return status;
-    json_t *flat = json_is_object(config) ? flatten(config) : NULL;
-    if (!json_is_object(config))
-        status = fail(failure, STATUS_CORRUPT, "%.500s, line 1: is not a JSON object: another kind of value", path);
-    else if (!flat || !add_settings(run, flat) || !add_classes(run, flat)) status = fail_memory(failure, path);
-    json_decref(flat);
+    const int good = add_settings(run, config) && add_classes(run, config);
     json_decref(config);
-    return status;
+    return good ? STATUS_OK : fail_memory(failure, run->folder);
 }
 
 /* Damage is told on the page, not by a failure: the other tables may still be worth reading. */

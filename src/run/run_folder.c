@@ -1,11 +1,13 @@
 #define _DEFAULT_SOURCE /* flock */
 #include "run/run_folder.h"
 
+#include "core/crc64.h"
 #include "core/whole_file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -23,6 +25,37 @@ status_code run_path(char path[PATH_SIZE], const char *folder, run_file file, fa
     return path_join(path, folder, run_file_name(file), failure);
 }
 
+enum { PICTURE_NAME_MAX = 180 };
+
+static int stands_in_names(const char *name, size_t at) {
+    const unsigned char byte = (unsigned char)name[at];
+    return byte >= 0x20 && byte != 0x7f && !strchr("/\\%", byte) && (byte != '.' || at > 0);
+}
+
+static void shorten(text *name, const char *example) {
+    crc64 crc;
+    crc64_start(&crc);
+    crc64_add(&crc, example, strlen(example));
+    size_t size = PICTURE_NAME_MAX;
+    while (size && ((unsigned char)name->bytes[size] & 0xc0) == 0x80) size--; /* characters stay whole */
+    name->size = size;
+    text_format(name, "%%-%016" PRIx64, crc64_value(&crc));
+}
+
+status_code run_picture_path(char path[PATH_SIZE], const char *folder, run_file pictures, const char *example,
+                             failure *failure) {
+    text name = {0};
+    for (size_t k = 0; example[k]; k++)
+        if (stands_in_names(example, k)) text_add_bytes(&name, example + k, 1);
+        else text_format(&name, "%%%02X", (unsigned)(unsigned char)example[k]);
+    if (!name.failed && name.size > PICTURE_NAME_MAX) shorten(&name, example);
+    const status_code status =
+        name.failed ? fail_memory(failure, "a picture's name")
+                    : path_format(path, failure, "%s/%s/%s.png", folder, run_file_name(pictures), text_string(&name));
+    text_close(&name);
+    return status;
+}
+
 int run_has(const char *folder, run_file file) {
     char path[PATH_SIZE];
     return run_path(path, folder, file, 0) == STATUS_OK && path_exists(path);
@@ -32,8 +65,9 @@ int run_exists(const char *folder) { return run_has(folder, RUN_CONFIG); }
 
 status_code run_require(const char *folder, failure *failure) {
     if (run_exists(folder)) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "%.500s: is not a run's folder; name one that hws train --out has written",
-                folder);
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s: is not a run's folder: it has no %s; name a folder that hws train --out has written", folder,
+                run_file_name(RUN_CONFIG));
 }
 
 status_code run_lock(const char *folder, int *lock, failure *failure) {

@@ -58,6 +58,14 @@ int run_exists(const char *folder);
 /* The same, as a failure that says so. */
 status_code run_require(const char *folder, failure *failure);
 
+/*
+ * The picture of an example in one of the folders of pictures: EXAMPLE.png. What cannot stand in a file's name, and '%',
+ * is written as % and two hexadecimal digits, and a long name is cut and ends with its CRC-64; so different examples have
+ * different pictures, whatever they are called.
+ */
+status_code run_picture_path(char path[PATH_SIZE], const char *folder, run_file pictures, const char *example,
+                             failure *failure);
+
 /* Takes the folder for this process: fails when another one trains in it. *lock is a descriptor to close. */
 status_code run_lock(const char *folder, int *lock, failure *failure);
 

@@ -1,14 +1,21 @@
 /*
- * What a run was told: every option of hws train, as config.json records it.
+ * What a run is told: every option of hws train.
  *
- * One table names them all; the command line, config.json, and the comparison of a resumed run with its checkpoint are
- * made from it. The option of the setting history_momentum is --history-momentum.
+ * One table (settings_table.c) describes them all: name, kind, range or choices, defaults, help. The command line, its
+ * --help, config.json, and the comparison of a resumed run with its checkpoint are made from it; to add a setting, add a
+ * member and a row. The option of the setting history_momentum is --history-momentum.
  */
 #ifndef HWS_RUN_SETTINGS_H
 #define HWS_RUN_SETTINGS_H
 
 #include "core/failure.h"
+#include "core/json_writer.h"
 #include "core/text.h"
+#include "hws.h"
+#include "nn/graph.h"
+#include "nn/optimizer.h"
+#include "nn/schedule.h"
+#include "run/objective.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -20,42 +27,48 @@ typedef struct settings_keep {
     double fraction;
 } settings_keep;
 
+typedef enum history_kind {
+    HISTORY_STALE, /* losses as they were last seen */
+    HISTORY_EXACT  /* losses of all examples, evaluated before each draw */
+} history_kind;
+
+/* Defaults stand in the table; a value in brackets is what "none" or "automatic" looks like. */
 typedef struct train_settings {
     const char *data;
     settings_keep keep[SETTINGS_KEEP_MAX]; /* how much of a class is kept for training */
     int keep_count;
-    const char *objective;         /* dro | erm | reweight | ohem */
-    double beta;                   /* 10 for classification */
-    const char *divergence;        /* kl */
-    int importance;                /* 0; 1 weighs the losses by p_new / p_old, clipped to [weight_min, weight_max] */
-    double weight_min, weight_max; /* 0.1 and 10 */
-    double loss_init; /* 10, for volumes 1: loss of the examples not seen yet; large, so that all are seen once first */
-    double history_momentum;   /* 0 */
-    const char *history;       /* stale | exact */
-    double floor, uniform_mix; /* 0 and 0 */
-    int replacement;           /* 0 */
-    double target_ess;         /* 0: none; else beta is chosen anew at each epoch */
-    long long ohem_factor;     /* 2: candidates of online hard example mining per example that is trained on */
-    const char *model;         /* wrn-16-1 */
-    const char *optimizer;     /* sgd */
+    objective_kind objective;
+    double beta;
+    hws_divergence divergence;     /* none that has callbacks */
+    int importance;                /* 1: losses are weighed by p_new / p_old, clipped to [weight_min, weight_max] */
+    double weight_min, weight_max; /* the latter may be infinite */
+    double target_ess;             /* (0); else beta is chosen anew at each epoch */
+    double loss_init;              /* loss of the examples not seen yet; large, so that all are seen once first */
+    history_kind history;
+    double history_momentum;
+    double floor, uniform_mix;
+    int replacement;
+    long long ohem_factor; /* candidates of online hard example mining per example that is trained on */
+    const char *model;
+    optimizer_kind optimizer;
     double lr, momentum, weight_decay, clip_norm;
-    const char *schedule;         /* constant | poly */
-    long long epochs, iterations; /* 6; iterations, if not 0, decide instead */
-    long long epoch_length;       /* 0: floor(examples / batch) iterations; 250 for segmentation */
-    long long batch;              /* 64; 0, for segmentation, is the plan's */
-    long long fold;               /* 0, of segmentation; -1: train and validate on all cases */
-    const char *cache;            /* "": hws_cache in the dataset's folder */
-    const char *stratify;         /* "": folds as nnU-Net's; else a column of groups.csv whose shares they keep */
-    const char *split_volumes;    /* "": no; "D,H,W": volumes are divided into parts of about this size */
-    long long look_ahead;         /* 1 */
-    double stop_grad_norm;        /* -1: never; 0 measures the norm, too */
-    const char *precision;        /* f32 | bf16 */
-    const char *conv;             /* auto | direct */
-    long long seed;               /* 0 */
-    long long threads;            /* 0: all */
-    long long loaders;            /* 1: threads that prepare batches */
-    long long checkpoint_every;   /* 0: at the end of each epoch only; else also after so many iterations */
-    json_t *document;             /* holds the texts of settings that were read from a file */
+    schedule_kind schedule;
+    long long epochs, iterations; /* iterations, if not (0), decide instead */
+    long long epoch_length;       /* (0): floor(examples / batch) iterations */
+    long long batch;              /* (0), for segmentation: the plan's */
+    long long fold;               /* of segmentation; -1: train and validate on all cases */
+    const char *stratify;         /* (""): folds as nnU-Net's; else a column of groups.csv whose shares they keep */
+    const char *split_volumes;    /* (""); "D,H,W": volumes are divided into subvolumes of about this size */
+    const char *cache;            /* (""): hws_cache in the dataset's folder */
+    long long look_ahead;
+    double stop_grad_norm; /* (-1): never; 0 measures the norm, too */
+    precision precision;
+    convolution_algorithm conv;
+    long long seed;
+    long long threads;          /* (0): all */
+    long long loaders;          /* threads that prepare batches */
+    long long checkpoint_every; /* (0): at the end of each epoch only; else also after so many iterations */
+    json_t *document;           /* holds the texts of settings that were read from a file */
 } train_settings;
 
 /* The defaults: those of the paper for MNIST, and for the segmentation of volumes. */
@@ -63,34 +76,60 @@ train_settings settings_default(void);
 train_settings settings_default_volumes(void);
 void settings_close(train_settings *settings);
 
-typedef enum setting_kind { SETTING_FLAG, SETTING_WHOLE, SETTING_NUMBER, SETTING_TEXT } setting_kind;
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+typedef enum setting_kind {
+    SETTING_FLAG,   /* int */
+    SETTING_WHOLE,  /* long long, from low to high */
+    SETTING_NUMBER, /* double, from low to high */
+    SETTING_TEXT,   /* const char * */
+    SETTING_CHOICE, /* an enum */
+    SETTING_DIVERGENCE,
+    SETTING_IMPORTANCE, /* "off", or "MIN,MAX"; importance, weight_min and weight_max */
+    SETTING_KEEP        /* "CLASS=FRACTION", several times; keep and keep_count */
+} setting_kind;
+
+typedef enum setting_group { SETTING_DATA, SETTING_OBJECTIVE, SETTING_TRAINING, SETTING_RUN } setting_group;
 
 typedef struct setting {
     const char *key;
     setting_kind kind;
-    size_t offset;
+    setting_group group; /* where --help tells of it; not of SETTING_DATA */
+    size_t offset;       /* in train_settings */
     double low, high;
-    int bits; /* 1: decides the bits of the result, so that a resumed run must have the same */
+    const char *(*choice)(int value); /* the names of the choices; NULL behind the last */
+    int is_free;                      /* 1: decides no bit of the result, so that a resumed run may have another */
+    const char *images, *volumes;     /* the defaults, as one would type them; NULL: the same for volumes */
+    const char *value;                /* what --help calls the value, e.g. "B"; NULL: a flag */
+    const char *help;                 /* lines that explain it */
+    const char *otherwise;            /* what --help says in the defaults' place; NULL: the defaults, "": nothing */
 } setting;
 
-/* All but keep, importance and the importance weights' limits, which have a form of their own. */
 size_t settings_count(void);
 const setting *settings_at(size_t index);
+const setting *settings_find(const char *key); /* NULL if there is none */
 
-/* The settings as entries of a JSON object, one per line, each but the last followed by a comma. */
-void settings_write(const train_settings *settings, text *json);
+/* The lines of --help about a group: an option each, with its defaults in brackets. */
+void settings_help(setting_group group, text *help);
 
-/* A number in the fewest digits that give it back. */
-void settings_number(text *json, double value);
-/* A string with quotes and escapes. */
-void settings_string(text *json, const char *string);
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /*
- * Overwrites the settings that the object holds. Keys that are no settings are refused, but for those that config.json
- * records beside them. The object becomes the settings'. `name` is what messages call it.
+ * Sets a value as the command line gives it, which is refused unless it is of the setting's kind and range. A text is
+ * not copied. A flag takes "on" and "off"; importance "off", "" (the usual limits) and "MIN,MAX"; keep adds to what is
+ * there. `key` may be any of the table's.
  */
+status_code settings_set(train_settings *settings, const char *key, const char *value, failure *failure);
+
+/* Adds all settings to the object that is open. */
+void settings_write(const train_settings *settings, json_writer *json);
+
+/* Overwrites the settings that the object holds, which keeps their texts: it must live as long. Keys that are no
+   settings are refused. `name` is what messages call it. */
 status_code settings_read(train_settings *settings, json_t *object, const char *name, failure *failure);
-status_code settings_read_file(train_settings *settings, const char *path, failure *failure);
+
+/* The same from an object as text, which the settings keep: what settings_write gave. */
+status_code settings_read_text(train_settings *settings, const char *json, const char *name, failure *failure);
 
 /* The first setting that decides bits and differs; NULL if there is none. With a constant rate the number of epochs
    decides no bits before the end, so that a run can be continued beyond it. */

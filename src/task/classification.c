@@ -18,18 +18,18 @@ static status_code network(void *context, const train_settings *settings, learne
 
 /* ---- examples ---------------------------------------------------------------------------------------------------- */
 
-static status_code fill(void *context, int64_t example, uint64_t iteration, uint32_t slot, float *input,
-                        int16_t *labels, failure *failure) {
+static status_code fill(void *context, const task_request *request, failure *failure) {
     const classification *c = context;
-    (void)iteration, (void)slot, (void)failure;
-    pixel_scale_apply(&c->pixels, labelled_images_at(c->train, example), labelled_images_stride(c->train), input);
-    labels[0] = c->train->labels[example];
+    (void)failure;
+    pixel_scale_apply(&c->pixels, labelled_images_at(c->train, request->example), labelled_images_stride(c->train),
+                      request->input);
+    request->labels[0] = c->train->labels[request->example];
     return STATUS_OK;
 }
 
-static void name(void *context, int64_t example, char name[TASK_NAME]) {
+static void name(void *context, int64_t example, text *name) {
     const classification *c = context;
-    snprintf(name, TASK_NAME, "%lld", (long long)c->train->origins[example]);
+    text_format(name, "%lld", (long long)c->train->origins[example]);
 }
 
 static int group(void *context, int64_t example) { return ((const classification *)context)->train->labels[example]; }
@@ -38,11 +38,11 @@ static int group(void *context, int64_t example) { return ((const classification
 
 enum { METRIC_ACCURACY, METRIC_CLASS_0 };
 
-static void metric(void *context, int index, char name[TASK_NAME]) {
+static void metric(void *context, int index, text *name) {
     const classification *c = context;
-    if (index == METRIC_ACCURACY) snprintf(name, TASK_NAME, "test_accuracy");
-    else if (index == METRIC_CLASS_0 + c->train->classes) snprintf(name, TASK_NAME, "test_loss");
-    else snprintf(name, TASK_NAME, "test_accuracy_%d", index - METRIC_CLASS_0);
+    if (index == METRIC_ACCURACY) text_add(name, "test_accuracy");
+    else if (index == METRIC_CLASS_0 + c->train->classes) text_add(name, "test_loss");
+    else text_format(name, "test_accuracy_%d", index - METRIC_CLASS_0);
 }
 
 /* A class without test images has no accuracy: NaN. */
@@ -93,16 +93,15 @@ static status_code show(void *context, learner *l, int64_t example, const char *
                     set->channels == 3 ? PNG_RGB : PNG_GREY, failure);
 }
 
-static void describe(void *context, text *json) {
+static void describe(void *context, run_facts *facts) {
     const classification *c = context;
-    text_format(json, "    \"test_examples\": %lld,\n    \"image_size\": [%d, %d, %d],\n    \"classes\": [",
-                (long long)c->test->count, c->train->height, c->train->width, c->train->channels);
-    for (int k = 0; k < c->train->classes; k++) text_format(json, "%s\"%d\"", k ? ", " : "", k);
-    text_add(json, "],\n    \"pixel_mean\": ");
-    settings_number(json, c->pixels.mean);
-    text_add(json, ",\n    \"pixel_std\": ");
-    settings_number(json, c->pixels.std);
-    text_add(json, ",\n");
+    facts->test_examples = c->test->count;
+    facts->height = c->train->height;
+    facts->width = c->train->width;
+    facts->channels = c->train->channels;
+    facts->class_count = c->train->classes;
+    facts->pixel_mean = c->pixels.mean;
+    facts->pixel_std = c->pixels.std;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -118,7 +117,7 @@ status_code task_classification(task *t, classification *c, const labelled_image
     const status_code status = pixel_scale_measure(&c->pixels, train, failure);
     if (status != STATUS_OK) return status;
     *t = (task){.context = c,
-                .kind = "classification",
+                .kind = TASK_CLASSIFICATION,
                 .examples = train->count,
                 .fingerprint = labelled_images_fingerprint(train) * 3 + labelled_images_fingerprint(test),
                 .metrics = METRIC_CLASS_0 + train->classes + 1,

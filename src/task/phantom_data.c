@@ -13,56 +13,67 @@
 
 int phantom_data_named(const char *data) { return strcmp(data, "phantom") == 0; }
 
-static void show(void *context, size_t done, size_t total) {
+typedef struct places {
+    char caches[PATH_SIZE];  /* the user's cache folder, where MNIST's lies, too */
+    char partial[PATH_SIZE]; /* where they are made */
+    char last[PATH_SIZE];    /* the file that is written last */
+} places;
+
+static status_code find_places(places *p, char folder[PATH_SIZE], failure *failure) {
+    status_code status = mnist_cache_folder(p->caches, sizeof p->caches, failure);
+    if (status != STATUS_OK) return status;
+    char *slash = strrchr(p->caches, '/');
+    if (slash) *slash = 0;
+    status = path_join(folder, p->caches, "phantom", failure);
+    if (status == STATUS_OK) status = path_join(p->partial, p->caches, "phantom.part", failure);
+    if (status == STATUS_OK) status = path_join(p->last, folder, "dataset.json", failure);
+    return status;
+}
+
+static void tell(void *context, size_t done, size_t total) {
     listener_progress(context, "making phantoms", done, total);
 }
 
 static status_code draw(const char *folder, int threads, const listener *listener, failure *failure) {
     phantom_options options = phantom_options_default();
+    struct listener told = listener ? *listener : (struct listener){0};
     options.threads = threads;
-    return phantom_write_folder(folder, &options, show, (void *)listener, failure);
+    return phantom_write_folder(folder, &options, tell, &told, failure);
 }
 
 /* The phantoms appear whole or not at all; `folder` without dataset.json is what a version that was killed left. */
-static status_code draw_whole(const char *folder, const char *part, int threads, const listener *listener,
+static status_code draw_whole(const places *p, const char *folder, int threads, const listener *listener,
                               failure *failure) {
-    folder_remove(part);
-    const status_code status = draw(part, threads, listener, failure);
+    folder_remove(p->partial);
+    const status_code status = draw(p->partial, threads, listener, failure);
     if (status != STATUS_OK) {
-        folder_remove(part);
+        folder_remove(p->partial);
         return status;
     }
     folder_remove(folder);
-    if (rename(part, folder) == 0) return STATUS_OK;
+    if (rename(p->partial, folder) == 0) return STATUS_OK;
     return fail(failure, STATUS_CANNOT_WRITE, "%.500s cannot be made: %s", folder, strerror(errno));
 }
 
 /* Waits for another process that draws them just now. Where a file system has no locks, we go on without. */
-static int lock_folder(const char *folder, failure *failure) {
-    const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor >= 0 && (flock(descriptor, LOCK_EX) == 0 || errno != EINTR)) return descriptor;
-    fail(failure, STATUS_CANNOT_WRITE, "%.500s: cannot be locked: %s", folder, strerror(errno));
-    if (descriptor >= 0) close(descriptor);
-    return -1;
+static status_code lock_folder(const char *folder, int *lock, failure *failure) {
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock >= 0 && (flock(*lock, LOCK_EX) == 0 || errno != EINTR)) return STATUS_OK;
+    const status_code status =
+        fail(failure, STATUS_CANNOT_WRITE, "%.500s: cannot be locked: %s", folder, strerror(errno));
+    if (*lock >= 0) close(*lock);
+    return status;
 }
 
-/* In the cache folder beside MNIST's. */
 status_code phantom_data_folder(char folder[PATH_SIZE], int threads, const listener *listener, failure *failure) {
-    char caches[PATH_SIZE], part[PATH_SIZE], last[PATH_SIZE];
-    status_code status = mnist_cache_folder(caches, sizeof caches, failure);
+    places p;
+    int lock;
+    status_code status = find_places(&p, folder, failure);
+    if (status != STATUS_OK || path_exists(p.last)) return status;
+    status = folder_make(p.caches, failure);
+    if (status == STATUS_OK) status = lock_folder(p.caches, &lock, failure);
     if (status != STATUS_OK) return status;
-    char *slash = strrchr(caches, '/');
-    if (slash) *slash = 0;
-    status = path_join(folder, caches, "phantom", failure);
-    if (status == STATUS_OK) status = path_join(part, caches, "phantom.part", failure);
-    if (status == STATUS_OK) status = path_join(last, folder, "dataset.json", failure);
-    if (status != STATUS_OK) return status;
-    if (access(last, F_OK) == 0) return STATUS_OK;
-    status = folder_make(caches, failure);
-    if (status != STATUS_OK) return status;
-    const int lock = lock_folder(caches, failure);
-    if (lock < 0) return STATUS_CANNOT_READ;
-    if (access(last, F_OK) != 0) status = draw_whole(folder, part, threads, listener, failure);
+    if (!path_exists(p.last)) status = draw_whole(&p, folder, threads, listener, failure);
     close(lock);
     return status;
 }

@@ -11,64 +11,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Patches are made by several threads; each takes a maker from the shelf and puts it back. */
-typedef struct shelf {
+/* Several threads make patches; each takes an augmenter out of the pool and puts it back. */
+typedef struct augmenter_pool {
     pthread_mutex_t lock;
-    augmenter **makers;
+    augmenter **augmenters;
     int count, free;
-} shelf;
+} augmenter_pool;
 
 struct segmentation {
     segmentation_data data;
     uint64_t seed;
     int batch;
-    shelf augmenting, plain;
+    augmenter_pool augmenting, plain;
 };
 
 /* Iterations of validation patches; those of training stay far below. */
 #define VALIDATION_ITERATION (UINT64_C(1) << 55)
 #define PLAIN_ITERATION ((UINT64_C(1) << 55) + 1)
 
-/* ---- makers ------------------------------------------------------------------------------------------------------ */
+/* ---- patches ----------------------------------------------------------------------------------------------------- */
 
-static status_code shelf_open(shelf *s, const augment_options *options, int count, failure *failure) {
-    pthread_mutex_init(&s->lock, 0);
-    s->makers = calloc((size_t)count, sizeof *s->makers);
-    if (!s->makers) return fail_memory(failure, "the makers of patches");
-    for (; s->count < count; s->count++) {
-        const status_code status = augmenter_open(&s->makers[s->count], options, failure);
+static status_code pool_open(augmenter_pool *pool, const augment_options *options, int count, failure *failure) {
+    pthread_mutex_init(&pool->lock, 0);
+    pool->augmenters = calloc((size_t)count, sizeof *pool->augmenters);
+    if (!pool->augmenters) return fail_memory(failure, "the augmentation of patches");
+    for (; pool->count < count; pool->count++) {
+        const status_code status = augmenter_open(&pool->augmenters[pool->count], options, failure);
         if (status != STATUS_OK) return status;
     }
-    s->free = s->count;
+    pool->free = pool->count;
     return STATUS_OK;
 }
 
-static void shelf_close(shelf *s) {
-    for (int k = 0; k < s->count; k++) augmenter_close(&s->makers[k]);
-    free(s->makers);
-    pthread_mutex_destroy(&s->lock);
+static void pool_close(augmenter_pool *pool) {
+    for (int k = 0; k < pool->count; k++) augmenter_close(&pool->augmenters[k]);
+    free(pool->augmenters);
+    pthread_mutex_destroy(&pool->lock);
 }
 
-static augmenter *take(shelf *s) {
-    pthread_mutex_lock(&s->lock);
-    augmenter *maker = s->free ? s->makers[--s->free] : 0;
-    pthread_mutex_unlock(&s->lock);
-    return maker;
+static augmenter *pool_take(augmenter_pool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    augmenter *taken = pool->free ? pool->augmenters[--pool->free] : 0;
+    pthread_mutex_unlock(&pool->lock);
+    return taken;
 }
 
-static void put_back(shelf *s, augmenter *maker) {
-    pthread_mutex_lock(&s->lock);
-    s->makers[s->free++] = maker;
-    pthread_mutex_unlock(&s->lock);
+static void pool_put_back(augmenter_pool *pool, augmenter *taken) {
+    pthread_mutex_lock(&pool->lock);
+    pool->augmenters[pool->free++] = taken;
+    pthread_mutex_unlock(&pool->lock);
 }
 
-static status_code make(shelf *s, const segmentation_case *one, const patch_key *key, int forced, float *input,
-                        int16_t *labels, failure *failure) {
-    augmenter *maker = take(s);
-    if (!maker) return fail(failure, STATUS_BAD_INPUT, "more threads make patches than were announced");
-    const status_code status =
-        augmenter_make(maker, &(patch_request){&one->view, *key, forced}, input, labels, failure);
-    put_back(s, maker);
+static status_code make_patch(augmenter_pool *pool, const patch_request *request, float *input, int16_t *labels,
+                              failure *failure) {
+    augmenter *taken = pool_take(pool);
+    if (!taken) return fail(failure, STATUS_BAD_INPUT, "more threads make patches than were announced");
+    const status_code status = augmenter_make(taken, request, input, labels, failure);
+    pool_put_back(pool, taken);
     return status;
 }
 
@@ -83,24 +82,20 @@ static status_code network(void *context, const train_settings *settings, learne
     return STATUS_OK;
 }
 
-static status_code fill(void *context, int64_t example, uint64_t iteration, uint32_t slot, float *input,
-                        int16_t *labels, failure *failure) {
+static status_code fill(void *context, const task_request *request, failure *failure) {
     segmentation *s = context;
-    const int plain = iteration == TASK_PLAIN;
-    const patch_key key = {s->seed, plain ? PLAIN_ITERATION : iteration, plain ? (uint32_t)example : slot};
-    return make(plain ? &s->plain : &s->augmenting, &s->data.train[example], &key,
-                plain ? 1 : patch_is_forced((int)slot, s->batch), input, labels, failure);
+    const int plain = request->iteration == TASK_PLAIN;
+    const patch_request patch = {
+        .view = &s->data.train[request->example].view,
+        .key = {s->seed, plain ? PLAIN_ITERATION : request->iteration,
+                plain ? (uint32_t)request->example : request->slot},
+        .forced = plain || patch_is_forced((int)request->slot, s->batch),
+    };
+    return make_patch(plain ? &s->plain : &s->augmenting, &patch, request->input, request->labels, failure);
 }
 
-/* Without what would break rows of CSV files and names of files. */
-static void plain_name(char *name) {
-    for (char *at = name; *at; at++)
-        if (*at == ',' || *at == '"' || *at == '\n' || *at == '/') *at = ' ';
-}
-
-static void name(void *context, int64_t example, char name[TASK_NAME]) {
-    snprintf(name, TASK_NAME, "%s", ((const segmentation *)context)->data.train[example].name);
-    plain_name(name);
+static void name(void *context, int64_t example, text *name) {
+    text_add(name, ((const segmentation *)context)->data.train[example].name);
 }
 
 /* ---- validation -------------------------------------------------------------------------------------------------- */
@@ -120,12 +115,34 @@ static void count_patch(const float *scores, const int16_t *labels, size_t voxel
 }
 
 /* Metrics: the mean Dice of all classes but the background, that of each, and the loss. */
-static void metric(void *context, int index, char name[TASK_NAME]) {
+static void metric(void *context, int index, text *name) {
     const segmentation *s = context;
-    if (index == 0) snprintf(name, TASK_NAME, "val_dice");
-    else if (index == s->data.plan->classes) snprintf(name, TASK_NAME, "val_loss");
-    else snprintf(name, TASK_NAME, "val_dice_%s", s->data.label_names[index]);
-    plain_name(name);
+    if (index == 0) text_add(name, "val_dice");
+    else if (index == s->data.plan->classes) text_add(name, "val_loss");
+    else text_format(name, "val_dice_%s", s->data.label_names[index]);
+}
+
+static status_code evaluate_case(segmentation *s, learner *l, int64_t index, double *loss, failure *failure) {
+    const patch_request patch = {.view = &s->data.validation[index].view,
+                                 .key = {s->seed, VALIDATION_ITERATION, (uint32_t)index},
+                                 .forced = (int)(index & 1)};
+    const status_code status = make_patch(&s->plain, &patch, learner_input(l), learner_labels(l), failure);
+    return status == STATUS_OK ? learner_evaluate(l, 1, loss, failure) : status;
+}
+
+/* The Dice of each class but the background, and before them their mean. */
+static void score(const counts *of, int classes, double *values) {
+    double sum = 0;
+    int known = 0;
+    for (int c = 1; c < classes; c++) {
+        const double both = of[c].predicted + of[c].present;
+        values[c] = both > 0 ? 2 * of[c].hit / both : (double)NAN;
+        if (both > 0) {
+            sum += values[c];
+            known++;
+        }
+    }
+    values[0] = known ? sum / known : (double)NAN;
 }
 
 /* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, every second one forced onto
@@ -139,26 +156,13 @@ static status_code evaluate(void *context, learner *l, double *values, failure *
     double loss_sum = 0;
     status_code status = STATUS_OK;
     for (int64_t k = 0; k < s->data.validation_count && status == STATUS_OK; k++) {
-        const patch_key key = {s->seed, VALIDATION_ITERATION, (uint32_t)k};
         double loss = 0;
-        status =
-            make(&s->plain, &s->data.validation[k], &key, (int)(k & 1), learner_input(l), learner_labels(l), failure);
-        if (status == STATUS_OK) status = learner_evaluate(l, 1, &loss, failure);
+        status = evaluate_case(s, l, k, &loss, failure);
         if (status != STATUS_OK) break;
         count_patch(graph_output_values(learner_graph(l), 0), learner_labels(l), shape_positions(&out), classes, of);
         loss_sum += loss;
     }
-    double sum = 0;
-    int known = 0;
-    for (int c = 1; c < classes; c++) {
-        const double both = of[c].predicted + of[c].present;
-        values[c] = both > 0 ? 2 * of[c].hit / both : (double)NAN;
-        if (both > 0) {
-            sum += values[c];
-            known++;
-        }
-    }
-    values[0] = known ? sum / known : (double)NAN;
+    score(of, classes, values);
     values[classes] = s->data.validation_count ? loss_sum / (double)s->data.validation_count : (double)NAN;
     free(of);
     return status;
@@ -182,58 +186,71 @@ static int fullest_plane(const int16_t *labels, const int size[3]) {
     return best;
 }
 
-/* The first channel of a plane, which the labels are drawn over. */
-static status_code draw(const float *image, int channels, const int16_t *labels, const int16_t *said, const int size[3],
-                        const char *path, failure *failure) {
-    const size_t area = (size_t)size[1] * (size_t)size[2];
+/* A plane of a patch with what is and what is said to be there. */
+typedef struct patch_plane {
+    size_t height, width;
+    int channels;
+    const float *image; /* [height][width][channels] */
+    const int16_t *labels;
+    int16_t *said;
+} patch_plane;
+
+/* The first channel, which the labels are drawn over. */
+static status_code draw_plane(const patch_plane *p, const char *path, failure *failure) {
+    const size_t area = p->height * p->width;
     float *grey = malloc(area * sizeof *grey);
     if (!grey) return fail_memory(failure, "a picture");
-    for (size_t k = 0; k < area; k++) grey[k] = image[k * (size_t)channels];
-    const outlined_plane plane = {size[2], size[1], grey, labels, said};
+    for (size_t k = 0; k < area; k++) grey[k] = p->image[k * (size_t)p->channels];
+    const outlined_plane plane = {(int)p->width, (int)p->height, grey, p->labels, p->said};
     const status_code status = outlined_plane_save(&plane, path, failure);
     free(grey);
     return status;
+}
+
+/* Takes what the network says about a plane; the Dice of all foreground. */
+static double predict_plane(patch_plane *p, const float *scores, int classes) {
+    double hit = 0, both = 0;
+    for (size_t k = 0; k < p->height * p->width; k++) {
+        p->said[k] = (int16_t)arg_max(scores + k * (size_t)classes, classes);
+        hit += p->said[k] > 0 && p->said[k] == p->labels[k];
+        both += (p->said[k] > 0) + (p->labels[k] > 0);
+    }
+    return both > 0 ? 2 * hit / both : 1;
 }
 
 /* A plain patch around foreground: what the network says about it, as Dice, and a picture. */
 static status_code show(void *context, learner *l, int64_t example, const char *path, task_verdict *verdict,
                         failure *failure) {
     segmentation *s = context;
-    const int classes = s->data.plan->classes, *size = s->data.plan->patch;
-    status_code status = fill(s, example, TASK_PLAIN, 0, learner_input(l), learner_labels(l), failure);
+    const plan *plan = s->data.plan;
+    const task_request request = {example, TASK_PLAIN, 0, learner_input(l), learner_labels(l)};
+    status_code status = fill(s, &request, failure);
     if (status == STATUS_OK) status = learner_evaluate(l, 1, 0, failure);
     if (status != STATUS_OK) return status;
-    const size_t area = (size_t)size[1] * (size_t)size[2];
-    const int plane = fullest_plane(learner_labels(l), size);
-    const float *scores = graph_output_values(learner_graph(l), 0) + (size_t)plane * area * (size_t)classes;
-    const int16_t *labels = learner_labels(l) + (size_t)plane * area;
-    int16_t *said = malloc(area * sizeof *said);
-    if (!said) return fail_memory(failure, "a picture");
-    double hit = 0, both = 0;
-    for (size_t k = 0; k < area; k++) {
-        said[k] = (int16_t)arg_max(scores + k * (size_t)classes, classes);
-        hit += said[k] > 0 && said[k] == labels[k];
-        both += (said[k] > 0) + (labels[k] > 0);
-    }
+    const size_t height = (size_t)plan->patch[1], width = (size_t)plan->patch[2],
+                 first = (size_t)fullest_plane(request.labels, plan->patch) * height * width;
+    patch_plane plane = {.height = height,
+                         .width = width,
+                         .channels = plan->channels,
+                         .image = request.input + first * (size_t)plan->channels,
+                         .labels = request.labels + first,
+                         .said = malloc(height * width * sizeof *plane.said)};
+    if (!plane.said) return fail_memory(failure, "a picture");
+    const float *scores = graph_output_values(learner_graph(l), 0) + first * (size_t)plan->classes;
+    snprintf(verdict->prediction, sizeof verdict->prediction, "Dice %.2f in this plane",
+             predict_plane(&plane, scores, plan->classes));
     verdict->label[0] = 0;
-    snprintf(verdict->prediction, sizeof verdict->prediction, "Dice %.2f in this plane", both > 0 ? 2 * hit / both : 1);
-    const int channels = s->data.plan->channels;
-    status =
-        draw(learner_input(l) + (size_t)plane * area * (size_t)channels, channels, labels, said, size, path, failure);
-    free(said);
+    status = draw_plane(&plane, path, failure);
+    free(plane.said);
     return status;
 }
 
-static void describe(void *context, text *json) {
+static void describe(void *context, run_facts *facts) {
     const segmentation *s = context;
-    const plan *p = s->data.plan;
-    text_format(json, "    \"validation_cases\": %lld,\n    \"patch\": [%d, %d, %d],\n    \"classes\": [",
-                (long long)s->data.validation_count, p->patch[0], p->patch[1], p->patch[2]);
-    for (int k = 0; k < p->classes; k++) {
-        if (k) text_add(json, ", ");
-        settings_string(json, s->data.label_names[k]);
-    }
-    text_add(json, "],\n");
+    facts->validation_cases = s->data.validation_count;
+    for (int axis = 0; axis < 3; axis++) facts->patch[axis] = s->data.plan->patch[axis];
+    facts->class_count = s->data.plan->classes;
+    facts->class_names = s->data.label_names;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -244,17 +261,17 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
     if (!s) return fail_memory(failure, "the task");
     s->data = *data;
     s->seed = (uint64_t)settings->seed;
-    s->batch = (int)(settings->batch * (strcmp(settings->objective, "ohem") == 0 ? settings->ohem_factor : 1));
+    s->batch = (int)(settings->batch * (settings->objective == OBJECTIVE_OHEM ? settings->ohem_factor : 1));
     const augment_options usual = augment_options_for(data->plan, data->ignore);
     const augment_options plain = augment_options_plain(data->plan, data->ignore);
-    status_code status = shelf_open(&s->augmenting, &usual, data->makers, failure);
-    if (status == STATUS_OK) status = shelf_open(&s->plain, &plain, data->makers, failure);
+    status_code status = pool_open(&s->augmenting, &usual, data->fill_threads, failure);
+    if (status == STATUS_OK) status = pool_open(&s->plain, &plain, data->fill_threads, failure);
     if (status != STATUS_OK) {
         task_segmentation_close(opened);
         return status;
     }
     *t = (task){.context = s,
-                .kind = "segmentation",
+                .kind = TASK_SEGMENTATION,
                 .examples = data->train_count,
                 .fingerprint = data->fingerprint,
                 .metrics = data->plan->classes + 1,
@@ -271,8 +288,8 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
 
 void task_segmentation_close(segmentation **opened) {
     if (!opened || !*opened) return;
-    shelf_close(&(*opened)->augmenting);
-    shelf_close(&(*opened)->plain);
+    pool_close(&(*opened)->augmenting);
+    pool_close(&(*opened)->plain);
     free(*opened);
     *opened = 0;
 }

@@ -25,7 +25,7 @@ typedef struct segmentation_data {
     const segmentation_case *train, *validation;
     int64_t train_count, validation_count;
     uint64_t fingerprint; /* of all cases */
-    int makers;           /* threads that may call `fill` at once */
+    int fill_threads;     /* that may call `fill` at once */
 } segmentation_data;
 
 typedef struct segmentation segmentation;

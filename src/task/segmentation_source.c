@@ -3,6 +3,7 @@
 
 #include "core/crc64.h"
 #include "core/memory.h"
+#include "core/path.h"
 #include "dataset/case_groups.h"
 #include "dataset/splits.h"
 
@@ -10,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { PATH = 4096, NAME = 160 };
 
 struct segmentation_source {
     dataset set;
@@ -23,8 +22,7 @@ struct segmentation_source {
     const char **label_names;
     segmentation_case *train, *validation;
     size_t train_count, validation_count;
-    char (*names)[NAME]; /* of subvolumes */
-    void **blocks;       /* their voxels, labels and places */
+    void **blocks; /* names, voxels, labels and places of subvolumes */
     size_t block_count;
     segmentation_data data;
 };
@@ -53,16 +51,16 @@ static int is_complete(const segmentation_source *s) {
 }
 
 static status_code open_splits(segmentation_source *s, const train_settings *settings, failure *failure) {
-    char given[PATH], made[PATH];
+    char given[PATH_SIZE], made[PATH_SIZE];
     if (*settings->stratify) return make_splits(s, settings->stratify, failure);
-    if (snprintf(given, sizeof given, "%s/splits_final.json", s->set.folder) >= PATH ||
-        snprintf(made, sizeof made, "%s/splits_final.json", s->cache) >= PATH)
-        return fail(failure, STATUS_BAD_INPUT, "the path %.100s... is too long", s->cache);
-    if (access(given, F_OK) == 0) return splits_read(&s->splits, given, s->set.ids, s->set.train_count, failure);
+    status_code status = path_join(given, s->set.folder, "splits_final.json", failure);
+    if (status == STATUS_OK) status = path_join(made, s->cache, "splits_final.json", failure);
+    if (status != STATUS_OK) return status;
+    if (path_exists(given)) return splits_read(&s->splits, given, s->set.ids, s->set.train_count, failure);
     if (splits_read(&s->splits, made, s->set.ids, s->set.train_count, 0) == STATUS_OK && is_complete(s))
         return STATUS_OK;
     splits_close(&s->splits);
-    const status_code status = make_splits(s, "", failure);
+    status = make_splits(s, "", failure);
     return status == STATUS_OK ? splits_write(&s->splits, made, s->set.ids, failure) : status;
 }
 
@@ -125,7 +123,7 @@ static status_code open_fold(segmentation_source *s, long long fold, failure *fa
 }
 
 /* The same files (by their sizes and times), preprocessed alike, in the same fold. */
-static uint64_t print_of(const segmentation_source *s) {
+static uint64_t fingerprint_of(const segmentation_source *s) {
     crc64 *crc = malloc(sizeof *crc);
     if (!crc) return 0;
     crc64_start(crc);
@@ -146,7 +144,8 @@ static uint64_t print_of(const segmentation_source *s) {
 
 /* ---- subvolumes -------------------------------------------------------------------------------------------------- */
 
-static int parts_along(int size, int part) { return part >= size ? 1 : (size + part / 2) / part; }
+/* How many subvolumes of about the wanted size there are along an axis. */
+static int count_along(int size, int wanted) { return wanted >= size ? 1 : (size + wanted / 2) / wanted; }
 
 static void *keep_block(segmentation_source *s, size_t bytes) {
     void **grown = realloc(s->blocks, (s->block_count + 1) * sizeof *grown);
@@ -176,84 +175,105 @@ static void copy_places(const case_view *from, const int first[3], const int siz
     starts[from->classes] = count;
 }
 
-static status_code cut_out(segmentation_source *s, const segmentation_case *from, const int first[3], const int size[3],
-                           segmentation_case *to, failure *failure) {
-    const size_t voxels = (size_t)size[0] * (size_t)size[1] * (size_t)size[2], all = case_view_voxels(&from->view);
+typedef struct box {
+    int first[3], size[3];
+} box;
+
+/* Subvolume `index` of counts[0] x counts[1] x counts[2]. */
+static box subvolume(const int size[3], const int counts[3], int index) {
+    const int at[3] = {index / (counts[1] * counts[2]), index / counts[2] % counts[1], index % counts[2]};
+    box b;
+    for (int axis = 0; axis < 3; axis++) {
+        b.first[axis] = (int)((long long)size[axis] * at[axis] / counts[axis]);
+        b.size[axis] = (int)((long long)size[axis] * (at[axis] + 1) / counts[axis]) - b.first[axis];
+    }
+    return b;
+}
+
+/* "CASE@0-48-0" */
+static const char *name_subvolume(segmentation_source *s, const char *name, const int first[3]) {
+    const size_t size = strlen(name) + 48;
+    char *block = keep_block(s, size);
+    if (block) snprintf(block, size, "%s@%d-%d-%d", name, first[0], first[1], first[2]);
+    return block;
+}
+
+static status_code cut_out(segmentation_source *s, const segmentation_case *from, const box *b, segmentation_case *to,
+                           failure *failure) {
+    const size_t voxels = (size_t)b->size[0] * (size_t)b->size[1] * (size_t)b->size[2],
+                 all = case_view_voxels(&from->view);
     const int classes = from->view.classes;
     float *image = keep_block(s, (size_t)from->view.channels * voxels * sizeof *image);
     int16_t *labels = keep_block(s, voxels * sizeof *labels);
     uint64_t *starts = keep_block(s, ((size_t)classes + 1) * sizeof *starts);
     uint32_t *places = keep_block(s, from->view.first[classes] * sizeof *places);
-    if (!image || !labels || !starts || !places) return fail_memory(failure, "the subvolumes");
+    const char *name = name_subvolume(s, from->name, b->first);
+    if (!image || !labels || !starts || !places || !name) return fail_memory(failure, "the subvolumes");
     for (int c = 0; c < from->view.channels; c++)
-        box_copy_image(from->view.image + (size_t)c * all, from->view.size, first, size, 0, image + (size_t)c * voxels);
-    box_copy_labels(from->view.labels, from->view.size, first, size, -1, labels);
-    copy_places(&from->view, first, size, starts, places);
-    to->view = (case_view){from->view.channels, {size[0], size[1], size[2]}, image, labels, classes, starts, places};
+        box_copy_image(from->view.image + (size_t)c * all, from->view.size, b->first, b->size, 0,
+                       image + (size_t)c * voxels);
+    box_copy_labels(from->view.labels, from->view.size, b->first, b->size, -1, labels);
+    copy_places(&from->view, b->first, b->size, starts, places);
+    *to = (segmentation_case){
+        name, {from->view.channels, {b->size[0], b->size[1], b->size[2]}, image, labels, classes, starts, places}};
     return STATUS_OK;
 }
 
-static status_code divide_case(segmentation_source *s, const segmentation_case *from, const int part[3],
-                               segmentation_case *to, char (*names)[NAME], size_t *count, failure *failure) {
-    const int *size = from->view.size;
-    const int parts[3] = {parts_along(size[0], part[0]), parts_along(size[1], part[1]), parts_along(size[2], part[2])};
-    if (parts[0] * parts[1] * parts[2] == 1) {
-        to[(*count)++] = *from;
-        return STATUS_OK;
+static void count_subvolumes(const segmentation_case *one, const int wanted[3], int counts[3]) {
+    for (int axis = 0; axis < 3; axis++) counts[axis] = count_along(one->view.size[axis], wanted[axis]);
+}
+
+/* Adds the subvolumes of a case, or the case itself where it is no larger. */
+static status_code divide_case(segmentation_source *s, const segmentation_case *from, const int wanted[3],
+                               segmentation_case **to, failure *failure) {
+    int counts[3];
+    count_subvolumes(from, wanted, counts);
+    const int all = counts[0] * counts[1] * counts[2];
+    status_code status = STATUS_OK;
+    if (all == 1) *(*to)++ = *from;
+    for (int k = 0; k < all && all > 1 && status == STATUS_OK; k++) {
+        const box b = subvolume(from->view.size, counts, k);
+        status = cut_out(s, from, &b, (*to)++, failure);
     }
-    for (int k = 0; k < parts[0] * parts[1] * parts[2]; k++) {
-        const int at[3] = {k / (parts[1] * parts[2]), k / parts[2] % parts[1], k % parts[2]};
-        int first[3], extent[3];
-        for (int axis = 0; axis < 3; axis++) {
-            first[axis] = (int)((long long)size[axis] * at[axis] / parts[axis]);
-            extent[axis] = (int)((long long)size[axis] * (at[axis] + 1) / parts[axis]) - first[axis];
-        }
-        const status_code status = cut_out(s, from, first, extent, &to[*count], failure);
-        if (status != STATUS_OK) return status;
-        snprintf(names[*count], NAME, "%.90s@%d-%d-%d", from->name, first[0], first[1], first[2]);
-        to[*count].name = names[*count];
-        ++*count;
-    }
-    return STATUS_OK;
+    return status;
 }
 
 /* Each training case becomes several, of about the wanted size; validation stays whole. */
-static status_code divide(segmentation_source *s, const int part[3], failure *failure) {
-    size_t total = 0, count = 0;
+static status_code divide(segmentation_source *s, const int wanted[3], failure *failure) {
+    size_t total = 0;
     for (size_t k = 0; k < s->train_count; k++) {
-        const int *size = s->train[k].view.size;
-        total += (size_t)parts_along(size[0], part[0]) * (size_t)parts_along(size[1], part[1]) *
-                 (size_t)parts_along(size[2], part[2]);
+        int counts[3];
+        count_subvolumes(&s->train[k], wanted, counts);
+        total += (size_t)counts[0] * (size_t)counts[1] * (size_t)counts[2];
     }
-    segmentation_case *parts = calloc(total, sizeof *parts);
-    s->names = calloc(total, sizeof *s->names);
-    status_code status = parts && s->names ? STATUS_OK : fail_memory(failure, "the subvolumes");
+    segmentation_case *subvolumes = calloc(total, sizeof *subvolumes), *to = subvolumes;
+    status_code status = subvolumes ? STATUS_OK : fail_memory(failure, "the subvolumes");
     for (size_t k = 0; k < s->train_count && status == STATUS_OK; k++)
-        status = divide_case(s, &s->train[k], part, parts, s->names, &count, failure);
+        status = divide_case(s, &s->train[k], wanted, &to, failure);
     if (status != STATUS_OK) {
-        free(parts);
+        free(subvolumes);
         return status;
     }
     free(s->train);
-    s->train = parts;
-    s->train_count = count;
+    s->train = subvolumes;
+    s->train_count = total;
     return STATUS_OK;
 }
 
 static status_code divide_if_asked(segmentation_source *s, const char *text, failure *failure) {
-    int part[3], end = -1;
+    int wanted[3], end = -1;
     if (!*text) return STATUS_OK;
-    if (sscanf(text, "%d,%d,%d%n", &part[0], &part[1], &part[2], &end) != 3 || text[end] || part[0] < 1 ||
-        part[1] < 1 || part[2] < 1)
+    if (sscanf(text, "%d,%d,%d%n", &wanted[0], &wanted[1], &wanted[2], &end) != 3 || text[end] || wanted[0] < 1 ||
+        wanted[1] < 1 || wanted[2] < 1)
         return fail(failure, STATUS_BAD_INPUT, "--split-volumes %.100s is not three sizes such as 96,112,96", text);
     for (int axis = 0; axis < 3; axis++)
-        if (part[axis] < s->plan.patch[axis] / 2)
+        if (wanted[axis] < s->plan.patch[axis] / 2)
             return fail(
                 failure, STATUS_BAD_INPUT,
-                "--split-volumes %.100s: parts of less than half the patch (%d x %d x %d) are not worth a loss of "
+                "--split-volumes %.100s: subvolumes of less than half the patch (%d x %d x %d) are not worth a loss of "
                 "their own",
                 text, s->plan.patch[0], s->plan.patch[1], s->plan.patch[2]);
-    return divide(s, part, failure);
+    return divide(s, wanted, failure);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -297,7 +317,7 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
     if (status == STATUS_OK) status = name_labels(s, failure);
     if (status == STATUS_OK && settings->fold >= 0) status = open_splits(s, settings, failure);
     if (status == STATUS_OK) status = open_fold(s, settings->fold, failure);
-    const uint64_t print = status == STATUS_OK ? print_of(s) : 0;
+    const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s) : 0;
     if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);
     s->data = (segmentation_data){.plan = &s->plan,
                                   .label_names = s->label_names,
@@ -306,8 +326,8 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
                                   .validation = s->validation,
                                   .train_count = (int64_t)s->train_count,
                                   .validation_count = (int64_t)s->validation_count,
-                                  .fingerprint = print,
-                                  .makers = (int)settings->loaders + 1};
+                                  .fingerprint = fingerprint,
+                                  .fill_threads = (int)settings->loaders + 1};
     return status;
 }
 
@@ -326,7 +346,6 @@ void segmentation_source_close(segmentation_source **opened) {
     for (size_t k = 0; s->files && k < s->set.train_count; k++) cached_case_close(&s->files[k]);
     for (size_t k = 0; k < s->block_count; k++) memory_close(s->blocks[k]);
     free(s->blocks);
-    free(s->names);
     free(s->files);
     free(s->train);
     free(s->validation);

@@ -1,6 +1,9 @@
 /*
  * What a training loop needs to know about what is learnt: the interface between the loop and a task.
  *
+ * To add a task, fill in a `task` as classification.c and segmentation.c do, name it in run/config.h's task_kind, and open
+ * it in train/train.c for the data that it is for.
+ *
  * Functions get the task's `context`. `fill` is called from several threads at once and must give the same numbers
  * whenever it is called with the same arguments: whatever is random in it is keyed by (seed, iteration, slot).
  * The others are called by one thread.
@@ -10,49 +13,54 @@
 
 #include "core/text.h"
 #include "model/learner.h"
-#include "run/settings.h"
+#include "run/config.h"
 
 /* Instead of an iteration: the example as it is, without augmentation. */
 #define TASK_PLAIN UINT64_MAX
 
-enum { TASK_NAME = 128 };
+/* An example that is wanted, and where: as slot `slot` of the batch of an iteration. */
+typedef struct task_request {
+    int64_t example;
+    uint64_t iteration; /* or TASK_PLAIN */
+    uint32_t slot;
+    float *input;    /* one example of learner_input */
+    int16_t *labels; /* and of learner_labels */
+} task_request;
 
 /* What the gallery of hard examples says about one: two class numbers, or no label and words about the prediction. */
 typedef struct task_verdict {
-    char label[TASK_NAME], prediction[TASK_NAME];
+    char label[128], prediction[128];
 } task_verdict;
 
 typedef struct task {
     void *context;
-    const char *kind;     /* "classification" or "segmentation", as config.json has it */
+    task_kind kind;
     int64_t examples;     /* to train on */
     uint64_t fingerprint; /* of the data: a resumed run must find the same */
     int metrics;          /* how many numbers an evaluation gives */
     int best;             /* the metric whose largest value marks the best weights */
 
-    /* The network, its loss and the part of a batch that is worked on at once; the optimiser is set already. */
+    /* The network, its loss and the micro-batch; the optimiser is set already. */
     status_code (*network)(void *context, const train_settings *settings, learner_options *options, failure *failure);
 
-    /* Example `example` as slot `slot` of the batch of an iteration: one example of learner_input and learner_labels. */
-    status_code (*fill)(void *context, int64_t example, uint64_t iteration, uint32_t slot, float *input,
-                        int16_t *labels, failure *failure);
+    status_code (*fill)(void *context, const task_request *request, failure *failure);
 
-    /* How people call it: a file's or a case's name, or its number; without commas, quotes and slashes. */
-    void (*name)(void *context, int64_t example, char name[TASK_NAME]);
+    /* Adds how people call an example: a case's name, just as it is, or a number. No two have the same. */
+    void (*name)(void *context, int64_t example, text *name);
 
     /* The class or stratum of an example, from 0 on; -1 if there is none. For --objective reweight. May be NULL. */
     int (*group)(void *context, int64_t example);
 
-    /* The column of history.csv of a metric, and all of them for the network as it is now. */
-    void (*metric)(void *context, int index, char name[TASK_NAME]);
+    /* Adds the name of a metric's column in history.csv. All of them for the network as it is now. */
+    void (*metric)(void *context, int index, text *name);
     status_code (*evaluate)(void *context, learner *learner, double *values, failure *failure);
 
     /* Label and prediction of an example, and a picture of it at `path` (.png). */
     status_code (*show)(void *context, learner *learner, int64_t example, const char *path, task_verdict *verdict,
                         failure *failure);
 
-    /* Facts for config.json: lines "    \"key\": value,\n". */
-    void (*describe)(void *context, text *json);
+    /* Fills in the facts that only the task knows: its classes, and what is said of it alone. Names stay the task's. */
+    void (*describe)(void *context, run_facts *facts);
 } task;
 
 #endif

@@ -10,11 +10,10 @@
 enum { GROUPS_MAX = 1 << 20 };
 
 /* Counts the examples of each class into starts[class + 1]. */
-static status_code count_groups(const batches *b, int (*group)(void *, int64_t), void *context, int64_t *counts,
-                                int64_t *most, failure *failure) {
+static status_code count_groups(const batches_options *o, int64_t *counts, int64_t *most, failure *failure) {
     *most = 0;
-    for (int64_t i = 0; i < b->examples; i++) {
-        const int g = group ? group(context, i) : -1;
+    for (int64_t i = 0; i < o->examples; i++) {
+        const int g = o->group ? o->group(o->context, i) : -1;
         if (g < 0 || g >= GROUPS_MAX)
             return fail(failure, STATUS_BAD_INPUT,
                         "--objective reweight needs examples with a class; example %lld has none", (long long)i);
@@ -25,12 +24,13 @@ static status_code count_groups(const batches *b, int (*group)(void *, int64_t),
 }
 
 /* Counting sort by class; classes without examples vanish. */
-static status_code sort_by_group(batches *b, int (*group)(void *, int64_t), void *context, failure *failure) {
+static status_code sort_by_group(batches *b, failure *failure) {
+    const batches_options *o = &b->options;
     int64_t most;
     int64_t *counts = memory_open(((size_t)GROUPS_MAX + 1) * sizeof *counts);
     if (!counts) return fail_memory(failure, "the classes");
     memset(counts, 0, ((size_t)GROUPS_MAX + 1) * sizeof *counts);
-    status_code status = count_groups(b, group, context, counts, &most, failure);
+    status_code status = count_groups(o, counts, &most, failure);
     if (status == STATUS_OK && !(b->starts = memory_open(((size_t)most + 1) * sizeof *b->starts)))
         status = fail_memory(failure, "the classes");
     if (status == STATUS_OK) {
@@ -42,23 +42,22 @@ static status_code sort_by_group(batches *b, int (*group)(void *, int64_t), void
             start += count;
         }
         b->starts[b->classes] = start;
-        for (int64_t i = 0; i < b->examples; i++) b->order[counts[group(context, i)]++] = i;
+        for (int64_t i = 0; i < o->examples; i++) b->order[counts[o->group(o->context, i)]++] = i;
     }
     memory_close(counts);
     return status;
 }
 
-status_code batches_open(batches *b, objective_kind kind, int64_t examples, int64_t size, uint64_t seed,
-                         hws_sampler *history, int (*group)(void *, int64_t), void *context, failure *failure) {
-    *b = (batches){.kind = kind, .examples = examples, .size = size, .seed = seed, .history = history, .pass = -1};
-    if (size > examples && kind != OBJECTIVE_REWEIGHT)
+status_code batches_open(batches *b, const batches_options *options, failure *failure) {
+    *b = (batches){.options = *options, .pass = -1};
+    if (options->size > options->examples && options->kind != OBJECTIVE_REWEIGHT)
         return fail(failure, STATUS_BAD_INPUT,
                     "%lld examples are drawn per iteration, but there are only %lld; choose a smaller --batch",
-                    (long long)size, (long long)examples);
-    if (kind == OBJECTIVE_DRO) return STATUS_OK;
-    b->order = memory_open((size_t)examples * sizeof *b->order);
+                    (long long)options->size, (long long)options->examples);
+    if (options->kind == OBJECTIVE_DRO) return STATUS_OK;
+    b->order = memory_open((size_t)options->examples * sizeof *b->order);
     if (!b->order) return fail_memory(failure, "the order of the examples");
-    const status_code status = kind == OBJECTIVE_REWEIGHT ? sort_by_group(b, group, context, failure) : STATUS_OK;
+    const status_code status = options->kind == OBJECTIVE_REWEIGHT ? sort_by_group(b, failure) : STATUS_OK;
     if (status != STATUS_OK) batches_close(b);
     return status;
 }
@@ -73,8 +72,8 @@ static void shuffle(batches *b, int64_t pass) {
     random_stream stream;
     if (b->pass == pass) return;
     b->pass = pass;
-    random_start(&stream, b->seed, RANDOM_SHUFFLE, (uint64_t)pass, 0);
-    for (int64_t i = 0; i < b->examples; i++) {
+    random_start(&stream, b->options.seed, RANDOM_SHUFFLE, (uint64_t)pass, 0);
+    for (int64_t i = 0; i < b->options.examples; i++) {
         const int64_t j = (int64_t)random_below(&stream, (uint64_t)i + 1);
         b->order[i] = b->order[j];
         b->order[j] = i;
@@ -83,30 +82,30 @@ static void shuffle(batches *b, int64_t pass) {
 
 static void draw_by_class(const batches *b, int64_t iteration, int64_t *drawn) {
     random_stream stream;
-    random_start(&stream, b->seed, RANDOM_REWEIGHT, (uint64_t)iteration, 0);
-    for (int64_t k = 0; k < b->size; k++) {
+    random_start(&stream, b->options.seed, RANDOM_REWEIGHT, (uint64_t)iteration, 0);
+    for (int64_t k = 0; k < b->options.size; k++) {
         const int64_t *start = b->starts + random_below(&stream, (uint64_t)b->classes);
         drawn[k] = b->order[start[0] + (int64_t)random_below(&stream, (uint64_t)(start[1] - start[0]))];
     }
 }
 
 static status_code draw_from_history(const batches *b, int64_t *drawn, failure *failure) {
-    const hws_status status = hws_sampler_draw(b->history, b->size, drawn);
+    const hws_status status = hws_sampler_draw(b->options.history, b->options.size, drawn);
     if (status == HWS_ERROR_TOO_FEW)
         return fail(failure, STATUS_FAILED,
                     "a batch cannot be drawn: %s; the options are --uniform-mix 0.05, --beta and --replacement",
-                    hws_sampler_error(b->history)->message);
-    return sampler_status(hws_sampler_error(b->history), status, "a batch cannot be drawn", failure);
+                    hws_sampler_error(b->options.history)->message);
+    return sampler_status(hws_sampler_error(b->options.history), status, "a batch cannot be drawn", failure);
 }
 
 status_code batches_draw(batches *b, int64_t iteration, int64_t *drawn, failure *failure) {
-    if (b->kind == OBJECTIVE_DRO) return draw_from_history(b, drawn, failure);
-    if (b->kind == OBJECTIVE_REWEIGHT) {
+    if (b->options.kind == OBJECTIVE_DRO) return draw_from_history(b, drawn, failure);
+    if (b->options.kind == OBJECTIVE_REWEIGHT) {
         draw_by_class(b, iteration, drawn);
         return STATUS_OK;
     }
-    const int64_t per_pass = b->examples / b->size;
+    const int64_t per_pass = b->options.examples / b->options.size;
     shuffle(b, iteration / per_pass);
-    memcpy(drawn, b->order + iteration % per_pass * b->size, (size_t)b->size * sizeof *drawn);
+    memcpy(drawn, b->order + iteration % per_pass * b->options.size, (size_t)b->options.size * sizeof *drawn);
     return STATUS_OK;
 }

@@ -14,25 +14,30 @@
 #ifndef HWS_TRAIN_BATCHES_H
 #define HWS_TRAIN_BATCHES_H
 
+#include "core/failure.h"
 #include "hws.h"
 #include "run/objective.h"
 
 #include <stdint.h>
 
-typedef struct batches {
+typedef struct batches_options {
     objective_kind kind;
     int64_t examples, size; /* size: drawn per iteration */
     uint64_t seed;
-    hws_sampler *history; /* the caller's; for dro */
-    int64_t *order;       /* the current permutation, or the examples class by class */
-    int64_t pass;         /* which permutation */
-    int64_t *starts;      /* where each class begins in `order` */
-    int64_t classes;      /* that have examples */
+    hws_sampler *history;                         /* the caller's; for dro */
+    int (*group)(void *context, int64_t example); /* the class of an example; for reweight */
+    void *context;
+} batches_options;
+
+typedef struct batches {
+    batches_options options;
+    int64_t *order;  /* the current permutation, or the examples class by class */
+    int64_t pass;    /* which permutation */
+    int64_t *starts; /* where each class begins in `order` */
+    int64_t classes; /* that have examples */
 } batches;
 
-/* group(context, example) is the class of an example; for reweight. */
-status_code batches_open(batches *batches, objective_kind kind, int64_t examples, int64_t size, uint64_t seed,
-                         hws_sampler *history, int (*group)(void *, int64_t), void *context, failure *failure);
+status_code batches_open(batches *batches, const batches_options *options, failure *failure);
 void batches_close(batches *batches);
 
 status_code batches_draw(batches *batches, int64_t iteration, int64_t *drawn, failure *failure);

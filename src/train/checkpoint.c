@@ -83,9 +83,10 @@ static status_code add_counters(trainer *t, safetensors_writer *w, saved *s, fai
 static status_code add_metadata(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
     train_settings settings = t->settings;
     settings.threads = settings.loaders = settings.checkpoint_every = 0; /* what does not decide bits stays out */
-    text_add(&s->settings, "{\n");
-    settings_write(&settings, &s->settings);
-    text_add(&s->settings, "}\n");
+    json_writer json = json_writer_start(&s->settings);
+    json_begin_object(&json, 0);
+    settings_write(&settings, &json);
+    json_end(&json);
     if (s->settings.failed) return fail_memory(failure, "a checkpoint");
     snprintf(s->fingerprint, sizeof s->fingerprint, "%016" PRIx64, t->task->fingerprint);
     status_code status = safetensors_add_metadata(w, "hws_checkpoint", VERSION, failure);
@@ -137,11 +138,8 @@ status_code checkpoint_write_best(trainer *t, failure *failure) {
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static status_code check_settings(const trainer *t, const char *path, const char *settings, failure *failure) {
-    json_error_t error;
     train_settings then = settings_default();
-    json_t *object = json_loads(settings, JSON_REJECT_DUPLICATES, &error);
-    if (!object) return fail(failure, STATUS_CORRUPT, "%s: its settings are not JSON: %s", path, error.text);
-    status_code status = settings_read(&then, object, path, failure);
+    status_code status = settings_read_text(&then, settings, path, failure);
     const char *difference = status == STATUS_OK ? settings_difference(&then, &t->settings) : 0;
     if (difference)
         status = fail(failure, STATUS_BAD_INPUT,
@@ -185,7 +183,7 @@ static status_code read_sampler(trainer *t, const safetensors *file, const char 
         return corrupt(path, "the sampler is another one's", failure);
     }
     hws_sampler_close(&t->history);
-    t->history = t->batches.history = sampler;
+    t->history = t->batches.options.history = sampler;
     return STATUS_OK;
 }
 

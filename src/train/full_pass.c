@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part of the examples in their order, beginning with `first`; beyond the end it goes on from the front. */
-static status_code fill_part(trainer *t, int64_t first, failure *failure) {
+/* A micro-batch of the examples in their order, beginning with `first`; beyond the end it goes on from the front. */
+static status_code fill_micro_batch(trainer *t, int64_t first, failure *failure) {
     status_code status = STATUS_OK;
-    for (int k = 0; k < learner_part(t->learner) && status == STATUS_OK; k++)
-        status = t->task->fill(t->task->context, (first + k) % t->task->examples, TASK_PLAIN, 0,
-                               learner_input(t->learner) + (size_t)k * t->input_floats,
-                               learner_labels(t->learner) + (size_t)k * t->label_count, failure);
+    for (int k = 0; k < learner_micro_batch(t->learner) && status == STATUS_OK; k++) {
+        const task_request request = {.example = (first + k) % t->task->examples,
+                                      .iteration = TASK_PLAIN,
+                                      .input = learner_input(t->learner) + (size_t)k * t->input_floats,
+                                      .labels = learner_labels(t->learner) + (size_t)k * t->label_count};
+        status = t->task->fill(t->task->context, &request, failure);
+    }
     return status;
 }
 
@@ -20,13 +23,13 @@ typedef status_code (*loss_function)(learner *, int, double *, failure *);
 
 static status_code all_losses(trainer *t, loss_function losses_of, failure *failure) {
     const int64_t n = t->task->examples;
-    const int part = learner_part(t->learner);
+    const int most = learner_micro_batch(t->learner);
     status_code status = STATUS_OK;
-    double *losses = malloc((size_t)part * sizeof *losses);
+    double *losses = malloc((size_t)most * sizeof *losses);
     if (!losses) return fail_memory(failure, "the losses");
-    for (int64_t done = 0; done < n && status == STATUS_OK; done += part) {
-        const int count = (int)(n - done < part ? n - done : part);
-        status = fill_part(t, done, failure);
+    for (int64_t done = 0; done < n && status == STATUS_OK; done += most) {
+        const int count = (int)(n - done < most ? n - done : most);
+        status = fill_micro_batch(t, done, failure);
         if (status == STATUS_OK) status = losses_of(t->learner, count, losses, failure);
         for (int k = 0; k < count && status == STATUS_OK; k++) {
             if (!isfinite((float)losses[k])) status = trainer_fail_loss(t, done + k, losses[k], failure);
@@ -41,14 +44,14 @@ status_code trainer_all_losses(trainer *t, failure *failure) { return all_losses
 
 static status_code add_gradients(trainer *t, const double *p, failure *failure) {
     const int64_t n = t->task->examples;
-    const int part = learner_part(t->learner);
+    const int most = learner_micro_batch(t->learner);
     status_code status = STATUS_OK;
-    double *losses = malloc((size_t)part * sizeof *losses);
+    double *losses = malloc((size_t)most * sizeof *losses);
     if (!losses) return fail_memory(failure, "the losses");
     learner_begin(t->learner);
-    for (int64_t done = 0; done < n && status == STATUS_OK; done += part) {
-        const int count = (int)(n - done < part ? n - done : part);
-        status = fill_part(t, done, failure);
+    for (int64_t done = 0; done < n && status == STATUS_OK; done += most) {
+        const int count = (int)(n - done < most ? n - done : most);
+        status = fill_micro_batch(t, done, failure);
         if (status == STATUS_OK) status = learner_losses(t->learner, count, losses, failure);
         if (status == STATUS_OK) learner_backward(t->learner, count, p + done);
     }

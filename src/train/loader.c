@@ -15,9 +15,7 @@ typedef struct slot {
 } slot;
 
 struct loader {
-    const task *task;
-    int64_t size, room;
-    size_t input_floats, label_count;
+    loader_options options;
     slot *slots; /* a ring */
     int64_t first, count;
     pthread_t *threads;
@@ -27,12 +25,12 @@ struct loader {
     pthread_cond_t work, filled;
 };
 
-static slot *slot_at(const loader *l, int64_t index) { return &l->slots[(l->first + index) % l->room]; }
+static slot *slot_at(const loader *l, int64_t index) { return &l->slots[(l->first + index) % l->options.capacity]; }
 
 /* The oldest batch with an example that nobody has begun with. */
 static slot *next_work(const loader *l) {
     for (int64_t k = 0; k < l->count; k++)
-        if (slot_at(l, k)->begun < l->size) return slot_at(l, k);
+        if (slot_at(l, k)->begun < l->options.size) return slot_at(l, k);
     return 0;
 }
 
@@ -41,15 +39,18 @@ static void fill_next(loader *l, slot *s) {
     const int64_t k = s->begun++;
     failure why = {0};
     pthread_mutex_unlock(&l->mutex);
-    const status_code status =
-        l->task->fill(l->task->context, s->batch.examples[k], (uint64_t)s->batch.iteration, (uint32_t)k,
-                      s->batch.input + (size_t)k * l->input_floats, s->batch.labels + (size_t)k * l->label_count, &why);
+    const task_request request = {.example = s->batch.examples[k],
+                                  .iteration = (uint64_t)s->batch.iteration,
+                                  .slot = (uint32_t)k,
+                                  .input = s->batch.input + (size_t)k * l->options.input_floats,
+                                  .labels = s->batch.labels + (size_t)k * l->options.label_count};
+    const status_code status = l->options.task->fill(l->options.task->context, &request, &why);
     pthread_mutex_lock(&l->mutex);
     if (status != STATUS_OK && s->status == STATUS_OK) {
         s->status = status;
         s->failure = why;
     }
-    if (++s->done == l->size) pthread_cond_broadcast(&l->filled);
+    if (++s->done == l->options.size) pthread_cond_broadcast(&l->filled);
 }
 
 static void *work(void *argument) {
@@ -65,38 +66,33 @@ static void *work(void *argument) {
 }
 
 static int open_slots(loader *l) {
-    l->slots = calloc((size_t)l->room, sizeof *l->slots);
-    for (int64_t k = 0; l->slots && k < l->room; k++) {
+    l->slots = calloc((size_t)l->options.capacity, sizeof *l->slots);
+    for (int64_t k = 0; l->slots && k < l->options.capacity; k++) {
         loaded *b = &l->slots[k].batch;
-        b->examples = memory_open((size_t)l->size * sizeof *b->examples);
-        b->input = memory_open((size_t)l->size * l->input_floats * sizeof *b->input);
-        b->labels = memory_open((size_t)l->size * l->label_count * sizeof *b->labels);
+        b->examples = memory_open((size_t)l->options.size * sizeof *b->examples);
+        b->input = memory_open((size_t)l->options.size * l->options.input_floats * sizeof *b->input);
+        b->labels = memory_open((size_t)l->options.size * l->options.label_count * sizeof *b->labels);
         if (!b->examples || !b->input || !b->labels) return 0;
     }
     return l->slots != 0;
 }
 
-static int open_threads(loader *l, int threads) {
+static int open_threads(loader *l) {
     l->has_mutex = pthread_mutex_init(&l->mutex, 0) == 0;
     l->has_work = pthread_cond_init(&l->work, 0) == 0;
     l->has_filled = pthread_cond_init(&l->filled, 0) == 0;
-    l->threads = calloc((size_t)threads + 1, sizeof *l->threads);
+    l->threads = calloc((size_t)l->options.threads + 1, sizeof *l->threads);
     if (!l->has_mutex || !l->has_work || !l->has_filled || !l->threads) return 0;
-    for (; l->thread_count < threads; l->thread_count++)
+    for (; l->thread_count < l->options.threads; l->thread_count++)
         if (pthread_create(&l->threads[l->thread_count], 0, work, l) != 0) return 0;
     return 1;
 }
 
-status_code loader_open(loader **opened, const task *task, int64_t size, size_t input_floats, size_t label_count,
-                        int64_t room, int threads, failure *failure) {
+status_code loader_open(loader **opened, const loader_options *options, failure *failure) {
     loader *l = *opened = calloc(1, sizeof *l);
     if (!l) return fail_memory(failure, "the loader");
-    l->task = task;
-    l->size = size;
-    l->room = room;
-    l->input_floats = input_floats;
-    l->label_count = label_count;
-    if (open_slots(l) && open_threads(l, threads)) return STATUS_OK;
+    l->options = *options;
+    if (open_slots(l) && open_threads(l)) return STATUS_OK;
     loader_close(opened);
     return fail_memory(failure, "the loader's batches or threads");
 }
@@ -114,7 +110,7 @@ void loader_close(loader **opened) {
     if (!opened || !*opened) return;
     loader *l = *opened;
     stop_threads(l);
-    for (int64_t k = 0; l->slots && k < l->room; k++) {
+    for (int64_t k = 0; l->slots && k < l->options.capacity; k++) {
         memory_close(l->slots[k].batch.examples);
         memory_close(l->slots[k].batch.input);
         memory_close(l->slots[k].batch.labels);
@@ -135,7 +131,7 @@ const int64_t *loader_examples(const loader *l, int64_t index) { return slot_at(
 void loader_add(loader *l, int64_t iteration, const int64_t *examples) {
     slot *s = slot_at(l, l->count);
     pthread_mutex_lock(&l->mutex);
-    memcpy(s->batch.examples, examples, (size_t)l->size * sizeof *examples);
+    memcpy(s->batch.examples, examples, (size_t)l->options.size * sizeof *examples);
     s->batch.iteration = iteration;
     s->begun = s->done = 0;
     s->status = STATUS_OK;
@@ -147,8 +143,8 @@ void loader_add(loader *l, int64_t iteration, const int64_t *examples) {
 status_code loader_take(loader *l, const loaded **batch, failure *failure) {
     slot *s = slot_at(l, 0);
     pthread_mutex_lock(&l->mutex);
-    while (!l->thread_count && s->begun < l->size) fill_next(l, s);
-    while (s->done < l->size) pthread_cond_wait(&l->filled, &l->mutex);
+    while (!l->thread_count && s->begun < l->options.size) fill_next(l, s);
+    while (s->done < l->options.size) pthread_cond_wait(&l->filled, &l->mutex);
     pthread_mutex_unlock(&l->mutex);
     *batch = &s->batch;
     if (s->status != STATUS_OK && failure) *failure = s->failure;
@@ -157,7 +153,7 @@ status_code loader_take(loader *l, const loaded **batch, failure *failure) {
 
 void loader_release(loader *l) {
     pthread_mutex_lock(&l->mutex);
-    l->first = (l->first + 1) % l->room;
+    l->first = (l->first + 1) % l->options.capacity;
     l->count--;
     pthread_mutex_unlock(&l->mutex);
 }

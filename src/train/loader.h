@@ -19,13 +19,19 @@ typedef struct loaded {
 
 typedef struct loader loader;
 
-/* Room for `room` batches of `size` examples, each with so many floats and labels. The task must outlive the loader. */
-status_code loader_open(loader **loader, const task *task, int64_t size, size_t input_floats, size_t label_count,
-                        int64_t room, int threads, failure *failure);
+typedef struct loader_options {
+    const task *task;                 /* must outlive the loader */
+    int64_t size;                     /* examples of a batch */
+    int64_t capacity;                 /* batches that can be there at once */
+    size_t input_floats, label_count; /* of an example */
+    int threads;
+} loader_options;
+
+status_code loader_open(loader **loader, const loader_options *options, failure *failure);
 /* Waits for the threads, which leave what they have not begun. */
 void loader_close(loader **loader);
 
-/* How many batches were added and not taken away; there must be less than `room` when one is added. */
+/* How many batches were added and not taken away; there must be less than the capacity when one is added. */
 int64_t loader_count(const loader *loader);
 void loader_add(loader *loader, int64_t iteration, const int64_t *examples);
 

@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/records.h"
+#include "core/csv.h"
 #include "core/path.h"
 #include "train/sampler_status.h"
 
@@ -10,37 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_convolutions(text *json, const graph *g) {
-    const size_t size = graph_describe(g, 0, 0) + 1;
-    char *lines = malloc(size);
-    if (!lines) {
-        json->failed = 1;
-        return;
-    }
-    graph_describe(g, lines, size);
-    text_add(json, "    \"convolutions\": [");
-    int first = 1;
-    for (char *at = strtok(size > 1 ? lines : 0, "\n"); at; at = strtok(0, "\n"), first = 0) {
-        text_add(json, first ? "\n        " : ",\n        ");
-        settings_string(json, at);
-    }
-    text_add(json, first ? "],\n" : "\n    ],\n");
-    free(lines);
-}
-
 status_code write_config(const trainer *t, failure *failure) {
-    text json = {0};
-    text_format(&json, "{\n    \"hws_version\": \"%s\",\n    \"task\": \"%s\",\n    \"examples\": %lld,\n",
-                hws_version(), t->task->kind, (long long)t->task->examples);
-    t->task->describe(t->task->context, &json);
-    text_format(&json, "    \"data_fingerprint\": \"%016llx\",\n    \"epoch_iterations\": %lld,\n",
-                (unsigned long long)t->task->fingerprint, (long long)t->epoch_iterations);
-    text_format(&json, "    \"parameters\": %zu,\n", graph_trained_floats(learner_graph(t->learner)));
-    add_convolutions(&json, learner_graph(t->learner));
-    settings_write(&t->settings, &json);
-    text_add(&json, "}\n");
-    const status_code status = run_write(t->folder, RUN_CONFIG, &json, failure);
-    text_close(&json);
+    graph *g = learner_graph(t->learner);
+    const size_t size = graph_describe(g, 0, 0) + 1;
+    char *convolutions = calloc(size, 1);
+    if (!convolutions) return fail_memory(failure, "the description of the network");
+    graph_describe(g, convolutions, size);
+    run_facts facts = {.version = hws_version(),
+                       .task = t->task->kind,
+                       .examples = t->task->examples,
+                       .data_fingerprint = t->task->fingerprint,
+                       .epoch_iterations = t->epoch_iterations,
+                       .parameters = graph_trained_floats(g),
+                       .convolutions = convolutions};
+    t->task->describe(t->task->context, &facts);
+    const status_code status = run_config_write(t->folder, &t->settings, &facts, failure);
+    free(convolutions);
     return status;
 }
 
@@ -56,9 +42,25 @@ status_code write_history(const trainer *t, failure *failure) {
     return status;
 }
 
+/* The name of an example as a field. */
+static void add_name(const trainer *t, int64_t example, text *csv) {
+    text name = {0};
+    t->task->name(t->task->context, example, &name);
+    csv_add_field(csv, text_string(&name));
+    csv->failed |= name.failed;
+    text_close(&name);
+}
+
+static void add_loss(const trainer *t, int64_t example, uint64_t age, text *csv) {
+    add_name(t, example, csv);
+    text_format(csv, ",%.9g,%llu,%llu", (double)t->all[example], (unsigned long long)age,
+                (unsigned long long)t->draws[example]);
+    if (t->task->group) text_format(csv, ",%d", t->task->group(t->task->context, example));
+    text_add(csv, "\n");
+}
+
 status_code write_losses(trainer *t, failure *failure) {
     const int64_t n = t->task->examples;
-    char name[TASK_NAME];
     text csv = {0};
     uint64_t *ages = malloc((size_t)n * sizeof *ages);
     if (!ages) return fail_memory(failure, "the losses");
@@ -67,13 +69,7 @@ status_code write_losses(trainer *t, failure *failure) {
     status_code status = sampler_status(hws_sampler_error(t->history), read, "the losses", failure);
     if (status == STATUS_OK) {
         text_format(&csv, "example,stale_loss,age,draws%s\n", t->task->group ? ",label" : "");
-        for (int64_t i = 0; i < n; i++) {
-            t->task->name(t->task->context, i, name);
-            text_format(&csv, "%s,%.9g,%llu,%llu", name, (double)t->all[i], (unsigned long long)ages[i],
-                        (unsigned long long)t->draws[i]);
-            if (t->task->group) text_format(&csv, ",%d", t->task->group(t->task->context, i));
-            text_add(&csv, "\n");
-        }
+        for (int64_t i = 0; i < n; i++) add_loss(t, i, ages[i], &csv);
         status = run_write(t->folder, RUN_LOSSES, &csv, failure);
     }
     text_close(&csv);
@@ -81,19 +77,36 @@ status_code write_losses(trainer *t, failure *failure) {
     return status;
 }
 
-static status_code add_hard_one(trainer *t, const char *pictures, int64_t rank, int64_t example, float loss, text *csv,
-                                failure *failure) {
-    char name[TASK_NAME], file[TASK_NAME + 8], path[PATH_SIZE];
+static status_code show(trainer *t, int64_t example, task_verdict *verdict, failure *failure) {
+    char path[PATH_SIZE];
+    text name = {0};
+    t->task->name(t->task->context, example, &name);
+    status_code status = name.failed ? fail_memory(failure, "a name") : STATUS_OK;
+    if (status == STATUS_OK)
+        status = run_picture_path(path, t->folder, RUN_HARDEST_PICTURES, text_string(&name), failure);
+    if (status == STATUS_OK) status = t->task->show(t->task->context, t->learner, example, path, verdict, failure);
+    text_close(&name);
+    return status;
+}
+
+typedef struct hard_example {
+    int64_t rank, example;
+    float loss;
+} hard_example;
+
+static status_code add_hard_example(trainer *t, const hard_example *hard, text *csv, failure *failure) {
     task_verdict verdict = {{0}, {0}};
     uint64_t age = 0;
-    t->task->name(t->task->context, example, name);
-    snprintf(file, sizeof file, "%s.png", name);
-    status_code status = path_join(path, pictures, file, failure);
-    if (status != STATUS_OK) return status;
-    status = t->task->show(t->task->context, t->learner, example, path, &verdict, failure);
-    hws_sampler_ages(t->history, example, 1, &age);
-    text_format(csv, "%lld,%s,%s,%s,%.9g,%llu,%llu\n", (long long)rank, name, verdict.label, verdict.prediction,
-                (double)loss, (unsigned long long)t->draws[example], (unsigned long long)age);
+    const status_code status = show(t, hard->example, &verdict, failure);
+    hws_sampler_ages(t->history, hard->example, 1, &age);
+    text_format(csv, "%lld,", (long long)hard->rank);
+    add_name(t, hard->example, csv);
+    text_add(csv, ",");
+    csv_add_field(csv, verdict.label);
+    text_add(csv, ",");
+    csv_add_field(csv, verdict.prediction);
+    text_format(csv, ",%.9g,%llu,%llu\n", (double)hard->loss, (unsigned long long)t->draws[hard->example],
+                (unsigned long long)age);
     return status;
 }
 
@@ -111,7 +124,7 @@ status_code write_hardest(trainer *t, int count, failure *failure) {
     if (status == STATUS_OK) png_remove_all(pictures); /* those of earlier moments */
     text_add(&csv, "rank,example,label,prediction,loss,draws,age\n");
     for (int64_t i = 0; i < k && status == STATUS_OK; i++)
-        status = add_hard_one(t, pictures, i + 1, examples[i], t->all[i], &csv, failure);
+        status = add_hard_example(t, &(hard_example){i + 1, examples[i], t->all[i]}, &csv, failure);
     if (status == STATUS_OK) status = run_write(t->folder, RUN_HARDEST, &csv, failure);
     text_close(&csv);
     free(examples);

@@ -15,9 +15,9 @@ static const char *const QUANTILES[] = {"l0", "l5", "l25", "l50", "l75", "l95", 
 size_t rows_width(int metrics) { return (size_t)ROW_FIRST + (size_t)metrics + ROW_LAST + ROW_QUANTILES; }
 
 status_code rows_open(rows *r, int metrics, failure *failure) {
-    *r = (rows){.metrics = metrics, .room = 16};
-    r->values = malloc(r->room * rows_width(metrics) * sizeof *r->values);
-    r->seconds = malloc(r->room * sizeof *r->seconds);
+    *r = (rows){.metrics = metrics, .capacity = 16};
+    r->values = malloc(r->capacity * rows_width(metrics) * sizeof *r->values);
+    r->seconds = malloc(r->capacity * sizeof *r->seconds);
     return r->values && r->seconds ? STATUS_OK : fail_memory(failure, "the history");
 }
 
@@ -28,13 +28,13 @@ void rows_close(rows *r) {
 }
 
 static int grow(rows *r) {
-    if (r->count < r->room) return 1;
-    double *values = realloc(r->values, 2 * r->room * rows_width(r->metrics) * sizeof *values);
+    if (r->count < r->capacity) return 1;
+    double *values = realloc(r->values, 2 * r->capacity * rows_width(r->metrics) * sizeof *values);
     if (values) r->values = values;
-    double *seconds = realloc(r->seconds, 2 * r->room * sizeof *seconds);
+    double *seconds = realloc(r->seconds, 2 * r->capacity * sizeof *seconds);
     if (seconds) r->seconds = seconds;
     if (!values || !seconds) return 0;
-    r->room *= 2;
+    r->capacity *= 2;
     return 1;
 }
 
@@ -55,12 +55,15 @@ static void add_number(text *csv, double value) {
 }
 
 void rows_history(const rows *r, const task *task, text *csv) {
-    char name[TASK_NAME];
     text_format(csv, "%s,%s,seconds", FIRST[ROW_EPOCH], FIRST[ROW_ITERATION]);
     for (int k = ROW_LR; k < ROW_FIRST; k++) text_format(csv, ",%s", FIRST[k]);
     for (int k = 0; k < r->metrics; k++) {
-        task->metric(task->context, k, name);
-        text_format(csv, ",%s", name);
+        text name = {0};
+        task->metric(task->context, k, &name);
+        text_add(csv, ",");
+        csv_add_field(csv, text_string(&name));
+        csv->failed |= name.failed;
+        text_close(&name);
     }
     for (int k = 0; k < ROW_LAST; k++) text_format(csv, ",%s", LAST[k]);
     text_add(csv, "\n");

@@ -27,7 +27,7 @@ enum { ROW_QUANTILES = 14 }; /* seven of the losses, seven of the chances to be 
 
 typedef struct rows {
     int metrics;
-    size_t count, room;
+    size_t count, capacity;
     double *values;  /* [count][rows_width] */
     double *seconds; /* [count]; NaN if not known */
 } rows;

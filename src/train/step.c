@@ -6,27 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+static status_code refresh_history(trainer *t, failure *failure) {
+    const status_code status = trainer_all_losses(t, failure);
+    if (status != STATUS_OK) return status;
+    const hws_status set = hws_sampler_set_losses(t->history, 0, t->task->examples, t->all);
+    return sampler_status(hws_sampler_error(t->history), set, "the losses of all examples", failure);
+}
+
 /* Step 4 and 5: I ~ p(L). Batches are drawn `look_ahead` iterations before they are needed. */
 static status_code draw(trainer *t, failure *failure) {
     status_code status = STATUS_OK;
     while (loader_count(t->loader) <= t->settings.look_ahead && status == STATUS_OK) {
-        if (strcmp(t->settings.history, "exact") == 0) {
-            status = trainer_all_losses(t, failure);
-            if (status != STATUS_OK) return status;
-            const hws_status set = hws_sampler_set_losses(t->history, 0, t->task->examples, t->all);
-            if (set != HWS_OK)
-                return sampler_status(hws_sampler_error(t->history), set, "the losses of all examples", failure);
-        }
         const int64_t iteration = t->iteration + loader_count(t->loader);
-        status = batches_draw(&t->batches, iteration, t->drawn, failure);
+        if (t->settings.history == HISTORY_EXACT) status = refresh_history(t, failure);
+        if (status == STATUS_OK) status = batches_draw(&t->batches, iteration, t->drawn, failure);
         if (status == STATUS_OK) loader_add(t->loader, iteration, t->drawn);
     }
     return status;
 }
 
-static void load(trainer *t, const loaded *batch, const int64_t *positions, int count) {
+/* Examples first to first + count - 1 of those that were chosen. */
+static void load(trainer *t, const loaded *batch, int64_t first, int count) {
     for (int k = 0; k < count; k++) {
-        const size_t from = (size_t)positions[k];
+        const size_t from = (size_t)t->chosen[first + k];
         memcpy(learner_input(t->learner) + (size_t)k * t->input_floats, batch->input + from * t->input_floats,
                t->input_floats * sizeof(float));
         memcpy(learner_labels(t->learner) + (size_t)k * t->label_count, batch->labels + from * t->label_count,
@@ -36,10 +38,10 @@ static void load(trainer *t, const loaded *batch, const int64_t *positions, int 
 
 static int smaller(int64_t a, int64_t b) { return (int)(a < b ? a : b); }
 
-static status_code check_finite(const trainer *t, const loaded *batch, const int64_t *positions, int count,
-                                const double *losses, failure *failure) {
-    for (int k = 0; k < count; k++)
-        if (!isfinite((float)losses[k])) return trainer_fail_loss(t, batch->examples[positions[k]], losses[k], failure);
+static status_code check_finite(const trainer *t, const loaded *batch, int64_t first, int count, failure *failure) {
+    for (int64_t k = first; k < first + count; k++)
+        if (!isfinite((float)t->losses[k]))
+            return trainer_fail_loss(t, batch->examples[t->chosen[k]], t->losses[k], failure);
     return STATUS_OK;
 }
 
@@ -60,12 +62,12 @@ static status_code mine(trainer *t, const loaded *batch, failure *failure) {
     status_code status = STATUS_OK;
     scored *all = malloc((size_t)t->candidates * sizeof *all);
     if (!all) return fail_memory(failure, "the candidates");
-    const int part = learner_part(t->learner);
-    for (int64_t done = 0; done < t->candidates && status == STATUS_OK; done += part) {
-        const int count = smaller(part, t->candidates - done);
-        load(t, batch, t->chosen + done, count);
+    const int most = learner_micro_batch(t->learner);
+    for (int64_t done = 0; done < t->candidates && status == STATUS_OK; done += most) {
+        const int count = smaller(most, t->candidates - done);
+        load(t, batch, done, count);
         status = learner_evaluate(t->learner, count, t->losses + done, failure);
-        if (status == STATUS_OK) status = check_finite(t, batch, t->chosen + done, count, t->losses + done, failure);
+        if (status == STATUS_OK) status = check_finite(t, batch, done, count, failure);
     }
     for (int64_t k = 0; k < t->candidates; k++) {
         all[k] = (scored){t->losses[k], k};
@@ -84,9 +86,10 @@ static status_code weigh(trainer *t, int64_t first, int count, failure *failure)
         t->ratios[k] = 1;
     }
     const int importance = t->settings.importance && t->objective == OBJECTIVE_DRO;
-    if (importance && hws_sampler_importance(t->history, count, t->chosen_examples + first, t->fresh + first,
-                                             t->ratios + first) != HWS_OK)
-        return fail(failure, STATUS_BAD_INPUT, "importance weights: %s", hws_sampler_error(t->history)->message);
+    const hws_status status = importance ? hws_sampler_importance(t->history, count, t->chosen_examples + first,
+                                                                  t->fresh + first, t->ratios + first)
+                                         : HWS_OK;
+    if (status != HWS_OK) return sampler_status(hws_sampler_error(t->history), status, "importance weights", failure);
     for (int64_t k = first; k < first + count; k++) {
         /* What was not seen before has no loss to compare with. */
         const int compared = importance && t->draws[t->chosen_examples[k]] > 0;
@@ -119,28 +122,45 @@ static status_code choose(trainer *t, const loaded *batch, failure *failure) {
     return status;
 }
 
+/* Losses and gradients of a micro-batch. */
+static status_code train_on(trainer *t, const loaded *batch, int64_t first, int count, failure *failure) {
+    load(t, batch, first, count);
+    status_code status = learner_losses(t->learner, count, t->losses + first, failure);
+    if (status == STATUS_OK) status = check_finite(t, batch, first, count, failure);
+    if (status == STATUS_OK) status = weigh(t, first, count, failure);
+    if (status == STATUS_OK) learner_backward(t->learner, count, t->weights + first);
+    return status;
+}
+
+/* Step 13: theta <- theta - rate * gradient. */
+static status_code descend(trainer *t, failure *failure) {
+    const double rate = schedule_rate(&t->schedule, (double)t->iteration);
+    struct failure why = {0};
+    const status_code status = learner_update(t->learner, rate, 0, &why);
+    if (status == STATUS_NOT_FINITE) return trainer_fail_update(t, why.message, failure);
+    return status == STATUS_OK ? status : fail(failure, status, "%s", why.message);
+}
+
+static double mean_loss(const trainer *t) {
+    double sum = 0;
+    for (int64_t k = 0; k < t->batch; k++) sum += t->losses[k] / (double)t->batch;
+    return sum;
+}
+
 status_code trainer_step(trainer *t, double *loss, failure *failure) {
     const loaded *batch;
-    const int part = learner_part(t->learner);
+    const int most = learner_micro_batch(t->learner);
     status_code status = draw(t, failure);
     if (status == STATUS_OK) status = loader_take(t->loader, &batch, failure);
     if (status == STATUS_OK) status = choose(t, batch, failure);
     if (status == STATUS_OK) learner_begin(t->learner);
-    for (int64_t done = 0; done < t->batch && status == STATUS_OK; done += part) {
-        const int count = smaller(part, t->batch - done);
-        load(t, batch, t->chosen + done, count);
-        status = learner_losses(t->learner, count, t->losses + done, failure);
-        if (status == STATUS_OK) status = check_finite(t, batch, t->chosen + done, count, t->losses + done, failure);
-        if (status == STATUS_OK) status = weigh(t, done, count, failure);
-        if (status == STATUS_OK) learner_backward(t->learner, count, t->weights + done);
-    }
+    for (int64_t done = 0; done < t->batch && status == STATUS_OK; done += most)
+        status = train_on(t, batch, done, smaller(most, t->batch - done), failure);
     if (status == STATUS_OK) status = remember(t, batch, failure);
-    if (status == STATUS_OK)
-        status = learner_update(t->learner, schedule_rate(&t->schedule, (double)t->iteration), 0, failure);
+    if (status == STATUS_OK) status = descend(t, failure);
     if (status != STATUS_OK) return status;
     loader_release(t->loader);
     t->iteration++;
-    *loss = 0;
-    for (int64_t k = 0; k < t->batch; k++) *loss += t->losses[k] / (double)t->batch;
+    *loss = mean_loss(t);
     return STATUS_OK;
 }

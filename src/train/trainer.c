@@ -29,25 +29,22 @@ static status_code open_history(trainer *t, failure *failure) {
     options.weight_min = s->weight_min;
     options.weight_max = s->weight_max;
     options.keep_counts = 1;
-    hws_status status = hws_divergence_parse(s->divergence, &options.divergence, &error);
-    if (status == HWS_OK) status = hws_sampler_open(&t->history, t->task->examples, 0, &options, &error);
+    options.divergence = s->divergence;
+    const hws_status status = hws_sampler_open(&t->history, t->task->examples, 0, &options, &error);
     return sampler_status(&error, status, "the sampler", failure);
 }
 
 static status_code open_learner(trainer *t, failure *failure) {
     const train_settings *s = &t->settings;
     learner_options options = {0};
-    optimizer_kind kind;
-    status_code status = optimizer_parse(s->optimizer, &kind, failure);
-    if (status != STATUS_OK) return status;
-    options.optimizer = optimizer_options_default(kind);
+    options.optimizer = optimizer_options_default(s->optimizer);
     options.optimizer.momentum = s->momentum;
     options.optimizer.weight_decay = s->weight_decay;
     options.optimizer.clip_norm = s->clip_norm;
-    options.graph.precision = strcmp(s->precision, "bf16") == 0 ? PRECISION_BF16 : PRECISION_F32;
-    options.graph.convolution = strcmp(s->conv, "direct") == 0 ? CONVOLUTION_DIRECT : CONVOLUTION_AUTOMATIC;
+    options.graph.precision = s->precision;
+    options.graph.convolution = s->conv;
     options.graph.threads = (int)s->threads;
-    status = t->task->network(t->task->context, s, &options, failure);
+    status_code status = t->task->network(t->task->context, s, &options, failure);
     if (status == STATUS_OK) status = learner_open(&options, &t->learner, failure);
     if (status != STATUS_OK) return status;
     const shape in = graph_input_shape(learner_graph(t->learner)),
@@ -76,11 +73,9 @@ static status_code open_scratch(trainer *t, failure *failure) {
 
 static status_code plan(trainer *t, failure *failure) {
     const train_settings *s = &t->settings;
-    schedule_kind kind;
-    status_code status = settings_check(s, failure);
-    if (status == STATUS_OK) status = objective_parse(s->objective, &t->objective, failure);
-    if (status == STATUS_OK) status = schedule_parse(s->schedule, &kind, failure);
+    const status_code status = settings_check(s, failure);
     if (status != STATUS_OK) return status;
+    t->objective = s->objective;
     t->batch = s->batch;
     t->candidates = t->objective == OBJECTIVE_OHEM ? s->batch * s->ohem_factor : s->batch;
     if (t->batch < 1) return fail(failure, STATUS_BAD_INPUT, "a batch needs at least one example");
@@ -91,8 +86,29 @@ static status_code plan(trainer *t, failure *failure) {
             "%lld examples are drawn per iteration, but there are only %lld to train on; choose a smaller --batch",
             (long long)t->candidates, (long long)t->task->examples);
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
-    t->schedule = schedule_default(kind, s->lr, (double)t->total);
+    t->schedule = schedule_default(s->schedule, s->lr, (double)t->total);
     return schedule_check(&t->schedule, failure);
+}
+
+static status_code open_batches(trainer *t, failure *failure) {
+    const batches_options options = {.kind = t->objective,
+                                     .examples = t->task->examples,
+                                     .size = t->candidates,
+                                     .seed = (uint64_t)t->settings.seed,
+                                     .history = t->history,
+                                     .group = t->task->group,
+                                     .context = t->task->context};
+    return batches_open(&t->batches, &options, failure);
+}
+
+static status_code open_loader(trainer *t, failure *failure) {
+    const loader_options options = {.task = t->task,
+                                    .size = t->candidates,
+                                    .capacity = t->settings.look_ahead + 1,
+                                    .input_floats = t->input_floats,
+                                    .label_count = t->label_count,
+                                    .threads = (int)t->settings.loaders};
+    return loader_open(&t->loader, &options, failure);
 }
 
 static status_code open_parts(trainer *t, failure *failure) {
@@ -100,12 +116,8 @@ static status_code open_parts(trainer *t, failure *failure) {
     if (status == STATUS_OK) status = open_history(t, failure);
     if (status == STATUS_OK) status = open_learner(t, failure);
     if (status == STATUS_OK) status = open_scratch(t, failure);
-    if (status == STATUS_OK)
-        status = batches_open(&t->batches, t->objective, t->task->examples, t->candidates, (uint64_t)t->settings.seed,
-                              t->history, t->task->group, t->task->context, failure);
-    if (status == STATUS_OK)
-        status = loader_open(&t->loader, t->task, t->candidates, t->input_floats, t->label_count,
-                             t->settings.look_ahead + 1, (int)t->settings.loaders, failure);
+    if (status == STATUS_OK) status = open_batches(t, failure);
+    if (status == STATUS_OK) status = open_loader(t, failure);
     return status;
 }
 
@@ -166,47 +178,50 @@ status_code trainer_resume(trainer *t, failure *failure) {
     return status;
 }
 
-status_code trainer_fail_loss(const trainer *t, int64_t example, double loss, failure *failure) {
-    char name[TASK_NAME];
-    t->task->name(t->task->context, example, name);
-    return fail(failure, STATUS_NOT_FINITE,
-                "the loss of example %lld (%s) is %g in iteration %lld; the last good checkpoint is kept in "
-                "%.300s; try a lower --lr, --clip-norm 1%s",
-                (long long)example, name, loss, (long long)t->iteration, t->folder,
-                strcmp(t->settings.precision, "bf16") == 0 ? " or --precision f32" : "");
+static const char *other_precision(const trainer *t) {
+    return t->settings.precision == PRECISION_BF16 ? " or --precision f32" : "";
 }
 
-static status_code fail_step(const trainer *t, status_code status, failure *failure) {
-    if (status != STATUS_NOT_FINITE || strstr(failure->message, "of example")) return status;
-    struct failure why = *failure;
-    return fail(failure, status,
+status_code trainer_fail_loss(const trainer *t, int64_t example, double loss, failure *failure) {
+    text name = {0};
+    t->task->name(t->task->context, example, &name);
+    const status_code status =
+        fail(failure, STATUS_NOT_FINITE,
+             "the loss of example %lld (%.300s) is %g in iteration %lld; the last good checkpoint is kept in "
+             "%.300s; try a lower --lr, --clip-norm 1%s",
+             (long long)example, text_string(&name), loss, (long long)t->iteration, t->folder, other_precision(t));
+    text_close(&name);
+    return status;
+}
+
+status_code trainer_fail_update(const trainer *t, const char *why, failure *failure) {
+    return fail(failure, STATUS_NOT_FINITE,
                 "iteration %lld: %.400s; the last good checkpoint is kept in %.300s; try a lower --lr%s",
-                (long long)t->iteration, why.message, t->folder,
-                strcmp(t->settings.precision, "bf16") == 0 ? " or --precision f32" : "");
+                (long long)t->iteration, why, t->folder, other_precision(t));
 }
 
 static int is_over(const trainer *t) { return t->stopped || t->iteration >= t->total; }
 
 /* One iteration, and what is due after it. */
-static status_code advance(trainer *t, const trainer_watch *watch, failure *failure) {
+static status_code advance(trainer *t, const train_listener *listener, failure *failure) {
     double loss = 0;
     const double *row = 0;
     status_code status = trainer_step(t, &loss, failure);
-    if (status != STATUS_OK) return fail_step(t, status, failure);
+    if (status != STATUS_OK) return status;
     const int64_t every = t->settings.checkpoint_every;
     if (t->iteration % t->epoch_iterations == 0 || t->iteration == t->total)
         status = trainer_end_epoch(t, &row, failure);
     else if (every && t->iteration % every == 0) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && watch->report) watch->report(watch->context, t, loss, row);
+    if (status == STATUS_OK && listener && listener->report) listener->report(listener->work.context, t, loss, row);
     return status;
 }
 
-status_code trainer_run(trainer *t, const trainer_watch *watch, trainer_end *end, failure *failure) {
+status_code trainer_run(trainer *t, const train_listener *listener, trainer_end *end, failure *failure) {
     status_code status = STATUS_OK;
     int stop = 0, begun = 0;
     while (status == STATUS_OK && !stop && !is_over(t)) {
-        status = advance(t, watch, failure);
-        stop = watch->stop && watch->stop(watch->context);
+        status = advance(t, listener, failure);
+        stop = listener && listener_stops(&listener->work);
         begun = 1;
     }
     if (status != STATUS_OK) return status;

@@ -4,7 +4,7 @@
  *     trainer_open(&trainer, &settings, task, folder, &failure)
  *     trainer_begin(trainer, &failure)        a new run: first weights, config.json
  *     or trainer_resume(trainer, &failure)    goes on where the last checkpoint stands, to the same bits
- *     trainer_run(trainer, &watch, &failure)
+ *     trainer_run(trainer, &listener, &end, &failure)
  *     trainer_close(&trainer)
  *
  * Everything random is keyed by the seed and by counters, the engine gives the same bits for any number of threads, and
@@ -20,6 +20,7 @@
 #ifndef HWS_TRAIN_TRAINER_H
 #define HWS_TRAIN_TRAINER_H
 
+#include "core/listener.h"
 #include "task/task.h"
 #include "train/batches.h"
 #include "train/loader.h"
@@ -33,7 +34,8 @@ typedef struct trainer {
     const char *folder;
     learner *learner;
     objective_kind objective;
-    hws_sampler *history; /* the stale losses; dro draws from it */
+    hws_sampler *history; /* the stale losses and their ages; dro draws from it. The draws that it counts along with
+                             the ages are other ones: its own alone, pending batches included. Nobody reads them. */
     batches batches;
     loader *loader;
     schedule schedule;
@@ -46,7 +48,7 @@ typedef struct trainer {
     int64_t clipped, weighed; /* importance weights of this epoch */
     double best;              /* the best value of the task's metric so far; not finite if there is none */
     int stopped;              /* 1: the gradient's norm fell below --stop-grad-norm */
-    uint64_t *draws;          /* how often each example was trained on */
+    uint64_t *draws;          /* how often each example was trained on, whatever the objective */
     rows rows;
 
     double seconds;    /* of training before this process */
@@ -68,19 +70,19 @@ void trainer_close(trainer **trainer);
 status_code trainer_begin(trainer *trainer, failure *failure);
 status_code trainer_resume(trainer *trainer, failure *failure);
 
-/* Who looks on. Both may be NULL. */
-typedef struct trainer_watch {
-    void *context;
+/* Who looks on; any function may be NULL, and so may the listener. All get the context of `work`. */
+typedef struct train_listener {
+    listener work; /* preparations, notices, and whether to write a checkpoint and stop */
+    /* Before the first iteration, also when there is none left to do. */
+    void (*begin)(void *context, const trainer *trainer);
     /* After each iteration; row is the epoch's when one has ended, else NULL. `loss` is the batch's mean. */
     void (*report)(void *context, const trainer *trainer, double loss, const double *row);
-    /* Whether to write a checkpoint and stop. */
-    int (*stop)(void *context);
-} trainer_watch;
+} train_listener;
 
 typedef enum trainer_end { TRAINER_FINISHED, TRAINER_CONVERGED, TRAINER_INTERRUPTED } trainer_end;
 
 /* Until the end or until told to stop. After a failure the last checkpoint is as it was. */
-status_code trainer_run(trainer *trainer, const trainer_watch *watch, trainer_end *end, failure *failure);
+status_code trainer_run(trainer *trainer, const train_listener *listener, trainer_end *end, failure *failure);
 
 /* Seconds of training so far, those of earlier processes included. */
 double trainer_seconds(const trainer *trainer);
@@ -95,9 +97,9 @@ status_code trainer_all_losses(trainer *trainer, failure *failure);
 
 /*
  * The norm of the gradient of R over the whole training set, sum_i p_i grad loss_i with p of the losses at this moment
- * (full_pass.c). Batch normalisation has no gradient of single examples: it works with the statistics of parts of the
- * batch's size, the examples in their order, as in training; its running statistics are left as they were. Losses are
- * taken in the same mode, and p from them. An incomplete last part is filled up from the front with weight 0.
+ * (full_pass.c). Batch normalisation has no gradient of single examples: it works with the statistics of
+ * micro-batches, the examples in their order, as in training; its running statistics are left as they were. Losses are
+ * taken in the same mode, and p from them. An incomplete last one is filled up from the front with weight 0.
  */
 status_code trainer_gradient_norm(trainer *trainer, double *norm, failure *failure);
 
@@ -109,7 +111,8 @@ status_code checkpoint_write(trainer *trainer, failure *failure);
 status_code checkpoint_write_best(trainer *trainer, failure *failure);
 status_code checkpoint_read(trainer *trainer, failure *failure);
 
-/* Names the example whose loss is not finite. */
+/* STATUS_NOT_FINITE, and what to do: of an example's loss, which is named, and of the gradient. */
 status_code trainer_fail_loss(const trainer *trainer, int64_t example, double loss, failure *failure);
+status_code trainer_fail_update(const trainer *trainer, const char *why, failure *failure);
 
 #endif

@@ -132,7 +132,7 @@ static double weight_of(int example) { return 0.5 + 0.75 * example; }
 static void run_step(learner *l, double *losses) {
     double weights[16];
     failure failure = {0};
-    const int part = learner_part(l);
+    const int part = learner_micro_batch(l);
     for (int i = 0; i < part; i++) weights[i] = weight_of(i);
     learner_begin(l);
     if (learner_losses(l, part, losses, &failure) != STATUS_OK) fail_msg("%s", failure.message);
@@ -168,7 +168,7 @@ static double plain_example_loss(const plain_graph *plain, learner *l, int examp
 static double plain_total(plain_graph *plain, learner *l) {
     double sum = 0;
     plain_graph_forward(plain);
-    for (int i = 0; i < learner_part(l); i++) sum += weight_of(i) * plain_example_loss(plain, l, i);
+    for (int i = 0; i < learner_micro_batch(l); i++) sum += weight_of(i) * plain_example_loss(plain, l, i);
     return sum;
 }
 
@@ -213,7 +213,7 @@ static void check_network(const network *n, int recompute) {
     run_step(l, losses);
     plain_graph plain = plain_graph_open(g);
     plain_total(&plain, l);
-    for (int i = 0; i < learner_part(l); i++) assert_near(losses[i], plain_example_loss(&plain, l, i), 1e-5);
+    for (int i = 0; i < learner_micro_batch(l); i++) assert_near(losses[i], plain_example_loss(&plain, l, i), 1e-5);
     for (uint64_t seed = 0; seed < 3; seed++) check_direction(n, l, &plain, "all", 0, graph_trained_floats(g), seed);
     /* Networks of many channels take long in plain loops: a third of their parameters do. */
     for (int i = 0; i < graph_parameter_count(g); i += n->algorithm == CONVOLUTION_WINOGRAD ? 3 : 1) {
@@ -243,7 +243,7 @@ static void bf16_gradients_are_within_its_rounding(void **state) {
         double losses[2][16], squares = 0, errors = 0;
         run_step(exact, losses[0]);
         run_step(rounded, losses[1]);
-        for (int k = 0; k < learner_part(exact); k++) assert_near(losses[1][k], losses[0][k], 0.03);
+        for (int k = 0; k < learner_micro_batch(exact); k++) assert_near(losses[1][k], losses[0][k], 0.03);
         const float *a = graph_gradients(learner_graph(exact)), *b = graph_gradients(learner_graph(rounded));
         for (size_t k = 0; k < graph_trained_floats(learner_graph(exact)); k++) {
             squares += (double)a[k] * (double)a[k];
@@ -350,7 +350,7 @@ static void a_step_allocates_nothing(void **state) {
         for (int step = 0; step < 3; step++) {
             run_step(l, losses);
             assert_int_equal(learner_update(l, 0.01, 0, 0), STATUS_OK);
-            assert_int_equal(learner_evaluate(l, learner_part(l), losses, 0), STATUS_OK);
+            assert_int_equal(learner_evaluate(l, learner_micro_batch(l), losses, 0), STATUS_OK);
         }
         assert_int_equal(allocations, before);
         learner_close(&l);
@@ -414,7 +414,7 @@ static void a_batch_that_is_learned_by_heart_has_a_smaller_loss(void **state) {
         for (int step = 0; step < 40; step++) {
             run_step(l, losses);
             assert_int_equal(learner_update(l, 0.01, 0, 0), STATUS_OK);
-            for (int k = 0; k < learner_part(l); k++) *(step ? &last : &first) += losses[k];
+            for (int k = 0; k < learner_micro_batch(l); k++) *(step ? &last : &first) += losses[k];
             if (step && step < 39) last = 0;
         }
         if (!(last < first - 0.1)) fail_msg("%s: the loss went from %g to %g", ALL[i / 2].name, first, last);

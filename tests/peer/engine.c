@@ -117,7 +117,7 @@ typedef struct batch {
 } batch;
 
 static batch read_batch(learner *l, const safetensor *input) {
-    batch b = {.examples = input->shape[0], .part = (size_t)learner_part(l), .input = input->data};
+    batch b = {.examples = input->shape[0], .part = (size_t)learner_micro_batch(l), .input = input->data};
     const shape in_shape = graph_input_shape(learner_graph(l)), first = graph_output_shape(learner_graph(l), 0);
     b.input_floats = shape_count(&in_shape) / b.part;
     b.labels = shape_positions(&first);

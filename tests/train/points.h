@@ -15,7 +15,7 @@ enum { POINTS = 50, FEATURES = 5, CLASSES = 3 };
 typedef struct points {
     float x[POINTS][FEATURES];
     int labels[POINTS];
-    int part; /* 0: the whole batch */
+    int micro_batch; /* 0: the whole batch */
     double noise;
     int failing; /* this example cannot be loaded; -1: none */
 } points;
@@ -24,34 +24,36 @@ static inline status_code points_network(void *context, const train_settings *se
                                          failure *failure) {
     const points *p = context;
     const status_code status = model_parse(settings->model, &options->model, failure);
-    options->model.input = (shape){p->part ? p->part : (int)settings->batch, {1, 1, 1}, FEATURES};
+    options->model.input = (shape){p->micro_batch ? p->micro_batch : (int)settings->batch, {1, 1, 1}, FEATURES};
     options->model.classes = CLASSES;
     options->loss = LOSS_CROSS_ENTROPY;
     return status;
 }
 
-static inline status_code points_fill(void *context, int64_t example, uint64_t iteration, uint32_t slot, float *input,
-                                      int16_t *labels, failure *failure) {
+static inline status_code points_fill(void *context, const task_request *request, failure *failure) {
     const points *p = context;
+    const int64_t example = request->example;
+    const uint64_t iteration = request->iteration;
     random_stream stream;
     if (example == p->failing) return fail(failure, STATUS_CANNOT_READ, "point %lld is lost", (long long)example);
-    random_start(&stream, 77, RANDOM_AUGMENT, iteration == TASK_PLAIN ? 0 : iteration, slot);
+    random_start(&stream, 77, RANDOM_AUGMENT, iteration == TASK_PLAIN ? 0 : iteration, request->slot);
     for (int k = 0; k < FEATURES; k++)
-        input[k] = p->x[example][k] + (iteration == TASK_PLAIN ? 0 : (float)(p->noise * random_normal(&stream)));
-    labels[0] = (int16_t)p->labels[example];
+        request->input[k] =
+            p->x[example][k] + (iteration == TASK_PLAIN ? 0 : (float)(p->noise * random_normal(&stream)));
+    request->labels[0] = (int16_t)p->labels[example];
     return STATUS_OK;
 }
 
-static inline void points_name(void *context, int64_t example, char name[TASK_NAME]) {
+static inline void points_name(void *context, int64_t example, text *name) {
     (void)context;
-    snprintf(name, TASK_NAME, "point-%lld", (long long)example);
+    text_format(name, "point-%lld", (long long)example);
 }
 
 static inline int points_group(void *context, int64_t example) { return ((const points *)context)->labels[example]; }
 
-static inline void points_metric(void *context, int index, char name[TASK_NAME]) {
+static inline void points_metric(void *context, int index, text *name) {
     (void)context, (void)index;
-    snprintf(name, TASK_NAME, "accuracy");
+    text_add(name, "accuracy");
 }
 
 static inline status_code points_evaluate(void *context, learner *learner, double *values, failure *failure) {
@@ -66,7 +68,7 @@ static inline status_code points_show(void *context, learner *learner, int64_t e
     return STATUS_OK;
 }
 
-static inline void points_describe(void *context, text *json) { (void)context, (void)json; }
+static inline void points_describe(void *context, run_facts *facts) { (void)context, facts->class_count = CLASSES; }
 
 /* Clusters that overlap; class 0 is rare. */
 static inline task points_task(points *p) {
@@ -77,7 +79,7 @@ static inline task points_task(points *p) {
         for (int k = 0; k < FEATURES; k++) p->x[i][k] = (float)(test_normal(&state) + 2 * (k == p->labels[i]));
     }
     return (task){.context = p,
-                  .kind = "classification",
+                  .kind = TASK_CLASSIFICATION,
                   .examples = POINTS,
                   .fingerprint = 42,
                   .metrics = 1,

@@ -168,7 +168,8 @@ static void a_batch_can_be_worked_on_in_parts(void **state) {
     const task task = points_task(&p);
     train_settings s = points_settings();
     s.importance = 1;
-    for (p.part = 1; p.part <= 5; p.part += 2) compare(&s, &p, &task, 30); /* 3 and 5 leave an incomplete part */
+    for (p.micro_batch = 1; p.micro_batch <= 5; p.micro_batch += 2)
+        compare(&s, &p, &task, 30); /* 3 and 5 leave an incomplete part */
 }
 
 static void exact_history_draws_from_losses_of_the_moment(void **state) {
@@ -176,7 +177,7 @@ static void exact_history_draws_from_losses_of_the_moment(void **state) {
     points p;
     const task task = points_task(&p);
     train_settings s = points_settings();
-    s.history = "exact";
+    s.history = HISTORY_EXACT;
     s.look_ahead = 0;
     trainer *t = begin(&s, &task);
     plain net, none = ZERO;
@@ -205,7 +206,7 @@ static void a_stale_history_that_is_refreshed_fully_is_exact(void **state) {
     train_settings s = points_settings();
     s.look_ahead = 0;
     trainer *stale = begin(&s, &task);
-    s.history = "exact";
+    s.history = HISTORY_EXACT;
     trainer *exact = begin(&s, &task);
     for (int i = 0; i < 30; i++) {
         assert_int_equal(trainer_all_losses(stale, NULL), STATUS_OK);
@@ -226,18 +227,16 @@ static void the_norm_of_the_gradient_of_r_is_that_of_the_definition(void **state
     const task task = points_task(&p);
     train_settings s = points_settings();
     for (int kind = 0; kind < 2; kind++) {
-        s.divergence = kind ? "chi2" : "kl";
+        s.divergence.kind = kind ? HWS_CHI2 : HWS_KL;
         trainer *t = begin(&s, &task);
         plain net, gradient = ZERO, none = ZERO;
         double losses[POINTS], weights[POINTS], norm = 0, squares = 0;
         float fresh[POINTS];
-        hws_divergence divergence;
         for (int i = 0; i < 10; i++) step(t);
         take_weights(t, &net);
         for (int i = 0; i < POINTS; i++)
             fresh[i] = (float)(losses[i] = loss_and_gradient(&net, p.x[i], p.labels[i], 0, &none));
-        hws_divergence_parse(s.divergence, &divergence, NULL);
-        hws_divergence_probabilities(&divergence, s.beta, POINTS, fresh, weights, NULL);
+        hws_divergence_probabilities(&s.divergence, s.beta, POINTS, fresh, weights, NULL);
         for (int i = 0; i < POINTS; i++) loss_and_gradient(&net, p.x[i], p.labels[i], weights[i], &gradient);
         for (size_t k = 0; k < sizeof gradient / sizeof(double); k++)
             squares += (&gradient.first[0][0])[k] * (&gradient.first[0][0])[k];
@@ -252,12 +251,14 @@ static void hard_example_mining_trains_on_the_hardest_candidates(void **state) {
     points p;
     const task task = points_task(&p);
     train_settings s = points_settings();
-    s.objective = "ohem";
+    s.objective = OBJECTIVE_OHEM;
     s.ohem_factor = 3;
     s.look_ahead = 0;
     trainer *t = begin(&s, &task);
     batches candidates;
-    assert_int_equal(batches_open(&candidates, OBJECTIVE_OHEM, POINTS, 24, 0, NULL, NULL, NULL, NULL), STATUS_OK);
+    assert_int_equal(
+        batches_open(&candidates, &(batches_options){.kind = OBJECTIVE_OHEM, .examples = POINTS, .size = 24}, NULL),
+        STATUS_OK);
     for (int i = 0; i < 20; i++) {
         plain net, none = ZERO;
         int64_t drawn[24];

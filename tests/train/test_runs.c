@@ -27,8 +27,8 @@ static trainer_end run(const train_settings *s, const task *task, const char *wh
     folder_make(where, NULL);
     status_code status = trainer_open(&t, s, task, where, &why);
     if (status == STATUS_OK) status = resume ? trainer_resume(t, &why) : trainer_begin(t, &why);
-    const trainer_watch watch = {.context = &t, .stop = is_enough};
-    if (status == STATUS_OK) status = trainer_run(t, &watch, &end, &why);
+    const train_listener listener = {.work = {.context = &t, .stop = is_enough}};
+    if (status == STATUS_OK) status = trainer_run(t, &listener, &end, &why);
     if (status != STATUS_OK) fail_msg("%s", why.message);
     trainer_close(&t);
     return end;
@@ -69,7 +69,8 @@ static void assert_same_run(const char *a, const char *b) {
 
 static void a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes(void **state) {
     (void)state;
-    static const char *const OBJECTIVES[] = {"dro", "erm", "reweight", "ohem", "dro", "dro"};
+    static const objective_kind OBJECTIVES[] = {OBJECTIVE_DRO,  OBJECTIVE_ERM, OBJECTIVE_REWEIGHT,
+                                                OBJECTIVE_OHEM, OBJECTIVE_DRO, OBJECTIVE_DRO};
     points p;
     const task task = points_task(&p);
     char name[40], whole[40];
@@ -80,11 +81,11 @@ static void a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes(void **st
         s.epochs = 4; /* of 6 iterations */
         s.look_ahead = kind % 3;
         s.importance = 1;
-        s.optimizer = kind % 2 ? "adam" : "momentum";
-        s.schedule = "poly";
-        if (kind == 4) s.divergence = "hellinger";
+        s.optimizer = kind % 2 ? OPTIMIZER_ADAM : OPTIMIZER_MOMENTUM;
+        s.schedule = SCHEDULE_POLY;
+        if (kind == 4) s.divergence.kind = HWS_HELLINGER;
         if (kind == 4) s.target_ess = 20;
-        if (kind == 5) s.history = "exact", s.look_ahead = 0, s.stop_grad_norm = 0;
+        if (kind == 5) s.history = HISTORY_EXACT, s.look_ahead = 0, s.stop_grad_norm = 0;
         snprintf(whole, sizeof whole, "whole-%d", kind);
         run_whole(&s, &task, folder(whole));
         for (int step = kind ? 5 : 1; step < 24; step += 8) {
@@ -149,7 +150,7 @@ static void threads_do_not_change_a_bit(void **state) {
     digits_task(&d, 100, 40);
     for (int bf16 = 0; bf16 < 2; bf16++) {
         train_settings s = digits_settings();
-        s.precision = bf16 ? "bf16" : "f32";
+        s.precision = bf16 ? PRECISION_BF16 : PRECISION_F32;
         omp_set_num_threads(1);
         run_whole(&s, &d.task, folder(bf16 ? "threads-1b" : "threads-1"));
         stop_after = 7;
@@ -175,7 +176,7 @@ static void a_config_repeats_its_run(void **state) {
     s.beta = 1.0 / 3;
     run_whole(&s, &d.task, folder("config-1"));
     assert_int_equal(run_path(path, folder("config-1"), RUN_CONFIG, 0), STATUS_OK);
-    assert_int_equal(settings_read_file(&again, path, NULL), STATUS_OK);
+    assert_int_equal(run_config_read_settings(&again, path, NULL), STATUS_OK);
     run_whole(&again, &d.task, folder("config-2"));
     assert_same_run(folder("config-1"), folder("config-2"));
     assert_same_file(folder("config-1"), folder("config-2"), "config.json");
@@ -245,7 +246,7 @@ static void draws_and_losses_add_up(void **state) {
     char path[PATH_SIZE];
     const task task = points_task(&p);
     train_settings s = points_settings();
-    s.objective = "erm";
+    s.objective = OBJECTIVE_ERM;
     s.epochs = 3;
     run_whole(&s, &task, folder("sums"));
     assert_int_equal(run_path(path, folder("sums"), RUN_LOSSES, 0), STATUS_OK);
@@ -283,15 +284,14 @@ static void a_loss_that_is_not_finite_names_the_example_and_keeps_the_checkpoint
     failure why = {0};
     const task task = points_task(&p);
     train_settings s = points_settings();
-    s.objective = "erm";
+    s.objective = OBJECTIVE_ERM;
     s.epochs = 3;
     s.checkpoint_every = 1;
     folder_make(folder("nan"), NULL);
     assert_int_equal(trainer_open(&t, &s, &task, folder("nan"), &why), STATUS_OK);
     assert_int_equal(trainer_begin(t, &why), STATUS_OK);
     p.x[33][2] = (float)NAN;
-    const trainer_watch watch = {0};
-    assert_int_equal(trainer_run(t, &watch, &end, &why), STATUS_NOT_FINITE);
+    assert_int_equal(trainer_run(t, NULL, &end, &why), STATUS_NOT_FINITE);
     assert_non_null(strstr(why.message, "example 33 (point-33)"));
     assert_non_null(strstr(why.message, "--lr"));
     const int64_t iteration = t->iteration;

@@ -1,0 +1,128 @@
+/* Every setting: see settings.h. */
+#include "run/settings.h"
+
+#include <string.h>
+
+static const char *name_at(const char *const *names, int count, int value) { return value < count ? names[value] : 0; }
+static const char *objective_at(int value) {
+    static const char *const NAMES[] = {"erm", "dro", "reweight", "ohem"};
+    return name_at(NAMES, 4, value);
+}
+static const char *history_at(int value) {
+    static const char *const NAMES[] = {"stale", "exact"};
+    return name_at(NAMES, 2, value);
+}
+static const char *precision_at(int value) {
+    static const char *const NAMES[] = {"f32", "bf16"};
+    return name_at(NAMES, 2, value);
+}
+static const char *convolution_at(int value) {
+    static const char *const NAMES[] = {"auto", "direct"};
+    return name_at(NAMES, 2, value);
+}
+static const char *optimizer_at(int value) {
+    return value <= OPTIMIZER_ADAMW ? optimizer_name((optimizer_kind)value) : 0;
+}
+static const char *schedule_at(int value) { return value <= SCHEDULE_POLY ? schedule_name((schedule_kind)value) : 0; }
+
+#define AT(member) .offset = offsetof(train_settings, member)
+#define OBJECTIVE .group = SETTING_OBJECTIVE
+#define TRAINING .group = SETTING_TRAINING
+#define FLAG .kind = SETTING_FLAG
+#define WHOLE(from, to) .kind = SETTING_WHOLE, .low = (from), .high = (to)
+#define NUMBER(from, to) .kind = SETTING_NUMBER, .low = (from), .high = (to)
+#define TEXT .kind = SETTING_TEXT
+#define CHOICE(names) .kind = SETTING_CHOICE, .choice = (names)
+
+/* clang-format off: a row per setting */
+static const setting TABLE[] = {
+    {"data", TEXT, .group = SETTING_DATA, AT(data), .images = ""},
+
+    {"objective", CHOICE(objective_at), OBJECTIVE, AT(objective), .images = "dro", .value = "O",
+     .help = "dro: hardness weighted sampling | erm: shuffled epochs | reweight: classes drawn equally\n"
+             "often, then their examples | ohem: online hard example mining: of --ohem-factor times\n"
+             "the batch, drawn in shuffled epochs, the hardest are trained on"},
+    {"beta", NUMBER(0, 1e15), OBJECTIVE, AT(beta), .images = "10", .volumes = "100", .value = "B",
+     .help = "robustness; 0 is ordinary training"},
+    {"divergence", .kind = SETTING_DIVERGENCE, OBJECTIVE, AT(divergence), .images = "kl", .value = "D",
+     .help = "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A"},
+    {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .volumes = "0.1,10", .value = "[MIN,MAX]",
+     .help = "dro: weigh losses by p_new / p_old, clipped; --no-importance: do not"},
+    {"target_ess", NUMBER(0, 1e15), OBJECTIVE, AT(target_ess), .images = "0", .value = "N",
+     .help = "choose beta at each epoch so that the effective sample size is N; 0: do not"},
+    {"loss_init", NUMBER(-1e30, 1e30), OBJECTIVE, AT(loss_init), .images = "10", .volumes = "1", .value = "L",
+     .help = "loss of the examples not seen yet; large: all are seen once first"},
+    {"history", CHOICE(history_at), OBJECTIVE, AT(history), .images = "stale", .value = "H",
+     .help = "stale: losses as last seen | exact: all evaluated before each iteration; for study,\n"
+             "needs --look-ahead 0"},
+    {"history_momentum", NUMBER(0, 0.999999), OBJECTIVE, AT(history_momentum), .images = "0", .value = "M",
+     .help = "stale = M stale + (1 - M) new"},
+    {"floor", NUMBER(0, 1), OBJECTIVE, AT(floor), .images = "0", .value = "F", .help = "draw from max(p, F / n)"},
+    {"uniform_mix", NUMBER(0, 1), OBJECTIVE, AT(uniform_mix), .images = "0", .value = "U",
+     .help = "draw from (1 - U) p + U / n"},
+    {"replacement", FLAG, OBJECTIVE, AT(replacement), .images = "off", .help = "let an example stand twice in a batch",
+     .otherwise = ""},
+    {"ohem_factor", WHOLE(1, 1000), OBJECTIVE, AT(ohem_factor), .images = "2", .value = "K",
+     .help = "candidates per example that ohem trains on"},
+    {"keep", .kind = SETTING_KEEP, OBJECTIVE, .value = "CLASS=FRACTION", .otherwise = "",
+     .help = "keep only so much of a class for training; may be given several times"},
+
+    {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
+     .help = "images: wrn-D-k | mlp-L-m; volumes: the plan's"},
+    {"optimizer", CHOICE(optimizer_at), TRAINING, AT(optimizer), .images = "sgd", .volumes = "nesterov", .value = "O",
+     .help = "sgd | momentum | nesterov | adam | adamw"},
+    {"lr", NUMBER(0, 1e6), TRAINING, AT(lr), .images = "0.01", .value = "R", .help = "learning rate"},
+    {"momentum", NUMBER(0, 0.999999), TRAINING, AT(momentum), .images = "0.9", .volumes = "0.99", .value = "M",
+     .help = "of momentum and nesterov"},
+    {"weight_decay", NUMBER(0, 1e6), TRAINING, AT(weight_decay), .images = "0", .volumes = "3e-5", .value = "W",
+     .help = "L2 penalty; adamw: decoupled"},
+    {"clip_norm", NUMBER(0, 1e15), TRAINING, AT(clip_norm), .images = "0", .volumes = "12", .value = "C",
+     .help = "longest gradient; longer ones are shortened to it; 0: none is"},
+    {"schedule", CHOICE(schedule_at), TRAINING, AT(schedule), .images = "constant", .volumes = "poly", .value = "S",
+     .help = "constant | poly: to zero at the end"},
+    {"epochs", WHOLE(1, 1e9), TRAINING, AT(epochs), .images = "6", .volumes = "1000", .value = "E",
+     .help = "how long to train"},
+    {"epoch_length", WHOLE(0, 1e9), TRAINING, AT(epoch_length), .images = "0", .volumes = "250", .value = "N",
+     .help = "iterations of an epoch; 0: floor(examples / batch)"},
+    {"iterations", WHOLE(0, 1e12), TRAINING, AT(iterations), .images = "0", .value = "T", .help = "instead of --epochs",
+     .otherwise = ""},
+    {"batch", WHOLE(0, 1 << 20), TRAINING, AT(batch), .images = "64", .volumes = "0", .value = "B",
+     .help = "examples of an iteration; 0: the plan's"},
+    {"fold", WHOLE(-1, 1000), TRAINING, AT(fold), .images = "0", .value = "F",
+     .help = "volumes: of five, 0 to 4; -1: train and validate on all"},
+    {"stratify", TEXT, TRAINING, AT(stratify), .images = "", .value = "COLUMN", .otherwise = "",
+     .help = "volumes: folds that keep the shares of this column of groups.csv, whatever\n"
+             "splits_final.json says"},
+    {"split_volumes", TEXT, TRAINING, AT(split_volumes), .images = "", .value = "D,H,W", .otherwise = "",
+     .help = "volumes: divide them into subvolumes of about this size, each with a loss of its own"},
+    {"cache", TEXT, TRAINING, AT(cache), .is_free = 1, .images = "", .value = "CACHE",
+     .help = "volumes: where hws plan puts its work", .otherwise = "DATASET_FOLDER/hws_cache"},
+    {"look_ahead", WHOLE(0, 1000), TRAINING, AT(look_ahead), .images = "1", .value = "K",
+     .help = "batch t + K is drawn when t iterations are done; 0 is exactly Algorithm 1,\n"
+             "more lets threads prepare batches meanwhile"},
+    {"stop_grad_norm", NUMBER(-1, 1e15), TRAINING, AT(stop_grad_norm), .images = "-1", .value = "E", .otherwise = "",
+     .help = "measure the norm of the gradient of R over the whole set at each epoch, and stop\n"
+             "below E; 0 only measures"},
+    {"precision", CHOICE(precision_at), TRAINING, AT(precision), .images = "f32", .value = "P", .help = "f32 | bf16"},
+    {"conv", CHOICE(convolution_at), TRAINING, AT(conv), .images = "auto", .value = "A",
+     .help = "auto | direct: no Winograd rounding"},
+    {"seed", WHOLE(0, 9007199254740991.0), TRAINING, AT(seed), .images = "0", .value = "S",
+     .help = "decides everything random"},
+    {"threads", WHOLE(0, 4096), TRAINING, AT(threads), .is_free = 1, .images = "0", .value = "T",
+     .help = "the result is the same to the bit for any number", .otherwise = "all"},
+    {"loaders", WHOLE(0, 256), TRAINING, AT(loaders), .is_free = 1, .images = "1", .value = "L",
+     .help = "threads that prepare batches; nor do they change it"},
+
+    {"checkpoint_every", WHOLE(0, 1e12), .group = SETTING_RUN, AT(checkpoint_every), .is_free = 1, .images = "0",
+     .value = "N", .help = "also after so many iterations", .otherwise = "each epoch"},
+};
+/* clang-format on */
+
+size_t settings_count(void) { return sizeof TABLE / sizeof *TABLE; }
+const setting *settings_at(size_t index) { return &TABLE[index]; }
+
+const setting *settings_find(const char *key) {
+    for (size_t k = 0; k < settings_count(); k++)
+        if (strcmp(TABLE[k].key, key) == 0) return &TABLE[k];
+    return 0;
+}

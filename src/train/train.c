@@ -1,0 +1,284 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "train/train.h"
+
+#include "core/available.h"
+#include "images/classification_data.h"
+#include "plan/plan.h"
+#include "run/run_folder.h"
+#include "task/classification.h"
+#include "task/phantom_data.h"
+#include "task/segmentation_source.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct training {
+    const train_request *request;
+    const train_listener *listener;
+    train_settings settings;
+    char data[PATH_SIZE], cache[PATH_SIZE], phantoms[PATH_SIZE]; /* what the settings may refer to */
+    plan begun;                                                  /* of the run that is resumed */
+    volatile sig_atomic_t stop;
+    train_outcome *outcome;
+} training;
+
+static const listener *work_of(const training *t) { return t->listener ? &t->listener->work : 0; }
+
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+static int is_volumes(const char *data) { return *data && !classification_data_named(data); }
+
+static status_code read_config(train_settings *settings, const char *data, const char *path, failure *failure) {
+    status_code status = run_config_read_settings(settings, path, failure);
+    if (status != STATUS_OK || data || !is_volumes(settings->data)) return status;
+    settings_close(settings);
+    *settings = settings_default_volumes();
+    return run_config_read_settings(settings, path, failure);
+}
+
+/* What the options are laid upon. */
+static status_code read_base(training *t, failure *failure) {
+    const train_request *r = t->request;
+    char path[PATH_SIZE];
+    t->settings = r->data && is_volumes(r->data) ? settings_default_volumes() : settings_default();
+    if (r->config) return read_config(&t->settings, r->data, r->config, failure);
+    if (!r->resume) return STATUS_OK;
+    const status_code status = run_path(path, r->folder, RUN_CONFIG, failure);
+    return status == STATUS_OK ? read_config(&t->settings, 0, path, failure) : status;
+}
+
+static status_code apply_options(training *t, failure *failure) {
+    const train_request *r = t->request;
+    status_code status = STATUS_OK;
+    int keeps = 0;
+    if (r->data) t->settings.data = r->data;
+    for (size_t k = 0; k < r->option_count && status == STATUS_OK; k++) {
+        if (strcmp(r->options[k].key, "keep") == 0 && !keeps++) t->settings.keep_count = 0;
+        status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
+    }
+    return status;
+}
+
+static status_code check_same(const train_settings *base, const training *t, failure *failure) {
+    const char *difference = t->request->resume ? settings_difference(base, &t->settings) : 0;
+    if (!difference) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s was begun with another '%s', see its config.json; a run is resumed with the settings it began "
+                "with: leave the option out, or start a new run in another folder",
+                t->request->folder, difference);
+}
+
+/* So that a run can be resumed and evaluated from elsewhere. */
+static void make_absolute(training *t) {
+    train_settings *s = &t->settings;
+    char here[PATH_SIZE];
+    if (is_volumes(s->data) && !phantom_data_named(s->data) && realpath(s->data, t->data)) s->data = t->data;
+    if (*s->cache && s->cache[0] != '/' && getcwd(here, sizeof here) &&
+        path_join(t->cache, here, s->cache, 0) == STATUS_OK)
+        s->cache = t->cache;
+}
+
+static status_code check_data(const train_settings *s, failure *failure) {
+    if (!*s->data) return fail(failure, STATUS_BAD_INPUT, "train on what? See hws train --help");
+    if (!is_volumes(s->data) || phantom_data_named(s->data) || path_exists(s->data)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "'%.500s' is no data that can be trained on: neither digits, mnist or phantom nor a folder", s->data);
+}
+
+static status_code check_request(const train_request *r, failure *failure) {
+    if (r->resume && r->config)
+        return fail(failure, STATUS_BAD_INPUT, "train: --resume and --config exclude each other");
+    if (r->resume && !run_exists(r->folder))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s holds no run that could be resumed; leave out --resume to begin one", r->folder);
+    if (!r->resume && run_exists(r->folder))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s holds a run already; continue it with --resume, or name another folder", r->folder);
+    return STATUS_OK;
+}
+
+static status_code settle(training *t, failure *failure) {
+    train_settings *s = &t->settings;
+    status_code status = check_request(t->request, failure);
+    if (status == STATUS_OK) status = read_base(t, failure);
+    if (status != STATUS_OK) return status;
+    const train_settings base = *s;
+    status = apply_options(t, failure);
+    if (status == STATUS_OK) status = check_same(&base, t, failure);
+    if (status != STATUS_OK) return status;
+    if (s->history == HISTORY_EXACT && base.history != HISTORY_EXACT && s->look_ahead == 1) s->look_ahead = 0;
+    if (!t->request->resume) make_absolute(t);
+    status = check_data(s, failure);
+    if (!s->threads) s->threads = omp_get_max_threads();
+    return status == STATUS_OK ? settings_check(s, failure) : status;
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+static status_code train_with(training *t, trainer *trainer, failure *failure) {
+    status_code status = t->request->resume ? trainer_resume(trainer, failure) : trainer_begin(trainer, failure);
+    if (*trainer->notice) listener_notice(work_of(t), trainer->notice);
+    if (status != STATUS_OK) return status;
+    if (t->listener && t->listener->begin) t->listener->begin(t->listener->work.context, trainer);
+    status = trainer_run(trainer, t->listener, &t->outcome->end, failure);
+    if (status != STATUS_OK || t->outcome->end != TRAINER_INTERRUPTED) return status;
+    return fail(failure, STATUS_STOPPED,
+                "stopped; a checkpoint is written. Go on with: hws train --resume --out %.500s", t->request->folder);
+}
+
+static status_code train_task(training *t, const task *task, failure *failure) {
+    trainer *trainer;
+    status_code status = trainer_open(&trainer, &t->settings, task, t->request->folder, failure);
+    if (status == STATUS_OK) status = train_with(t, trainer, failure);
+    trainer_close(&trainer);
+    return status;
+}
+
+/* ---- images ------------------------------------------------------------------------------------------------------ */
+
+static status_code thin_out(const train_settings *s, labelled_images *train, failure *failure) {
+    status_code status = STATUS_OK;
+    for (int k = 0; k < s->keep_count && status == STATUS_OK; k++)
+        status = labelled_images_keep(train, s->keep[k].class_label, s->keep[k].fraction, (uint64_t)s->seed, failure);
+    return status;
+}
+
+static status_code train_on_images(training *t, failure *failure) {
+    labelled_images train = {0}, test = {0};
+    classification context;
+    task task;
+    status_code status = classification_data_open(t->settings.data, &train, &test, failure);
+    if (status == STATUS_OK) status = thin_out(&t->settings, &train, failure);
+    if (status == STATUS_OK) status = task_classification(&task, &context, &train, &test, failure);
+    if (status == STATUS_OK) status = train_task(t, &task, failure);
+    labelled_images_close(&train);
+    labelled_images_close(&test);
+    return status;
+}
+
+/* ---- volumes ----------------------------------------------------------------------------------------------------- */
+
+/* What means nothing for volumes is refused rather than passed over. */
+static status_code check_for_volumes(const train_settings *s, failure *failure) {
+    if (strcmp(s->model, "unet") != 0)
+        return fail(failure, STATUS_BAD_INPUT, "--model %.100s: volumes are segmented by the plan's U-Net", s->model);
+    if (s->keep_count) return fail(failure, STATUS_BAD_INPUT, "--keep is for images with one label each");
+    return STATUS_OK;
+}
+
+/* A run that goes on has fitted before. */
+static status_code check_memory(const training *t, const plan *plan, failure *failure) {
+    if (t->request->resume) return STATUS_OK;
+    return plan_fits(plan, t->settings.precision == PRECISION_BF16, memory_available(), failure);
+}
+
+static status_code keep_plan(training *t, const plan *plan, failure *failure) {
+    char path[PATH_SIZE];
+    status_code status = run_path(path, t->request->folder, RUN_PLAN, failure);
+    if (status != STATUS_OK) return status;
+    if (!t->request->resume) return plan_write(plan, path, failure);
+    status = plan_read(&t->begun, path, failure);
+    if (status != STATUS_OK || plan_agrees(plan, &t->begun)) return status;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "the cache's plans.json is not the plan that this run began with; copy %.500s there, or start a new run", path);
+}
+
+/* Which cases are trained on and which are not, so that no later change of the folds can mix them up. */
+static status_code keep_fold(const training *t, const segmentation_source *source, failure *failure) {
+    char path[PATH_SIZE];
+    if (t->request->resume || t->settings.fold < 0) return STATUS_OK;
+    const status_code status = run_path(path, t->request->folder, RUN_FOLD, failure);
+    return status == STATUS_OK ? segmentation_source_write_fold(source, path, failure) : status;
+}
+
+static void tell_unused(const training *t, const segmentation_source *source) {
+    const char *first;
+    char notice[1024];
+    const size_t count = segmentation_source_unused(source, &first);
+    if (!count) return;
+    snprintf(notice, sizeof notice, "splits_final.json leaves %zu %s of the dataset out of this fold, such as %.500s",
+             count, count == 1 ? "case" : "cases", first);
+    listener_notice(work_of(t), notice);
+}
+
+static void tell_step(void *context, cache_stage stage, size_t done, size_t total) {
+    static const char *const WHAT[] = {"checking the dataset", "preprocessing"};
+    training *t = context;
+    listener_progress(work_of(t), WHAT[stage], done, total);
+    if (listener_stops(work_of(t))) t->stop = 1;
+}
+
+static void tell_finding(void *context, const dataset_finding *finding) {
+    char notice[1200];
+    snprintf(notice, sizeof notice, "%s: %.1100s", finding->fatal ? "problem" : "note", finding->sentence);
+    listener_notice(work_of(context), notice);
+}
+
+static status_code open_source(training *t, segmentation_source **source, failure *failure) {
+    const cache_listener listener = {.step = tell_step, .finding = tell_finding, .context = t};
+    train_settings settings = t->settings;
+    status_code status = check_for_volumes(&settings, failure);
+    if (status == STATUS_OK && phantom_data_named(settings.data)) {
+        status = phantom_data_folder(t->phantoms, (int)settings.threads, work_of(t), failure);
+        settings.data = t->phantoms;
+    }
+    return status == STATUS_OK ? segmentation_source_open(source, &settings, &listener, &t->stop, failure) : status;
+}
+
+static status_code train_on_source(training *t, const segmentation_source *source, failure *failure) {
+    const segmentation_data *data = segmentation_source_data(source);
+    segmentation *context = 0;
+    task task;
+    if (!t->settings.batch) t->settings.batch = data->plan->batch;
+    tell_unused(t, source);
+    status_code status = check_memory(t, data->plan, failure);
+    if (status == STATUS_OK) status = keep_plan(t, data->plan, failure);
+    if (status == STATUS_OK) status = keep_fold(t, source, failure);
+    if (status == STATUS_OK) status = task_segmentation_open(&task, &context, data, &t->settings, failure);
+    if (status == STATUS_OK) status = train_task(t, &task, failure);
+    task_segmentation_close(&context);
+    return status;
+}
+
+static status_code train_on_volumes(training *t, failure *failure) {
+    segmentation_source *source = 0;
+    status_code status = open_source(t, &source, failure);
+    if (status == STATUS_OK) status = train_on_source(t, source, failure);
+    segmentation_source_close(&source);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static status_code train_in_folder(training *t, failure *failure) {
+    int lock;
+    status_code status = folder_make(t->request->folder, failure);
+    if (status == STATUS_OK) status = run_lock(t->request->folder, &lock, failure);
+    if (status != STATUS_OK) return status;
+    run_clean(t->request->folder);
+    status = is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
+    close(lock);
+    return status;
+}
+
+status_code train_run(const train_request *request, const train_listener *listener, train_outcome *outcome,
+                      failure *failure) {
+    training *t = calloc(1, sizeof *t);
+    if (!t) return fail_memory(failure, "the training");
+    t->request = request;
+    t->listener = listener;
+    t->outcome = outcome;
+    status_code status = settle(t, failure);
+    outcome->stop_grad_norm = t->settings.stop_grad_norm;
+    if (status == STATUS_OK) {
+        omp_set_num_threads((int)t->settings.threads);
+        status = train_in_folder(t, failure);
+    }
+    settings_close(&t->settings);
+    free(t);
+    return status;
+}

@@ -1,0 +1,42 @@
+/*
+ * hws train as a call: opens the data, makes or takes up the run's folder, trains, and leaves the folder complete.
+ *
+ *     train_request request = {.folder = "runs/dro", .data = "digits", .options = options, .option_count = 2};
+ *     train_run(&request, &listener, &outcome, &failure);
+ *
+ * DATA is what images/classification_data.h knows, "phantom" (task/phantom_data.h) or a dataset folder (dataset/dataset.h). To add a
+ * source of data, open a task for it here.
+ */
+#ifndef HWS_TRAIN_TRAIN_H
+#define HWS_TRAIN_TRAIN_H
+
+#include "train/trainer.h"
+
+/* A setting as one would type it (run/settings.h, settings_set). */
+typedef struct train_option {
+    const char *key, *value;
+} train_option;
+
+typedef struct train_request {
+    const char *folder; /* the run's */
+    const char *data;   /* NULL: as the config says */
+    int resume;         /* go on with the run in the folder; else it must hold none */
+    const char *config; /* a config.json to begin with; may be NULL */
+    const train_option *options;
+    size_t option_count;
+} train_request;
+
+typedef struct train_outcome {
+    trainer_end end;
+    double stop_grad_norm; /* as it was set */
+} train_outcome;
+
+/*
+ * Options are laid upon the run's own settings, the config's, or the defaults for such data, in this order. The folder is
+ * locked meanwhile. Sets OpenMP's number of threads. When the listener says stop, a checkpoint is written, and the status
+ * is STATUS_STOPPED; what is wrong with the request is found before anything is written.
+ */
+status_code train_run(const train_request *request, const train_listener *listener, train_outcome *outcome,
+                      failure *failure);
+
+#endif

@@ -1,0 +1,255 @@
+#include "run/settings.h"
+#include "testing.h"
+
+static char *written(const train_settings *s) {
+    text json = {0};
+    json_writer writer = json_writer_start(&json);
+    json_begin_object(&writer, NULL);
+    settings_write(s, &writer);
+    json_end(&writer);
+    assert_false(json.failed);
+    return json.bytes;
+}
+
+static status_code read_text(train_settings *s, const char *json, failure *failure) {
+    return settings_read_text(s, json, "test.json", failure);
+}
+
+static void settings_come_back_as_they_were_written(void **state) {
+    (void)state;
+    train_settings s = settings_default(), back = settings_default();
+    s.data = "digits:20,\"10\\\n";
+    s.lr = 0.1 + 0.2;
+    s.beta = 1e-3 / 3;
+    s.seed = 9007199254740991;
+    s.replacement = 1;
+    s.importance = 1;
+    s.weight_min = 0.3;
+    s.weight_max = (double)INFINITY;
+    s.keep[0] = (settings_keep){3, 0.01};
+    s.keep[1] = (settings_keep){7, 1.0 / 3};
+    s.keep_count = 2;
+    char *json = written(&s);
+    assert_int_equal(read_text(&back, json, NULL), STATUS_OK);
+    assert_null(settings_difference(&s, &back));
+    assert_string_equal(back.data, s.data);
+    char *again = written(&back);
+    assert_string_equal(json, again);
+    free(json);
+    free(again);
+    settings_close(&back);
+}
+
+static void numbers_are_written_in_few_digits(void **state) {
+    (void)state;
+    text json = {0};
+    json_text_number(&json, 0.1);
+    text_add(&json, " ");
+    json_text_number(&json, 10);
+    text_add(&json, " ");
+    json_text_number(&json, 1.0 / 3);
+    assert_string_equal(json.bytes, "0.1 10 0.3333333333333333");
+    text_close(&json);
+}
+
+static void every_choice_comes_back(void **state) {
+    (void)state;
+    static const char *const VALUES[][2] = {{"objective", "erm"},
+                                            {"objective", "dro"},
+                                            {"objective", "reweight"},
+                                            {"objective", "ohem"},
+                                            {"history", "exact"},
+                                            {"history", "stale"},
+                                            {"optimizer", "adamw"},
+                                            {"optimizer", "momentum"},
+                                            {"schedule", "poly"},
+                                            {"precision", "bf16"},
+                                            {"conv", "direct"},
+                                            {"divergence", "js"},
+                                            {"divergence", "cvar:0.05"},
+                                            {"divergence", "chi2"},
+                                            {"divergence", "kl"},
+                                            {"replacement", "on"},
+                                            {"divergence", "cressie-read:-1.5"},
+                                            {"divergence", "reverse-kl"},
+                                            {"divergence", "hellinger"}};
+    for (size_t k = 0; k < sizeof VALUES / sizeof *VALUES; k++) {
+        train_settings s = settings_default(), back = settings_default();
+        char entry[100];
+        assert_int_equal(settings_set(&s, VALUES[k][0], VALUES[k][1], NULL), STATUS_OK);
+        char *json = written(&s);
+        snprintf(entry, sizeof entry, "\"%s\": \"%s\"", VALUES[k][0], VALUES[k][1]);
+        if (strcmp(VALUES[k][1], "on") != 0 && !strstr(json, entry)) fail_msg("%s lacks %s", json, entry);
+        assert_int_equal(read_text(&back, json, NULL), STATUS_OK);
+        assert_null(settings_difference(&s, &back));
+        free(json);
+        settings_close(&back);
+    }
+}
+
+static void defaults_are_the_tables(void **state) {
+    (void)state;
+    const train_settings images = settings_default(), volumes = settings_default_volumes();
+    assert_true(images.beta == 10 && volumes.beta == 100);
+    assert_true(images.loss_init == 10 && volumes.loss_init == 1);
+    assert_true(!images.importance && volumes.importance);
+    assert_true(images.weight_min == 0.1 && images.weight_max == 10);
+    assert_int_equal(images.objective, OBJECTIVE_DRO);
+    assert_int_equal(images.optimizer, OPTIMIZER_SGD);
+    assert_int_equal(volumes.optimizer, OPTIMIZER_NESTEROV);
+    assert_int_equal(volumes.schedule, SCHEDULE_POLY);
+    assert_true(volumes.momentum == 0.99 && volumes.weight_decay == 3e-5 && volumes.clip_norm == 12);
+    assert_true(images.epochs == 6 && images.batch == 64 && images.epoch_length == 0);
+    assert_true(volumes.epochs == 1000 && volumes.batch == 0 && volumes.epoch_length == 250);
+    assert_string_equal(images.model, "wrn-16-1");
+    assert_string_equal(volumes.model, "unet");
+    assert_true(images.look_ahead == 1 && images.stop_grad_norm == -1 && images.loaders == 1);
+    for (size_t k = 0; k < settings_count(); k++) { /* and they can be typed as --help prints them */
+        const setting *one = settings_at(k);
+        train_settings s = settings_default();
+        if (one->images) assert_int_equal(settings_set(&s, one->key, one->images, NULL), STATUS_OK);
+        if (one->volumes) assert_int_equal(settings_set(&s, one->key, one->volumes, NULL), STATUS_OK);
+    }
+}
+
+static void the_help_tells_every_option_and_its_defaults(void **state) {
+    (void)state;
+    text help = {0};
+    for (int group = SETTING_OBJECTIVE; group <= SETTING_RUN; group++) settings_help((setting_group)group, &help);
+    for (size_t k = 0; k < settings_count(); k++) {
+        const setting *one = settings_at(k);
+        char option[64];
+        if (one->group == SETTING_DATA) continue;
+        snprintf(option, sizeof option, "\n  --%s ", one->key);
+        for (char *at = option; *at; at++)
+            if (*at == '_') *at = '-';
+        if (!strstr(help.bytes, option) && strncmp(help.bytes, option + 1, strlen(option + 1)) != 0)
+            fail_msg("--help lacks %s", option);
+    }
+    assert_non_null(strstr(help.bytes, "(10; 100)"));
+    assert_non_null(strstr(help.bytes, "(off; 0.1,10)"));
+    assert_non_null(strstr(help.bytes, "(DATASET_FOLDER/hws_cache)"));
+    text_close(&help);
+}
+
+static void values_of_the_command_line_are_checked(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *value, *message;
+    } CASES[] = {
+        {"beta", "three", "--beta three is not a number from 0"},
+        {"batch", "1.5", "--batch 1.5 is not a whole number"},
+        {"history_momentum", "1", "--history-momentum 1 is not a number"},
+        {"lr", "", "is not a number"},
+        {"lr", "nan", "is not a number"},
+        {"objective", "dor", "there is no objective 'dor'; erm, dro, reweight and ohem are known"},
+        {"importance", "1,x", "not two numbers"},
+        {"importance", "1", "not two numbers"},
+        {"importance", "2,1", "larger than the second"},
+        {"keep", "3", "CLASS=FRACTION"},
+        {"keep", "3=2", "CLASS=FRACTION"},
+        {"keep", "=0.5", "CLASS=FRACTION"},
+        {"keep", "7=0.5", "once for a class"},
+        {"replacement", "yes", "on or off"},
+        {"lrr", "1", "no setting 'lrr'"},
+    };
+    train_settings s = settings_default();
+    assert_int_equal(settings_set(&s, "keep", "7=0.25", NULL), STATUS_OK);
+    for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) {
+        failure why = {0};
+        assert_int_equal(settings_set(&s, CASES[k].key, CASES[k].value, &why), STATUS_BAD_INPUT);
+        if (!strstr(why.message, CASES[k].message)) fail_msg("'%s' lacks '%s'", why.message, CASES[k].message);
+    }
+    assert_int_equal(s.keep_count, 1);
+    assert_int_equal(settings_set(&s, "importance", "", NULL), STATUS_OK);
+    assert_true(s.importance && s.weight_min == 0.1 && s.weight_max == 10);
+    assert_int_equal(settings_set(&s, "importance", "0.5,2", NULL), STATUS_OK);
+    assert_true(s.importance && s.weight_min == 0.5 && s.weight_max == 2);
+    assert_int_equal(settings_set(&s, "importance", "off", NULL), STATUS_OK);
+    assert_false(s.importance);
+}
+
+static void a_difference_is_named(void **state) {
+    (void)state;
+    const train_settings s = settings_default();
+    train_settings other = s;
+    other.threads = 3;
+    other.loaders = 5;
+    other.checkpoint_every = 2;
+    assert_null(settings_difference(&s, &other));
+    other.lr = 1;
+    assert_string_equal(settings_difference(&s, &other), "lr");
+    other = s;
+    other.importance = 1;
+    assert_string_equal(settings_difference(&s, &other), "importance");
+    other = s;
+    other.keep_count = 1;
+    assert_string_equal(settings_difference(&s, &other), "keep");
+}
+
+static void what_is_no_setting_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *message;
+    } CASES[] = {
+        {"{\"lrr\": 1}", "no setting 'lrr'"},
+        {"{\"lr\": \"1\"}", "value of 'lr'"},
+        {"{\"lr\": -1}", "value of 'lr'"},
+        {"{\"batch\": 1.5}", "value of 'batch'"},
+        {"{\"batch\": -1}", "value of 'batch'"},
+        {"{\"keep\": {\"x\": 1}}", "value of 'keep'"},
+        {"{\"keep\": [1]}", "value of 'keep'"},
+        {"{\"importance\": [1]}", "value of 'importance'"},
+        {"{\"model\": 3}", "value of 'model'"},
+        {"{\"replacement\": 1}", "value of 'replacement'"},
+        {"{\"objective\": \"nonsense\"}", "value of 'objective'"},
+        {"{\"objective\": 1}", "value of 'objective'"},
+        {"{\"divergence\": \"cvar:2\"}", "value of 'divergence'"},
+        {"{\"keep\": {\"3\": 1.5}}", "value of 'keep'"},
+        {"{\"importance\": [2, 1]}", "value of 'importance'"},
+        {"{", "not JSON"},
+        {"[1]", "not a JSON object"},
+    };
+    for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) {
+        train_settings s = settings_default();
+        failure why;
+        assert_int_not_equal(read_text(&s, CASES[k].json, &why), STATUS_OK);
+        if (!strstr(why.message, CASES[k].message)) fail_msg("'%s' lacks '%s'", why.message, CASES[k].message);
+        settings_close(&s);
+    }
+}
+
+static void settings_that_do_not_fit_together_are_refused(void **state) {
+    (void)state;
+    failure why;
+    train_settings s = settings_default();
+    assert_int_equal(settings_check(&s, &why), STATUS_OK);
+    s.history = HISTORY_EXACT;
+    assert_int_equal(settings_check(&s, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "--look-ahead 0"));
+    s.look_ahead = 0;
+    assert_int_equal(settings_check(&s, &why), STATUS_OK);
+    static const char *const KEYS[] = {"objective", "optimizer", "schedule", "divergence",
+                                       "history",   "precision", "conv"};
+    for (size_t k = 0; k < sizeof KEYS / sizeof *KEYS; k++) {
+        const train_settings before = s;
+        assert_int_equal(settings_set(&s, KEYS[k], "nonsense", &why), STATUS_BAD_INPUT);
+        assert_non_null(strstr(why.message, "nonsense"));
+        assert_null(settings_difference(&before, &s));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_come_back_as_they_were_written),
+        cmocka_unit_test(numbers_are_written_in_few_digits),
+        cmocka_unit_test(every_choice_comes_back),
+        cmocka_unit_test(defaults_are_the_tables),
+        cmocka_unit_test(the_help_tells_every_option_and_its_defaults),
+        cmocka_unit_test(values_of_the_command_line_are_checked),
+        cmocka_unit_test(a_difference_is_named),
+        cmocka_unit_test(what_is_no_setting_is_refused),
+        cmocka_unit_test(settings_that_do_not_fit_together_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

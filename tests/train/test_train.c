@@ -1,0 +1,171 @@
+#define _POSIX_C_SOURCE 200809L
+/* Training as one call: requests that are carried out and refused, and the listener. */
+#include "train/train.h"
+
+#include "folders.h"
+#include "run/run_folder.h"
+
+static const train_option SMALL[] = {{"model", "mlp-1-16"}, {"batch", "16"},   {"epochs", "2"},
+                                     {"threads", "1"},      {"keep", "3=0.5"}, {"objective", "dro"}};
+enum { SMALL_COUNT = sizeof SMALL / sizeof *SMALL };
+
+typedef struct heard {
+    int begun, reports, rows, notices, stop_after;
+    char notice[1024];
+} heard;
+
+static void hear_begin(void *context, const trainer *trainer) {
+    ((heard *)context)->begun++;
+    assert_non_null(trainer->learner);
+}
+
+static void hear_report(void *context, const trainer *trainer, double loss, const double *row) {
+    heard *h = context;
+    (void)trainer;
+    assert_true(isfinite(loss));
+    h->reports++;
+    h->rows += row != NULL;
+}
+
+static void hear_notice(void *context, const char *message) {
+    heard *h = context;
+    h->notices++;
+    snprintf(h->notice, sizeof h->notice, "%s", message);
+}
+
+static int is_enough(void *context) {
+    const heard *h = context;
+    return h->stop_after && h->reports >= h->stop_after;
+}
+
+static train_listener listener_of(heard *h) {
+    return (train_listener){
+        .work = {.context = h, .notice = hear_notice, .stop = is_enough}, .begin = hear_begin, .report = hear_report};
+}
+
+static status_code train(const char *where, const char *data, const train_option *options, size_t count, heard *h,
+                         failure *why) {
+    const train_request request = {.folder = where, .data = data, .options = options, .option_count = count};
+    const train_listener listener = listener_of(h);
+    train_outcome outcome = {0};
+    return train_run(&request, &listener, &outcome, why);
+}
+
+static status_code resume(const char *where, const train_option *options, size_t count, heard *h, failure *why) {
+    const train_request request = {.folder = where, .resume = 1, .options = options, .option_count = count};
+    const train_listener listener = listener_of(h);
+    train_outcome outcome = {0};
+    return train_run(&request, &listener, &outcome, why);
+}
+
+static void a_run_that_is_stopped_and_resumed_is_the_same_run(void **state) {
+    (void)state;
+    heard whole = {0}, first = {.stop_after = 5}, second = {0};
+    failure why = {0};
+    if (train(folder("whole"), "digits:100,40", SMALL, SMALL_COUNT, &whole, &why) != STATUS_OK)
+        fail_msg("%s", why.message);
+    assert_true(whole.begun == 1 && whole.rows == 2 && whole.reports > 5 && whole.notices == 0);
+    assert_int_equal(train(folder("parts"), "digits:100,40", SMALL, SMALL_COUNT, &first, &why), STATUS_STOPPED);
+    assert_non_null(strstr(why.message, "--resume"));
+    assert_int_equal(first.reports, 5);
+    assert_int_equal(resume(folder("parts"), NULL, 0, &second, &why), STATUS_OK);
+    assert_int_equal(second.reports, whole.reports - 5);
+    assert_same_file(folder("whole"), folder("parts"), "latest.safetensors");
+    assert_same_file(folder("whole"), folder("parts"), "config.json");
+    assert_same_file(folder("whole"), folder("parts"), "losses.csv");
+}
+
+/* One object, as older versions wrote it. */
+static void make_old(const char *where) {
+    json_t *entries;
+    char path[PATH_SIZE];
+    assert_int_equal(run_config_entries(where, &entries, NULL), STATUS_OK);
+    assert_int_equal(run_path(path, where, RUN_CONFIG, NULL), STATUS_OK);
+    assert_int_equal(json_dump_file(entries, path, JSON_INDENT(4)), 0);
+    assert_null(json_object_get(entries, "settings"));
+    json_decref(entries);
+}
+
+static void a_run_of_an_older_version_is_resumed_and_repeated(void **state) {
+    (void)state;
+    heard h = {0}, stopped = {.stop_after = 5};
+    failure why = {0};
+    char config[PATH_SIZE];
+    assert_int_equal(train(folder("today"), "digits:100,40", SMALL, SMALL_COUNT, &h, &why), STATUS_OK);
+    assert_int_equal(train(folder("old"), "digits:100,40", SMALL, SMALL_COUNT, &stopped, &why), STATUS_STOPPED);
+    make_old(folder("old"));
+    assert_int_equal(run_path(config, folder("old"), RUN_CONFIG, NULL), STATUS_OK);
+    const train_request again = {.folder = folder("again"), .config = config};
+    train_outcome outcome = {0};
+    if (train_run(&again, NULL, &outcome, &why) != STATUS_OK) fail_msg("%s", why.message);
+    if (resume(folder("old"), NULL, 0, &h, &why) != STATUS_OK) fail_msg("%s", why.message);
+    assert_same_file(folder("today"), folder("old"), "latest.safetensors");
+    assert_same_file(folder("today"), folder("old"), "config.json");
+    assert_same_file(folder("today"), folder("again"), "latest.safetensors");
+}
+
+static void assert_refused(const train_request *request, status_code expected, const char *words) {
+    train_outcome outcome = {0};
+    failure why = {0};
+    assert_int_equal(train_run(request, NULL, &outcome, &why), expected);
+    if (!strstr(why.message, words)) fail_msg("'%s' lacks '%s'", why.message, words);
+}
+
+static void what_cannot_be_trained_is_refused_before_anything_is_written(void **state) {
+    (void)state;
+    const char *where = folder("refused");
+    const train_option wrong = {"beta", "three"}, unknown = {"betta", "3"},
+                       exact[] = {{"history", "exact"}, {"look_ahead", "2"}};
+    assert_refused(&(train_request){.folder = where}, STATUS_BAD_INPUT, "on what");
+    assert_refused(&(train_request){.folder = where, .data = "potatoes"}, STATUS_BAD_INPUT, "no data");
+    assert_refused(&(train_request){.folder = where, .resume = 1}, STATUS_BAD_INPUT, "holds no run");
+    assert_refused(&(train_request){.folder = where, .resume = 1, .config = "x"}, STATUS_BAD_INPUT, "exclude");
+    assert_refused(&(train_request){.folder = where, .data = "digits", .config = "/no/such"}, STATUS_CANNOT_READ,
+                   "/no/such");
+    assert_refused(&(train_request){.folder = where, .data = "digits", .options = &wrong, .option_count = 1},
+                   STATUS_BAD_INPUT, "not a number");
+    assert_refused(&(train_request){.folder = where, .data = "digits", .options = &unknown, .option_count = 1},
+                   STATUS_BAD_INPUT, "no setting 'betta'");
+    assert_refused(&(train_request){.folder = where, .data = "digits", .options = exact, .option_count = 2},
+                   STATUS_BAD_INPUT, "--look-ahead 0");
+    assert_false(path_exists(where));
+}
+
+static void a_run_keeps_its_settings(void **state) {
+    (void)state;
+    heard h = {0};
+    failure why = {0};
+    const train_option lr = {"lr", "3"}, keep = {"keep", "3=0.5"}, threads = {"threads", "2"},
+                       other = {"keep", "3=0.25"};
+    assert_int_equal(train(folder("keeps"), "digits:100,40", SMALL, SMALL_COUNT, &h, &why), STATUS_OK);
+    assert_int_equal(train(folder("keeps"), "digits:100,40", SMALL, SMALL_COUNT, &h, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "holds a run already"));
+    assert_int_equal(resume(folder("keeps"), &lr, 1, &h, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "another 'lr'"));
+    assert_int_equal(resume(folder("keeps"), &other, 1, &h, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "another 'keep'"));
+    assert_int_equal(resume(folder("keeps"), &keep, 1, &h, &why), STATUS_OK);
+    assert_int_equal(resume(folder("keeps"), &threads, 1, &h, &why), STATUS_OK);
+}
+
+static void a_damaged_checkpoint_is_told(void **state) {
+    (void)state;
+    heard h = {0};
+    failure why = {0};
+    assert_int_equal(train(folder("told"), "digits:100,40", SMALL, SMALL_COUNT, &h, &why), STATUS_OK);
+    file_write(folder("told"), "latest.safetensors", "x", 1);
+    assert_int_equal(resume(folder("told"), NULL, 0, &h, &why), STATUS_OK);
+    assert_int_equal(h.notices, 1);
+    assert_non_null(strstr(h.notice, "previous.safetensors instead"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_that_is_stopped_and_resumed_is_the_same_run),
+        cmocka_unit_test(a_run_of_an_older_version_is_resumed_and_repeated),
+        cmocka_unit_test(what_cannot_be_trained_is_refused_before_anything_is_written),
+        cmocka_unit_test(a_run_keeps_its_settings),
+        cmocka_unit_test(a_damaged_checkpoint_is_told),
+    };
+    return cmocka_run_group_tests(tests, folders_setup, folders_teardown);
+}
