@@ -38,13 +38,13 @@ pixels = np.random.default_rng(0).integers(0, 256, (70, 28, 28), dtype=np.uint8)
 images.write_bytes(struct.pack(">4i", 0x803, *pixels.shape) + pixels.tobytes())
 hws("train", "digits:320,40", "--model", "wrn-10-1", "--epochs", 2, "--lr", 0.05, "--threads", 1, "--batch", 32,
     "--quiet", "--out", run)
-config = json.loads((run / "config.json").read_text())
+facts = json.loads((run / "config.json").read_text())["facts"]
 module = models.WideResNet(10, 1)
 for weights in ("best", "latest"):
     models.load_weights(module, run / f"{weights}.safetensors")  # strict: every tensor, no other
     assert module.norm.num_batches_tracked.item() in (10, 20), module.norm.num_batches_tracked
     module.eval()
-    inputs = (torch.tensor(pixels[:, None] / 255.0) - config["pixel_mean"]) / config["pixel_std"]
+    inputs = (torch.tensor(pixels[:, None] / 255.0) - facts["pixel_mean"]) / facts["pixel_std"]
     with torch.no_grad():
         theirs = torch.softmax(module(inputs.float()), 1).numpy()
     error = np.abs(probabilities(weights) - theirs).max()

@@ -1,7 +1,8 @@
 #!/bin/sh
 # usage: test_layers.sh SOURCE_FOLDER "part:used,used ..."
 # Holds the sources against the layers that CMake declares: no part includes a header of one that it does not use, nobody
-# reaches into libhws' inside, no two purposes of randomness have the same number.
+# reaches into libhws' inside, nobody but src/run spells the names of a run's files, no two purposes of randomness have
+# the same number.
 set -eu
 root=$1
 wrong=0
@@ -24,6 +25,18 @@ for folder in "$root"/src/*/; do
 done
 inside=$(grep -rlE 'include "sampler/' "$root/src" "$root/cli" "$root/examples" --include='*.[ch]' | grep -v "/src/sampler/" || true)
 [ -z "$inside" ] || tell "only src/sampler includes sampler/; the others include hws.h: $inside"
+# A literal that is such a name, alone or at a path's end; sentences may mention them.
+names=$(sed -n 's/.*X(RUN_[A-Z_]*, "\([^"]*\)").*/\1/p' "$root/src/run/run_folder.h" | sed 's/[.]/[.]/g')
+[ "$(echo "$names" | wc -l)" -gt 20 ] || tell "the names of a run's files were not found"
+for name in $names; do
+    case $name in
+    *.*) pattern="\"([^\" ]*/)?$name\"" ;;
+    *) pattern="\"[^\" ]*/$name(/[^\" ]*)?\"" ;; # a folder's name alone may be a word
+    esac
+    found=$(grep -rnE "$pattern" "$root/src" "$root/cli" --include='*.[ch]' | grep -vE "^$root/src/run/|:[0-9]+: *(/[*]|[*])" |
+        grep -v "^$root/src/cache/.*plans[.]json" || true) # CACHE/plans.json is the cache's own
+    [ -z "$found" ] || tell "only src/run knows the names of a run's files, ask run_path: $found"
+done
 twice=$(cat "$root"/src/*/purposes.h | sed -n 's/.*RANDOM_[A-Z_]* *= *\([0-9]*\).*/\1/p' | sort | uniq -d)
 [ -z "$twice" ] || tell "two purposes of randomness have the number" $twice
 [ "$(cat "$root"/src/*/purposes.h | grep -c 'RANDOM_')" -gt 8 ] || tell "the purposes of randomness were not found"
