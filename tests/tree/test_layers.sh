@@ -25,7 +25,8 @@ for folder in "$root"/src/*/; do
 done
 inside=$(grep -rlE 'include "sampler/' "$root/src" "$root/cli" "$root/examples" --include='*.[ch]' | grep -v "/src/sampler/" || true)
 [ -z "$inside" ] || tell "only src/sampler includes sampler/; the others include hws.h: $inside"
-# A literal that is such a name, alone or at a path's end; sentences may mention them.
+# A literal that is such a name, alone or at a path's end; sentences may mention them. A cache has a plans.json and a dataset
+# a groups.csv of its own.
 names=$(sed -n 's/.*X(RUN_[A-Z_]*, "\([^"]*\)").*/\1/p' "$root/src/run/run_folder.h" | sed 's/[.]/[.]/g')
 [ "$(echo "$names" | wc -l)" -gt 20 ] || tell "the names of a run's files were not found"
 for name in $names; do
@@ -34,7 +35,7 @@ for name in $names; do
     *) pattern="\"[^\" ]*/$name(/[^\" ]*)?\"" ;; # a folder's name alone may be a word
     esac
     found=$(grep -rnE "$pattern" "$root/src" "$root/cli" --include='*.[ch]' | grep -vE "^$root/src/run/|:[0-9]+: *(/[*]|[*])" |
-        grep -v "^$root/src/cache/.*plans[.]json" || true) # CACHE/plans.json is the cache's own
+        grep -vE "^$root/src/(cache/.*plans[.]json|(dataset|phantom)/.*groups[.]csv)" || true)
     [ -z "$found" ] || tell "only src/run knows the names of a run's files, ask run_path: $found"
 done
 twice=$(cat "$root"/src/*/purposes.h | sed -n 's/.*RANDOM_[A-Z_]* *= *\([0-9]*\).*/\1/p' | sort | uniq -d)
