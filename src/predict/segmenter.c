@@ -199,9 +199,10 @@ static status_code restore_probabilities(const collection *c, const class_scores
     const size_t voxels = case_geometry_original_voxels(c->geometry);
     const int threads = c->segmenter->options.threads;
     status_code status = STATUS_OK;
-    for (int k = 0; k < scores->classes && status == STATUS_OK; k++)
-        status = restore_class(c->geometry, scores, k, k ? -INFINITY : 0, threads, probabilities + (size_t)k * voxels,
-                               failure);
+    for (int k = 0; k < scores->classes && status == STATUS_OK; k++) {
+        const score_map map = class_score_map(scores, k, k ? -INFINITY : 0);
+        status = restore_score_map(c->geometry, &map, threads, probabilities + (size_t)k * voxels, failure);
+    }
     for (size_t v = 0; v < voxels && status == STATUS_OK; v++) softmax(probabilities + v, scores->classes, voxels);
     return status;
 }
