@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "predict/model_folder.h"
 
-#include "json/json_file.h"
+#include "run/config.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -55,23 +55,22 @@ status_code model_folder_weights(const char *folder, run_weights weights, char p
     return only_weights(folder, path, failure);
 }
 
-static size_t name_bytes(const json_t *names, int index, char number[16], const char **name) {
+static size_t name_bytes(const run_facts *facts, int index, char number[16], const char **name) {
     snprintf(number, 16, "%d", index);
-    const char *told = json_string_value(json_array_get(names, (size_t)index));
-    *name = told ? told : number;
+    *name = index < facts->class_count && facts->class_names ? facts->class_names[index] : number;
     return strlen(*name) + 1;
 }
 
 /* The pointers, then the texts that they point to. */
-static char **copy_names(const json_t *names, int classes) {
+static char **copy_names(const run_facts *facts, int classes) {
     char number[16];
     const char *name;
     size_t bytes = (size_t)classes * sizeof(char *);
-    for (int k = 0; k < classes; k++) bytes += name_bytes(names, k, number, &name);
+    for (int k = 0; k < classes; k++) bytes += name_bytes(facts, k, number, &name);
     char **copy = malloc(bytes);
     char *at = copy ? (char *)(copy + classes) : 0;
     for (int k = 0; copy && k < classes; k++) {
-        const size_t length = name_bytes(names, k, number, &name);
+        const size_t length = name_bytes(facts, k, number, &name);
         copy[k] = memcpy(at, name, length);
         at += length;
     }
@@ -79,16 +78,11 @@ static char **copy_names(const json_t *names, int classes) {
 }
 
 status_code model_folder_labels(const char *folder, int classes, char ***names, failure *failure) {
-    char path[PATH_SIZE];
-    json_t *config = 0;
+    run_config config = {0};
     *names = 0;
-    status_code status = STATUS_OK;
-    if (run_exists(folder)) {
-        status = run_path(path, folder, RUN_CONFIG, failure);
-        if (status == STATUS_OK) status = json_file_read(path, &config, failure);
-    }
+    const status_code status = run_exists(folder) ? run_config_open(&config, folder, failure) : STATUS_OK;
     if (status != STATUS_OK) return status;
-    *names = copy_names(json_object_get(config, "classes"), classes);
-    json_decref(config);
+    *names = copy_names(&config.facts, classes);
+    run_config_close(&config);
     return *names ? STATUS_OK : fail_memory(failure, "the names of labels");
 }

@@ -276,11 +276,16 @@ static void a_model_tells_its_names(void **state) {
     assert_null(hws_predict_class_name(predictor, -1));
     hws_predict_close(&predictor);
     make_run("named", 0);
-    put_text(run_of("named/config.json"), "{\"classes\": [\"background\", \"liver\"]}");
-    predictor = opened("named", NULL);
-    assert_string_equal(hws_predict_class_name(predictor, 1), "liver");
-    assert_string_equal(hws_predict_class_name(predictor, 2), "2");
-    hws_predict_close(&predictor);
+    /* As older versions wrote it, and as it is written now. */
+    const char *configs[] = {"{\"classes\": [\"background\", \"liver\"]}",
+                             "{\"settings\": {}, \"facts\": {\"classes\": [\"background\", \"liver\"]}}"};
+    for (int k = 0; k < 2; k++) {
+        put_text(run_of("named/config.json"), configs[k]);
+        predictor = opened("named", NULL);
+        assert_string_equal(hws_predict_class_name(predictor, 1), "liver");
+        assert_string_equal(hws_predict_class_name(predictor, 2), "2");
+        hws_predict_close(&predictor);
+    }
 }
 
 static void assert_not_opened(const char *model, hws_predict_status expected, const char *words) {
