@@ -1,0 +1,188 @@
+#include "tail.h"
+
+#include "core/portable_math.h"
+#include "options.h"
+#include "robust.h"
+#include "sampler.h"
+
+#include <math.h>
+
+/* Beta is renewed when the radius is off by more than RENEW, and then solved to EXACT; both relative. */
+static const double RENEW = 0.01, EXACT = 1e-4;
+
+/* A radius off by more than MUCH means that looks come too late, one off by less than LITTLE that they come too soon. */
+static const double MUCH = 0.02, LITTLE = 0.005;
+
+/* Ties at the largest loss limit what any beta can reach; this share of it is asked for at most. */
+static const double REACHABLE = 0.95;
+
+enum { FIRST_HASTE = 4, MOST_STEPS = 100 };
+
+double tail_radius(const hws_divergence *divergence, double a) {
+    if (a >= 1) return 0;
+    return a * divergence_phi(divergence, 1 / a) + (1 - a) * divergence_phi(divergence, 0);
+}
+
+/* ---- the radius of the present losses -------------------------------------------------------------------------- */
+
+enum { BLOCK = 64, LANES = 4 };
+
+/* exp(t) for t in [-700, 0], in a form that compilers turn into vector instructions; the same bits everywhere. */
+static double exp_in_range(double t) {
+    const double shifted = t * HWS_LOG2_E + HWS_ROUNDING_MAGIC;
+    const double f = t * HWS_LOG2_E - (shifted - HWS_ROUNDING_MAGIC);
+    static const double c[] = {HWS_EXP2_0, HWS_EXP2_1, HWS_EXP2_2, HWS_EXP2_3, HWS_EXP2_4, HWS_EXP2_5,
+                               HWS_EXP2_6, HWS_EXP2_7, HWS_EXP2_8, HWS_EXP2_9, HWS_EXP2_10};
+    double sum = c[10];
+    for (int k = 9; k >= 0; k--) sum = sum * f + c[k];
+    /* The magic number leaves the rounded integer in the low bits. */
+    return sum * hws_double_of((hws_bits_of(shifted) + 1023) << 52);
+}
+
+typedef struct kl_sums {
+    wide_sum mass, moment; /* sum(e^t), sum(t e^t) */
+} kl_sums;
+
+/* t = beta (loss - largest); what is below -700, an example without a loss included, weighs nothing. */
+static void add_block(kl_sums *sums, double beta, double largest, const float *losses, size_t count) {
+    double t[BLOCK], e[BLOCK], mass[LANES] = {0}, moment[LANES] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const double exponent = beta * (losses[i] - largest);
+        t[i] = exponent > -700 ? exponent : -700;
+    }
+    for (size_t i = count; i < BLOCK; i++) t[i] = -700;
+    for (size_t i = 0; i < BLOCK; i++) e[i] = exp_in_range(t[i]);
+    for (size_t i = 0; i < BLOCK; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            mass[lane] += e[i + lane];
+            moment[lane] += e[i + lane] * t[i + lane];
+        }
+    sums->mass = wide_add_double(sums->mass, (mass[0] + mass[1]) + (mass[2] + mass[3]));
+    sums->moment = wide_add_double(sums->moment, (moment[0] + moment[1]) + (moment[2] + moment[3]));
+}
+
+/* KL(p || uniform) = sum(p t) - ln(sum(e^t) / n). */
+static double kl_radius(const loss_list *list, double beta, double largest) {
+    kl_sums sums = {{0, 0}, {0, 0}};
+    for (size_t first = 0; first < list->n; first += BLOCK)
+        add_block(&sums, beta, largest, list->losses + first, list->n - first < BLOCK ? list->n - first : BLOCK);
+    const double mass = sums.mass.high;
+    return sums.moment.high / mass - hws_log(mass / (double)list->known);
+}
+
+typedef struct ball {
+    const hws_divergence *divergence;
+    loss_list list;
+    double largest, target;
+} ball;
+
+static double radius_at(const ball *ball, double beta) {
+    if (beta == 0) return 0;
+    if (ball->divergence->kind == HWS_KL) return kl_radius(&ball->list, beta, ball->largest);
+    const tilted_law law = tilted_law_of(ball->divergence, beta, &ball->list);
+    return divergence_of(ball->divergence, &law, &ball->list);
+}
+
+/* ---- beta ------------------------------------------------------------------------------------------------------ */
+
+/* ln(radius / target), which rises with ln(beta): with slope 2 where beta is small, flatter further up. */
+static double log_miss(const ball *ball, double log_beta) {
+    const double miss = hws_log(radius_at(ball, hws_exp(log_beta)) / ball->target);
+    return miss > -50 ? miss : -50; /* NaN, too: rounding can make a tiny radius negative */
+}
+
+typedef struct bracket {
+    double low, high, low_miss, high_miss;
+    double stride; /* as long as one of the ends is missing */
+    int has_low, has_high, last_low;
+} bracket;
+
+/* Illinois: an end that stays for a second time counts for half, so that it does not stay for long. */
+static void narrow(bracket *bracket, double x, double miss) {
+    if (miss < 0) {
+        if (bracket->has_low && bracket->last_low) bracket->high_miss /= 2;
+        bracket->low = x, bracket->low_miss = miss, bracket->has_low = 1;
+    } else {
+        if (bracket->has_high && !bracket->last_low) bracket->low_miss /= 2;
+        bracket->high = x, bracket->high_miss = miss, bracket->has_high = 1;
+    }
+    bracket->last_low = miss < 0;
+}
+
+static double next_guess(bracket *bracket, double x, double miss) {
+    if (bracket->has_low && bracket->has_high) {
+        const double share = bracket->low_miss / (bracket->low_miss - bracket->high_miss);
+        return bracket->low + share * (bracket->high - bracket->low);
+    }
+    const double stride = fabs(miss) > 2 * bracket->stride ? fabs(miss) : 2 * bracket->stride;
+    bracket->stride = stride < 4 ? stride : 4;
+    return miss < 0 ? x + bracket->stride : x - bracket->stride;
+}
+
+/* The beta at which the ball has its radius, from a first guess. */
+static double solve(const ball *ball, double beta) {
+    const double limit = hws_log(LARGEST_BETA);
+    bracket bracket = {0};
+    double x = hws_log(beta) < limit ? hws_log(beta) : limit;
+    for (int step = 0; step < MOST_STEPS; step++) {
+        const double miss = log_miss(ball, x);
+        if (fabs(miss) <= EXACT || (x == limit && miss < 0) || x < -600) break;
+        narrow(&bracket, x, miss);
+        const double guess = next_guess(&bracket, x, miss);
+        x = guess < limit ? guess : limit;
+    }
+    const double found = hws_exp(x);
+    return found < LARGEST_BETA ? found : LARGEST_BETA;
+}
+
+static size_t ties_at(const loss_list *list, double loss) {
+    size_t ties = 0;
+    for (size_t i = 0; i < list->n; i++) ties += list->losses[i] == loss;
+    return ties;
+}
+
+static ball ball_of(const hws_sampler *sampler) {
+    const law *law = &sampler->law;
+    ball ball = {.divergence = &law->divergence, .list = law_list(law)};
+    ball.largest = largest_of(&ball.list);
+    const double ties = (double)ties_at(&ball.list, ball.largest);
+    const double wanted = tail_radius(ball.divergence, sampler->options.tail);
+    const double reachable = REACHABLE * tail_radius(ball.divergence, ties / (double)law->known);
+    ball.target = wanted < reachable ? wanted : reachable;
+    return ball;
+}
+
+static void look(hws_sampler *sampler) {
+    tail_watch *watch = &sampler->watch;
+    watch->updated = 0;
+    const ball ball = ball_of(sampler);
+    if (!(ball.target > 0)) return; /* all losses are equal: every beta gives the same draws */
+    const double beta = sampler->options.beta;
+    const double drift = fabs(radius_at(&ball, beta) / ball.target - 1);
+    if (isnan(drift)) return; /* a custom divergence that has none */
+    if (drift > MUCH && watch->haste < TAIL_MAX_HASTE) watch->haste++;
+    if (drift < LITTLE && watch->haste > 0) watch->haste--;
+    if (drift <= RENEW) return;
+    const double spread = deviation_of(&ball.list, mean_of(&ball.list));
+    const double guess = beta > 0 && drift < 1 ? beta : 1 / spread;
+    sampler_take_beta(sampler, solve(&ball, guess < LARGEST_BETA ? guess : LARGEST_BETA));
+}
+
+static int is_followed(const hws_sampler *sampler) {
+    return sampler->options.tail > 0 && sampler->options.tail < 1 && sampler->law.divergence.kind != HWS_CVAR &&
+           sampler->law.known > 0;
+}
+
+void tail_begin(hws_sampler *sampler) {
+    sampler->watch = (tail_watch){.haste = FIRST_HASTE};
+    if (is_followed(sampler)) look(sampler);
+}
+
+void tail_follow(hws_sampler *sampler, int64_t changed, int64_t known_before) {
+    if (!is_followed(sampler)) return;
+    const law *law = &sampler->law;
+    tail_watch *watch = &sampler->watch;
+    watch->updated += (uint64_t)changed;
+    const int complete = law->known == law->n && known_before < law->n;
+    if (complete || watch->updated >= (uint64_t)law->known >> watch->haste) look(sampler);
+}
