@@ -147,8 +147,11 @@ static void draw_batch(hws_sampler *sampler, int64_t count, int64_t *indices) {
     }
     int64_t found = visited + by_loss;
     for (uint32_t slot = 1; found < count; slot++) {
-        visits_begin_again(sampler, sampler->options.replacement ? 0 : found, indices);
+        const int64_t apart = sampler->options.replacement ? 0 : found;
+        visits_begin_again(sampler);
+        visits_set_apart(sampler, apart, indices, 1);
         found += visits_draw(sampler, slot, count - found, indices + found);
+        visits_set_apart(sampler, apart, indices, 0);
     }
     visits_wait(sampler, by_loss);
 }

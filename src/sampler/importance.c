@@ -104,7 +104,7 @@ static int64_t known_in(const hws_sampler *sampler, int64_t count, const int64_t
  * (1956): the l-th draw, with those before it counted in full, is an unbiased estimate by itself, and their mean is taken.
  * What a floor or mixing added to p is taken out by p / q. No ratio counts for more than what it will be clipped to.
  */
-static double batch_log_mean(const hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses) {
+static exp_mean batch_mean(const hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses) {
     const hws_options *options = &sampler->options;
     const int limited = sampler->ratios.weight > 0 && options->weight_max > 0;
     const double most = limited ? sampler->ratios.log_mean + hws_log(options->weight_max) : INFINITY;
@@ -119,16 +119,17 @@ static double batch_log_mean(const hws_sampler *sampler, int64_t count, const in
         exp_mean_add(&mean, x < most ? x : most, share * (q > 0 ? p / q : 1));
         before += q;
     }
-    return exp_mean_log(&mean);
+    return mean;
 }
 
 ratio_mean ratio_mean_with(const hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses) {
     const ratio_mean *past = &sampler->ratios;
     const double known = (double)known_in(sampler, count, indices);
-    if (known == 0) return *past;
+    const exp_mean batch = batch_mean(sampler, count, indices, losses);
+    if (batch.weight == 0) return *past; /* first visits, and examples that only mixing lets be drawn */
     exp_mean mean = {0};
     exp_mean_add(&mean, past->log_mean, past->weight * hws_exp(-known / REMEMBERED));
-    exp_mean_add(&mean, batch_log_mean(sampler, count, indices, losses), known);
+    exp_mean_add(&mean, exp_mean_log(&batch), known);
     return (ratio_mean){exp_mean_log(&mean), mean.weight};
 }
 

@@ -67,8 +67,8 @@ void level_window_remove(level_window *window, double loss) {
         window->sums[j] = fixed_subtract(window->sums[j], fixed_of(terms[j]));
 }
 
-void level_window_add(level_window *window, double loss) {
-    if (!window->valid) return;
+/* Puts a loss in; returns how far interpolation may miss its terms. */
+static double add_terms(level_window *window, double loss) {
     double terms[WINDOW_NODES], error = 0;
     const double t = window->beta * (window->place.reference - loss);
     window->valid = terms_of(window, t, terms);
@@ -76,7 +76,12 @@ void level_window_add(level_window *window, double loss) {
         window->sums[j] = fixed_add(window->sums[j], fixed_of(terms[j]));
     for (int k = 0; k < WINDOW_PROBES && window->valid; k++)
         error = fmax(error, fabs(interpolate(terms, PROBE[k]) - tilt_value(&window->probes[k], t)));
-    window->place.error += error;
+    return error;
+}
+
+void level_window_add(level_window *window, double loss) {
+    if (!window->valid) return;
+    window->place.error += add_terms(window, loss);
     if (!(window->place.error <= TOLERANCE * (double)window->n)) window->valid = 0;
 }
 
@@ -86,7 +91,6 @@ static tilt tilt_in(const level_window *window, double x) {
 
 void level_window_fill(level_window *window, const loss_list *list, window_place place) {
     window->place = place;
-    window->place.error = 0;
     for (int j = 0; j < WINDOW_NODES; j++) {
         window->tilts[j] = tilt_in(window, NODE[j]);
         window->sums[j] = (fixed_sum){0, 0};
@@ -94,8 +98,10 @@ void level_window_fill(level_window *window, const loss_list *list, window_place
     for (int k = 0; k < WINDOW_PROBES; k++) window->probes[k] = tilt_in(window, PROBE[k]);
     window->valid = 1;
     for (size_t i = 0; i < list->n && window->valid; i++)
-        if (is_known(list->losses[i])) level_window_add(window, list->losses[i]);
-    if (window->valid && place.error > window->place.error) window->place.error = place.error;
+        if (is_known(list->losses[i])) {
+            if (place.error > 0) (void)add_terms(window, list->losses[i]);
+            else level_window_add(window, list->losses[i]);
+        }
 }
 
 /* F - n at center + half * x. */

@@ -38,7 +38,7 @@ typedef struct level_window {
 void level_window_remove(level_window *window, double loss);
 void level_window_add(level_window *window, double loss);
 
-/* Computes the sums for a given place, O(n): resuming. */
+/* Computes the sums for a given place, O(n). Where the place has an error already (resuming), it keeps that one. */
 void level_window_fill(level_window *window, const loss_list *list, window_place place);
 
 /* Where the weights sum to n: z at the reference loss. Where they are so steep in z that its last digit shows, `total` is

@@ -134,7 +134,7 @@ static hws_status check_open(int64_t n, const float *losses, const hws_options *
 static hws_status open_visits(hws_sampler *sampler) {
     if (sampler->law.known == sampler->law.n) return HWS_OK;
     if (!visits_reserve(&sampler->visits, sampler->law.n)) return HWS_ERROR_MEMORY;
-    visits_begin_again(sampler, 0, NULL);
+    visits_begin_again(sampler);
     return HWS_OK;
 }
 

@@ -155,12 +155,13 @@ static ball ball_of(const hws_sampler *sampler) {
 static void look(hws_sampler *sampler) {
     tail_watch *watch = &sampler->watch;
     watch->updated = 0;
+    watch->moved = 0;
     const ball ball = ball_of(sampler);
     if (!(ball.target > 0)) return; /* all losses are equal: every beta gives the same draws */
     const double beta = sampler->options.beta;
     const double drift = fabs(radius_at(&ball, beta) / ball.target - 1);
     if (isnan(drift)) return; /* a custom divergence that has none */
-    if (drift > MUCH && watch->haste < TAIL_MAX_HASTE) watch->haste++;
+    if (drift > MUCH) watch->haste = watch->haste + 2 < TAIL_MAX_HASTE ? watch->haste + 2 : TAIL_MAX_HASTE;
     if (drift < LITTLE && watch->haste > 0) watch->haste--;
     if (drift <= RENEW) return;
     const double spread = deviation_of(&ball.list, mean_of(&ball.list));
@@ -178,11 +179,24 @@ void tail_begin(hws_sampler *sampler) {
     if (is_followed(sampler)) look(sampler);
 }
 
+double tail_part(hws_sampler *sampler, int64_t count, const int64_t *examples) {
+    law *law = &sampler->law;
+    if (!is_followed(sampler) || law_prepare(law) != HWS_OK) return 0;
+    const double n = (double)law->known;
+    double sum = 0;
+    for (int64_t j = 0; j < count; j++)
+        if (law_knows(law, examples[j]))
+            sum += divergence_phi(&law->divergence, n * law_probability(law, examples[j])) / n;
+    return isfinite(sum) ? sum : 0;
+}
+
 void tail_follow(hws_sampler *sampler, int64_t changed, int64_t known_before) {
     if (!is_followed(sampler)) return;
     const law *law = &sampler->law;
     tail_watch *watch = &sampler->watch;
     watch->updated += (uint64_t)changed;
     const int complete = law->known == law->n && known_before < law->n;
-    if (complete || watch->updated >= (uint64_t)law->known >> watch->haste) look(sampler);
+    const uint64_t known = (uint64_t)law->known;
+    const int alarmed = fabs(watch->moved) > MUCH * tail_radius(&law->divergence, sampler->options.tail);
+    if (complete || watch->updated >= known >> (alarmed ? TAIL_MAX_HASTE : watch->haste)) look(sampler);
 }

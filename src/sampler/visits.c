@@ -22,16 +22,23 @@ int64_t visits_draw(hws_sampler *sampler, uint32_t slot, int64_t count, int64_t 
     return found;
 }
 
-void visits_begin_again(hws_sampler *sampler, int64_t count, const int64_t *batch) {
+void visits_begin_again(hws_sampler *sampler) {
     visit_set *left = &sampler->visits.left;
     for (int64_t i = 0; i < sampler->law.n; i++)
         if (!law_knows(&sampler->law, i)) visit_set_add(left, i);
-    for (int64_t j = 0; j < count; j++) visit_set_remove(left, batch[j]);
     sampler->visits.waited = 0;
+}
+
+void visits_set_apart(hws_sampler *sampler, int64_t count, const int64_t *batch, int apart) {
+    for (int64_t j = 0; j < count; j++) {
+        if (law_knows(&sampler->law, batch[j])) continue;
+        if (apart) visit_set_remove(&sampler->visits.left, batch[j]);
+        else visit_set_add(&sampler->visits.left, batch[j]);
+    }
 }
 
 void visits_wait(hws_sampler *sampler, int64_t count) {
     if (!sampler->visits.left.bits) return;
     sampler->visits.waited += (uint64_t)count;
-    if (sampler->visits.waited >= (uint64_t)sampler->law.n) visits_begin_again(sampler, 0, NULL);
+    if (sampler->visits.waited >= (uint64_t)sampler->law.n) visits_begin_again(sampler);
 }

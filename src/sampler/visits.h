@@ -24,8 +24,11 @@ void visits_settle(hws_sampler *sampler);
 /* Draws as many of the examples to be visited as there are, up to `count`, and returns how many. */
 int64_t visits_draw(hws_sampler *sampler, uint32_t slot, int64_t count, int64_t *indices);
 
-/* All examples without a loss are to be visited, but for those that stand in this batch already. */
-void visits_begin_again(hws_sampler *sampler, int64_t count, const int64_t *batch);
+/* All examples without a loss are to be visited again. */
+void visits_begin_again(hws_sampler *sampler);
+
+/* Sets those of a batch that have no loss apart while the rest of the batch is drawn, and puts them back. */
+void visits_set_apart(hws_sampler *sampler, int64_t count, const int64_t *batch, int apart);
 
 /* So many examples with a loss have been drawn. */
 void visits_wait(hws_sampler *sampler, int64_t count);
