@@ -311,6 +311,9 @@ HWS_API hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t
 HWS_API hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, const int64_t *indices,
                                           const float *losses, float *weights);
 
+/* Changes options.importance; refused like there. */
+HWS_API hws_status hws_sampler_set_importance(hws_sampler *sampler, hws_importance importance);
+
 /*
  * Writes fresh losses into the history, with momentum (the first loss of an example as it is). All or nothing: one index out of range or one non-finite loss
  * and nothing is written; hws_sampler_error names it. If an index stands twice in the call, the last one wins.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 from .sampler import Sampler
 
-__all__ = ["collect", "log", "summary_writer"]
+__all__ = ["collect", "concerns", "log", "summary_writer"]
 
 
 def collect(sampler: Any, criterion: Any = None) -> Dict[str, float]:
@@ -22,6 +22,28 @@ def collect(sampler: Any, criterion: Any = None) -> Dict[str, float]:
     if criterion is not None:
         values["clip_rate"] = criterion.clip_rate()
     return values
+
+
+def concerns(sampler: Any, batch_size: int) -> List[str]:
+    """What is wrong with a sampler after an epoch of batches of this size, in words; empty if nothing is.
+
+    The samplers of :mod:`hws.torch` warn of these when the next epoch begins.
+
+    >>> import hws, hws.telemetry
+    >>> hws.telemetry.concerns(hws.Sampler([1.0, 9.0, 1.0], beta=10), batch_size=2)  # doctest: +ELLIPSIS
+    ['draws are spread over 1.0 examples in effect, fewer than a batch of 2 ...']
+    """
+    sampler = getattr(sampler, "sampler", sampler)
+    statistics = sampler.statistics()
+    found = []
+    if statistics["unseen"] > 0:
+        found.append(f"{statistics['unseen']} of {len(sampler)} examples have no loss yet: an epoch is too short to see all "
+                     "of them, or not all losses come back through DROLoss or update()")
+    if statistics["unseen"] < len(sampler) and statistics["effective_size"] < batch_size:
+        found.append(f"draws are spread over {statistics['effective_size']:.1f} examples in effect, fewer than a batch of "
+                     f"{batch_size} holds: the same few are trained on again and again. Lower beta (it is "
+                     f"{statistics['beta']:g}), choose a larger tail or set uniform_mix, and look at hardest()")
+    return found
 
 
 def log(writer: Any, sampler: Any, step: int, criterion: Any = None, prefix: str = "hws",

@@ -2,6 +2,7 @@
 #include "importance.h"
 
 #include "core/portable_math.h"
+#include "options.h"
 #include "sampler.h"
 
 #include <math.h>
@@ -175,4 +176,13 @@ hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, const int
     }
     if (count > 0) memcpy(weights, sampler->blended, (size_t)count * sizeof *weights);
     return HWS_OK;
+}
+
+hws_status hws_sampler_set_importance(hws_sampler *sampler, hws_importance importance) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
+    hws_options options = sampler->options;
+    options.importance = importance;
+    const hws_status status = options_check(&options, sampler->law.n, &sampler->error);
+    if (status == HWS_OK) sampler->options.importance = importance;
+    return status;
 }

@@ -1535,6 +1535,7 @@ static void test_null_samplers_are_refused(void **state) {
         hws_sampler_cvar(NULL, 0.1, &number),
         hws_sampler_statistics(NULL, &statistics),
         hws_sampler_set_beta(NULL, 1),
+        hws_sampler_set_importance(NULL, HWS_IMPORTANCE_EXACT),
         hws_sampler_beta_for_spread(NULL, 1, &number),
         hws_sampler_beta_for_effective_size(NULL, 1, &number),
         hws_sampler_beta_for_kl(NULL, 1, &number),
@@ -1543,6 +1544,7 @@ static void test_null_samplers_are_refused(void **state) {
     };
     for (size_t k = 0; k < sizeof answers / sizeof *answers; k++) assert_int_equal(answers[k], HWS_ERROR_ARGUMENT);
     assert_int_equal(hws_sampler_size(NULL), 0);
+    assert_int_equal(hws_sampler_unseen(NULL), 0);
     assert_int_equal(hws_sampler_memory(NULL), 0);
     assert_int_equal(hws_sampler_state_size(NULL), 0);
     assert_int_equal(hws_sampler_error(NULL)->status, HWS_ERROR_ARGUMENT);

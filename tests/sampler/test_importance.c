@@ -262,6 +262,14 @@ static void other_divergences_are_refused(void **state) {
         assert_int_equal(hws_sampler_open(&sampler, 3, NULL, &options, &error), HWS_ERROR_ARGUMENT);
         assert_non_null(strstr(error.message, "normalised importance weights are for KL"));
     }
+    hws_options chi2 = hws_options_default();
+    chi2.divergence.kind = HWS_CHI2;
+    hws_sampler *other = opened(3, NULL, &chi2);
+    assert_int_equal(hws_sampler_set_importance(other, HWS_IMPORTANCE_NORMALISED), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_set_importance(other, (hws_importance)3), HWS_ERROR_ARGUMENT);
+    assert_int_equal(hws_sampler_set_importance(other, HWS_IMPORTANCE_EXACT), HWS_OK);
+    assert_true(hws_sampler_options(other).importance == HWS_IMPORTANCE_EXACT);
+    hws_sampler_close(&other);
     hws_options options = normalised(1); /* KL under another name */
     assert_int_equal(hws_divergence_parse("cressie-read:1", &options.divergence, NULL), HWS_OK);
     hws_sampler *sampler = opened(3, NULL, &options);
