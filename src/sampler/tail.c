@@ -8,15 +8,18 @@
 #include <math.h>
 
 /* Beta is renewed when the radius is off by more than RENEW, and then solved to EXACT; both relative. */
-static const double RENEW = 0.01, EXACT = 1e-4;
+static const double RENEW = 0.01, EXACT = 2e-4;
 
 /* A radius off by more than MUCH means that looks come too late, one off by less than LITTLE that they come too soon. */
 static const double MUCH = 0.02, LITTLE = 0.005;
 
+/* What updated examples may change of the radius, by themselves, before it is looked at. */
+static const double ALARM = 0.03;
+
 /* Ties at the largest loss limit what any beta can reach; this share of it is asked for at most. */
 static const double REACHABLE = 0.95;
 
-enum { FIRST_HASTE = 4, MOST_STEPS = 100 };
+enum { FIRST_HASTE = 4, ALARMED_HASTE = 10, MOST_STEPS = 100 };
 
 double tail_radius(const hws_divergence *divergence, double a) {
     if (a >= 1) return 0;
@@ -40,12 +43,14 @@ static double exp_in_range(double t) {
 }
 
 typedef struct kl_sums {
-    wide_sum mass, moment; /* sum(e^t), sum(t e^t) */
+    wide_sum mass, moment, square; /* sum(e^t), sum(t e^t), sum(t^2 e^t) */
 } kl_sums;
+
+static double sum_lanes(const double lanes[LANES]) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
 
 /* t = beta (loss - largest); what is below -700, an example without a loss included, weighs nothing. */
 static void add_block(kl_sums *sums, double beta, double largest, const float *losses, size_t count) {
-    double t[BLOCK], e[BLOCK], mass[LANES] = {0}, moment[LANES] = {0};
+    double t[BLOCK], e[BLOCK], mass[LANES] = {0}, moment[LANES] = {0}, square[LANES] = {0};
     for (size_t i = 0; i < count; i++) {
         const double exponent = beta * (losses[i] - largest);
         t[i] = exponent > -700 ? exponent : -700;
@@ -56,18 +61,25 @@ static void add_block(kl_sums *sums, double beta, double largest, const float *l
         for (size_t lane = 0; lane < LANES; lane++) {
             mass[lane] += e[i + lane];
             moment[lane] += e[i + lane] * t[i + lane];
+            square[lane] += e[i + lane] * t[i + lane] * t[i + lane];
         }
-    sums->mass = wide_add_double(sums->mass, (mass[0] + mass[1]) + (mass[2] + mass[3]));
-    sums->moment = wide_add_double(sums->moment, (moment[0] + moment[1]) + (moment[2] + moment[3]));
+    sums->mass = wide_add_double(sums->mass, sum_lanes(mass));
+    sums->moment = wide_add_double(sums->moment, sum_lanes(moment));
+    sums->square = wide_add_double(sums->square, sum_lanes(square));
 }
 
-/* KL(p || uniform) = sum(p t) - ln(sum(e^t) / n). */
-static double kl_radius(const loss_list *list, double beta, double largest) {
-    kl_sums sums = {{0, 0}, {0, 0}};
+/* The divergence of p to uniform at some beta, and its derivative by ln(beta), 0 where that is not known. */
+typedef struct reading {
+    double radius, slope;
+} reading;
+
+/* KL(p || uniform) = sum(p t) - ln(sum(e^t) / n), and its derivative is the variance of t under p. */
+static reading kl_reading(const loss_list *list, double beta, double largest) {
+    kl_sums sums = {{0, 0}, {0, 0}, {0, 0}};
     for (size_t first = 0; first < list->n; first += BLOCK)
         add_block(&sums, beta, largest, list->losses + first, list->n - first < BLOCK ? list->n - first : BLOCK);
-    const double mass = sums.mass.high;
-    return sums.moment.high / mass - hws_log(mass / (double)list->known);
+    const double mass = sums.mass.high, mean = sums.moment.high / mass;
+    return (reading){mean - hws_log(mass / (double)list->known), sums.square.high / mass - mean * mean};
 }
 
 typedef struct ball {
@@ -76,18 +88,18 @@ typedef struct ball {
     double largest, target;
 } ball;
 
-static double radius_at(const ball *ball, double beta) {
-    if (beta == 0) return 0;
-    if (ball->divergence->kind == HWS_KL) return kl_radius(&ball->list, beta, ball->largest);
+static reading reading_at(const ball *ball, double beta) {
+    if (beta == 0) return (reading){0, 0};
+    if (ball->divergence->kind == HWS_KL) return kl_reading(&ball->list, beta, ball->largest);
     const tilted_law law = tilted_law_of(ball->divergence, beta, &ball->list);
-    return divergence_of(ball->divergence, &law, &ball->list);
+    return (reading){divergence_of(ball->divergence, &law, &ball->list), 0};
 }
 
 /* ---- beta ------------------------------------------------------------------------------------------------------ */
 
 /* ln(radius / target), which rises with ln(beta): with slope 2 where beta is small, flatter further up. */
-static double log_miss(const ball *ball, double log_beta) {
-    const double miss = hws_log(radius_at(ball, hws_exp(log_beta)) / ball->target);
+static double log_miss(const ball *ball, double radius) {
+    const double miss = hws_log(radius / ball->target);
     return miss > -50 ? miss : -50; /* NaN, too: rounding can make a tiny radius negative */
 }
 
@@ -109,7 +121,14 @@ static void narrow(bracket *bracket, double x, double miss) {
     bracket->last_low = miss < 0;
 }
 
-static double next_guess(bracket *bracket, double x, double miss) {
+static int is_inside(const bracket *bracket, double x) {
+    return (!bracket->has_low || x > bracket->low) && (!bracket->has_high || x < bracket->high);
+}
+
+/* By Newton's step where the slope of the miss is known and the step is sensible, else between the ends, else outwards. */
+static double next_guess(bracket *bracket, double x, double miss, double slope) {
+    const double step = miss / slope;
+    if (slope > 0 && fabs(step) < 1 && is_inside(bracket, x - step)) return x - step;
     if (bracket->has_low && bracket->has_high) {
         const double share = bracket->low_miss / (bracket->low_miss - bracket->high_miss);
         return bracket->low + share * (bracket->high - bracket->low);
@@ -119,20 +138,27 @@ static double next_guess(bracket *bracket, double x, double miss) {
     return miss < 0 ? x + bracket->stride : x - bracket->stride;
 }
 
-/* The beta at which the ball has its radius, from a first guess. */
-static double solve(const ball *ball, double beta) {
+/* The beta at which the ball has its radius, from a first guess and what was read there. */
+static double solve(const ball *ball, double beta, reading at) {
     const double limit = hws_log(LARGEST_BETA);
     bracket bracket = {0};
-    double x = hws_log(beta) < limit ? hws_log(beta) : limit;
+    double x = hws_log(beta);
     for (int step = 0; step < MOST_STEPS; step++) {
-        const double miss = log_miss(ball, x);
+        const double miss = log_miss(ball, at.radius);
         if (fabs(miss) <= EXACT || (x == limit && miss < 0) || x < -600) break;
         narrow(&bracket, x, miss);
-        const double guess = next_guess(&bracket, x, miss);
+        const double guess = next_guess(&bracket, x, miss, at.slope / at.radius);
         x = guess < limit ? guess : limit;
+        at = reading_at(ball, hws_exp(x));
     }
     const double found = hws_exp(x);
     return found < LARGEST_BETA ? found : LARGEST_BETA;
+}
+
+/* Where nothing is known of beta: the inverse of the spread. */
+static double first_guess(const ball *ball) {
+    const double guess = 1 / deviation_of(&ball->list, mean_of(&ball->list));
+    return guess < LARGEST_BETA ? guess : LARGEST_BETA;
 }
 
 static size_t ties_at(const loss_list *list, double loss) {
@@ -159,14 +185,18 @@ static void look(hws_sampler *sampler) {
     const ball ball = ball_of(sampler);
     if (!(ball.target > 0)) return; /* all losses are equal: every beta gives the same draws */
     const double beta = sampler->options.beta;
-    const double drift = fabs(radius_at(&ball, beta) / ball.target - 1);
+    const reading now = reading_at(&ball, beta);
+    const double drift = fabs(now.radius / ball.target - 1);
     if (isnan(drift)) return; /* a custom divergence that has none */
     if (drift > MUCH) watch->haste = watch->haste + 2 < TAIL_MAX_HASTE ? watch->haste + 2 : TAIL_MAX_HASTE;
     if (drift < LITTLE && watch->haste > 0) watch->haste--;
     if (drift <= RENEW) return;
-    const double spread = deviation_of(&ball.list, mean_of(&ball.list));
-    const double guess = beta > 0 && drift < 1 ? beta : 1 / spread;
-    sampler_take_beta(sampler, solve(&ball, guess < LARGEST_BETA ? guess : LARGEST_BETA));
+    if (now.radius > 0) {
+        sampler_take_beta(sampler, solve(&ball, beta, now));
+        return;
+    }
+    const double guess = first_guess(&ball);
+    sampler_take_beta(sampler, solve(&ball, guess, reading_at(&ball, guess)));
 }
 
 static int is_followed(const hws_sampler *sampler) {
@@ -197,6 +227,6 @@ void tail_follow(hws_sampler *sampler, int64_t changed, int64_t known_before) {
     watch->updated += (uint64_t)changed;
     const int complete = law->known == law->n && known_before < law->n;
     const uint64_t known = (uint64_t)law->known;
-    const int alarmed = fabs(watch->moved) > MUCH * tail_radius(&law->divergence, sampler->options.tail);
-    if (complete || watch->updated >= known >> (alarmed ? TAIL_MAX_HASTE : watch->haste)) look(sampler);
+    const int alarmed = fabs(watch->moved) > ALARM * tail_radius(&law->divergence, sampler->options.tail);
+    if (complete || watch->updated >= known >> (alarmed ? ALARMED_HASTE : (int)watch->haste)) look(sampler);
 }

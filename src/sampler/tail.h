@@ -7,7 +7,7 @@
 
 #include "hws.h"
 
-enum { TAIL_MAX_HASTE = 10 };
+enum { TAIL_MAX_HASTE = 8 };
 
 /*
  * When to look again: after known / 2^haste updated examples, or when those that were updated have changed what they

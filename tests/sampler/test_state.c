@@ -434,13 +434,13 @@ static void test_impossible_fields(void **state) {
 static void test_impossible_later_fields(void **state) {
     (void)state;
     const double nan = NAN, minus = -1, two = 2, infinite = INFINITY;
-    const uint32_t eleven = 11, nine = 9, other_nan = 0x7fc00002, signalling = 0x7f800001, infinity = 0x7f800000;
+    const uint32_t nine_or_more = 9, nine = 9, other_nan = 0x7fc00002, signalling = 0x7f800001, infinity = 0x7f800000;
     const struct {
         size_t offset, size;
         const void *value;
     } changes[] = {
-        {168, 8, &nan},      {168, 8, &minus},     {168, 8, &two},        {184, 4, &eleven},   {188, 4, &nine},
-        {200, 8, &infinite}, {200, 8, &nan},       {208, 8, &minus},      {208, 8, &infinite}, {208, 8, &nan},
+        {168, 8, &nan},      {168, 8, &minus},     {168, 8, &two},        {184, 4, &nine_or_more}, {188, 4, &nine},
+        {200, 8, &infinite}, {200, 8, &nan},       {208, 8, &minus},      {208, 8, &infinite},     {208, 8, &nan},
         {216, 8, &nan},      {224, 4, &other_nan}, {228, 4, &signalling}, {232, 4, &infinity},
     };
     const float losses[3] = {1, NAN, 3};

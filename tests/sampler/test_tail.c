@@ -66,7 +66,7 @@ static void the_ball_has_its_radius(void **state) {
                 const hws_options options = options_with(divergence, tail);
                 hws_sampler *sampler = opened(N, losses, &options);
                 const double found = divergence_of(sampler, &divergence, N), wanted = radius_of(&divergence, tail);
-                if (!(fabs(found / wanted - 1) < 2e-4))
+                if (!(fabs(found / wanted - 1) < 3e-4))
                     fail_msg("divergence %zu, tail %g, scale %g: %g instead of %g", d, tail, scale, found, wanted);
                 hws_sampler_close(&sampler);
             }
@@ -259,7 +259,7 @@ static void what_cannot_be_reached(void **state) {
     assert_int_equal(hws_sampler_set_losses(sampler, 0, N, losses), HWS_OK);
     hws_statistics statistics;
     assert_int_equal(hws_sampler_statistics(sampler, &statistics), HWS_OK);
-    assert_close(statistics.kl_to_uniform, 0.95 * log(2), 2e-4);
+    assert_close(statistics.kl_to_uniform, 0.95 * log(2), 3e-4);
     const double beta = beta_of(sampler);
     for (int i = 0; i < N; i++) losses[i] = 2;
     assert_int_equal(hws_sampler_set_losses(sampler, 0, N, losses), HWS_OK);
@@ -267,7 +267,7 @@ static void what_cannot_be_reached(void **state) {
     losses[0] = 2 + 0x1p-22f; /* hardly any spread: beta is large, and finite */
     assert_int_equal(hws_sampler_set_losses(sampler, 0, N, losses), HWS_OK);
     assert_int_equal(hws_sampler_statistics(sampler, &statistics), HWS_OK);
-    assert_true(fabs(statistics.kl_to_uniform / log(20) - 1) < 2e-4 && beta_of(sampler) > 1e5);
+    assert_true(fabs(statistics.kl_to_uniform / log(20) - 1) < 3e-4 && beta_of(sampler) > 1e5);
     losses[0] = 2;
     losses[1] = FLT_MAX;
     assert_int_equal(hws_sampler_set_losses(sampler, 0, N, losses), HWS_OK);
