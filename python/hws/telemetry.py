@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Optional
 
+import numpy as np
+
 from .sampler import Sampler
 
 __all__ = ["collect", "concerns", "log", "summary_writer"]
@@ -54,7 +56,7 @@ def log(writer: Any, sampler: Any, step: int, criterion: Any = None, prefix: str
         writer: a SummaryWriter or anything with ``add_scalar(tag, value, step)``; None writes nothing.
         sampler: a sampler of hws.
         criterion: a DROLoss, for its clip rate.
-        histogram: also write a histogram of the stale losses (``writer.add_histogram``).
+        histogram: also write a histogram of the stale losses that are known (``writer.add_histogram``).
 
     >>> class Printer:
     ...     def add_scalar(self, tag, value, step): print(step, tag, value)
@@ -67,10 +69,12 @@ def log(writer: Any, sampler: Any, step: int, criterion: Any = None, prefix: str
     if writer is None:
         return values
     for name, value in values.items():
-        if not math.isnan(value):  # the robust loss of a custom divergence without phi
+        if not math.isnan(value):  # the robust loss of a custom divergence without phi; no losses yet
             writer.add_scalar(f"{prefix}/{name}", value, step)
     if histogram:
-        writer.add_histogram(f"{prefix}/losses", getattr(sampler, "sampler", sampler).losses(), step)
+        losses = getattr(sampler, "sampler", sampler).losses()
+        if not np.isnan(losses).all():
+            writer.add_histogram(f"{prefix}/losses", losses[~np.isnan(losses)], step)
     return values
 
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { HEADER_SIZE = 224, FIRST_HEADER_SIZE = 168, CHECKSUM_SIZE = 8, VERSION = 2, FLAG_COUNTS = 1, FLAG_WINDOW = 2 };
+enum { HEADER_SIZE = 232, FIRST_HEADER_SIZE = 168, CHECKSUM_SIZE = 8, VERSION = 2, FLAG_COUNTS = 1, FLAG_WINDOW = 2 };
 
 /* In the place of a loss: none yet. The example is still to be drawn, or was drawn. */
 #define NOT_VISITED UINT32_C(0x7fc00000)

@@ -69,7 +69,8 @@ static void header_write(const state_header *header, unsigned char *at) {
     put_u64(at + 192, header->waited);
     put_f64(at + 200, header->ratios.log_mean);
     put_f64(at + 208, header->ratios.weight);
-    put_f64(at + 216, header->watch.moved);
+    put_f64(at + 216, header->watch.radius);
+    put_f64(at + 224, header->watch.target);
 }
 
 /* Where the bytes go: into memory, or in chunks into a file. */

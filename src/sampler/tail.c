@@ -8,13 +8,10 @@
 #include <math.h>
 
 /* Beta is renewed when the radius is off by more than RENEW, and then solved to EXACT; both relative. */
-static const double RENEW = 0.01, EXACT = 2e-4;
+static const double RENEW = 0.02, EXACT = 2e-4;
 
 /* A radius off by more than MUCH means that looks come too late, one off by less than LITTLE that they come too soon. */
-static const double MUCH = 0.02, LITTLE = 0.005;
-
-/* What updated examples may change of the radius, by themselves, before it is looked at. */
-static const double ALARM = 0.03;
+static const double MUCH = 0.03, LITTLE = 0.01;
 
 /* Ties at the largest loss limit what any beta can reach; this share of it is asked for at most. */
 static const double REACHABLE = 0.95;
@@ -181,8 +178,8 @@ static ball ball_of(const hws_sampler *sampler) {
 static void look(hws_sampler *sampler) {
     tail_watch *watch = &sampler->watch;
     watch->updated = 0;
-    watch->moved = 0;
     const ball ball = ball_of(sampler);
+    watch->target = watch->radius = ball.target;
     if (!(ball.target > 0)) return; /* all losses are equal: every beta gives the same draws */
     const double beta = sampler->options.beta;
     const reading now = reading_at(&ball, beta);
@@ -190,7 +187,10 @@ static void look(hws_sampler *sampler) {
     if (isnan(drift)) return; /* a custom divergence that has none */
     if (drift > MUCH) watch->haste = watch->haste + 2 < TAIL_MAX_HASTE ? watch->haste + 2 : TAIL_MAX_HASTE;
     if (drift < LITTLE && watch->haste > 0) watch->haste--;
-    if (drift <= RENEW) return;
+    if (drift <= RENEW) {
+        watch->radius = now.radius;
+        return;
+    }
     if (now.radius > 0) {
         sampler_take_beta(sampler, solve(&ball, beta, now));
         return;
@@ -209,15 +209,36 @@ void tail_begin(hws_sampler *sampler) {
     if (is_followed(sampler)) look(sampler);
 }
 
-double tail_part(hws_sampler *sampler, int64_t count, const int64_t *examples) {
+tail_part tail_part_of(hws_sampler *sampler, int64_t count, const int64_t *examples) {
     law *law = &sampler->law;
-    if (!is_followed(sampler) || law_prepare(law) != HWS_OK) return 0;
-    const double n = (double)law->known;
-    double sum = 0;
-    for (int64_t j = 0; j < count; j++)
-        if (law_knows(law, examples[j]))
-            sum += divergence_phi(&law->divergence, n * law_probability(law, examples[j])) / n;
-    return isfinite(sum) ? sum : 0;
+    tail_part part = {.known = (double)law->known};
+    if (!is_followed(sampler) || law_prepare(law) != HWS_OK) return part;
+    part.total = law->tree_total;
+    for (int64_t j = 0; j < count; j++) {
+        if (!law_knows(law, examples[j])) continue;
+        const double p = law_probability(law, examples[j]), z = p * part.known;
+        part.p += p;
+        if (!law_is_kl(law)) part.radius += divergence_phi(&law->divergence, z) / part.known;
+        else if (p > 0) part.radius += p * hws_log(z);
+    }
+    return part;
+}
+
+/*
+ * For KL this is exact: when the weights' total grows by a factor r, those that did not change go from p to p / r, and
+ * their sum(p ln(n p)) follows. For the others the normaliser is taken as unchanged.
+ */
+void tail_exchange(hws_sampler *sampler, const tail_part *before, const tail_part *after) {
+    tail_watch *watch = &sampler->watch;
+    if (!is_followed(sampler)) return;
+    if (!law_is_kl(&sampler->law)) {
+        watch->radius += after->radius - before->radius;
+    } else if (before->known > 0) {
+        const double growth = tree_word_ratio(after->total, before->total);
+        const double shift = hws_log(after->known / before->known) - hws_log(growth);
+        watch->radius = (watch->radius - before->radius + shift * (1 - before->p)) / growth + after->radius;
+    }
+    if (!isfinite(watch->radius)) watch->radius = 0; /* far off: look */
 }
 
 void tail_follow(hws_sampler *sampler, int64_t changed, int64_t known_before) {
@@ -227,6 +248,6 @@ void tail_follow(hws_sampler *sampler, int64_t changed, int64_t known_before) {
     watch->updated += (uint64_t)changed;
     const int complete = law->known == law->n && known_before < law->n;
     const uint64_t known = (uint64_t)law->known;
-    const int alarmed = fabs(watch->moved) > ALARM * tail_radius(&law->divergence, sampler->options.tail);
+    const int alarmed = fabs(watch->radius - watch->target) > RENEW * watch->target;
     if (complete || watch->updated >= known >> (alarmed ? ALARMED_HASTE : (int)watch->haste)) look(sampler);
 }

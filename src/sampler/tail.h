@@ -5,18 +5,21 @@
 #ifndef HWS_SAMPLER_TAIL_H
 #define HWS_SAMPLER_TAIL_H
 
+#include "weight_tree.h"
+
 #include "hws.h"
 
 enum { TAIL_MAX_HASTE = 8 };
 
 /*
- * When to look again: after known / 2^haste updated examples, or when those that were updated have changed what they
- * contribute to the divergence by much. What a state must keep.
+ * When to look at all losses again: after known / 2^haste updated examples, or when the radius, which is kept current from
+ * what the updated examples contribute, is off by much. What a state must keep.
  */
 typedef struct tail_watch {
     uint64_t updated; /* examples since the last look */
     uint32_t haste;   /* 0 to TAIL_MAX_HASTE */
-    double moved;     /* by how much their part of the divergence has grown */
+    double radius;    /* as far as can be told without looking */
+    double target;    /* what it should be */
 } tail_watch;
 
 /* D_phi(q || uniform) for q uniform on a fraction a: a phi(1/a) + (1 - a) phi(0). Canonical, not CVaR. */
@@ -25,8 +28,15 @@ double tail_radius(const hws_divergence *divergence, double a);
 /* For a sampler that was just opened: beta from the losses at hand, if there are any. */
 void tail_begin(hws_sampler *sampler);
 
-/* What these examples contribute to the divergence, where beta follows it; else 0. */
-double tail_part(hws_sampler *sampler, int64_t count, const int64_t *examples);
+/* What some examples contribute to the divergence: their p and their part of the radius; and the total of all weights. */
+typedef struct tail_part {
+    double p, radius, known;
+    tree_word total;
+} tail_part;
+
+/* Before losses are written, and after. Nothing where beta does not follow from them. */
+tail_part tail_part_of(hws_sampler *sampler, int64_t count, const int64_t *examples);
+void tail_exchange(hws_sampler *sampler, const tail_part *before, const tail_part *after);
 
 /* So many losses have changed; `known_before` examples had one before. */
 void tail_follow(hws_sampler *sampler, int64_t changed, int64_t known_before);

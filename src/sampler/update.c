@@ -20,7 +20,7 @@ hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t
     if (count == 0) return HWS_OK;
     if (normalised) sampler->ratios = ratio_mean_with(sampler, count, indices, losses);
     const int64_t known_before = sampler->law.known;
-    const double part_before = tail_part(sampler, count, indices);
+    const tail_part before = tail_part_of(sampler, count, indices);
     for (int64_t j = 0; j < count; j++) sampler->blended[j] = sampler_blend(sampler, indices[j], losses[j]);
     law_write(&sampler->law, count, indices, sampler->blended);
     for (int64_t j = 0; sampler->last_seen && j < count; j++) sampler->last_seen[indices[j]] = sampler->updates_made;
@@ -28,7 +28,8 @@ hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t
         visit_set_remove(&sampler->visits.left, indices[j]);
     visits_settle(sampler);
     sampler_changed(sampler);
-    sampler->watch.moved += tail_part(sampler, count, indices) - part_before;
+    const tail_part after = tail_part_of(sampler, count, indices);
+    tail_exchange(sampler, &before, &after);
     tail_follow(sampler, count, known_before);
     return HWS_OK;
 }

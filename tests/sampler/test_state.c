@@ -355,7 +355,7 @@ static void test_altered(void **state) {
         hws_options options = hws_options_default();
         options.divergence = (hws_divergence){.kind = kinds[k % 3], .parameter = 0.5};
         if (k < 3) options.initial_loss = 1; /* the first version of the format, else the second */
-        const size_t header = k < 3 ? 168 : 224;
+        const size_t header = k < 3 ? 168 : 232;
         hws_sampler *sampler = opened(3, NULL, &options);
         bytes saved = state_of(sampler);
         const char *path = in_folder("altered");
@@ -439,9 +439,9 @@ static void test_impossible_later_fields(void **state) {
         size_t offset, size;
         const void *value;
     } changes[] = {
-        {168, 8, &nan},      {168, 8, &minus},     {168, 8, &two},        {184, 4, &nine_or_more}, {188, 4, &nine},
-        {200, 8, &infinite}, {200, 8, &nan},       {208, 8, &minus},      {208, 8, &infinite},     {208, 8, &nan},
-        {216, 8, &nan},      {224, 4, &other_nan}, {228, 4, &signalling}, {232, 4, &infinity},
+        {168, 8, &nan},      {168, 8, &minus},    {168, 8, &two},       {184, 4, &nine_or_more}, {188, 4, &nine},
+        {200, 8, &infinite}, {200, 8, &nan},      {208, 8, &minus},     {208, 8, &infinite},     {208, 8, &nan},
+        {216, 8, &nan},      {224, 8, &infinite}, {232, 4, &other_nan}, {236, 4, &signalling},   {240, 4, &infinity},
     };
     const float losses[3] = {1, NAN, 3};
     for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
@@ -474,7 +474,7 @@ static void test_the_first_version_is_written_where_it_suffices(void **state) {
         if (which == 4) assert_int_equal(hws_sampler_set_losses(sampler, 1, 1, &none), HWS_OK);
         bytes saved = state_of(sampler);
         assert_int_equal(saved.at[8], which == 0 ? 1 : 2);
-        assert_int_equal(saved.size, (which == 0 ? 168 : 224) + 3 * 4 + 8);
+        assert_int_equal(saved.size, (which == 0 ? 168 : 232) + 3 * 4 + 8);
         free(saved.at);
         hws_sampler_close(&sampler);
     }
