@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char USAGE[] =
-    "usage: hws bench sampler [--n 1e2,1e3,...] [--batch 2] [--beta 100] [--divergence kl] [--json]\n"
+    "usage: hws bench sampler [--n 1e2,1e3,...] [--batch 2] [--beta 100 | --tail A] [--divergence kl] [--json]\n"
     "       hws bench train ...          see hws bench train --help\n"
     "\n"
     "Times the sampler: an iteration draws a batch without replacement and writes its new losses back, on one "
@@ -79,6 +79,7 @@ int verb_bench(int count, char **arguments) {
         CLI_TEXT("--n", "LIST", &bench.sizes, "numbers of examples", NULL),
         CLI_WHOLE("--batch", "K", &bench.batch, 1, SAMPLER_COST_MAX_BATCH, "examples per batch", NULL),
         CLI_NUMBER("--beta", "B", &bench.options.beta, 0, 1e15, "robustness", NULL),
+        CLI_NUMBER("--tail", "A", &bench.options.tail, 1e-9, 1, "instead: beta follows from the losses", "no"),
         CLI_TEXT("--divergence", "D", &divergence, "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A",
                  NULL),
         CLI_FLAG("--json", &bench.json, "one JSON object per line: n, batch, iteration_ns, bytes_per_example"),

@@ -14,11 +14,21 @@
  * like this minimises the distributionally robust loss R(L) = max over q of the same expression (Fidon et al. 2022,
  * Algorithm 1). beta = 0 is ordinary training; the larger beta, the more the hard examples count.
  *
+ * beta has the unit of 1 / loss. Who would rather say which fraction of the examples training should be good for sets
+ * `tail`: beta then follows from the losses.
+ *
+ * FIRST VISITS
+ *
+ * An example that has no loss yet is drawn before any that has one, in an order that chance (the seed) decides, whatever
+ * the scale of the losses, and its first importance weight is 1. Once drawn it waits for its loss: it is drawn again only
+ * when nothing else can be, or when as many others as there are examples have been drawn meanwhile (its loss got lost).
+ * Probabilities p, beta, robust losses and statistics speak of the examples that have a loss.
+ *
  * ONE TRAINING STEP
  *
  *     hws_sampler *sampler = NULL;
  *     hws_options options = hws_options_default();
- *     options.beta = 10;
+ *     options.tail = 0.1;                                            train for the hardest tenth
  *     hws_error error;
  *     if (hws_sampler_open(&sampler, n, NULL, &options, &error) != HWS_OK) puts(error.message), exit(1);
  *     ...
@@ -68,11 +78,12 @@
  * WHAT IT COSTS (n examples, a batch of k)
  *
  *     divergence                 draw                     update          memory per example
- *     KL                         O(k log n)               O(k log n)      4.8 bytes
+ *     KL                         O(k log n)               O(k log n)      4.8 bytes (4.9 while some have no loss)
  *     chi-square, CVaR           O((k + log n) log n)     O(k log n)      36 bytes
  *     the others                 the same, amortised      O(k log n)      36 bytes
  *
- * and 5 KB for the sampler itself. Opening, growing and changing beta are O(n).
+ * and 5 KB for the sampler itself. Opening, growing and changing beta are O(n). With a tail, beta follows at an amortised
+ * O(1) per updated example (docs/sampler.md has the times), in passes over all losses.
  *
  * "Amortised": these divergences keep their normaliser current in O(1) per changed loss within a window of about
  * 10 %; when it leaves the window, the next draw makes some twenty passes over all losses. As long as no single example
@@ -126,7 +137,8 @@ HWS_API const char *hws_version(void);
     X(HWS_ERROR_VERSION, 8, "the state was written by a newer version")                                                \
     X(HWS_ERROR_DIVERGENCE, 9, "the custom divergence is missing or inconsistent")                                     \
     X(HWS_ERROR_UNREACHABLE, 10, "no beta reaches the target with these losses")                                       \
-    X(HWS_ERROR_NOT_KEPT, 11, "ages and draw counts are not kept by this sampler")
+    X(HWS_ERROR_NOT_KEPT, 11, "ages and draw counts are not kept by this sampler")                                     \
+    X(HWS_ERROR_NO_LOSS, 12, "no example has a loss yet")
 
 typedef enum hws_status {
 #define HWS_STATUS_ENUMERATOR(name, value, text) name = value,
@@ -202,7 +214,12 @@ typedef enum hws_importance {
     HWS_IMPORTANCE_APPROXIMATE = 0,
     /* The normaliser is recomputed with this example's loss replaced, the others as they are. O(log n) per
        example, O(n) when a floor is set or when it moves an amortised normaliser far. */
-    HWS_IMPORTANCE_EXACT = 1
+    HWS_IMPORTANCE_EXACT = 1,
+    /* KL only: exp(beta (1 - momentum) (new - stale)) over the mean of it, which estimates how the normaliser has changed
+       with all losses, also of the examples that were not drawn. The mean weight stays 1 while losses fall, so the
+       learning rate keeps its meaning. The mean is a running one over about the last 64 drawn examples
+       (docs/sampler.md derives it); hws_sampler_update adds to it. O(1) per example. */
+    HWS_IMPORTANCE_NORMALISED = 2
 } hws_importance;
 
 typedef struct hws_options {
@@ -210,18 +227,21 @@ typedef struct hws_options {
     double beta;               /* 100    robustness, 0 to 1e15 */
     hws_divergence divergence; /* KL */
     uint64_t seed;             /* 0      key of all randomness */
-    double initial_loss;       /* 1      loss of the examples not seen yet; a good choice is the loss' maximum */
-    double jitter;             /* 0      relative standard deviation of Gaussian noise on initial_loss
+    double initial_loss; /* NAN    first visits (see above); a number is taken for the loss of the examples not seen
+                                         yet instead, as in the paper: a good choice is the loss' maximum */
+    double jitter;       /* 0      relative standard deviation of Gaussian noise on initial_loss
                                          (the paper's package uses 1e-3), in [0, 1] */
-    double momentum;           /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */
-    double floor;              /* 0      in [0, 1]: draw from max(p, floor/n), renormalised (the package: 1e-4) */
-    double uniform_mix;        /* 0      in [0, 1]: draw from (1 - uniform_mix) p + uniform_mix / n. Not with floor. */
-    double weight_min;         /* 0.1    importance weights are clipped to [weight_min, weight_max]; */
-    double weight_max;         /* 10     0 and INFINITY mean no clipping */
+    double momentum;     /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */
+    double floor;        /* 0      in [0, 1]: draw from max(p, floor/n), renormalised (the package: 1e-4) */
+    double uniform_mix;  /* 0      in [0, 1]: draw from (1 - uniform_mix) p + uniform_mix / n. Not with floor. */
+    double weight_min;   /* 0.1    importance weights are clipped to [weight_min, weight_max]; */
+    double weight_max;   /* 10     0 and INFINITY mean no clipping */
     hws_importance importance; /* HWS_IMPORTANCE_APPROXIMATE */
     int replacement;           /* 0      may an example stand twice in one batch? */
     int keep_counts;           /* 0      keep each example's age and number of draws (16 bytes per example) */
     int reserved;              /* 0      must be 0 */
+    double tail;               /* 0      in (0, 1]: train for the hardest fraction `tail`. beta follows from the losses,
+                                         see hws_sampler_set_beta; of CVaR it is the fraction itself. 0: beta as given */
 } hws_options;
 
 /* Fills a struct of this size with the defaults that stand beside the members; what the library does not know is 0. */
@@ -242,8 +262,8 @@ typedef struct hws_sampler hws_sampler;
 #define HWS_MAX_EXAMPLES ((int64_t)4294967294)
 
 /*
- * Opens a sampler over n >= 1 examples. `losses` are their initial losses, or NULL for options->initial_loss (with
- * jitter). `options` may be NULL for the defaults. On failure *sampler is NULL, and *error names the option or the loss
+ * Opens a sampler over n >= 1 examples. `losses` are their losses, NAN where there is none yet, or NULL for
+ * options->initial_loss (with jitter). `options` may be NULL for the defaults. On failure *sampler is NULL, and *error names the option or the loss
  * at fault. O(n).
  */
 HWS_API hws_status hws_sampler_open(hws_sampler **sampler, int64_t n, const float *losses, const hws_options *options,
@@ -255,12 +275,13 @@ HWS_API void hws_sampler_close(hws_sampler **sampler);
 /* What the last failing call on this sampler had to say. It stands until the next one; success does not clear it. */
 HWS_API const hws_error *hws_sampler_error(const hws_sampler *sampler);
 
-/* The number of examples, batches drawn so far and updates made so far. */
+/* The number of examples, of those without a loss, batches drawn so far and updates made so far. */
 HWS_API int64_t hws_sampler_size(const hws_sampler *sampler);
+HWS_API int64_t hws_sampler_unseen(const hws_sampler *sampler);
 HWS_API uint64_t hws_sampler_draws_made(const hws_sampler *sampler);
 HWS_API uint64_t hws_sampler_updates_made(const hws_sampler *sampler);
 
-/* The options now in force, as far as a struct of this size can hold them; the defaults for a NULL sampler. */
+/* The options now in force (beta as it follows from tail), as far as a struct of this size can hold them; the defaults for a NULL sampler. */
 HWS_API void hws_sampler_get_options(const hws_sampler *sampler, hws_options *options, size_t size);
 
 static inline hws_options hws_sampler_options(const hws_sampler *sampler) {
@@ -275,38 +296,45 @@ HWS_API size_t hws_sampler_memory(const hws_sampler *sampler);
 /* ---- Algorithm 1 ----------------------------------------------------------------------------------------------- */
 
 /*
- * Draws `count` examples into `indices`. Without replacement (the default) the batch is a successive draw: each next
- * example follows p restricted to those not yet in the batch. HWS_ERROR_TOO_FEW if fewer than `count` examples have
- * p > 0: chi-square, CVaR and Cressie-Read k > 1 give many examples p = 0 exactly, and Jensen-Shannon does where
+ * Draws `count` examples into `indices`: first visits first, none of them twice, then by p. Without replacement (the
+ * default) the latter are a successive draw: each next example follows p restricted to those not yet in the batch.
+ * HWS_ERROR_TOO_FEW if fewer than `count` examples have no loss or p > 0: chi-square, CVaR and Cressie-Read k > 1 give many examples p = 0 exactly, and Jensen-Shannon does where
  * beta (L_max - L) is beyond 745. Mix with uniform to refresh them.
  */
 HWS_API hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t *indices);
 
 /*
  * weights[j] = clip(p_new / p_old, [weight_min, weight_max]) for the new loss of example indices[j], as
- * options.importance says. Call it before hws_sampler_update. Non-finite losses are refused.
+ * options.importance says; 1 for an example that has no loss yet. Call it before hws_sampler_update, with the batch in
+ * the order in which it was drawn. Non-finite losses are refused.
  */
 HWS_API hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, const int64_t *indices,
                                           const float *losses, float *weights);
 
+/* Changes options.importance; refused like there. */
+HWS_API hws_status hws_sampler_set_importance(hws_sampler *sampler, hws_importance importance);
+
 /*
- * Writes fresh losses into the history, with momentum. All or nothing: one index out of range or one non-finite loss
+ * Writes fresh losses into the history, with momentum (the first loss of an example as it is). All or nothing: one index out of range or one non-finite loss
  * and nothing is written; hws_sampler_error names it. If an index stands twice in the call, the last one wins.
  */
 HWS_API hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses);
 
 /* ---- the history ----------------------------------------------------------------------------------------------- */
 
-/* Copies the stale losses of examples first .. first + count - 1. */
+/* Copies the stale losses of examples first .. first + count - 1; NAN for those without. */
 HWS_API hws_status hws_sampler_get_losses(hws_sampler *sampler, int64_t first, int64_t count, float *losses);
 
-/* Replaces them, without momentum and without touching ages: for a full evaluation, or to restore a history. */
+/* Replaces them, without momentum and without touching ages: for a full evaluation, or to restore a history. NAN takes
+   an example's loss away: it is visited as if it were new. */
 HWS_API hws_status hws_sampler_set_losses(hws_sampler *sampler, int64_t first, int64_t count, const float *losses);
 
-/* Adds `count` examples at the end, with these losses or, if NULL, options.initial_loss with jitter. O(n). */
+/* Adds `count` examples at the end, with these losses (NAN: none yet) or, if NULL, options.initial_loss with jitter.
+   O(n). */
 HWS_API hws_status hws_sampler_grow(hws_sampler *sampler, int64_t count, const float *losses);
 
-/* The k examples with the largest stale losses, hardest first, ties by index. `losses` may be NULL. k <= n.
+/* The k examples with the largest stale losses, hardest first, ties by index. Those without a loss come last, by
+   index, with a loss of NAN. `losses` may be NULL. k <= n.
    O(n + k log k) for KL, O(k log n) otherwise. */
 HWS_API hws_status hws_sampler_hardest(hws_sampler *sampler, int64_t k, int64_t *indices, float *losses);
 
@@ -328,7 +356,7 @@ HWS_API hws_status hws_sampler_next_stale(hws_sampler *sampler, uint64_t min_age
 /* ---- the distribution ------------------------------------------------------------------------------------------ */
 
 /*
- * The probability that the next single draw is this example, floor and mixing included. O(1) for KL, O(log n) for
+ * The probability that the next single draw is this example, first visits, floor and mixing included. O(1) for KL, O(log n) for
  * the others; the first call after a change is O(n) when a floor is set.
  */
 HWS_API hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example, double *probability);
@@ -336,10 +364,12 @@ HWS_API hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example
 /* The same for examples first .. first + count - 1. */
 HWS_API hws_status hws_sampler_probabilities(hws_sampler *sampler, int64_t first, int64_t count, double *probabilities);
 
-/* How many examples have p > 0. */
+/* How many examples have p > 0 or no loss yet: the largest batch without replacement. */
 HWS_API hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count);
 
 /* ---- robust losses and telemetry ------------------------------------------------------------------------------- */
+
+/* These speak of the examples that have a loss, and answer HWS_ERROR_NO_LOSS when none has. */
 
 /* R(L) of the stale losses, for the sampler's divergence and beta. Free for KL with beta >= 0.001 (to an
    absolute error of 1e-13 / beta), O(log n) for CVaR, else O(n). */
@@ -368,18 +398,35 @@ typedef struct hws_statistics {
     double entropy;        /* -sum(p ln p) in nats: ln n for uniform */
     double kl_to_uniform;  /* ln n - entropy */
     double largest_p;
-    int64_t drawable;     /* examples with p > 0 */
+    int64_t drawable;     /* examples with p > 0 or no loss yet */
     uint64_t oldest_age;  /* 0 unless counts are kept */
     int64_t never_drawn;  /* 0 unless counts are kept */
-    uint64_t reserved[8]; /* 0 */
+    int64_t unseen;       /* examples without a loss */
+    double beta;          /* in force now */
+    uint64_t reserved[6]; /* 0 */
 } hws_statistics;
 
-/* All of them, O(n). p is what is drawn from, floor and mixing included. */
+/*
+ * All of them, O(n). p is what is drawn from among the examples with a loss, floor and mixing included. When none has a
+ * loss yet, what speaks of losses is NAN and what speaks of p is 0.
+ */
 HWS_API hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *statistics);
 
 /* ---- beta ------------------------------------------------------------------------------------------------------ */
 
-/* Changes beta. O(n). */
+/*
+ * Changes beta, for good: options.tail, if it was set, becomes 0 (the fraction of CVaR stays). O(n).
+ *
+ * WHAT TAIL DOES. With tail = a, beta is such that D_phi(p || uniform) = a phi(1/a) + (1 - a) phi(0), which is how far
+ * the uniform distribution on any fraction a of the examples is from uniform on all: ln(1/a) for KL, (1/a - 1) / 2 for
+ * chi-square. tail = 1 is beta = 0, uniform draws. The divergence is followed from update to update; where it is off by more
+ * than 2 %, beta is solved anew, to 2e-4, in a few passes over all losses, but not more often than once per n / 1024
+ * updated examples. All losses are looked at after at most n of them, and when the last loss that was missing has come. It
+ * is a matter of these counts
+ * alone, not of time, and a state keeps them. Until there are losses, beta is 0. Ties at the largest loss set a limit to
+ * what any beta can reach; then beta is the one that reaches 95 % of it, or 1e15 at most, and when all losses are equal
+ * beta stays as it is. Divergences whose phi(0) is infinite (reverse KL, Cressie-Read k <= 0) are refused.
+ */
 HWS_API hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta);
 
 /*
@@ -389,7 +436,7 @@ HWS_API hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta);
  *  - effective size: the beta at which 1 / sum(p^2) equals the target, a number between the number of examples tied
  * at the largest loss and n.
  *  - KL radius: the beta at which KL(p || uniform) equals the radius in nats, between 0 and ln(n / ties).
- * They speak of p-bar, before floor and mixing. HWS_ERROR_UNREACHABLE if the losses are all equal or no beta up to
+ * They speak of p-bar, before floor and mixing. HWS_ERROR_NO_LOSS if no example has a loss, HWS_ERROR_UNREACHABLE if the losses are all equal or no beta up to
  * 1e15 reaches the target; HWS_ERROR_ARGUMENT for CVaR, which has no beta.
  */
 HWS_API hws_status hws_sampler_beta_for_spread(hws_sampler *sampler, double factor, double *beta);

@@ -24,7 +24,7 @@ Callback = ctypes.CFUNCTYPE(c_double, c_double, c_void_p)
 
 DIVERGENCE_KINDS = ("kl", "chi2", "reverse-kl", "hellinger", "cressie-read", "js", "cvar", "custom")
 CUSTOM = DIVERGENCE_KINDS.index("custom")
-IMPORTANCE_KINDS = ("approximate", "exact")
+IMPORTANCE_KINDS = ("paper", "exact", "normalised")
 
 
 class DivergenceStruct(Structure):
@@ -58,6 +58,7 @@ class OptionsStruct(Structure):
         ("replacement", c_int),
         ("keep_counts", c_int),
         ("reserved", c_int),
+        ("tail", c_double),
     ]
 
 
@@ -86,7 +87,9 @@ class StatisticsStruct(Structure):
         ("drawable", c_int64),
         ("oldest_age", c_uint64),
         ("never_drawn", c_int64),
-        ("reserved", c_uint64 * 8),
+        ("unseen", c_int64),
+        ("beta", c_double),
+        ("reserved", c_uint64 * 6),
     ]
 
 
@@ -111,12 +114,14 @@ PROTOTYPES = {
     "hws_sampler_close": (None, [POINTER(_sampler)]),
     "hws_sampler_error": (_error, [_sampler]),
     "hws_sampler_size": (c_int64, [_sampler]),
+    "hws_sampler_unseen": (c_int64, [_sampler]),
     "hws_sampler_get_options": (None, [_sampler, _options, c_size_t]),
     "hws_sampler_draws_made": (c_uint64, [_sampler]),
     "hws_sampler_updates_made": (c_uint64, [_sampler]),
     "hws_sampler_memory": (c_size_t, [_sampler]),
     "hws_sampler_draw": (_status, [_sampler, c_int64, _array]),
     "hws_sampler_importance": (_status, [_sampler, c_int64, _array, _array, _array]),
+    "hws_sampler_set_importance": (_status, [_sampler, c_int]),
     "hws_sampler_update": (_status, [_sampler, c_int64, _array, _array]),
     "hws_sampler_get_losses": (_status, [_sampler, c_int64, c_int64, _array]),
     "hws_sampler_set_losses": (_status, [_sampler, c_int64, c_int64, _array]),

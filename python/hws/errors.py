@@ -11,7 +11,7 @@ from typing import Any, Dict, Optional, Type
 __all__ = [
     "HwsError", "ArgumentError", "ArgumentTypeError", "ExampleIndexError", "NotFiniteError", "TooFewError",
     "OutOfMemoryError", "StateIOError", "CorruptStateError", "StateVersionError", "DivergenceError",
-    "UnreachableError", "NotKeptError", "ClosedError", "OwnershipError", "LibraryNotFoundError",
+    "UnreachableError", "NotKeptError", "NoLossError", "ClosedError", "OwnershipError", "LibraryNotFoundError",
 ]
 
 
@@ -76,6 +76,10 @@ class NotKeptError(HwsError, RuntimeError):
     """Ages and draw counts are kept only by a sampler opened with ``keep_counts=True``."""
 
 
+class NoLossError(HwsError, ValueError):
+    """No example has a loss yet, so nothing can be said about losses."""
+
+
 class ClosedError(HwsError, ValueError):
     """The sampler has been closed."""
 
@@ -101,6 +105,7 @@ BY_STATUS: Dict[int, Type[HwsError]] = {
     9: DivergenceError,
     10: UnreachableError,
     11: NotKeptError,
+    12: NoLossError,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from ctypes import byref, c_double, c_int64, c_void_p
 from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
@@ -27,18 +28,23 @@ class Sampler:
     """Draws training examples with a probability that grows with their last known ("stale") losses.
 
     Args:
-        examples: the number of examples, or an array with one initial loss for each.
+        examples: the number of examples, or an array with one loss for each, NaN for those that have none yet.
         beta: robustness. 0 is ordinary training; the larger, the more the hard examples count.
+        tail: train for the hardest fraction ``tail`` of the examples, above 0 and up to 1 (which is uniform): beta then
+            follows from the losses, and the argument beta is not looked at. For "cvar:ALPHA" it is ALPHA itself.
         divergence: "kl" (p = softmax(beta L)), "chi2", "reverse-kl", "hellinger", "cressie-read:K", "js",
             "cvar:ALPHA" or a :class:`CustomDivergence`.
         seed: the key of all randomness.
-        initial_loss: the loss of examples not seen yet; a good choice is the loss' maximum.
+        initial_loss: None draws every example without a loss before any that has one (first visits). A number is taken
+            for the loss of the examples not seen yet instead; a good choice is the loss' maximum.
         jitter: relative standard deviation of noise on ``initial_loss``.
         momentum: stale <- momentum * stale + (1 - momentum) * new; in [0, 1).
         replacement: may an example stand twice in a batch?
         floor: draw from max(p, floor / n), renormalised.
         uniform_mix: draw from (1 - uniform_mix) p + uniform_mix / n; not together with ``floor``.
-        importance: "approximate" (the paper's) or "exact" importance weights.
+        importance: how importance weights are formed: "paper" (the normaliser taken as unchanged), "normalised" (divided
+            by the mean of what was drawn, which keeps the mean weight at 1 while losses fall; KL only) or "exact" (the
+            normaliser with this one loss replaced).
         weight_min, weight_max: the range to which importance weights are clipped; 0 and ``math.inf`` for none.
         keep_counts: keep each example's age and number of draws.
 
@@ -61,27 +67,30 @@ class Sampler:
     _busy = False
 
     def __init__(self, examples: Any, *, beta: float = 100.0, divergence: Divergence = "kl", seed: int = 0,
-                 initial_loss: float = 1.0, jitter: float = 0.0, momentum: float = 0.0, replacement: bool = False,
-                 floor: float = 0.0, uniform_mix: float = 0.0, importance: str = "approximate",
-                 weight_min: float = 0.1, weight_max: float = 10.0, keep_counts: bool = False):
+                 initial_loss: Optional[float] = None, jitter: float = 0.0, momentum: float = 0.0,
+                 replacement: bool = False, floor: float = 0.0, uniform_mix: float = 0.0, importance: str = "paper",
+                 weight_min: float = 0.1, weight_max: float = 10.0, keep_counts: bool = False,
+                 tail: Optional[float] = None):
         if not is_array(examples):
             losses, n = None, as_count(examples, "the number of examples")
         else:
             losses = as_losses(examples)
             n = len(losses)
-        if importance not in IMPORTANCE_KINDS:
-            raise ArgumentError(f"importance is {importance!r}; there are {IMPORTANCE_KINDS}")
         options = default_options()
         options.beta = as_number(beta, "beta")
         options.divergence = divergence_struct(divergence)
         options.seed = as_count(seed, "seed") if not _is_large_seed(seed) else int(seed)
-        options.initial_loss = as_number(initial_loss, "initial_loss")
+        options.initial_loss = math.nan if initial_loss is None else as_number(initial_loss, "initial_loss")
         options.jitter = as_number(jitter, "jitter")
         options.momentum = as_number(momentum, "momentum")
         options.replacement = bool(replacement)
         options.floor = as_number(floor, "floor")
         options.uniform_mix = as_number(uniform_mix, "uniform_mix")
-        options.importance = IMPORTANCE_KINDS.index(importance)
+        options.importance = _importance_kind(importance)
+        if tail is not None:
+            options.tail = as_number(tail, "tail")
+            if options.tail == 0:
+                raise ArgumentError("tail is 0; it must be above 0 and at most 1, or None")
         options.weight_min = as_number(weight_min, "weight_min")
         options.weight_max = as_number(weight_max, "weight_max")
         options.keep_counts = bool(keep_counts)
@@ -204,12 +213,32 @@ class Sampler:
 
     @property
     def beta(self) -> float:
-        """The robustness. Setting it costs a pass over all examples."""
+        """The robustness in force. Setting it costs a pass over all examples, and ends a ``tail``."""
         return float(sampler_options(self._live()).beta)
 
     @beta.setter
     def beta(self, value: float) -> None:
         self._invoke(lib.hws_sampler_set_beta, as_number(value, "beta"))
+
+    @property
+    def tail(self) -> Optional[float]:
+        """The fraction of the examples that is trained for, or None where beta was given."""
+        tail = float(sampler_options(self._live()).tail)
+        return tail if tail > 0 else None
+
+    @property
+    def importance(self) -> str:
+        """How importance weights are formed: "paper", "normalised" or "exact"."""
+        return IMPORTANCE_KINDS[sampler_options(self._live()).importance]
+
+    @importance.setter
+    def importance(self, value: str) -> None:
+        self._invoke(lib.hws_sampler_set_importance, _importance_kind(value))
+
+    @property
+    def unseen(self) -> int:
+        """How many examples have no loss yet."""
+        return int(lib.hws_sampler_unseen(self._live()))
 
     @property
     def draws_made(self) -> int:
@@ -231,7 +260,8 @@ class Sampler:
     def draw(self, count: int, out: Optional[np.ndarray] = None) -> np.ndarray:
         """Draws a batch of ``count`` examples; returns their indices (int64), in ``out`` if given.
 
-        Without replacement (the default) each next example follows p restricted to those not yet in the batch.
+        Examples without a loss come first, in random order. Without replacement (the default) each next example follows
+        p restricted to those not yet in the batch.
 
         >>> import hws
         >>> sorted(hws.Sampler(3).draw(3))
@@ -262,7 +292,7 @@ class Sampler:
             ...
         hws.errors.NotFiniteError: the loss of example 2 (position 1) is nan...
         >>> sampler.losses()
-        array([1., 1., 1.], dtype=float32)
+        array([nan, nan, nan], dtype=float32)
         """
         indices, losses = as_indices(indices), as_losses(losses)
         if len(indices) != len(losses):
@@ -270,7 +300,9 @@ class Sampler:
         self._invoke(_hws_update, len(indices), pointer(indices), pointer(losses))
 
     def importance_weights(self, indices: Any, losses: Any, out: Optional[np.ndarray] = None) -> np.ndarray:
-        """clip(p_new / p_old) for the fresh losses of these examples (float32). Call it before :meth:`update`.
+        """clip(p_new / p_old) for the fresh losses of these examples (float32); 1 for a first visit.
+
+        Call it before :meth:`update`, with the batch in the order in which it was drawn.
 
         >>> import hws, math
         >>> sampler = hws.Sampler([1.0, 1.0], beta=1)
@@ -287,21 +319,27 @@ class Sampler:
     # ---- the history ----------------------------------------------------------------------------------------------
 
     def losses(self, first: int = 0, count: Optional[int] = None, out: Optional[np.ndarray] = None) -> np.ndarray:
-        """A copy of the stale losses of examples first ... first + count - 1 (all, unless told otherwise)."""
+        """A copy of the stale losses of examples first ... first + count - 1 (all, unless told otherwise).
+
+        NaN for those that have none yet.
+        """
         return self._range(lib.hws_sampler_get_losses, first, count, np.float32, out)
 
     def set_losses(self, losses: Any, first: int = 0) -> None:
-        """Replaces stale losses from example ``first`` on, without momentum: after a full evaluation, say."""
+        """Replaces stale losses from example ``first`` on, without momentum: after a full evaluation, say.
+
+        NaN takes a loss away: the example is visited as if it were new.
+        """
         losses = as_losses(losses)
         self._invoke(lib.hws_sampler_set_losses, as_count(first, "first"), len(losses), pointer(losses))
 
     def grow(self, examples: Any) -> None:
-        """Adds examples at the end: a number of them, or their losses.
+        """Adds examples at the end: a number of them, or their losses (NaN for none).
 
         >>> import hws
         >>> sampler = hws.Sampler(2)
         >>> sampler.grow([0.5]); sampler.grow(1); sampler.losses()
-        array([1. , 1. , 0.5, 1. ], dtype=float32)
+        array([nan, nan, 0.5, nan], dtype=float32)
         """
         if not is_array(examples):
             self._invoke(lib.hws_sampler_grow, as_count(examples, "the number of examples"), None)
@@ -310,7 +348,7 @@ class Sampler:
             self._invoke(lib.hws_sampler_grow, len(losses), pointer(losses))
 
     def hardest(self, k: int) -> Tuple[np.ndarray, np.ndarray]:
-        """The k examples with the largest stale losses, hardest first: (indices, losses).
+        """The k examples with the largest stale losses, hardest first: (indices, losses). Those without come last.
 
         >>> import hws
         >>> hws.Sampler([0.5, 2.0, 1.0]).hardest(2)
@@ -346,7 +384,7 @@ class Sampler:
     # ---- the distribution -----------------------------------------------------------------------------------------
 
     def probability(self, example: int) -> float:
-        """The probability that the next single draw is this example, floor and mixing included."""
+        """The probability that the next single draw is this example, first visits, floor and mixing included."""
         return self._number(lib.hws_sampler_probability, as_count(example, "example"))
 
     def probabilities(self, first: int = 0, count: Optional[int] = None,
@@ -356,7 +394,7 @@ class Sampler:
 
     @property
     def drawable(self) -> int:
-        """How many examples have p > 0."""
+        """How many examples have p > 0 or no loss yet: the largest batch without replacement."""
         count = c_int64()
         self._invoke(lib.hws_sampler_drawable, byref(count))
         return count.value
@@ -380,15 +418,15 @@ class Sampler:
         return self._number(lib.hws_sampler_cvar, as_number(alpha, "alpha"))
 
     def statistics(self) -> Dict[str, Union[int, float]]:
-        """Losses and distribution in numbers, in one pass over all examples.
+        """Losses and distribution in numbers, of the examples that have a loss, in one pass over all of them.
 
         >>> import hws
         >>> statistics = hws.Sampler([1.0, 3.0], beta=0).statistics()
         >>> statistics["loss_mean"], round(statistics["effective_size"], 6), round(statistics["largest_p"], 6)
         (2.0, 2.0, 0.5)
         >>> sorted(statistics)  # doctest: +NORMALIZE_WHITESPACE
-        ['drawable', 'effective_size', 'entropy', 'kl_to_uniform', 'largest_p', 'loss_max', 'loss_mean', 'loss_min',
-         'loss_std', 'never_drawn', 'oldest_age', 'robust_loss']
+        ['beta', 'drawable', 'effective_size', 'entropy', 'kl_to_uniform', 'largest_p', 'loss_max', 'loss_mean',
+         'loss_min', 'loss_std', 'never_drawn', 'oldest_age', 'robust_loss', 'unseen']
         """
         statistics = StatisticsStruct()
         self._invoke(lib.hws_sampler_statistics, byref(statistics))
@@ -515,6 +553,14 @@ def _unpickled(cls: Type[Self], state: bytes, divergence: Optional[CustomDiverge
     return cls.from_bytes(state, divergence)
 
 
+def _importance_kind(name: Any) -> int:
+    if name == "approximate":  # what the paper's was called before there were three
+        name = "paper"
+    if name not in IMPORTANCE_KINDS:
+        raise ArgumentError(f"importance is {name!r}; there are {IMPORTANCE_KINDS}")
+    return IMPORTANCE_KINDS.index(name)
+
+
 def _is_large_seed(seed: Any) -> bool:
     return isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 2**63 <= int(seed) < 2**64
 
@@ -533,6 +579,8 @@ def _options_dict(options: OptionsStruct, custom: Optional[CustomDivergence]) ->
     result = values(options)
     result["divergence"] = divergence_name(options.divergence) if custom is None else custom
     result["importance"] = IMPORTANCE_KINDS[options.importance]
+    result["initial_loss"] = None if math.isnan(options.initial_loss) else options.initial_loss
+    result["tail"] = options.tail if options.tail > 0 else None
     result["replacement"] = bool(options.replacement)
     result["keep_counts"] = bool(options.keep_counts)
     return result

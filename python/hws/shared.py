@@ -18,6 +18,9 @@ draws, so nobody ever waits for anybody: there is no lock to be left behind by a
 fallen behind the ring copies all losses instead, and then the changes made meanwhile. Each entry of the journal carries
 a check word made of its number and its contents, so that an entry that is being overwritten is recognised.
 
+Examples that have no loss yet are drawn first by each reader, in an order of its own: until its loss is published, an
+example may be drawn by several of them.
+
 Worker w draws from streams of random numbers of its own: its e-th reader makes the same draws in each run, for the same
 seed and the same losses.
 """
@@ -199,8 +202,9 @@ class Reader:
         self._seen = block.changes()
         _fence()
         # The owner publishes losses with the momentum applied: here they are taken as they are.
-        private: Dict[str, Any] = {**options, "momentum": 0.0, "keep_counts": False,
-                                   "beta": float(block.beta[_BETA]),
+        # So is beta, which need not follow from a tail here, and nobody asks a reader for weights.
+        private: Dict[str, Any] = {**options, "momentum": 0.0, "keep_counts": False, "tail": None,
+                                   "importance": "paper", "beta": float(block.beta[_BETA]),
                                    "seed": _stream_seed(options["seed"], worker, era)}
         self._sampler = Sampler(np.array(block.losses), **private)
         #: How often all losses had to be copied because this reader had fallen behind the journal.
@@ -246,6 +250,9 @@ class Reader:
         check = self._block.journal_check[slots]
         if not np.array_equal(check, _check_words(numbers, indices, losses.view(np.uint32))):
             return False
+        if np.isnan(losses).any():  # a loss was taken away, which an update cannot do
+            self._copy_all()
+            return True
         self._sampler.update(indices, losses)
         self._seen = published
         return True
@@ -289,7 +296,7 @@ class SharedSampler(Sampler):
     ``handle.reader(worker)``.
 
     >>> import hws.shared
-    >>> shared = hws.shared.SharedSampler(3, beta=1000)
+    >>> shared = hws.shared.SharedSampler([1.0, 1.0, 1.0], beta=1000)
     >>> reader = shared.handle.reader(worker=0)
     >>> shared.update([2], [5.0])
     >>> reader.draw(1)
@@ -353,12 +360,14 @@ class SharedSampler(Sampler):
                 indices = np.unique(indices)
                 losses = np.concatenate([self.losses(int(index), 1) for index in indices])
             complete(indices, losses)
+        self._block.beta[_BETA] = self.beta  # which may follow from the losses
 
     def set_losses(self, losses: Any, first: int = 0) -> None:
         losses = as_losses(losses)
         with _Change(self) as complete:
             super().set_losses(losses, first)
             complete(np.arange(first, first + len(losses), dtype=np.int64), losses)
+        self._block.beta[_BETA] = self.beta
 
     def grow(self, examples: Any) -> None:
         raise OwnershipError("a SharedSampler cannot grow: its readers' memory has a fixed size")

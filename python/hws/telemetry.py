@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
+
+import numpy as np
 
 from .sampler import Sampler
 
-__all__ = ["collect", "log", "summary_writer"]
+__all__ = ["collect", "concerns", "log", "summary_writer"]
 
 
 def collect(sampler: Any, criterion: Any = None) -> Dict[str, float]:
@@ -24,6 +26,28 @@ def collect(sampler: Any, criterion: Any = None) -> Dict[str, float]:
     return values
 
 
+def concerns(sampler: Any, batch_size: int) -> List[str]:
+    """What is wrong with a sampler after an epoch of batches of this size, in words; empty if nothing is.
+
+    The samplers of :mod:`hws.torch` warn of these when the next epoch begins.
+
+    >>> import hws, hws.telemetry
+    >>> hws.telemetry.concerns(hws.Sampler([1.0, 9.0, 1.0], beta=10), batch_size=2)  # doctest: +ELLIPSIS
+    ['draws are spread over 1.0 examples in effect, fewer than a batch of 2 ...']
+    """
+    sampler = getattr(sampler, "sampler", sampler)
+    statistics = sampler.statistics()
+    found = []
+    if statistics["unseen"] > 0:
+        found.append(f"{statistics['unseen']} of {len(sampler)} examples have no loss yet: an epoch is too short to see all "
+                     "of them, or not all losses come back through DROLoss or update()")
+    if statistics["unseen"] < len(sampler) and statistics["effective_size"] < batch_size:
+        found.append(f"draws are spread over {statistics['effective_size']:.1f} examples in effect, fewer than a batch of "
+                     f"{batch_size} holds: the same few are trained on again and again. Lower beta (it is "
+                     f"{statistics['beta']:g}), choose a larger tail or set uniform_mix, and look at hardest()")
+    return found
+
+
 def log(writer: Any, sampler: Any, step: int, criterion: Any = None, prefix: str = "hws",
         histogram: bool = False) -> Dict[str, float]:
     """Writes the telemetry as scalars ``prefix/name`` and returns it.
@@ -32,7 +56,7 @@ def log(writer: Any, sampler: Any, step: int, criterion: Any = None, prefix: str
         writer: a SummaryWriter or anything with ``add_scalar(tag, value, step)``; None writes nothing.
         sampler: a sampler of hws.
         criterion: a DROLoss, for its clip rate.
-        histogram: also write a histogram of the stale losses (``writer.add_histogram``).
+        histogram: also write a histogram of the stale losses that are known (``writer.add_histogram``).
 
     >>> class Printer:
     ...     def add_scalar(self, tag, value, step): print(step, tag, value)
@@ -45,10 +69,12 @@ def log(writer: Any, sampler: Any, step: int, criterion: Any = None, prefix: str
     if writer is None:
         return values
     for name, value in values.items():
-        if not math.isnan(value):  # the robust loss of a custom divergence without phi
+        if not math.isnan(value):  # the robust loss of a custom divergence without phi; no losses yet
             writer.add_scalar(f"{prefix}/{name}", value, step)
     if histogram:
-        writer.add_histogram(f"{prefix}/losses", getattr(sampler, "sampler", sampler).losses(), step)
+        losses = getattr(sampler, "sampler", sampler).losses()
+        if not np.isnan(losses).all():
+            writer.add_histogram(f"{prefix}/losses", losses[~np.isnan(losses)], step)
     return values
 
 

@@ -27,6 +27,7 @@ from ._arrays import as_count, as_indices, as_losses
 from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, OwnershipError
 from .sampler import Sampler
 from .shared import SharedHandle, SharedSampler
+from .telemetry import concerns
 
 __all__ = [
     "IndexedDataset", "HardnessWeightedSampler", "HardnessWeightedBatchSampler", "DROLoss", "SharedDraws",
@@ -152,9 +153,8 @@ class _HandsOut:
         if self._resumed:
             self._resumed = False
         else:
-            if self._handed >= self._pieces_per_epoch and self.sampler.updates_made == self._updates_before:
-                warnings.warn("an epoch was drawn and no loss came back, so every draw is as likely as at the start: "
-                              "pass the losses to DROLoss or update()", stacklevel=3)
+            if self._handed >= self._pieces_per_epoch:
+                self._look_back()
             self._handed = 0
             self._epoch += 1
             self._pending.clear()
@@ -172,6 +172,17 @@ class _HandsOut:
             self._handed += 1
             self.seconds += time.perf_counter() - start
             yield share
+
+    def _look_back(self) -> None:
+        """Warns of what went wrong in the epoch that is over."""
+        if self.sampler.updates_made == self._updates_before:
+            warnings.warn("an epoch was drawn and no loss came back, so every draw is as likely as at the start: "
+                          "pass the losses to DROLoss or update()", stacklevel=4)
+            return
+        for concern in concerns(self.sampler, self._piece):
+            if self._pieces_per_epoch * self._piece < len(self.sampler) and "no loss yet" in concern:
+                continue  # an epoch that is meant to be short
+            warnings.warn(f"after epoch {self._epoch}: {concern}", stacklevel=4)
 
     def _draw_piece(self) -> np.ndarray:
         return self.sampler.draw(self._piece)
@@ -415,7 +426,9 @@ class DROLoss(nn.Module):
             returns one loss per example; further dimensions (pixels, voxels) are averaged.
         sampler: a sampler of :mod:`hws.torch`, an :class:`hws.Sampler` or a :class:`hws.shared.SharedSampler`.
         importance: weight the examples by clip(p_new / p_old), as the paper recommends where losses are noisy (data
-            augmentation, dropout). Its theory and its MNIST experiment do without.
+            augmentation, dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as
+            unchanged, "normalised" (KL only) keeps the mean weight at 1 while losses fall, "exact" replaces one loss in
+            it; True is what the sampler was opened with, None or False gives no weights. A first visit weighs 1.
 
     In evaluation mode (``criterion.eval()``) it is the plain mean and leaves the history alone.
 
@@ -425,10 +438,11 @@ class DROLoss(nn.Module):
     >>> float(criterion(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]), torch.tensor([3, 1])))
     2.5
     >>> sampler.losses()
-    array([1., 4., 1., 1.], dtype=float32)
+    array([nan,  4., nan,  1.], dtype=float32)
     """
 
-    def __init__(self, loss: Union[nn.Module, Callable[..., Tensor]], sampler: Any, importance: bool = True):
+    def __init__(self, loss: Union[nn.Module, Callable[..., Tensor]], sampler: Any,
+                 importance: Union[str, bool, None] = True):
         super().__init__()
         if not callable(loss):
             raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
@@ -439,7 +453,9 @@ class DROLoss(nn.Module):
             loss.reduction = "none"
         self.loss = loss
         self.sampler = sampler
-        self.importance = importance
+        if isinstance(importance, str):
+            getattr(sampler, "sampler", sampler).importance = importance
+        self.importance = bool(importance)
         #: The last step's losses and weights, one per example, outside the graph.
         self.last_losses: Optional[Tensor] = None
         self.last_weights: Optional[Tensor] = None
@@ -495,8 +511,7 @@ class SharedDraws(IterableDataset):
         draw: how many examples a worker draws at once, without replacement among them.
 
     >>> import hws.shared, hws.torch
-    >>> shared = hws.shared.SharedSampler(3, beta=1000)
-    >>> shared.update([1], [9.0])
+    >>> shared = hws.shared.SharedSampler([1.0, 9.0, 1.0], beta=1000)
     >>> list(hws.torch.SharedDraws("abc", shared, num_samples=2))
     [('b', 1), ('b', 1)]
     """

@@ -1,5 +1,6 @@
 """The binding says what hws.h says."""
 import ctypes
+import math
 import re
 import subprocess
 import sys
@@ -56,10 +57,12 @@ def test_structures_have_the_layout_that_the_compiler_gives_them(tmp_path):
 def test_defaults_are_the_library_s():
     library = _library.default_options()
     options = hws.Sampler(2).options
-    for name in ("beta", "seed", "initial_loss", "jitter", "momentum", "replacement", "floor", "uniform_mix",
+    for name in ("beta", "seed", "jitter", "momentum", "replacement", "floor", "uniform_mix",
                  "weight_min", "weight_max", "keep_counts"):
         assert options[name] == getattr(library, name), name
-    assert options["divergence"] == "kl" and options["importance"] == "approximate"
+    assert options["initial_loss"] is None and math.isnan(library.initial_loss)
+    assert options["tail"] is None and library.tail == 0
+    assert options["divergence"] == "kl" and options["importance"] == "paper"
 
 
 def test_version():

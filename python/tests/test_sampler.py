@@ -66,7 +66,7 @@ def test_floor_and_uniform_mix():
 
 
 def test_update_with_momentum_and_double_indices():
-    sampler = hws.Sampler(3, momentum=0.25)
+    sampler = hws.Sampler(3, momentum=0.25, initial_loss=1)
     sampler.update([0, 2, 0], [3.0, 2.0, 5.0])
     np.testing.assert_allclose(sampler.losses(), [0.25 + 0.75 * 5, 1, 0.25 + 0.75 * 2])
     assert sampler.updates_made == 1
@@ -128,7 +128,7 @@ def test_statistics():
         "loss_max": LOSSES.max(), "robust_loss": math.log(np.exp(3 * LOSSES.astype(float)).mean()) / 3,
         "effective_size": 1 / (p**2).sum(), "entropy": -(p * np.log(p)).sum(),
         "kl_to_uniform": math.log(50) + (p * np.log(p)).sum(), "largest_p": p.max(), "drawable": 50,
-        "oldest_age": 0, "never_drawn": 0,
+        "oldest_age": 0, "never_drawn": 0, "unseen": 0, "beta": 3,
     }
     assert set(values) == set(expected)
     for name, value in expected.items():

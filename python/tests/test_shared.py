@@ -132,7 +132,7 @@ def use_the_owner(shared, results):
 
 def test_only_the_owner_may_change_or_draw():
     context = multiprocessing.get_context("fork")
-    shared, results = SharedSampler(3, beta=2), context.Queue()
+    shared, results = SharedSampler([1, 1, 1], beta=2), context.Queue()
     before = shared.to_bytes()
     child = context.Process(target=use_the_owner, args=(shared, results), daemon=True)
     child.start()
@@ -148,7 +148,7 @@ def test_only_the_owner_may_change_or_draw():
 
 
 def test_a_change_that_is_half_written_is_not_believed():
-    shared = SharedSampler(10, journal=8)
+    shared = SharedSampler(10, journal=8, initial_loss=1)
     reader = shared.handle.reader(0)
     shared.update([1, 2], [5.0, 6.0])
     shared._block.journal_loss[1] = 99.0  # as if the next round of the journal were just being written
@@ -160,7 +160,7 @@ def test_a_change_that_is_half_written_is_not_believed():
 
 
 def test_an_interrupted_change_is_made_good():
-    shared = SharedSampler(10)
+    shared = SharedSampler(10, initial_loss=1)
     reader = shared.handle.reader(0)
     publish, shared._publish = shared._publish, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
@@ -170,6 +170,23 @@ def test_an_interrupted_change_is_made_good():
     shared.update([4], [8.0])
     np.testing.assert_array_equal(reader.losses(), shared.losses())
     assert reader.losses()[3:5].tolist() == [7, 8]
+
+
+def test_first_visits_and_beta_reach_the_readers():
+    shared = SharedSampler(40, tail=0.2, seed=1)
+    reader = shared.handle.reader(0)
+    assert sorted(reader.draw(40).tolist()) == list(range(40))
+    shared.update(np.arange(40), np.linspace(0, 3, 40) ** 2)
+    assert shared.unseen == 0 and shared.beta > 0
+    np.testing.assert_allclose(reader.probabilities(), shared.probabilities(), rtol=1e-9)
+    assert reader._sampler.beta == shared.beta
+    for losses in (np.linspace(0, 0.1, 40), np.linspace(1, 0, 40)):
+        shared.set_losses(losses)
+        np.testing.assert_allclose(reader.probabilities(), shared.probabilities(), rtol=1e-9)
+    shared.set_losses([np.nan], first=7)
+    assert reader.draw(1).tolist() == [7] and np.isnan(reader.losses()[7])
+    restored = SharedSampler.from_bytes(shared.to_bytes())
+    assert restored.to_bytes() == shared.to_bytes() and restored.tail == 0.2
 
 
 def test_a_refused_update_is_not_published():
@@ -264,7 +281,7 @@ def test_four_loader_workers_draw_from_the_shared_losses(method, persistent):
 
 
 def test_updates_reach_workers_in_the_middle_of_an_epoch():
-    shared = SharedSampler(40, beta=1000, seed=5)
+    shared = SharedSampler(40, beta=1000, seed=5, initial_loss=1)
     loader = DataLoader(SharedDraws(Numbers(), shared, num_samples=2000), batch_size=10, num_workers=4)
     last = []
     for step, (_, indices) in enumerate(loader):

@@ -33,13 +33,13 @@ def test_scalars_and_histogram_are_written():
 
 
 def test_a_core_sampler_and_no_writer():
-    values = telemetry.log(None, hws.Sampler(3, beta=2), 0)
+    values = telemetry.log(None, hws.Sampler(3, beta=2, initial_loss=1), 0)
     assert values["beta"] == 2 and values["loss_mean"] == 1
 
 
 def test_a_number_that_is_not_there_is_left_out():
     writer = Writer()
-    sampler = hws.Sampler(3, divergence=hws.CustomDivergence(lambda z: z - 1, lambda y: y + 1))
+    sampler = hws.Sampler([1, 1, 1], divergence=hws.CustomDivergence(lambda z: z - 1, lambda y: y + 1))
     telemetry.log(writer, sampler, 1)
     assert ("hws/robust_loss", 1) not in writer.scalars and ("hws/loss_mean", 1) in writer.scalars
 
@@ -53,3 +53,11 @@ def test_summary_writer_or_none(monkeypatch, tmp_path):
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", Module)
     assert telemetry.summary_writer("here") == ("writer", "here")
+
+
+def test_concerns():
+    assert telemetry.concerns(hws.Sampler([1.0, 1.1, 1.2], beta=1), 2) == []
+    unseen, = telemetry.concerns(hws.Sampler(5), 2)
+    assert unseen.startswith("5 of 5 examples have no loss yet")
+    both = telemetry.concerns(hws.Sampler([1.0, 9.0, float("nan")], beta=10), 2)
+    assert len(both) == 2 and both[0].startswith("1 of 3") and "fewer than a batch of 2" in both[1]

@@ -134,7 +134,7 @@ double divergence_phi(const hws_divergence *divergence, double z) {
     return NAN;
 }
 
-tilt tilt_at(const hws_divergence *divergence, double z, double n) {
+tilt tilt_at(const hws_divergence *divergence, double z, double most) {
     tilt tilt = {.divergence = divergence, .z = z};
     switch (divergence->kind) {
     case HWS_REVERSE_KL: tilt.base = 1 / z; break;
@@ -146,7 +146,7 @@ tilt tilt_at(const hws_divergence *divergence, double z, double n) {
     case HWS_CUSTOM:
         tilt.base = divergence->slope(z, divergence->context);
         tilt.slope_zero = divergence->slope(0, divergence->context);
-        tilt.slope_n = divergence->slope(n, divergence->context);
+        tilt.slope_most = divergence->slope(most, divergence->context);
         break;
     default: break;
     }
@@ -156,7 +156,7 @@ tilt tilt_at(const hws_divergence *divergence, double z, double n) {
 static double custom_value(const tilt *tilt, double t) {
     const double y = tilt->base - t;
     if (y <= tilt->slope_zero) return 0;
-    if (!(y <= tilt->slope_n)) return INFINITY;
+    if (!(y <= tilt->slope_most)) return INFINITY;
     const double value = tilt->divergence->slope_inverse(y, tilt->divergence->context);
     return value >= 0 ? value : value < 0 ? 0 : INFINITY;
 }
@@ -191,18 +191,19 @@ double tilt_value(const tilt *tilt, double t) {
 typedef struct losses_view {
     const hws_divergence *divergence;
     double beta, largest;
-    const float *losses;
-    size_t n;
+    const loss_list *list;
 } losses_view;
 
-double tilt_excess(const tilt *tilt, double beta, double reference, const float *losses, size_t n) {
+double tilt_excess(const tilt *tilt, double beta, double reference, const loss_list *list) {
     /* Plain sums of short blocks, added up with care: as good as all with care, and much faster. */
     enum { BLOCK = 64 };
-    wide_sum sum = {-(double)n, 0};
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t end = n - first < BLOCK ? n : first + BLOCK;
+    const float *losses = list->losses;
+    wide_sum sum = {-(double)list->known, 0};
+    for (size_t first = 0; first < list->n; first += BLOCK) {
+        const size_t end = list->n - first < BLOCK ? list->n : first + BLOCK;
         double block = 0;
-        for (size_t i = first; i < end; i++) block += tilt_value(tilt, beta * (reference - losses[i]));
+        for (size_t i = first; i < end; i++)
+            if (is_known(losses[i])) block += tilt_value(tilt, beta * (reference - losses[i]));
         if (!(block < INFINITY)) return INFINITY;
         sum = wide_add_double(sum, block);
     }
@@ -212,25 +213,29 @@ double tilt_excess(const tilt *tilt, double beta, double reference, const float 
 /* sum(n p) - n as a function of ln z. */
 static double excess(const void *context, double log_z) {
     const losses_view *view = context;
-    const tilt tilt = tilt_at(view->divergence, hws_exp(log_z), (double)view->n);
-    return tilt_excess(&tilt, view->beta, view->largest, view->losses, view->n);
+    const tilt tilt = tilt_at(view->divergence, hws_exp(log_z), (double)view->list->n);
+    return tilt_excess(&tilt, view->beta, view->largest, view->list);
 }
 
 static double solve_kl(const losses_view *view) {
+    const loss_list *list = view->list;
     wide_sum sum = {0, 0};
-    for (size_t i = 0; i < view->n; i++)
-        sum = wide_add_double(sum, hws_exp(-view->beta * (view->largest - view->losses[i])));
-    return (double)view->n / sum.high;
+    for (size_t i = 0; i < list->n; i++)
+        if (is_known(list->losses[i]))
+            sum = wide_add_double(sum, hws_exp(-view->beta * (view->largest - list->losses[i])));
+    return (double)list->known / sum.high;
 }
 
 /* sum(max(0, z - t)) = n: Newton from the right goes down and stops at the exact set of positive terms. */
 static double solve_chi2(const losses_view *view) {
-    double z = (double)view->n;
+    const loss_list *list = view->list;
+    double z = (double)list->known;
     for (;;) {
-        wide_sum sum = {(double)view->n, 0};
+        wide_sum sum = {(double)list->known, 0};
         size_t count = 0;
-        for (size_t i = 0; i < view->n; i++) {
-            const double t = view->beta * (view->largest - view->losses[i]);
+        for (size_t i = 0; i < list->n; i++) {
+            if (!is_known(list->losses[i])) continue;
+            const double t = view->beta * (view->largest - list->losses[i]);
             if (t >= z) continue;
             sum = wide_add_double(sum, t);
             count++;
@@ -241,11 +246,11 @@ static double solve_chi2(const losses_view *view) {
     }
 }
 
-double divergence_solve(const hws_divergence *divergence, double beta, const float *losses, size_t n, double largest) {
-    const losses_view view = {divergence, beta, largest, losses, n};
+double divergence_solve(const hws_divergence *divergence, double beta, const loss_list *list, double largest) {
+    const losses_view view = {divergence, beta, largest, list};
     if (divergence->kind == HWS_KL) return solve_kl(&view);
     if (divergence->kind == HWS_CHI2) return solve_chi2(&view);
-    return hws_exp(root_between(excess, &view, 0, hws_log((double)n)));
+    return hws_exp(root_between(excess, &view, 0, hws_log((double)list->known)));
 }
 
 cvar_boundary cvar_boundary_of(double alpha, double n, double boundary, double above, double ties) {
@@ -259,12 +264,12 @@ size_t cvar_boundary_rank(double alpha, size_t n) {
     return rank < 0 ? 0 : rank > (double)(n - 1) ? n - 1 : (size_t)rank;
 }
 
-cvar_boundary cvar_boundary_find(double alpha, const float *losses, size_t n) {
-    const float boundary = loss_of_rank(losses, n, cvar_boundary_rank(alpha, n));
+cvar_boundary cvar_boundary_find(double alpha, const loss_list *list) {
+    const float boundary = loss_of_rank(list->losses, list->n, cvar_boundary_rank(alpha, list->known));
     size_t above = 0, ties = 0;
-    for (size_t i = 0; i < n; i++) {
-        above += losses[i] > boundary;
-        ties += losses[i] == boundary;
+    for (size_t i = 0; i < list->n; i++) {
+        above += list->losses[i] > boundary;
+        ties += list->losses[i] == boundary;
     }
-    return cvar_boundary_of(alpha, (double)n, boundary, (double)above, (double)ties);
+    return cvar_boundary_of(alpha, (double)list->known, boundary, (double)above, (double)ties);
 }

@@ -15,6 +15,7 @@
 
 #include "hws.h"
 
+#include <float.h>
 #include <stddef.h>
 
 /* Is it complete and consistent for n examples? For a custom one its callbacks are tried at some points. */
@@ -32,20 +33,29 @@ typedef struct tilt {
     double z;
     double base;       /* what depends on z alone */
     double power;      /* Cressie-Read: 1 / (k - 1) */
-    double slope_zero; /* custom: phi'(0) and phi'(n), the ends of the domain */
-    double slope_n;
+    double slope_zero; /* custom: phi'(0) and phi' at the largest n p, the ends of the domain */
+    double slope_most;
 } tilt;
 
-tilt tilt_at(const hws_divergence *divergence, double z, double n);
+/* `most` is the largest n p that a custom divergence can be asked about. */
+tilt tilt_at(const hws_divergence *divergence, double z, double most);
 
 /* n p at distance t below the reference (above it when negative); infinite outside the domain of (phi*)'. */
 double tilt_value(const tilt *tilt, double t);
 
-/* sum(n p) - n over n losses. */
-double tilt_excess(const tilt *tilt, double beta, double reference, const float *losses, size_t n);
+/* Losses of n examples, of which `known` have one; the others stand as -infinity and have no part in anything. */
+typedef struct loss_list {
+    const float *losses;
+    size_t n, known;
+} loss_list;
 
-/* z at the largest of n losses, so that the p_i sum to 1. `largest` must be that loss. O(n) per step. */
-double divergence_solve(const hws_divergence *divergence, double beta, const float *losses, size_t n, double largest);
+static inline int is_known(float loss) { return loss >= -FLT_MAX; }
+
+/* sum(n p) - n over the losses that are known, n being their number. */
+double tilt_excess(const tilt *tilt, double beta, double reference, const loss_list *list);
+
+/* z at the largest of the losses, so that the p_i sum to 1. `largest` must be that loss. O(n) per step. */
+double divergence_solve(const hws_divergence *divergence, double beta, const loss_list *list, double largest);
 
 /*
  * CVaR: losses above the boundary weigh 1, those at it weigh `fraction`, those below 0; and all weights sum to
@@ -63,7 +73,7 @@ cvar_boundary cvar_boundary_of(double alpha, double n, double boundary, double a
 size_t cvar_boundary_rank(double alpha, size_t n);
 
 /* The same from the losses themselves, O(n). */
-cvar_boundary cvar_boundary_find(double alpha, const float *losses, size_t n);
+cvar_boundary cvar_boundary_find(double alpha, const loss_list *list);
 
 static inline double cvar_weight(const cvar_boundary *cvar, double loss) {
     return loss > cvar->boundary ? 1 : loss == cvar->boundary ? cvar->fraction : 0;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * What is drawn from, as an envelope over p-bar and uniform: with a floor, max(p, floor/n) lies below p + floor/n and
- * is reached by rejection; mixing is (1 - mix) p + mix/n itself.
+ * What is drawn from among the examples with a loss, as an envelope over p-bar and uniform: with a floor, max(p, floor/n)
+ * lies below p + floor/n and is reached by rejection; mixing is (1 - mix) p + mix/n itself.
  */
 typedef struct proposal {
     double law, uniform; /* masses of the two parts */
@@ -25,12 +25,17 @@ static const int64_t REJECTED = -1;
 static int64_t mixed(hws_sampler *sampler, proposal from, double law_left, uint32_t slot, int64_t drawn) {
     random_stream random;
     random_start(&random, sampler->options.seed, RANDOM_MIX, sampler->draws_made, slot);
+    const law *law = &sampler->law;
     const double law_mass = from.law * law_left;
-    if (random_unit(&random) * (law_mass + from.uniform) < from.uniform)
-        drawn = (int64_t)random_below(&random, (uint64_t)sampler->law.n);
-    if (sampler->options.floor > 0 && sampler->law.losses[drawn] > -INFINITY) {
-        const double least = sampler->options.floor / (double)sampler->law.n;
-        const double p = law_probability(&sampler->law, drawn);
+    /* Where some examples have no loss, uniform is over those that have one, without those taken out. */
+    const int some = law->known < law->n;
+    const double uniform =
+        some ? from.uniform * (double)(law->known - (int64_t)law->taken_count) / (double)law->known : from.uniform;
+    if (random_unit(&random) * (law_mass + uniform) < uniform)
+        drawn = some ? law_draw_uniform(law, &random) : (int64_t)random_below(&random, (uint64_t)law->n);
+    if (sampler->options.floor > 0 && law_knows(law, drawn)) {
+        const double least = sampler->options.floor / (double)law->known;
+        const double p = law_probability(law, drawn);
         /* Not >=: both sides may be 0, and then nothing would ever be accepted. */
         if (random_unit(&random) * (p + least) > (p > least ? p : least)) return REJECTED;
     }
@@ -109,13 +114,46 @@ static void draw_with_replacement(hws_sampler *sampler, int64_t count, int64_t *
     }
 }
 
+/* The examples with a loss that can be drawn for it. */
+static int64_t drawable_by_loss(hws_sampler *sampler) {
+    if (sampler->law.known == 0) return 0;
+    return proposal_of(sampler).uniform > 0 ? sampler->law.known : law_drawable(&sampler->law);
+}
+
+int64_t sampler_drawable(hws_sampler *sampler) {
+    return sampler->law.n - sampler->law.known + drawable_by_loss(sampler);
+}
+
 hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count) {
     if (!sampler) return HWS_ERROR_ARGUMENT;
     if (!count) return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "count is NULL");
     const hws_status status = sampler_prepare(sampler);
     if (status != HWS_OK) return status;
-    *count = proposal_of(sampler).uniform > 0 ? sampler->law.n : law_drawable(&sampler->law);
+    *count = sampler_drawable(sampler);
     return HWS_OK;
+}
+
+/* The batch: first visits, then p, and only then again what was visited and has no loss. */
+static void draw_batch(hws_sampler *sampler, int64_t count, int64_t *indices) {
+    const int64_t visited = visits_draw(sampler, 0, count, indices), rest = count - visited;
+    const int64_t drawable = drawable_by_loss(sampler);
+    int64_t by_loss;
+    if (sampler->options.replacement) {
+        by_loss = drawable > 0 ? rest : 0;
+        draw_with_replacement(sampler, by_loss, indices + visited);
+    } else {
+        by_loss = rest < drawable ? rest : drawable;
+        draw_without_replacement(sampler, by_loss, indices + visited);
+    }
+    int64_t found = visited + by_loss;
+    for (uint32_t slot = 1; found < count; slot++) {
+        const int64_t apart = sampler->options.replacement ? 0 : found;
+        visits_begin_again(sampler);
+        visits_set_apart(sampler, apart, indices, 1);
+        found += visits_draw(sampler, slot, count - found, indices + found);
+        visits_set_apart(sampler, apart, indices, 0);
+    }
+    visits_wait(sampler, by_loss);
 }
 
 hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t *indices) {
@@ -138,8 +176,7 @@ hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t *indice
                             (long long)count, (long long)drawable, (long long)sampler->law.n);
     status = sampler_reserve_batch(sampler, count);
     if (status != HWS_OK) return status;
-    if (sampler->options.replacement) draw_with_replacement(sampler, count, indices);
-    else draw_without_replacement(sampler, count, indices);
+    draw_batch(sampler, count, indices);
     for (int64_t j = 0; sampler->draw_counts && j < count; j++) sampler->draw_counts[indices[j]]++;
     sampler->draws_made++;
     return HWS_OK;

@@ -19,11 +19,24 @@ static void forget(law *law) { law->level_current = law->envelope_current = 0; }
 static void connect(law *law) {
     law->window.divergence = &law->divergence;
     law->window.beta = law->beta;
-    law->window.n = (size_t)law->n;
+    law->window.n = (size_t)law->known;
+    law->window.most = (double)law->n;
     law->tree.losses = law->losses;
     law->set.losses = law->losses;
     forget(law);
 }
+
+/* Returns how many are losses. */
+static int64_t copy_losses(float *to, const float *losses, int64_t count) {
+    int64_t known = 0;
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = is_known(losses[i]) ? losses[i] : -INFINITY;
+        known += is_known(losses[i]);
+    }
+    return known;
+}
+
+loss_list law_list(const law *law) { return (loss_list){law->losses, (size_t)law->n, (size_t)law->known}; }
 
 hws_status law_open(law *law, const hws_divergence *divergence, double beta, int64_t n, const float *losses) {
     *law = (struct law){.divergence = divergence_canonical(divergence), .beta = beta, .n = n};
@@ -31,7 +44,7 @@ hws_status law_open(law *law, const hws_divergence *divergence, double beta, int
     law->loss_bytes = padded * sizeof *law->losses;
     law->losses = memory_open(law->loss_bytes);
     if (!law->losses) goto out_of_memory;
-    memcpy(law->losses, losses, (size_t)n * sizeof *losses);
+    law->known = copy_losses(law->losses, losses, n);
     for (size_t i = (size_t)n; i < padded; i++) law->losses[i] = -INFINITY;
     if (law_is_kl(law)) {
         if (!weight_tree_open(&law->tree, (size_t)n)) goto out_of_memory;
@@ -66,12 +79,15 @@ size_t law_memory(const law *law) {
 /* ---- changing losses ------------------------------------------------------------------------------------------- */
 
 static void write_ranked(law *law, uint32_t example, float loss) {
-    if (law->losses[example] == loss) return;
-    ranked_set_erase(&law->set, example);
-    if (!has_closed_form(law)) level_window_remove(&law->window, law->losses[example]);
+    const float old = law->losses[example];
+    if (old == loss) return;
+    if (is_known(old)) ranked_set_erase(&law->set, example);
+    if (is_known(old) && !has_closed_form(law)) level_window_remove(&law->window, old);
     law->losses[example] = loss;
-    if (!has_closed_form(law)) level_window_add(&law->window, loss);
-    ranked_set_insert(&law->set, example);
+    law->known += is_known(loss) - is_known(old);
+    law->window.n = (size_t)law->known;
+    if (is_known(loss) && !has_closed_form(law)) level_window_add(&law->window, loss);
+    if (is_known(loss)) ranked_set_insert(&law->set, example);
 }
 
 /*
@@ -91,7 +107,10 @@ void law_write(law *law, int64_t count, const int64_t *examples, const float *lo
     if (law_is_kl(law)) {
         if (law->tree_behind && !writes_what_is_behind(law, count, examples)) catch_up(law);
         law->tree_behind = 0;
-        for (int64_t j = 0; j < count; j++) law->losses[examples[j]] = losses[j];
+        for (int64_t j = 0; j < count; j++) {
+            law->known += !law_knows(law, examples[j]);
+            law->losses[examples[j]] = losses[j];
+        }
         weight_tree_refresh(&law->tree, examples, (size_t)count);
     } else {
         for (int64_t j = 0; j < count; j++) write_ranked(law, (uint32_t)examples[j], losses[j]);
@@ -128,11 +147,13 @@ hws_status law_write_range(law *law, int64_t first, int64_t count, const float *
     if (!law_is_kl(law) && count >= law->n / 16) return remake(law, law->n, first, count, losses);
     if (law_is_kl(law)) {
         catch_up(law);
-        memcpy(law->losses + first, losses, (size_t)count * sizeof *losses);
+        for (int64_t j = 0; j < count; j++) law->known -= law_knows(law, first + j);
+        law->known += copy_losses(law->losses + first, losses, count);
         if (count < law->n / 4) refresh_range(law, first, count);
         else weight_tree_rebuild(&law->tree, law->losses, law->tree.scale);
     } else {
-        for (int64_t j = 0; j < count; j++) write_ranked(law, (uint32_t)(first + j), losses[j]);
+        for (int64_t j = 0; j < count; j++)
+            write_ranked(law, (uint32_t)(first + j), is_known(losses[j]) ? losses[j] : -INFINITY);
     }
     forget(law);
     return HWS_OK;
@@ -168,7 +189,7 @@ static int chi2_keeps(const void *context, double loss, uint32_t count, wide_sum
 /* z at the largest loss: sum over the positive ones of (z - t) = n. */
 static double chi2_level(const law *law, double largest) {
     if (law->beta == 0) return 1;
-    const double n = (double)law->n;
+    const double n = (double)law->known;
     /* No gaps add up to 1e300, and infinity would not add up at all. */
     const chi2_budget budget = {n / law->beta < 1e300 ? n / law->beta : 1e300};
     wide_sum sum;
@@ -178,10 +199,10 @@ static double chi2_level(const law *law, double largest) {
 }
 
 static cvar_boundary ranked_cvar(const law *law, double alpha) {
-    const uint32_t rank = (uint32_t)cvar_boundary_rank(alpha, (size_t)law->n);
+    const uint32_t rank = (uint32_t)cvar_boundary_rank(alpha, (size_t)law->known);
     const double boundary = law->losses[ranked_set_select(&law->set, rank)];
     const double above = ranked_set_above(&law->set, boundary, NULL), from = ranked_set_from(&law->set, boundary);
-    return cvar_boundary_of(alpha, (double)law->n, boundary, above, from - above);
+    return cvar_boundary_of(alpha, (double)law->known, boundary, above, from - above);
 }
 
 /* n p, or for CVaR alpha n p: a weight that falls with rank. */
@@ -191,7 +212,7 @@ static double ranked_weight(const law *law, double loss) {
 }
 
 static law_level solve_level(law *law) {
-    law_level level = {.total = (double)law->n};
+    law_level level = {.total = (double)law->known};
     const double largest = largest_loss(law);
     if (law->divergence.kind == HWS_CVAR) {
         level.cvar = ranked_cvar(law, law->divergence.parameter);
@@ -200,7 +221,8 @@ static law_level solve_level(law *law) {
         level.reference = largest;
         level.tilt = tilt_at(&law->divergence, chi2_level(law, largest), (double)law->n);
     } else {
-        const solved_level solved = level_window_solve(&law->window, law->losses, largest);
+        const loss_list list = law_list(law);
+        const solved_level solved = level_window_solve(&law->window, &list, largest);
         level.reference = solved.reference;
         level.total = solved.total;
         level.tilt = tilt_at(&law->divergence, solved.z, (double)law->n);
@@ -291,7 +313,7 @@ static void build_envelope(law *law) {
 }
 
 int64_t law_drawable(law *law) {
-    if (law_is_kl(law)) return law->n - (int64_t)law->taken_count;
+    if (law_is_kl(law)) return law->known - (int64_t)law->taken_count;
     if (!law->envelope_current) build_envelope(law);
     return law->envelope.drawable;
 }
@@ -368,6 +390,14 @@ void law_restore(law *law) {
     law->taken_count = 0;
     law->taken_mass = 0;
     law->envelope_current = 0;
+}
+
+int64_t law_draw_uniform(const law *law, random_stream *random) {
+    if (!law_is_kl(law)) return ranked_set_select(&law->set, (uint32_t)random_below(random, law->set.size));
+    int64_t example;
+    do example = (int64_t)random_below(random, (uint64_t)law->n);
+    while (!law_knows(law, example));
+    return example;
 }
 
 double law_mass_left(const law *law) {

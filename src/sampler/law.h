@@ -36,8 +36,9 @@ typedef struct law_level {
 typedef struct law {
     hws_divergence divergence; /* canonical */
     double beta;
-    int64_t n;
-    float *losses; /* padded to whole leaves; -infinity marks padding and members taken out of the tree */
+    int64_t n, known; /* examples, and how many of them have a loss: p-bar is a distribution over these */
+    float *losses;    /* padded to whole leaves; -infinity marks padding, examples without a loss and members taken out
+                         of the tree */
     size_t loss_bytes;
 
     weight_tree tree;     /* KL */
@@ -57,24 +58,31 @@ typedef struct law {
     double taken_mass; /* their share of p-bar (ranked laws) */
 } law;
 
-/* Copies the losses. On failure the law is closed. */
+/* Copies the losses; NaN (and -infinity) is no loss. On failure the law is closed. */
 hws_status law_open(law *law, const hws_divergence *divergence, double beta, int64_t n, const float *losses);
 void law_close(law *law);
 size_t law_memory(const law *law);
 int law_is_kl(const law *law);
 
-/* Replaces single losses; indices and values have been checked. The last of repeated indices wins. */
+/* Replaces single losses; indices and values, all of them losses, have been checked. The last of repeated indices
+   wins. */
 void law_write(law *law, int64_t count, const int64_t *examples, const float *losses);
-/* Replaces a range. */
+/* Replaces a range; NaN is no loss. */
 hws_status law_write_range(law *law, int64_t first, int64_t count, const float *losses);
 /* Makes room for and adds losses at the end; nothing changes on failure. */
 hws_status law_grow(law *law, int64_t count, const float *losses);
 void law_set_beta(law *law, double beta);
 
-/* Brings the normaliser up to date. To be called before any of those below. */
+/* The losses as a list. Not while members are taken out. */
+loss_list law_list(const law *law);
+
+/* Has this example a loss? Not for a member that is taken out. */
+static inline int law_knows(const law *law, int64_t example) { return is_known(law->losses[example]); }
+
+/* Brings the normaliser up to date. To be called before any of those below, all of which need some known loss. */
 hws_status law_prepare(law *law);
 
-/* p-bar of one example. */
+/* p-bar of one example that has a loss. */
 double law_probability(const law *law, int64_t example);
 /* p-bar of an example that had this loss, the normaliser taken as it is; may exceed 1. */
 double law_probability_at(const law *law, double loss);
@@ -91,6 +99,8 @@ void law_draw(law *law, uint64_t seed, uint64_t iteration, uint32_t first_slot, 
 hws_status law_reserve(law *law, size_t count);
 void law_take(law *law, const int64_t *examples, size_t count);
 void law_restore(law *law);
+/* One of the members that have a loss and are not taken out, each with the same chance. */
+int64_t law_draw_uniform(const law *law, random_stream *random);
 /* The share of p-bar that is not taken out. */
 double law_mass_left(const law *law);
 

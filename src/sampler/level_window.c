@@ -67,8 +67,8 @@ void level_window_remove(level_window *window, double loss) {
         window->sums[j] = fixed_subtract(window->sums[j], fixed_of(terms[j]));
 }
 
-void level_window_add(level_window *window, double loss) {
-    if (!window->valid) return;
+/* Puts a loss in; returns how far interpolation may miss its terms. */
+static double add_terms(level_window *window, double loss) {
     double terms[WINDOW_NODES], error = 0;
     const double t = window->beta * (window->place.reference - loss);
     window->valid = terms_of(window, t, terms);
@@ -76,25 +76,32 @@ void level_window_add(level_window *window, double loss) {
         window->sums[j] = fixed_add(window->sums[j], fixed_of(terms[j]));
     for (int k = 0; k < WINDOW_PROBES && window->valid; k++)
         error = fmax(error, fabs(interpolate(terms, PROBE[k]) - tilt_value(&window->probes[k], t)));
-    window->place.error += error;
+    return error;
+}
+
+void level_window_add(level_window *window, double loss) {
+    if (!window->valid) return;
+    window->place.error += add_terms(window, loss);
     if (!(window->place.error <= TOLERANCE * (double)window->n)) window->valid = 0;
 }
 
 static tilt tilt_in(const level_window *window, double x) {
-    return tilt_at(window->divergence, hws_exp(window->place.center + window->place.half * x), (double)window->n);
+    return tilt_at(window->divergence, hws_exp(window->place.center + window->place.half * x), window->most);
 }
 
-void level_window_fill(level_window *window, const float *losses, window_place place) {
+void level_window_fill(level_window *window, const loss_list *list, window_place place) {
     window->place = place;
-    window->place.error = 0;
     for (int j = 0; j < WINDOW_NODES; j++) {
         window->tilts[j] = tilt_in(window, NODE[j]);
         window->sums[j] = (fixed_sum){0, 0};
     }
     for (int k = 0; k < WINDOW_PROBES; k++) window->probes[k] = tilt_in(window, PROBE[k]);
     window->valid = 1;
-    for (size_t i = 0; i < window->n && window->valid; i++) level_window_add(window, losses[i]);
-    if (window->valid && place.error > window->place.error) window->place.error = place.error;
+    for (size_t i = 0; i < list->n && window->valid; i++)
+        if (is_known(list->losses[i])) {
+            if (place.error > 0) (void)add_terms(window, list->losses[i]);
+            else level_window_add(window, list->losses[i]);
+        }
 }
 
 /* F - n at center + half * x. */
@@ -106,11 +113,11 @@ static double interpolated_excess(const void *context, double x) {
 }
 
 /* Puts the widest window around the level that interpolates well, or none. */
-static void place_around(level_window *window, const float *losses, double reference, double center) {
+static void place_around(level_window *window, const loss_list *list, double reference, double center) {
     window->valid = 0;
     if (window->n < SMALLEST || window->beta == 0) return;
     for (double half = 0.1; half > 1e-5; half /= 5) {
-        level_window_fill(window, losses, (window_place){reference, center, half, 0});
+        level_window_fill(window, list, (window_place){reference, center, half, 0});
         if (window->valid) return;
     }
 }
@@ -119,14 +126,14 @@ static int holds(const level_window *window) {
     return window->valid && interpolated_excess(window, -1) <= 0 && interpolated_excess(window, 1) >= 0;
 }
 
-solved_level level_window_solve(level_window *window, const float *losses, double largest) {
+solved_level level_window_solve(level_window *window, const loss_list *list, double largest) {
     const double n = (double)window->n;
     if (!holds(window)) {
-        const double z = divergence_solve(window->divergence, window->beta, losses, window->n, largest);
-        place_around(window, losses, largest, hws_log(z));
+        const double z = divergence_solve(window->divergence, window->beta, list, largest);
+        place_around(window, list, largest, hws_log(z));
         if (!holds(window)) {
-            const tilt tilt = tilt_at(window->divergence, z, n);
-            return (solved_level){largest, z, n + tilt_excess(&tilt, window->beta, largest, losses, window->n)};
+            const tilt tilt = tilt_at(window->divergence, z, window->most);
+            return (solved_level){largest, z, n + tilt_excess(&tilt, window->beta, largest, list)};
         }
     }
     /* Also right after a move, so that a resumed sampler, which finds the window in place, gets the same bits. */

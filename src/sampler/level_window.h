@@ -26,8 +26,9 @@ typedef struct window_place {
 typedef struct level_window {
     const hws_divergence *divergence;
     double beta;
-    size_t n;
-    int valid; /* the sums hold for the current losses */
+    size_t n;    /* losses */
+    double most; /* the largest n p that the divergence can be asked about */
+    int valid;   /* the sums hold for the current losses */
     window_place place;
     tilt tilts[WINDOW_NODES], probes[WINDOW_PROBES];
     fixed_sum sums[WINDOW_NODES];
@@ -37,8 +38,8 @@ typedef struct level_window {
 void level_window_remove(level_window *window, double loss);
 void level_window_add(level_window *window, double loss);
 
-/* Computes the sums for a given place, O(n): resuming. */
-void level_window_fill(level_window *window, const float *losses, window_place place);
+/* Computes the sums for a given place, O(n). Where the place has an error already (resuming), it keeps that one. */
+void level_window_fill(level_window *window, const loss_list *list, window_place place);
 
 /* Where the weights sum to n: z at the reference loss. Where they are so steep in z that its last digit shows, `total` is
    what they really sum to. */
@@ -50,6 +51,6 @@ typedef struct solved_level {
  * The current level. From the window where it holds, else by an exact solution with O(n) steps, after which the window is
  * moved there. `largest` must be the largest loss.
  */
-solved_level level_window_solve(level_window *window, const float *losses, double largest);
+solved_level level_window_solve(level_window *window, const loss_list *list, double largest);
 
 #endif

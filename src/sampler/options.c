@@ -2,6 +2,7 @@
 
 #include "divergence.h"
 #include "error.h"
+#include "tail.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,13 +11,13 @@
 enum { SMALLEST_SIZE = offsetof(hws_options, beta) + sizeof(double), LARGEST_SIZE = 4096 };
 
 /* A later member must not lie where an older program's struct had padding, whose bytes may be anything. */
-_Static_assert(offsetof(hws_options, reserved) + sizeof(int) == sizeof(hws_options), "hws_options ends in padding");
+_Static_assert(offsetof(hws_options, tail) + sizeof(double) == sizeof(hws_options), "hws_options ends in padding");
 
 static const hws_options DEFAULTS = {
     .size = sizeof(hws_options),
     .beta = 100,
     .divergence = {.kind = HWS_KL},
-    .initial_loss = 1,
+    .initial_loss = NAN,
     .weight_min = 0.1,
     .weight_max = 10,
 };
@@ -58,6 +59,31 @@ hws_status options_read(const hws_options *given, hws_options *options, hws_erro
 
 static int in_range(double x, double low, double high) { return x >= low && x <= high; }
 
+/* What not every divergence can do. */
+static hws_status check_divergence_options(const hws_options *options, hws_error *error) {
+    const hws_divergence divergence = divergence_canonical(&options->divergence);
+    if (options->importance == HWS_IMPORTANCE_NORMALISED && divergence.kind != HWS_KL)
+        return error_set(error, HWS_ERROR_ARGUMENT,
+                         "normalised importance weights are for KL: with another divergence the change of the "
+                         "normaliser is not a common factor; use exact ones");
+    if (options->tail == 0 || divergence.kind == HWS_CVAR) return HWS_OK;
+    if (divergence.kind == HWS_CUSTOM && !divergence.phi)
+        return error_set(error, HWS_ERROR_DIVERGENCE, "tail needs the phi callback of the custom divergence");
+    if (!isfinite(tail_radius(&divergence, options->tail)))
+        return error_set(error, HWS_ERROR_ARGUMENT,
+                         "tail is %g, but with this divergence phi(0) is infinite: no ball around uniform holds a "
+                         "distribution that leaves examples out; use kl, or set beta",
+                         options->tail);
+    return HWS_OK;
+}
+
+/* tail decides in the place of what it replaces: beta, or the fraction of CVaR. */
+void options_take_tail(hws_options *options) {
+    if (options->tail == 0) return;
+    if (options->divergence.kind == HWS_CVAR) options->divergence.parameter = options->tail;
+    else options->beta = 0;
+}
+
 hws_status options_check(const hws_options *options, int64_t n, hws_error *error) {
     const struct {
         const char *name;
@@ -66,7 +92,8 @@ hws_status options_check(const hws_options *options, int64_t n, hws_error *error
         const char *wanted;
     } ranges[] = {
         {"beta", options->beta, in_range(options->beta, 0, LARGEST_BETA), "from 0 to 1e15"},
-        {"initial_loss", options->initial_loss, isfinite((float)options->initial_loss), "finite as a float"},
+        {"initial_loss", options->initial_loss, isnan(options->initial_loss) || isfinite((float)options->initial_loss),
+         "finite as a float, or NaN for none"},
         {"jitter", options->jitter, in_range(options->jitter, 0, 1), "from 0 to 1"},
         {"momentum", options->momentum, in_range(options->momentum, 0, 1) && options->momentum < 1,
          "at least 0 and below 1"},
@@ -77,8 +104,10 @@ hws_status options_check(const hws_options *options, int64_t n, hws_error *error
         {"weight_max", options->weight_max, options->weight_max >= options->weight_min,
          "at least as large as weight_min"},
         {"importance", options->importance,
-         options->importance == HWS_IMPORTANCE_APPROXIMATE || options->importance == HWS_IMPORTANCE_EXACT,
+         options->importance == HWS_IMPORTANCE_APPROXIMATE || options->importance == HWS_IMPORTANCE_EXACT ||
+             options->importance == HWS_IMPORTANCE_NORMALISED,
          "one of hws_importance"},
+        {"tail", options->tail, in_range(options->tail, 0, 1), "above 0 and at most 1, or 0 for none"},
     };
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
         if (!ranges[k].right)
@@ -86,5 +115,6 @@ hws_status options_check(const hws_options *options, int64_t n, hws_error *error
                              ranges[k].wanted);
     if (options->floor > 0 && options->uniform_mix > 0)
         return error_set(error, HWS_ERROR_ARGUMENT, "floor and uniform_mix exclude each other; set one of them to 0");
-    return divergence_check(&options->divergence, n, error);
+    const hws_status status = divergence_check(&options->divergence, n, error);
+    return status == HWS_OK ? check_divergence_options(options, error) : status;
 }

@@ -16,6 +16,9 @@ hws_status options_read(const hws_options *given, hws_options *options, hws_erro
 /* Are they within their ranges, for n examples? */
 hws_status options_check(const hws_options *options, int64_t n, hws_error *error);
 
+/* Puts what follows from tail in its place: CVaR's fraction, or a beta of 0 to begin with. */
+void options_take_tail(hws_options *options);
+
 /* Gives them to a caller whose struct has this size; what it has beyond this version becomes 0. */
 void options_write(const hws_options *options, hws_options *wanted, size_t size);
 

@@ -6,6 +6,7 @@ enum {
     RANDOM_DRAW = 1,   /* which examples make up a batch */
     RANDOM_JITTER = 2, /* noise on the losses that examples begin with */
     RANDOM_MIX = 3,    /* whether a draw is uniform */
+    RANDOM_VISIT = 4,  /* the order of first visits */
 };
 
 #endif

@@ -14,18 +14,19 @@ static hws_status null_result(hws_sampler *sampler) {
 /* ---- probabilities --------------------------------------------------------------------------------------------- */
 
 static double floored(const hws_sampler *sampler, double p) {
-    const double least = sampler->options.floor / (double)sampler->law.n;
+    const double least = sampler->options.floor / (double)sampler->law.known;
     return p > least ? p : least;
 }
 
 double sampler_drawn_probability(hws_sampler *sampler, double p) {
     const hws_options *options = &sampler->options;
-    const double n = (double)sampler->law.n;
+    const double n = (double)sampler->law.known;
     if (options->floor == 0) return (1 - options->uniform_mix) * p + options->uniform_mix / n;
     if (!sampler->floor_current) {
         wide_sum total = {0, 0};
         for (int64_t i = 0; i < sampler->law.n; i++)
-            total = wide_add_double(total, floored(sampler, law_probability(&sampler->law, i)));
+            if (law_knows(&sampler->law, i))
+                total = wide_add_double(total, floored(sampler, law_probability(&sampler->law, i)));
         sampler->floor_total = total.high;
         sampler->floor_current = 1;
     }
@@ -39,8 +40,18 @@ double sampler_drawn_probability(hws_sampler *sampler, double p) {
 static double shortfall(const hws_sampler *sampler) {
     if (!law_is_kl(&sampler->law)) return 1;
     wide_sum total = {0, 0};
-    for (int64_t i = 0; i < sampler->law.n; i++) total = wide_add_double(total, law_probability(&sampler->law, i));
+    for (int64_t i = 0; i < sampler->law.n; i++)
+        if (law_knows(&sampler->law, i)) total = wide_add_double(total, law_probability(&sampler->law, i));
     return total.high;
+}
+
+/* That the next single draw is this example; `total` is what the p-bar fall short of. */
+static double next_probability(hws_sampler *sampler, int64_t example, double total) {
+    const law *law = &sampler->law;
+    const visit_set *left = &sampler->visits.left;
+    if (left->size > 0) return visit_set_has(left, example) ? 1 / (double)left->size : 0;
+    if (law->known == 0) return 1 / (double)law->n; /* all wait for their loss, and are visited again */
+    return law_knows(law, example) ? sampler_drawn_probability(sampler, law_probability(law, example) / total) : 0;
 }
 
 hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example, double *probability) {
@@ -54,12 +65,19 @@ hws_status hws_sampler_probabilities(hws_sampler *sampler, int64_t first, int64_
     if (status == HWS_OK) status = sampler_prepare(sampler);
     if (status != HWS_OK) return status;
     const double total = count == sampler->law.n ? shortfall(sampler) : 1;
-    for (int64_t j = 0; j < count; j++)
-        probabilities[j] = sampler_drawn_probability(sampler, law_probability(&sampler->law, first + j) / total);
+    for (int64_t j = 0; j < count; j++) probabilities[j] = next_probability(sampler, first + j, total);
     return HWS_OK;
 }
 
 /* ---- examples -------------------------------------------------------------------------------------------------- */
+
+/* Those without a loss come last. */
+static void hardest_ranked(const law *law, int64_t k, int64_t *indices) {
+    int64_t found = 0;
+    for (; found < k && found < law->known; found++) indices[found] = ranked_set_select(&law->set, (uint32_t)found);
+    for (int64_t i = 0; found < k; i++)
+        if (!law_knows(law, i)) indices[found++] = i;
+}
 
 hws_status hws_sampler_hardest(hws_sampler *sampler, int64_t k, int64_t *indices, float *losses) {
     if (!sampler) return HWS_ERROR_ARGUMENT;
@@ -68,9 +86,8 @@ hws_status hws_sampler_hardest(hws_sampler *sampler, int64_t k, int64_t *indices
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "cannot name the %lld hardest of %lld examples",
                             (long long)k, (long long)law->n);
     if (law_is_kl(law)) hardest_k(law->losses, (size_t)law->n, (size_t)k, indices);
-    else
-        for (int64_t j = 0; j < k; j++) indices[j] = ranked_set_select(&law->set, (uint32_t)j);
-    for (int64_t j = 0; losses && j < k; j++) losses[j] = law->losses[indices[j]];
+    else hardest_ranked(law, k, indices);
+    for (int64_t j = 0; losses && j < k; j++) losses[j] = law_knows(law, indices[j]) ? law->losses[indices[j]] : NAN;
     return HWS_OK;
 }
 
@@ -127,10 +144,10 @@ static double total_of_tree(const law *law, double shift) {
 }
 
 static double ranked_cvar_of(const law *law, double alpha) {
-    const size_t rank = cvar_boundary_rank(alpha, (size_t)law->n);
+    const size_t rank = cvar_boundary_rank(alpha, (size_t)law->known);
     const double boundary = law->losses[ranked_set_select(&law->set, (uint32_t)rank)];
     wide_sum sum;
-    const double above = ranked_set_above(&law->set, boundary, &sum), total = cvar_total(alpha, (double)law->n);
+    const double above = ranked_set_above(&law->set, boundary, &sum), total = cvar_total(alpha, (double)law->known);
     /* Those above count in full, and what is left of the total is at the boundary. */
     return wide_add(sum, wide_product(boundary, total - above)).high / total;
 }
@@ -138,13 +155,15 @@ static double ranked_cvar_of(const law *law, double alpha) {
 static double cvar_of(const law *law, double alpha) {
     if (!law_is_kl(law)) return ranked_cvar_of(law, alpha);
     const hws_divergence cvar = {.kind = HWS_CVAR, .parameter = alpha};
-    return robust_loss_of(&cvar, 0, law->losses, (size_t)law->n);
+    const loss_list list = law_list(law);
+    return robust_loss_of(&cvar, 0, &list);
 }
 
 static double robust_loss(const law *law) {
     if (law->divergence.kind == HWS_CVAR) return ranked_cvar_of(law, law->divergence.parameter);
-    if (tree_knows_total(law)) return total_of_tree(law, log((double)law->n));
-    return robust_loss_of(&law->divergence, law->beta, law->losses, (size_t)law->n);
+    if (tree_knows_total(law)) return total_of_tree(law, log((double)law->known));
+    const loss_list list = law_list(law);
+    return robust_loss_of(&law->divergence, law->beta, &list);
 }
 
 hws_status hws_sampler_robust_loss(hws_sampler *sampler, double *result) {
@@ -153,7 +172,8 @@ hws_status hws_sampler_robust_loss(hws_sampler *sampler, double *result) {
     if (sampler->options.divergence.kind == HWS_CUSTOM && !sampler->options.divergence.phi)
         return sampler_fail(sampler, HWS_ERROR_DIVERGENCE, -1, -1,
                             "the robust loss of a custom divergence needs its phi callback");
-    const hws_status status = sampler_prepare(sampler); /* a draw may have left the tree behind the losses */
+    hws_status status = check_known(sampler);
+    if (status == HWS_OK) status = sampler_prepare(sampler); /* a draw may have left the tree behind the losses */
     if (status != HWS_OK) return status;
     *result = robust_loss(&sampler->law);
     return HWS_OK;
@@ -161,7 +181,7 @@ hws_status hws_sampler_robust_loss(hws_sampler *sampler, double *result) {
 
 static hws_status check_alpha(hws_sampler *sampler, double alpha, const double *result) {
     if (!result) return null_result(sampler);
-    if (alpha > 0 && alpha <= 1) return HWS_OK;
+    if (alpha > 0 && alpha <= 1) return check_known(sampler);
     return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "alpha %g is not in (0, 1]", alpha);
 }
 
@@ -172,8 +192,11 @@ hws_status hws_sampler_percentile_bound(hws_sampler *sampler, double alpha, doub
     if (status != HWS_OK) return status;
     const law *law = &sampler->law;
     if (law->beta == 0) return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "there is no bound for beta = 0");
-    if (tree_knows_total(law)) *bound = total_of_tree(law, log(alpha * (double)law->n));
-    else *bound = log_mean_exp(law->beta, law->losses, (size_t)law->n) - log(alpha) / law->beta;
+    if (tree_knows_total(law)) *bound = total_of_tree(law, log(alpha * (double)law->known));
+    else {
+        const loss_list list = law_list(law);
+        *bound = log_mean_exp(law->beta, &list) - log(alpha) / law->beta;
+    }
     return HWS_OK;
 }
 
@@ -183,8 +206,8 @@ hws_status hws_sampler_percentile(hws_sampler *sampler, double alpha, double *pe
     if (status != HWS_OK) return status;
     const law *law = &sampler->law;
     /* At most floor(alpha n) may lie strictly above. */
-    const double allowed = floor(alpha * (double)law->n);
-    const int64_t rank = allowed < (double)law->n ? (int64_t)allowed : law->n - 1;
+    const double allowed = floor(alpha * (double)law->known);
+    const int64_t rank = allowed < (double)law->known ? (int64_t)allowed : law->known - 1;
     *percentile = law_is_kl(law) ? loss_of_rank(law->losses, (size_t)law->n, (size_t)rank)
                                  : law->losses[ranked_set_select(&law->set, (uint32_t)rank)];
     return HWS_OK;
@@ -207,32 +230,43 @@ static void count_statistics(const hws_sampler *sampler, hws_statistics *statist
     }
 }
 
+static void loss_statistics(hws_sampler *sampler, hws_statistics *statistics) {
+    const law *law = &sampler->law;
+    const loss_list list = law_list(law);
+    statistics->loss_mean = mean_of(&list);
+    statistics->loss_std = deviation_of(&list, statistics->loss_mean);
+    statistics->loss_max = largest_of(&list);
+    statistics->loss_min = statistics->loss_max;
+    statistics->robust_loss = robust_loss(law);
+    const double total = shortfall(sampler);
+    wide_sum squares = {0, 0}, entropy = {0, 0};
+    for (int64_t i = 0; i < law->n; i++) {
+        if (!law_knows(law, i)) continue;
+        const double p = sampler_drawn_probability(sampler, law_probability(law, i) / total);
+        squares = wide_add_double(squares, p * p);
+        if (p > 0) entropy = wide_add_double(entropy, -p * log(p));
+        statistics->largest_p = p > statistics->largest_p ? p : statistics->largest_p;
+        statistics->loss_min = law->losses[i] < statistics->loss_min ? law->losses[i] : statistics->loss_min;
+    }
+    statistics->effective_size = 1 / squares.high;
+    statistics->entropy = entropy.high;
+    statistics->kl_to_uniform = log((double)law->known) - entropy.high;
+}
+
 hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *result) {
     if (!sampler) return HWS_ERROR_ARGUMENT;
     if (!result) return null_result(sampler);
-    const law *law = &sampler->law;
     hws_statistics statistics = {0};
-    hws_status status = hws_sampler_drawable(sampler, &statistics.drawable); /* prepares as well */
+    const hws_status status = hws_sampler_drawable(sampler, &statistics.drawable); /* prepares as well */
     if (status != HWS_OK) return status;
-
-    const size_t n = (size_t)law->n;
-    statistics.loss_mean = mean_of(law->losses, n);
-    statistics.loss_std = deviation_of(law->losses, n, statistics.loss_mean);
-    statistics.loss_max = largest_of(law->losses, n);
-    statistics.loss_min = statistics.loss_max;
-    statistics.robust_loss = robust_loss(law);
-    const double total = shortfall(sampler);
-    wide_sum squares = {0, 0}, entropy = {0, 0};
-    for (size_t i = 0; i < n; i++) {
-        const double p = sampler_drawn_probability(sampler, law_probability(law, (int64_t)i) / total);
-        squares = wide_add_double(squares, p * p);
-        if (p > 0) entropy = wide_add_double(entropy, -p * log(p));
-        statistics.largest_p = p > statistics.largest_p ? p : statistics.largest_p;
-        statistics.loss_min = law->losses[i] < statistics.loss_min ? law->losses[i] : statistics.loss_min;
+    statistics.unseen = hws_sampler_unseen(sampler);
+    statistics.beta = sampler->options.beta;
+    if (sampler->law.known > 0) {
+        loss_statistics(sampler, &statistics);
+    } else {
+        statistics.loss_mean = statistics.loss_std = statistics.loss_min = statistics.loss_max = NAN;
+        statistics.robust_loss = NAN;
     }
-    statistics.effective_size = 1 / squares.high;
-    statistics.entropy = entropy.high;
-    statistics.kl_to_uniform = log((double)n) - entropy.high;
     count_statistics(sampler, &statistics);
     *result = statistics;
     return HWS_OK;

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "loss_order.h"
 
+#include <float.h>
 #include <string.h>
 
 int ranked_set_open(ranked_set *set, const float *losses, size_t n) {
@@ -122,9 +123,10 @@ int ranked_set_fill(ranked_set *set, size_t n) {
     }
     set->root = RANKED_NONE;
     uint32_t last = RANKED_NONE;
-    for (size_t rank = 0; rank < n; rank++) last = append(set, last, order[rank]);
+    set->size = 0;
+    for (; set->size < n && set->losses[order[set->size]] >= -FLT_MAX; set->size++)
+        last = append(set, last, order[set->size]);
     summarise_up(set, last);
-    set->size = (uint32_t)n;
     memory_close(order);
     return 1;
 }

@@ -5,32 +5,35 @@
 
 #include <math.h>
 
-double largest_of(const float *losses, size_t n) {
-    float largest = losses[0];
-    for (size_t i = 1; i < n; i++) largest = losses[i] > largest ? losses[i] : largest;
+double largest_of(const loss_list *list) {
+    float largest = list->losses[0];
+    for (size_t i = 1; i < list->n; i++) largest = list->losses[i] > largest ? list->losses[i] : largest;
     return largest;
 }
 
-double mean_of(const float *losses, size_t n) {
+double mean_of(const loss_list *list) {
     wide_sum sum = {0, 0};
-    for (size_t i = 0; i < n; i++) sum = wide_add_double(sum, losses[i]);
-    return sum.high / (double)n;
+    for (size_t i = 0; i < list->n; i++)
+        if (is_known(list->losses[i])) sum = wide_add_double(sum, list->losses[i]);
+    return sum.high / (double)list->known;
 }
 
-double deviation_of(const float *losses, size_t n, double mean) {
+double deviation_of(const loss_list *list, double mean) {
     wide_sum squares = {0, 0};
-    for (size_t i = 0; i < n; i++) squares = wide_add_double(squares, (losses[i] - mean) * (losses[i] - mean));
-    return sqrt(squares.high / (double)n);
+    for (size_t i = 0; i < list->n; i++)
+        if (is_known(list->losses[i]))
+            squares = wide_add_double(squares, (list->losses[i] - mean) * (list->losses[i] - mean));
+    return sqrt(squares.high / (double)list->known);
 }
 
-tilted_law tilted_law_of(const hws_divergence *divergence, double beta, const float *losses, size_t n) {
-    tilted_law law = {.beta = beta, .n = (double)n, .largest = largest_of(losses, n)};
+tilted_law tilted_law_of(const hws_divergence *divergence, double beta, const loss_list *list) {
+    tilted_law law = {.beta = beta, .n = (double)list->known, .largest = largest_of(list)};
     if (divergence->kind == HWS_CVAR) {
-        law.cvar = cvar_boundary_find(divergence->parameter, losses, n);
+        law.cvar = cvar_boundary_find(divergence->parameter, list);
         law.total = law.cvar.total;
     } else {
-        law.tilt = tilt_at(divergence, divergence_solve(divergence, beta, losses, n, law.largest), law.n);
-        law.total = law.n + tilt_excess(&law.tilt, beta, law.largest, losses, n);
+        law.tilt = tilt_at(divergence, divergence_solve(divergence, beta, list, law.largest), (double)list->n);
+        law.total = law.n + tilt_excess(&law.tilt, beta, law.largest, list);
     }
     return law;
 }
@@ -40,31 +43,40 @@ double tilted_probability(const tilted_law *law, double loss) {
     return tilt_value(&law->tilt, law->beta * (law->largest - loss)) / law->total;
 }
 
-double log_mean_exp(double beta, const float *losses, size_t n) {
-    if (beta == 0) return mean_of(losses, n);
+double log_mean_exp(double beta, const loss_list *list) {
+    if (beta == 0) return mean_of(list);
     /* Around the mean where beta (L - mean) is small, so that no digits are lost; around the largest elsewhere. */
-    const double mean = mean_of(losses, n), largest = largest_of(losses, n);
+    const double mean = mean_of(list), largest = largest_of(list);
     const int small = beta * (largest - mean) < 0.5;
     wide_sum sum = {0, 0};
-    for (size_t i = 0; i < n; i++)
-        sum =
-            wide_add_double(sum, small ? hws_expm1(beta * (losses[i] - mean)) : hws_exp(beta * (losses[i] - largest)));
-    const double average = sum.high / (double)n;
+    for (size_t i = 0; i < list->n; i++) {
+        const float loss = list->losses[i];
+        if (!is_known(loss)) continue;
+        sum = wide_add_double(sum, small ? hws_expm1(beta * (loss - mean)) : hws_exp(beta * (loss - largest)));
+    }
+    const double average = sum.high / (double)list->known;
     return small ? mean + log1p(average) / beta : largest + log(average) / beta;
 }
 
-double robust_loss_of(const hws_divergence *divergence, double beta, const float *losses, size_t n) {
-    if (beta == 0 && divergence->kind != HWS_CVAR) return mean_of(losses, n);
-    if (divergence->kind == HWS_KL) return log_mean_exp(beta, losses, n);
-    const tilted_law law = tilted_law_of(divergence, beta, losses, n);
+double divergence_of(const hws_divergence *divergence, const tilted_law *law, const loss_list *list) {
+    wide_sum sum = {0, 0};
+    for (size_t i = 0; i < list->n; i++)
+        if (is_known(list->losses[i]))
+            sum = wide_add_double(sum, divergence_phi(divergence, tilted_probability(law, list->losses[i]) * law->n));
+    return sum.high / law->n;
+}
+
+double robust_loss_of(const hws_divergence *divergence, double beta, const loss_list *list) {
+    if (beta == 0 && divergence->kind != HWS_CVAR) return mean_of(list);
+    if (divergence->kind == HWS_KL) return log_mean_exp(beta, list);
+    const tilted_law law = tilted_law_of(divergence, beta, list);
     /* Losses relative to the largest, so that a large offset costs no digits. */
-    wide_sum mean = {0, 0}, penalty = {0, 0};
-    for (size_t i = 0; i < n; i++) {
-        const double p = tilted_probability(&law, losses[i]);
-        if (p > 0) mean = wide_add_double(mean, p * (losses[i] - law.largest));
-        penalty = wide_add_double(penalty, divergence_phi(divergence, p * law.n));
+    wide_sum mean = {0, 0};
+    for (size_t i = 0; i < list->n; i++) {
+        const double p = is_known(list->losses[i]) ? tilted_probability(&law, list->losses[i]) : 0;
+        if (p > 0) mean = wide_add_double(mean, p * (list->losses[i] - law.largest));
     }
-    const double divided = divergence->kind == HWS_CVAR ? 0 : penalty.high / (law.n * beta);
+    const double divided = divergence->kind == HWS_CVAR ? 0 : divergence_of(divergence, &law, list) / beta;
     return law.largest + mean.high - divided;
 }
 
@@ -91,7 +103,8 @@ hws_status hws_divergence_probabilities(const hws_divergence *divergence, double
     const hws_status status = check_vector(divergence, beta, n, losses, error);
     if (status != HWS_OK) return status;
     const hws_divergence canonical = divergence_canonical(divergence);
-    const tilted_law law = tilted_law_of(&canonical, beta, losses, (size_t)n);
+    const loss_list list = {losses, (size_t)n, (size_t)n};
+    const tilted_law law = tilted_law_of(&canonical, beta, &list);
     if (!(law.total > 0 && law.total < INFINITY))
         return error_set(error, HWS_ERROR_DIVERGENCE,
                          "the custom divergence has no normaliser for these losses; check phi' and its inverse");
@@ -108,6 +121,7 @@ hws_status hws_divergence_robust_loss(const hws_divergence *divergence, double b
     if (divergence->kind == HWS_CUSTOM && !divergence->phi)
         return error_set(error, HWS_ERROR_DIVERGENCE, "the custom divergence lacks phi, which the robust loss needs");
     const hws_divergence canonical = divergence_canonical(divergence);
-    *robust_loss = robust_loss_of(&canonical, beta, losses, (size_t)n);
+    const loss_list list = {losses, (size_t)n, (size_t)n};
+    *robust_loss = robust_loss_of(&canonical, beta, &list);
     return HWS_OK;
 }

@@ -1,4 +1,4 @@
-/* Robust losses and other functions of a whole vector of losses, in O(n). */
+/* Robust losses and other functions of a whole vector of losses, in O(n). At least one of them must be known. */
 #ifndef HWS_SAMPLER_ROBUST_H
 #define HWS_SAMPLER_ROBUST_H
 
@@ -13,18 +13,21 @@ typedef struct tilted_law {
 } tilted_law;
 
 /* `divergence` must be canonical and outlive the result. */
-tilted_law tilted_law_of(const hws_divergence *divergence, double beta, const float *losses, size_t n);
+tilted_law tilted_law_of(const hws_divergence *divergence, double beta, const loss_list *list);
 double tilted_probability(const tilted_law *law, double loss);
 
-double largest_of(const float *losses, size_t n);
-double mean_of(const float *losses, size_t n);
+double largest_of(const loss_list *list);
+double mean_of(const loss_list *list);
 /* The population's. */
-double deviation_of(const float *losses, size_t n, double mean);
+double deviation_of(const loss_list *list, double mean);
 
 /* (1/beta) ln(mean(exp(beta L))), the mean for beta = 0. */
-double log_mean_exp(double beta, const float *losses, size_t n);
+double log_mean_exp(double beta, const loss_list *list);
+
+/* D_phi(p || uniform) of that p; NaN for a custom divergence without phi. */
+double divergence_of(const hws_divergence *divergence, const tilted_law *law, const loss_list *list);
 
 /* R(L). NaN for a custom divergence without phi. */
-double robust_loss_of(const hws_divergence *divergence, double beta, const float *losses, size_t n);
+double robust_loss_of(const hws_divergence *divergence, double beta, const loss_list *list);
 
 #endif

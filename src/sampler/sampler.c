@@ -63,10 +63,18 @@ static hws_status refuse_loss(hws_sampler *sampler, int64_t position, int64_t ex
         (long long)example, (long long)position, not_finite_name(loss));
 }
 
-hws_status check_finite(hws_sampler *sampler, int64_t first, int64_t count, const float *losses) {
+/* NaN stands for no loss. */
+hws_status check_losses(hws_sampler *sampler, int64_t first, int64_t count, const float *losses) {
     for (int64_t j = 0; j < count; j++)
-        if (!isfinite(losses[j])) return refuse_loss(sampler, j, first + j, losses[j]);
+        if (isinf(losses[j])) return refuse_loss(sampler, j, first + j, losses[j]);
     return HWS_OK;
+}
+
+hws_status check_known(hws_sampler *sampler) {
+    if (sampler->law.known > 0) return HWS_OK;
+    return sampler_fail(sampler, HWS_ERROR_NO_LOSS, -1, -1,
+                        "none of the %lld examples has a loss yet; draw and update first, or set losses",
+                        (long long)sampler->law.n);
 }
 
 hws_status check_batch(hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses) {
@@ -116,10 +124,17 @@ static hws_status check_open(int64_t n, const float *losses, const hws_options *
     const hws_status status = options_check(options, n, error);
     if (status != HWS_OK) return status;
     for (int64_t i = 0; losses && i < n; i++)
-        if (!isfinite(losses[i]))
+        if (isinf(losses[i]))
             return error_at(error, HWS_ERROR_NOT_FINITE, i, i,
-                            "the initial loss of example %lld is %s; it must be finite", (long long)i,
+                            "the initial loss of example %lld is %s; it must be finite, or NaN for none", (long long)i,
                             not_finite_name(losses[i]));
+    return HWS_OK;
+}
+
+static hws_status open_visits(hws_sampler *sampler) {
+    if (sampler->law.known == sampler->law.n) return HWS_OK;
+    if (!visits_reserve(&sampler->visits, sampler->law.n)) return HWS_ERROR_MEMORY;
+    visits_begin_again(sampler);
     return HWS_OK;
 }
 
@@ -130,7 +145,8 @@ static hws_sampler *sampler_create(int64_t n, const float *losses, const hws_opt
     memset(sampler, 0, sizeof *sampler);
     sampler->options = *options;
     error_clear(&sampler->error);
-    if (open_law(sampler, n, losses) != HWS_OK || open_counts(sampler) != HWS_OK) hws_sampler_close(&sampler);
+    if (open_law(sampler, n, losses) != HWS_OK || open_visits(sampler) != HWS_OK || open_counts(sampler) != HWS_OK)
+        hws_sampler_close(&sampler);
     return sampler;
 }
 
@@ -143,7 +159,9 @@ hws_status hws_sampler_open(hws_sampler **out, int64_t n, const float *losses, c
     hws_status status = options_read(options, &known, error);
     if (status == HWS_OK) status = check_open(n, losses, &known, error);
     if (status != HWS_OK) return status;
+    options_take_tail(&known);
     *out = sampler_create(n, losses, &known);
+    if (*out) tail_begin(*out);
     return *out ? HWS_OK
                 : error_set(error, HWS_ERROR_MEMORY, "no memory for a sampler over %lld examples", (long long)n);
 }
@@ -151,6 +169,7 @@ hws_status hws_sampler_open(hws_sampler **out, int64_t n, const float *losses, c
 void hws_sampler_close(hws_sampler **sampler) {
     if (!sampler || !*sampler) return;
     law_close(&(*sampler)->law);
+    visit_set_close(&(*sampler)->visits.left);
     memory_close((*sampler)->last_seen);
     memory_close((*sampler)->draw_counts);
     memory_close((*sampler)->proposals);
@@ -161,6 +180,7 @@ void hws_sampler_close(hws_sampler **sampler) {
 }
 
 int64_t hws_sampler_size(const hws_sampler *sampler) { return sampler ? sampler->law.n : 0; }
+int64_t hws_sampler_unseen(const hws_sampler *sampler) { return sampler ? sampler->law.n - sampler->law.known : 0; }
 
 void hws_sampler_get_options(const hws_sampler *sampler, hws_options *options, size_t size) {
     if (sampler) options_write(&sampler->options, options, size);
@@ -175,13 +195,13 @@ size_t hws_sampler_memory(const hws_sampler *sampler) {
     const size_t counts = sampler->last_seen ? 2 * (size_t)sampler->law.n * sizeof *sampler->last_seen : 0;
     const size_t batch = sampler->batch_capacity * (sizeof *sampler->proposals + sizeof *sampler->blended) +
                          sampler->found_size * sizeof *sampler->found;
-    return sizeof *sampler + law_memory(&sampler->law) + counts + batch;
+    return sizeof *sampler + law_memory(&sampler->law) + sampler->visits.left.block_size + counts + batch;
 }
 
 /* ---- shared steps ---------------------------------------------------------------------------------------------- */
 
 hws_status sampler_prepare(hws_sampler *sampler) {
-    const hws_status status = law_prepare(&sampler->law);
+    const hws_status status = sampler->law.known > 0 ? law_prepare(&sampler->law) : HWS_OK;
     if (status != HWS_OK)
         return sampler_fail(sampler, status, -1, -1,
                             "the custom divergence has no normaliser for these losses; check phi' and its inverse");
@@ -215,6 +235,6 @@ hws_status sampler_reserve_batch(hws_sampler *sampler, int64_t count) {
 
 float sampler_blend(const hws_sampler *sampler, int64_t example, float loss) {
     const double momentum = sampler->options.momentum;
-    if (momentum == 0) return loss;
+    if (momentum == 0 || !law_knows(&sampler->law, example)) return loss;
     return (float)(momentum * sampler->law.losses[example] + (1 - momentum) * loss);
 }

@@ -6,21 +6,30 @@
 
 #include <string.h>
 
-enum { HEADER_SIZE = 168, CHECKSUM_SIZE = 8, VERSION = 1, FLAG_COUNTS = 1, FLAG_WINDOW = 2 };
+enum { HEADER_SIZE = 232, FIRST_HEADER_SIZE = 168, CHECKSUM_SIZE = 8, VERSION = 2, FLAG_COUNTS = 1, FLAG_WINDOW = 2 };
+
+/* In the place of a loss: none yet. The example is still to be drawn, or was drawn. */
+#define NOT_VISITED UINT32_C(0x7fc00000)
+#define VISITED UINT32_C(0x7fc00001)
 
 static const char MAGIC[8] = {'H', 'W', 'S', 'S', 'T', 'A', 'T', 'E'};
 
 typedef struct state_header {
-    uint32_t flags;
+    uint32_t version, flags;
     int64_t n;
     uint64_t draws_made, updates_made;
     hws_options options;
     window_place window;
+    uint64_t waited;
+    tail_watch watch;
+    ratio_mean ratios;
 } state_header;
 
+static inline size_t header_size(uint32_t version) { return version == 1 ? FIRST_HEADER_SIZE : HEADER_SIZE; }
+
 /* n is at most 2^32, so this cannot overflow 64 bits. */
-static inline uint64_t total_size(int64_t n, uint32_t flags) {
-    return HEADER_SIZE + (uint64_t)n * (flags & FLAG_COUNTS ? 4 + 16 : 4) + CHECKSUM_SIZE;
+static inline uint64_t total_size(uint32_t version, int64_t n, uint32_t flags) {
+    return header_size(version) + (uint64_t)n * (flags & FLAG_COUNTS ? 4 + 16 : 4) + CHECKSUM_SIZE;
 }
 
 /* ---- little-endian numbers ------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/crc64.h"
 #include "core/memory.h"
+#include "options.h"
 #include "state_format.h"
 
 #include <errno.h>
@@ -46,10 +47,11 @@ static hws_status check_kind(const reading *reading, const unsigned char *at, si
         return refuse(reading, HWS_ERROR_VERSION,
                       "was written by a newer version of hws (format %u; libhws %s reads up to %d); update hws",
                       (unsigned)get_u32(at + 8), HWS_VERSION, VERSION);
-    if (size >= 12 && get_u32(at + 8) != VERSION) return refuse_header(reading, "version");
-    if (size < HEADER_SIZE)
-        return refuse(reading, HWS_ERROR_CORRUPT, "is truncated: %zu bytes are left, its header alone has %d", size,
-                      HEADER_SIZE);
+    if (size >= 12 && get_u32(at + 8) < 1) return refuse_header(reading, "version");
+    const size_t header = size >= 12 ? header_size(get_u32(at + 8)) : HEADER_SIZE;
+    if (size < header)
+        return refuse(reading, HWS_ERROR_CORRUPT, "is truncated: %zu bytes are left, its header alone has %zu", size,
+                      header);
     return HWS_OK;
 }
 
@@ -58,15 +60,31 @@ static int window_is_sane(const window_place *window) {
            window->error >= 0 && window->error < INFINITY;
 }
 
+/* What version 2 has added. */
+static hws_status header_parse_added(const reading *reading, const unsigned char *at, state_header *header) {
+    header->options.tail = get_f64(at + 168);
+    header->watch = (tail_watch){get_u64(at + 176), get_u32(at + 184), get_f64(at + 216), get_f64(at + 224)};
+    header->waited = get_u64(at + 192);
+    header->ratios = (ratio_mean){get_f64(at + 200), get_f64(at + 208)};
+    if (header->watch.haste > TAIL_MAX_HASTE || get_u32(at + 188) != 0 || !isfinite(header->watch.radius) ||
+        !isfinite(header->watch.target))
+        return refuse_header(reading, "pace of looks");
+    if (!isfinite(header->ratios.log_mean) || !(header->ratios.weight >= 0 && header->ratios.weight < INFINITY))
+        return refuse_header(reading, "mean of ratios");
+    return HWS_OK;
+}
+
 /* Reads and checks everything but the options' ranges, which need the callbacks of a custom divergence. */
 static hws_status header_parse(const reading *reading, const unsigned char *at, state_header *header) {
-    *header =
-        (state_header){.flags = get_u32(at + 12), .draws_made = get_u64(at + 24), .updates_made = get_u64(at + 32)};
+    *header = (state_header){.version = get_u32(at + 8),
+                             .flags = get_u32(at + 12),
+                             .draws_made = get_u64(at + 24),
+                             .updates_made = get_u64(at + 32)};
     const uint64_t n = get_u64(at + 16);
     if (header->flags & ~(uint32_t)(FLAG_COUNTS | FLAG_WINDOW)) return refuse_header(reading, "flag");
     if (n < 1 || n > (uint64_t)HWS_MAX_EXAMPLES) return refuse_header(reading, "number of examples");
     if (get_u32(at + 56) > HWS_CUSTOM) return refuse_header(reading, "divergence");
-    if (get_u32(at + 60) > HWS_IMPORTANCE_EXACT) return refuse_header(reading, "kind of importance weights");
+    if (get_u32(at + 60) > HWS_IMPORTANCE_NORMALISED) return refuse_header(reading, "kind of importance weights");
     if (get_u32(at + 128) > 1) return refuse_header(reading, "answer about replacement");
     header->n = (int64_t)n;
     hws_options_init(&header->options, sizeof header->options);
@@ -85,8 +103,8 @@ static hws_status header_parse(const reading *reading, const unsigned char *at, 
     header->options.replacement = (int)get_u32(at + 128);
     header->options.keep_counts = (header->flags & FLAG_COUNTS) != 0;
     header->window = (window_place){get_f64(at + 136), get_f64(at + 144), get_f64(at + 152), get_f64(at + 160)};
-    return header->flags & FLAG_WINDOW && !window_is_sane(&header->window) ? refuse_header(reading, "level window")
-                                                                           : HWS_OK;
+    if (header->flags & FLAG_WINDOW && !window_is_sane(&header->window)) return refuse_header(reading, "level window");
+    return header->version == 1 ? HWS_OK : header_parse_added(reading, at, header);
 }
 
 /* The header, when it explains the size of the whole; `at` holds it as far as it goes. */
@@ -94,7 +112,7 @@ static hws_status header_read(const reading *reading, const unsigned char *at, u
     hws_status status = check_kind(reading, at, size < HEADER_SIZE ? (size_t)size : HEADER_SIZE);
     if (status == HWS_OK) status = header_parse(reading, at, header);
     if (status != HWS_OK) return status;
-    const uint64_t whole = total_size(header->n, header->flags);
+    const uint64_t whole = total_size(header->version, header->n, header->flags);
     if (size < whole) return truncated(reading, size, whole);
     if (size > whole)
         return refuse(reading, HWS_ERROR_CORRUPT, "was altered: it has %llu bytes instead of %llu; use another copy",
@@ -114,16 +132,40 @@ static hws_status check_sum(const reading *reading, const unsigned char *at, siz
                : refuse(reading, HWS_ERROR_CORRUPT, "was altered: its checksum is wrong; use another copy");
 }
 
+/* A number that is no loss is one of two, and none in the first version. */
+static hws_status read_losses(const state_header *header, const unsigned char *at, float *losses, hws_error *why) {
+    for (int64_t i = 0; i < header->n; i++) {
+        const uint32_t bits = get_u32(at + 4 * i);
+        losses[i] = get_f32(at + 4 * i);
+        if (isnan(losses[i]) && (header->version == 1 || (bits != NOT_VISITED && bits != VISITED)))
+            return error_set(why, HWS_ERROR_NOT_FINITE, "the loss of example %lld is no number", (long long)i);
+    }
+    return HWS_OK;
+}
+
+static void restore_visits(hws_sampler *sampler, const state_header *header, const unsigned char *at) {
+    sampler->options.tail = header->options.tail;
+    sampler->watch = header->watch;
+    sampler->ratios = header->ratios;
+    sampler->visits.waited = header->waited;
+    for (int64_t i = 0; sampler->visits.left.bits && i < header->n; i++)
+        if (get_u32(at + 4 * i) == VISITED) visit_set_remove(&sampler->visits.left, i);
+}
+
 /* Opens a sampler with the options and losses of a state. */
 static hws_status restore_losses(const reading *reading, hws_sampler **out, const state_header *header,
                                  const unsigned char *at) {
     const size_t n = (size_t)header->n;
     float *losses = memory_open(n * sizeof *losses);
     if (!losses) return refuse(reading, HWS_ERROR_MEMORY, "has %zu examples: out of memory", n);
-    for (size_t i = 0; i < n; i++) losses[i] = get_f32(at + 4 * i);
     hws_error why;
-    const hws_status status = hws_sampler_open(out, header->n, losses, &header->options, &why);
+    hws_status status = read_losses(header, at, losses, &why);
+    hws_options options = header->options;
+    if (status == HWS_OK) status = options_check(&options, header->n, &why);
+    options.tail = 0; /* beta is what it was, and does not follow from the losses now */
+    if (status == HWS_OK) status = hws_sampler_open(out, header->n, losses, &options, &why);
     memory_close(losses);
+    if (status == HWS_OK) restore_visits(*out, header, at);
     /* What open refuses was never written by save: the state is at fault, not an argument. */
     if (status == HWS_ERROR_ARGUMENT || status == HWS_ERROR_NOT_FINITE)
         return refuse(reading, HWS_ERROR_CORRUPT, "was altered: %s", why.message);
@@ -144,7 +186,8 @@ static hws_status restore_counters(const reading *reading, hws_sampler *sampler,
     if (!(header->flags & FLAG_WINDOW)) return HWS_OK;
     const hws_divergence_kind kind = sampler->law.divergence.kind;
     if (kind == HWS_KL || kind == HWS_CHI2 || kind == HWS_CVAR) return refuse_header(reading, "level window");
-    level_window_fill(&sampler->law.window, sampler->law.losses, header->window);
+    const loss_list list = law_list(&sampler->law);
+    level_window_fill(&sampler->law.window, &list, header->window);
     return HWS_OK;
 }
 
@@ -163,8 +206,9 @@ static hws_status read_state(const reading *reading, hws_sampler **out, const un
     hws_status status = header_read(reading, at, size, &header);
     if (status == HWS_OK) status = check_sum(reading, at, size);
     if (status == HWS_OK) status = take_callbacks(reading, &header);
-    if (status == HWS_OK) status = restore_losses(reading, out, &header, at + HEADER_SIZE);
-    if (status == HWS_OK) status = restore_counters(reading, *out, &header, at + HEADER_SIZE + 4 * header.n);
+    if (status == HWS_OK) status = restore_losses(reading, out, &header, at + header_size(header.version));
+    if (status == HWS_OK)
+        status = restore_counters(reading, *out, &header, at + header_size(header.version) + 4 * header.n);
     if (status != HWS_OK) hws_sampler_close(out);
     return status;
 }
@@ -212,8 +256,9 @@ static hws_status load_from(const reading *reading, hws_sampler **out, const cha
     if (status != HWS_OK) return status;
     unsigned char *bytes = (uint64_t)size <= SIZE_MAX ? memory_open((size_t)size) : NULL;
     if (!bytes) return refuse(reading, HWS_ERROR_MEMORY, "has %lld bytes: out of memory", (long long)size);
-    memcpy(bytes, head, sizeof head);
-    const hws_status result = read_all(descriptor, bytes + sizeof head, (size_t)size - sizeof head)
+    const size_t known = size < HEADER_SIZE ? (size_t)size : HEADER_SIZE;
+    memcpy(bytes, head, known);
+    const hws_status result = read_all(descriptor, bytes + known, (size_t)size - known)
                                   ? read_state(reading, out, bytes, (size_t)size)
                                   : error_path(reading->error, "read", path, errno);
     memory_close(bytes);

@@ -5,15 +5,28 @@
 #include "state_format.h"
 
 #include <errno.h>
+#include <math.h>
 
 enum { CHUNK = 1 << 16 };
 
+/* The first version, which older libraries read, where it says all there is to say. */
+static uint32_t version_of(const hws_sampler *sampler) {
+    const hws_options *options = &sampler->options;
+    const int first = options->tail == 0 && options->importance != HWS_IMPORTANCE_NORMALISED &&
+                      isfinite(options->initial_loss) && sampler->law.known == sampler->law.n;
+    return first ? 1 : VERSION;
+}
+
 static state_header header_of(const hws_sampler *sampler) {
     state_header header = {
+        .version = version_of(sampler),
         .n = sampler->law.n,
         .draws_made = sampler->draws_made,
         .updates_made = sampler->updates_made,
         .options = sampler->options,
+        .waited = sampler->visits.waited,
+        .watch = sampler->watch,
+        .ratios = sampler->ratios,
     };
     if (sampler->last_seen) header.flags |= FLAG_COUNTS;
     if (sampler->law.window.valid) {
@@ -25,9 +38,9 @@ static state_header header_of(const hws_sampler *sampler) {
 
 static void header_write(const state_header *header, unsigned char *at) {
     const hws_options *options = &header->options;
-    memset(at, 0, HEADER_SIZE);
+    memset(at, 0, header_size(header->version));
     memcpy(at, MAGIC, sizeof MAGIC);
-    put_u32(at + 8, VERSION);
+    put_u32(at + 8, header->version);
     put_u32(at + 12, header->flags);
     put_u64(at + 16, (uint64_t)header->n);
     put_u64(at + 24, header->draws_made);
@@ -49,6 +62,15 @@ static void header_write(const state_header *header, unsigned char *at) {
     put_f64(at + 144, header->window.center);
     put_f64(at + 152, header->window.half);
     put_f64(at + 160, header->window.error);
+    if (header->version == 1) return;
+    put_f64(at + 168, options->tail);
+    put_u64(at + 176, header->watch.updated);
+    put_u32(at + 184, header->watch.haste);
+    put_u64(at + 192, header->waited);
+    put_f64(at + 200, header->ratios.log_mean);
+    put_f64(at + 208, header->ratios.weight);
+    put_f64(at + 216, header->watch.radius);
+    put_f64(at + 224, header->watch.target);
 }
 
 /* Where the bytes go: into memory, or in chunks into a file. */
@@ -79,11 +101,16 @@ static unsigned char *room(sink *sink, size_t size) {
     return sink->chunk + sink->filled - size;
 }
 
+static void put_loss(const hws_sampler *sampler, int64_t example, unsigned char *at) {
+    if (law_knows(&sampler->law, example)) put_f32(at, sampler->law.losses[example]);
+    else put_u32(at, visit_set_has(&sampler->visits.left, example) ? NOT_VISITED : VISITED);
+}
+
 static void write_state(const hws_sampler *sampler, sink *sink) {
     crc64_start(&sink->crc);
     const state_header header = header_of(sampler);
-    header_write(&header, room(sink, HEADER_SIZE));
-    for (int64_t i = 0; i < header.n; i++) put_f32(room(sink, 4), sampler->law.losses[i]);
+    header_write(&header, room(sink, header_size(header.version)));
+    for (int64_t i = 0; i < header.n; i++) put_loss(sampler, i, room(sink, 4));
     for (int64_t i = 0; sampler->last_seen && i < header.n; i++) put_u64(room(sink, 8), sampler->last_seen[i]);
     for (int64_t i = 0; sampler->last_seen && i < header.n; i++) put_u64(room(sink, 8), sampler->draw_counts[i]);
     flush(sink);
@@ -94,7 +121,7 @@ static void write_state(const hws_sampler *sampler, sink *sink) {
 
 size_t hws_sampler_state_size(const hws_sampler *sampler) {
     if (!sampler) return 0;
-    return (size_t)total_size(sampler->law.n, sampler->last_seen ? FLAG_COUNTS : 0);
+    return (size_t)total_size(version_of(sampler), sampler->law.n, sampler->last_seen ? FLAG_COUNTS : 0);
 }
 
 static hws_status no_memory(hws_sampler *sampler) {

@@ -18,15 +18,17 @@ typedef struct search {
 /* ln(n / effective size), or KL to uniform in nats: both rise with beta, from 0. */
 static double concentration(const search *search, double beta) {
     const law *law = search->law;
-    const size_t n = (size_t)law->n;
-    const tilted_law tilted = tilted_law_of(&law->divergence, beta, law->losses, n);
+    const loss_list list = law_list(law);
+    const double n = (double)list.known;
+    const tilted_law tilted = tilted_law_of(&law->divergence, beta, &list);
     wide_sum sum = {0, 0};
-    for (size_t i = 0; i < n; i++) {
-        const double z = tilted_probability(&tilted, law->losses[i]) * (double)n;
+    for (size_t i = 0; i < list.n; i++) {
+        if (!is_known(list.losses[i])) continue;
+        const double z = tilted_probability(&tilted, list.losses[i]) * n;
         if (search->kind == TARGET_EFFECTIVE_SIZE) sum = wide_add_double(sum, z * z);
         else if (z > 0) sum = wide_add_double(sum, z * hws_log(z));
     }
-    const double mean = sum.high / (double)n;
+    const double mean = sum.high / n;
     return search->kind == TARGET_EFFECTIVE_SIZE ? hws_log(mean) : mean;
 }
 
@@ -41,7 +43,10 @@ static hws_status check_spread(hws_sampler *sampler, const double *beta, double 
     const law *law = &sampler->law;
     if (law->divergence.kind == HWS_CVAR)
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "CVaR has no beta; choose its fraction instead");
-    *spread = deviation_of(law->losses, (size_t)law->n, mean_of(law->losses, (size_t)law->n));
+    const hws_status status = check_known(sampler);
+    if (status != HWS_OK) return status;
+    const loss_list list = law_list(law);
+    *spread = deviation_of(&list, mean_of(&list));
     if (*spread > 0) return HWS_OK;
     return sampler_fail(sampler, HWS_ERROR_UNREACHABLE, -1, -1,
                         "all losses are equal, so every beta gives the same draws; train for a while first");
@@ -90,8 +95,8 @@ static hws_status solve_beta(hws_sampler *sampler, search search, double *beta) 
 
 hws_status hws_sampler_beta_for_effective_size(hws_sampler *sampler, double target, double *beta) {
     if (!sampler) return HWS_ERROR_ARGUMENT;
-    const double n = (double)sampler->law.n;
-    if (!(target >= 1 && target <= n))
+    const double n = (double)sampler->law.known;
+    if (n > 0 && !(target >= 1 && target <= n))
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "an effective size of %g is not within 1 to %.0f",
                             target, n);
     return solve_beta(sampler, (search){&sampler->law, TARGET_EFFECTIVE_SIZE, hws_log(n / target)}, beta);
@@ -99,8 +104,9 @@ hws_status hws_sampler_beta_for_effective_size(hws_sampler *sampler, double targ
 
 hws_status hws_sampler_beta_for_kl(hws_sampler *sampler, double radius, double *beta) {
     if (!sampler) return HWS_ERROR_ARGUMENT;
-    if (!(radius >= 0 && radius <= log((double)sampler->law.n)))
+    const double n = (double)sampler->law.known;
+    if (n > 0 && !(radius >= 0 && radius <= log(n)))
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "a radius of %g nats is not within 0 to ln(n) = %g",
-                            radius, log((double)sampler->law.n));
+                            radius, log(n));
     return solve_beta(sampler, (search){&sampler->law, TARGET_KL, radius}, beta);
 }

@@ -40,7 +40,7 @@ prints '--divergence'
 
 refused "no option '--wrong'" bench sampler --wrong
 refused "no option 'extra'" bench sampler --n 10 extra
-for option in --n --batch --beta --divergence; do
+for option in --n --batch --beta --tail --divergence; do
     refused "$option needs a value" bench sampler $option
 done
 for sizes in '' 0 -5 abc 1e2x 2.5 nan inf 1e99 ',' '10,,20' ',10' '1e2;1e3' 4294967295; do
@@ -52,6 +52,10 @@ done
 for beta in '' -1 abc nan inf 1e16 1x; do
     refused '--beta' bench sampler --n 100 --beta "$beta"
 done
+for tail in '' 0 -1 2 abc nan inf 1x; do
+    refused '--tail' bench sampler --n 100 --tail "$tail"
+done
+run 0 bench sampler --n 100 --tail 0.1
 for divergence in '' KL cvar cvar:0 cvar:2 cressie-read: custom 'kl '; do
     refused '--divergence' bench sampler --n 100 --divergence "$divergence"
 done

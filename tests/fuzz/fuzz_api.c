@@ -44,18 +44,36 @@ static hws_options next_options(input *input) {
     options.replacement = bits & 1;
     options.keep_counts = bits >> 1 & 1;
     options.importance = bits >> 2 & 1 ? HWS_IMPORTANCE_EXACT : HWS_IMPORTANCE_APPROXIMATE;
+    const unsigned more = next(input);
+    if ((more & 3) == 3) options.importance = HWS_IMPORTANCE_NORMALISED;
+    if (more >> 2 & 1) options.tail = next_unit(input);
+    if (more >> 3 & 1) options.floor = 0, options.uniform_mix = next_unit(input);
     if (bits >> 3 & 1) options.momentum = next_unit(input);
     if (bits >> 4 & 1) options.floor = next_unit(input);
     if (bits >> 5 & 1) options.uniform_mix = next_unit(input);
     if (bits >> 6 & 1) options.jitter = next_unit(input);
     if (bits >> 7 & 1) options.weight_max = INFINITY, options.weight_min = 0;
-    options.initial_loss = next_loss(input);
+    options.initial_loss = more >> 4 & 1 ? NAN : next_loss(input);
     return options;
 }
 
 /* ---- what must hold -------------------------------------------------------------------------------------------- */
 
 static const double TOLERANCE = 1e-9;
+
+/* Those that have no loss are those whose loss is NaN. */
+static int64_t check_unseen(hws_sampler *sampler) {
+    float losses[LARGEST];
+    const int64_t n = hws_sampler_size(sampler);
+    int64_t unseen = 0;
+    require(hws_sampler_get_losses(sampler, 0, n, losses) == HWS_OK);
+    for (int64_t i = 0; i < n; i++) {
+        require(!isinf(losses[i]));
+        unseen += isnan(losses[i]);
+    }
+    require(hws_sampler_unseen(sampler) == unseen);
+    return unseen;
+}
 
 static void check_law(hws_sampler *sampler) {
     const int64_t n = hws_sampler_size(sampler);
@@ -69,9 +87,16 @@ static void check_law(hws_sampler *sampler) {
     require(fabs(total - 1) <= TOLERANCE);
     free(p);
     require(hws_sampler_drawable(sampler, &drawable) == HWS_OK && drawable >= 1 && drawable <= n);
+    const int64_t unseen = check_unseen(sampler);
     hws_statistics statistics;
     require(hws_sampler_statistics(sampler, &statistics) == HWS_OK);
-    require(statistics.drawable == drawable);
+    require(statistics.drawable == drawable && drawable >= unseen && statistics.unseen == unseen);
+    require(statistics.beta == hws_sampler_options(sampler).beta);
+    require(statistics.beta >= 0 && statistics.beta <= 1e15);
+    if (unseen == n) {
+        require(statistics.effective_size == 0 && isnan(statistics.loss_mean));
+        return;
+    }
     const double slack = 1 + 2 * TOLERANCE;
     require(statistics.effective_size >= 1 / slack && statistics.effective_size <= (double)n * slack);
     require(statistics.loss_min <= statistics.loss_max && isfinite(statistics.loss_std));
@@ -152,12 +177,13 @@ static void call_set_losses(session *session, input *input) {
     hws_status expected = first + count > n ? HWS_ERROR_INDEX : HWS_OK;
     for (int64_t j = 0; j < count; j++) {
         session->losses[j] = next_loss(input);
-        if (expected == HWS_OK && !isfinite(session->losses[j])) expected = HWS_ERROR_NOT_FINITE;
+        if (expected == HWS_OK && isinf(session->losses[j])) expected = HWS_ERROR_NOT_FINITE;
     }
     require(hws_sampler_set_losses(session->sampler, first, count, session->losses) == expected);
     if (expected != HWS_OK) return;
     require(hws_sampler_get_losses(session->sampler, first, count, session->out) == HWS_OK);
-    for (int64_t j = 0; j < count; j++) require(session->out[j] == session->losses[j]);
+    for (int64_t j = 0; j < count; j++)
+        require(session->out[j] == session->losses[j] || (isnan(session->out[j]) && isnan(session->losses[j])));
 }
 
 static void call_grow(session *session, input *input) {
@@ -166,7 +192,7 @@ static void call_grow(session *session, input *input) {
     const int own = next(input) & 1;
     for (int64_t j = 0; j < count; j++) {
         const float loss = own ? next_loss(input) : 0;
-        session->losses[j] = isfinite(loss) ? loss : 0;
+        session->losses[j] = isinf(loss) ? 0 : loss;
     }
     require(hws_sampler_grow(session->sampler, count, own ? session->losses : NULL) == HWS_OK);
     require(hws_sampler_size(session->sampler) == n + count);
@@ -178,20 +204,27 @@ static void call_set_beta(session *session, input *input) {
 }
 
 static void call_find_beta(session *session, input *input) {
-    const double n = (double)hws_sampler_size(session->sampler), share = next_unit(input);
+    const int64_t known = hws_sampler_size(session->sampler) - hws_sampler_unseen(session->sampler);
+    const double n = (double)(known > 0 ? known : 1), share = next_unit(input);
     double beta = -1;
     const unsigned which = next(input) % 3;
     const hws_status status = which == 0 ? hws_sampler_beta_for_spread(session->sampler, 0.1 + share, &beta)
                               : which == 1
                                   ? hws_sampler_beta_for_effective_size(session->sampler, 1 + share * (n - 1), &beta)
                                   : hws_sampler_beta_for_kl(session->sampler, share * log(n), &beta);
-    require(status == HWS_OK || status == HWS_ERROR_UNREACHABLE || status == HWS_ERROR_ARGUMENT);
+    require(status == HWS_OK || status == HWS_ERROR_UNREACHABLE || status == HWS_ERROR_ARGUMENT ||
+            (known == 0 && status == HWS_ERROR_NO_LOSS));
     require(status != HWS_OK || hws_sampler_set_beta(session->sampler, beta) == HWS_OK);
 }
 
 static void call_tails(session *session, input *input) {
     const double alpha = (1 + next(input)) / 256.0;
     double percentile, cvar, bound;
+    if (hws_sampler_unseen(session->sampler) == hws_sampler_size(session->sampler)) {
+        require(hws_sampler_percentile(session->sampler, alpha, &percentile) == HWS_ERROR_NO_LOSS);
+        require(hws_sampler_cvar(session->sampler, alpha, &cvar) == HWS_ERROR_NO_LOSS);
+        return;
+    }
     require(hws_sampler_percentile(session->sampler, alpha, &percentile) == HWS_OK);
     require(hws_sampler_cvar(session->sampler, alpha, &cvar) == HWS_OK);
     const double scale = fmax(fabs(percentile), fabs(cvar));
@@ -223,8 +256,10 @@ static void call_hardest(session *session, input *input) {
     const int64_t n = hws_sampler_size(session->sampler), count = next(input) % n;
     require(hws_sampler_hardest(session->sampler, count, session->batch, session->losses) == HWS_OK);
     for (int64_t j = 1; j < count; j++) {
-        require(session->losses[j - 1] >= session->losses[j]);
-        require(session->losses[j - 1] > session->losses[j] || session->batch[j - 1] < session->batch[j]);
+        const int last = isnan(session->losses[j]), tie = last && isnan(session->losses[j - 1]);
+        require(last || session->losses[j - 1] >= session->losses[j]);
+        require(last != tie || session->losses[j - 1] > session->losses[j] ||
+                session->batch[j - 1] < session->batch[j]);
     }
 }
 

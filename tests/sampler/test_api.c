@@ -19,6 +19,7 @@ static hws_options options_with(double beta, hws_divergence divergence) {
     hws_options options = hws_options_default();
     options.beta = beta;
     options.divergence = divergence;
+    options.initial_loss = 1;
     return options;
 }
 
@@ -80,18 +81,18 @@ static void expected_probabilities(const hws_options *options, int64_t n, const 
 static void test_status_texts(void **state) {
     (void)state;
     assert_string_equal(hws_version(), HWS_VERSION);
-    for (int status = HWS_OK; status <= HWS_ERROR_NOT_KEPT; status++)
+    for (int status = HWS_OK; status <= HWS_ERROR_NO_LOSS; status++)
         assert_true(strlen(hws_status_text((hws_status)status)) > 3);
     assert_string_equal(hws_status_text(HWS_OK), "done");
-    assert_non_null(hws_status_text((hws_status)12));
-    assert_int_equal(HWS_ERROR_NOT_KEPT, 11);
+    assert_non_null(hws_status_text((hws_status)13));
+    assert_int_equal(HWS_ERROR_NO_LOSS, 12);
 }
 
 static void test_defaults(void **state) {
     (void)state;
     const hws_options options = hws_options_default();
     assert_true(options.beta == 100 && options.divergence.kind == HWS_KL && options.seed == 0);
-    assert_true(options.initial_loss == 1 && options.jitter == 0 && options.momentum == 0);
+    assert_true(isnan(options.initial_loss) && options.jitter == 0 && options.momentum == 0 && options.tail == 0);
     assert_true(options.replacement == 0 && options.floor == 0 && options.uniform_mix == 0);
     assert_true(options.importance == HWS_IMPORTANCE_APPROXIMATE && options.keep_counts == 0);
     assert_true(options.weight_min == 0.1 && options.weight_max == 10);
@@ -99,7 +100,8 @@ static void test_defaults(void **state) {
     hws_sampler *sampler = opened(5, NULL, NULL);
     const hws_options kept = hws_sampler_options(sampler);
     assert_true(kept.beta == 100 && kept.divergence.kind == HWS_KL && kept.weight_max == 10);
-    for (int64_t i = 0; i < 5; i++) assert_true(loss_of(sampler, i) == 1);
+    for (int64_t i = 0; i < 5; i++) assert_true(isnan(loss_of(sampler, i)));
+    assert_int_equal(hws_sampler_unseen(sampler), 5);
     assert_int_equal(hws_sampler_draws_made(sampler), 0);
     assert_int_equal(hws_sampler_updates_made(sampler), 0);
     assert_int_equal(hws_sampler_error(sampler)->status, HWS_OK);
@@ -135,8 +137,17 @@ static void test_option_ranges(void **state) {
         CASE(initial_loss, -5, 1),
         CASE(initial_loss, FLT_MAX, 1),
         CASE(initial_loss, 1e39, 0),
-        CASE(initial_loss, NAN, 0),
+        CASE(initial_loss, NAN, 1),
+        CASE(initial_loss, INFINITY, 0),
         CASE(initial_loss, -INFINITY, 0),
+        CASE(tail, 0, 1),
+        CASE(tail, 1e-9, 1),
+        CASE(tail, 1, 1),
+        CASE(tail, 1.01, 0),
+        CASE(tail, 2, 0),
+        CASE(tail, -0.1, 0),
+        CASE(tail, NAN, 0),
+        CASE(tail, INFINITY, 0),
         CASE(jitter, 1, 1),
         CASE(jitter, -0.1, 0),
         CASE(jitter, 1.1, 0),
@@ -179,8 +190,8 @@ static void test_option_combinations(void **state) {
     options.floor = options.uniform_mix = 0.1;
     assert_opens(&options, 0, "floor and uniform_mix", 0.1);
     options = hws_options_default();
-    options.importance = (hws_importance)2;
-    assert_opens(&options, 0, "importance", 2);
+    options.importance = (hws_importance)3;
+    assert_opens(&options, 0, "importance", 3);
     for (int kind = 8; kind < 1000; kind += 991) {
         options = hws_options_default();
         options.divergence.kind = (hws_divergence_kind)kind;
@@ -214,7 +225,7 @@ static void test_option_combinations(void **state) {
 
 static void test_open(void **state) {
     (void)state;
-    const float good[3] = {1, -2, 0}, bad[3] = {1, NAN, 0}, infinite[3] = {-INFINITY, 1, 0};
+    const float good[3] = {1, -2, 0}, bad[3] = {1, INFINITY, 0}, infinite[3] = {-INFINITY, 1, 0};
     hws_sampler *sampler = (hws_sampler *)1;
     assert_int_equal(hws_sampler_open(NULL, 3, good, NULL, NULL), HWS_ERROR_ARGUMENT);
     for (int k = 0; k < 4; k++) {
@@ -299,7 +310,7 @@ static void test_set_losses(void **state) {
         hws_sampler *sampler = opened(N, losses, &options);
         int64_t batch[3];
         assert_int_equal(hws_sampler_draw(sampler, 3, batch), HWS_OK);
-        fresh[7] = NAN;
+        fresh[7] = -INFINITY;
         assert_error(sampler, hws_sampler_set_losses(sampler, 100, 10, fresh), HWS_ERROR_NOT_FINITE, 7, 107);
         assert_losses(sampler, losses);
         fresh[7] = 0.5f;
@@ -419,8 +430,8 @@ static void test_grow(void **state) {
         uint64_t draws[N + MORE], drawn_before[N], ages[N + MORE];
         assert_int_equal(hws_sampler_draw_counts(sampler, 0, N, drawn_before), HWS_OK);
 
-        const float with_nan[2] = {1, NAN};
-        assert_error(sampler, hws_sampler_grow(sampler, 2, with_nan), HWS_ERROR_NOT_FINITE, 1, N + 1);
+        const float infinite[2] = {1, INFINITY};
+        assert_error(sampler, hws_sampler_grow(sampler, 2, infinite), HWS_ERROR_NOT_FINITE, 1, N + 1);
         assert_error(sampler, hws_sampler_grow(sampler, -1, NULL), HWS_ERROR_ARGUMENT, -1, -1);
         assert_error(sampler, hws_sampler_grow(sampler, INT64_MAX, NULL), HWS_ERROR_ARGUMENT, -1, -1);
         assert_int_equal(hws_sampler_grow(sampler, 0, NULL), HWS_OK);
@@ -452,6 +463,7 @@ static void test_grow(void **state) {
 static void test_grown_equals_opened(void **state) {
     (void)state;
     hws_options options = hws_options_default();
+    options.initial_loss = 1;
     options.jitter = 1e-2;
     options.seed = 99;
     hws_sampler *grown = opened(100, NULL, &options), *whole = opened(400, NULL, &options);
@@ -671,6 +683,7 @@ static void test_same_seed_same_draws(void **state) {
     (void)state;
     hws_options options = hws_options_default();
     options.beta = 1;
+    options.initial_loss = 1;
     int64_t a[16], b[16], c[16];
     hws_sampler *one = opened(1000, NULL, &options), *two = opened(1000, NULL, &options);
     options.seed = 1;
@@ -1522,6 +1535,7 @@ static void test_null_samplers_are_refused(void **state) {
         hws_sampler_cvar(NULL, 0.1, &number),
         hws_sampler_statistics(NULL, &statistics),
         hws_sampler_set_beta(NULL, 1),
+        hws_sampler_set_importance(NULL, HWS_IMPORTANCE_EXACT),
         hws_sampler_beta_for_spread(NULL, 1, &number),
         hws_sampler_beta_for_effective_size(NULL, 1, &number),
         hws_sampler_beta_for_kl(NULL, 1, &number),
@@ -1530,6 +1544,7 @@ static void test_null_samplers_are_refused(void **state) {
     };
     for (size_t k = 0; k < sizeof answers / sizeof *answers; k++) assert_int_equal(answers[k], HWS_ERROR_ARGUMENT);
     assert_int_equal(hws_sampler_size(NULL), 0);
+    assert_int_equal(hws_sampler_unseen(NULL), 0);
     assert_int_equal(hws_sampler_memory(NULL), 0);
     assert_int_equal(hws_sampler_state_size(NULL), 0);
     assert_int_equal(hws_sampler_error(NULL)->status, HWS_ERROR_ARGUMENT);
@@ -1579,8 +1594,8 @@ static void test_open_names_the_fault(void **state) {
     bad.divergence = (hws_divergence){.kind = HWS_CUSTOM};
     assert_non_null(strstr(refusal(HWS_ERROR_DIVERGENCE, 3, NULL, &bad), "lacks slope"));
 
-    const float losses[] = {1, 2, NAN};
-    assert_non_null(strstr(refusal(HWS_ERROR_NOT_FINITE, 3, losses, &good), "example 2 is nan"));
+    const float losses[] = {1, 2, -INFINITY};
+    assert_non_null(strstr(refusal(HWS_ERROR_NOT_FINITE, 3, losses, &good), "example 2 is -inf"));
     assert_int_equal(hws_sampler_open(NULL, 3, NULL, NULL, &error), HWS_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "the place for the sampler is NULL"));
 }

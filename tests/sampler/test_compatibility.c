@@ -16,7 +16,7 @@ typedef struct older_options {
 /* And as one knows it that was built for a version to come. */
 typedef struct newer_options {
     hws_options known;
-    double tail;
+    double trim;
     int weights[2];
 } newer_options;
 
@@ -37,7 +37,7 @@ static void test_an_older_program(void **state) {
     hws_options *options = (hws_options *)&place.options;
     hws_options_init(options, sizeof place.options);
     assert_true(place.options.size == sizeof place.options && place.options.beta == 100);
-    assert_true(place.options.divergence.kind == HWS_KL && place.options.initial_loss == 1);
+    assert_true(place.options.divergence.kind == HWS_KL && isnan(place.options.initial_loss));
     assert_untouched(&place);
 
     place.options.beta = 3;
@@ -48,7 +48,7 @@ static void test_an_older_program(void **state) {
     assert_int_equal(hws_sampler_open(&sampler, 4, NULL, options, &error), HWS_OK);
     const hws_options found = hws_sampler_options(sampler);
     const hws_options defaults = hws_options_default();
-    assert_true(found.size == sizeof found && found.beta == 3 && found.seed == 7 && found.initial_loss == 1);
+    assert_true(found.size == sizeof found && found.beta == 3 && found.seed == 7 && isnan(found.initial_loss));
     assert_true(found.divergence.kind == HWS_CVAR && found.divergence.parameter == 0.5);
     assert_memory_equal(&found.jitter, &defaults.jitter, sizeof found - offsetof(hws_options, jitter));
 
@@ -89,7 +89,7 @@ static void test_a_newer_program(void **state) {
     memset(&newer, 0xab, sizeof newer);
     hws_options_init(&newer.known, sizeof newer);
     assert_true(newer.known.size == sizeof newer && newer.known.beta == 100);
-    assert_true(newer.tail == 0 && newer.weights[0] == 0 && newer.weights[1] == 0);
+    assert_true(newer.trim == 0 && newer.weights[0] == 0 && newer.weights[1] == 0);
 
     hws_sampler *sampler = NULL;
     hws_error error;
@@ -98,7 +98,7 @@ static void test_a_newer_program(void **state) {
     assert_true(hws_sampler_options(sampler).beta == 5);
     memset(&newer, 0xab, sizeof newer);
     hws_sampler_get_options(sampler, &newer.known, sizeof newer);
-    assert_true(newer.known.size == sizeof newer && newer.known.beta == 5 && newer.tail == 0);
+    assert_true(newer.known.size == sizeof newer && newer.known.beta == 5 && newer.trim == 0);
     hws_sampler_close(&sampler);
 
     /* An option that this library cannot obey must not be passed over, wherever its bytes are. */

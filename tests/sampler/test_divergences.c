@@ -209,6 +209,7 @@ static void sampler_agrees_while_losses_change(void **state) {
                 hws_options options = hws_options_default();
                 options.divergence = divergence_named(DIVERGENCES[d]);
                 options.beta = beta;
+                options.initial_loss = 1;
                 options.jitter = 0.3;
                 hws_sampler *sampler = NULL;
                 assert_int_equal(hws_sampler_open(&sampler, n, NULL, &options, NULL), HWS_OK);

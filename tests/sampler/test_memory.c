@@ -271,6 +271,7 @@ static hws_options options_of(hws_divergence divergence, int variant) {
     options.beta = 2;
     options.divergence = divergence;
     options.keep_counts = 1;
+    options.initial_loss = variant < 2 ? 1 : NAN;
     options.jitter = 0.1;
     options.importance = variant ? HWS_IMPORTANCE_EXACT : HWS_IMPORTANCE_APPROXIMATE;
     options.momentum = variant ? 0.5 : 0;

@@ -189,6 +189,7 @@ static hws_options varied_options(hws_divergence divergence, int variant) {
     options.beta = 4;
     options.divergence = divergence;
     options.seed = UINT64_C(0xfedcba9876543210) + (uint64_t)variant;
+    options.initial_loss = variant < 4 ? 1 : NAN;
     options.jitter = 0.2;
     options.momentum = variant & 1 ? 0.6 : 0;
     options.keep_counts = variant & 1;
@@ -198,13 +199,16 @@ static hws_options varied_options(hws_divergence divergence, int variant) {
     options.importance = variant & 1 ? HWS_IMPORTANCE_EXACT : HWS_IMPORTANCE_APPROXIMATE;
     options.weight_min = 0.01 * variant;
     options.weight_max = variant ? 10.0 + variant : INFINITY;
+    if (variant >= 4 && divergence.kind == HWS_KL) options.importance = HWS_IMPORTANCE_NORMALISED;
+    if (variant == 5 && divergence.kind != HWS_REVERSE_KL && divergence.parameter >= 0) options.tail = 0.3;
+    if (options.tail > 0 && divergence.kind == HWS_CVAR) options.divergence.parameter = options.tail;
     return options;
 }
 
 static void test_continuation(void **state) {
     (void)state;
     for (size_t d = 0; d < DIVERGENCES; d++)
-        for (int variant = 0; variant < 4; variant++)
+        for (int variant = 0; variant < 6; variant++)
             for (int64_t n = 30; n <= 300; n += 270) {
                 const hws_options options = varied_options(divergence_number(d), variant);
                 hws_sampler *sampler = opened(n, NULL, &options);
@@ -240,16 +244,18 @@ static void test_level_window_is_saved(void **state) {
 
 static void test_options_come_back(void **state) {
     (void)state;
-    for (int variant = 0; variant < 4; variant++) {
+    for (int variant = 0; variant < 6; variant++) {
         const hws_options options =
             varied_options((hws_divergence){.kind = HWS_CRESSIE_READ, .parameter = 0.25}, variant);
         hws_sampler *sampler = opened(5, NULL, &options);
         bytes saved = state_of(sampler);
         hws_sampler *resumed = read_back(saved, NULL);
         const hws_options found = hws_sampler_options(resumed);
-        assert_true(found.beta == options.beta && found.seed == options.seed);
+        assert_true(found.beta == (options.tail > 0 ? 0 : options.beta) && found.seed == options.seed);
+        assert_true(found.tail == options.tail);
         assert_true(found.divergence.kind == HWS_CRESSIE_READ && found.divergence.parameter == 0.25);
-        assert_true(found.initial_loss == options.initial_loss && found.jitter == options.jitter);
+        assert_memory_equal(&found.initial_loss, &options.initial_loss, sizeof found.initial_loss);
+        assert_true(found.jitter == options.jitter);
         assert_true(found.momentum == options.momentum && found.replacement == options.replacement);
         assert_true(found.floor == options.floor && found.uniform_mix == options.uniform_mix);
         assert_true(found.importance == options.importance && found.keep_counts == options.keep_counts);
@@ -294,6 +300,7 @@ static void test_custom_needs_callbacks(void **state) {
 static hws_sampler *small_sampler(hws_divergence_kind kind) {
     hws_options options = hws_options_default();
     options.divergence.kind = kind;
+    options.initial_loss = 1;
     options.keep_counts = 1;
     const float losses[3] = {1, 2, 3};
     hws_sampler *sampler = opened(3, losses, &options);
@@ -344,9 +351,11 @@ static void test_extended(void **state) {
 static void test_altered(void **state) {
     (void)state;
     const hws_divergence_kind kinds[] = {HWS_KL, HWS_CVAR, HWS_HELLINGER};
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 6; k++) {
         hws_options options = hws_options_default();
-        options.divergence = (hws_divergence){.kind = kinds[k], .parameter = 0.5};
+        options.divergence = (hws_divergence){.kind = kinds[k % 3], .parameter = 0.5};
+        if (k < 3) options.initial_loss = 1; /* the first version of the format, else the second */
+        const size_t header = k < 3 ? 168 : 232;
         hws_sampler *sampler = opened(3, NULL, &options);
         bytes saved = state_of(sampler);
         const char *path = in_folder("altered");
@@ -357,10 +366,10 @@ static void test_altered(void **state) {
                 /* A higher version may be told from damage; all else is damage. */
                 assert_true(status == HWS_ERROR_CORRUPT || (status == HWS_ERROR_VERSION && i >= 8 && i < 12));
                 if (i < 8) assert_said("was not written by a sampler");
-                if (i >= 168) assert_said("was altered: its checksum is wrong");
+                if (i >= header) assert_said("was altered: its checksum is wrong");
                 write_file(path, saved.at, saved.size);
                 assert_int_equal(load_status(path), status);
-                if (i >= 168) assert_said("/altered was altered: its checksum is wrong");
+                if (i >= header) assert_said("/altered was altered: its checksum is wrong");
                 saved.at[i] ^= (unsigned char)change;
             }
         assert_int_equal(read_status(saved.at, saved.size), HWS_OK);
@@ -375,12 +384,12 @@ static void test_newer_version(void **state) {
     hws_sampler *sampler = small_sampler(HWS_KL);
     bytes saved = state_of(sampler);
     const char *path = in_folder("newer");
-    saved.at[8] = 2;
+    saved.at[8] = 3;
     make_checksum_right(saved);
     assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_VERSION);
     write_file(path, saved.at, saved.size);
     assert_int_equal(load_status(path), HWS_ERROR_VERSION);
-    assert_said("/newer was written by a newer version of hws (format 2; ");
+    assert_said("/newer was written by a newer version of hws (format 3; ");
     /* A later format may have another header: it is not called truncated. */
     assert_int_equal(read_status(saved.at, 12), HWS_ERROR_VERSION);
     saved.at[8] = 0;
@@ -404,7 +413,7 @@ static void test_impossible_fields(void **state) {
         const void *value;
     } changes[] = {
         {0, 4, &many},      {12, 4, &many},  {16, 8, &none},      {48, 8, &nan},     {48, 8, &minus},
-        {48, 8, &infinite}, {56, 4, &nine},  {56, 4, &many},      {60, 4, &nine},    {72, 8, &nan},
+        {48, 8, &infinite}, {56, 4, &nine},  {56, 4, &many},      {60, 4, &nine},    {72, 8, &infinite},
         {80, 8, &minus},    {88, 8, &two},   {96, 8, &two},       {104, 8, &two},    {112, 8, &infinite},
         {120, 8, &minus},   {128, 4, &many}, {168, 4, &bad_loss}, {180, 8, &future}, {8, 4, &zero},
     };
@@ -416,6 +425,56 @@ static void test_impossible_fields(void **state) {
         if (read_status(saved.at, saved.size) != HWS_ERROR_CORRUPT) fail_msg("change %zu is accepted", k);
         assert_said(changes[k].offset == 0 ? "was not written by a sampler" : "was altered: ");
         if (changes[k].offset == 48) assert_said("beta is ");
+        free(saved.at);
+        hws_sampler_close(&sampler);
+    }
+}
+
+/* What the second version of the format has added. */
+static void test_impossible_later_fields(void **state) {
+    (void)state;
+    const double nan = NAN, minus = -1, two = 2, infinite = INFINITY;
+    const uint32_t nine_or_more = 9, nine = 9, other_nan = 0x7fc00002, signalling = 0x7f800001, infinity = 0x7f800000;
+    const struct {
+        size_t offset, size;
+        const void *value;
+    } changes[] = {
+        {168, 8, &nan},      {168, 8, &minus},    {168, 8, &two},       {184, 4, &nine_or_more}, {188, 4, &nine},
+        {200, 8, &infinite}, {200, 8, &nan},      {208, 8, &minus},     {208, 8, &infinite},     {208, 8, &nan},
+        {216, 8, &nan},      {224, 8, &infinite}, {232, 4, &other_nan}, {236, 4, &signalling},   {240, 4, &infinity},
+    };
+    const float losses[3] = {1, NAN, 3};
+    for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+        hws_options options = hws_options_default();
+        options.importance = HWS_IMPORTANCE_NORMALISED;
+        options.tail = 0.5;
+        hws_sampler *sampler = opened(3, losses, &options);
+        bytes saved = state_of(sampler);
+        assert_int_equal(saved.at[8], 2);
+        assert_int_equal(read_status(saved.at, saved.size), HWS_OK);
+        put(saved, changes[k].offset, changes[k].value, changes[k].size);
+        make_checksum_right(saved);
+        if (read_status(saved.at, saved.size) != HWS_ERROR_CORRUPT) fail_msg("change %zu is accepted", k);
+        assert_said("was altered: ");
+        free(saved.at);
+        hws_sampler_close(&sampler);
+    }
+}
+
+/* A sampler that uses nothing of the second version writes the first, which older libraries read. */
+static void test_the_first_version_is_written_where_it_suffices(void **state) {
+    (void)state;
+    for (int which = 0; which < 5; which++) {
+        hws_options options = hws_options_default();
+        options.initial_loss = which == 1 ? NAN : 1;
+        options.tail = which == 2 ? 0.5 : 0;
+        if (which == 3) options.importance = HWS_IMPORTANCE_NORMALISED;
+        hws_sampler *sampler = opened(3, NULL, &options);
+        const float none = NAN;
+        if (which == 4) assert_int_equal(hws_sampler_set_losses(sampler, 1, 1, &none), HWS_OK);
+        bytes saved = state_of(sampler);
+        assert_int_equal(saved.at[8], which == 0 ? 1 : 2);
+        assert_int_equal(saved.size, (which == 0 ? 168 : 232) + 3 * 4 + 8);
         free(saved.at);
         hws_sampler_close(&sampler);
     }
@@ -450,7 +509,9 @@ static void test_impossible_windows(void **state) {
 /* 200 bytes that say they are four thousand million examples: nothing of that size may be asked for. */
 static void test_size_is_checked_before_memory(void **state) {
     (void)state;
-    hws_sampler *sampler = opened(6, NULL, NULL);
+    hws_options options = hws_options_default();
+    options.initial_loss = 1;
+    hws_sampler *sampler = opened(6, NULL, &options);
     bytes saved = state_of(sampler);
     assert_int_equal(saved.size, 200);
     const uint64_t sizes[] = {4294967294, 4294967295, UINT64_MAX, UINT64_C(1) << 62, UINT64_MAX / 4 + 7, 7, 5};
@@ -653,6 +714,8 @@ int main(void) {
         cmocka_unit_test(test_altered),
         cmocka_unit_test(test_newer_version),
         cmocka_unit_test(test_impossible_fields),
+        cmocka_unit_test(test_impossible_later_fields),
+        cmocka_unit_test(test_the_first_version_is_written_where_it_suffices),
         cmocka_unit_test(test_impossible_windows),
         cmocka_unit_test(test_size_is_checked_before_memory),
         cmocka_unit_test(test_arguments),

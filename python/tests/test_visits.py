@@ -1,0 +1,105 @@
+"""First visits, the tail and normalised importance weights, as Python sees them; tests/sampler tests the library."""
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import hws
+import hws.torch
+
+
+def test_every_example_is_seen_before_any_is_seen_twice():
+    sampler = hws.Sampler(100, beta=50, seed=2)
+    assert sampler.unseen == 100 and sampler.options["initial_loss"] is None
+    seen = []
+    for _ in range(10):
+        batch = sampler.draw(10)
+        losses = 1000 * np.random.default_rng(0).random(10) - 500
+        assert sampler.importance_weights(batch, losses).tolist() == [1] * 10
+        sampler.update(batch, losses)
+        seen += batch.tolist()
+    assert sorted(seen) == list(range(100)) and sampler.unseen == 0
+
+
+def test_losses_that_are_missing():
+    sampler = hws.Sampler([1.0, math.nan, 3.0], beta=1)
+    assert sampler.unseen == 1 and sampler.probabilities().tolist() == [0, 1, 0]
+    assert sampler.draw(1).tolist() == [1]
+    np.testing.assert_allclose(sampler.probabilities(), [1 / (1 + math.exp(2)), 0, 1 / (1 + math.exp(-2))])
+    sampler.grow([math.nan, 2.0])
+    sampler.set_losses([math.nan])
+    assert sampler.unseen == 3
+    indices, losses = sampler.hardest(5)
+    assert indices.tolist() == [2, 4, 0, 1, 3] and losses[:2].tolist() == [3, 2] and np.isnan(losses[2:]).all()
+    again = pickle.loads(pickle.dumps(sampler))
+    assert again.unseen == 3 and again.draw(5).tolist() == sampler.draw(5).tolist()
+    with pytest.raises(hws.NoLossError, match="none of the 3 examples has a loss yet"):
+        hws.Sampler(3).robust_loss()
+
+
+def test_tail():
+    losses = np.random.default_rng(1).gamma(2.0, 1.0, 5000)
+    sampler = hws.Sampler(losses, tail=0.05)
+    assert sampler.tail == 0.05 and sampler.options["tail"] == 0.05
+    assert sampler.statistics()["kl_to_uniform"] == pytest.approx(math.log(20), rel=2e-4)
+    before = sampler.beta
+    sampler.set_losses(losses / 100)
+    assert sampler.beta == pytest.approx(100 * before, rel=1e-3)
+    resumed = hws.Sampler.from_bytes(sampler.to_bytes())
+    assert resumed.beta == sampler.beta and resumed.tail == 0.05
+    sampler.beta = 3
+    assert sampler.tail is None and sampler.beta == 3
+    assert hws.Sampler(losses, tail=1).ess() == pytest.approx(5000)
+    assert hws.Sampler(losses, tail=0.25, divergence="cvar:0.5").options["divergence"] == "cvar:0.25"
+
+
+@pytest.mark.parametrize("kind", ["paper", "normalised", "exact"])
+def test_the_loss_takes_the_kind_of_weights(kind):
+    sampler = hws.torch.HardnessWeightedBatchSampler(20, batch_size=4, beta=2)
+    criterion = hws.torch.DROLoss(nn.MSELoss(), sampler, importance=kind)
+    assert sampler.sampler.importance == kind
+    sampler.sampler.set_losses(np.full(20, 2.0))
+    indices = torch.tensor([3, 5, 7, 9])
+    criterion(torch.ones(4), torch.zeros(4), indices)  # all losses fall from 2 to 1
+    expected = {"paper": math.exp(-2), "normalised": 1.0, "exact": 20 * math.exp(-2) / (19 + math.exp(-2))}[kind]
+    np.testing.assert_allclose(criterion.last_weights, expected, rtol=1e-5)
+
+
+def test_no_weights_and_the_sampler_s_own():
+    sampler = hws.Sampler(4, importance="exact")
+    for none in (None, False):
+        criterion = hws.torch.DROLoss(nn.MSELoss(), sampler, importance=none)
+        criterion(torch.ones(1), torch.zeros(1), torch.tensor([0]))
+        assert criterion.last_weights is None
+    assert hws.torch.DROLoss(nn.MSELoss(), sampler).importance and sampler.importance == "exact"
+    with pytest.raises(hws.ArgumentError, match="importance is 'best'"):
+        hws.torch.DROLoss(nn.MSELoss(), sampler, importance="best")
+    sampler.importance = "approximate"  # its older name
+    assert sampler.importance == "paper"
+
+
+def epochs(count, **options):
+    sampler = hws.torch.HardnessWeightedBatchSampler(30, batch_size=5, **options)
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        for batch in sampler:
+            yield sampler, batch, rng.random(5)
+
+
+def test_warnings_after_an_epoch():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for sampler, batch, losses in epochs(3, tail=0.5):
+            sampler.update(batch, losses)
+    with pytest.warns(UserWarning, match="after epoch 1: 15 of 30 examples have no loss yet"):
+        for step, (sampler, batch, losses) in enumerate(epochs(2, beta=1)):
+            if step % 2:
+                sampler.update(batch, losses)
+    with pytest.warns(UserWarning, match="in effect, fewer than a batch of 5"):
+        for sampler, batch, losses in epochs(2, beta=1000):
+            sampler.update(batch, losses)
