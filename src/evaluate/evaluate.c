@@ -64,7 +64,7 @@ static void tell(const listener *listener, const char *before, const text *what,
 static status_code score(job *job, const case_pairs *pairs, failure *failure) {
     status_code status = case_pairs_check(pairs, failure);
     if (status == STATUS_OK && job->regions.count == 0)
-        status = scoring_find_labels(pairs, &job->options, &job->regions, failure);
+        status = scoring_find_labels(pairs, &job->options, &job->regions, job->listener, failure);
     if (status == STATUS_OK && job->request->out) status = folder_make(job->request->out, failure);
     if (status != STATUS_OK) return status;
     return scoring_run(pairs, &job->regions, &job->options, job->listener, &job->result->scores, failure);

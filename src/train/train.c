@@ -21,7 +21,6 @@ typedef struct training {
     train_settings settings;
     char data[PATH_SIZE], cache[PATH_SIZE], phantoms[PATH_SIZE]; /* what the settings may refer to */
     plan begun;                                                  /* of the run that is resumed */
-    volatile sig_atomic_t stop;
     train_outcome *outcome;
 } training;
 
@@ -206,28 +205,14 @@ static void tell_unused(const training *t, const segmentation_source *source) {
     listener_notice(work_of(t), notice);
 }
 
-static void tell_step(void *context, cache_stage stage, size_t done, size_t total) {
-    static const char *const WHAT[] = {"checking the dataset", "preprocessing"};
-    training *t = context;
-    listener_progress(work_of(t), WHAT[stage], done, total);
-    if (listener_stops(work_of(t))) t->stop = 1;
-}
-
-static void tell_finding(void *context, const dataset_finding *finding) {
-    char notice[1200];
-    snprintf(notice, sizeof notice, "%s: %.1100s", finding->fatal ? "problem" : "note", finding->sentence);
-    listener_notice(work_of(context), notice);
-}
-
 static status_code open_source(training *t, segmentation_source **source, failure *failure) {
-    const cache_listener listener = {.step = tell_step, .finding = tell_finding, .context = t};
     train_settings settings = t->settings;
     status_code status = check_for_volumes(&settings, failure);
     if (status == STATUS_OK && phantom_data_named(settings.data)) {
         status = phantom_data_folder(t->phantoms, (int)settings.threads, work_of(t), failure);
         settings.data = t->phantoms;
     }
-    return status == STATUS_OK ? segmentation_source_open(source, &settings, &listener, &t->stop, failure) : status;
+    return status == STATUS_OK ? segmentation_source_open(source, &settings, work_of(t), failure) : status;
 }
 
 static status_code train_on_source(training *t, const segmentation_source *source, failure *failure) {
