@@ -50,7 +50,7 @@ int verb_fetch(int count, char **arguments) {
     if (out) return fetch_into(out, 0);
     char folder[PATH_SIZE];
     failure failure;
-    if (mnist_cache_folder(folder, sizeof folder, &failure) != STATUS_OK)
-        return cli_error(EXIT_USAGE, "%s (--out DIR)", failure.message);
+    const status_code status = mnist_cache_folder(folder, sizeof folder, &failure);
+    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s (--out DIR)", failure.message);
     return fetch_into(folder, 1);
 }

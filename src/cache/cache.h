@@ -32,8 +32,8 @@ typedef struct cache_outcome {
 } cache_outcome;
 
 /*
- * The dataset is checked first unless everything is there already. Planning looks at the cases while they are checked; as far
- * as memory suffices, no file is read twice. STATUS_OK only if all training cases are ready.
+ * The dataset is checked first unless everything is there already. Planning looks at the cases while they are checked;
+ * as far as memory suffices, no file is read twice. STATUS_OK only if all training cases are ready.
  */
 status_code cache_prepare(const dataset *set, const cache_options *options, plan *plan, cache_outcome *outcome,
                           failure *failure);

@@ -23,8 +23,8 @@ static status_code check_folders(const evaluate_request *request, failure *failu
     if (request->images && !path_is_folder(request->images))
         return fail(failure, STATUS_BAD_INPUT, "--images %.500s: there is no folder of this name", request->images);
     if (request->out && path_exists(request->out) && !path_is_folder(request->out))
-        return fail(failure, STATUS_BAD_INPUT, "the folder %.500s could not be made: a file has this name",
-                    request->out);
+        return fail(failure, STATUS_BAD_INPUT,
+                    "the folder %.500s could not be made: a file has this name; choose another", request->out);
     return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "task/segmentation_source.h"
 
+#include "core/array.h"
 #include "core/crc64.h"
 #include "core/memory.h"
 #include "core/path.h"
@@ -23,7 +24,7 @@ struct segmentation_source {
     segmentation_case *train, *validation;
     size_t train_count, validation_count;
     void **blocks; /* names, voxels, labels and places of subvolumes */
-    size_t block_count;
+    size_t block_count, block_capacity;
     segmentation_data data;
 };
 
@@ -148,7 +149,7 @@ static uint64_t fingerprint_of(const segmentation_source *s) {
 static int count_along(int size, int wanted) { return wanted >= size ? 1 : (size + wanted / 2) / wanted; }
 
 static void *keep_block(segmentation_source *s, size_t bytes) {
-    void **grown = realloc(s->blocks, (s->block_count + 1) * sizeof *grown);
+    void **grown = array_grow(s->blocks, s->block_count, &s->block_capacity, sizeof *grown);
     if (!grown) return 0;
     s->blocks = grown;
     void *block = memory_open(bytes + 64);

@@ -242,11 +242,13 @@ static status_code train_on_volumes(training *t, failure *failure) {
 
 static status_code train_in_folder(training *t, failure *failure) {
     int lock;
+    const int is_new = !path_exists(t->request->folder);
     status_code status = folder_make(t->request->folder, failure);
     if (status == STATUS_OK) status = run_lock(t->request->folder, &lock, failure);
     if (status != STATUS_OK) return status;
     run_clean(t->request->folder);
     status = is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
+    if (status != STATUS_OK && is_new) rmdir(t->request->folder); /* if nothing is in it */
     close(lock);
     return status;
 }
