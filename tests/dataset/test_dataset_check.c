@@ -256,12 +256,6 @@ static void what_the_taker_refuses_is_a_problem_and_stopping_ends_the_check(void
     dataset_report_close(&report);
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_root();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_dataset_has_no_problems),
@@ -277,5 +271,5 @@ int main(void) {
         cmocka_unit_test(cases_without_problems_are_handed_on),
         cmocka_unit_test(what_the_taker_refuses_is_a_problem_and_stopping_ends_the_check),
     };
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, remove_root_at_the_end);
 }
