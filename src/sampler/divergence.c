@@ -1,9 +1,9 @@
-#include "divergence.h"
+#include "sampler/divergence.h"
 
 #include "core/portable_math.h"
-#include "error.h"
-#include "loss_order.h"
-#include "root.h"
+#include "sampler/error.h"
+#include "sampler/loss_order.h"
+#include "sampler/root.h"
 
 #include <ctype.h>
 #include <locale.h>

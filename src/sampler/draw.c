@@ -1,6 +1,6 @@
 /* Drawing a batch: steps 4 and 5 of Algorithm 1. */
-#include "purposes.h"
-#include "sampler.h"
+#include "sampler/purposes.h"
+#include "sampler/sampler.h"
 
 #include <math.h>
 #include <string.h>

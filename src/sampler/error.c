@@ -1,4 +1,4 @@
-#include "error.h"
+#include "sampler/error.h"
 
 #include <math.h>
 #include <stdio.h>

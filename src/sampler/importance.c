@@ -1,9 +1,9 @@
 /* Step 9 of Algorithm 1: importance weights. */
-#include "importance.h"
+#include "sampler/importance.h"
 
 #include "core/portable_math.h"
-#include "options.h"
-#include "sampler.h"
+#include "sampler/options.h"
+#include "sampler/sampler.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#include "law.h"
-#include "purposes.h"
+#include "sampler/law.h"
+#include "sampler/purposes.h"
 
 #include "core/memory.h"
 

@@ -8,10 +8,10 @@
 #define HWS_SAMPLER_LAW_H
 
 #include "core/random.h"
-#include "divergence.h"
-#include "level_window.h"
-#include "ranked_set.h"
-#include "weight_tree.h"
+#include "sampler/divergence.h"
+#include "sampler/level_window.h"
+#include "sampler/ranked_set.h"
+#include "sampler/weight_tree.h"
 
 enum { LAW_OCTAVES = 34 };
 

@@ -1,7 +1,7 @@
-#include "level_window.h"
+#include "sampler/level_window.h"
 
 #include "core/portable_math.h"
-#include "root.h"
+#include "sampler/root.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
 #ifndef HWS_SAMPLER_LEVEL_WINDOW_H
 #define HWS_SAMPLER_LEVEL_WINDOW_H
 
-#include "divergence.h"
+#include "sampler/divergence.h"
 
 enum { WINDOW_NODES = 8, WINDOW_PROBES = 2 };
 

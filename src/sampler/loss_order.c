@@ -1,4 +1,4 @@
-#include "loss_order.h"
+#include "sampler/loss_order.h"
 
 #include "core/memory.h"
 

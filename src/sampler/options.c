@@ -1,8 +1,8 @@
-#include "options.h"
+#include "sampler/options.h"
 
-#include "divergence.h"
-#include "error.h"
-#include "tail.h"
+#include "sampler/divergence.h"
+#include "sampler/error.h"
+#include "sampler/tail.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* What a sampler can tell: probabilities, the hardest and the stalest examples, robust losses, telemetry. */
 #include "core/portable_math.h"
-#include "loss_order.h"
-#include "robust.h"
-#include "sampler.h"
+#include "sampler/loss_order.h"
+#include "sampler/robust.h"
+#include "sampler/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-#include "ranked_set.h"
+#include "sampler/ranked_set.h"
 
 #include "core/memory.h"
-#include "loss_order.h"
+#include "sampler/loss_order.h"
 
 #include <float.h>
 #include <string.h>

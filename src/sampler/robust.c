@@ -1,7 +1,7 @@
-#include "robust.h"
+#include "sampler/robust.h"
 
 #include "core/portable_math.h"
-#include "error.h"
+#include "sampler/error.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef HWS_SAMPLER_ROBUST_H
 #define HWS_SAMPLER_ROBUST_H
 
-#include "divergence.h"
+#include "sampler/divergence.h"
 
 /* p-bar for a vector of losses: everything that is needed to evaluate it at one loss. */
 typedef struct tilted_law {

@@ -1,4 +1,4 @@
-#include "root.h"
+#include "sampler/root.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
-#include "sampler.h"
-#include "purposes.h"
+#include "sampler/sampler.h"
+#include "sampler/purposes.h"
 
 #include "core/memory.h"
-#include "error.h"
-#include "options.h"
+#include "sampler/error.h"
+#include "sampler/options.h"
 
 #include <float.h>
 #include <math.h>

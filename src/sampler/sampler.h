@@ -2,12 +2,12 @@
 #ifndef HWS_SAMPLER_SAMPLER_H
 #define HWS_SAMPLER_SAMPLER_H
 
-#include "error.h"
 #include "hws.h"
-#include "importance.h"
-#include "law.h"
-#include "tail.h"
-#include "visits.h"
+#include "sampler/error.h"
+#include "sampler/importance.h"
+#include "sampler/law.h"
+#include "sampler/tail.h"
+#include "sampler/visits.h"
 
 struct hws_sampler {
     hws_options options;

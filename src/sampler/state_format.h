@@ -2,7 +2,7 @@
 #ifndef HWS_SAMPLER_STATE_FORMAT_H
 #define HWS_SAMPLER_STATE_FORMAT_H
 
-#include "sampler.h"
+#include "sampler/sampler.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/crc64.h"
 #include "core/memory.h"
-#include "options.h"
-#include "state_format.h"
+#include "sampler/options.h"
+#include "sampler/state_format.h"
 
 #include <errno.h>
 #include <fcntl.h>

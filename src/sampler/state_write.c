@@ -2,7 +2,7 @@
 #include "core/atomic_file.h"
 #include "core/crc64.h"
 #include "core/memory.h"
-#include "state_format.h"
+#include "sampler/state_format.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,9 +1,9 @@
-#include "tail.h"
+#include "sampler/tail.h"
 
 #include "core/portable_math.h"
-#include "options.h"
-#include "robust.h"
-#include "sampler.h"
+#include "sampler/options.h"
+#include "sampler/robust.h"
+#include "sampler/sampler.h"
 
 #include <math.h>
 

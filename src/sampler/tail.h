@@ -5,7 +5,7 @@
 #ifndef HWS_SAMPLER_TAIL_H
 #define HWS_SAMPLER_TAIL_H
 
-#include "weight_tree.h"
+#include "sampler/weight_tree.h"
 
 #include "hws.h"
 

@@ -1,9 +1,9 @@
 /* Betas: from the spread of the losses, from a target effective size, from a target divergence to uniform. */
 #include "core/portable_math.h"
-#include "options.h"
-#include "robust.h"
-#include "root.h"
-#include "sampler.h"
+#include "sampler/options.h"
+#include "sampler/robust.h"
+#include "sampler/root.h"
+#include "sampler/sampler.h"
 
 #include <math.h>
 

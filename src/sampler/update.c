@@ -1,7 +1,7 @@
 /* Step 11 of Algorithm 1, the update of the history, and other changes of the losses. */
 #include "core/memory.h"
-#include "options.h"
-#include "sampler.h"
+#include "sampler/options.h"
+#include "sampler/sampler.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "visit_set.h"
+#include "sampler/visit_set.h"
 
 #include "core/memory.h"
 

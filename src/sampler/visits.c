@@ -1,6 +1,6 @@
-#include "visits.h"
-#include "purposes.h"
-#include "sampler.h"
+#include "sampler/visits.h"
+#include "sampler/purposes.h"
+#include "sampler/sampler.h"
 
 int visits_reserve(visits *visits, int64_t n) { return visits->left.bits != NULL || visit_set_open(&visits->left, n); }
 

@@ -6,7 +6,7 @@
 #ifndef HWS_SAMPLER_VISITS_H
 #define HWS_SAMPLER_VISITS_H
 
-#include "visit_set.h"
+#include "sampler/visit_set.h"
 
 #include "hws.h"
 

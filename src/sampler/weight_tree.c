@@ -1,5 +1,5 @@
-#include "weight_tree.h"
-#include "purposes.h"
+#include "sampler/weight_tree.h"
+#include "sampler/purposes.h"
 
 #include "core/memory.h"
 #include "core/portable_math.h"

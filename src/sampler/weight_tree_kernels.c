@@ -3,8 +3,8 @@
  * All sets agree to the bit: quads perform the same operations everywhere, and contraction into fused multiply-adds
  * is switched off.
  */
-#include "quad.h"
-#include "weight_tree.h"
+#include "sampler/quad.h"
+#include "sampler/weight_tree.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* The ranked set against sorting: ranks, sums, prefixes, and updated against rebuilt. */
-#include "loss_order.h"
-#include "ranked_set.h"
+#include "sampler/loss_order.h"
+#include "sampler/ranked_set.h"
 #include "testing.h"
 
 enum { N = 700 };

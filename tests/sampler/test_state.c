@@ -4,7 +4,7 @@
 #include "every_divergence.h"
 #include "failing_memory.h"
 #include "hws.h"
-#include "sampler.h"
+#include "sampler/sampler.h"
 #include "testing.h"
 
 #include <dirent.h>

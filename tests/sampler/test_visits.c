@@ -1,8 +1,8 @@
 /* First visits: every example without a loss is seen before any is seen twice. */
 #include "every_divergence.h"
 #include "hws.h"
+#include "sampler/visit_set.h"
 #include "statistics.h"
-#include "visit_set.h"
 
 static hws_sampler *opened(int64_t n, const float *losses, const hws_options *options) {
     hws_sampler *sampler = NULL;

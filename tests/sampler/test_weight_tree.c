@@ -3,8 +3,8 @@
  * against another, and the weight function against long double.
  */
 #include "core/memory.h"
+#include "sampler/weight_tree.h"
 #include "testing.h"
-#include "weight_tree.h"
 
 typedef struct fixture {
     size_t n;
