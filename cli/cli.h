@@ -13,8 +13,8 @@ int cli_error(int exit_code, const char *format, ...)
 #endif
     ;
 
-/* What a status means for the exit code: what was asked for wrongly or cannot be read is 2, what could not be written,
-   held or computed is 1. */
+/* What a status means for the exit code: wrong usage and what cannot be read give 2; what could not be written, kept in
+   memory or computed gives 1. */
 int cli_exit_code(status_code status);
 
 /* The exit code of work that ended so; prints its message unless that is STATUS_OK. */

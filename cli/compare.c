@@ -36,8 +36,8 @@ int verb_compare(int count, char **arguments) {
     table_format table;
     int paths = 0;
     const cli_option options[] = {
-        CLI_TEXT("--groups", "CSV", &r.groups,
-                 "groups: the first column is called case, each further one holds a stratum per case", NULL),
+        CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
+                 NULL),
         CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
         CLI_TEXT("--metric", "M", &metric, "Dice | IoU | HD95 | ASSD", NULL),
         CLI_TEXT("--format", "F", &format, "text | csv | md | latex", NULL),
@@ -46,7 +46,7 @@ int verb_compare(int count, char **arguments) {
                  "wide: a row per method, the labels in columns",
                  NULL),
         CLI_TEXT("--names", "A,B", &r.names, "what the methods are called", "the folders' names"),
-        CLI_FLAG("--common", &r.common, "compare what both have; without it a missing case or label is an error"),
+        CLI_FLAG("--common", &r.common, "compare what both have; otherwise a missing case or label is an error"),
     };
     const cli_verb verb = {"compare", USAGE, options, sizeof options / sizeof *options, NULL, r.paths, 2};
     const int code = cli_read(&verb, count, arguments, &paths);

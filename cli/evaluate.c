@@ -13,7 +13,7 @@ static const char USAGE[] =
     "usage: hws evaluate --pred DIR --ref DIR [options]\n"
     "       hws evaluate RUN [options]      what a run learnt: see hws evaluate RUN --help\n"
     "\n"
-    "Scores predicted label maps (.nii, .nii.gz) beside their references, which have the same names, and prints\n"
+    "Scores predicted label maps (.nii, .nii.gz) against their references, which have the same names, and prints\n"
     "for all cases and for each group the mean with its 95 % confidence interval, the tail, and the worst case by\n"
     "name.\n"
     "\n";
@@ -21,7 +21,7 @@ static const char USAGE[] =
 static const char MORE[] =
     "\n"
     "Dice is missing where a label is in neither the prediction nor the reference; such cases are left out of\n"
-    "the statistics and counted. A label that only one of them has scores 0, and as distance the image's diagonal.\n";
+    "the statistics and counted. A label that only one of them has scores 0; its distances are the image's diagonal.\n";
 
 int print_stratified(const evaluation *evaluation) {
     failure failure;
@@ -57,13 +57,13 @@ int verb_evaluate(int count, char **arguments) {
                  "every label above 0 of the references"),
         CLI_TEXT("--regions", "LIST", &r.regions, "named labels and unions of them, such as WT=1+2+3,ET=3", NULL),
         CLI_WHOLE("--ignore", "L", &ignore, 1, INT16_MAX,
-                  "where the reference has this label nothing counts, as with nnU-Net's ignore label", ""),
-        CLI_TEXT("--groups", "CSV", &r.groups,
-                 "groups: the first column is called case, each further one holds a stratum per case", NULL),
+                  "voxels with this label in the reference do not count, as with nnU-Net's ignore label", ""),
+        CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
+                 NULL),
         CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
-        CLI_FLAG("--hd95", &r.hd95, "the 95 % Hausdorff distance too"),
-        CLI_FLAG("--surface", &r.surface, "the average symmetric surface distance too"),
-        CLI_FLAG("--common", &r.common, "score the cases that both folders have; without it a missing one is an error"),
+        CLI_FLAG("--hd95", &r.hd95, "also the 95 % Hausdorff distance"),
+        CLI_FLAG("--surface", &r.surface, "also the average symmetric surface distance"),
+        CLI_FLAG("--common", &r.common, "score the cases that both folders have; otherwise a missing one is an error"),
         CLI_TEXT("--out", "DIR", &r.out,
                  "write summary.json (as nnU-Net does), cases.csv, worst.csv and table.txt, .csv, .md, .tex\nthere",
                  NULL),

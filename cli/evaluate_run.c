@@ -63,17 +63,17 @@ int verb_evaluate_run(int count, char **arguments) {
     const cli_option options[] = {
         CLI_TEXT("--data", "DATA", &r.data, "digits | digits:TRAIN,TEST | mnist | mnist:DIR", "the run's"),
         CLI_TEXT("--part", "P", &part,
-                 "test | train: which of its two sets; of the run's own training set what it kept", NULL),
+                 "test | train: which of the two sets; of the run's own training set, what --keep left", NULL),
         CLI_TEXT("--weights", "W", &weights, "best | latest", NULL),
         CLI_TEXT("--out", "DIR", &r.out, "write examples.csv (example, label, prediction, loss) and classes.csv there",
                  NULL),
         CLI_WHOLE("--threads", "N", &threads, 1, 4096, "threads to work with", "all"),
         CLI_FLAG("--quiet", &quiet, "no table"),
         CLI_PARAGRAPH(VOLUMES),
-        CLI_FLAG("--no-mirror", &r.no_mirror, "do not average over mirror images, which is eight times faster"),
-        CLI_FLAG("--overwrite", &r.overwrite, "predict again"),
-        CLI_FLAG("--hd95", &r.hd95, "the 95 % Hausdorff distance too, as hws evaluate --help explains"),
-        CLI_FLAG("--surface", &r.surface, "the average symmetric surface distance too"),
+        CLI_FLAG("--no-mirror", &r.no_mirror, "do not average over mirror images: eight times faster"),
+        CLI_FLAG("--overwrite", &r.overwrite, "predict cases again whose label maps are there already"),
+        CLI_FLAG("--hd95", &r.hd95, "also the 95 % Hausdorff distance"),
+        CLI_FLAG("--surface", &r.surface, "also the average symmetric surface distance"),
     };
     const cli_verb verb = {"evaluate", USAGE, options, sizeof options / sizeof *options, NULL, &r.run, 1};
     const int code = cli_read(&verb, count, arguments, NULL);

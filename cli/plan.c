@@ -19,7 +19,7 @@ static const char USAGE[] =
     "\n"
     "CACHE/plans.json holds the decisions and may be edited: the next hws plan keeps it and preprocesses again what "
     "the\n"
-    "changes touch. Cases whose files have changed are preprocessed again, too. Ctrl-C is safe: the same command goes "
+    "changes affect. Cases whose files have changed are preprocessed again, too. After Ctrl-C the same command goes "
     "on.\n"
     "\n";
 
@@ -41,7 +41,8 @@ static void print_plan(const plan *plan, const cache_outcome *outcome) {
     printf(") of the patch\nmemory     about %.1f GB for training, one patch at a time%s\n",
            plan_memory(plan, 1, 0) / 1e9,
            plan_fits(plan, 0, memory_available(), NULL) == STATUS_OK ? "" : ": more than is available now");
-    printf("plan       %s/plans.json%s\n", outcome->folder, outcome->planned ? "" : " (kept; --replan makes it anew)");
+    printf("plan       %s/plans.json%s\n", outcome->folder,
+           outcome->planned ? "" : " (kept; --replan makes a new one)");
     printf("ready      %zu cases, %zu preprocessed now\n", outcome->prepared + outcome->current, outcome->prepared);
 }
 
@@ -69,7 +70,7 @@ int verb_plan(int count, char **arguments) {
     const char *folder = NULL;
     const cli_option options[] = {
         CLI_TEXT("--out", "CACHE", &o.folder, "where the plan and the cases go", "DATASET_FOLDER/hws_cache"),
-        CLI_FLAG("--replan", &o.replan, "make plans.json anew even if it is there"),
+        CLI_FLAG("--replan", &o.replan, "make a new plans.json even if there is one"),
         CLI_WHOLE("--threads", "N", &threads, 1, 256, "threads to work with", "one per processor"),
         CLI_FLAG("--quiet", &quiet, "no progress"),
     };

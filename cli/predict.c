@@ -12,9 +12,9 @@
 static const char USAGE[] =
     "usage: hws predict RUN... --input FILE|DIR --output DIR [options]\n"
     "\n"
-    "Classifies the images of an IDX file, or of all files of a folder whose names hold 'images'. Several runs vote "
-    "with\n"
-    "the mean of their probabilities. For x-images-idx3-ubyte it writes x-labels-idx1-ubyte and "
+    "Classifies the images of an IDX file, or of all files of a folder whose names hold 'images'. The "
+    "probabilities\n"
+    "of several runs are averaged. For x-images-idx3-ubyte it writes x-labels-idx1-ubyte and "
     "x-labels-idx1-ubyte.csv\n"
     "(image, prediction, and the probability of each class); a name without 'images' gets the ending -labels.\n"
     "\n"
@@ -22,9 +22,9 @@ static const char USAGE[] =
     "several\n"
     "channels, and write CASE.nii.gz with the labels, on the image's grid. Several runs (folds, say) are averaged. "
     "Cases\n"
-    "that are there already are left alone, so that an interrupted prediction goes on. A folder with nothing but "
-    "plans.json\n"
-    "and one .safetensors file (an exported model) will do as RUN.\n"
+    "that are there already are left alone, so that an interrupted prediction goes on. RUN may also be an "
+    "exported\n"
+    "model: a folder with plans.json and one .safetensors file.\n"
     "\n";
 
 enum { RUNS_MAX = 64 };
@@ -44,10 +44,10 @@ static int parse(int count, char **words, arguments *a) {
         CLI_WHOLE("--threads", "N", &a->threads, 1, 4096, "threads to work with", "all"),
         CLI_NUMBER("--step", "S", &a->request.step, 0.01, 1, "volumes: windows are at most this share of a patch apart",
                    NULL),
-        CLI_FLAG("--no-mirror", &a->no_mirror,
-                 "volumes: do not average over mirror images, which is eight times faster"),
+        CLI_FLAG("--no-mirror", &a->no_mirror, "volumes: do not average over mirror images: eight times faster"),
         CLI_TEXT("--precision", "P", &a->precision, "volumes: f32 | bf16", NULL),
-        CLI_FLAG("--overwrite", &a->request.overwrite, "volumes: predict cases anew that are there already"),
+        CLI_FLAG("--overwrite", &a->request.overwrite,
+                 "volumes: predict cases again whose label maps are there already"),
         CLI_FLAG("--quiet", &a->quiet, "no progress"),
     };
     const cli_verb verb = {"predict", USAGE, options, sizeof options / sizeof *options, NULL, a->runs, RUNS_MAX};

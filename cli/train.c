@@ -12,15 +12,17 @@ static const char USAGE[] =
     "usage: hws train DATA [options] --out RUN\n"
     "       hws train --resume --out RUN\n"
     "\n"
-    "Trains a network on DATA and records the run in the folder RUN. The defaults are the paper's, in brackets for "
-    "images\n"
-    "and, where they differ, for volumes.\n"
+    "Trains a network on DATA and records the run in the folder RUN. The defaults are the paper's and "
+    "stand in\n"
+    "brackets: for images, then for volumes where they differ.\n"
     "\n"
     "DATA is one of\n"
-    "  digits | digits:TRAIN,TEST   built-in handwriting-like digits, 60000 and 10000 or so many of them\n"
+    "  digits | digits:TRAIN,TEST   built-in digits like handwriting: 60000 to train on and 10000 to test on, or "
+    "TRAIN,TEST\n"
     "  mnist | mnist:DIR            MNIST in the cache (see hws fetch) or in a folder\n"
-    "  DATASET_FOLDER               volumes with label maps, nnU-Net's layout or the Decathlon's; planned and\n"
-    "                               preprocessed first if that is not done (see hws plan)\n"
+    "  DATASET_FOLDER               volumes with label maps, in nnU-Net's or the Decathlon's layout; first planned "
+    "and\n"
+    "                               preprocessed, if that has not been done yet (see hws plan)\n"
     "  phantom                      synthetic heads (see hws phantom), made in the cache when they are first used\n";
 
 static const char USAGE_OF_THE_RUN[] =
@@ -49,7 +51,7 @@ static int print_usage(void) {
     text_add(&usage, USAGE);
     text_add(&usage, "\nWhat is learnt\n");
     settings_help(SETTING_OBJECTIVE, &usage);
-    text_add(&usage, "\nHow\n");
+    text_add(&usage, "\nHow it is learnt\n");
     settings_help(SETTING_TRAINING, &usage);
     text_add(&usage, "\nThe run\n");
     text_add(&usage, USAGE_OF_THE_RUN);
@@ -123,7 +125,7 @@ static int train(const train_command *c) {
     train_progress_end(&progress);
     if (status != STATUS_OK) return cli_end(status, &failure);
     if (outcome.end == TRAINER_CONVERGED && !c->quiet)
-        printf("stopped: the norm of the gradient of R is below %g\n", outcome.stop_grad_norm);
+        printf("stopped: the norm of the gradient of the robust loss is below %g\n", outcome.stop_grad_norm);
     return EXIT_DONE;
 }
 

@@ -42,7 +42,7 @@
  *
  * - Every function that can fail returns an hws_predict_status; HWS_PREDICT_OK is 0. It takes an hws_predict_error *,
  *   which may be NULL, and fills it: what is wrong, where, and what to do. After success the message is empty.
- * - NULL where something is needed, sizes that cannot be and the like are refused; a pointer that is neither NULL nor
+ * - NULL where something is needed, impossible sizes and the like are refused; a pointer that is neither NULL nor
  *   valid is not noticed.
  * - The library never prints, never exits, installs no signal handlers, and keeps no state outside its predictors (the
  *   OpenMP runtime keeps its threads).
@@ -62,8 +62,8 @@
  *   hws_predict_options_default sets it. Options that a smaller struct lacks have their defaults. Of a larger struct, the
  *   bytes that the library does not know must be 0: anything else is an option that this library cannot obey, and is
  *   refused.
- * - hws_predict_image and hws_predict_error keep their size and end in reserved room, which is 0 until later versions
- *   use it. In an image, which the caller fills, anything else is refused: begin with {0} or a designated initialiser.
+ * - hws_predict_image and hws_predict_error keep their size and end in reserved members, which are 0 until later
+ *   versions use them. In an image, which the caller fills, anything else is refused: begin with {0} or a designated initialiser.
  * - Status codes and the meaning of members do not change.
  */
 #ifndef HWS_PREDICT_H

@@ -177,7 +177,7 @@ static status_code check_same_dataset(const job *job, const char *path, failure 
     if (!job->options->folder || plan_is_for(job->plan, job->set->name)) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
                 "%.500s is the plan of the dataset '%.100s', not of '%.100s'; name another folder (--out of hws plan, "
-                "--cache of hws train), let hws plan --replan make it anew, or change \"dataset\" in it if it is to "
+                "--cache of hws train), have hws plan --replan make a new one, or change \"dataset\" in it if it is to "
                 "serve this one",
                 path, job->plan->dataset, job->set->name);
 }
@@ -185,9 +185,10 @@ static status_code check_same_dataset(const job *job, const char *path, failure 
 static status_code check_plan(const job *job, const char *path, failure *failure) {
     const plan *plan = job->plan;
     if (plan->channels != job->set->channels || plan->classes != job->set->values)
-        return fail(failure, STATUS_BAD_INPUT,
-                    "%s is for %d channels and %d classes, the dataset has %d and %d; hws plan --replan makes it anew",
-                    path, plan->channels, plan->classes, job->set->channels, job->set->values);
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "%s is for %d channels and %d classes, the dataset has %d and %d; hws plan --replan makes a new one", path,
+            plan->channels, plan->classes, job->set->channels, job->set->values);
     return check_same_dataset(job, path, failure);
 }
 

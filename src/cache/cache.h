@@ -4,10 +4,10 @@
  *     CACHE/plans.json            the plan, kept when it is there already
  *     CACHE/cases/CASE.hwscase    one per training case
  *
- * cache_prepare makes what is missing and what its inputs have left behind: cases whose image or label files have another
- * size or time than they had, or that were made by another spacing or normalisation. Files appear whole or not at all,
- * so that it may be interrupted at any time and goes on where it was. A cache is for one dataset: where the folder was
- * named and its plan bears another dataset's name, it is refused.
+ * cache_prepare makes the cases that are missing or out of date: whose image or label files have changed in size or
+ * time, or that were made with another spacing or normalisation. Files appear whole or not at all, so that it may be
+ * interrupted at any time and goes on from there. A cache is for one dataset: a folder that was named is refused if its
+ * plan has another dataset's name.
  */
 #ifndef HWS_CACHE_CACHE_H
 #define HWS_CACHE_CACHE_H
@@ -18,7 +18,7 @@
 
 #include <signal.h>
 
-/* The cases are looked at for the plan while they are checked: no file is read twice that memory has a place for. */
+/* Planning looks at the cases while they are checked; as far as memory suffices, no file is read twice. */
 typedef enum cache_stage { CACHE_CHECKING, CACHE_PREPROCESSING } cache_stage;
 
 /* What cache_prepare tells; every member may be NULL. */
@@ -31,8 +31,8 @@ typedef struct cache_listener {
 typedef struct cache_options {
     const char *folder; /* NULL: hws_cache in the dataset's folder */
     int threads;
-    int replan;    /* make plans.json anew even if it is there */
-    double memory; /* bytes that training may use, as for plan_request; of no matter to a plan that is there */
+    int replan;                     /* make a new plans.json even if there is one */
+    double memory;                  /* bytes that training may use, as for plan_request; ignored if there is a plan */
     volatile sig_atomic_t *stop;    /* may be NULL; set: no further cases are begun */
     const cache_listener *listener; /* may be NULL */
 } cache_options;

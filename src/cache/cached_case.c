@@ -241,7 +241,7 @@ static void fill(cached_case *file, const header *header) {
 }
 
 static status_code fail_damaged(const char *path, failure *failure) {
-    return fail(failure, STATUS_CORRUPT, "%s is damaged or of another version; hws plan makes it anew", path);
+    return fail(failure, STATUS_CORRUPT, "%s is damaged or of another version; hws plan makes a new one", path);
 }
 
 static status_code check(cached_case *file, const char *path, cached_case_mode mode, failure *failure) {

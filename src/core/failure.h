@@ -10,7 +10,7 @@
 /* What became of a call. The code alone decides what callers do next and which exit code the program ends with. */
 typedef enum status_code {
     STATUS_OK = 0,
-    STATUS_BAD_INPUT,    /* what was asked for cannot be: an option, a name, data that do not fit together */
+    STATUS_BAD_INPUT,    /* what was asked for is not possible: an option, a name, data that do not fit together */
     STATUS_CORRUPT,      /* a file's contents are not what they should be */
     STATUS_CANNOT_READ,  /* a file or folder is missing or cannot be read */
     STATUS_CANNOT_WRITE, /* a file or folder cannot be made or written */

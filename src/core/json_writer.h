@@ -10,7 +10,7 @@
  *     json_end(&json);
  *     json_end(&json);                           writes the last line's end
  *
- * Lists are written in one line where json_begin_row is said instead. A failed allocation is remembered by the text.
+ * json_begin_row begins a list that is written in one line. A failed allocation is remembered by the text.
  */
 #ifndef HWS_CORE_JSON_WRITER_H
 #define HWS_CORE_JSON_WRITER_H

@@ -1,5 +1,5 @@
 /*
- * Whom long work tells how far it is and asks whether to go on.
+ * Long work reports its progress to a listener and asks it whether to go on.
  *
  * Each function may be NULL; so may the listener itself. They may be called from any thread, but never two at once for
  * one piece of work. Work that is told to stop ends soon, in good order, with STATUS_STOPPED.

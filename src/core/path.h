@@ -23,7 +23,7 @@ const char *path_name(const char *path);
 int path_exists(const char *path);
 int path_is_folder(const char *path);
 
-/* Whether both are there and are the same file or folder, by whatever names. */
+/* Whether both exist and are the same file or folder, even under different names. */
 int path_same(const char *a, const char *b);
 
 /* Makes the folder if it is not there, and those above it. After STATUS_CANNOT_WRITE errno says why, too, for callers

@@ -1,5 +1,5 @@
 /*
- * Folds for cross-validation, in the way of nnU-Net.
+ * Folds for cross-validation, as nnU-Net makes them.
  *
  * Cases are positions in a list that is sorted by name. Without strata the folds are those of sklearn's
  * KFold(5, shuffle=True, random_state=12345), which nnU-Net uses, so that results can be compared case by case. With
@@ -31,8 +31,8 @@ typedef struct splits {
 status_code splits_make(splits *splits, size_t cases, int folds, const char *const *strata, failure *failure);
 
 /*
- * `names` are the dataset's cases, sorted. Refused: names that the dataset does not have, a name twice in a fold, be it
- * in train and val, and folds without cases to train on or to validate on. A fold need not name every case.
+ * `names` are the dataset's cases, sorted. Refused: names that the dataset does not have, a name twice in a fold (in one
+ * list or in both), and folds without cases to train on or to validate on. A fold need not name every case.
  */
 status_code splits_read(splits *splits, const char *path, const char *const *names, size_t cases, failure *failure);
 status_code splits_write(const splits *splits, const char *path, const char *const *names, failure *failure);

@@ -45,7 +45,7 @@ typedef struct evaluation {
 status_code evaluate_folders(evaluation *evaluation, const evaluate_request *request, const listener *listener,
                              failure *failure);
 
-/* The same for files that lie anywhere; the request's predictions, references and `common` are of no matter. */
+/* The same for files that lie anywhere; the request's predictions, references and `common` are ignored. */
 status_code evaluate_pairs(evaluation *evaluation, const case_pairs *pairs, const evaluate_request *request,
                            const listener *listener, failure *failure);
 

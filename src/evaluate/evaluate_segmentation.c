@@ -42,14 +42,15 @@ static status_code open_dataset(job *j, failure *failure) {
 static status_code open_fold(job *j, failure *failure) {
     char path[PATH_SIZE];
     if (j->settings.fold < 0) {
-        listener_notice(j->listener,
-                        "this run was trained on all cases (--fold -1): the scores are of cases that it knows");
+        listener_notice(
+            j->listener,
+            "this run was trained on all cases (--fold -1): the scores are of cases that it was trained on");
         return STATUS_OK;
     }
     status_code status = run_path(path, j->request->run, RUN_FOLD, failure);
     if (status == STATUS_OK && !path_exists(path))
-        return fail(failure, STATUS_BAD_INPUT, "%.500s is missing, so which cases were not trained on is not known",
-                    path);
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s is missing, so it is not known which cases were left out of training", path);
     return status == STATUS_OK ? splits_read(&j->fold, path, j->set.ids, j->set.train_count, failure) : status;
 }
 

@@ -168,7 +168,7 @@ static status_code read_name(summary_reader *reader, size_t which, json_t *objec
 static status_code read_case(summary_reader *reader, size_t which) {
     json_t *object = json_array_get(reader->cases, which), *metrics = json_object_get(object, "metrics"), *one;
     if (json_object_size(metrics) != reader->scores->regions.count)
-        return corrupt(reader, which, "has not the labels of the first case");
+        return corrupt(reader, which, "does not have the labels of the first case");
     status_code status = read_name(reader, which, object);
     const char *key;
     json_object_foreach(metrics, key, one) {
@@ -176,7 +176,8 @@ static status_code read_case(summary_reader *reader, size_t which) {
         if (status == STATUS_OK) status = regions_add_key(&found, key, NULL, reader->failure);
         const long region = status == STATUS_OK ? regions_find(&reader->scores->regions, &found.regions[0]) : -1;
         regions_close(&found);
-        if (status == STATUS_OK && region < 0) status = corrupt(reader, which, "has not the labels of the first case");
+        if (status == STATUS_OK && region < 0)
+            status = corrupt(reader, which, "does not have the labels of the first case");
         if (status == STATUS_OK) status = read_metrics(reader, which, (size_t)region, one);
     }
     return status;

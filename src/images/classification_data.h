@@ -2,7 +2,7 @@
  * What DATA on the command line means, for classification:
  *
  *     digits               the built-in digits, 60000 to train and 10000 to test
- *     digits:TRAIN,TEST    so many of them
+ *     digits:TRAIN,TEST    as many as these numbers say
  *     mnist                MNIST in the cache folder, where hws fetch mnist puts it
  *     mnist:DIR            MNIST in another folder
  */

@@ -1,5 +1,5 @@
 /*
- * Handwriting-like digits, 28 x 28, made up on the spot: data for the demo and the tests without any network.
+ * Handwriting-like digits, 28 x 28, generated: data for the demo and the tests without any network.
  *
  * Every example follows from (seed, split, index) alone, to the bit on every machine, and can be made without the others.
  * Digits are drawn in one of several ways, with wobbling strokes, slant, rotation, size, place, width and pressure of the

@@ -102,7 +102,7 @@ static status_code try_way(fetch *f, const char *mirror, int *code, failure *fai
         if (!f->there[k]) status = place(f, k, failure);
     folder_remove(f->scratch);
     if (*code == 0 && status == STATUS_OK && f->missing)
-        say(f, "what came is not MNIST: it does not hold the right files");
+        say(f, "what was downloaded is not MNIST: the right files are not in it");
     return status;
 }
 

@@ -18,7 +18,7 @@ static int shape_is_sane(const labelled_images_shape *s) {
 
 static status_code check_shape(const labelled_images_shape *s, failure *failure) {
     if (shape_is_sane(s)) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "%lld images of %d x %d x %d in %d classes cannot be held",
+    return fail(failure, STATUS_BAD_INPUT, "%lld images of %d x %d x %d in %d classes do not fit into memory",
                 (long long)s->count, s->height, s->width, s->channels, s->classes);
 }
 

@@ -2,7 +2,7 @@
  * SHA-256 (FIPS 180-4), to know that a file that came over the network is the one that was meant.
  *
  * It is our own rather than the sha256sum of the system, so that the bytes which are added up are those which are kept,
- * out of gzip and in memory, and so that no check depends on a program that a machine may lack or call otherwise.
+ * out of gzip and in memory, and so that no check depends on a program that a machine may lack or call by another name.
  */
 #ifndef HWS_IMAGES_SHA256_H
 #define HWS_IMAGES_SHA256_H

@@ -7,7 +7,8 @@ status_code image_classifier_network(const labelled_images *like, const char *mo
     const status_code status = model_parse(model, &options->model, failure);
     if (status != STATUS_OK) return status;
     if (options->model.kind == MODEL_UNET)
-        return fail(failure, STATUS_BAD_INPUT, "a U-Net does not classify images: take wrn-16-1 or mlp-2-64");
+        return fail(failure, STATUS_BAD_INPUT,
+                    "a U-Net does not classify images: choose one such as wrn-16-1 or mlp-2-64");
     options->model.input = options->model.kind == MODEL_MLP
                                ? (shape){batch, {1, 1, 1}, (int)labelled_images_stride(like)}
                                : (shape){batch, {1, like->height, like->width}, like->channels};

@@ -30,10 +30,11 @@ status_code model_parse(const char *text, model_options *options, failure *failu
         options->kind = MODEL_MLP;
         if (options->mlp_layers < 0 || options->mlp_layers > 1000 || options->mlp_nodes < 1 ||
             options->mlp_nodes > 1 << 20)
-            return fail(failure, STATUS_BAD_INPUT, "'%s': mlp-L-m has L from 0 and m from 1 on", text);
+            return fail(failure, STATUS_BAD_INPUT, "'%s': mlp-L-m needs L of at least 0 and m of at least 1", text);
         return STATUS_OK;
     }
-    return fail(failure, STATUS_BAD_INPUT, "there is no model '%s': take wrn-16-1, mlp-2-64 or unet", text);
+    return fail(failure, STATUS_BAD_INPUT, "there is no model '%s': choose one such as wrn-16-1, mlp-2-64 or unet",
+                text);
 }
 
 void model_unet_defaults(model_options *options, int dimensions) {

@@ -91,8 +91,8 @@ static status_code check_values(const parameter *p, const float *values, const c
     for (size_t k = 0; k < p->count; k++)
         if (!isfinite(values[k]) || (variance && values[k] < 0))
             return fail(failure, STATUS_CORRUPT,
-                        "%s: the tensor '%s' holds %g at place %zu: take weights of a training that went well", path,
-                        p->name, (double)values[k], k);
+                        "%s: the tensor '%s' holds %g at index %zu: use the weights of a run that did not diverge",
+                        path, p->name, (double)values[k], k);
     return STATUS_OK;
 }
 

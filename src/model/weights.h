@@ -2,8 +2,8 @@
  * A network's weights in safetensors files, under the names and in the shapes of PyTorch's state_dict: what
  * python/hws/models.py loads and saves.
  *
- * Tensors whose names begin with "hws." are no weights (the optimiser's state of a checkpoint and the like): they are
- * the business of who wrote them, and passed over here.
+ * Tensors whose names begin with "hws." are not weights (the optimiser's state of a checkpoint and the like) and are
+ * ignored here.
  *
  * A batch normalisation NAME also has NAME.num_batches_tracked, a single I64, as in PyTorch: here the number of training
  * steps that were made.

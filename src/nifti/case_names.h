@@ -1,5 +1,5 @@
 /*
- * NIfTI files of a folder, by the cases that their names tell of.
+ * The NIfTI files of a folder, and the cases that their names refer to.
  *
  * Label maps are called CASE.nii.gz or CASE.nii; images CASE_0000.nii.gz, CASE_0001.nii.gz and so on, one file for each
  * channel, as nnU-Net calls them.
@@ -27,7 +27,7 @@ typedef struct case_name {
 /* The NIfTI ending of a name, behind at least one other character; NULL if it has none. */
 const char *case_ending(const char *file);
 
-/* Whether the name is that of a NIfTI file, and what it tells. Hidden files are nobody's. */
+/* Whether the name is that of a NIfTI file, and what it tells. Hidden files are ignored. */
 int case_name_read(const char *file, case_naming naming, case_name *name);
 
 typedef struct case_listed {

@@ -35,7 +35,7 @@ status_code loss_check(const loss *loss, failure *failure) {
         return fail(failure, STATUS_BAD_INPUT, "the loss %s is asked for with %zu classes, but needs %zu to %d",
                     NAMES[loss->kind], loss->classes, fewest, (int)MOST_CLASSES);
     if (loss->positions < 1 || loss->positions > SIZE_MAX / 16 / loss->classes)
-        return fail(failure, STATUS_BAD_INPUT, "a loss over %zu positions is none or too large", loss->positions);
+        return fail(failure, STATUS_BAD_INPUT, "a loss cannot be taken over %zu positions", loss->positions);
     return STATUS_OK;
 }
 

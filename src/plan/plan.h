@@ -66,7 +66,7 @@ uint64_t plan_preprocessing_checksum(const plan *plan);
 
 status_code plan_write(const plan *plan, const char *path, failure *failure);
 
-/* Strict: unknown, missing and doubled keys are refused, so are numbers that cannot be, each by its name. */
+/* Strict: unknown, missing and doubled keys are refused, so are impossible numbers; the message names the key. */
 status_code plan_read(plan *plan, const char *path, failure *failure);
 
 /* The same from memory; `name` is what messages call it. */

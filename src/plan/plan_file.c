@@ -80,7 +80,7 @@ typedef struct reader {
 static void refuse(reader *reader, const char *where, const char *what) {
     if (reader->status != STATUS_OK) return;
     reader->status = fail(reader->failure, STATUS_CORRUPT,
-                          "%s: %s %s; correct it, or let hws plan --replan make it anew", reader->file, where, what);
+                          "%s: %s %s; correct it, or have hws plan --replan make a new one", reader->file, where, what);
 }
 
 /* The member with this name; NULL, and refused, if it is missing. */
@@ -245,8 +245,8 @@ status_code plan_parse(plan *plan, const char *file, const char *bytes, size_t s
     json_error_t error;
     json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
     if (!root)
-        return fail(failure, STATUS_CORRUPT, "%s, line %d: %s; correct it, or let hws plan --replan make it anew", file,
-                    error.line, error.text);
+        return fail(failure, STATUS_CORRUPT, "%s, line %d: %s; correct it, or have hws plan --replan make a new one",
+                    file, error.line, error.text);
     reader reader = {.file = file, .failure = failure};
     read_plan(&reader, root, plan);
     json_decref(root);

@@ -63,7 +63,7 @@ static status_code take_spacing(const hws_predict_image *image, int has_affine, 
         const double length = column_length(image->affine, axis);
         spacing[axis] = from_affine ? length : image->spacing[axis];
         if (!(spacing[axis] > 0 && isfinite(spacing[axis])))
-            return fail(failure, STATUS_BAD_INPUT, "the spacing along %c is %g: millimetres above 0 are wanted",
+            return fail(failure, STATUS_BAD_INPUT, "the spacing along %c is %g: it must be in millimetres, above 0",
                         "xyz"[axis], spacing[axis]);
         if (has_affine && !(fabs(length - spacing[axis]) <= 1e-3 * spacing[axis]))
             return fail(failure, STATUS_BAD_INPUT,
@@ -141,7 +141,7 @@ status_code api_volume(const hws_predict_image *image, int channels, volume *vol
     if (status != STATUS_OK) return status;
     if (!image->voxels) return fail(failure, STATUS_BAD_INPUT, "the image has no voxels");
     if (image->channels != channels)
-        return fail(failure, STATUS_BAD_INPUT, "the image has %d channels, but the network wants %d", image->channels,
+        return fail(failure, STATUS_BAD_INPUT, "the image has %d channels, but the network needs %d", image->channels,
                     channels);
     *volume = (struct volume){.grid = grid, .channels = image->channels, .voxels = (float *)image->voxels};
     return check_finite(image, failure);

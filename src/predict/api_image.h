@@ -1,4 +1,4 @@
-/* Images of hws_predict.h as the parts know them, and failures as hws_predict.h tells them. */
+/* Conversions between the images and failures of hws_predict.h and those of the program. */
 #ifndef HWS_PREDICT_API_IMAGE_H
 #define HWS_PREDICT_API_IMAGE_H
 
@@ -8,8 +8,8 @@
 /* Fills `error`, which may be NULL, and returns the public status. */
 hws_predict_status api_finish(status_code status, const failure *failure, hws_predict_error *error);
 
-/* The image as a volume that refers to the caller's voxels: not to be closed. Refused: what cannot be, and another number
-   of channels than this. */
+/* The image as a volume that refers to the caller's voxels: not to be closed. Refused: impossible sizes, and any other
+   number of channels. */
 status_code api_volume(const hws_predict_image *image, int channels, volume *volume, failure *failure);
 
 /* Files to read: not NULL, at least one. The file to write: not NULL, a NIfTI file's name. */

@@ -52,7 +52,7 @@ static status_code check(const case_list *list, const char *folder, int channels
     for (size_t k = 0; k < list->count; k++)
         if (list->cases[k].files != channels && list->cases[k].files != 1)
             return fail(failure, STATUS_BAD_INPUT,
-                        "case %.300s has %d files in %.300s, but the network wants %d channels", list->cases[k].id,
+                        "case %.300s has %d files in %.300s, but the network needs %d channels", list->cases[k].id,
                         list->cases[k].files, folder, channels);
     return STATUS_OK;
 }
@@ -117,7 +117,7 @@ status_code case_load(const char *const *paths, int files, volume *image, failur
 status_code case_list_load(const listed_case *one, int channels, volume *image, failure *failure) {
     status_code status = case_load((const char *const *)one->paths, one->files, image, failure);
     if (status == STATUS_OK && image->channels != channels) {
-        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels, but the network wants %d", one->paths[0],
+        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels, but the network needs %d", one->paths[0],
                       image->channels, channels);
         volume_close(image);
     }

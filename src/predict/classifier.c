@@ -32,7 +32,8 @@ static status_code check_facts(const run_facts *facts, const char *folder, failu
                     task_kind_name(facts->task));
     if (facts->height > LABELLED_IMAGES_SIDE_MAX || facts->width > LABELLED_IMAGES_SIDE_MAX ||
         facts->channels > LABELLED_IMAGES_CHANNELS_MAX || facts->class_count > LABELLED_IMAGES_CLASSES_MAX)
-        return fail(failure, STATUS_CORRUPT, "%.500s: says that it was trained on images that are too large", folder);
+        return fail(failure, STATUS_CORRUPT, "%.500s: its config.json tells of images that are too large to be true",
+                    folder);
     return STATUS_OK;
 }
 

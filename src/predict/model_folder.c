@@ -41,10 +41,9 @@ static status_code only_weights(const char *folder, char path[PATH_SIZE], failur
     }
     if (listing) closedir(listing);
     if (status == STATUS_OK && count != 1)
-        status =
-            fail(failure, STATUS_BAD_INPUT,
-                 "%.500s has %d files of weights (.safetensors) and none of them is %s: keep the one that is meant",
-                 folder, count, run_file_name(RUN_BEST));
+        status = fail(failure, STATUS_BAD_INPUT,
+                      "%.500s has %d files of weights (.safetensors) and none of them is %s: keep only the one to use",
+                      folder, count, run_file_name(RUN_BEST));
     return status;
 }
 

@@ -12,7 +12,7 @@
 
 status_code model_folder_plan(const char *folder, plan *plan, failure *failure);
 
-/* A run has the weights that were asked for; an exported model has what it has. */
+/* A run has the weights that were asked for; an exported model has only one file. */
 status_code model_folder_weights(const char *folder, run_weights weights, char path[PATH_SIZE], failure *failure);
 
 /* Names of the classes, background first, one memory block that the caller frees; those that config.json does not tell

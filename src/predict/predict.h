@@ -1,5 +1,5 @@
 /*
- * What hws predict does: trained networks say what is in the images of a file or folder.
+ * What hws predict does: it labels the images of a file or folder with trained networks.
  *
  * Networks that classify take an IDX file of images, or all files of a folder whose names hold "images", and write the
  * labels as IDX and, with the probabilities, as CSV. Networks that segment take a folder of NIfTI images and write a

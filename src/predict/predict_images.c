@@ -124,8 +124,8 @@ static status_code open_runs(job *j, failure *failure) {
         status = classifier_open(&j->models[k], r->runs[k], r->weights, r->threads, failure);
         if (status == STATUS_OK) j->opened++;
         if (status == STATUS_OK && j->models[k].classes != j->models[0].classes)
-            status =
-                fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s know different classes", r->runs[0], r->runs[k]);
+            status = fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s were trained on different classes", r->runs[0],
+                          r->runs[k]);
     }
     return status;
 }

@@ -149,7 +149,7 @@ static float *map_scores(const char *folder, size_t bytes) {
     const int file = mkstemp(path);
     if (file < 0) return 0;
     unlink(path);
-    /* Room that is there already: a disk that fills up later would end the program. */
+    /* Space that is reserved now: a disk that fills up later would kill the program. */
     void *map = posix_fallocate(file, 0, (off_t)bytes) == 0
                     ? mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
                     : MAP_FAILED;
@@ -170,8 +170,8 @@ static status_code open_collection(collection *c, int want_scores, failure *fail
         c->mapped = c->scores ? bytes : 0;
         if (!c->scores)
             return fail(failure, STATUS_CANNOT_WRITE,
-                        "%.500s has no room for %.1f GB of scores: free some, or name another folder", o->temporary,
-                        (double)bytes / 1e9);
+                        "%.500s: the disk has no space for %.1f GB of scores: free some, or name another folder",
+                        o->temporary, (double)bytes / 1e9);
     } else {
         c->scores = memory_open(bytes);
     }

@@ -170,7 +170,7 @@ static status_code check_facts(const run_facts *f, const char *path, failure *fa
 
 static status_code take_facts(run_config *config, const char *path, failure *failure) {
     const char *wrong = read_facts(config, json_object_get(config->settings.document, "facts"));
-    if (wrong) return fail(failure, STATUS_CORRUPT, "%s: the fact '%s' is not one that can be", path, wrong);
+    if (wrong) return fail(failure, STATUS_CORRUPT, "%s: the fact '%s' has a value that is not possible", path, wrong);
     return check_facts(&config->facts, path, failure);
 }
 

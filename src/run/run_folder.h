@@ -16,7 +16,7 @@
     X(RUN_PLAN, "plans.json")                             /* segmentation: the plan that it was trained with */        \
     X(RUN_FOLD, "fold.json")                              /* segmentation: the cases of its fold */                    \
     X(RUN_HISTORY, "history.csv")                         /* a row per epoch */                                        \
-    X(RUN_DISTRIBUTION, "distribution.csv")               /* quantiles of losses and chances per epoch */              \
+    X(RUN_DISTRIBUTION, "distribution.csv")               /* quantiles of losses and of p per epoch */                 \
     X(RUN_LOSSES, "losses.csv")                           /* the last loss of every example */                         \
     X(RUN_HARDEST, "hardest.csv")                         /* the examples with the largest losses */                   \
     X(RUN_HARDEST_PICTURES, "hardest")                    /* a folder with a picture of each */                        \
@@ -37,7 +37,7 @@
     X(RUN_TABLE_LATEX, "table.tex")                                                                                    \
     X(RUN_WORST, "worst.csv")      /* the cases with the lowest scores */                                              \
     X(RUN_WORST_PICTURES, "worst") /* a folder with a picture of each */                                               \
-    X(RUN_GROUPS, "groups.csv")    /* groups that the report shows the cases by; laid there by the user */             \
+    X(RUN_GROUPS, "groups.csv")    /* groups that the report shows the cases by; put there by the user */              \
     X(RUN_REPORT, "report.html")   /* the page of hws report */
 
 typedef enum run_file {

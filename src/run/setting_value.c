@@ -87,7 +87,7 @@ static status_code parse_importance(train_settings *settings, const char *given,
         return fail(failure, STATUS_BAD_INPUT, "--importance %.100s is not two numbers such as 0.1,10", given);
     if (set_importance(settings, low, high)) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
-                "--importance %.100s: the first is not to be negative, nor larger than the second", given);
+                "--importance %.100s: the first number must not be negative, nor larger than the second", given);
 }
 
 static int read_importance(train_settings *settings, const json_t *value) {

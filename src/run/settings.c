@@ -48,7 +48,7 @@ status_code settings_read(train_settings *settings, json_t *object, const char *
         if (!s)
             return fail(failure, STATUS_BAD_INPUT, "%s: there is no setting '%.100s'; remove or correct it", name, key);
         if (!setting_value_read(settings, s, value))
-            return fail(failure, STATUS_BAD_INPUT, "%s: the value of '%.100s' is not one that it can have", name, key);
+            return fail(failure, STATUS_BAD_INPUT, "%s: the value of '%.100s' is not possible", name, key);
     }
     return STATUS_OK;
 }

@@ -42,7 +42,7 @@ typedef struct train_settings {
     hws_divergence divergence;     /* none that has callbacks */
     int importance;                /* 1: losses are weighed by p_new / p_old, clipped to [weight_min, weight_max] */
     double weight_min, weight_max; /* the latter may be infinite */
-    double target_ess;             /* (0); else beta is chosen anew at each epoch */
+    double target_ess;             /* (0); else beta is chosen after each epoch */
     double loss_init;              /* loss of the examples not seen yet; large, so that all are seen once first */
     history_kind history;
     double history_momentum;

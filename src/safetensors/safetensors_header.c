@@ -141,7 +141,7 @@ status_code safetensors_parse(safetensors *file, const char *header, size_t head
     json_error_t error;
     if (header_size == 0 || header[0] != '{') return corrupt(file, "its header does not start with '{'", failure);
     if (!safetensors_is_plausible(header, header_size))
-        return corrupt(file, "its header is too deep or too rich", failure);
+        return corrupt(file, "its header is nested too deeply or holds too many values", failure);
     file->header = json_loadb(header, header_size, JSON_REJECT_DUPLICATES, &error);
     if (!file->header)
         return fail(failure, STATUS_CORRUPT, "%s: its header is not valid at byte %d: %.200s", file->path,

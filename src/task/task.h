@@ -45,7 +45,7 @@ typedef struct task {
 
     status_code (*fill)(void *context, const task_request *request, failure *failure);
 
-    /* Adds how people call an example: a case's name, just as it is, or a number. No two have the same. */
+    /* Adds the name of an example: a case's name, unchanged, or a number. No two are equal. */
     void (*name)(void *context, int64_t example, text *name);
 
     /* The class or stratum of an example, from 0 on; -1 if there is none. For --objective reweight. May be NULL. */

@@ -180,7 +180,7 @@ static status_code read_sampler(trainer *t, const safetensors *file, const char 
     if (read != HWS_OK) return sampler_status(&error, read, path, failure);
     if (hws_sampler_size(sampler) != t->task->examples || !hws_sampler_options(sampler).keep_counts) {
         hws_sampler_close(&sampler);
-        return corrupt(path, "the sampler is another one's", failure);
+        return corrupt(path, "its history belongs to another run", failure);
     }
     hws_sampler_close(&t->history);
     t->history = t->batches.options.history = sampler;
@@ -191,7 +191,7 @@ static status_code read_pending(trainer *t, const safetensors *file, const char 
     const safetensor *pending = safetensors_find(file, "hws.pending");
     if (!pending || pending->dtype != SAFETENSORS_I64 || pending->rank != 2 ||
         pending->shape[1] != (size_t)t->candidates || pending->shape[0] > (size_t)t->settings.look_ahead)
-        return corrupt(path, "its pending batches are not possible", failure);
+        return corrupt(path, "its pending batches do not fit the settings", failure);
     const char *bytes = pending->data;
     const size_t size = pending->shape[1] * sizeof *t->drawn;
     for (size_t k = 0; k < pending->shape[0] * pending->shape[1]; k++) {
@@ -211,7 +211,7 @@ static status_code read_rows(trainer *t, const safetensors *file, const char *pa
     const safetensor *found = safetensors_find(file, "hws.rows");
     const size_t width = rows_width(t->task->metrics);
     if (!found || found->dtype != SAFETENSORS_F64 || found->rank != 2 || found->shape[1] != width)
-        return corrupt(path, "its history does not fit", failure);
+        return corrupt(path, "its rows of history.csv do not fit the task", failure);
     t->rows.count = 0;
     for (size_t k = 0; k < found->shape[0]; k++) {
         double *row = rows_add(&t->rows, (double)NAN);

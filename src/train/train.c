@@ -85,12 +85,13 @@ static status_code check_data(const train_settings *s, failure *failure) {
     if (!*s->data) return fail(failure, STATUS_BAD_INPUT, "train on what? See hws train --help");
     if (!is_volumes(s->data) || phantom_data_named(s->data) || path_exists(s->data)) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
-                "'%.500s' is no data that can be trained on: neither digits, mnist or phantom nor a folder", s->data);
+                "'%.500s' cannot be trained on: it is neither digits, mnist nor phantom, and there is no such folder",
+                s->data);
 }
 
 static status_code check_request(const train_request *r, failure *failure) {
     if (r->resume && r->config)
-        return fail(failure, STATUS_BAD_INPUT, "train: --resume and --config exclude each other");
+        return fail(failure, STATUS_BAD_INPUT, "train: --resume and --config cannot be used together");
     if (r->resume && !run_exists(r->folder))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s holds no run that could be resumed; leave out --resume to begin one", r->folder);

@@ -32,9 +32,9 @@ typedef struct train_outcome {
 } train_outcome;
 
 /*
- * Options are laid upon the run's own settings, the config's, or the defaults for such data, in this order. The folder is
- * locked meanwhile. Sets OpenMP's number of threads. When the listener says stop, a checkpoint is written, and the status
- * is STATUS_STOPPED; what is wrong with the request is found before anything is written.
+ * Options change the settings of the run that is resumed, or else those of the config, or else the defaults for such
+ * data. The folder is locked meanwhile. Sets OpenMP's number of threads. When the listener says stop, a checkpoint is
+ * written, and the status is STATUS_STOPPED; what is wrong with the request is found before anything is written.
  */
 status_code train_run(const train_request *request, const train_listener *listener, train_outcome *outcome,
                       failure *failure);

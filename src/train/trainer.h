@@ -34,8 +34,8 @@ typedef struct trainer {
     const char *folder;
     learner *learner;
     objective_kind objective;
-    hws_sampler *history; /* the stale losses and their ages; dro draws from it. The draws that it counts along with
-                             the ages are other ones: its own alone, pending batches included. Nobody reads them. */
+    hws_sampler *history; /* the stale losses and their ages; dro draws from it. It counts draws, too, but only its
+                             own, with pending batches; nobody reads them. */
     batches batches;
     loader *loader;
     schedule schedule;
@@ -99,7 +99,7 @@ status_code trainer_all_losses(trainer *trainer, failure *failure);
  * The norm of the gradient of R over the whole training set, sum_i p_i grad loss_i with p of the losses at this moment
  * (full_pass.c). Batch normalisation has no gradient of single examples: it works with the statistics of
  * micro-batches, the examples in their order, as in training; its running statistics are left as they were. Losses are
- * taken in the same mode, and p from them. An incomplete last one is filled up from the front with weight 0.
+ * taken in the same mode, and p from them. An incomplete last micro-batch is filled up with the first examples, at weight 0.
  */
 status_code trainer_gradient_norm(trainer *trainer, double *norm, failure *failure);
 

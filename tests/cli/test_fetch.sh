@@ -67,7 +67,7 @@ fake curl <<'END'
 for url; do case $url in https:*) echo '<html>Welcome! Please log in</html>' >"${url##*/}" ;; esac; done
 END
 run 1 fetch mnist --out "$work/a"
-says 'what came is not MNIST'
+says 'what was downloaded is not MNIST'
 rm -r "$work/a/b"
 holds_nothing "$work/a"
 if [ -n "$tar" ]; then
@@ -80,7 +80,7 @@ END
     ln -s "$tar" "$work/bin/tar"
     for tool in gzip; do ln -s "$(command -v $tool)" "$work/bin/$tool"; done
     run 1 fetch mnist --out "$work/a"
-    says 'does not hold the right files'
+    says 'the right files are not in it'
     holds_nothing "$work/a"
 fi
 

@@ -70,7 +70,7 @@ refused "another 'data'" train digits:100,100 --resume --out "$work/a"
 same "$work/before" "$work/a/latest.safetensors"
 refused 'where to' train $small
 refused 'on what' train --out "$work/x"
-refused 'no data' train potatoes --out "$work/x"
+refused 'cannot be trained on: it is neither' train potatoes --out "$work/x"
 refused "no option '--betta'" train $small --betta 3 --out "$work/x"
 refused 'not a number' train $small --beta three --out "$work/x"
 refused 'CLASS=FRACTION' train $small --keep 3 --out "$work/x"

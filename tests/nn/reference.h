@@ -36,8 +36,8 @@ void reference_transposed(shape in, shape out, const int kernel[3], const int st
                           const double *weights, const double *bias, const double *input, double *output);
 
 /*
- * y = bend((x - mean) / sqrt(variance + epsilon) * scale + shift) over each group of rows: all of them in batch norm,
- * those of a sample in instance norm. bend(z) is z above zero and slope * z elsewhere. scale and shift may be NULL.
+ * y = leaky((x - mean) / sqrt(variance + epsilon) * scale + shift) over each group of rows: all of them in batch norm,
+ * those of a sample in instance norm. leaky(z) is z above zero and slope * z elsewhere. scale and shift may be NULL.
  * mean and variance (the biased one), if not NULL, receive [group][channel].
  */
 void reference_norm(int groups, size_t rows_of_group, int channels, const double *x, const double *scale,

@@ -390,7 +390,7 @@ static void images_that_cannot_be_are_refused(void **state) {
     assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "no voxels");
     image = good, image.channels = 2;
     image.size[2] = 1;
-    assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "2 channels, but the network wants 1");
+    assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "2 channels, but the network needs 1");
     image = good, image.size[0] = 0;
     assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "0 x 2 x 2");
     image = good, image.size[0] = image.size[1] = image.size[2] = INT_MAX;

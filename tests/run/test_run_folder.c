@@ -20,7 +20,8 @@ static void every_file_has_a_name_of_its_own(void **state) {
     assert_string_equal(run_file_name(RUN_CONFIG), "config.json");
     assert_string_equal(run_file_name(run_weights_file(RUN_WEIGHTS_BEST)), "best.safetensors");
     assert_string_equal(run_file_name(run_weights_file(RUN_WEIGHTS_LATEST)), "latest.safetensors");
-    int places[4], count = 0;
+    run_file places[4];
+    int count = 0;
     for (int weights = RUN_WEIGHTS_BEST; weights <= RUN_WEIGHTS_LATEST; weights++)
         for (int mirror = 0; mirror < 2; mirror++) places[count++] = run_validation_file((run_weights)weights, mirror);
     for (int a = 0; a < 4; a++)
@@ -49,7 +50,7 @@ static status_code lock_elsewhere(const char *where) {
     const pid_t child = fork();
     if (child == 0) {
         int lock;
-        _exit(run_lock(where, &lock, NULL));
+        _exit((int)run_lock(where, &lock, NULL));
     }
     int code;
     assert_int_equal(waitpid(child, &code, 0), child);

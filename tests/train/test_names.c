@@ -8,15 +8,8 @@
 static char long_name[300], other_long_name[300];
 
 static const char *name_of(int64_t example) {
-    static const char *const NAMES[] = {"a,b",
-                                        "say \"ah\"",
-                                        "Sch\xC3\xA4"
-                                        "del 7",
-                                        "a b",
-                                        "line\nend",
-                                        "a/b",
-                                        "..",
-                                        "50%"};
+    static const char *const NAMES[] = {"a,b", "say \"ah\"", "Sch\xC3\xA4lung 7", "a b", "line\nend", "a/b",
+                                        "..",  "50%"};
     static char numbers[POINTS][24];
     if (example < 8) return NAMES[example];
     if (example == 8) return long_name;

@@ -117,7 +117,7 @@ static void what_cannot_be_trained_is_refused_before_anything_is_written(void **
     const train_option wrong = {"beta", "three"}, unknown = {"betta", "3"},
                        exact[] = {{"history", "exact"}, {"look_ahead", "2"}};
     assert_refused(&(train_request){.folder = where}, STATUS_BAD_INPUT, "on what");
-    assert_refused(&(train_request){.folder = where, .data = "potatoes"}, STATUS_BAD_INPUT, "no data");
+    assert_refused(&(train_request){.folder = where, .data = "potatoes"}, STATUS_BAD_INPUT, "cannot be trained on");
     assert_refused(&(train_request){.folder = where, .resume = 1}, STATUS_BAD_INPUT, "holds no run");
     assert_refused(&(train_request){.folder = where, .resume = 1, .config = "x"}, STATUS_BAD_INPUT, "exclude");
     assert_refused(&(train_request){.folder = where, .data = "digits", .config = "/no/such"}, STATUS_CANNOT_READ,

@@ -2,7 +2,8 @@
 # usage: test_layers.sh SOURCE_FOLDER "part:used,used ..."
 # Holds the sources against the layers that CMake declares: no part includes a header of one that it does not use, nobody
 # reaches into libhws' inside, nobody but src/run spells the names of a run's files, no two purposes of randomness have
-# the same number.
+# the same number. And docs/architecture.md against both: its table has these parts, in this order, with what they use, and
+# the files that it names are there.
 set -eu
 root=$1
 wrong=0
@@ -41,4 +42,19 @@ done
 twice=$(cat "$root"/src/*/purposes.h | sed -n 's/.*RANDOM_[A-Z_]* *= *\([0-9]*\).*/\1/p' | sort | uniq -d)
 [ -z "$twice" ] || tell "two purposes of randomness have the number" $twice
 [ "$(cat "$root"/src/*/purposes.h | grep -c 'RANDOM_')" -gt 8 ] || tell "the purposes of randomness were not found"
+
+page=$root/docs/architecture.md
+sorted_uses() { # "part:b,a" becomes "part: a b"
+    for layer in $1; do
+        echo "${layer%%:*}:" $(echo "${layer#*:}" | tr ',' '\n' | sort)
+    done
+}
+told=$(sed -n 's/^| `\([a-z_0-9]*\)\/` | .* |\(.*\)|$/\1:\2/p' "$page" | tr -d ' ')
+declared=$(sorted_uses "$2")
+[ "$(sorted_uses "$told")" = "$declared" ] || tell "the table of docs/architecture.md has not the parts of src/, from the bottom up, with what they use. It should say
+$declared"
+for file in $(grep -o '`[a-zA-Z_/0-9]*/[a-zA-Z_0-9]*[.][a-z]*`' "$page" | tr -d '`' | sort -u); do
+    case $file in *NAME.* | *PART/*) continue ;; esac
+    [ -e "$root/$file" ] || [ -e "$root/src/$file" ] || tell "docs/architecture.md names $file, which is not there"
+done
 exit $wrong
