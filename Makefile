@@ -57,7 +57,7 @@ check: setup
 	@$(call build_and_test,generic,-R '^(nn|sampler)/' -E _generic)
 	@$(call build_and_test,clang)
 	@TSAN_OPTIONS=ignore_noninstrumented_modules=1; export TSAN_OPTIONS; \
-	  $(call build_and_test,tsan,-R '^(nn|train|base|augment)/' -E _generic)
+	  $(call build_and_test,tsan,-R '^(nn|train|core|augment)/' -E _generic)
 
 build_and_test = echo "== $(1)" && cmake --preset $(1) >/dev/null && \
   cmake --build build/$(1) -j$(JOBS) -- --no-print-directory -s && \

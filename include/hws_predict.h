@@ -63,7 +63,8 @@
  *   bytes that the library does not know must be 0: anything else is an option that this library cannot obey, and is
  *   refused.
  * - hws_predict_image and hws_predict_error keep their size and end in reserved members, which are 0 until later
- *   versions use them. In an image, which the caller fills, anything else is refused: begin with {0} or a designated initialiser.
+ *   versions use them. In an image, which the caller fills, anything else is refused: begin with {0} or a designated
+ *   initialiser.
  * - Status codes and the meaning of members do not change.
  */
 #ifndef HWS_PREDICT_H

@@ -119,7 +119,7 @@ static void what_cannot_be_trained_is_refused_before_anything_is_written(void **
     assert_refused(&(train_request){.folder = where}, STATUS_BAD_INPUT, "on what");
     assert_refused(&(train_request){.folder = where, .data = "potatoes"}, STATUS_BAD_INPUT, "cannot be trained on");
     assert_refused(&(train_request){.folder = where, .resume = 1}, STATUS_BAD_INPUT, "holds no run");
-    assert_refused(&(train_request){.folder = where, .resume = 1, .config = "x"}, STATUS_BAD_INPUT, "exclude");
+    assert_refused(&(train_request){.folder = where, .resume = 1, .config = "x"}, STATUS_BAD_INPUT, "together");
     assert_refused(&(train_request){.folder = where, .data = "digits", .config = "/no/such"}, STATUS_CANNOT_READ,
                    "/no/such");
     assert_refused(&(train_request){.folder = where, .data = "digits", .options = &wrong, .option_count = 1},
