@@ -61,7 +61,7 @@ static status_code refuse_both(json_t *object, const char *name, failure *failur
     for (size_t k = 0; k < settings_count(); k++) {
         const setting *s = settings_at(k);
         if (is_given(object, s->key) && is_given(object, s->instead_of))
-            return fail(failure, STATUS_BAD_INPUT, "%s: '%s' and '%s' exclude each other; remove one of them", name,
+            return fail(failure, STATUS_BAD_INPUT, "%s: '%s' and '%s' cannot be used together; remove one of them", name,
                         s->key, s->instead_of);
     }
     return STATUS_OK;
@@ -113,6 +113,6 @@ status_code settings_check(const train_settings *s, failure *failure) {
         return fail(failure, STATUS_BAD_INPUT, "how robust? Give either --tail or --beta");
     if (!isnan(s->tail) && s->target_ess > 0)
         return fail(failure, STATUS_BAD_INPUT,
-                    "--tail and --target-ess exclude each other: both say how beta follows from the losses");
+                    "--tail and --target-ess cannot be used together: both say how beta follows from the losses");
     return STATUS_OK;
 }

@@ -59,7 +59,7 @@ static int has_option(const train_request *r, const char *key) {
 static status_code refuse_contradictions(const train_request *r, failure *failure) {
     if (!has_option(r, "beta") || !has_option(r, "tail")) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
-                "--beta and --tail exclude each other: with a tail, beta follows from the losses");
+                "--beta and --tail cannot be used together: with a tail, beta follows from the losses");
 }
 
 static status_code apply_options(training *t, failure *failure) {

@@ -236,7 +236,7 @@ static void beta_and_tail_take_each_others_place(void **state) {
     free(json);
     s.target_ess = 5;
     assert_int_equal(settings_check(&s, &why), STATUS_BAD_INPUT);
-    assert_non_null(strstr(why.message, "--target-ess exclude"));
+    assert_non_null(strstr(why.message, "--target-ess cannot be used together"));
     s.target_ess = 0;
     set(&s, "tail", "none");
     assert_int_equal(settings_check(&s, &why), STATUS_BAD_INPUT);
@@ -334,7 +334,7 @@ static void what_is_no_setting_is_refused(void **state) {
         {"{\"tail\": 0}", "value of 'tail'"},
         {"{\"tail\": 1.5}", "value of 'tail'"},
         {"{\"lr\": null}", "value of 'lr'"},
-        {"{\"tail\": 0.1, \"beta\": 3}", "exclude each other"},
+        {"{\"tail\": 0.1, \"beta\": 3}", "cannot be used together"},
         {"{\"loss_init\": true}", "value of 'loss_init'"},
         {"{\"loss_init\": 1e40}", "value of 'loss_init'"},
         {"{\"loss_init\": \"\"}", "value of 'loss_init'"},
