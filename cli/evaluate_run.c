@@ -81,8 +81,8 @@ int verb_evaluate_run(int count, char **arguments) {
     r.on_training = strcmp(part, "train") == 0;
     if (!r.on_training && strcmp(part, "test") != 0)
         return cli_error(EXIT_USAGE, "--part %s is neither test nor train", part);
-    if (run_weights_parse(weights, &r.weights, &failure) != STATUS_OK)
-        return cli_error(EXIT_USAGE, "%s", failure.message);
+    const status_code status = run_weights_parse(weights, &r.weights, &failure);
+    if (status != STATUS_OK) return cli_end(status, &failure);
     omp_set_num_threads((int)threads);
     r.threads = (int)threads;
     return evaluate(&r, quiet);

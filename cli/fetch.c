@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "interrupt.h"
 #include "options.h"
+#include "progress.h"
 
 #include "core/path.h"
 #include "images/fetch.h"
@@ -24,18 +25,15 @@ static void tell(void *context, const char *sentence) {
     fprintf(stderr, "%s\n", sentence);
 }
 
-static int is_interrupted(void *context) {
-    (void)context;
-    return cli_interrupted;
-}
-
 static int fetch_into(const char *folder, int own) {
     int fetched = 0;
     failure failure;
-    const listener listener = {.notice = tell, .stop = is_interrupted};
+    cli_progress progress;
+    listener listener = cli_listen(&progress, 0);
+    listener.notice = tell;
     cli_catch_interrupts();
-    if (fetch_mnist(folder, own, &fetched, &listener, &failure) != STATUS_OK)
-        return cli_error(EXIT_FAILED, "%s", failure.message);
+    const status_code status = fetch_mnist(folder, own, &fetched, &listener, &failure);
+    if (status != STATUS_OK) return cli_end(status, &failure);
     printf(fetched ? "MNIST is in %s\n" : "MNIST is in %s already\n", folder);
     return EXIT_DONE;
 }
@@ -52,7 +50,7 @@ int verb_fetch(int count, char **arguments) {
     if (out) return fetch_into(out, 0);
     char folder[PATH_SIZE];
     failure failure;
-    if (mnist_cache_folder(folder, sizeof folder, &failure) != STATUS_OK)
-        return cli_error(EXIT_USAGE, "%s (--out DIR)", failure.message);
+    const status_code status = mnist_cache_folder(folder, sizeof folder, &failure);
+    if (status != STATUS_OK) return cli_error(cli_exit_code(status), "%s (--out DIR)", failure.message);
     return fetch_into(folder, 1);
 }

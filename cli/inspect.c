@@ -66,10 +66,10 @@ static void print_example(const run *run, size_t row, size_t rank, int csv) {
 static int inspect(const run *run, long long hardest, int csv) {
     size_t count;
     size_t *rows = run_hardest(run, &count);
-    if (!rows) return cli_error(EXIT_FAILED, "out of memory");
+    if (!rows) return cli_error(cli_exit_code(STATUS_OUT_OF_MEMORY), "out of memory");
     if (!count) {
         free(rows);
-        return cli_error(EXIT_FAILED, "%s: %s", run->folder,
+        return cli_error(cli_exit_code(STATUS_CANNOT_READ), "%s: %s", run->folder,
                          *run->losses.problem ? run->losses.problem : "no example has a loss yet");
     }
     if (!csv) print_summary(run, rows, count), puts("");

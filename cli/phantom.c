@@ -1,5 +1,6 @@
 /* hws phantom: a dataset of synthetic fetal heads. */
 #include "cli.h"
+#include "interrupt.h"
 #include "options.h"
 #include "progress.h"
 
@@ -36,13 +37,12 @@ static int read_share(const char *name, const char *text, int cases, int *count)
     return EXIT_DONE;
 }
 
-static void show(void *context, size_t done, size_t total) { cli_progress_show(context, "drawing cases", done, total); }
-
 static int draw(const char *folder, const phantom_options *options) {
     cli_progress progress;
     failure failure;
-    (void)cli_listen(&progress, 0);
-    const status_code status = phantom_write_folder(folder, options, show, &progress, &failure);
+    const listener listener = cli_listen(&progress, 0);
+    cli_catch_interrupts();
+    const status_code status = phantom_write_folder(folder, options, &listener, &failure);
     cli_progress_end(&progress);
     if (status != STATUS_OK) return cli_end(status, &failure);
     printf("%d cases (%d spina bifida, %d other)", options->cases, options->spina_bifida, options->other);

@@ -1,8 +1,8 @@
 /* hws plan: from a dataset folder to a plan and preprocessed cases. */
-#include "cache_progress.h"
 #include "cli.h"
 #include "interrupt.h"
 #include "options.h"
+#include "progress.h"
 
 #include "cache/cache.h"
 #include "core/parallel.h"
@@ -51,10 +51,10 @@ static int prepare(const dataset *set, cache_options *options, int quiet) {
     failure failure;
     cache_outcome outcome;
     cli_progress progress;
-    const cache_listener listener = cache_progress_listener(&progress, quiet);
+    listener listener = cli_listen(&progress, quiet);
+    listener.notice = cli_notice; /* what is wrong with a dataset is no progress */
     cli_catch_interrupts();
     options->listener = &listener;
-    options->stop = &cli_interrupted;
     options->memory = MEMORY_SHARE_PLANNED * memory_available();
     const status_code status = cache_prepare(set, options, &plan, &outcome, &failure);
     cli_progress_end(&progress);

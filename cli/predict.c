@@ -59,8 +59,8 @@ static int check(arguments *a) {
     if (!a->request.run_count) return cli_error(EXIT_USAGE, "predict with which run? See hws predict --help");
     if (!a->request.input || !a->request.output)
         return cli_error(EXIT_USAGE, "predict needs --input FILE|DIR and --output DIR");
-    if (run_weights_parse(a->weights, &a->request.weights, &failure) != STATUS_OK)
-        return cli_error(EXIT_USAGE, "%s", failure.message);
+    const status_code status = run_weights_parse(a->weights, &a->request.weights, &failure);
+    if (status != STATUS_OK) return cli_end(status, &failure);
     a->request.bf16 = strcmp(a->precision, "bf16") == 0;
     if (!a->request.bf16 && strcmp(a->precision, "f32") != 0)
         return cli_error(EXIT_USAGE, "--precision %s is neither f32 nor bf16", a->precision);

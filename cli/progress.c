@@ -46,9 +46,7 @@ static void show(void *context, const char *what, size_t done, size_t total) {
     cli_progress_show(context, what, done, total);
 }
 
-static void tell(void *context, const char *message) {
-    cli_progress *progress = context;
-    if (progress->quiet) return;
+void cli_notice(void *progress, const char *message) {
     cli_progress_end(progress);
     cli_error(EXIT_DONE, "%s", message);
 }
@@ -61,5 +59,5 @@ static int stop(void *context) {
 listener cli_listen(cli_progress *progress, int quiet) {
     const double start = clock_seconds();
     *progress = (cli_progress){.start = start, .seen = start, .terminal = isatty(STDERR_FILENO), .quiet = quiet};
-    return (listener){.context = progress, .progress = show, .notice = tell, .stop = stop};
+    return (listener){.context = progress, .progress = show, .notice = quiet ? NULL : cli_notice, .stop = stop};
 }

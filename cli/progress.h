@@ -17,6 +17,9 @@ listener cli_listen(cli_progress *progress, int quiet);
 /* Clears the terminal's line. */
 void cli_progress_end(cli_progress *progress);
 
+/* A listener's notice, its context being the cli_progress: for those who tell also when quiet. */
+void cli_notice(void *progress, const char *message);
+
 /* Without a listener: tells how far `what` is. */
 void cli_progress_show(cli_progress *progress, const char *what, size_t done, size_t total);
 

@@ -115,9 +115,8 @@ static void prepare(void *context, const char *what, size_t done, size_t total) 
 
 static void notice(void *context, const char *message) {
     train_progress *p = context;
-    cli_progress_end(&p->preparing);
     clear(p);
-    cli_error(EXIT_DONE, "%s", message);
+    cli_notice(&p->preparing, message);
 }
 
 train_listener train_progress_start(train_progress *p, int quiet) {

@@ -1,7 +1,10 @@
 #include "bench/sampler_cost.h"
 
 #include "core/clock.h"
+#include "core/quantile.h"
+#include "train/sampler_status.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Normal numbers for losses; their quality does not matter here, their cost does. */
@@ -48,11 +51,6 @@ static hws_status iterate(hws_sampler *sampler, const workload *w, int64_t count
     return HWS_OK;
 }
 
-static int by_value(const void *a, const void *b) {
-    const double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* Repeats until a run is long enough to be timed, then takes the median. */
 static hws_status time_iterations(hws_sampler *sampler, const workload *w, double *seconds) {
     int64_t count = 1;
@@ -64,8 +62,8 @@ static hws_status time_iterations(hws_sampler *sampler, const workload *w, doubl
         runs[k] = run / (double)count;
     }
     if (status != HWS_OK) return status;
-    qsort(runs, RUNS, sizeof *runs, by_value);
-    *seconds = runs[RUNS / 2];
+    sort_numbers(runs, RUNS);
+    *seconds = quantile_of_sorted(runs, RUNS, 0.5);
     return HWS_OK;
 }
 
@@ -74,15 +72,15 @@ static status_code measure(int64_t n, const workload *w, const hws_options *opti
     hws_sampler *sampler = NULL;
     hws_error error;
     const double start = clock_seconds();
+    char what[40];
+    snprintf(what, sizeof what, "n = %lld", (long long)n);
     hws_status status = open_filled(&sampler, n, w->pool, options, &error);
     cost->opening_seconds = clock_seconds() - start;
     if (status == HWS_OK) status = time_iterations(sampler, w, &cost->iteration_seconds);
-    if (status != HWS_OK)
-        fail(failure, STATUS_FAILED, "n = %lld: %s", (long long)n,
-             sampler ? hws_sampler_error(sampler)->message : error.message);
-    else cost->bytes = (double)hws_sampler_memory(sampler);
+    if (status == HWS_OK) cost->bytes = (double)hws_sampler_memory(sampler);
+    const status_code result = sampler_status(sampler ? hws_sampler_error(sampler) : &error, status, what, failure);
     hws_sampler_close(&sampler);
-    return status == HWS_OK ? STATUS_OK : STATUS_FAILED;
+    return result;
 }
 
 status_code sampler_cost_measure(int64_t n, int64_t batch, const hws_options *options, sampler_cost *cost,

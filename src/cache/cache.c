@@ -5,6 +5,7 @@
 #include "core/crc64.h"
 #include "core/parallel.h"
 #include "core/path.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -74,19 +75,12 @@ typedef struct job {
     const char *folder;
     plan *plan;
     fingerprint *fingerprint; /* NULL unless a plan is made */
-    cache_stage stage;
     uint64_t *inputs;    /* of each training case, taken before anything is read: a file that changes later is seen */
     size_t *todo, count; /* indices of training cases */
     kept_cases kept;     /* those of them that need not be read again */
     dataset_report report;
     int inner_threads;
 } job;
-
-static int stopped(const job *job) { return job->options->stop && *job->options->stop; }
-
-static status_code fail_stopped(failure *failure) {
-    return fail(failure, STATUS_STOPPED, "stopped; the same command goes on from here");
-}
 
 static case_checksums checksums_of(const job *job, size_t index) {
     return (case_checksums){.preprocessing = plan_preprocessing_checksum(job->plan), .inputs = job->inputs[index]};
@@ -110,29 +104,29 @@ static status_code list_todo(job *job, failure *failure) {
 
 /* ---- checking, and looking at the cases meanwhile --------------------------------------------------------------- */
 
-static void tell_step(void *context, size_t done, size_t total) {
-    const job *job = context;
-    const cache_listener *listener = job->options->listener;
-    if (listener && listener->step) listener->step(listener->context, job->stage, done, total);
-}
-
 static status_code look_at_case(void *context, size_t index, volume *image, label_map *labels, failure *failure) {
     job *job = context;
-    if (stopped(job)) return fail_stopped(failure);
     const status_code status =
         job->fingerprint ? fingerprint_add(job->fingerprint, index, image, labels, failure) : STATUS_OK;
     if (status == STATUS_OK) kept_cases_put(&job->kept, index, image, labels);
     return status;
 }
 
+static void tell_findings(const job *job) {
+    for (size_t k = 0; k < job->report.count; k++) {
+        const dataset_finding *finding = &job->report.findings[k];
+        text notice = {0};
+        text_format(&notice, "%s: %s", finding->fatal ? "problem" : "note", finding->sentence);
+        listener_notice(job->options->listener, text_string(&notice));
+        text_close(&notice);
+    }
+}
+
 static status_code check_dataset(job *job, failure *failure) {
-    const cache_listener *listener = job->options->listener;
     const dataset_check_options options = {
-        .threads = job->options->threads, .progress = tell_step, .take = look_at_case, .context = job};
-    job->stage = CACHE_CHECKING;
+        .threads = job->options->threads, .listener = job->options->listener, .take = look_at_case, .context = job};
     const status_code status = dataset_check(job->set, &options, &job->report, failure);
-    for (size_t k = 0; k < job->report.count && listener && listener->finding; k++)
-        listener->finding(listener->context, &job->report.findings[k]);
+    tell_findings(job);
     return status;
 }
 
@@ -220,7 +214,6 @@ static status_code preprocess_case(const job *job, const char *id, const volume 
 
 static status_code prepare_case(void *context, size_t item, failure *failure) {
     job *job = context;
-    if (stopped(job)) return fail_stopped(failure);
     const size_t index = job->todo[item];
     const dataset_case *one = &job->set->train[index];
     volume image = {0};
@@ -264,8 +257,8 @@ static status_code prepare_cases(job *job, failure *failure) {
     }
     const int cases = fit < 1 ? 1 : fit < threads ? (int)fit : threads;
     job->inner_threads = cases == 1 ? threads : 1;
-    job->stage = CACHE_PREPROCESSING;
-    const parallel_work work = {.run = prepare_case, .progress = tell_step, .context = job, .progress_context = job};
+    const parallel_work work = {
+        .run = prepare_case, .context = job, .listener = job->options->listener, .what = "preprocessing"};
     return parallel_run(&work, job->count, cases, failure);
 }
 
@@ -330,6 +323,7 @@ status_code cache_prepare(const dataset *set, const cache_options *options, plan
     if (status == STATUS_OK) status = make_folders(folder, failure);
     if (status == STATUS_OK) status = job_open(&job, failure);
     if (status == STATUS_OK) status = prepare_all(&job, plan_path, outcome, failure);
+    if (status == STATUS_STOPPED) fail(failure, status, "stopped; the same command goes on from here");
     outcome->prepared = status == STATUS_OK ? job.count : 0;
     outcome->current = set->train_count - outcome->prepared;
     job_close(&job);

@@ -16,25 +16,12 @@
 #include "dataset/dataset.h"
 #include "plan/plan.h"
 
-#include <signal.h>
-
-/* Planning looks at the cases while they are checked; as far as memory suffices, no file is read twice. */
-typedef enum cache_stage { CACHE_CHECKING, CACHE_PREPROCESSING } cache_stage;
-
-/* What cache_prepare tells; every member may be NULL. */
-typedef struct cache_listener {
-    void (*step)(void *context, cache_stage stage, size_t done, size_t total); /* from one thread at a time */
-    void (*finding)(void *context, const dataset_finding *finding);            /* what the check found */
-    void *context;
-} cache_listener;
-
 typedef struct cache_options {
     const char *folder; /* NULL: hws_cache in the dataset's folder */
     int threads;
-    int replan;                     /* make a new plans.json even if there is one */
-    double memory;                  /* bytes that training may use, as for plan_request; ignored if there is a plan */
-    volatile sig_atomic_t *stop;    /* may be NULL; set: no further cases are begun */
-    const cache_listener *listener; /* may be NULL */
+    int replan;               /* make a new plans.json even if there is one */
+    double memory;            /* bytes that training may use, as for plan_request; ignored if there is a plan */
+    const listener *listener; /* may be NULL; given notice of what the check finds */
 } cache_options;
 
 typedef struct cache_outcome {
@@ -44,7 +31,10 @@ typedef struct cache_outcome {
     size_t prepared, current; /* cases made now, and those that were there */
 } cache_outcome;
 
-/* The dataset is checked first unless everything is there already. STATUS_OK only if all training cases are ready. */
+/*
+ * The dataset is checked first unless everything is there already. Planning looks at the cases while they are checked;
+ * as far as memory suffices, no file is read twice. STATUS_OK only if all training cases are ready.
+ */
 status_code cache_prepare(const dataset *set, const cache_options *options, plan *plan, cache_outcome *outcome,
                           failure *failure);
 

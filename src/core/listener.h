@@ -31,4 +31,9 @@ static inline int listener_stops(const listener *listener) {
     return listener && listener->stop && listener->stop(listener->context);
 }
 
+/* For a piece of work inside another that has its own progress to tell: hears nothing, but says when to stop. */
+static inline listener listener_stop_only(const listener *whole) {
+    return whole ? (listener){.context = whole->context, .stop = whole->stop} : (listener){0};
+}
+
 #endif

@@ -10,14 +10,17 @@ typedef struct shared {
     const parallel_work *work;
     size_t count, next, done;
     size_t failed; /* the first item that failed; count: none */
+    int stopped;   /* the listener said so */
     failure failure;
     pthread_mutex_t lock;
 } shared;
 
-/* The next item, or count if there is none or one failed. */
+/* The next item, or count if there is none, one failed or the listener wants no more. */
 static size_t take(shared *shared) {
     pthread_mutex_lock(&shared->lock);
-    const size_t item = shared->failed < shared->count ? shared->count : shared->next;
+    size_t item = shared->failed < shared->count ? shared->count : shared->next;
+    if (item < shared->count && !shared->stopped) shared->stopped = listener_stops(shared->work->listener);
+    if (shared->stopped) item = shared->count;
     if (item < shared->count) shared->next++;
     pthread_mutex_unlock(&shared->lock);
     return item;
@@ -31,8 +34,7 @@ static void finish(shared *shared, size_t item, status_code status, const failur
         shared->failure.status = status;
     }
     shared->done++;
-    if (status == STATUS_OK && shared->work->progress)
-        shared->work->progress(shared->work->progress_context, shared->done, shared->count);
+    if (status == STATUS_OK) listener_progress(shared->work->listener, shared->work->what, shared->done, shared->count);
     pthread_mutex_unlock(&shared->lock);
 }
 
@@ -57,6 +59,8 @@ status_code parallel_run(const parallel_work *work, size_t count, int threads, f
     run_items(&shared);
     for (int k = 0; k < started; k++) pthread_join(helpers[k], NULL);
     pthread_mutex_destroy(&shared.lock);
+    if (shared.failed == count && shared.stopped)
+        return fail(failure, STATUS_STOPPED, "%s: stopped after %zu of %zu", work->what, shared.done, count);
     if (shared.failed == count) return STATUS_OK;
     if (failure) *failure = shared.failure;
     return shared.failure.status;

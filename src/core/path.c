@@ -65,7 +65,9 @@ status_code folder_make(const char *folder, failure *failure) {
     }
     if (good && make_one(path)) return STATUS_OK;
     const int reason = errno;
-    fail(failure, STATUS_CANNOT_WRITE, "the folder %.500s cannot be made: %s", folder, strerror(reason));
+    const int is_file = path_exists(folder) && !path_is_folder(folder);
+    fail(failure, STATUS_CANNOT_WRITE, "the folder %.500s cannot be made: %s; choose another", folder,
+         is_file ? "a file has this name" : strerror(reason));
     errno = reason;
     return STATUS_CANNOT_WRITE;
 }

@@ -27,6 +27,7 @@
 #define HWS_DATASET_DATASET_H
 
 #include "core/failure.h"
+#include "core/listener.h"
 #include "nifti/volume.h"
 
 #include <stddef.h>
@@ -99,8 +100,7 @@ typedef struct dataset_report {
 
 typedef struct dataset_check_options {
     int threads;
-    /* Called after each case, from one thread at a time; may be NULL. */
-    void (*progress)(void *context, size_t done, size_t total);
+    const listener *listener; /* may be NULL */
     /*
      * Gets the voxels of each training case that has no problem, so that nobody needs to read them again; may be NULL.
      * Called on any thread, in any order. What it wants to keep it takes out of *image and *labels and zeroes; the

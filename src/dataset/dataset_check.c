@@ -147,8 +147,8 @@ static status_code examine(void *context, size_t item, failure *failure) {
 static status_code examine_all(const check *check, failure *failure) {
     const parallel_work work = {.run = examine,
                                 .context = (void *)(uintptr_t)check,
-                                .progress = check->options->progress,
-                                .progress_context = check->options->context};
+                                .listener = check->options->listener,
+                                .what = "checking the dataset"};
     return parallel_run(&work, check->set->train_count + check->set->test_count, check->options->threads, failure);
 }
 

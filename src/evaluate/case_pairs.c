@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "evaluate/case_pairs.h"
 
+#include "core/array.h"
 #include "core/path.h"
 #include "nifti/case_names.h"
 #include "nifti/nifti.h"
@@ -110,7 +111,7 @@ status_code case_pairs_open(case_pairs *pairs, const char *predictions, const ch
 
 status_code case_pairs_add(case_pairs *pairs, const char *name, const char *prediction, const char *reference,
                            const char *image, failure *failure) {
-    case_pair *grown = realloc(pairs->list, (pairs->count + 1) * sizeof *grown);
+    case_pair *grown = array_grow(pairs->list, pairs->count, &pairs->capacity, sizeof *grown);
     if (!grown) return fail_memory(failure, "the list of cases");
     pairs->list = grown;
     case_pair *added = &pairs->list[pairs->count++];

@@ -13,7 +13,7 @@ typedef struct case_pair {
 } case_pair;
 
 typedef struct case_pairs {
-    size_t count;
+    size_t count, capacity;
     case_pair *list; /* by name */
 } case_pairs;
 

@@ -109,49 +109,74 @@ static void mark_better(table *table, size_t row_a, size_t row_b, size_t column,
     cell_b->bold = same || b_is_better;
 }
 
+/* The first `count` values of a method, from a column on. */
+static void put_values(table *table, const comparison *comparison, const statistics *numbers, size_t column,
+                       size_t count) {
+    shown_value values[TALL_VALUES];
+    char words[64];
+    values_of(comparison, numbers, values);
+    for (size_t k = 0; k < count; k++) {
+        metric_format(comparison->metric, values[k].value, words, sizeof words);
+        table_put(table, column + k, "%s", words);
+    }
+}
+
+static void put_value_differences(table *table, const comparison *comparison, const comparison_row *row, size_t column,
+                                  size_t count) {
+    shown_value a[TALL_VALUES], b[TALL_VALUES];
+    char words[64];
+    values_of(comparison, &row->method[0], a);
+    values_of(comparison, &row->method[1], b);
+    for (size_t k = 0; k < count; k++) {
+        format_difference(comparison, b[k].value - a[k].value, words, sizeof words);
+        table_put(table, column + k, "%s", words);
+    }
+}
+
+/* Where values of the two methods stand. */
+typedef struct value_places {
+    size_t row_a, row_b, column, count;
+} value_places;
+
+static void mark_values(table *table, const comparison *comparison, const comparison_row *row, value_places at) {
+    shown_value a[TALL_VALUES], b[TALL_VALUES];
+    values_of(comparison, &row->method[0], a);
+    values_of(comparison, &row->method[1], b);
+    for (size_t k = 0; k < at.count; k++) mark_better(table, at.row_a, at.row_b, at.column + k, a[k], b[k]);
+}
+
+static void put_p(table *table, const comparison_row *row, size_t column) {
+    char words[64];
+    format_p(row->test.p, words, sizeof words);
+    table_put(table, column, "%s", words);
+}
+
 static void put_method(table *table, const comparison *comparison, size_t stratum, int method) {
     for (size_t region = 0; region < comparison->scores[0]->regions.count; region++) {
-        shown_value values[TALL_VALUES];
-        values_of(comparison, &comparison_at(comparison, stratum, region)->method[method], values);
         put_group(table, comparison, stratum, method == 0 && region == 0);
         table_put(table, 1, "%s", comparison->names[method]);
         table_put(table, 2, "%s", comparison->scores[0]->regions.regions[region].name);
-        for (size_t k = 0; k < TALL_VALUES; k++) {
-            char words[64];
-            metric_format(comparison->metric, values[k].value, words, sizeof words);
-            table_put(table, 3 + k, "%s", words);
-        }
+        put_values(table, comparison, &comparison_at(comparison, stratum, region)->method[method], 3, TALL_VALUES);
     }
 }
 
 static void put_differences(table *table, const comparison *comparison, size_t stratum) {
     for (size_t region = 0; region < comparison->scores[0]->regions.count; region++) {
         const comparison_row *row = comparison_at(comparison, stratum, region);
-        shown_value a[TALL_VALUES], b[TALL_VALUES];
-        char words[64];
-        values_of(comparison, &row->method[0], a);
-        values_of(comparison, &row->method[1], b);
         put_group(table, comparison, stratum, 0);
         table_put(table, 1, "difference");
         table_put(table, 2, "%s", comparison->scores[0]->regions.regions[region].name);
-        for (size_t k = 0; k < TALL_VALUES; k++) {
-            format_difference(comparison, b[k].value - a[k].value, words, sizeof words);
-            table_put(table, 3 + k, "%s", words);
-        }
-        format_p(row->test.p, words, sizeof words);
-        table_put(table, 3 + TALL_VALUES, "%s", words);
+        put_value_differences(table, comparison, row, 3, TALL_VALUES);
+        put_p(table, row, 3 + TALL_VALUES);
     }
 }
 
 static void mark_stratum(table *table, const comparison *comparison, size_t stratum) {
     const size_t regions = comparison->scores[0]->regions.count;
     for (size_t region = 0; region < regions; region++) {
-        const comparison_row *row = comparison_at(comparison, stratum, region);
-        shown_value a[TALL_VALUES], b[TALL_VALUES];
-        values_of(comparison, &row->method[0], a);
-        values_of(comparison, &row->method[1], b);
         const size_t first = stratum * 3 * regions + region;
-        for (size_t k = 0; k < TALL_VALUES; k++) mark_better(table, first, first + regions, 3 + k, a[k], b[k]);
+        mark_values(table, comparison, comparison_at(comparison, stratum, region),
+                    (value_places){first, first + regions, 3, TALL_VALUES});
     }
 }
 
@@ -172,13 +197,8 @@ static void put_wide_method(table *table, const comparison *comparison, size_t s
     put_group(table, comparison, stratum, method == 0);
     table_put(table, 1, "%s", comparison->names[method]);
     for (size_t region = 0; region < comparison->scores[0]->regions.count; region++) {
-        shown_value values[TALL_VALUES];
-        values_of(comparison, &comparison_at(comparison, stratum, region)->method[method], values);
-        for (size_t k = 0; k < WIDE_VALUES; k++) {
-            char words[64];
-            metric_format(comparison->metric, values[k].value, words, sizeof words);
-            table_put(table, 2 + region * WIDE_VALUES + k, "%s", words);
-        }
+        const comparison_row *row = comparison_at(comparison, stratum, region);
+        put_values(table, comparison, &row->method[method], 2 + region * WIDE_VALUES, WIDE_VALUES);
     }
 }
 
@@ -187,23 +207,14 @@ static void put_wide_differences(table *table, const comparison *comparison, siz
     table_put(table, 1, "difference");
     for (size_t region = 0; region < comparison->scores[0]->regions.count; region++) {
         const comparison_row *row = comparison_at(comparison, stratum, region);
-        shown_value a[TALL_VALUES], b[TALL_VALUES];
-        char words[64];
-        values_of(comparison, &row->method[0], a);
-        values_of(comparison, &row->method[1], b);
-        for (size_t k = 0; k < WIDE_VALUES; k++) {
-            format_difference(comparison, b[k].value - a[k].value, words, sizeof words);
-            table_put(table, 2 + region * WIDE_VALUES + k, "%s", words);
-            mark_better(table, first, first + 1, 2 + region * WIDE_VALUES + k, a[k], b[k]);
-        }
+        const size_t column = 2 + region * WIDE_VALUES;
+        put_value_differences(table, comparison, row, column, WIDE_VALUES);
+        mark_values(table, comparison, row, (value_places){first, first + 1, column, WIDE_VALUES});
     }
     put_group(table, comparison, stratum, 0);
     table_put(table, 1, "Wilcoxon p");
-    for (size_t region = 0; region < comparison->scores[0]->regions.count; region++) {
-        char words[64];
-        format_p(comparison_at(comparison, stratum, region)->test.p, words, sizeof words);
-        table_put(table, 2 + region * WIDE_VALUES, "%s", words);
-    }
+    for (size_t region = 0; region < comparison->scores[0]->regions.count; region++)
+        put_p(table, comparison_at(comparison, stratum, region), 2 + region * WIDE_VALUES);
 }
 
 static void fill_wide(table *table, const comparison *comparison, const char *title) {

@@ -23,8 +23,8 @@ static status_code check_folders(const evaluate_request *request, failure *failu
     if (request->images && !path_is_folder(request->images))
         return fail(failure, STATUS_BAD_INPUT, "--images %.500s: there is no folder of this name", request->images);
     if (request->out && path_exists(request->out) && !path_is_folder(request->out))
-        return fail(failure, STATUS_BAD_INPUT, "the folder %.500s could not be made: a file has this name",
-                    request->out);
+        return fail(failure, STATUS_BAD_INPUT,
+                    "the folder %.500s could not be made: a file has this name; choose another", request->out);
     return STATUS_OK;
 }
 
@@ -64,7 +64,7 @@ static void tell(const listener *listener, const char *before, const text *what,
 static status_code score(job *job, const case_pairs *pairs, failure *failure) {
     status_code status = case_pairs_check(pairs, failure);
     if (status == STATUS_OK && job->regions.count == 0)
-        status = scoring_find_labels(pairs, &job->options, &job->regions, failure);
+        status = scoring_find_labels(pairs, &job->options, &job->regions, job->listener, failure);
     if (status == STATUS_OK && job->request->out) status = folder_make(job->request->out, failure);
     if (status != STATUS_OK) return status;
     return scoring_run(pairs, &job->regions, &job->options, job->listener, &job->result->scores, failure);

@@ -91,8 +91,7 @@ static status_code predict(job *j, const dataset_case *one, const char *path, fa
     label_map labels;
     status_code status = dataset_load(&j->set, one, &image, 0, failure);
     if (status != STATUS_OK) return status;
-    const struct listener windows = {.context = j->listener ? j->listener->context : NULL,
-                                     .stop = j->listener ? j->listener->stop : NULL};
+    const struct listener windows = listener_stop_only(j->listener);
     status = segmenter_label(j->segmenter, &image, &windows, &labels, failure);
     volume_close(&image);
     if (status == STATUS_STOPPED)
@@ -118,7 +117,7 @@ static status_code take_cases(job *j, failure *failure) {
     status_code status = STATUS_OK;
     for (size_t k = 0; k < count && status == STATUS_OK; k++) {
         status = take_case(j, &j->set.train[fold ? fold->val[k] : k], failure);
-        listener_progress(j->listener, "predicting", k + 1, count);
+        if (status == STATUS_OK) listener_progress(j->listener, "predicting", k + 1, count);
     }
     return status;
 }

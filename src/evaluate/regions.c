@@ -1,5 +1,7 @@
 #include "evaluate/regions.h"
 
+#include "core/array.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +48,7 @@ static status_code add(region_list *list, const region *added, failure *failure)
             return fail(failure, STATUS_BAD_INPUT, "two regions are called %s", added->name);
     if (list->count == REGIONS_MAX)
         return fail(failure, STATUS_BAD_INPUT, "more than %d labels and regions", REGIONS_MAX);
-    region *grown = realloc(list->regions, (list->count + 1) * sizeof *grown);
+    region *grown = array_grow(list->regions, list->count, &list->capacity, sizeof *grown);
     if (!grown) return fail_memory(failure, "regions");
     list->regions = grown;
     list->regions[list->count++] = *added;
@@ -85,18 +87,10 @@ static status_code parse_comma(const char **at, failure *failure) {
     return STATUS_OK;
 }
 
-status_code regions_add_labels(region_list *list, const char *labels, failure *failure) {
-    region_list result = {0};
-    status_code status = regions_copy(&result, list, failure);
-    do {
-        region added = {0};
-        if (status == STATUS_OK) status = parse_label(&labels, &added, failure);
-        if (status == STATUS_OK) status = parse_comma(&labels, failure);
-        if (status == STATUS_OK) status = regions_add_label(&result, added.labels[0], failure);
-    } while (status == STATUS_OK && *labels);
-    regions_close(status == STATUS_OK ? list : &result);
-    if (status == STATUS_OK) *list = result;
-    return status;
+static status_code parse_plain(const char **at, region *region, failure *failure) {
+    const status_code status = parse_label(at, region, failure);
+    snprintf(region->name, sizeof region->name, "%d", region->labels[0]);
+    return status == STATUS_OK ? parse_comma(at, failure) : status;
 }
 
 static status_code parse_name(const char **at, region *region, failure *failure) {
@@ -119,17 +113,28 @@ static status_code parse_named(const char **at, region *region, failure *failure
     return status == STATUS_OK ? parse_comma(at, failure) : status;
 }
 
-status_code regions_add_named(region_list *list, const char *regions, failure *failure) {
+/* All items of a text, or none. */
+static status_code add_items(region_list *list, const char *items,
+                             status_code (*parse)(const char **at, region *region, failure *failure),
+                             failure *failure) {
     region_list result = {0};
     status_code status = regions_copy(&result, list, failure);
     do {
         region added = {0};
-        if (status == STATUS_OK) status = parse_named(&regions, &added, failure);
+        if (status == STATUS_OK) status = parse(&items, &added, failure);
         if (status == STATUS_OK) status = add(&result, &added, failure);
-    } while (status == STATUS_OK && *regions);
+    } while (status == STATUS_OK && *items);
     regions_close(status == STATUS_OK ? list : &result);
     if (status == STATUS_OK) *list = result;
     return status;
+}
+
+status_code regions_add_labels(region_list *list, const char *labels, failure *failure) {
+    return add_items(list, labels, parse_plain, failure);
+}
+
+status_code regions_add_named(region_list *list, const char *regions, failure *failure) {
+    return add_items(list, regions, parse_named, failure);
 }
 
 /* "1", or as Python writes tuples: "(1,)", "(1, 2)". */

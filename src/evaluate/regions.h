@@ -25,7 +25,7 @@ typedef struct region {
 } region;
 
 typedef struct region_list {
-    size_t count;
+    size_t count, capacity;
     region *regions;
 } region_list;
 

@@ -6,7 +6,6 @@
 #include "evaluate/overlap.h"
 #include "nifti/nifti.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +51,6 @@ typedef struct scoring {
     const region_list *regions;
     const scoring_options *options;
     const listener *listener;
-    atomic_int stopped; /* the listener said so */
     scores *scores;
     uint8_t *known;   /* [LABELS]: in some region */
     int *unevaluated; /* per case: a label in no region, 0 for none */
@@ -94,7 +92,6 @@ static status_code score_maps(scoring *scoring, size_t item, label_map *predicti
 static status_code score_case(void *context, size_t item, failure *failure) {
     scoring *scoring = context;
     label_map prediction, reference = {0};
-    if (atomic_load(&scoring->stopped)) return fail(failure, STATUS_STOPPED, "stopped; nothing was written");
     status_code status = nifti_read_labels(scoring->pairs->list[item].prediction, &prediction, failure);
     if (status == STATUS_OK) status = nifti_read_labels(scoring->pairs->list[item].reference, &reference, failure);
     if (status == STATUS_OK) status = score_maps(scoring, item, &prediction, &reference, failure);
@@ -140,15 +137,10 @@ static status_code tell_unevaluated(const scoring *scoring, failure *failure) {
     return status;
 }
 
-static void tell_progress(void *context, size_t done, size_t total) {
-    scoring *scoring = context;
-    listener_progress(scoring->listener, "scored", done, total);
-    if (listener_stops(scoring->listener)) atomic_store(&scoring->stopped, 1);
-}
-
 static status_code score_cases(scoring *scoring, failure *failure) {
-    const parallel_work work = {score_case, tell_progress, scoring, scoring};
+    const parallel_work work = {.run = score_case, .context = scoring, .listener = scoring->listener, .what = "scored"};
     const status_code status = parallel_run(&work, scoring->pairs->count, scoring->options->threads, failure);
+    if (status == STATUS_STOPPED) fail(failure, status, "stopped; no scores were written");
     scoring->scores->ignored = scoring->options->ignore;
     for (int k = 0; k <= METRIC_N_REF; k++) scoring->scores->measured[k] = 1;
     scoring->scores->measured[METRIC_HD95] = scoring->options->hd95;
@@ -213,10 +205,12 @@ static status_code add_seen(const search *search, region_list *regions, failure 
 }
 
 status_code scoring_find_labels(const case_pairs *pairs, const scoring_options *options, region_list *regions,
-                                failure *failure) {
+                                const listener *listener, failure *failure) {
     search search = {pairs, options->ignore, calloc(pairs->count, LABELS / 8)};
     if (!search.seen) return fail_memory(failure, "the labels of the references");
-    const parallel_work work = {search_case, NULL, &search, NULL};
+    const struct listener silent = listener_stop_only(listener);
+    const parallel_work work = {
+        .run = search_case, .context = &search, .listener = &silent, .what = "looking for labels"};
     status_code status = parallel_run(&work, pairs->count, options->threads, failure);
     if (status == STATUS_OK) status = add_seen(&search, regions, failure);
     free(search.seen);

@@ -13,9 +13,10 @@ typedef struct scoring_options {
     int threads;
 } scoring_options;
 
-/* Adds every label above 0 that some reference has, ascending. STATUS_BAD_INPUT if there is none. */
+/* Adds every label above 0 that some reference has, ascending. STATUS_BAD_INPUT if there is none. The listener, who may
+   be NULL, is only asked whether to stop. */
 status_code scoring_find_labels(const case_pairs *pairs, const scoring_options *options, region_list *regions,
-                                failure *failure);
+                                const listener *listener, failure *failure);
 
 /*
  * Scores every case, as the work "scored" of the listener, who may be NULL and is given notice of labels above 0 that

@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "evaluate/strata.h"
 
+#include "core/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@ status_code strata_check_columns(const case_groups *groups, const char *by, fail
 }
 
 static stratum *new_stratum(strata *strata, size_t cases, const char *column, const char *value) {
-    stratum *grown = realloc(strata->list, (strata->count + 1) * sizeof *grown);
+    stratum *grown = array_grow(strata->list, strata->count, &strata->capacity, sizeof *grown);
     if (!grown) return NULL;
     strata->list = grown;
     stratum *added = &strata->list[strata->count++];

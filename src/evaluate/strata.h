@@ -14,7 +14,7 @@ typedef struct stratum {
 } stratum;
 
 typedef struct strata {
-    size_t count;
+    size_t count, capacity;
     stratum *list;
 } strata;
 

@@ -2,8 +2,8 @@
 
 #include "core/json_writer.h"
 #include "core/whole_file.h"
+#include "json/json_file.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,16 +213,15 @@ status_code summary_parse(const char *name, const char *bytes, size_t size, scor
     memset(scores, 0, sizeof *scores);
     text plain = {0};
     replace_nan(bytes, size, &plain);
-    json_error_t error;
-    json_t *root = plain.failed ? NULL : json_loadb(text_string(&plain), plain.size, JSON_REJECT_DUPLICATES, &error);
-    const int no_memory = plain.failed;
+    json_t *root;
+    status_code status = plain.failed ? fail_memory(failure, "a summary")
+                                      : json_parse(name, text_string(&plain), plain.size, &root, failure);
     text_close(&plain);
-    if (no_memory) return fail_memory(failure, "a summary");
-    if (!root) return fail(failure, STATUS_CORRUPT, "%s is not JSON: %s in line %d", name, error.text, error.line);
+    if (status != STATUS_OK) return status;
     summary_reader reader = {.name = name, .scores = scores, .failure = failure};
     reader.cases = json_object_get(root, "metric_per_case");
     reader.names = json_object_get(root, "label_names");
-    const status_code status = read_cases(&reader);
+    status = read_cases(&reader);
     json_decref(root);
     return status;
 }

@@ -51,12 +51,12 @@ void sha256_start(sha256 *sum) {
 void sha256_add(sha256 *sum, const void *bytes, size_t size) {
     const uint8_t *at = bytes;
     while (size > 0) {
-        const size_t used = (size_t)(sum->size % 64), room = 64 - used, part = size < room ? size : room;
-        memcpy(sum->block + used, at, part);
-        if (part == room) add_block(sum->state, sum->block);
-        sum->size += part;
-        at += part;
-        size -= part;
+        const size_t used = (size_t)(sum->size % 64), space = 64 - used, taken = size < space ? size : space;
+        memcpy(sum->block + used, at, taken);
+        if (taken == space) add_block(sum->state, sum->block);
+        sum->size += taken;
+        at += taken;
+        size -= taken;
     }
 }
 

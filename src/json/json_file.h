@@ -10,4 +10,7 @@
 /* At most 64 MB. The caller gives the root back with json_decref; it is NULL after a failure, which names the line. */
 status_code json_file_read(const char *path, json_t **root, failure *failure);
 
+/* The same of what is in memory already; messages call it `name`. */
+status_code json_parse(const char *name, const char *bytes, size_t size, json_t **root, failure *failure);
+
 #endif

@@ -169,20 +169,41 @@ static direct_memory lay_out(const convolution *c, char *scratch) {
     return (direct_memory){(const float *)(scratch + zeros_bytes(c)), scratch};
 }
 
+/* What the threads share: lines, each with all panels of channels; or, where the filters are too large to stay in the
+   cache, panel after panel, each with all lines. */
+typedef struct line_items {
+    size_t lines, count;
+    int panels, panel_major;
+} line_items;
+
+static line_items items_of(const convolution *c, const shape *image, int channels) {
+    const size_t lines = (size_t)image->samples * (size_t)image->size[0] * (size_t)image->size[1];
+    const int panels = panels_of(channels), panel_major = c->weight_count * sizeof(float) > PANEL_MAJOR_BYTES;
+    return (line_items){lines, panel_major ? lines * (size_t)panels : lines, panels, panel_major};
+}
+
+static size_t item_line(const line_items *items, size_t item) {
+    return items->panel_major ? item % items->lines : item;
+}
+
+static int item_first_panel(const line_items *items, size_t item) {
+    return items->panel_major ? (int)(item / items->lines) : 0;
+}
+
+static int item_end_panel(const line_items *items, size_t item) {
+    return items->panel_major ? (int)(item / items->lines) + 1 : items->panels;
+}
+
 void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                     void *output, char *scratch) {
     const direct_memory memory = lay_out(c, scratch);
     pack_forward(c, filter.weights, (float *)(scratch + zeros_bytes(c)));
-    const size_t lines = (size_t)c->out.samples * (size_t)c->out.size[0] * (size_t)c->out.size[1];
     const size_t number = precision_bytes(c->precision), point = (size_t)c->features * number;
     const size_t line_bytes = (size_t)c->out.size[2] * point;
-    const int panels = panels_of(c->features);
-    const int panel_major = c->weight_count * sizeof(float) > PANEL_MAJOR_BYTES;
-    const size_t items = panel_major ? lines * (size_t)panels : lines;
+    const line_items items = items_of(c, &c->out, c->features);
 #pragma omp parallel for num_threads(c->threads) schedule(static)
-    for (size_t item = 0; item < items; item++) {
-        const size_t line = panel_major ? item % lines : item;
-        const int first = panel_major ? (int)(item / lines) : 0;
+    for (size_t item = 0; item < items.count; item++) {
+        const size_t line = item_line(&items, item);
         const line_output out = {.kernels = kernels_for(c->precision),
                                  .bias = filter.bias,
                                  .addend = addend ? (const char *)addend + line * line_bytes : 0,
@@ -190,8 +211,8 @@ void direct_forward(const convolution *c, convolution_filter filter, const void 
                                  .point_bytes = point,
                                  .number_bytes = number,
                                  .channels = c->features,
-                                 .first_panel = first,
-                                 .end_panel = panel_major ? first + 1 : panels};
+                                 .first_panel = item_first_panel(&items, item),
+                                 .end_panel = item_end_panel(&items, item)};
         forward_line(c, &memory, inputs, line, &out);
     }
 }
@@ -257,19 +278,15 @@ static void backward_line(const convolution *c, const direct_memory *memory, con
 void direct_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                           const int accumulate[2], void *const input_gradients[2], char *scratch) {
     const direct_memory memory = lay_out(c, scratch);
-    const size_t lines = (size_t)c->in.samples * (size_t)c->in.size[0] * (size_t)c->in.size[1];
     const size_t number = precision_bytes(c->precision);
     for (int i = 0, channel = 0; i < c->inputs; channel += c->input_channels[i++]) {
         if (!input_gradients[i]) continue;
         pack_backward(c, filter.weights, channel, c->input_channels[i], (float *)(scratch + zeros_bytes(c)));
         const size_t point = (size_t)c->input_channels[i] * number, line_bytes = (size_t)c->in.size[2] * point;
-        const int panels = panels_of(c->input_channels[i]);
-        const int panel_major = c->weight_count * sizeof(float) > PANEL_MAJOR_BYTES;
-        const size_t items = panel_major ? lines * (size_t)panels : lines;
+        const line_items items = items_of(c, &c->in, c->input_channels[i]);
 #pragma omp parallel for num_threads(c->threads) schedule(static)
-        for (size_t item = 0; item < items; item++) {
-            const size_t line = panel_major ? item % lines : item;
-            const int first = panel_major ? (int)(item / lines) : 0;
+        for (size_t item = 0; item < items.count; item++) {
+            const size_t line = item_line(&items, item);
             const line_output out = {.kernels = kernels_for(c->precision),
                                      .bias = filter.bias ? filter.bias + channel : 0,
                                      .image = (char *)input_gradients[i] + line * line_bytes,
@@ -277,8 +294,8 @@ void direct_backward_data(const convolution *c, convolution_filter filter, const
                                      .number_bytes = number,
                                      .channels = c->input_channels[i],
                                      .accumulate = accumulate[i],
-                                     .first_panel = first,
-                                     .end_panel = panel_major ? first + 1 : panels};
+                                     .first_panel = item_first_panel(&items, item),
+                                     .end_panel = item_end_panel(&items, item)};
             backward_line(c, &memory, gradient, line, out);
         }
     }

@@ -1,4 +1,6 @@
 #include "core/memory.h"
+
+#include "core/array.h"
 #include "nn/graph_inside.h"
 
 #include <stdarg.h>
@@ -42,18 +44,11 @@ int graph_fails(graph *g, const char *format, ...) {
     return NOWHERE;
 }
 
-/* Makes space for one more in an array of things of `size` bytes; 0 if there is no memory. */
-static int reserve(graph *g, void **array, int count, int *capacity, size_t size) {
-    if (count < *capacity) return 1;
-    const int doubled = *capacity ? 2 * *capacity : 32;
-    void *grown = realloc(*array, (size_t)doubled * size);
-    if (!grown) {
-        if (g->failure.status == STATUS_OK) fail_memory(&g->failure, "a network's graph");
-        return 0;
-    }
-    *array = grown;
-    *capacity = doubled;
-    return 1;
+/* As array_grow; the graph remembers that there was no memory. */
+static void *grow(graph *g, void *array, int count, size_t *capacity, size_t size) {
+    void *grown = array_grow(array, (size_t)count, capacity, size);
+    if (!grown && g->failure.status == STATUS_OK) fail_memory(&g->failure, "a network's graph");
+    return grown;
 }
 
 node *node_of(graph *g, tensor t) {
@@ -66,7 +61,9 @@ node *node_of(graph *g, tensor t) {
 }
 
 tensor graph_new_node(graph *g, shape s, int producer) {
-    if (!reserve(g, (void **)&g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes)) return NO_TENSOR;
+    node *nodes = grow(g, g->nodes, g->node_count, &g->node_capacity, sizeof *nodes);
+    if (!nodes) return NO_TENSOR;
+    g->nodes = nodes;
     g->nodes[g->node_count] = (node){.shape = s,
                                      .producer = producer,
                                      .needs_gradient = producer != NOWHERE,
@@ -81,8 +78,10 @@ tensor graph_new_node(graph *g, shape s, int producer) {
 op *graph_new_op(graph *g, const op_kind *kind, const char *name, const tensor *inputs, int input_count, shape output) {
     if (g->failure.status != STATUS_OK) return 0;
     if (g->planned) return graph_fails(g, "'%s' was added after graph_plan", name), (op *)0;
-    if (!reserve(g, (void **)&g->ops, g->op_count, &g->op_capacity, sizeof *g->ops)) return 0;
-    op *o = &g->ops[g->op_count];
+    op *ops = grow(g, g->ops, g->op_count, &g->op_capacity, sizeof *ops);
+    if (!ops) return 0;
+    g->ops = ops;
+    op *o = &ops[g->op_count];
     memset(o, 0, sizeof *o);
     o->kind = kind;
     o->input_count = input_count;
@@ -102,9 +101,10 @@ op *graph_new_op(graph *g, const op_kind *kind, const char *name, const tensor *
 
 int graph_new_parameter(graph *g, const char *name, const char *suffix, const parameter *like) {
     if (g->failure.status != STATUS_OK) return NOWHERE;
-    if (!reserve(g, (void **)&g->parameters, g->parameter_count, &g->parameter_capacity, sizeof *g->parameters))
-        return NOWHERE;
-    parameter *p = &g->parameters[g->parameter_count];
+    parameter *parameters = grow(g, g->parameters, g->parameter_count, &g->parameter_capacity, sizeof *parameters);
+    if (!parameters) return NOWHERE;
+    g->parameters = parameters;
+    parameter *p = &parameters[g->parameter_count];
     *p = *like;
     if ((size_t)snprintf(p->name, sizeof p->name, "%s.%s", name, suffix) >= sizeof p->name)
         return graph_fails(g, "the name '%s' is too long", name);

@@ -57,11 +57,14 @@ struct graph {
     graph_options options;
     failure failure; /* the first mistake made while building */
     node *nodes;
-    int node_count, node_capacity;
+    int node_count;
+    size_t node_capacity;
     op *ops;
-    int op_count, op_capacity;
+    int op_count;
+    size_t op_capacity;
     parameter *parameters;
-    int parameter_count, parameter_capacity;
+    int parameter_count;
+    size_t parameter_capacity;
     int outputs[MAX_OUTPUTS], output_count;
     int planned;
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ID_BYTES = 24, ASSIGN_SLOT = 100 };
 
@@ -31,6 +32,7 @@ typedef struct phantom_case {
 typedef struct writer {
     const char *folder;
     const phantom_options *options;
+    const listener *listener;
     volume_grid grid;
     int total;
     phantom_case *cases; /* training, then test */
@@ -82,13 +84,15 @@ static status_code require_empty(const char *path, failure *failure) {
     return fail(failure, STATUS_BAD_INPUT, "%s is not empty; name a new folder, or empty this one first", path);
 }
 
+/* Everything in the folder; what holds images comes first. */
+static const char *const WRITTEN[] = {"imagesTr",   "labelsTr",     "imagesTs",    "labelsTs",
+                                      "groups.csv", "phantoms.csv", "dataset.json"};
+
 static status_code make_folders(writer *w) {
-    static const char *const names[] = {"imagesTr", "labelsTr", "imagesTs", "labelsTs"};
-    status_code status = folder_make(w->folder, w->failure);
-    if (status == STATUS_OK) status = require_empty(w->folder, w->failure);
+    status_code status = STATUS_OK;
     for (int k = 0; status == STATUS_OK && k < (w->options->test ? 4 : 2); k++) {
         char path[PATH_SIZE];
-        status = path_join(path, w->folder, names[k], w->failure);
+        status = path_join(path, w->folder, WRITTEN[k], w->failure);
         if (status == STATUS_OK) status = folder_make(path, w->failure);
     }
     return status;
@@ -168,8 +172,8 @@ static status_code write_case(void *context, size_t index, failure *failure) {
     return status;
 }
 
-static status_code write_cases(writer *w, phantom_listener *listener, void *context) {
-    const parallel_work work = {.run = write_case, .context = w, .progress = listener, .progress_context = context};
+static status_code write_cases(writer *w) {
+    const parallel_work work = {.run = write_case, .context = w, .listener = w->listener, .what = "drawing phantoms"};
     return parallel_run(&work, (size_t)w->total, w->options->threads, w->failure);
 }
 
@@ -192,26 +196,48 @@ static status_code check_options(const phantom_options *o, failure *failure) {
 }
 
 /* dataset.json comes last: a folder without it is not finished. */
-static status_code write_all(writer *w, phantom_listener *listener, void *context) {
-    assign_training(w);
-    name_cases(w);
+static status_code write_files(writer *w) {
     status_code status = make_folders(w);
-    if (status == STATUS_OK) status = write_cases(w, listener, context);
+    if (status == STATUS_OK) status = write_cases(w);
     if (status == STATUS_OK) status = write_groups(w);
     if (status == STATUS_OK) status = write_facts(w);
     if (status == STATUS_OK) status = write_description(w);
     return status;
 }
 
-status_code phantom_write_folder(const char *folder, const phantom_options *options, phantom_listener *listener,
-                                 void *context, failure *failure) {
+static void remove_files(const writer *w) {
+    char path[PATH_SIZE];
+    for (size_t k = 0; k < sizeof WRITTEN / sizeof *WRITTEN; k++)
+        if (path_join(path, w->folder, WRITTEN[k], NULL) == STATUS_OK) folder_remove(path);
+}
+
+static status_code write_all(writer *w) {
+    const int is_new = !path_exists(w->folder);
+    status_code status = folder_make(w->folder, w->failure);
+    if (status == STATUS_OK) status = require_empty(w->folder, w->failure);
+    if (status != STATUS_OK) return status;
+    assign_training(w);
+    name_cases(w);
+    status = write_files(w);
+    if (status != STATUS_OK) remove_files(w);
+    if (status != STATUS_OK && is_new) rmdir(w->folder);
+    if (status == STATUS_STOPPED) fail(w->failure, status, "stopped; %.500s is as it was before", w->folder);
+    return status;
+}
+
+status_code phantom_write_folder(const char *folder, const phantom_options *options, const listener *listener,
+                                 failure *failure) {
     status_code status = check_options(options, failure);
     if (status != STATUS_OK) return status;
-    writer writer = {.folder = folder, .options = options, .total = options->cases + options->test, .failure = failure};
+    writer writer = {.folder = folder,
+                     .options = options,
+                     .listener = listener,
+                     .total = options->cases + options->test,
+                     .failure = failure};
     writer.grid = phantom_grid(options->size, options->spacing);
     writer.cases = calloc((size_t)writer.total, sizeof *writer.cases);
     if (!writer.cases) return fail_memory(failure, folder);
-    status = write_all(&writer, listener, context);
+    status = write_all(&writer);
     free(writer.cases);
     return status;
 }

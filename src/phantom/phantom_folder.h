@@ -9,6 +9,7 @@
 #ifndef HWS_PHANTOM_PHANTOM_FOLDER_H
 #define HWS_PHANTOM_PHANTOM_FOLDER_H
 
+#include "core/listener.h"
 #include "phantom/phantom.h"
 
 enum { PHANTOM_MAX_CASES = 100000 };
@@ -25,11 +26,11 @@ typedef struct phantom_options {
 
 phantom_options phantom_options_default(void);
 
-/* Called after each case, from one thread at a time. */
-typedef void phantom_listener(void *context, size_t done, size_t total);
-
-/* The folder must not exist or be empty. The same options give the same files, for any number of threads. */
-status_code phantom_write_folder(const char *folder, const phantom_options *options, phantom_listener *listener,
-                                 void *context, failure *failure);
+/*
+ * The folder must not exist or be empty, and is so again after a failure. The same options give the same files, for any
+ * number of threads. The listener may be NULL.
+ */
+status_code phantom_write_folder(const char *folder, const phantom_options *options, const listener *listener,
+                                 failure *failure);
 
 #endif

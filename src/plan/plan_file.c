@@ -2,8 +2,8 @@
 #include "core/json_writer.h"
 #include "core/whole_file.h"
 #include "plan/plan.h"
+#include "json/json_file.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,11 +242,11 @@ static void read_plan(reader *reader, json_t *root, plan *plan) {
 
 status_code plan_parse(plan *plan, const char *file, const char *bytes, size_t size, failure *failure) {
     memset(plan, 0, sizeof *plan);
-    json_error_t error;
-    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
-    if (!root)
-        return fail(failure, STATUS_CORRUPT, "%s, line %d: %s; correct it, or have hws plan --replan make a new one",
-                    file, error.line, error.text);
+    json_t *root;
+    struct failure why;
+    const status_code status = json_parse(file, bytes, size, &root, &why);
+    if (status != STATUS_OK)
+        return fail(failure, status, "%.900s; correct it, or have hws plan --replan make a new one", why.message);
     reader reader = {.file = file, .failure = failure};
     read_plan(&reader, root, plan);
     json_decref(root);

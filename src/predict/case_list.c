@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "predict/case_list.h"
 
+#include "core/array.h"
 #include "nifti/case_names.h"
 #include "nifti/nifti.h"
 
@@ -12,7 +13,7 @@
 static listed_case *last_case(case_list *list) { return list->count ? &list->cases[list->count - 1] : 0; }
 
 static listed_case *begin_case(case_list *list, const case_listed *file) {
-    listed_case *grown = realloc(list->cases, (list->count + 1) * sizeof *grown);
+    listed_case *grown = array_grow(list->cases, list->count, &list->capacity, sizeof *grown);
     if (!grown) return 0;
     list->cases = grown;
     listed_case *one = &grown[list->count];
@@ -22,7 +23,7 @@ static listed_case *begin_case(case_list *list, const case_listed *file) {
 }
 
 static int add_path(listed_case *one, const char *folder, const char *name) {
-    char **grown = realloc(one->paths, ((size_t)one->files + 1) * sizeof *grown);
+    char **grown = array_grow(one->paths, (size_t)one->files, &one->capacity, sizeof *grown);
     if (!grown) return 0;
     one->paths = grown;
     const size_t size = strlen(folder) + strlen(name) + 2;

@@ -11,11 +11,12 @@ typedef struct listed_case {
     char *id;
     const char *ending; /* ".nii" or ".nii.gz" */
     int files;          /* 1 or the number of channels */
+    size_t capacity;
     char **paths;
 } listed_case;
 
 typedef struct case_list {
-    size_t count;
+    size_t count, capacity;
     listed_case *cases; /* by id */
 } case_list;
 

@@ -88,7 +88,8 @@ static status_code predict_file(job *j, const char *images, failure *failure) {
     status_code status = idx_open(&set, images, 0, j->models[0].classes, failure);
     if (status != STATUS_OK) return status;
     float *mean = malloc((size_t)set.count * (size_t)set.classes * sizeof *mean + 1);
-    status = mean ? classify(j, &set, mean, failure) : fail_memory(failure, "the probabilities");
+    status = mean ? folder_make(j->request->output, failure) : fail_memory(failure, "the probabilities");
+    if (status == STATUS_OK) status = classify(j, &set, mean, failure);
     if (status == STATUS_OK) status = write_labels(j, images, &set, mean, failure);
     if (status == STATUS_OK) j->done++;
     free(mean);
@@ -143,7 +144,6 @@ static status_code predict_all(job *j, failure *failure) {
     const int is_folder = path_is_folder(j->request->input);
     status_code status = check_apart(j->request, is_folder, failure);
     if (status == STATUS_OK) status = open_runs(j, failure);
-    if (status == STATUS_OK) status = folder_make(j->request->output, failure);
     if (status != STATUS_OK) return status;
     return is_folder ? predict_folder(j, failure) : predict_file(j, j->request->input, failure);
 }

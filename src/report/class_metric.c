@@ -1,12 +1,15 @@
 #include "report/class_metric.h"
 
+#include "core/array.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const class_metric ACCURACY = {"test_accuracy", "test accuracy", "Test accuracy", "class", "classes", NULL, 0};
-static const class_metric DICE = {"val_dice", "Dice score", "Dice score", "label", "labels", NULL, 0};
+static const class_metric ACCURACY = {
+    "test_accuracy", "test accuracy", "Test accuracy", "class", "classes", NULL, 0, 0};
+static const class_metric DICE = {"val_dice", "Dice score", "Dice score", "label", "labels", NULL, 0, 0};
 
 static int is_known(const class_metric *metric, const char *key) {
     for (size_t k = 0; k < metric->count; k++)
@@ -15,7 +18,7 @@ static int is_known(const class_metric *metric, const char *key) {
 }
 
 static int add_class(class_metric *metric, const char *key) {
-    char **grown = realloc(metric->classes, (metric->count + 1) * sizeof *grown);
+    char **grown = array_grow(metric->classes, metric->count, &metric->capacity, sizeof *grown);
     char *copy = malloc(strlen(key) + 1);
     if (grown) metric->classes = grown;
     if (!grown || !copy) return free(copy), 0;

@@ -12,7 +12,7 @@ typedef struct class_metric {
     const char *name, *Name;              /* "test accuracy" */
     const char *class_word, *class_words; /* "class", "classes" */
     char **classes;                       /* the keys of the classes that any run has, in the order of the columns */
-    size_t count;
+    size_t count, capacity;
 } class_metric;
 
 /* Of the runs of one page; the first decides between the two. 0 when memory ran out. Close with class_metric_close. */

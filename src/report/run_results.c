@@ -4,6 +4,7 @@
 #include "run/config.h"
 #include "run/run_folder.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* What hardness weighted sampling did: how losses and probabilities spread over the examples, run by run. */
 #include "report/html.h"
+
+#include "core/quantile.h"
 #include "report/panel.h"
 
 #include <math.h>
@@ -109,11 +111,6 @@ static int any_rows(const runs *runs) {
     return 0;
 }
 
-static int descending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
 /* What share of all draws went to the hundredth of the examples that was drawn most; NaN if it is not known. */
 static double top_draws(text *page, const run *run) {
     const size_t count = run->losses.data.rows, top = (count + 99) / 100;
@@ -123,8 +120,8 @@ static double top_draws(text *page, const run *run) {
         draws[k] = fmax(0, run_number(&run->losses, k, "draws"));
         all += draws[k];
     }
-    qsort(draws, count, sizeof *draws, descending);
-    for (size_t k = 0; k < top; k++) most += draws[k];
+    sort_numbers(draws, count);
+    for (size_t k = 1; k <= top; k++) most += draws[count - k];
     free(draws);
     return all > 0 ? most / all : (double)NAN;
 }

@@ -56,7 +56,7 @@ status_code run_config_task(const char *folder, task_kind *task, failure *failur
 
 /* All that a run's config.json tells, settings and facts, as one flat object that the caller gives back with
    json_decref: for those who show it. */
-status_code run_config_entries(const char *folder, json_t **entries, failure *failure);
+status_code run_config_entries(const char *folder, struct json_t **entries, failure *failure);
 
 status_code run_config_write(const char *folder, const train_settings *settings, const run_facts *facts,
                              failure *failure);

@@ -1,6 +1,8 @@
 #include "run/setting_value.h"
 
+#include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

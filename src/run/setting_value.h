@@ -8,7 +8,7 @@
 status_code setting_value_parse(train_settings *settings, const setting *setting, const char *text, failure *failure);
 
 /* From JSON: 1 if the value is of the setting's kind and within its range; then it is taken. */
-int setting_value_read(train_settings *settings, const setting *setting, json_t *value);
+int setting_value_read(train_settings *settings, const setting *setting, struct json_t *value);
 
 void setting_value_write(const train_settings *settings, const setting *setting, json_writer *json);
 

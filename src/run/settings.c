@@ -1,6 +1,7 @@
 #include "run/settings.h"
 
 #include "run/setting_value.h"
+#include "json/json_file.h"
 
 #include <assert.h>
 #include <math.h>
@@ -84,9 +85,9 @@ status_code settings_read(train_settings *settings, json_t *object, const char *
 }
 
 status_code settings_read_text(train_settings *settings, const char *json, const char *name, failure *failure) {
-    json_error_t error;
-    json_t *object = json_loads(json, JSON_REJECT_DUPLICATES, &error);
-    if (!object) return fail(failure, STATUS_CORRUPT, "%s: its settings are not JSON: %s", name, error.text);
+    json_t *object;
+    const status_code status = json_parse(name, json, strlen(json), &object, failure);
+    if (status != STATUS_OK) return status;
     json_decref(settings->document);
     settings->document = object;
     return settings_read(settings, object, name, failure);

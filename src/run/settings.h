@@ -17,7 +17,6 @@
 #include "nn/schedule.h"
 #include "run/objective.h"
 
-#include <jansson.h>
 #include <stddef.h>
 
 enum { SETTINGS_KEEP_MAX = 256 };
@@ -78,7 +77,7 @@ typedef struct train_settings {
     long long threads;          /* (0): all */
     long long loaders;          /* threads that prepare batches */
     long long checkpoint_every; /* (0): at the end of each epoch only; else also after so many iterations */
-    json_t *document;           /* holds the texts of settings that were read from a file */
+    struct json_t *document;    /* holds the texts of settings that were read from a file */
 } train_settings;
 
 /* The defaults: those of the paper for MNIST, and for the segmentation of volumes. */
@@ -146,7 +145,7 @@ void settings_write(const train_settings *settings, json_writer *json);
 
 /* Overwrites the settings that the object holds, which keeps their texts: it must live as long. Keys that are no
    settings are refused. `name` is what messages call it. */
-status_code settings_read(train_settings *settings, json_t *object, const char *name, failure *failure);
+status_code settings_read(train_settings *settings, struct json_t *object, const char *name, failure *failure);
 
 /* The same from an object as text, which the settings keep: what settings_write gave. */
 status_code settings_read_text(train_settings *settings, const char *json, const char *name, failure *failure);

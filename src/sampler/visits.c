@@ -12,6 +12,7 @@ void visits_settle(hws_sampler *sampler) {
 
 int64_t visits_draw(hws_sampler *sampler, uint32_t slot, int64_t count, int64_t *indices) {
     visit_set *left = &sampler->visits.left;
+    if (left->size == 0) return 0;
     const int64_t found = count < left->size ? count : left->size;
     random_stream random;
     random_start(&random, sampler->options.seed, RANDOM_VISIT, sampler->draws_made, slot);

@@ -107,7 +107,8 @@ struct weight_tree {
     const tree_kernels *kernels;
 };
 
-/* The best kernels for this CPU, or those with this name; NULL if this build or CPU has none such. */
+/* The best kernels for this CPU, or those with this name; NULL if this build or CPU has none such. All give the same
+   bits, and a library reads no environment: HWS_KERNELS is for src/nn, and tests ask for each set by its name. */
 const tree_kernels *tree_kernels_choose(void);
 const tree_kernels *tree_kernels_named(const char *name);
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 int phantom_data_named(const char *data) { return strcmp(data, "phantom") == 0; }
@@ -30,39 +31,33 @@ static status_code find_places(places *p, char folder[PATH_SIZE], failure *failu
     return status;
 }
 
-static void tell(void *context, size_t done, size_t total) {
-    listener_progress(context, "making phantoms", done, total);
-}
-
-static status_code draw(const char *folder, int threads, const listener *listener, failure *failure) {
-    phantom_options options = phantom_options_default();
-    struct listener told = listener ? *listener : (struct listener){0};
-    options.threads = threads;
-    return phantom_write_folder(folder, &options, tell, &told, failure);
-}
-
 /* The phantoms appear whole or not at all; `folder` without dataset.json is what a version that was killed left. */
 static status_code draw_whole(const places *p, const char *folder, int threads, const listener *listener,
                               failure *failure) {
+    phantom_options options = phantom_options_default();
+    options.threads = threads;
     folder_remove(p->partial);
-    const status_code status = draw(p->partial, threads, listener, failure);
-    if (status != STATUS_OK) {
-        folder_remove(p->partial);
-        return status;
-    }
+    const status_code status = phantom_write_folder(p->partial, &options, listener, failure);
+    if (status == STATUS_STOPPED) fail(failure, status, "stopped before the phantoms were drawn");
+    if (status != STATUS_OK) return status;
     folder_remove(folder);
     if (rename(p->partial, folder) == 0) return STATUS_OK;
     return fail(failure, STATUS_CANNOT_WRITE, "%.500s cannot be made: %s", folder, strerror(errno));
 }
 
 /* Waits for another process that draws them just now. Where a file system has no locks, we go on without. */
-static status_code lock_folder(const char *folder, int *lock, failure *failure) {
+static status_code lock_folder(const char *folder, int *lock, const listener *listener, failure *failure) {
+    const struct timespec pause = {.tv_nsec = 50000000};
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*lock >= 0 && (flock(*lock, LOCK_EX) == 0 || errno != EINTR)) return STATUS_OK;
-    const status_code status =
-        fail(failure, STATUS_CANNOT_WRITE, "%.500s: cannot be locked: %s", folder, strerror(errno));
-    if (*lock >= 0) close(*lock);
-    return status;
+    if (*lock < 0) return fail(failure, STATUS_CANNOT_WRITE, "%.500s: cannot be locked: %s", folder, strerror(errno));
+    while (flock(*lock, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+        if (listener_stops(listener)) {
+            close(*lock);
+            return fail(failure, STATUS_STOPPED, "stopped while another process was drawing the phantoms");
+        }
+        nanosleep(&pause, NULL);
+    }
+    return STATUS_OK;
 }
 
 status_code phantom_data_folder(char folder[PATH_SIZE], int threads, const listener *listener, failure *failure) {
@@ -71,7 +66,7 @@ status_code phantom_data_folder(char folder[PATH_SIZE], int threads, const liste
     status_code status = find_places(&p, folder, failure);
     if (status != STATUS_OK || path_exists(p.last)) return status;
     status = folder_make(p.caches, failure);
-    if (status == STATUS_OK) status = lock_folder(p.caches, &lock, failure);
+    if (status == STATUS_OK) status = lock_folder(p.caches, &lock, listener, failure);
     if (status != STATUS_OK) return status;
     if (!path_exists(p.last)) status = draw_whole(&p, folder, threads, listener, failure);
     close(lock);

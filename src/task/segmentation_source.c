@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "task/segmentation_source.h"
 
+#include "core/array.h"
 #include "core/crc64.h"
 #include "core/memory.h"
 #include "core/path.h"
@@ -23,7 +24,7 @@ struct segmentation_source {
     segmentation_case *train, *validation;
     size_t train_count, validation_count;
     void **blocks; /* names, voxels, labels and places of subvolumes */
-    size_t block_count;
+    size_t block_count, block_capacity;
     segmentation_data data;
 };
 
@@ -148,7 +149,7 @@ static uint64_t fingerprint_of(const segmentation_source *s) {
 static int count_along(int size, int wanted) { return wanted >= size ? 1 : (size + wanted / 2) / wanted; }
 
 static void *keep_block(segmentation_source *s, size_t bytes) {
-    void **grown = realloc(s->blocks, (s->block_count + 1) * sizeof *grown);
+    void **grown = array_grow(s->blocks, s->block_count, &s->block_capacity, sizeof *grown);
     if (!grown) return 0;
     s->blocks = grown;
     void *block = memory_open(bytes + 64);
@@ -291,12 +292,11 @@ static status_code name_labels(segmentation_source *s, failure *failure) {
     return STATUS_OK;
 }
 
-static status_code prepare(segmentation_source *s, const train_settings *settings, const cache_listener *listener,
-                           volatile sig_atomic_t *stop, failure *failure) {
+static status_code prepare(segmentation_source *s, const train_settings *settings, const listener *listener,
+                           failure *failure) {
     const cache_options options = {.folder = *settings->cache ? settings->cache : 0,
                                    .threads = (int)settings->threads,
                                    .memory = MEMORY_SHARE_PLANNED * memory_available(),
-                                   .stop = stop,
                                    .listener = listener};
     cache_outcome outcome = {0};
     status_code status = dataset_open(&s->set, settings->data, failure);
@@ -311,9 +311,9 @@ static status_code prepare(segmentation_source *s, const train_settings *setting
     return status;
 }
 
-static status_code open_parts(segmentation_source *s, const train_settings *settings, const cache_listener *listener,
-                              volatile sig_atomic_t *stop, failure *failure) {
-    status_code status = prepare(s, settings, listener, stop, failure);
+static status_code open_parts(segmentation_source *s, const train_settings *settings, const listener *listener,
+                              failure *failure) {
+    status_code status = prepare(s, settings, listener, failure);
     if (status == STATUS_OK) status = name_labels(s, failure);
     if (status == STATUS_OK && settings->fold >= 0) status = open_splits(s, settings, failure);
     if (status == STATUS_OK) status = open_fold(s, settings->fold, failure);
@@ -332,10 +332,10 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
 }
 
 status_code segmentation_source_open(segmentation_source **opened, const train_settings *settings,
-                                     const cache_listener *listener, volatile sig_atomic_t *stop, failure *failure) {
+                                     const listener *listener, failure *failure) {
     segmentation_source *s = *opened = calloc(1, sizeof *s);
     if (!s) return fail_memory(failure, "the cases");
-    const status_code status = open_parts(s, settings, listener, stop, failure);
+    const status_code status = open_parts(s, settings, listener, failure);
     if (status != STATUS_OK) segmentation_source_close(opened);
     return status;
 }

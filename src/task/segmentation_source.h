@@ -15,10 +15,10 @@ typedef struct segmentation_source segmentation_source;
 
 /*
  * settings: data (the folder), cache, fold (-1: train and validate on all cases), stratify, split_volumes, threads,
- * loaders. `listener` and `stop` as for cache_prepare; both may be NULL.
+ * loaders. The listener, as for cache_prepare, may be NULL.
  */
 status_code segmentation_source_open(segmentation_source **opened, const train_settings *settings,
-                                     const cache_listener *listener, volatile sig_atomic_t *stop, failure *failure);
+                                     const listener *listener, failure *failure);
 void segmentation_source_close(segmentation_source **opened);
 
 /* Valid until the source is closed. */

@@ -21,7 +21,6 @@ typedef struct training {
     train_settings settings;
     char data[PATH_SIZE], cache[PATH_SIZE], phantoms[PATH_SIZE], from[PATH_SIZE], losses[PATH_SIZE]; /* of settings */
     plan begun; /* of the run that is resumed */
-    volatile sig_atomic_t stop;
     train_outcome *outcome;
 } training;
 
@@ -227,28 +226,14 @@ static void tell_unused(const training *t, const segmentation_source *source) {
     listener_notice(work_of(t), notice);
 }
 
-static void tell_step(void *context, cache_stage stage, size_t done, size_t total) {
-    static const char *const WHAT[] = {"checking the dataset", "preprocessing"};
-    training *t = context;
-    listener_progress(work_of(t), WHAT[stage], done, total);
-    if (listener_stops(work_of(t))) t->stop = 1;
-}
-
-static void tell_finding(void *context, const dataset_finding *finding) {
-    char notice[1200];
-    snprintf(notice, sizeof notice, "%s: %.1100s", finding->fatal ? "problem" : "note", finding->sentence);
-    listener_notice(work_of(context), notice);
-}
-
 static status_code open_source(training *t, segmentation_source **source, failure *failure) {
-    const cache_listener listener = {.step = tell_step, .finding = tell_finding, .context = t};
     train_settings settings = t->settings;
     status_code status = check_for_volumes(&settings, failure);
     if (status == STATUS_OK && phantom_data_named(settings.data)) {
         status = phantom_data_folder(t->phantoms, (int)settings.threads, work_of(t), failure);
         settings.data = t->phantoms;
     }
-    return status == STATUS_OK ? segmentation_source_open(source, &settings, &listener, &t->stop, failure) : status;
+    return status == STATUS_OK ? segmentation_source_open(source, &settings, work_of(t), failure) : status;
 }
 
 static status_code train_on_source(training *t, const segmentation_source *source, failure *failure) {
@@ -278,11 +263,13 @@ static status_code train_on_volumes(training *t, failure *failure) {
 
 static status_code train_in_folder(training *t, failure *failure) {
     int lock;
+    const int is_new = !path_exists(t->request->folder);
     status_code status = folder_make(t->request->folder, failure);
     if (status == STATUS_OK) status = run_lock(t->request->folder, &lock, failure);
     if (status != STATUS_OK) return status;
     run_clean(t->request->folder);
     status = is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
+    if (status != STATUS_OK && is_new) rmdir(t->request->folder); /* if nothing is in it */
     close(lock);
     return status;
 }

@@ -183,21 +183,20 @@ static void the_plan_of_another_dataset_is_refused(void **state) {
     assert_int_equal(prepare(&options, &plan, NULL, NULL), STATUS_OK);
 }
 
-static volatile sig_atomic_t stop;
-
-static void stop_at_two(void *context, cache_stage stage, size_t done, size_t total) {
-    (void)context, (void)total;
-    if (stage == CACHE_PREPROCESSING && done == 2) stop = 1;
+static void stop_at_two(void *context, const char *what, size_t done, size_t total) {
+    (void)total;
+    if (strcmp(what, "preprocessing") == 0 && done == 2) *(int *)context = 1;
 }
+
+static int is_stopped(void *context) { return *(int *)context; }
 
 static void an_interrupted_cache_goes_on(void **state) {
     (void)state;
-    const cache_listener listener = {.step = stop_at_two};
+    int stop = 0;
+    const listener listener = {.context = &stop, .progress = stop_at_two, .stop = is_stopped};
     cache_options options = usual();
     options.threads = 1;
-    options.stop = &stop;
     options.listener = &listener;
-    stop = 0;
     plan plan;
     failure failure;
     assert_int_equal(prepare(&options, &plan, NULL, &failure), STATUS_STOPPED);
@@ -332,14 +331,14 @@ static void what_does_not_fit_into_memory_is_read_again(void **state) {
     free(bytes);
 }
 
-static void change_a_file(void *context, cache_stage stage, size_t done, size_t total) {
+static void change_a_file(void *context, const char *what, size_t done, size_t total) {
     (void)context, (void)total;
-    if (stage == CACHE_PREPROCESSING && done == 1) write_case(4, 99, 1);
+    if (strcmp(what, "preprocessing") == 0 && done == 1) write_case(4, 99, 1);
 }
 
 static void a_file_that_changes_meanwhile_is_made_again_the_next_time(void **state) {
     (void)state;
-    const cache_listener listener = {.step = change_a_file};
+    const listener listener = {.progress = change_a_file};
     cache_options options = usual();
     options.threads = 1;
     options.listener = &listener;

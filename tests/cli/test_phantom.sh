@@ -86,5 +86,15 @@ train 3
 ended 3
 [ "$(stat -c %Y.%i "$drawn/dataset.json")" = "$before" ] || fail "the phantoms were drawn again"
 
+# Told to stop, it leaves nothing behind.
+"$program" phantom --out "$work/stopped" --cases 5000 >"$work/out" 2>"$work/err" &
+while [ ! -e "$work/stopped/labelsTr" ]; do sleep 0.02; done
+kill -TERM $!
+wait $!
+code=$?
+[ $code -eq 1 ] || fail "exit code $code after SIGTERM, expected 1"
+says '^hws: stopped'
+[ ! -e "$work/stopped" ] || fail "half of a dataset is left"
+
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))

@@ -55,4 +55,16 @@ rm "$(ls "$data"/labelsTr/*.nii.gz | tail -n 1)"
 run 2 plan "$data"
 run 0 plan --help
 prints "usage: hws plan"
+# Told to stop, it says so, and goes on later.
+run 0 phantom --out "$work/many" --cases 40 --threads 2
+"$program" plan "$work/many" --threads 1 >"$work/out" 2>"$work/err" &
+while [ ! -e "$work/many/hws_cache" ]; do sleep 0.01; done
+kill -TERM $!
+wait $!
+code=$?
+[ $code -eq 1 ] || fail "exit code $code after SIGTERM, expected 1"
+complains 'stopped; the same command goes on'
+run 0 plan "$work/many" --threads 2
+prints "ready      40 cases"
+
 [ $failures -eq 0 ]

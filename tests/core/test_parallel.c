@@ -6,7 +6,7 @@ enum { ITEMS = 500 };
 
 typedef struct record {
     int runs[ITEMS];
-    size_t told, fails_from;
+    size_t told, fails_from, stops_at;
     int told_in_order;
 } record;
 
@@ -17,15 +17,22 @@ static status_code count_run(void *context, size_t item, failure *failure) {
     return STATUS_OK;
 }
 
-static void count_told(void *context, size_t done, size_t total) {
+static void count_told(void *context, const char *what, size_t done, size_t total) {
     record *record = context;
+    assert_string_equal(what, "counting");
     record->told_in_order &= done == record->told + 1 && total == ITEMS;
     record->told = done;
 }
 
+static int is_enough(void *context) {
+    const record *record = context;
+    return record->stops_at && record->told >= record->stops_at;
+}
+
 static status_code run(record *record, int threads, failure *failure) {
-    *record = (struct record){.fails_from = record->fails_from, .told_in_order = 1};
-    const parallel_work work = {count_run, count_told, record, record};
+    *record = (struct record){.fails_from = record->fails_from, .stops_at = record->stops_at, .told_in_order = 1};
+    const listener listener = {.context = record, .progress = count_told, .stop = is_enough};
+    const parallel_work work = {.run = count_run, .context = record, .listener = &listener, .what = "counting"};
     return parallel_run(&work, ITEMS, threads, failure);
 }
 
@@ -56,9 +63,26 @@ static void the_first_failure_is_returned_and_work_ends(void **state) {
     }
 }
 
+static void work_stops_when_the_listener_says_so(void **state) {
+    (void)state;
+    static record record = {.fails_from = ITEMS, .stops_at = 100};
+    failure failure;
+    for (int threads = 1; threads <= 4; threads++) {
+        assert_int_equal(run(&record, threads, &failure), STATUS_STOPPED);
+        assert_non_null(strstr(failure.message, "counting: stopped after 10"));
+        assert_in_range(record.told, 100, 100 + threads - 1);
+        assert_int_equal(run(&record, threads, NULL), STATUS_STOPPED);
+    }
+    record.stops_at = ITEMS; /* too late */
+    assert_int_equal(run(&record, 2, NULL), STATUS_OK);
+    record.stops_at = 100;
+    record.fails_from = 50; /* a failure is told rather */
+    assert_int_equal(run(&record, 2, &failure), STATUS_CANNOT_READ);
+}
+
 static void nothing_to_do_is_done(void **state) {
     (void)state;
-    const parallel_work work = {count_run, NULL, NULL, NULL};
+    const parallel_work work = {.run = count_run};
     assert_int_equal(parallel_run(&work, 0, 4, NULL), STATUS_OK);
 }
 
@@ -66,6 +90,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_is_done_once_whatever_the_threads),
         cmocka_unit_test(the_first_failure_is_returned_and_work_ends),
+        cmocka_unit_test(work_stops_when_the_listener_says_so),
         cmocka_unit_test(nothing_to_do_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

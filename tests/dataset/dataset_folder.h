@@ -27,6 +27,12 @@ static inline const char *inside(const char *name) {
 
 static inline void remove_root(void) { remove_tree(dataset_root()); }
 
+static inline int remove_root_at_the_end(void **state) {
+    (void)state;
+    remove_root();
+    return 0;
+}
+
 static inline void write_text(const char *name, const char *text) {
     FILE *file = fopen(inside(name), "wb");
     assert_non_null(file);

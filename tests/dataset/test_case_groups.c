@@ -66,17 +66,11 @@ static void wrong_files_are_refused(void **state) {
     dataset_close(&set);
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_root();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_column_is_given_in_the_order_of_the_cases),
         cmocka_unit_test(the_file_may_be_missing_unless_it_is_named),
         cmocka_unit_test(wrong_files_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, remove_root_at_the_end);
 }

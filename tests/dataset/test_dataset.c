@@ -224,12 +224,6 @@ static void folders_that_are_none_are_refused(void **state) {
     assert_lacks_nothing(failure.message, "labelsTr cannot be read");
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_root();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nnunets_layout_is_listed_by_case),
@@ -241,5 +235,5 @@ int main(void) {
         cmocka_unit_test(files_with_wrong_names_are_refused),
         cmocka_unit_test(folders_that_are_none_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, remove_root_at_the_end);
 }

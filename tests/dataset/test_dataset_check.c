@@ -35,7 +35,8 @@ static void assert_not_loaded(const char *id, const char *words) {
     dataset_close(&set);
 }
 
-static void count_calls(void *context, size_t done, size_t total) {
+static void count_calls(void *context, const char *what, size_t done, size_t total) {
+    assert_string_equal(what, "checking the dataset");
     assert_int_equal(total, 3);
     assert_int_equal(done, ++*(size_t *)context);
 }
@@ -47,10 +48,9 @@ static void a_good_dataset_has_no_problems(void **state) {
     dataset_report report;
     size_t calls = 0;
     assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
-    assert_int_equal(dataset_check(&set,
-                                   &(dataset_check_options){.threads = 2, .progress = count_calls, .context = &calls},
-                                   &report, NULL),
-                     STATUS_OK);
+    const listener listener = {.context = &calls, .progress = count_calls};
+    const dataset_check_options options = {.threads = 2, .listener = &listener};
+    assert_int_equal(dataset_check(&set, &options, &report, NULL), STATUS_OK);
     assert_int_equal(calls, 3);
     assert_int_equal(report.count, 0);
     assert_int_equal(report.grids[1].size[2], 6);
@@ -256,12 +256,6 @@ static void what_the_taker_refuses_is_a_problem_and_stopping_ends_the_check(void
     dataset_report_close(&report);
 }
 
-static int clean(void **state) {
-    (void)state;
-    remove_root();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_dataset_has_no_problems),
@@ -277,5 +271,5 @@ int main(void) {
         cmocka_unit_test(cases_without_problems_are_handed_on),
         cmocka_unit_test(what_the_taker_refuses_is_a_problem_and_stopping_ends_the_check),
     };
-    return cmocka_run_group_tests(tests, NULL, clean);
+    return cmocka_run_group_tests(tests, NULL, remove_root_at_the_end);
 }

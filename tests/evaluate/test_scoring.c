@@ -22,7 +22,7 @@ static void folders_are_matched_and_scored(void **state) {
     assert_int_equal(pairs.count, 2);
     assert_string_equal(pairs.list[0].name, "a");
     assert_int_equal(case_pairs_check(&pairs, &failure), STATUS_OK);
-    assert_int_equal(scoring_find_labels(&pairs, &options, &regions, &failure), STATUS_OK);
+    assert_int_equal(scoring_find_labels(&pairs, &options, &regions, NULL, &failure), STATUS_OK);
     assert_int_equal(regions.count, 3);
     assert_int_equal(scoring_run(&pairs, &regions, &options, &listener, &scores, &failure), STATUS_OK);
     assert_int_equal(told.size, 0);
@@ -60,7 +60,7 @@ static void ignored_voxels_count_for_nothing(void **state) {
     const listener listener = {.context = &told, .notice = note};
     const scoring_options options = {.ignore = 9, .threads = 1};
     assert_int_equal(case_pairs_add(&pairs, "case", prediction, reference, NULL, NULL), STATUS_OK);
-    assert_int_equal(scoring_find_labels(&pairs, &options, &regions, NULL), STATUS_OK);
+    assert_int_equal(scoring_find_labels(&pairs, &options, &regions, NULL, NULL), STATUS_OK);
     assert_int_equal(regions.count, 2);
     assert_int_equal(scoring_run(&pairs, &regions, &options, &listener, &scores, NULL), STATUS_OK);
     const double *one = scores_at(&scores, 0, 0), *two = scores_at(&scores, 0, 1);

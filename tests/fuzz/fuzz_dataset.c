@@ -2,13 +2,13 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "dataset/dataset.h"
 #include "dataset/splits.h"
-#include "fuzz.h"
+#include "fuzz_folder.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[100], json_path[120];
+static char folder[FUZZ_FOLDER], json_path[120];
 static const char *const PARTS[] = {"imagesTr", "labelsTr", "imagesTs"};
 static const char *const FILES[] = {"imagesTr/a_0000.nii.gz", "imagesTr/b_0000.nii.gz", "labelsTr/a.nii.gz",
                                     "labelsTr/b.nii.gz", "imagesTs/t_0000.nii.gz"};
@@ -32,11 +32,7 @@ static void put(const char *path, const void *bytes, size_t size) {
 }
 
 static void open_folder(void) {
-    if (folder[0]) return;
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.70s/hws-fuzz-XXXXXX", base ? base : "/tmp");
-    require(mkdtemp(folder));
-    atexit(remove_folder);
+    if (!fuzz_open_folder(folder, remove_folder)) return;
     snprintf(json_path, sizeof json_path, "%s/dataset.json", folder);
     for (int k = 0; k < 3; k++) require(mkdir(path_of(PARTS[k]), 0700) == 0);
     for (int k = 0; k < 5; k++) put(path_of(FILES[k]), "", 0);

@@ -4,7 +4,7 @@
  * of images, the third and fourth their sides.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
-#include "fuzz.h"
+#include "fuzz_folder.h"
 #include "images/idx.h"
 
 #include <string.h>
@@ -13,16 +13,12 @@
 
 enum { CLASSES = 10, LARGEST = 1 << 12, MAGIC = 1, SIZES = 2, IN_RANGE = 4, PACKED = 8 };
 
-static char folder[100], images_path[120], labels_path[120];
+static char folder[FUZZ_FOLDER], images_path[120], labels_path[120];
 
 static void remove_folder(void) { rmdir(folder); }
 
 static void open_folder(void) {
-    if (folder[0]) return;
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.70s/hws-fuzz-XXXXXX", base ? base : "/tmp");
-    require(mkdtemp(folder));
-    atexit(remove_folder);
+    if (!fuzz_open_folder(folder, remove_folder)) return;
     snprintf(images_path, sizeof images_path, "%s/images", folder);
     snprintf(labels_path, sizeof labels_path, "%s/labels", folder);
 }

@@ -37,7 +37,7 @@ if command -v pkg-config >/dev/null; then
     predicts "$work/readme/a.out"
     grep -q '^1 is white matter$' "$work/out" || die "the run's names of labels are not told"
     # LLVM's OpenMP runtime comes without a static library.
-    if ! pkg-config --static --libs hws_predict | grep -q -e '-lomp'; then
+    if ! pkg-config --static --libs hws_predict | grep -q -e 'omp\.so' -e '-lomp'; then
         readme_command 'pkg-config --cflags --static --libs hws_predict)'
         without_shared hws_predict "$work/readme/a.out"
         predicts "$work/readme/a.out"

@@ -30,7 +30,8 @@ static phantom_options small_options(void) {
     return options;
 }
 
-static void count_calls(void *context, size_t done, size_t total) {
+static void count_calls(void *context, const char *what, size_t done, size_t total) {
+    assert_string_equal(what, "drawing phantoms");
     assert_int_equal(total, 15);
     assert_int_equal(done, ++*(int *)context);
 }
@@ -41,9 +42,9 @@ static void write_root(int which, int threads, uint64_t seed) {
     options.seed = seed;
     failure failure;
     int calls = 0;
+    const listener listener = {.context = &calls, .progress = count_calls};
     remove_root(which);
-    if (phantom_write_folder(root(which), &options, count_calls, &calls, &failure) != STATUS_OK)
-        fail_msg("%s", failure.message);
+    if (phantom_write_folder(root(which), &options, &listener, &failure) != STATUS_OK) fail_msg("%s", failure.message);
     assert_int_equal(calls, 15);
 }
 
@@ -116,8 +117,26 @@ static void a_folder_with_something_in_it_is_left_alone(void **state) {
     write_root(0, 2, 7);
     const phantom_options options = small_options();
     failure failure;
-    assert_int_equal(phantom_write_folder(root(0), &options, NULL, NULL, &failure), STATUS_BAD_INPUT);
+    assert_int_equal(phantom_write_folder(root(0), &options, NULL, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "is not empty"));
+}
+
+static int stop_after_three(void *calls) { return *(int *)calls >= 3; }
+
+static void a_folder_that_is_given_up_is_as_it_was(void **state) {
+    (void)state;
+    const phantom_options options = small_options();
+    failure failure;
+    remove_root(0);
+    for (int there = 0; there < 2; there++) {
+        int calls = 0;
+        const listener listener = {.context = &calls, .progress = count_calls, .stop = stop_after_three};
+        assert_int_equal(phantom_write_folder(root(0), &options, &listener, &failure), STATUS_STOPPED);
+        assert_int_equal(calls, 3);
+        assert_int_equal(path_exists(root(0)), there);
+        if (there) assert_int_equal(rmdir(root(0)), 0); /* and empty */
+        else assert_int_equal(folder_make(root(0), &failure), STATUS_OK);
+    }
 }
 
 static void wrong_options_are_refused(void **state) {
@@ -133,7 +152,7 @@ static void wrong_options_are_refused(void **state) {
         if (k == 4) options.spacing = NAN;
         if (k == 5) options.size[2] = 7;
         if (k == 6) options.size[1] = 513;
-        assert_int_equal(phantom_write_folder(root(0), &options, NULL, NULL, &failure), STATUS_BAD_INPUT);
+        assert_int_equal(phantom_write_folder(root(0), &options, NULL, &failure), STATUS_BAD_INPUT);
         assert_false(path_exists(root(0)));
     }
 }
@@ -150,6 +169,7 @@ int main(void) {
         cmocka_unit_test(files_do_not_depend_on_threads),
         cmocka_unit_test(the_folder_is_a_good_dataset_with_the_promised_groups),
         cmocka_unit_test(a_folder_with_something_in_it_is_left_alone),
+        cmocka_unit_test(a_folder_that_is_given_up_is_as_it_was),
         cmocka_unit_test(wrong_options_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, clean);

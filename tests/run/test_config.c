@@ -4,6 +4,8 @@
 #include "run/run_folder.h"
 #include "train/folders.h"
 
+#include <jansson.h>
+
 static const char OLD_IMAGES[] =
     "{\n"
     "    \"hws_version\": \"0.1.0\",\n    \"task\": \"classification\",\n    \"examples\": 200,\n"

@@ -5,6 +5,8 @@
 #include "folders.h"
 #include "run/run_folder.h"
 
+#include <jansson.h>
+
 static const train_option SMALL[] = {{"model", "mlp-1-16"}, {"batch", "16"},      {"epochs", "2"}, {"threads", "1"},
                                      {"keep", "3=0.5"},     {"objective", "dro"}, {"beta", "0.01"}};
 enum { SMALL_COUNT = sizeof SMALL / sizeof *SMALL };
