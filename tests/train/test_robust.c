@@ -7,6 +7,7 @@
 #include "safetensors/safetensors.h"
 #include "train/train.h"
 
+#include <jansson.h>
 #include <math.h>
 
 typedef struct heard {
