@@ -28,12 +28,11 @@ static double loss_of(const run *run, size_t row) { return run_number(&run->loss
 static void print_summary(const run *run, const size_t *rows, size_t count) {
     size_t never = 0;
     double sum = 0;
-    for (size_t k = 0; k < count; k++) {
-        never += run_number(&run->losses, rows[k], "draws") == 0;
-        sum += loss_of(run, rows[k]);
-    }
+    const size_t examples = run->losses.data.rows;
+    for (size_t row = 0; row < examples; row++) never += run_number(&run->losses, row, "draws") == 0;
+    for (size_t k = 0; k < count; k++) sum += loss_of(run, rows[k]);
     printf("%zu examples, %zu never trained on; stale losses: mean %.4g, median %.4g, 95 %% %.4g, largest %.4g\n",
-           count, never, sum / (double)count, loss_of(run, rows[count / 2]), loss_of(run, rows[count / 20]),
+           examples, never, sum / (double)count, loss_of(run, rows[count / 2]), loss_of(run, rows[count / 20]),
            loss_of(run, rows[0]));
     const double ess = run_last(&run->history, "ess");
     if (isfinite(ess)) printf("effective sample size %.1f, largest p %.3g\n", ess, run_last(&run->history, "p_max"));

@@ -103,13 +103,6 @@ static int set_value(const cli_option *option, const char *text) {
     }
 }
 
-/* Whether a pair follows: a number and a comma. */
-static int is_pair(const char *text) {
-    char *end;
-    strtod(text, &end);
-    return end != text && *end == ',';
-}
-
 static const cli_option *find(const cli_verb *verb, const char *name) {
     for (size_t k = 0; k < verb->option_count; k++)
         if (strcmp(verb->options[k].name, name) == 0) return &verb->options[k];
@@ -127,8 +120,8 @@ static int read_option(const cli_verb *verb, int count, char **arguments, int *k
         *(int *)option->target = 1;
         return EXIT_DONE;
     }
-    if (option->kind == OPTION_PAIR) {
-        const int given = value && is_pair(value);
+    if (option->kind == OPTION_OPTIONAL) {
+        const int given = value && option->belongs(value);
         *(const char **)option->target = given ? value : "";
         *k += given;
         return EXIT_DONE;

@@ -11,7 +11,7 @@ typedef enum option_kind {
     OPTION_TEXT,     /* const char * */
     OPTION_TRIPLE,   /* int[3], as D,H,W, each from low to high */
     OPTION_LIST,     /* cli_list: may be given several times */
-    OPTION_PAIR,     /* const char *: "a,b" may follow; "" if it does not */
+    OPTION_OPTIONAL, /* const char *: what `belongs` accepts may follow; "" if it does not */
     OPTION_PARAGRAPH /* no option: a paragraph of the help between others */
 } option_kind;
 
@@ -28,22 +28,23 @@ typedef struct cli_option {
     option_kind kind;
     void *target; /* holds the default, which --help tells */
     double low, high;
-    const char *otherwise; /* what --help calls the default instead; NULL: what the target holds */
-    int *given;            /* set to 1 when the option is there; may be NULL */
+    const char *otherwise;                /* what --help calls the default instead; NULL: what the target holds */
+    int *given;                           /* set to 1 when the option is there; may be NULL */
+    int (*belongs)(const char *argument); /* of OPTION_OPTIONAL: whether the next argument is its value */
 } cli_option;
 
 #define CLI_FLAG(name, target, help)                                                                                   \
-    { name, "", help, OPTION_FLAG, target, 0, 0, NULL, NULL }
+    { name, "", help, OPTION_FLAG, target, 0, 0, NULL, NULL, NULL }
 #define CLI_TEXT(name, value, target, help, otherwise)                                                                 \
-    { name, value, help, OPTION_TEXT, target, 0, 0, otherwise, NULL }
+    { name, value, help, OPTION_TEXT, target, 0, 0, otherwise, NULL, NULL }
 #define CLI_WHOLE(name, value, target, low, high, help, otherwise)                                                     \
-    { name, value, help, OPTION_WHOLE, target, low, high, otherwise, NULL }
+    { name, value, help, OPTION_WHOLE, target, low, high, otherwise, NULL, NULL }
 #define CLI_NUMBER(name, value, target, low, high, help, otherwise)                                                    \
-    { name, value, help, OPTION_NUMBER, target, low, high, otherwise, NULL }
+    { name, value, help, OPTION_NUMBER, target, low, high, otherwise, NULL, NULL }
 #define CLI_TRIPLE(name, value, target, low, high, help, otherwise)                                                    \
-    { name, value, help, OPTION_TRIPLE, target, low, high, otherwise, NULL }
+    { name, value, help, OPTION_TRIPLE, target, low, high, otherwise, NULL, NULL }
 #define CLI_PARAGRAPH(help)                                                                                            \
-    { "", "", help, OPTION_PARAGRAPH, NULL, 0, 0, NULL, NULL }
+    { "", "", help, OPTION_PARAGRAPH, NULL, 0, 0, NULL, NULL, NULL }
 
 typedef struct cli_verb {
     const char *name;  /* as messages call it */

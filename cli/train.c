@@ -12,9 +12,8 @@ static const char USAGE[] =
     "usage: hws train DATA [options] --out RUN\n"
     "       hws train --resume --out RUN\n"
     "\n"
-    "Trains a network on DATA and records the run in the folder RUN. The defaults are the paper's and "
-    "stand in\n"
-    "brackets: for images, then for volumes where they differ.\n"
+    "Trains a network on DATA and records the run in the folder RUN. The defaults are the paper's, but\n"
+    "examples without a loss are drawn first; they stand in brackets: for images, then for volumes where they differ.\n"
     "\n"
     "DATA is one of\n"
     "  digits | digits:TRAIN,TEST   built-in digits like handwriting: 60000 to train on and 10000 to test on, or "
@@ -24,6 +23,11 @@ static const char USAGE[] =
     "and\n"
     "                               preprocessed, if that has not been done yet (see hws plan)\n"
     "  phantom                      synthetic heads (see hws phantom), made in the cache when they are first used\n";
+
+static const char USAGE_OF_RECIPES[] =
+    "  --recipe paper       beta, importance weights and first losses as in the paper: images --beta 10\n"
+    "                       --no-importance --loss-init 10, volumes --beta 100 --importance --loss-init 1;\n"
+    "                       other options change it\n";
 
 static const char USAGE_OF_THE_RUN[] =
     "  --out RUN            the folder; refused if it holds a run already, unless it is resumed\n"
@@ -50,6 +54,7 @@ static int print_usage(void) {
     text usage = {0};
     text_add(&usage, USAGE);
     text_add(&usage, "\nWhat is learnt\n");
+    text_add(&usage, USAGE_OF_RECIPES);
     settings_help(SETTING_OBJECTIVE, &usage);
     text_add(&usage, "\nHow it is learnt\n");
     settings_help(SETTING_TRAINING, &usage);
@@ -66,7 +71,8 @@ static int print_usage(void) {
 /* ---- the command line -------------------------------------------------------------------------------------------- */
 
 static void add_option(train_command *c, const char *name, option_kind kind, void *target) {
-    c->options[c->option_count++] = (cli_option){.name = name, .kind = kind, .target = target};
+    c->options[c->option_count++] =
+        (cli_option){.name = name, .kind = kind, .target = target, .belongs = settings_names_importance};
 }
 
 /* "history_momentum" becomes "--history-momentum". */
@@ -78,7 +84,7 @@ static void add_setting(train_command *c, size_t index) {
         if (*at == '_') *at = '-';
     if (s->kind == SETTING_FLAG) add_option(c, name, OPTION_FLAG, &c->flags[index]);
     else if (s->kind == SETTING_KEEP) add_option(c, name, OPTION_LIST, &c->keep);
-    else add_option(c, name, s->kind == SETTING_IMPORTANCE ? OPTION_PAIR : OPTION_TEXT, &c->values[index]);
+    else add_option(c, name, s->kind == SETTING_IMPORTANCE ? OPTION_OPTIONAL : OPTION_TEXT, &c->values[index]);
 }
 
 static int parse(train_command *c, int count, char **arguments) {
@@ -87,6 +93,7 @@ static int parse(train_command *c, int count, char **arguments) {
     add_option(c, "--no-importance", OPTION_FLAG, &c->no_importance);
     add_option(c, "--out", OPTION_TEXT, &c->request.folder);
     add_option(c, "--config", OPTION_TEXT, &c->request.config);
+    add_option(c, "--recipe", OPTION_TEXT, &c->request.recipe);
     add_option(c, "--resume", OPTION_FLAG, &c->request.resume);
     add_option(c, "--quiet", OPTION_FLAG, &c->quiet);
     const cli_verb verb = {"train", USAGE, c->options, c->option_count, NULL, &c->request.data, 1};

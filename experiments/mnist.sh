@@ -1,9 +1,10 @@
 #!/bin/sh
-# The paper's Figure 2: MNIST with 1 % of the 3s, ERM and DRO for several beta, WRN-16-1, SGD with rate 0.01, batch 64.
+# The paper's Figure 2: MNIST with 1 % of the 3s, ERM and DRO for several beta, WRN-16-1, SGD with rate 0.01, batch 64; and
+# DRO for several tails, whose beta follows from the losses.
 # Writes OUT/report.html and prints the table. Runs that are there already are kept, those cut short go on.
 #
 # usage: experiments/mnist.sh [OUT]          (experiments/out/mnist)
-# In the environment: BETAS ("0.1 1 10 100"), SEEDS ("0"), EPOCHS (6), PRECISION (f32), DATA (mnist; or digits),
+# In the environment: BETAS ("0.1 1 10 100"), TAILS (none), SEEDS ("0"), EPOCHS (6), PRECISION (f32), DATA (mnist; or digits),
 # JOBS (runs at a time, each on one thread: as many as there are processors), HWS (the program).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -11,6 +12,7 @@ out=${1:-$root/experiments/out/mnist}
 hws=${HWS:-$root/build/release/cli/hws}
 data=${DATA:-mnist}
 betas=${BETAS-0.1 1 10 100}
+tails=${TAILS-}
 seeds=${SEEDS:-0}
 precision=${PRECISION:-f32}
 jobs=${JOBS:-$(nproc)}
@@ -42,7 +44,10 @@ start() {
 }
 for seed in $seeds; do
     start "erm-s$seed" --objective erm --seed "$seed"
-    for beta in $betas; do start "beta$beta-s$seed" --objective dro --beta "$beta" --seed "$seed"; done
+    for beta in $betas; do
+        start "beta$beta-s$seed" --objective dro --recipe paper --beta "$beta" --seed "$seed"
+    done
+    for tail in $tails; do start "tail$tail-s$seed" --objective dro --tail "$tail" --seed "$seed"; done
 done
 finish
 
@@ -50,11 +55,13 @@ set --
 for seed in $seeds; do
     set -- "$@" "ERM=$out/erm-s$seed"
     for beta in $betas; do set -- "$@" "DRO, beta $beta=$out/beta$beta-s$seed"; done
+    for tail in $tails; do set -- "$@" "DRO, tail $tail=$out/tail$tail-s$seed"; done
 done
 "$root/experiments/accuracy_table" 3 "$@" | tee "$out/table.txt"
 
 first=${seeds%% *}
 set -- "$out/erm-s$first"
 for beta in $betas; do set -- "$@" "$out/beta$beta-s$first"; done
+for tail in $tails; do set -- "$@" "$out/tail$tail-s$first"; done
 "$hws" report "$@" --out "$out/report.html"
 echo "report: $out/report.html"

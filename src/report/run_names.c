@@ -9,14 +9,15 @@ static int is(const char *value, const char *expected) { return value && strcmp(
 
 static void add_objective(text *name, const run *run) {
     const char *objective = run_setting_text(run, "objective"), *divergence = run_setting_text(run, "divergence");
-    const char *beta = run_setting_text(run, "beta");
+    const char *beta = run_setting_text(run, "beta"), *tail = run_setting_text(run, "tail");
     if (is(objective, "erm")) return text_add(name, "ERM");
     if (is(objective, "reweight")) return text_add(name, "Reweighted");
     if (is(objective, "ohem")) return text_add(name, "OHEM");
     if (!is(objective, "dro")) return text_add(name, objective ? objective : "Run");
     text_add(name, "DRO");
     if (divergence && *divergence && !is(divergence, "kl")) text_format(name, " %.40s", divergence);
-    if (beta && !(divergence && strncmp(divergence, "cvar", 4) == 0)) text_format(name, " \xCE\xB2=%.20s", beta);
+    if (tail && !is(tail, "none")) text_format(name, " tail=%.20s", tail);
+    else if (beta && !(divergence && strncmp(divergence, "cvar", 4) == 0)) text_format(name, " \xCE\xB2=%.20s", beta);
 }
 
 static int name_again(const run *runs, size_t count, size_t k) {

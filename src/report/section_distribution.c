@@ -140,6 +140,26 @@ static void write_top_draws(text *page, const runs *runs) {
     if (*before == ',') text_add(page, ".</p>\n");
 }
 
+/* Whether some run has a value of the column in some epoch that is not the usual one. */
+static int any_other_than(const runs *runs, const char *column, double usual) {
+    for (size_t r = 0; r < runs->count; r++)
+        for (size_t row = 0; row < runs->all[r].history.data.rows; row++) {
+            const double value = run_number(&runs->all[r].history, row, column);
+            if (isfinite(value) && value != usual) return 1;
+        }
+    return 0;
+}
+
+/* Whether it is not the same in all epochs of some run. */
+static int any_that_moves(const runs *runs, const char *column) {
+    for (size_t r = 0; r < runs->count; r++) {
+        const double last = run_last(&runs->all[r].history, column);
+        for (size_t row = 0; row < runs->all[r].history.data.rows; row++)
+            if (isfinite(last) && run_number(&runs->all[r].history, row, column) != last) return 1;
+    }
+    return 0;
+}
+
 static int sampler_panels(text *page, const runs *runs) {
     const panel ess = {.title = "Effective share of the training set",
                        .explanation = "100 % when all examples are drawn equally often; the lower, the more training "
@@ -156,17 +176,46 @@ static int sampler_panels(text *page, const runs *runs) {
                            .logarithmic = 1,
                            .floor = (double)NAN,
                            .ceiling = (double)NAN};
+    const panel unseen = {.title = "Never trained on",
+                          .explanation = "The share of the training examples that no batch has held yet.",
+                          .column = "unseen",
+                          .unit = UNIT_PERCENT,
+                          .floor = 0,
+                          .ceiling = 1};
+    int any = panel_write(page, runs, &ess);
+    any |= panel_write(page, runs, &largest);
+    if (any_other_than(runs, "unseen", 0)) any |= panel_write(page, runs, &unseen);
+    return any;
+}
+
+static int beta_panel(text *page, const runs *runs) {
+    const panel beta = {.title = "\xCE\xB2 over time",
+                        .explanation = "How strongly hard examples are preferred: with a tail or a wanted effective "
+                                       "size it follows from the losses and grows as they shrink.",
+                        .column = "beta",
+                        .unit = UNIT_NUMBER,
+                        .logarithmic = 1,
+                        .floor = (double)NAN,
+                        .ceiling = (double)NAN};
+    return any_that_moves(runs, "beta") && panel_write(page, runs, &beta);
+}
+
+/* Nothing where all weights are 1. */
+static int weight_panels(text *page, const runs *runs) {
+    const panel mean = {.title = "Mean importance weight",
+                        .explanation = "Below 1, training is slower than the learning rate says; above, faster.",
+                        .column = "weight_mean",
+                        .unit = UNIT_NUMBER,
+                        .floor = 0,
+                        .ceiling = (double)NAN};
     const panel clipped = {.title = "Importance weights at their limit",
                            .explanation = "The share of importance weights that had to be clipped.",
                            .column = "clip_rate",
                            .unit = UNIT_PERCENT,
                            .floor = 0,
                            .ceiling = 1};
-    int any = panel_write(page, runs, &ess);
-    any |= panel_write(page, runs, &largest);
-    int clips = 0;
-    for (size_t r = 0; r < runs->count; r++) clips |= run_last(&runs->all[r].history, "clip_rate") > 0;
-    if (clips) any |= panel_write(page, runs, &clipped);
+    int any = any_other_than(runs, "weight_mean", 1) && panel_write(page, runs, &mean);
+    if (any_other_than(runs, "clip_rate", 0)) any |= panel_write(page, runs, &clipped);
     return any;
 }
 
@@ -200,6 +249,8 @@ void distribution_section(text *page, const runs *runs) {
     for (size_t r = 0; r < runs->count; r++) section_note(page, runs, &runs->all[r], &runs->all[r].distribution);
     text_add(page, "<div class=\"panels\">\n");
     sampler_panels(page, runs);
+    beta_panel(page, runs);
+    weight_panels(page, runs);
     if (runs->count == 1) write_alone(page, runs);
     text_add(page, "</div>\n");
     if (runs->count > 1 && any_rows(runs)) {

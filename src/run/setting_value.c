@@ -67,52 +67,126 @@ static int same_divergence(const hws_divergence *a, const hws_divergence *b) {
     return a->kind == b->kind && (!has_parameter(a->kind) || a->parameter == b->parameter);
 }
 
-/* ---- importance weights and classes that are thinned out --------------------------------------------------------- */
+/* ---- importance weights ------------------------------------------------------------------------------------------ */
 
-static int set_importance(train_settings *settings, double low, double high) {
+static const char *const IMPORTANCE[] = {"off", "paper", "normalised", "exact"};
+enum { IMPORTANCE_KINDS = 4 };
+
+static int set_importance(train_settings *settings, importance_kind kind, double low, double high) {
     if (!(low >= 0 && low <= high)) return 0;
-    settings->importance = 1;
+    settings->importance = kind;
     settings->weight_min = low;
     settings->weight_max = high;
     return 1;
 }
 
+/* The kind whose name the text is, or begins with before a comma; the paper's if there is none. */
+static importance_kind importance_named(const char *given, const char **rest) {
+    for (int k = IMPORTANCE_PAPER; k < IMPORTANCE_KINDS; k++) {
+        const size_t length = strlen(IMPORTANCE[k]);
+        if (strncmp(given, IMPORTANCE[k], length) != 0 || (given[length] && given[length] != ',')) continue;
+        *rest = given + length + (given[length] == ',' && given[length + 1]);
+        return (importance_kind)k;
+    }
+    *rest = given;
+    return IMPORTANCE_PAPER;
+}
+
+int settings_names_importance(const char *word) {
+    char *end;
+    const char *rest;
+    strtod(word, &end);
+    importance_named(word, &rest);
+    return rest != word || (end != word && *end == ',');
+}
+
 static status_code parse_importance(train_settings *settings, const char *given, failure *failure) {
     if (strcmp(given, "off") == 0) {
-        settings->importance = 0;
+        settings->importance = IMPORTANCE_OFF;
         return STATUS_OK;
     }
-    if (!*given) given = "0.1,10";
+    const char *limits;
+    const importance_kind kind = importance_named(given, &limits);
+    if (!*limits) limits = "0.1,10";
     char *end, *last;
-    const double low = strtod(given, &end), high = *end == ',' ? strtod(end + 1, &last) : 0;
-    if (end == given || *end != ',' || last == end + 1 || *last || !isfinite(low) || isnan(high))
-        return fail(failure, STATUS_BAD_INPUT, "--importance %.100s is not two numbers such as 0.1,10", given);
-    if (set_importance(settings, low, high)) return STATUS_OK;
+    const double low = strtod(limits, &end), high = *end == ',' ? strtod(end + 1, &last) : 0;
+    if (end == limits || *end != ',' || last == end + 1 || *last || !isfinite(low) || isnan(high))
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "--importance %.100s: the limits are not two numbers such as 0.1,10; paper, normalised or exact may "
+            "stand before them or alone",
+            given);
+    if (set_importance(settings, kind, low, high)) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
                 "--importance %.100s: the first number must not be negative, nor larger than the second", given);
 }
 
+static int importance_at(const json_t *value, importance_kind *kind) {
+    const char *rest, *name = json_string_value(value);
+    if (name) *kind = importance_named(name, &rest);
+    return name && strcmp(name, IMPORTANCE[*kind]) == 0;
+}
+
+/* null, [MIN, MAX] for the paper's, or [KIND, MIN, MAX]; null for MAX is infinity. */
 static int read_importance(train_settings *settings, const json_t *value) {
+    const size_t size = json_array_size(value);
+    importance_kind kind = IMPORTANCE_PAPER;
     if (json_is_null(value)) {
-        settings->importance = 0;
+        settings->importance = IMPORTANCE_OFF;
         return 1;
     }
-    const json_t *low = json_array_get(value, 0), *high = json_array_get(value, 1);
-    return json_array_size(value) == 2 && json_is_number(low) && (json_is_number(high) || json_is_null(high)) &&
-           set_importance(settings, json_number_value(low),
+    if (size != 2 && (size != 3 || !importance_at(json_array_get(value, 0), &kind))) return 0;
+    const json_t *low = json_array_get(value, size - 2), *high = json_array_get(value, size - 1);
+    return json_is_number(low) && (json_is_number(high) || json_is_null(high)) &&
+           set_importance(settings, kind, json_number_value(low),
                           json_is_null(high) ? (double)INFINITY : json_number_value(high));
 }
 
 static void write_importance(const train_settings *settings, json_writer *json, const char *key) {
-    if (!settings->importance) {
+    if (settings->importance == IMPORTANCE_OFF) {
         json_add_raw(json, key, "null");
         return;
     }
     json_begin_row(json, key);
+    if (settings->importance != IMPORTANCE_PAPER) json_add_string(json, 0, IMPORTANCE[settings->importance]);
     json_add_number(json, 0, settings->weight_min);
     json_add_number(json, 0, settings->weight_max);
     json_end(json);
 }
+
+/* ---- first losses ------------------------------------------------------------------------------------------------ */
+
+static void set_loss_init(train_settings *settings, double loss, const char *file) {
+    settings->loss_init = loss;
+    settings->loss_init_file = file;
+}
+
+static status_code parse_loss_init(train_settings *settings, const setting *s, const char *given, failure *failure) {
+    char *end;
+    const double loss = strtod(given, &end);
+    const int is_number = end != given && !*end;
+    if (!*given || (is_number && !(loss >= s->low && loss <= s->high)))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--loss-init %.100s is neither a number from %g to %g nor none nor a losses.csv", given, s->low,
+                    s->high);
+    if (is_number) set_loss_init(settings, loss, "");
+    else set_loss_init(settings, (double)NAN, strcmp(given, "none") == 0 ? "" : given);
+    return STATUS_OK;
+}
+
+static int read_loss_init(train_settings *settings, const setting *s, const json_t *value) {
+    const double loss = json_is_number(value) ? json_number_value(value) : (double)NAN;
+    const char *file = json_is_string(value) ? json_string_value(value) : "";
+    set_loss_init(settings, loss, file);
+    return json_is_null(value) || *file || (loss >= s->low && loss <= s->high);
+}
+
+static void write_loss_init(const train_settings *settings, json_writer *json, const char *key) {
+    if (*settings->loss_init_file) json_add_string(json, key, settings->loss_init_file);
+    else json_add_number(json, key, settings->loss_init);
+}
+
+/* ---- classes that are thinned out -------------------------------------------------------------------------------- */
 
 /* 0 if the class or the fraction cannot be, or the class is there already. */
 static int add_keep(train_settings *settings, long label, double fraction) {
@@ -167,18 +241,36 @@ static int same_keep(const train_settings *a, const train_settings *b) {
     return 1;
 }
 
+static int same_number(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+static int same_loss_init(const train_settings *a, const train_settings *b) {
+    return same_number(a->loss_init, b->loss_init) && strcmp(a->loss_init_file, b->loss_init_file) == 0;
+}
+
 static int same_importance(const train_settings *a, const train_settings *b) {
-    if (!a->importance || !b->importance) return a->importance == b->importance;
+    if (a->importance != b->importance || a->importance == IMPORTANCE_OFF) return a->importance == b->importance;
     return a->weight_min == b->weight_min && a->weight_max == b->weight_max;
 }
 
 /* ---- all kinds --------------------------------------------------------------------------------------------------- */
+
+/* What a setting stands in the place of is none then. */
+static void make_none(train_settings *settings, const char *key) {
+    const setting *other = key ? settings_find(key) : 0;
+    if (other) *(double *)target_of(settings, other) = (double)NAN;
+}
+
+static int take_none(train_settings *settings, const setting *s) {
+    if (s->or_none) make_none(settings, s->key);
+    return s->or_none;
+}
 
 static int take_number(train_settings *settings, const setting *s, double number) {
     if (!(number >= s->low && number <= s->high)) return 0;
     if (s->kind == SETTING_NUMBER) *(double *)target_of(settings, s) = number;
     else if (number == floor(number)) *(long long *)target_of(settings, s) = (long long)number;
     else return 0;
+    make_none(settings, s->instead_of);
     return 1;
 }
 
@@ -193,6 +285,7 @@ static status_code parse_number(train_settings *settings, const setting *s, cons
     char *end, name[64];
     const double number = strtod(given, &end);
     if (end != given && !*end && isfinite(number) && take_number(settings, s, number)) return STATUS_OK;
+    if (strcmp(given, "none") == 0 && take_none(settings, s)) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT, "%s %.100s is not a %snumber from %.15g to %.15g", option_name(s, name),
                 given, s->kind == SETTING_WHOLE ? "whole " : "", s->low, s->high);
 }
@@ -214,6 +307,7 @@ status_code setting_value_parse(train_settings *settings, const setting *s, cons
         if (hws_divergence_parse(given, target_of(settings, s), &error) == HWS_OK) return STATUS_OK;
         return fail(failure, STATUS_BAD_INPUT, "--divergence: %s", error.message);
     case SETTING_IMPORTANCE: return parse_importance(settings, given, failure);
+    case SETTING_LOSS_INIT: return parse_loss_init(settings, s, given, failure);
     case SETTING_KEEP: return parse_keep(settings, given, failure);
     }
     return STATUS_FAILED;
@@ -223,12 +317,15 @@ int setting_value_read(train_settings *settings, const setting *s, json_t *value
     switch (s->kind) {
     case SETTING_FLAG: *(int *)target_of(settings, s) = json_is_true(value); return json_is_boolean(value);
     case SETTING_WHOLE:
-    case SETTING_NUMBER: return json_is_number(value) && take_number(settings, s, json_number_value(value));
+    case SETTING_NUMBER:
+        if (json_is_null(value)) return take_none(settings, s);
+        return json_is_number(value) && take_number(settings, s, json_number_value(value));
     case SETTING_TEXT:
     case SETTING_CHOICE:
     case SETTING_DIVERGENCE:
         return json_is_string(value) && setting_value_parse(settings, s, json_string_value(value), 0) == STATUS_OK;
     case SETTING_IMPORTANCE: return read_importance(settings, value);
+    case SETTING_LOSS_INIT: return read_loss_init(settings, s, value);
     case SETTING_KEEP: return read_keep(settings, value);
     }
     return 0;
@@ -244,6 +341,7 @@ void setting_value_write(const train_settings *settings, const setting *s, json_
     case SETTING_CHOICE: json_add_string(json, s->key, s->choice(*(const int *)value)); return;
     case SETTING_DIVERGENCE: write_divergence(value, json, s->key); return;
     case SETTING_IMPORTANCE: write_importance(settings, json, s->key); return;
+    case SETTING_LOSS_INIT: write_loss_init(settings, json, s->key); return;
     case SETTING_KEEP: write_keep(settings, json, s->key); return;
     }
 }
@@ -254,10 +352,11 @@ int setting_value_same(const train_settings *a, const train_settings *b, const s
     case SETTING_FLAG:
     case SETTING_CHOICE: return *(const int *)x == *(const int *)y;
     case SETTING_WHOLE: return *(const long long *)x == *(const long long *)y;
-    case SETTING_NUMBER: return *(const double *)x == *(const double *)y;
+    case SETTING_NUMBER: return same_number(*(const double *)x, *(const double *)y);
     case SETTING_TEXT: return strcmp(*(const char *const *)x, *(const char *const *)y) == 0;
     case SETTING_DIVERGENCE: return same_divergence(x, y);
     case SETTING_IMPORTANCE: return same_importance(a, b);
+    case SETTING_LOSS_INIT: return same_loss_init(a, b);
     case SETTING_KEEP: return same_keep(a, b);
     }
     return 0;

@@ -4,12 +4,13 @@
 #include "json/json_file.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- defaults ---------------------------------------------------------------------------------------------------- */
 
 static train_settings defaults(int volumes) {
-    train_settings settings = {.weight_min = 0.1, .weight_max = 10};
+    train_settings settings = {.weight_min = 0.1, .weight_max = 10, .loss_init_file = ""};
     for (size_t k = 0; k < settings_count(); k++) {
         const setting *s = settings_at(k);
         const char *value = volumes && s->volumes ? s->volumes : s->images;
@@ -36,14 +37,43 @@ status_code settings_set(train_settings *settings, const char *key, const char *
     return setting_value_parse(settings, s, value, failure);
 }
 
+status_code settings_follow_recipe(train_settings *settings, const char *name, int volumes, failure *failure) {
+    status_code status = STATUS_OK;
+    if (strcmp(name, "paper") != 0)
+        return fail(failure, STATUS_BAD_INPUT, "there is no recipe '%.100s'; paper is the only one", name);
+    for (size_t k = 0; k < settings_count() && status == STATUS_OK; k++) {
+        const setting *s = settings_at(k);
+        const char *value = volumes && s->paper_volumes ? s->paper_volumes : s->paper;
+        if (value) status = setting_value_parse(settings, s, value, failure);
+    }
+    return status;
+}
+
 void settings_write(const train_settings *settings, json_writer *json) {
     for (size_t k = 0; k < settings_count(); k++) setting_value_write(settings, settings_at(k), json);
+}
+
+static int is_given(json_t *object, const char *key) {
+    const json_t *value = key ? json_object_get(object, key) : 0;
+    return value && !json_is_null(value);
+}
+
+static status_code refuse_both(json_t *object, const char *name, failure *failure) {
+    for (size_t k = 0; k < settings_count(); k++) {
+        const setting *s = settings_at(k);
+        if (is_given(object, s->key) && is_given(object, s->instead_of))
+            return fail(failure, STATUS_BAD_INPUT, "%s: '%s' and '%s' cannot be used together; remove one of them", name,
+                        s->key, s->instead_of);
+    }
+    return STATUS_OK;
 }
 
 status_code settings_read(train_settings *settings, json_t *object, const char *name, failure *failure) {
     const char *key;
     json_t *value;
     if (!json_is_object(object)) return fail(failure, STATUS_CORRUPT, "%s: is not a JSON object", name);
+    const status_code status = refuse_both(object, name, failure);
+    if (status != STATUS_OK) return status;
     json_object_foreach(object, key, value) {
         const setting *s = settings_find(key);
         if (!s)
@@ -80,5 +110,10 @@ status_code settings_check(const train_settings *s, failure *failure) {
     if (s->history == HISTORY_EXACT && s->look_ahead > 0)
         return fail(failure, STATUS_BAD_INPUT,
                     "--history exact draws each batch from losses of that very moment: it needs --look-ahead 0");
+    if (isnan(s->beta) && isnan(s->tail))
+        return fail(failure, STATUS_BAD_INPUT, "how robust? Give either --tail or --beta");
+    if (!isnan(s->tail) && s->target_ess > 0)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--tail and --target-ess cannot be used together: both say how beta follows from the losses");
     return STATUS_OK;
 }

@@ -31,24 +31,34 @@ typedef enum history_kind {
     HISTORY_EXACT  /* losses of all examples, evaluated before each draw */
 } history_kind;
 
+/* How losses are weighed for having been drawn with stale losses. */
+typedef enum importance_kind {
+    IMPORTANCE_OFF,
+    IMPORTANCE_PAPER,      /* exp(beta (new - stale)): the normaliser as it was */
+    IMPORTANCE_NORMALISED, /* the same over its running mean, which stays 1 while losses fall */
+    IMPORTANCE_EXACT       /* the normaliser with this example's loss replaced */
+} importance_kind;
+
 /* Defaults stand in the table; a value in brackets is what "none" or "automatic" looks like. */
 typedef struct train_settings {
     const char *data;
     settings_keep keep[SETTINGS_KEEP_MAX]; /* how much of a class is kept for training */
     int keep_count;
     objective_kind objective;
-    double beta;
+    double beta, tail;             /* one of them is (NaN): beta follows from the losses if there is a tail */
     hws_divergence divergence;     /* none that has callbacks */
-    int importance;                /* 1: losses are weighed by p_new / p_old, clipped to [weight_min, weight_max] */
+    importance_kind importance;    /* of the weights p_new / p_old, clipped to [weight_min, weight_max] */
     double weight_min, weight_max; /* the latter may be infinite */
     double target_ess;             /* (0); else beta is chosen after each epoch */
-    double loss_init;              /* loss of the examples not seen yet; large, so that all are seen once first */
+    double loss_init;              /* (NaN): examples without a loss are drawn first; else taken for their loss */
+    const char *loss_init_file;    /* (""); a losses.csv or a run with losses to begin with */
     history_kind history;
     double history_momentum;
     double floor, uniform_mix;
     int replacement;
     long long ohem_factor; /* candidates of online hard example mining per example that is trained on */
     const char *model;
+    const char *from; /* (""): random weights; else a run or a file with those to begin with */
     optimizer_kind optimizer;
     double lr, momentum, weight_decay, clip_norm;
     schedule_kind schedule;
@@ -80,11 +90,12 @@ void settings_close(train_settings *settings);
 typedef enum setting_kind {
     SETTING_FLAG,   /* int */
     SETTING_WHOLE,  /* long long, from low to high */
-    SETTING_NUMBER, /* double, from low to high */
+    SETTING_NUMBER, /* double, from low to high, or NaN where the setting may be "none" */
     SETTING_TEXT,   /* const char * */
     SETTING_CHOICE, /* an enum */
     SETTING_DIVERGENCE,
-    SETTING_IMPORTANCE, /* "off", or "MIN,MAX"; importance, weight_min and weight_max */
+    SETTING_IMPORTANCE, /* "off", or "KIND", "MIN,MAX", "KIND,MIN,MAX"; importance, weight_min and weight_max */
+    SETTING_LOSS_INIT,  /* a number, "none" or a file; loss_init and loss_init_file */
     SETTING_KEEP        /* "CLASS=FRACTION", several times; keep and keep_count */
 } setting_kind;
 
@@ -96,12 +107,15 @@ typedef struct setting {
     setting_group group; /* where --help tells of it; not of SETTING_DATA */
     size_t offset;       /* in train_settings */
     double low, high;
-    const char *(*choice)(int value); /* the names of the choices; NULL behind the last */
-    int is_free;                      /* 1: decides no bit of the result, so that a resumed run may have another */
-    const char *images, *volumes;     /* the defaults, as one would type them; NULL: the same for volumes */
-    const char *value;                /* what --help calls the value, e.g. "B"; NULL: a flag */
-    const char *help;                 /* lines that explain it */
-    const char *otherwise;            /* what --help says in the defaults' place; NULL: the defaults, "": nothing */
+    const char *(*choice)(int value);  /* the names of the choices; NULL behind the last */
+    int is_free;                       /* 1: decides no bit of the result, so that a resumed run may have another */
+    int or_none;                       /* 1: a number that may be "none" */
+    const char *instead_of;            /* the setting that becomes "none" when this one is given */
+    const char *images, *volumes;      /* the defaults, as one would type them; NULL: the same for volumes */
+    const char *paper, *paper_volumes; /* the same for --recipe paper; NULL: the defaults */
+    const char *value;                 /* what --help calls the value, e.g. "B"; NULL: a flag */
+    const char *help;                  /* lines that explain it */
+    const char *otherwise;             /* what --help says in the defaults' place; NULL: the defaults, "": nothing */
 } setting;
 
 size_t settings_count(void);
@@ -115,10 +129,16 @@ void settings_help(setting_group group, text *help);
 
 /*
  * Sets a value as the command line gives it, which is refused unless it is of the setting's kind and range. A text is
- * not copied. A flag takes "on" and "off"; importance "off", "" (the usual limits) and "MIN,MAX"; keep adds to what is
- * there. `key` may be any of the table's.
+ * not copied. A flag takes "on" and "off"; importance "off", "" (the paper's, with the usual limits), "MIN,MAX" and
+ * paper, normalised or exact, with ",MIN,MAX" or without; keep adds to what is there. `key` may be any of the table's.
  */
 status_code settings_set(train_settings *settings, const char *key, const char *value, failure *failure);
+
+/* Whether a word behind --importance is its value: it need not have one, and DATA may follow. */
+int settings_names_importance(const char *word);
+
+/* Sets what a recipe decides; the only one is "paper": the objective as the paper has it. */
+status_code settings_follow_recipe(train_settings *settings, const char *name, int volumes, failure *failure);
 
 /* Adds all settings to the object that is open. */
 void settings_write(const train_settings *settings, json_writer *json);

@@ -42,16 +42,25 @@ static const setting TABLE[] = {
      .help = "dro: hardness weighted sampling | erm: shuffled epochs | reweight: all classes equally\n"
              "often | ohem: online hard example mining: candidates come in shuffled epochs, and the\n"
              "hardest of them are trained on"},
-    {"beta", NUMBER(0, 1e15), OBJECTIVE, AT(beta), .images = "10", .volumes = "100", .value = "B",
-     .help = "robustness; 0 is ordinary training"},
+    {"beta", NUMBER(0, 1e15), OBJECTIVE, AT(beta), .or_none = 1, .instead_of = "tail", .images = "10", .volumes = "100",
+     .paper = "10", .paper_volumes = "100", .value = "B",
+     .help = "robustness, in units of 1 / loss; 0 is ordinary training"},
+    {"tail", NUMBER(1e-9, 1), OBJECTIVE, AT(tail), .or_none = 1, .instead_of = "beta", .images = "none",
+     .paper = "none", .value = "A",
+     .help = "instead of --beta: train for the hardest fraction A; beta follows from the losses"},
     {"divergence", .kind = SETTING_DIVERGENCE, OBJECTIVE, AT(divergence), .images = "kl", .value = "D",
      .help = "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A"},
-    {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .volumes = "0.1,10", .value = "[MIN,MAX]",
-     .help = "dro: weight losses by p_new / p_old, clipped to MIN,MAX; --no-importance: do not"},
+    {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .volumes = "0.1,10", .paper = "off",
+     .paper_volumes = "0.1,10", .value = "[KIND,][MIN,MAX]",
+     .help = "dro: weight losses by p_new / p_old, clipped to MIN,MAX; --no-importance: do\n"
+             "not. KIND is paper: the normaliser of p as it was | normalised: as it has become since,\n"
+             "estimated, so that the mean weight stays 1 | exact: with this loss replaced"},
     {"target_ess", NUMBER(0, 1e15), OBJECTIVE, AT(target_ess), .images = "0", .value = "N",
      .help = "choose beta after each epoch so that the effective sample size is N; 0: do not"},
-    {"loss_init", NUMBER(-1e30, 1e30), OBJECTIVE, AT(loss_init), .images = "10", .volumes = "1", .value = "L",
-     .help = "loss of examples not seen yet; if it is large, all are seen once first"},
+    {"loss_init", .kind = SETTING_LOSS_INIT, .low = -1e30, .high = 1e30, OBJECTIVE, .images = "none", .paper = "10",
+     .paper_volumes = "1", .value = "L",
+     .help = "none: examples without a loss are drawn before any is drawn twice | a number is\n"
+             "taken for their loss | a run or its losses.csv: the losses of the same names there"},
     {"history", CHOICE(history_at), OBJECTIVE, AT(history), .images = "stale", .value = "H",
      .help = "stale: losses as last seen | exact: all computed again before each draw, which is slow\n"
              "and needs --look-ahead 0"},
@@ -69,6 +78,9 @@ static const setting TABLE[] = {
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
      .help = "images: wrn-D-k | mlp-L-m; volumes: the plan's"},
+    {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
+     .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
+             "names, instead of random ones"},
     {"optimizer", CHOICE(optimizer_at), TRAINING, AT(optimizer), .images = "sgd", .volumes = "nesterov", .value = "O",
      .help = "sgd | momentum | nesterov | adam | adamw"},
     {"lr", NUMBER(0, 1e6), TRAINING, AT(lr), .images = "0.01", .value = "R", .help = "learning rate"},

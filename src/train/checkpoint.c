@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char VERSION[] = "1";
+static const char VERSION[] = "1", WEIGHT_SUM[] = "hws.weight_sum";
 enum { COUNTER_ITERATION, COUNTER_CLIPPED, COUNTER_WEIGHED, COUNTER_STEPS, COUNTER_STOPPED, COUNTERS };
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -68,6 +68,8 @@ static status_code add_counters(trainer *t, safetensors_writer *w, saved *s, fai
         safetensors_add(w, &(safetensors_entry){"hws.counters", SAFETENSORS_I64, 1, &counters}, s->counters, failure);
     if (status == STATUS_OK)
         status = safetensors_add(w, &(safetensors_entry){"hws.best", SAFETENSORS_F64, 0, 0}, &t->best, failure);
+    if (status == STATUS_OK)
+        status = safetensors_add(w, &(safetensors_entry){WEIGHT_SUM, SAFETENSORS_F64, 0, 0}, &t->weight_sum, failure);
     if (status == STATUS_OK)
         status =
             safetensors_add(w, &(safetensors_entry){"hws.draws", SAFETENSORS_U64, 1, &examples}, t->draws, failure);
@@ -209,8 +211,9 @@ static status_code read_pending(trainer *t, const safetensors *file, const char 
 
 static status_code read_rows(trainer *t, const safetensors *file, const char *path, failure *failure) {
     const safetensor *found = safetensors_find(file, "hws.rows");
-    const size_t width = rows_width(t->task->metrics);
-    if (!found || found->dtype != SAFETENSORS_F64 || found->rank != 2 || found->shape[1] != width)
+    const size_t width = found && found->rank == 2 ? found->shape[1] : 0; /* older versions had no later columns */
+    if (!found || found->dtype != SAFETENSORS_F64 ||
+        (width != rows_width(t->task->metrics) && width != rows_later(t->task->metrics)))
         return corrupt(path, "its rows of history.csv do not fit the task", failure);
     t->rows.count = 0;
     for (size_t k = 0; k < found->shape[0]; k++) {
@@ -221,6 +224,13 @@ static status_code read_rows(trainer *t, const safetensors *file, const char *pa
     return STATUS_OK;
 }
 
+/* Older versions had none. */
+static status_code read_weight_sum(trainer *t, const safetensors *file, failure *failure) {
+    t->weight_sum = (double)NAN;
+    if (!safetensors_find(file, WEIGHT_SUM)) return STATUS_OK;
+    return safetensors_copy(file, &(safetensors_entry){WEIGHT_SUM, SAFETENSORS_F64, 0, 0}, &t->weight_sum, failure);
+}
+
 static status_code read_counters(trainer *t, const safetensors *file, const char *path, failure *failure) {
     const size_t count = COUNTERS, examples = (size_t)t->task->examples, floats = learner_state_floats(t->learner);
     int64_t counters[COUNTERS];
@@ -228,6 +238,7 @@ static status_code read_counters(trainer *t, const safetensors *file, const char
         safetensors_copy(file, &(safetensors_entry){"hws.counters", SAFETENSORS_I64, 1, &count}, counters, failure);
     if (status == STATUS_OK)
         status = safetensors_copy(file, &(safetensors_entry){"hws.best", SAFETENSORS_F64, 0, 0}, &t->best, failure);
+    if (status == STATUS_OK) status = read_weight_sum(t, file, failure);
     if (status == STATUS_OK)
         status =
             safetensors_copy(file, &(safetensors_entry){"hws.draws", SAFETENSORS_U64, 1, &examples}, t->draws, failure);
@@ -240,6 +251,7 @@ static status_code read_counters(trainer *t, const safetensors *file, const char
     t->iteration = counters[COUNTER_ITERATION];
     t->clipped = counters[COUNTER_CLIPPED];
     t->weighed = counters[COUNTER_WEIGHED];
+    if (!t->weighed) t->weight_sum = 0;
     t->stopped = counters[COUNTER_STOPPED] != 0;
     learner_set_steps(t->learner, counters[COUNTER_STEPS]);
     return STATUS_OK;

@@ -6,6 +6,7 @@
 #include "train/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +16,22 @@ static void write_quantiles(double *values, int64_t count, double *quantiles) {
     for (int k = 0; k < 7; k++) quantiles[k] = quantile_of_sorted(values, (size_t)count, SHARES[k]);
 }
 
-/* Of the stale losses, and of the chances to be drawn in multiples of 1 / examples. */
+static int64_t count_unseen(const trainer *t) {
+    int64_t unseen = 0;
+    for (int64_t i = 0; i < t->task->examples; i++) unseen += !t->draws[i];
+    return unseen;
+}
+
+/* Of the stale losses that there are, and of the chances to be drawn in multiples of 1 / examples. */
 static status_code measure_distribution(trainer *t, double *quantiles, failure *failure) {
     const int64_t n = t->task->examples;
     double *values = malloc((size_t)n * sizeof *values);
     if (!values) return fail_memory(failure, "the distribution of the losses");
     hws_status status = hws_sampler_get_losses(t->history, 0, n, t->all);
-    for (int64_t i = 0; i < n && status == HWS_OK; i++) values[i] = (double)t->all[i];
-    if (status == HWS_OK) write_quantiles(values, n, quantiles);
+    int64_t known = 0;
+    for (int64_t i = 0; i < n && status == HWS_OK; i++)
+        if (!isnan(t->all[i])) values[known++] = (double)t->all[i];
+    if (status == HWS_OK) write_quantiles(values, known, quantiles);
     if (status == HWS_OK) status = hws_sampler_probabilities(t->history, 0, n, values);
     for (int64_t i = 0; i < n && status == HWS_OK; i++) values[i] *= (double)n;
     if (status == HWS_OK) write_quantiles(values, n, quantiles + 7);
@@ -48,6 +57,17 @@ static status_code measure_losses(trainer *t, double *row, failure *failure) {
     return STATUS_OK;
 }
 
+/* What is only known for some divergences and betas stays NaN. */
+static void measure_tail(trainer *t, double *later) {
+    static const double WORST = 0.05;
+    hws_sampler_cvar(t->history, WORST, &later[ROW_CVAR]);
+    hws_sampler_percentile(t->history, WORST, &later[ROW_PERCENTILE]);
+    if (hws_sampler_options(t->history).beta > 0)
+        hws_sampler_percentile_bound(t->history, WORST, &later[ROW_PERCENTILE_BOUND]);
+    later[ROW_UNSEEN] = (double)count_unseen(t) / (double)t->task->examples;
+    later[ROW_WEIGHT_MEAN] = t->weighed ? t->weight_sum / (double)t->weighed : 1;
+}
+
 /* The beta at which the losses as they are now have the wanted effective size. Where none has (at first all losses may
    be equal) beta stays. */
 static status_code choose_beta(trainer *t, failure *failure) {
@@ -63,6 +83,7 @@ static status_code measure(trainer *t, double *row, failure *failure) {
     double *last = row + ROW_FIRST + t->task->metrics;
     status_code status = measure_losses(t, row, failure);
     if (status == STATUS_OK) status = measure_distribution(t, last + ROW_LAST, failure);
+    if (status == STATUS_OK) measure_tail(t, row + rows_later(t->task->metrics));
     if (status == STATUS_OK) status = t->task->evaluate(t->task->context, t->learner, row + ROW_FIRST, failure);
     if (status == STATUS_OK && t->settings.stop_grad_norm >= 0) {
         status = trainer_gradient_norm(t, &last[ROW_GRAD_NORM], failure);
@@ -71,13 +92,36 @@ static status_code measure(trainer *t, double *row, failure *failure) {
     return status;
 }
 
+/* The rest of an epoch that is no whole batch, and the batches that wait, are nothing to tell of. */
+static void notice_unseen(trainer *t) {
+    const int64_t unseen = count_unseen(t), usual = (t->settings.look_ahead + 1) * t->batch;
+    if (t->told_unseen || unseen < usual) return;
+    t->told_unseen = 1;
+    snprintf(t->notice, sizeof t->notice,
+             "after %lld iterations %lld of %lld examples have not been trained on; longer epochs, or --loss-init "
+             "none, which draws them first, change that",
+             (long long)t->iteration, (long long)unseen, (long long)t->task->examples);
+}
+
+static void notice_effective_size(trainer *t, double size) {
+    if (t->told_effective_size || *t->notice || !(size < (double)t->batch)) return;
+    t->told_effective_size = 1;
+    snprintf(t->notice, sizeof t->notice,
+             "after %lld iterations the draws are worth %.1f examples, fewer than a batch of %lld: the same few are "
+             "drawn again and again; a smaller --beta, or a larger --tail, spreads them",
+             (long long)t->iteration, size, (long long)t->batch);
+}
+
 /* history.csv comes before the checkpoint: then each row of a checkpoint has its seconds there. */
 status_code trainer_end_epoch(trainer *t, const double **recorded, failure *failure) {
     double *row = rows_add(&t->rows, trainer_seconds(t));
     if (!row) return fail_memory(failure, "the history");
     status_code status = measure(t, row, failure);
     if (status == STATUS_OK) status = choose_beta(t, failure);
+    if (t->objective == OBJECTIVE_DRO) notice_unseen(t);
+    if (t->objective == OBJECTIVE_DRO) notice_effective_size(t, row[ROW_ESS]);
     t->clipped = t->weighed = 0;
+    t->weight_sum = 0;
     *recorded = row;
     const double value = row[ROW_FIRST + t->task->best];
     /* Until the metric is a number the newest weights are the best there are: a run always ends with some. */

@@ -7,6 +7,7 @@
 #include "picture/png.h"
 #include "run/run_folder.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,10 +52,16 @@ static void add_name(const trainer *t, int64_t example, text *csv) {
     text_close(&name);
 }
 
+/* Nothing for an example that has none yet. */
+static void add_loss_field(text *csv, float loss) {
+    if (isnan(loss)) text_add(csv, ",");
+    else text_format(csv, ",%.9g", (double)loss);
+}
+
 static void add_loss(const trainer *t, int64_t example, uint64_t age, text *csv) {
     add_name(t, example, csv);
-    text_format(csv, ",%.9g,%llu,%llu", (double)t->all[example], (unsigned long long)age,
-                (unsigned long long)t->draws[example]);
+    add_loss_field(csv, t->all[example]);
+    text_format(csv, ",%llu,%llu", (unsigned long long)age, (unsigned long long)t->draws[example]);
     if (t->task->group) text_format(csv, ",%d", t->task->group(t->task->context, example));
     text_add(csv, "\n");
 }
@@ -105,8 +112,8 @@ static status_code add_hard_example(trainer *t, const hard_example *hard, text *
     csv_add_field(csv, verdict.label);
     text_add(csv, ",");
     csv_add_field(csv, verdict.prediction);
-    text_format(csv, ",%.9g,%llu,%llu\n", (double)hard->loss, (unsigned long long)t->draws[hard->example],
-                (unsigned long long)age);
+    add_loss_field(csv, hard->loss);
+    text_format(csv, ",%llu,%llu\n", (unsigned long long)t->draws[hard->example], (unsigned long long)age);
     return status;
 }
 

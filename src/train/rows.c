@@ -9,10 +9,12 @@
 static const char *const FIRST[] = {"epoch",       "iteration", "lr",    "train_loss_mean", "train_loss_std",
                                     "robust_loss", "ess",       "p_max", "clip_rate"};
 static const char *const LAST[] = {"beta", "grad_norm"};
+static const char *const LATER[] = {"cvar_5", "loss_p95", "loss_p95_bound", "unseen", "weight_mean"};
 static const char *const QUANTILES[] = {"l0", "l5", "l25", "l50", "l75", "l95", "l100",
                                         "p0", "p5", "p25", "p50", "p75", "p95", "p100"};
 
-size_t rows_width(int metrics) { return (size_t)ROW_FIRST + (size_t)metrics + ROW_LAST + ROW_QUANTILES; }
+size_t rows_later(int metrics) { return (size_t)ROW_FIRST + (size_t)metrics + ROW_LAST + ROW_QUANTILES; }
+size_t rows_width(int metrics) { return rows_later(metrics) + ROW_LATER; }
 
 status_code rows_open(rows *r, int metrics, failure *failure) {
     *r = (rows){.metrics = metrics, .capacity = 16};
@@ -66,6 +68,7 @@ void rows_history(const rows *r, const task *task, text *csv) {
         text_close(&name);
     }
     for (int k = 0; k < ROW_LAST; k++) text_format(csv, ",%s", LAST[k]);
+    for (int k = 0; k < ROW_LATER; k++) text_format(csv, ",%s", LATER[k]);
     text_add(csv, "\n");
     for (size_t i = 0; i < r->count; i++) {
         const double *row = rows_at(r, i);
@@ -73,6 +76,7 @@ void rows_history(const rows *r, const task *task, text *csv) {
         if (isfinite(r->seconds[i])) text_format(csv, ",%.3f", r->seconds[i]);
         else text_add(csv, ",");
         for (int k = ROW_LR; k < ROW_FIRST + r->metrics + ROW_LAST; k++) add_number(csv, row[k]);
+        for (int k = 0; k < ROW_LATER; k++) add_number(csv, row[rows_later(r->metrics) + (size_t)k]);
         text_add(csv, "\n");
     }
 }

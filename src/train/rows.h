@@ -9,7 +9,8 @@
 #include "core/text.h"
 #include "task/task.h"
 
-/* The columns: the first of history.csv, then the metrics, the last of history.csv, then distribution.csv's. */
+/* The columns: the first of history.csv, then the metrics, further ones of history.csv, distribution.csv's, and those of
+   history.csv that came later: checkpoints of older versions have shorter rows. */
 enum {
     ROW_EPOCH,
     ROW_ITERATION,
@@ -24,6 +25,7 @@ enum {
 };
 enum { ROW_BETA, ROW_GRAD_NORM, ROW_LAST };
 enum { ROW_QUANTILES = 14 }; /* seven of the losses, seven of the chances to be drawn */
+enum { ROW_CVAR, ROW_PERCENTILE, ROW_PERCENTILE_BOUND, ROW_UNSEEN, ROW_WEIGHT_MEAN, ROW_LATER };
 
 typedef struct rows {
     int metrics;
@@ -33,6 +35,7 @@ typedef struct rows {
 } rows;
 
 size_t rows_width(int metrics);
+size_t rows_later(int metrics); /* where the later ones begin */
 status_code rows_open(rows *rows, int metrics, failure *failure);
 void rows_close(rows *rows);
 

@@ -85,17 +85,19 @@ static status_code weigh(trainer *t, int64_t first, int count, failure *failure)
         t->fresh[k] = (float)t->losses[k];
         t->ratios[k] = 1;
     }
-    const int importance = t->settings.importance && t->objective == OBJECTIVE_DRO;
+    const int importance = t->settings.importance != IMPORTANCE_OFF && t->objective == OBJECTIVE_DRO;
     const hws_status status = importance ? hws_sampler_importance(t->history, count, t->chosen_examples + first,
                                                                   t->fresh + first, t->ratios + first)
                                          : HWS_OK;
     if (status != HWS_OK) return sampler_status(hws_sampler_error(t->history), status, "importance weights", failure);
     for (int64_t k = first; k < first + count; k++) {
-        /* What was not seen before has no loss to compare with. */
-        const int compared = importance && t->draws[t->chosen_examples[k]] > 0;
+        /* A loss that was only guessed is none to compare with. */
+        const int guessed = isfinite(t->settings.loss_init) && !t->draws[t->chosen_examples[k]];
+        const int compared = importance && !guessed;
         const double ratio = compared ? (double)t->ratios[k] : 1;
         t->weights[k] = ratio / (double)t->batch;
         t->weighed++;
+        t->weight_sum += ratio;
         t->clipped += compared && (ratio <= (double)(float)t->settings.weight_min ||
                                    ratio >= (double)(float)t->settings.weight_max);
     }

@@ -19,8 +19,8 @@ typedef struct training {
     const train_request *request;
     const train_listener *listener;
     train_settings settings;
-    char data[PATH_SIZE], cache[PATH_SIZE], phantoms[PATH_SIZE]; /* what the settings may refer to */
-    plan begun;                                                  /* of the run that is resumed */
+    char data[PATH_SIZE], cache[PATH_SIZE], phantoms[PATH_SIZE], from[PATH_SIZE], losses[PATH_SIZE]; /* of settings */
+    plan begun; /* of the run that is resumed */
     train_outcome *outcome;
 } training;
 
@@ -49,11 +49,25 @@ static status_code read_base(training *t, failure *failure) {
     return status == STATUS_OK ? read_config(&t->settings, 0, path, failure) : status;
 }
 
+static int has_option(const train_request *r, const char *key) {
+    for (size_t k = 0; k < r->option_count; k++)
+        if (strcmp(r->options[k].key, key) == 0) return 1;
+    return 0;
+}
+
+static status_code refuse_contradictions(const train_request *r, failure *failure) {
+    if (!has_option(r, "beta") || !has_option(r, "tail")) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--beta and --tail cannot be used together: with a tail, beta follows from the losses");
+}
+
 static status_code apply_options(training *t, failure *failure) {
     const train_request *r = t->request;
-    status_code status = STATUS_OK;
+    status_code status = refuse_contradictions(r, failure);
     int keeps = 0;
     if (r->data) t->settings.data = r->data;
+    if (status == STATUS_OK && r->recipe)
+        status = settings_follow_recipe(&t->settings, r->recipe, is_volumes(t->settings.data), failure);
     for (size_t k = 0; k < r->option_count && status == STATUS_OK; k++) {
         if (strcmp(r->options[k].key, "keep") == 0 && !keeps++) t->settings.keep_count = 0;
         status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
@@ -70,10 +84,17 @@ static status_code check_same(const train_settings *base, const training *t, fai
                 t->request->folder, difference);
 }
 
+/* What is not there is left as it is, for who reads it to refuse. */
+static const char *real_path(const char *path, char real[PATH_SIZE]) {
+    return *path && realpath(path, real) ? real : path;
+}
+
 /* So that a run can be resumed and evaluated from elsewhere. */
 static void make_absolute(training *t) {
     train_settings *s = &t->settings;
     char here[PATH_SIZE];
+    s->from = real_path(s->from, t->from);
+    s->loss_init_file = real_path(s->loss_init_file, t->losses);
     if (is_volumes(s->data) && !phantom_data_named(s->data) && realpath(s->data, t->data)) s->data = t->data;
     if (*s->cache && s->cache[0] != '/' && getcwd(here, sizeof here) &&
         path_join(t->cache, here, s->cache, 0) == STATUS_OK)
@@ -120,7 +141,7 @@ static status_code settle(training *t, failure *failure) {
 
 static status_code train_with(training *t, trainer *trainer, failure *failure) {
     status_code status = t->request->resume ? trainer_resume(trainer, failure) : trainer_begin(trainer, failure);
-    if (*trainer->notice) listener_notice(work_of(t), trainer->notice);
+    trainer_tell(trainer, work_of(t));
     if (status != STATUS_OK) return status;
     if (t->listener && t->listener->begin) t->listener->begin(t->listener->work.context, trainer);
     status = trainer_run(trainer, t->listener, &t->outcome->end, failure);

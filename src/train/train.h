@@ -22,6 +22,7 @@ typedef struct train_request {
     const char *data;   /* NULL: as the config says */
     int resume;         /* go on with the run in the folder; else it must hold none */
     const char *config; /* a config.json to begin with; may be NULL */
+    const char *recipe; /* see settings_follow_recipe; may be NULL */
     const train_option *options;
     size_t option_count;
 } train_request;
@@ -32,8 +33,8 @@ typedef struct train_outcome {
 } train_outcome;
 
 /*
- * Options change the settings of the run that is resumed, or else those of the config, or else the defaults for such
- * data. The folder is locked meanwhile. Sets OpenMP's number of threads. When the listener says stop, a checkpoint is
+ * Options change what the recipe says, and that changes the settings of the run that is resumed, or else those of the
+ * config, or else the defaults for such data. The folder is locked meanwhile. Sets OpenMP's number of threads. When the listener says stop, a checkpoint is
  * written, and the status is STATUS_STOPPED; what is wrong with the request is found before anything is written.
  */
 status_code train_run(const train_request *request, const train_listener *listener, train_outcome *outcome,

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "model/weights.h"
 #include "run/run_folder.h"
 #include "train/records.h"
 #include "train/sampler_status.h"
@@ -15,11 +16,17 @@ enum { HARDEST = 64 };
 
 double trainer_seconds(const trainer *t) { return t->seconds + clock_seconds() - t->started; }
 
+static hws_importance importance_of(importance_kind kind) {
+    if (kind == IMPORTANCE_NORMALISED) return HWS_IMPORTANCE_NORMALISED;
+    return kind == IMPORTANCE_EXACT ? HWS_IMPORTANCE_EXACT : HWS_IMPORTANCE_APPROXIMATE;
+}
+
 static status_code open_history(trainer *t, failure *failure) {
     const train_settings *s = &t->settings;
     hws_options options = hws_options_default();
     hws_error error;
-    options.beta = s->beta;
+    options.beta = isnan(s->tail) ? s->beta : 0;
+    options.tail = isnan(s->tail) ? 0 : s->tail;
     options.seed = (uint64_t)s->seed;
     options.initial_loss = s->loss_init;
     options.momentum = s->history_momentum;
@@ -28,6 +35,7 @@ static status_code open_history(trainer *t, failure *failure) {
     options.uniform_mix = s->uniform_mix;
     options.weight_min = s->weight_min;
     options.weight_max = s->weight_max;
+    options.importance = importance_of(s->importance);
     options.keep_counts = 1;
     options.divergence = s->divergence;
     const hws_status status = hws_sampler_open(&t->history, t->task->examples, 0, &options, &error);
@@ -157,10 +165,31 @@ void trainer_close(trainer **opened) {
     *opened = 0;
 }
 
+void trainer_tell(trainer *t, const listener *listener) {
+    if (*t->notice) listener_notice(listener, t->notice);
+    *t->notice = 0;
+}
+
+/* Algorithm 1's theta_0. */
+static status_code take_first_weights(trainer *t, failure *failure) {
+    const char *from = t->settings.from;
+    char path[PATH_SIZE];
+    struct failure why = {0};
+    graph_initialise(learner_graph(t->learner), (uint64_t)t->settings.seed);
+    if (!*from) return STATUS_OK;
+    status_code status = path_is_folder(from) ? run_require(from, failure) : STATUS_OK;
+    if (status == STATUS_OK && path_is_folder(from)) status = run_path(path, from, RUN_BEST, failure);
+    if (status != STATUS_OK) return status;
+    status = weights_load(learner_graph(t->learner), path_is_folder(from) ? path : from, 0, &why);
+    return status == STATUS_OK ? status : fail(failure, status, "--from: %s", why.message);
+}
+
 /* The checkpoint of the beginning makes a run that was killed early a run that can be resumed. */
 status_code trainer_begin(trainer *t, failure *failure) {
-    graph_initialise(learner_graph(t->learner), (uint64_t)t->settings.seed);
-    status_code status = checkpoint_write(t, failure);
+    status_code status = take_first_weights(t, failure);
+    if (status == STATUS_OK && *t->settings.loss_init_file)
+        status = trainer_take_losses(t, t->settings.loss_init_file, failure);
+    if (status == STATUS_OK) status = checkpoint_write(t, failure);
     if (status == STATUS_OK) status = write_config(t, failure);
     t->started = clock_seconds();
     return status;
@@ -212,6 +241,7 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
     if (t->iteration % t->epoch_iterations == 0 || t->iteration == t->total)
         status = trainer_end_epoch(t, &row, failure);
     else if (every && t->iteration % every == 0) status = checkpoint_write(t, failure);
+    if (listener) trainer_tell(t, &listener->work);
     if (status == STATUS_OK && listener && listener->report) listener->report(listener->work.context, t, loss, row);
     return status;
 }

@@ -46,14 +46,16 @@ typedef struct trainer {
     /* What changes, and a checkpoint keeps. */
     int64_t iteration;        /* done */
     int64_t clipped, weighed; /* importance weights of this epoch */
+    double weight_sum;        /* of those weighed; NaN in an epoch that a checkpoint without it began */
     double best;              /* the best value of the task's metric so far; not finite if there is none */
     int stopped;              /* 1: the gradient's norm fell below --stop-grad-norm */
     uint64_t *draws;          /* how often each example was trained on, whatever the objective */
     rows rows;
 
-    double seconds;    /* of training before this process */
-    double started;    /* the clock when it began */
-    char notice[1024]; /* something worth telling after trainer_resume: the previous checkpoint was used */
+    double seconds;                       /* of training before this process */
+    double started;                       /* the clock when it began */
+    char notice[1024];                    /* something worth telling, until it is told: trainer_tell */
+    int told_unseen, told_effective_size; /* once per process is enough */
 
     /* Scratch, of the candidates' size. */
     int64_t *drawn, *chosen_examples;
@@ -88,6 +90,13 @@ status_code trainer_run(trainer *trainer, const train_listener *listener, traine
 double trainer_seconds(const trainer *trainer);
 
 /* ---- inside ------------------------------------------------------------------------------------------------------ */
+
+/* Tells what there is to tell. */
+void trainer_tell(trainer *trainer, const listener *listener);
+
+/* The losses of a run or a losses.csv become those of the examples of the same names; what does not fit is in the notice
+   (first_losses.c). */
+status_code trainer_take_losses(trainer *trainer, const char *path, failure *failure);
 
 /* One iteration of Algorithm 1 (step.c); `loss` is the mean loss of the batch. */
 status_code trainer_step(trainer *trainer, double *loss, failure *failure);

@@ -17,7 +17,7 @@ small="digits:200,100 --model mlp-1-16 --batch 16 --lr 0.05 --threads 1"
 # ---- a run and what it leaves
 run 0 train --help
 prints '--stop-grad-norm'
-run 0 train $small --epochs 3 --keep 3=0.5 --importance --out "$work/a"
+run 0 train $small --epochs 3 --keep 3=0.5 --beta 0.01 --importance --out "$work/a"
 prints 'worst'
 is_silent err
 for file in config.json history.csv distribution.csv losses.csv hardest.csv latest.safetensors previous.safetensors \
@@ -85,6 +85,13 @@ refused 'no model' train $small --model resnet --out "$work/x"
 refused 'there are only 200' train $small --batch 1000 --out "$work/x"
 refused 'contradict' train $small --importance --no-importance --out "$work/x"
 refused 'not two numbers' train $small --importance 1,x --out "$work/x"
+refused 'not two numbers' train $small --importance exact,1 --out "$work/x"
+refused 'beta and --tail cannot be used together' train $small --beta 3 --tail 0.1 --out "$work/x"
+refused 'tail 0 is not' train $small --tail 0 --out "$work/x"
+refused 'tail 2 is not' train $small --tail 2 --out "$work/x"
+refused "no recipe 'pepper'" train $small --recipe pepper --out "$work/x"
+refused 'nowhere' train $small --from "$work/nowhere" --out "$work/x"
+refused 'nowhere' train $small --loss-init "$work/nowhere" --out "$work/x"
 refused 'cannot be opened\|No such file\|cannot be read' train mnist:"$work/nowhere" --out "$work/x"
 [ ! -e "$work/x/config.json" ] || fail "a refused run left a config.json"
 : >"$work/file"
@@ -101,6 +108,24 @@ run 1 train $small --lr 1e6 --epochs 50 --objective erm --out "$work/nan"
 complains 'example [0-9]* ([0-9]*) is\|not finite'
 complains 'lower --lr'
 [ -s "$work/nan/latest.safetensors" ] || fail "the last good checkpoint is gone"
+
+# ---- a tail, kinds of importance weights with DATA behind them, a warm start, the paper's recipe
+run 0 train --importance normalised $small --tail 0.3 --epochs 2 --quiet --out "$work/tail"
+grep -q '"tail": 0.3' "$work/tail/config.json" || fail "tail is not recorded"
+grep -q '"beta": null' "$work/tail/config.json" || fail "beta is none with a tail"
+grep -q '"importance": \["normalised", 0.1, 10\]' "$work/tail/config.json" || fail "importance is not recorded"
+run 0 report "$work/tail"
+prints 'report.html'
+grep -q 'tail=0.3' "$work/tail/report.html" || fail "the report does not tell the tail"
+grep -q 'over time' "$work/tail/report.html" || fail "the report does not show beta over time"
+run 0 train --importance $small --epochs 1 --quiet --out "$work/data-behind"
+grep -q '"importance": \[0.1, 10\]' "$work/data-behind/config.json" || fail "importance is not the paper's"
+run 0 train $small --from "$work/tail" --loss-init "$work/tail" --epochs 1 --beta 0.01 --quiet --out "$work/warm"
+grep -q "\"from\": \".*/tail\"" "$work/warm/config.json" || fail "from is not recorded"
+run 0 train $small --recipe paper --epochs 1 --quiet --out "$work/paper"
+grep -q '"loss_init": 10' "$work/paper/config.json" || fail "the recipe's first loss"
+run 2 train $small --model mlp-1-8 --from "$work/tail" --out "$work/x"
+complains "tensor"
 
 # ---- the same bits: with a config, with signals, with kill -9
 run 0 train --config "$work/a/config.json" --out "$work/b" --quiet

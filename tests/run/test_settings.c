@@ -91,7 +91,8 @@ static void defaults_are_the_tables(void **state) {
     (void)state;
     const train_settings images = settings_default(), volumes = settings_default_volumes();
     assert_true(images.beta == 10 && volumes.beta == 100);
-    assert_true(images.loss_init == 10 && volumes.loss_init == 1);
+    assert_true(isnan(images.loss_init) && isnan(volumes.loss_init));
+    assert_true(isnan(images.tail) && isnan(volumes.tail));
     assert_true(!images.importance && volumes.importance);
     assert_true(images.weight_min == 0.1 && images.weight_max == 10);
     assert_int_equal(images.objective, OBJECTIVE_DRO);
@@ -146,6 +147,20 @@ static void values_of_the_command_line_are_checked(void **state) {
         {"importance", "1,x", "not two numbers"},
         {"importance", "1", "not two numbers"},
         {"importance", "2,1", "larger than the second"},
+        {"importance", "normalized", "normalised or exact"},
+        {"importance", "exact,", "not two numbers"},
+        {"importance", "exact,1", "not two numbers"},
+        {"importance", "normalised,2,1", "larger than the second"},
+        {"tail", "0", "--tail 0 is not a number from"},
+        {"tail", "2", "--tail 2 is not a number from"},
+        {"tail", "-0.1", "--tail -0.1 is not a number from"},
+        {"tail", "nan", "--tail nan is not a number from"},
+        {"tail", "", "is not a number from"},
+        {"lr", "none", "is not a number"},
+        {"loss_init", "1e31", "neither a number from"},
+        {"loss_init", "nan", "neither a number from"},
+        {"loss_init", "inf", "neither a number from"},
+        {"loss_init", "", "neither a number from"},
         {"keep", "3", "CLASS=FRACTION"},
         {"keep", "3=2", "CLASS=FRACTION"},
         {"keep", "=0.5", "CLASS=FRACTION"},
@@ -167,6 +182,112 @@ static void values_of_the_command_line_are_checked(void **state) {
     assert_true(s.importance && s.weight_min == 0.5 && s.weight_max == 2);
     assert_int_equal(settings_set(&s, "importance", "off", NULL), STATUS_OK);
     assert_false(s.importance);
+}
+
+static void set(train_settings *s, const char *key, const char *value) {
+    failure why = {0};
+    if (settings_set(s, key, value, &why) != STATUS_OK) fail_msg("%s", why.message);
+}
+
+static void importance_weights_are_of_a_kind(void **state) {
+    (void)state;
+    static const struct {
+        const char *value;
+        importance_kind kind;
+        double low, high;
+        const char *json;
+    } CASES[] = {
+        {"paper", IMPORTANCE_PAPER, 0.1, 10, "\"importance\": [0.1, 10]"},
+        {"paper,0,inf", IMPORTANCE_PAPER, 0, (double)INFINITY, "\"importance\": [0, null]"},
+        {"normalised", IMPORTANCE_NORMALISED, 0.1, 10, "\"importance\": [\"normalised\", 0.1, 10]"},
+        {"normalised,0.5,2", IMPORTANCE_NORMALISED, 0.5, 2, "\"importance\": [\"normalised\", 0.5, 2]"},
+        {"exact,0,inf", IMPORTANCE_EXACT, 0, (double)INFINITY, "\"importance\": [\"exact\", 0, null]"},
+        {"3,4", IMPORTANCE_PAPER, 3, 4, "\"importance\": [3, 4]"},
+    };
+    for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) {
+        train_settings s = settings_default(), back = settings_default();
+        set(&s, "importance", CASES[k].value);
+        assert_true(settings_names_importance(CASES[k].value));
+        assert_true(s.importance == CASES[k].kind && s.weight_min == CASES[k].low && s.weight_max == CASES[k].high);
+        char *json = written(&s);
+        if (!strstr(json, CASES[k].json)) fail_msg("%s lacks %s", json, CASES[k].json);
+        assert_int_equal(read_text(&back, json, NULL), STATUS_OK);
+        assert_null(settings_difference(&s, &back));
+        back.importance = back.importance == IMPORTANCE_PAPER ? IMPORTANCE_EXACT : IMPORTANCE_PAPER;
+        assert_string_equal(settings_difference(&s, &back), "importance");
+        free(json);
+        settings_close(&back);
+    }
+    static const char *const DATA[] = {"digits", "exactly", "papers", "normalised.csv", "mnist:x", "1"};
+    for (size_t k = 0; k < sizeof DATA / sizeof *DATA; k++) assert_false(settings_names_importance(DATA[k]));
+}
+
+static void beta_and_tail_take_each_others_place(void **state) {
+    (void)state;
+    train_settings s = settings_default(), back = settings_default();
+    failure why;
+    set(&s, "tail", "0.05");
+    assert_true(s.tail == 0.05 && isnan(s.beta));
+    assert_int_equal(settings_check(&s, &why), STATUS_OK);
+    char *json = written(&s);
+    assert_non_null(strstr(json, "\"beta\": null"));
+    assert_int_equal(read_text(&back, json, NULL), STATUS_OK);
+    assert_null(settings_difference(&s, &back));
+    free(json);
+    s.target_ess = 5;
+    assert_int_equal(settings_check(&s, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "--target-ess cannot be used together"));
+    s.target_ess = 0;
+    set(&s, "tail", "none");
+    assert_int_equal(settings_check(&s, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "either --tail or --beta"));
+    set(&s, "tail", "1");
+    set(&s, "beta", "3");
+    assert_true(s.beta == 3 && isnan(s.tail));
+    assert_string_equal(settings_difference(&s, &back), "beta");
+    /* A file of before there was a tail has beta alone. */
+    set(&s, "tail", "0.5");
+    settings_close(&back);
+    assert_int_equal(read_text(&s, "{\"beta\": 7}", NULL), STATUS_OK);
+    assert_true(s.beta == 7 && isnan(s.tail));
+    settings_close(&s);
+}
+
+static void first_losses_are_none_a_number_or_a_file(void **state) {
+    (void)state;
+    static const char *const VALUES[][2] = {
+        {"none", "\"loss_init\": null"}, {"-2.5", "\"loss_init\": -2.5"}, {"runs/a", "\"loss_init\": \"runs/a\""}};
+    train_settings s = settings_default(), before = s;
+    for (size_t k = 0; k < 3; k++) {
+        train_settings back = settings_default();
+        set(&s, "loss_init", VALUES[k][0]);
+        if (k) assert_string_equal(settings_difference(&s, &before), "loss_init");
+        char *json = written(&s);
+        if (!strstr(json, VALUES[k][1])) fail_msg("%s lacks %s", json, VALUES[k][1]);
+        assert_int_equal(read_text(&back, json, NULL), STATUS_OK);
+        assert_null(settings_difference(&s, &back));
+        free(json);
+        settings_close(&back);
+    }
+    assert_string_equal(s.loss_init_file, "runs/a");
+    set(&s, "loss_init", "4");
+    assert_true(s.loss_init == 4 && !*s.loss_init_file);
+}
+
+static void the_papers_recipe_is_one_word(void **state) {
+    (void)state;
+    failure why;
+    train_settings images = settings_default(), volumes = settings_default_volumes();
+    set(&images, "tail", "0.1");
+    set(&images, "importance", "normalised,1,2");
+    assert_int_equal(settings_follow_recipe(&images, "paper", 0, &why), STATUS_OK);
+    assert_int_equal(settings_follow_recipe(&volumes, "paper", 1, &why), STATUS_OK);
+    assert_true(images.beta == 10 && isnan(images.tail) && images.importance == IMPORTANCE_OFF);
+    assert_true(images.loss_init == 10 && volumes.loss_init == 1);
+    assert_true(volumes.beta == 100 && isnan(volumes.tail) && volumes.importance == IMPORTANCE_PAPER);
+    assert_true(volumes.weight_min == 0.1 && volumes.weight_max == 10);
+    assert_int_equal(settings_follow_recipe(&images, "pepper", 0, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "no recipe 'pepper'"));
 }
 
 static void a_difference_is_named(void **state) {
@@ -207,6 +328,16 @@ static void what_is_no_setting_is_refused(void **state) {
         {"{\"divergence\": \"cvar:2\"}", "value of 'divergence'"},
         {"{\"keep\": {\"3\": 1.5}}", "value of 'keep'"},
         {"{\"importance\": [2, 1]}", "value of 'importance'"},
+        {"{\"importance\": [\"fast\", 1, 2]}", "value of 'importance'"},
+        {"{\"importance\": [\"exact,\", 1, 2]}", "value of 'importance'"},
+        {"{\"importance\": [\"exact\", 1]}", "value of 'importance'"},
+        {"{\"tail\": 0}", "value of 'tail'"},
+        {"{\"tail\": 1.5}", "value of 'tail'"},
+        {"{\"lr\": null}", "value of 'lr'"},
+        {"{\"tail\": 0.1, \"beta\": 3}", "cannot be used together"},
+        {"{\"loss_init\": true}", "value of 'loss_init'"},
+        {"{\"loss_init\": 1e40}", "value of 'loss_init'"},
+        {"{\"loss_init\": \"\"}", "value of 'loss_init'"},
         {"{", "not JSON"},
         {"[1]", "not a JSON object"},
     };
@@ -247,6 +378,10 @@ int main(void) {
         cmocka_unit_test(defaults_are_the_tables),
         cmocka_unit_test(the_help_tells_every_option_and_its_defaults),
         cmocka_unit_test(values_of_the_command_line_are_checked),
+        cmocka_unit_test(importance_weights_are_of_a_kind),
+        cmocka_unit_test(beta_and_tail_take_each_others_place),
+        cmocka_unit_test(first_losses_are_none_a_number_or_a_file),
+        cmocka_unit_test(the_papers_recipe_is_one_word),
         cmocka_unit_test(a_difference_is_named),
         cmocka_unit_test(what_is_no_setting_is_refused),
         cmocka_unit_test(settings_that_do_not_fit_together_are_refused),

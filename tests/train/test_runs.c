@@ -98,6 +98,43 @@ static void a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes(void **st
     }
 }
 
+static void tail_weights_and_first_visits_survive_interruptions(void **state) {
+    (void)state;
+    static const struct {
+        importance_kind importance;
+        int look_ahead;
+        const char *divergence;
+    } KINDS[] = {{IMPORTANCE_NORMALISED, 0, "kl"},
+                 {IMPORTANCE_NORMALISED, 1, "kl"},
+                 {IMPORTANCE_NORMALISED, 3, "kl"},
+                 {IMPORTANCE_EXACT, 1, "chi2"},
+                 {IMPORTANCE_OFF, 3, "cvar:0.5"}};
+    points p;
+    const task task = points_task(&p);
+    char name[40], whole[40];
+    p.noise = 0.1;
+    for (int kind = 0; kind < 5; kind++) {
+        train_settings s = points_settings();
+        s.epochs = 4;
+        s.look_ahead = KINDS[kind].look_ahead;
+        s.importance = KINDS[kind].importance;
+        s.loss_init = (double)NAN;
+        s.uniform_mix = 0.2; /* chi-square leaves few examples to draw from */
+        s.optimizer = OPTIMIZER_MOMENTUM;
+        assert_int_equal(settings_set(&s, "tail", "0.3", NULL), STATUS_OK);
+        assert_int_equal(settings_set(&s, "divergence", KINDS[kind].divergence, NULL), STATUS_OK);
+        snprintf(whole, sizeof whole, "tail-%d", kind);
+        run_whole(&s, &task, folder(whole));
+        for (int step = 1; step < 24; step += 5) { /* also among the first visits, and with batches that wait */
+            snprintf(name, sizeof name, "tail-stopped-%d-%d", kind, step);
+            stop_after = step;
+            assert_int_equal(run(&s, &task, folder(name), 0), TRAINER_INTERRUPTED);
+            while (stop_after += step, run(&s, &task, folder(name), 1) == TRAINER_INTERRUPTED) continue;
+            assert_same_run(folder(whole), folder(name));
+        }
+    }
+}
+
 static void loader_threads_do_not_change_a_bit(void **state) {
     (void)state;
     points p;
@@ -416,6 +453,7 @@ static void there_are_best_weights_even_if_the_metric_is_never_a_number(void **s
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes),
+        cmocka_unit_test(tail_weights_and_first_visits_survive_interruptions),
         cmocka_unit_test(loader_threads_do_not_change_a_bit),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(a_config_repeats_its_run),

@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-static const train_option SMALL[] = {{"model", "mlp-1-16"}, {"batch", "16"},   {"epochs", "2"},
-                                     {"threads", "1"},      {"keep", "3=0.5"}, {"objective", "dro"}};
+static const train_option SMALL[] = {{"model", "mlp-1-16"}, {"batch", "16"},      {"epochs", "2"}, {"threads", "1"},
+                                     {"keep", "3=0.5"},     {"objective", "dro"}, {"beta", "0.01"}};
 enum { SMALL_COUNT = sizeof SMALL / sizeof *SMALL };
 
 typedef struct heard {
