@@ -92,15 +92,17 @@ static status_code measure(trainer *t, double *row, failure *failure) {
     return status;
 }
 
-/* The rest of an epoch that is no whole batch, and the batches that wait, are nothing to tell of. */
+/* Which examples are still to come is nothing to tell of while the run draws them first and is long enough for all; nor is
+   the rest of an epoch that is no whole batch, nor are the batches that wait. */
 static void notice_unseen(trainer *t) {
     const int64_t unseen = count_unseen(t), usual = (t->settings.look_ahead + 1) * t->batch;
-    if (t->told_unseen || unseen < usual) return;
+    const int guessed = t->objective == OBJECTIVE_DRO && isfinite(t->settings.loss_init);
+    const int64_t draws = t->iteration * t->batch, all_draws = t->total * t->batch, examples = t->task->examples;
+    if (t->told_unseen || unseen < usual || (!guessed && draws < examples && all_draws >= examples)) return;
     t->told_unseen = 1;
-    snprintf(t->notice, sizeof t->notice,
-             "after %lld iterations %lld of %lld examples have not been trained on; longer epochs, or --loss-init "
-             "none, which draws them first, change that",
-             (long long)t->iteration, (long long)unseen, (long long)t->task->examples);
+    snprintf(t->notice, sizeof t->notice, "after %lld iterations %lld of %lld examples have not been trained on; %s",
+             (long long)t->iteration, (long long)unseen, (long long)examples,
+             guessed ? "--loss-init none draws them first" : "train for more iterations to reach them all");
 }
 
 static void notice_effective_size(trainer *t, double size) {

@@ -156,7 +156,11 @@ static void few_and_missed_examples_are_told(void **state) {
     heard h = train_well(folder("spike"), OPTIONS("beta=1000"));
     assert_true(h.notices == 1 && strstr(h.notice, "fewer than a batch of 16"));
     h = train_well(folder("missed"), OPTIONS("beta=0.001", "loss_init=-1000"));
-    assert_true(h.notices == 1 && strstr(h.notice, "examples have not been trained on"));
+    assert_true(h.notices == 1 && strstr(h.notice, "examples have not been trained on; --loss-init none"));
+    h = train_well(folder("short"), OPTIONS("beta=0.001", "epochs=2", "epoch_length=3"));
+    assert_true(h.notices == 1 && strstr(h.notice, "examples have not been trained on; train for more iterations"));
+    h = train_well(folder("short-epochs"), OPTIONS("beta=0.001", "epochs=5", "epoch_length=3"));
+    assert_int_equal(h.notices, 0);
     h = train_well(folder("fine"), OPTIONS("beta=0.001"));
     assert_int_equal(h.notices, 0);
     h = train_well(folder("fine-erm"), OPTIONS("beta=1000", "objective=erm"));
