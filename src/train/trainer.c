@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HARDEST = 64 };
+/* Each has to be predicted for its picture: who stops a run does not want to wait for all of them. */
+enum { HARDEST = 64, HARDEST_WHEN_STOPPED = 16 };
 
 double trainer_seconds(const trainer *t) { return t->seconds + clock_seconds() - t->started; }
 
@@ -259,5 +260,6 @@ status_code trainer_run(trainer *t, const train_listener *listener, trainer_end 
     if (!begun) return STATUS_OK;
     if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
     if (status == STATUS_OK && *end == TRAINER_INTERRUPTED) status = write_losses(t, failure);
-    return status == STATUS_OK ? write_hardest(t, HARDEST, failure) : status;
+    const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
+    return status == STATUS_OK ? write_hardest(t, hardest, failure) : status;
 }
