@@ -286,7 +286,11 @@ static void tables_without_losses_are_refused(void **state) {
 
 /* ---- runs of older versions -------------------------------------------------------------------------------------- */
 
+/* One more that an older version did not know. */
+static const char *unknown_then = "from";
+
 static void drop_new_settings(json_t *settings) {
+    json_object_del(settings, unknown_then);
     json_object_del(settings, "tail");
     json_object_del(settings, "from");
 }
@@ -364,8 +368,31 @@ static void a_run_that_an_older_version_began_goes_on(void **state) {
     csv_close(&old);
 }
 
+/* What the older version did not write has the default for volumes there: 12, where it is 0 for images. */
+static void a_segmentation_that_an_older_version_began_goes_on(void **state) {
+    (void)state;
+    points p;
+    task t = points_task(&p);
+    t.kind = TASK_SEGMENTATION;
+    train_settings s = settings_default_volumes();
+    s.data = "points", s.model = "mlp-0-6", s.batch = 8, s.beta = 5, s.threads = 1;
+    trainer *trainer;
+    failure why = {0};
+    folder_make(folder("volumes"), NULL);
+    assert_int_equal(trainer_open(&trainer, &s, &t, folder("volumes"), &why), STATUS_OK);
+    assert_int_equal(trainer_begin(trainer, &why), STATUS_OK);
+    trainer_close(&trainer);
+    unknown_then = "clip_norm";
+    make_checkpoint_old(folder("volumes"));
+    unknown_then = "from";
+    assert_int_equal(trainer_open(&trainer, &s, &t, folder("volumes"), &why), STATUS_OK);
+    if (trainer_resume(trainer, &why) != STATUS_OK) fail_msg("%s", why.message);
+    trainer_close(&trainer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_segmentation_that_an_older_version_began_goes_on),
         cmocka_unit_test(bad_combinations_are_refused),
         cmocka_unit_test(a_tail_of_1_draws_as_beta_0_does),
         cmocka_unit_test(the_tail_holds_the_divergence),
