@@ -62,8 +62,8 @@ static status_code refuse_both(json_t *object, const char *name, failure *failur
     for (size_t k = 0; k < settings_count(); k++) {
         const setting *s = settings_at(k);
         if (is_given(object, s->key) && is_given(object, s->instead_of))
-            return fail(failure, STATUS_BAD_INPUT, "%s: '%s' and '%s' cannot be used together; remove one of them", name,
-                        s->key, s->instead_of);
+            return fail(failure, STATUS_BAD_INPUT, "%s: '%s' and '%s' cannot be used together; remove one of them",
+                        name, s->key, s->instead_of);
     }
     return STATUS_OK;
 }
