@@ -176,14 +176,17 @@ static status_code take_facts(run_config *config, const char *path, failure *fai
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+train_settings run_config_defaults(task_kind task) {
+    return task == TASK_SEGMENTATION ? settings_default_volumes() : settings_default();
+}
+
 status_code run_config_open(run_config *config, const char *folder, failure *failure) {
     char path[PATH_SIZE];
     json_t *root;
     *config = (run_config){0};
     status_code status = read_folder(folder, path, &root, failure);
     if (status != STATUS_OK) return status;
-    config->settings = read_task(json_object_get(root, "facts")) == TASK_SEGMENTATION ? settings_default_volumes()
-                                                                                      : settings_default();
+    config->settings = run_config_defaults(read_task(json_object_get(root, "facts")));
     status = take_settings(&config->settings, root, path, failure);
     if (status == STATUS_OK) status = settings_check(&config->settings, failure);
     if (status == STATUS_OK) status = take_facts(config, path, failure);

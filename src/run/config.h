@@ -43,6 +43,9 @@ typedef struct run_config {
     const char **class_names; /* what the facts refer to */
 } run_config;
 
+/* What a setting that is not told has: the task's default. */
+train_settings run_config_defaults(task_kind task);
+
 /* Reads what a run's folder holds. Settings that are not there have the task's default, facts may be missing; but what is
    there is right, and for classification all that the network's input needs is there. On failure it is closed. */
 status_code run_config_open(run_config *config, const char *folder, failure *failure);

@@ -23,11 +23,16 @@ static double clipped_exp(const hws_options *options, double log_weight) {
 /* p_new / p_old, where an example without mass keeps weight 1 unless it gains some. */
 static double ratio(double fresh, double old) { return old > 0 ? fresh / old : fresh > 0 ? INFINITY : 1; }
 
+/* For KL: ln(p_new / p_old) with the normaliser as it was. */
+static double log_ratio(const hws_sampler *sampler, int64_t example, float loss) {
+    const hws_options *options = &sampler->options;
+    return options->beta * (1 - options->momentum) * ((double)loss - sampler->law.losses[example]);
+}
+
 static double approximate_weight(hws_sampler *sampler, int64_t example, float loss) {
     law *law = &sampler->law;
     const hws_options *options = &sampler->options;
-    const double stale = law->losses[example];
-    if (law_is_kl(law)) return clipped_exp(options, options->beta * (1 - options->momentum) * (loss - stale));
+    if (law_is_kl(law)) return clipped_exp(options, log_ratio(sampler, example, loss));
     return clipped(
         options, ratio(law_probability_at(law, sampler_blend(sampler, example, loss)), law_probability(law, example)));
 }
@@ -63,11 +68,6 @@ static hws_status exact_weight(hws_sampler *sampler, int64_t position, int64_t e
 
 /* So many examples are remembered: the weight of a batch falls by e for each such number that follows. */
 static const double REMEMBERED = 64;
-
-static double log_ratio(const hws_sampler *sampler, int64_t example, float loss) {
-    const hws_options *options = &sampler->options;
-    return options->beta * (1 - options->momentum) * ((double)loss - sampler->law.losses[example]);
-}
 
 /* What is drawn from, but for the total of a floor, which is between 1 and 1 + floor: p-bar with floor and mixing. */
 static double drawn_from(const hws_sampler *sampler, double p) {

@@ -140,8 +140,7 @@ status_code checkpoint_write_best(trainer *t, failure *failure) {
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static status_code check_settings(const trainer *t, const char *path, const char *settings, failure *failure) {
-    /* A setting that is younger than the checkpoint has its default for what is learnt. */
-    train_settings then = t->task->kind == TASK_SEGMENTATION ? settings_default_volumes() : settings_default();
+    train_settings then = run_config_defaults(t->task->kind); /* of settings that are younger than the checkpoint */
     status_code status = settings_read_text(&then, settings, path, failure);
     const char *difference = status == STATUS_OK ? settings_difference(&then, &t->settings) : 0;
     if (difference)

@@ -89,10 +89,7 @@ ended 3
 # Told to stop, it leaves nothing behind.
 "$program" phantom --out "$work/stopped" --cases 5000 >"$work/out" 2>"$work/err" &
 while [ ! -e "$work/stopped/labelsTr" ]; do sleep 0.02; done
-kill -TERM $!
-wait $!
-code=$?
-[ $code -eq 1 ] || fail "exit code $code after SIGTERM, expected 1"
+stops $!
 says '^hws: stopped'
 [ ! -e "$work/stopped" ] || fail "half of a dataset is left"
 

@@ -59,10 +59,7 @@ prints "usage: hws plan"
 run 0 phantom --out "$work/many" --cases 40 --threads 2
 "$program" plan "$work/many" --threads 1 >"$work/out" 2>"$work/err" &
 while [ ! -e "$work/many/hws_cache" ]; do sleep 0.01; done
-kill -TERM $!
-wait $!
-code=$?
-[ $code -eq 1 ] || fail "exit code $code after SIGTERM, expected 1"
+stops $!
 complains 'stopped; the same command goes on'
 run 0 plan "$work/many" --threads 2
 prints "ready      40 cases"

@@ -20,6 +20,14 @@ run() {
     [ $code -eq "$expected" ] || fail "hws $*: exit code $code, expected $expected"
 }
 
+# stops PROCESS: told to (scripts ignore INT in the background), the program that runs there must end with code 1.
+stops() {
+    kill -TERM "$1"
+    wait "$1"
+    code=$?
+    [ $code -eq 1 ] || fail "exit code $code after SIGTERM, expected 1"
+}
+
 prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
 complains() { grep -q -e "^hws: .*$1" "$work/err" || fail "stderr lacks 'hws: ...$1'"; }
 is_silent() { [ ! -s "$work/$1" ] || fail "$1 should be empty"; }

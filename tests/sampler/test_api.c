@@ -1,19 +1,12 @@
 /* Every function of hws.h: what it does, where its ranges end, and what it leaves alone when it refuses. */
 #include "every_divergence.h"
 #include "hws.h"
+#include "opened.h"
 #include "testing.h"
 
 #include <float.h>
 
 /* ---- helpers --------------------------------------------------------------------------------------------------- */
-
-static hws_sampler *opened(int64_t n, const float *losses, const hws_options *options) {
-    hws_sampler *sampler = NULL;
-    assert_int_equal(hws_sampler_open(&sampler, n, losses, options, NULL), HWS_OK);
-    assert_non_null(sampler);
-    assert_int_equal(hws_sampler_size(sampler), n);
-    return sampler;
-}
 
 static hws_options options_with(double beta, hws_divergence divergence) {
     hws_options options = hws_options_default();

@@ -1,12 +1,7 @@
 /* Normalised importance weights: the estimate of Z_new / Z_old against the exact one, and what the weights promise. */
 #include "hws.h"
+#include "opened.h"
 #include "statistics.h"
-
-static hws_sampler *opened(int64_t n, const float *losses, const hws_options *options) {
-    hws_sampler *sampler = NULL;
-    assert_int_equal(hws_sampler_open(&sampler, n, losses, options, NULL), HWS_OK);
-    return sampler;
-}
 
 static hws_options normalised(double beta) {
     hws_options options = hws_options_default();

@@ -4,6 +4,7 @@
 #include "every_divergence.h"
 #include "failing_memory.h"
 #include "hws.h"
+#include "opened.h"
 #include "sampler/sampler.h"
 #include "testing.h"
 
@@ -47,12 +48,6 @@ static int files_in_folder(void) {
     while (readdir(listing)) count++;
     closedir(listing);
     return count - 2;
-}
-
-static hws_sampler *opened(int64_t n, const float *losses, const hws_options *options) {
-    hws_sampler *sampler = NULL;
-    assert_int_equal(hws_sampler_open(&sampler, n, losses, options, NULL), HWS_OK);
-    return sampler;
 }
 
 static bytes state_of(hws_sampler *sampler) {

@@ -1,15 +1,10 @@
 /* tail: beta follows from the losses. */
 #include "every_divergence.h"
 #include "hws.h"
+#include "opened.h"
 #include "statistics.h"
 
 #include <float.h>
-
-static hws_sampler *opened(int64_t n, const float *losses, const hws_options *options) {
-    hws_sampler *sampler = NULL;
-    assert_int_equal(hws_sampler_open(&sampler, n, losses, options, NULL), HWS_OK);
-    return sampler;
-}
 
 static hws_options options_with(hws_divergence divergence, double tail) {
     hws_options options = hws_options_default();

@@ -1,14 +1,9 @@
 /* First visits: every example without a loss is seen before any is seen twice. */
 #include "every_divergence.h"
 #include "hws.h"
+#include "opened.h"
 #include "sampler/visit_set.h"
 #include "statistics.h"
-
-static hws_sampler *opened(int64_t n, const float *losses, const hws_options *options) {
-    hws_sampler *sampler = NULL;
-    assert_int_equal(hws_sampler_open(&sampler, n, losses, options, NULL), HWS_OK);
-    return sampler;
-}
 
 static hws_options options_with(hws_divergence divergence, uint64_t seed) {
     hws_options options = hws_options_default();
