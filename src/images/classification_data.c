@@ -28,8 +28,10 @@ static int has_file(const char *folder, const char *name) {
     return path_join(path, folder, name, NULL) == STATUS_OK && path_exists(path);
 }
 
+int classification_data_is_word(const char *data) { return after(data, "digits") || after(data, "mnist"); }
+
 int classification_data_named(const char *data) {
-    if (after(data, "digits") || after(data, "mnist") || ends_with(data, ".csv")) return 1;
+    if (classification_data_is_word(data) || ends_with(data, ".csv")) return 1;
     return path_is_folder(data) && !has_file(data, "dataset.json") && !has_file(data, "imagesTr");
 }
 

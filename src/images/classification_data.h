@@ -31,6 +31,9 @@ typedef struct classification_data {
 /* Whether this is one of the above. A folder is unless it has a dataset.json: then it holds volumes. */
 int classification_data_named(const char *data);
 
+/* Whether it is a word of ours rather than a path. */
+int classification_data_is_word(const char *data);
+
 /* Opens all sets; of one size, and with the same classes and columns. The built-in digits are the same at every call,
    like a file. The listener may be NULL. On failure all are closed. */
 status_code classification_data_open(classification_data *data, const classification_source *source,
