@@ -68,6 +68,7 @@ typedef struct train_settings {
     long long batch;              /* (0), for segmentation: the plan's */
     long long fold;               /* of segmentation; -1: train and validate on all cases */
     const char *stratify;         /* (""): folds as nnU-Net's; else a column of groups.csv whose shares they keep */
+    const char *keep_together;    /* (""); a column of groups.csv whose groups stay in one fold each */
     const char *split_volumes;    /* (""); "D,H,W": volumes are divided into subvolumes of about this size */
     const char *cache;            /* (""): hws_cache in the dataset's folder */
     long long look_ahead;

@@ -107,6 +107,9 @@ static const setting TABLE[] = {
     {"stratify", TEXT, TRAINING, AT(stratify), .images = "", .value = "COLUMN", .otherwise = "",
      .help = "volumes: make folds with equal shares of each group in this column of groups.csv,\n"
              "whatever splits_final.json says"},
+    {"keep_together", TEXT, TRAINING, AT(keep_together), .images = "", .value = "COLUMN", .otherwise = "",
+     .help = "volumes: make folds in which cases with the same value in this column of groups.csv,\n"
+             "such as a patient's, stay together, whatever splits_final.json says"},
     {"split_volumes", TEXT, TRAINING, AT(split_volumes), .images = "", .value = "D,H,W", .otherwise = "",
      .help = "volumes: divide them into subvolumes of about this size, each with a loss of its own"},
     {"cache", TEXT, TRAINING, AT(cache), .is_free = 1, .images = "", .value = "CACHE",
