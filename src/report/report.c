@@ -73,6 +73,7 @@ static void add_page(text *page, const runs *runs) {
     worst_section(page, runs);
     distribution_section(page, runs);
     gallery_section(page, runs);
+    triage_section(page, runs);
     settings_section(page, runs);
     text_add(page, "<footer>Made by hws " HWS_VERSION ". This page needs no network.</footer>\n</main>\n<script>\n");
     text_add(page, report_js);
