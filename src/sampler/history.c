@@ -147,9 +147,11 @@ hws_status history_write_range(hws_sampler *s, int64_t first, int64_t count, con
     float *before = memory_open((size_t)count * sizeof *before);
     if (!before) return HWS_ERROR_MEMORY;
     memcpy(before, h->losses + first, (size_t)count * sizeof *before);
+    const double sum = h->record.sum;
     write_range(h, first, count, losses);
     const hws_status status = history_tell_all(s);
     if (status != HWS_OK) write_range(h, first, count, before);
+    if (status != HWS_OK) h->record.sum = sum; /* to the last bit */
     memory_close(before);
     return status;
 }
