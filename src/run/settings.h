@@ -50,6 +50,7 @@ typedef struct train_settings {
     importance_kind importance;    /* of the weights p_new / p_old, clipped to [weight_min, weight_max] */
     double weight_min, weight_max; /* the latter may be infinite */
     double target_ess;             /* (0); else beta is chosen after each epoch */
+    double warm_up;                /* of the run: so much of it is drawn as erm would */
     double loss_init;              /* (NaN): examples without a loss are drawn first; else taken for their loss */
     const char *loss_init_file;    /* (""); a losses.csv or a run with losses to begin with */
     history_kind history;
@@ -80,9 +81,12 @@ typedef struct train_settings {
     struct json_t *document;    /* holds the texts of settings that were read from a file */
 } train_settings;
 
-/* The defaults: those of the paper for MNIST, and for the segmentation of volumes. */
+/* The defaults for images, and for the segmentation of volumes. */
 train_settings settings_default(void);
 train_settings settings_default_volumes(void);
+
+/* What a setting had before it could be chosen, or before its default was another: of old runs that do not tell. */
+train_settings settings_before(int volumes);
 void settings_close(train_settings *settings);
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -107,15 +111,16 @@ typedef struct setting {
     setting_group group; /* where --help tells of it; not of SETTING_DATA */
     size_t offset;       /* in train_settings */
     double low, high;
-    const char *(*choice)(int value);  /* the names of the choices; NULL behind the last */
-    int is_free;                       /* 1: decides no bit of the result, so that a resumed run may have another */
-    int or_none;                       /* 1: a number that may be "none" */
-    const char *instead_of;            /* the setting that becomes "none" when this one is given */
-    const char *images, *volumes;      /* the defaults, as one would type them; NULL: the same for volumes */
-    const char *paper, *paper_volumes; /* the same for --recipe paper; NULL: the defaults */
-    const char *value;                 /* what --help calls the value, e.g. "B"; NULL: a flag */
-    const char *help;                  /* lines that explain it */
-    const char *otherwise;             /* what --help says in the defaults' place; NULL: the defaults, "": nothing */
+    const char *(*choice)(int value);    /* the names of the choices; NULL behind the last */
+    int is_free;                         /* 1: decides no bit of the result, so that a resumed run may have another */
+    int or_none;                         /* 1: a number that may be "none" */
+    const char *instead_of;              /* the setting that becomes "none" when this one is given */
+    const char *images, *volumes;        /* the defaults, as one would type them; NULL: the same for volumes */
+    const char *paper, *paper_volumes;   /* the same for --recipe paper; NULL: the defaults */
+    const char *before, *before_volumes; /* what runs that do not tell had; NULL: the defaults */
+    const char *value;                   /* what --help calls the value, e.g. "B"; NULL: a flag */
+    const char *help;                    /* lines that explain it */
+    const char *otherwise;               /* what --help says in the defaults' place; NULL: the defaults, "": nothing */
 } setting;
 
 size_t settings_count(void);

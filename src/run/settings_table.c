@@ -42,16 +42,18 @@ static const setting TABLE[] = {
      .help = "dro: hardness weighted sampling | erm: shuffled epochs | reweight: all classes equally\n"
              "often | ohem: online hard example mining: candidates come in shuffled epochs, and the\n"
              "hardest of them are trained on"},
-    {"beta", NUMBER(0, 1e15), OBJECTIVE, AT(beta), .or_none = 1, .instead_of = "tail", .images = "10", .volumes = "100",
-     .paper = "10", .paper_volumes = "100", .value = "B",
-     .help = "robustness, in units of 1 / loss; 0 is ordinary training"},
-    {"tail", NUMBER(1e-9, 1), OBJECTIVE, AT(tail), .or_none = 1, .instead_of = "beta", .images = "none",
-     .paper = "none", .value = "A",
-     .help = "instead of --beta: train for the hardest fraction A; beta follows from the losses"},
+    {"beta", NUMBER(0, 1e15), OBJECTIVE, AT(beta), .or_none = 1, .instead_of = "tail", .images = "none", .paper = "10",
+     .paper_volumes = "100", .before = "10", .before_volumes = "100", .value = "B",
+     .help = "instead of --tail: robustness, in units of 1 / loss; 0 is ordinary training"},
+    {"tail", NUMBER(1e-9, 1), OBJECTIVE, AT(tail), .or_none = 1, .instead_of = "beta", .images = "0.1",
+     .volumes = "0.5", .paper = "none", .before = "none", .value = "A",
+     .help = "train for the hardest fraction A; beta follows from the losses"},
+    {"warm_up", NUMBER(0, 1), OBJECTIVE, AT(warm_up), .images = "0", .volumes = "0.5", .paper = "0", .before = "0",
+     .value = "F", .help = "dro: draw as erm would for this fraction of the run, recording losses"},
     {"divergence", .kind = SETTING_DIVERGENCE, OBJECTIVE, AT(divergence), .images = "kl", .value = "D",
      .help = "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A"},
-    {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .volumes = "0.1,10", .paper = "off",
-     .paper_volumes = "0.1,10", .value = "[KIND,][MIN,MAX]",
+    {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .paper = "off", .paper_volumes = "0.1,10",
+     .before = "off", .before_volumes = "0.1,10", .value = "[KIND,][MIN,MAX]",
      .help = "dro: weight losses by p_new / p_old, clipped to MIN,MAX; --no-importance: do\n"
              "not. KIND is paper: the normaliser of p as it was | normalised: as it has become since,\n"
              "estimated, so that the mean weight stays 1 | exact: with this loss replaced"},

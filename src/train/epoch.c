@@ -121,7 +121,7 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     status_code status = measure(t, row, failure);
     if (status == STATUS_OK) status = choose_beta(t, failure);
     if (t->objective == OBJECTIVE_DRO) notice_unseen(t);
-    if (t->objective == OBJECTIVE_DRO) notice_effective_size(t, row[ROW_ESS]);
+    if (t->objective == OBJECTIVE_DRO && t->iteration > t->warm_up) notice_effective_size(t, row[ROW_ESS]);
     t->clipped = t->weighed = 0;
     t->weight_sum = 0;
     *recorded = row;

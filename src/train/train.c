@@ -9,6 +9,7 @@
 #include "task/phantom_data.h"
 #include "task/segmentation_source.h"
 
+#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,17 @@ static int has_option(const train_request *r, const char *key) {
     return 0;
 }
 
+/* What the default of the tail must give way to: a fraction of CVaR is a tail, and --target-ess chooses beta. */
+static status_code yield_tail(training *t, failure *failure) {
+    const train_request *r = t->request;
+    train_settings *s = &t->settings;
+    if (has_option(r, "tail") || has_option(r, "beta") || isnan(s->tail)) return STATUS_OK;
+    if (has_option(r, "target_ess") && s->target_ess > 0)
+        return settings_set(s, "beta", is_volumes(s->data) ? "100" : "10", failure);
+    if (has_option(r, "divergence") && s->divergence.kind == HWS_CVAR) s->tail = s->divergence.parameter;
+    return STATUS_OK;
+}
+
 static status_code refuse_contradictions(const train_request *r, failure *failure) {
     if (!has_option(r, "beta") || !has_option(r, "tail")) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
@@ -72,7 +84,7 @@ static status_code apply_options(training *t, failure *failure) {
         if (strcmp(r->options[k].key, "keep") == 0 && !keeps++) t->settings.keep_count = 0;
         status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
     }
-    return status;
+    return status == STATUS_OK ? yield_tail(t, failure) : status;
 }
 
 static status_code check_same(const train_settings *base, const training *t, failure *failure) {

@@ -210,7 +210,7 @@ static void a_config_repeats_its_run(void **state) {
     s.model = "mlp-1-16";
     s.importance = 1;
     s.seed = 5;
-    s.beta = 1.0 / 3;
+    s.beta = 1.0 / 3, s.tail = (double)NAN;
     run_whole(&s, &d.task, folder("config-1"));
     assert_int_equal(run_path(path, folder("config-1"), RUN_CONFIG, 0), STATUS_OK);
     assert_int_equal(run_config_read_settings(&again, path, NULL), STATUS_OK);
