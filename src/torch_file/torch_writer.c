@@ -109,20 +109,17 @@ void torch_add_tuple(torch_writer *writer, const char *key, const int *numbers, 
 
 /* What torch.save writes: _rebuild_tensor_v2(storage, 0, shape, strides, False, OrderedDict()), the storage being outside
    of the pickle under a number. */
-void torch_add_tensor(torch_writer *writer, const char *key, size_t rank, const size_t *shape, const float *values) {
-    char number[24], name[48];
+void torch_add_tensor_again(torch_writer *writer, const char *key, size_t rank, const size_t *shape, size_t storage) {
+    char number[24];
     size_t stride[8], count = 1;
     for (size_t k = rank; k-- > 0;) {
         stride[k] = count;
         count *= shape[k];
     }
-    snprintf(number, sizeof number, "%zu", writer->tensors++);
-    snprintf(name, sizeof name, FOLDER "data/%s", number);
-    zip_writer_add(&writer->archive, name, &(zip_span){values, count * sizeof *values}, 1, ALIGNMENT);
+    snprintf(number, sizeof number, "%zu", storage);
     begin(writer, key);
     put_name(writer, "torch._utils\n_rebuild_tensor_v2\n");
-    opcode(writer, '(');
-    opcode(writer, '(');
+    put(writer, "((", 2);
     put_string(writer, "storage");
     put_name(writer, "torch\nFloatStorage\n");
     put_string(writer, number);
@@ -136,6 +133,16 @@ void torch_add_tensor(torch_writer *writer, const char *key, size_t rank, const 
     put_name(writer, "collections\nOrderedDict\n");
     put(writer, ")RtR", 4);
     end(writer, key);
+}
+
+size_t torch_add_tensor(torch_writer *writer, const char *key, size_t rank, const size_t *shape, const float *values) {
+    char name[48];
+    size_t count = 1;
+    for (size_t k = 0; k < rank; k++) count *= shape[k];
+    snprintf(name, sizeof name, FOLDER "data/%zu", writer->tensors);
+    zip_writer_add(&writer->archive, name, &(zip_span){values, count * sizeof *values}, 1, ALIGNMENT);
+    torch_add_tensor_again(writer, key, rank, shape, writer->tensors);
+    return writer->tensors++;
 }
 
 status_code torch_writer_close(torch_writer *writer, failure *failure) {
