@@ -58,6 +58,10 @@ typedef struct train_settings {
     double floor, uniform_mix;
     int replacement;
     long long ohem_factor; /* candidates of online hard example mining per example that is trained on */
+    const char *group;     /* (""): classes; else the column of groups, for reweight and group-dro */
+    double group_step;     /* of group-dro: how fast the weights of groups follow their losses */
+    long long jtt_epochs;  /* of jtt: how long the training lasts whose errors count */
+    long long jtt_weight;  /* of jtt: how often each of them is in a pass of the second training */
     const char *model;
     const char *from; /* (""): random weights; else a run or a file with those to begin with */
     optimizer_kind optimizer;

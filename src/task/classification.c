@@ -32,7 +32,13 @@ static void name(void *context, int64_t example, text *name) {
     text_format(name, "%lld", (long long)c->train->origins[example]);
 }
 
-static int group(void *context, int64_t example) { return ((const classification *)context)->train->labels[example]; }
+static int label(void *context, int64_t example) { return ((const classification *)context)->train->labels[example]; }
+
+static int is_wrong(void *context, learner *l, int slot) {
+    const int classes = ((const classification *)context)->train->classes;
+    const float *scores = graph_output_values(learner_graph(l), 0) + (size_t)slot * (size_t)classes;
+    return arg_max(scores, classes) != learner_labels(l)[slot];
+}
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
@@ -125,7 +131,9 @@ status_code task_classification(task *t, classification *c, const labelled_image
                 .network = network,
                 .fill = fill,
                 .name = name,
-                .group = group,
+                .label = label,
+                .group = label,
+                .is_wrong = is_wrong,
                 .metric = metric,
                 .evaluate = evaluate,
                 .show = show,

@@ -184,6 +184,9 @@ static status_code train_on_images(training *t, failure *failure) {
     classification context;
     task task;
     status_code status = classification_data_open(t->settings.data, &train, &test, failure);
+    if (status == STATUS_OK && *t->settings.group)
+        status = fail(failure, STATUS_BAD_INPUT, "--group %.100s: these images have no columns of groups",
+                      t->settings.group);
     if (status == STATUS_OK) status = thin_out(&t->settings, &train, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &train, &test, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
