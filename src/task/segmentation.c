@@ -94,7 +94,7 @@ static void make_wrong(const segmentation *s, int64_t example, int16_t *labels) 
     const plan *plan = s->data.plan;
     const size_t voxels = patch_voxels(plan);
     if (!s->wrong || s->wrong[example] == MISLABEL_NOT) return;
-    for (size_t v = 0; v < voxels; v++) labels[v] = mislabel_voxel(s->wrong[example], labels[v], plan->classes);
+    for (size_t v = 0; v < voxels; v++) labels[v] = mislabel_voxel(s->wrong[example], labels[v], plan->labels.classes);
 }
 
 /* A patch with the classes of its voxels. */
@@ -123,6 +123,8 @@ static status_code fill(void *context, const task_request *request, failure *fai
 static void name(void *context, int64_t example, text *name) {
     text_add(name, ((const segmentation *)context)->data.train[example].name);
 }
+
+static int group(void *context, int64_t example) { return ((const segmentation *)context)->data.train[example].group; }
 
 /* ---- validation -------------------------------------------------------------------------------------------------- */
 
@@ -306,7 +308,7 @@ static void describe(void *context, run_facts *facts) {
 static status_code choose_wrong(segmentation *s, const train_settings *settings, failure *failure) {
     s->wrong = calloc((size_t)s->data.train_count, sizeof *s->wrong);
     if (!s->wrong) return fail_memory(failure, "the wrong labels");
-    mislabel_volumes(s->wrong, s->data.train_count, settings->mislabel, s->seed, s->data.plan->classes);
+    mislabel_volumes(s->wrong, s->data.train_count, settings->mislabel, s->seed, s->data.plan->labels.classes);
     return STATUS_OK;
 }
 
@@ -344,6 +346,7 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
                 .network = network,
                 .fill = fill,
                 .name = name,
+                .group = data->has_groups ? group : 0,
                 .metric = metric,
                 .evaluate = evaluate,
                 .show = show,
