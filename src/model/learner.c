@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OUTPUTS = 8 };
+enum { MAX_OUTPUTS = MODEL_MAX_LEVELS };
 
 typedef struct output {
     shape shape;

@@ -33,7 +33,7 @@ struct op {
     convolution convolution; /* of convolutions, transposed ones and fully connected layers */
     int bias_cancels;        /* an instance norm follows, which takes the bias away again */
     norm_options norm;
-    int window[3], stride[3];
+    int window[3], stride[3], padding[3]; /* of pools */
     upsampling upsampling;
     float slope;
 };
