@@ -6,6 +6,7 @@
 
 #include "cache/cache.h"
 #include "core/parallel.h"
+#include "dataset/folds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,10 @@ static const char USAGE[] =
     "plan keeps it and preprocesses again what the changes affect. Cases whose files have changed are preprocessed "
     "again,\n"
     "too. After Ctrl-C the same command goes on.\n"
+    "\n"
+    "Folds are nnU-Net's, or those of DATASET_FOLDER/splits_final.json. --stratify and --keep-together make others and "
+    "keep\n"
+    "them in CACHE/splits_final.json, which later runs train with.\n"
     "\n";
 
 static void print_three(const char *name, const int three[3]) {
@@ -47,7 +52,16 @@ static void print_plan(const plan *plan, const cache_outcome *outcome) {
     printf("ready      %zu cases, %zu preprocessed now\n", outcome->prepared + outcome->current, outcome->prepared);
 }
 
-static int prepare(const dataset *set, cache_options *options, int quiet) {
+static status_code keep_folds(const splits *folds, const dataset *set, const char *cache, failure *failure) {
+    if (!folds->count) return STATUS_OK;
+    printf("folds      %s/splits_final.json, with", cache);
+    for (int k = 0; k < folds->count; k++) printf("%s %zu", k ? "," : "", folds->folds[k].val_count);
+    printf(" cases to validate on\n");
+    return folds_keep(folds, set, cache, failure);
+}
+
+/* `folds` are those to keep, or none. */
+static int prepare(const dataset *set, const splits *folds, cache_options *options, int quiet) {
     static plan plan; /* large */
     failure failure;
     cache_outcome outcome;
@@ -57,15 +71,30 @@ static int prepare(const dataset *set, cache_options *options, int quiet) {
     cli_catch_interrupts();
     options->listener = &listener;
     options->memory = MEMORY_SHARE_PLANNED * memory_available();
-    const status_code status = cache_prepare(set, options, &plan, &outcome, &failure);
+    status_code status = cache_prepare(set, options, &plan, &outcome, &failure);
     cli_progress_end(&progress);
     if (status == STATUS_OK) print_plan(&plan, &outcome);
+    if (status == STATUS_OK) status = keep_folds(folds, set, outcome.folder, &failure);
     free(outcome.folder);
     return cli_end(status, &failure);
 }
 
+static int plan_dataset(const char *folder, const fold_columns *columns, cache_options *options, int quiet) {
+    dataset set;
+    splits folds = {0};
+    failure failure;
+    status_code status = dataset_open(&set, folder, &failure);
+    if (status != STATUS_OK) return cli_end(status, &failure);
+    if (*columns->stratify || *columns->together) status = folds_make(&folds, &set, columns, &failure);
+    const int result = status == STATUS_OK ? prepare(&set, &folds, options, quiet) : cli_end(status, &failure);
+    splits_close(&folds);
+    dataset_close(&set);
+    return result;
+}
+
 int verb_plan(int count, char **arguments) {
     cache_options o = {0};
+    fold_columns columns = {"", ""};
     long long threads = parallel_processors();
     int quiet = 0, words = 0;
     const char *folder = NULL, *model = "unet";
@@ -76,6 +105,13 @@ int verb_plan(int count, char **arguments) {
                  "M and L; with -2d behind it the same for slices",
                  NULL),
         CLI_FLAG("--replan", &o.replan, "make a new plan even if there is one"),
+        CLI_TEXT("--stratify", "COLUMN", &columns.stratify,
+                 "make folds with equal shares of each group in this\ncolumn of groups.csv", ""),
+        CLI_TEXT(
+            "--keep-together", "COLUMN", &columns.together,
+            "make folds in which cases with the same value in this\ncolumn of groups.csv, such as a patient's, stay "
+            "together",
+            ""),
         CLI_WHOLE("--threads", "N", &threads, 1, 256, "threads to work with", "one per processor"),
         CLI_FLAG("--quiet", &quiet, "no progress"),
     };
@@ -84,12 +120,7 @@ int verb_plan(int count, char **arguments) {
     if (code != CLI_GO_ON) return code;
     if (words != 1) return cli_error(EXIT_USAGE, "plan which dataset? hws plan DATASET_FOLDER; --help tells more");
     o.threads = (int)threads;
-    dataset set;
     failure failure;
-    status_code status = plan_model_parse(model, &o.model, &failure);
-    if (status == STATUS_OK) status = dataset_open(&set, folder, &failure);
-    if (status != STATUS_OK) return cli_end(status, &failure);
-    const int result = prepare(&set, &o, quiet);
-    dataset_close(&set);
-    return result;
+    const status_code status = plan_model_parse(model, &o.model, &failure);
+    return status == STATUS_OK ? plan_dataset(folder, &columns, &o, quiet) : cli_end(status, &failure);
 }

@@ -12,21 +12,24 @@ static const char USAGE[] =
     "usage: hws train DATA [options] --out RUN\n"
     "       hws train --resume --out RUN\n"
     "\n"
-    "Trains a network on DATA and records the run in the folder RUN. The defaults are the paper's, but\n"
-    "examples without a loss are drawn first; they stand in brackets: for images, then for volumes where they differ.\n"
+    "Trains a network on DATA and records the run in the folder RUN. The defaults need no\n"
+    "tuning; they stand in brackets: for images, then for volumes where they differ.\n"
     "\n"
     "DATA is one of\n"
     "  digits | digits:TRAIN,TEST   built-in digits like handwriting: 60000 to train on and 10000 to test on, or "
     "TRAIN,TEST\n"
     "  mnist | mnist:DIR            MNIST in the cache (see hws fetch) or in a folder\n"
+    "  FOLDER                       pictures (PNG, JPEG) in a folder per class, or in those of train, val and test\n"
+    "  FILE.csv                     pictures, a line each: file, label, and if you like split (train, val, test), group,\n"
+    "                               patient and others\n"
     "  DATASET_FOLDER               volumes with label maps, in nnU-Net's or the Decathlon's layout; first planned "
     "and\n"
     "                               preprocessed, if that has not been done yet (see hws plan)\n"
     "  phantom                      synthetic heads (see hws phantom), made in the cache when they are first used\n";
 
 static const char USAGE_OF_RECIPES[] =
-    "  --recipe paper       beta, importance weights and first losses as in the paper: images --beta 10\n"
-    "                       --no-importance --loss-init 10, volumes --beta 100 --importance --loss-init 1;\n"
+    "  --recipe paper       as in the paper: images --beta 10 --no-importance --loss-init 10, volumes\n"
+    "                       --beta 100 --importance --loss-init 1, without a tail or a warm-up;\n"
     "                       other options change it\n";
 
 static const char USAGE_OF_THE_RUN[] =

@@ -7,7 +7,7 @@ length=${EPOCH_LENGTH:-25}
 batch=${BATCH:-2}
 # The paper's beta of 100 with importance weights is made for its 250,000 iterations. While all losses still fall quickly,
 # the weights are small, and short runs do not come far (docs/segmentation.md has numbers).
-dro=${DRO:---beta 10 --no-importance --loss-init 1}
+dro=${DRO:---recipe paper --beta 10 --no-importance}
 
 train() { # name, options
     name=$1

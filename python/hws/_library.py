@@ -23,7 +23,7 @@ INTERFACE = (0, 1)
 Callback = ctypes.CFUNCTYPE(c_double, c_double, c_void_p)
 
 DIVERGENCE_KINDS = ("kl", "chi2", "reverse-kl", "hellinger", "cressie-read", "js", "cvar", "custom")
-CUSTOM = DIVERGENCE_KINDS.index("custom")
+CUSTOM, CVAR = DIVERGENCE_KINDS.index("custom"), DIVERGENCE_KINDS.index("cvar")
 IMPORTANCE_KINDS = ("paper", "exact", "normalised")
 
 

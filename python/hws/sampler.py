@@ -10,13 +10,16 @@ from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
 import numpy as np
 
 from ._arrays import as_count, as_indices, as_losses, as_number, is_array, output, pointer
-from ._library import (CUSTOM, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, StatisticsStruct, default_options, lib,
-                       sampler_options, values)
+from ._library import (CUSTOM, CVAR, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, StatisticsStruct, default_options,
+                       lib, sampler_options, values)
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
 from .errors import (ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, ExampleIndexError,
                      OwnershipError, TooFewError, from_library)
 
 __all__ = ["Sampler"]
+
+#: What is trained for where neither tail nor beta is given.
+DEFAULT_TAIL = 0.1
 
 Self = TypeVar("Self", bound="Sampler")
 
@@ -29,9 +32,11 @@ class Sampler:
 
     Args:
         examples: the number of examples, or an array with one loss for each, NaN for those that have none yet.
-        beta: robustness. 0 is ordinary training; the larger, the more the hard examples count.
+        beta: robustness. 0 is ordinary training; the larger, the more the hard examples count. Its unit is 1 / loss.
         tail: train for the hardest fraction ``tail`` of the examples, above 0 and up to 1 (which is uniform): beta then
             follows from the losses, and the argument beta is not looked at. For "cvar:ALPHA" it is ALPHA itself.
+            With neither ``tail`` nor ``beta`` the tail is 0.1; but "cvar:ALPHA" keeps its ALPHA, and a
+            :class:`CustomDivergence` has beta = 100.
         divergence: "kl" (p = softmax(beta L)), "chi2", "reverse-kl", "hellinger", "cressie-read:K", "js",
             "cvar:ALPHA" or a :class:`CustomDivergence`.
         seed: the key of all randomness.
@@ -66,7 +71,7 @@ class Sampler:
     _custom: Optional[CustomDivergence] = None
     _busy = False
 
-    def __init__(self, examples: Any, *, beta: float = 100.0, divergence: Divergence = "kl", seed: int = 0,
+    def __init__(self, examples: Any, *, beta: Optional[float] = None, divergence: Divergence = "kl", seed: int = 0,
                  initial_loss: Optional[float] = None, jitter: float = 0.0, momentum: float = 0.0,
                  replacement: bool = False, floor: float = 0.0, uniform_mix: float = 0.0, importance: str = "paper",
                  weight_min: float = 0.1, weight_max: float = 10.0, keep_counts: bool = False,
@@ -77,7 +82,8 @@ class Sampler:
             losses = as_losses(examples)
             n = len(losses)
         options = default_options()
-        options.beta = as_number(beta, "beta")
+        if beta is not None:
+            options.beta = as_number(beta, "beta")
         options.divergence = divergence_struct(divergence)
         options.seed = as_count(seed, "seed") if not _is_large_seed(seed) else int(seed)
         options.initial_loss = math.nan if initial_loss is None else as_number(initial_loss, "initial_loss")
@@ -87,6 +93,8 @@ class Sampler:
         options.floor = as_number(floor, "floor")
         options.uniform_mix = as_number(uniform_mix, "uniform_mix")
         options.importance = _importance_kind(importance)
+        if tail is None and beta is None and options.divergence.kind not in (CVAR, CUSTOM):
+            tail = DEFAULT_TAIL
         if tail is not None:
             options.tail = as_number(tail, "tail")
             if options.tail == 0:

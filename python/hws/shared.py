@@ -92,7 +92,7 @@ def _check_words(numbers: np.ndarray, indices: np.ndarray, bits: np.ndarray) -> 
     return _mix(_mix(_mix(numbers.astype(np.uint64)) ^ indices.astype(np.uint64)) ^ bits.astype(np.uint64))
 
 
-def _stream_seed(seed: int, worker: int, era: int) -> int:
+def stream_seed(seed: int, worker: int, era: int) -> int:
     """The key of a reader's randomness; the owner's own is ``seed`` itself."""
     word = np.array([seed], np.uint64)
     for part in (worker + 1, era):
@@ -205,7 +205,7 @@ class Reader:
         # So is beta, which need not follow from a tail here, and nobody asks a reader for weights.
         private: Dict[str, Any] = {**options, "momentum": 0.0, "keep_counts": False, "tail": None,
                                    "importance": "paper", "beta": float(block.beta[_BETA]),
-                                   "seed": _stream_seed(options["seed"], worker, era)}
+                                   "seed": stream_seed(options["seed"], worker, era)}
         self._sampler = Sampler(np.array(block.losses), **private)
         #: How often all losses had to be copied because this reader had fallen behind the journal.
         self.copies = 0

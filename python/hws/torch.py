@@ -11,26 +11,30 @@
 
 from __future__ import annotations
 
-import copy
+import inspect
 import time
 import warnings
 from collections import deque
-from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import torch
 import torch.distributed
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from ._arrays import as_count, as_indices, as_losses
+from ._learning import learn, mean_over_crops
+from ._loss import DROLoss, PerCase, per_example
+from ._pending import Draw, Match, Pending
+from ._randomness import NumberedIndex, seed_of, seeded
 from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, OwnershipError
 from .sampler import Sampler
 from .shared import SharedHandle, SharedSampler
 from .telemetry import concerns
 
 __all__ = [
-    "IndexedDataset", "HardnessWeightedSampler", "HardnessWeightedBatchSampler", "DROLoss", "SharedDraws",
+    "IndexedDataset", "HardnessWeightedSampler", "HardnessWeightedBatchSampler", "DROLoss", "PerCase", "SharedDraws",
     "per_example",
 ]
 
@@ -43,6 +47,8 @@ def _with_index(item: Any, index: int) -> Any:
         if "index" in item:
             raise ArgumentError("the data set's items have an entry 'index' already")
         return {**item, "index": index}
+    if isinstance(item, list) and item and all(isinstance(crop, (Mapping, tuple)) for crop in item):
+        return [_with_index(crop, index) for crop in item]
     if isinstance(item, tuple):
         return (*item, index)
     return (item, index)
@@ -51,104 +57,91 @@ def _with_index(item: Any, index: int) -> Any:
 class IndexedDataset(Dataset):
     """A map-style data set whose items also say which example they are.
 
-    A tuple gets the index as its last element, a mapping as its entry "index", anything else becomes a pair.
+    A tuple gets the index as its last element, a mapping as its entry "index"; in a list of them (crops of one case, as
+    MONAI's transforms give) each does. Anything else becomes a pair.
+
+    Args:
+        dataset: a map-style data set.
+        randomness: a sampler of this module. The random numbers of an item (Python's, numpy's, torch's and those of
+            MONAI's transforms) then follow from the sampler's seed and the draw alone: augmentation is the same in
+            whatever worker it happens, and in a resumed run.
 
     >>> import hws.torch
     >>> hws.torch.IndexedDataset([("image", "label")])[0]
     ('image', 'label', 0)
     >>> hws.torch.IndexedDataset([{"image": 1}])[0]
     {'image': 1, 'index': 0}
+    >>> hws.torch.IndexedDataset([[{"crop": 1}, {"crop": 2}]])[0]
+    [{'crop': 1, 'index': 0}, {'crop': 2, 'index': 0}]
     """
 
-    def __init__(self, dataset: Any):
+    def __init__(self, dataset: Any, randomness: Any = None):
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise ArgumentTypeError("the data set must be map-style: it needs __getitem__ and __len__")
+        if randomness is not None and not isinstance(randomness, _HandsOut):
+            raise ArgumentTypeError("randomness must be a HardnessWeightedBatchSampler or HardnessWeightedSampler, not "
+                                    f"{type(randomness).__name__}")
         self.dataset = dataset
+        self._seed: Optional[int] = None
+        if randomness is not None:
+            self._seed = randomness.sampler.options["seed"]
+            randomness._number_items = True
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
-        return _with_index(self.dataset[index], int(index) if index >= 0 else len(self) + int(index))
+        example = int(index) if index >= 0 else len(self) + int(index)
+        if self._seed is None:
+            return _with_index(self.dataset[int(index)], example)
+        with seeded(seed_of(self._seed, index), self.dataset):
+            return _with_index(self.dataset[example], example)
 
 
-# ---- draws that are under way ------------------------------------------------------------------------------------
-
-
-class _Draw(NamedTuple):
-    """What was handed out in one piece: the examples on all ranks, and the updates made when it was drawn."""
-
-    examples: np.ndarray
-    updates: int
-
-
-class _Pending:
-    """The draws that were handed out and whose losses have not come back, oldest first."""
-
-    LIMIT = 1 << 16  # of a loop that draws and never updates, the oldest are forgotten
-
-    def __init__(self) -> None:
-        self._draws: Dict[int, Tuple[bytes, _Draw]] = {}
-        self._numbers: Dict[bytes, Deque[int]] = {}
-        self._next = 0
-
-    def add(self, key: bytes, draw: _Draw) -> None:
-        if len(self._draws) >= self.LIMIT:
-            self.take(next(iter(self._draws.values()))[0])
-        self._draws[self._next] = (key, draw)
-        self._numbers.setdefault(key, deque()).append(self._next)
-        self._next += 1
-
-    def take(self, key: bytes) -> Optional[_Draw]:
-        numbers = self._numbers.get(key)
-        if not numbers:
-            return None
-        number = numbers.popleft()
-        if not numbers:
-            del self._numbers[key]
-        return self._draws.pop(number)[1]
-
-    def clear(self) -> None:
-        self._draws.clear()
-        self._numbers.clear()
-
-    def draws(self) -> List[_Draw]:
-        return [draw for _, draw in self._draws.values()]
+# ---- samplers ------------------------------------------------------------------------------------------------------
 
 
 class _HandsOut:
     """What the two samplers have in common: draws made when they are asked for, in pieces of equal size."""
 
-    def __init__(self, examples: Any, piece: int, pieces_per_epoch: int, num_replicas: Optional[int],
-                 rank: Optional[int], process_group: Any, options: Dict[str, Any]):
-        if isinstance(examples, Sampler):
-            if options:
-                raise ArgumentError(f"the sampler is open already; it cannot take {', '.join(options)}")
-            self.sampler = examples
-        else:
-            self.sampler = Sampler(_number_of(examples), **options)
-        distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
-        if num_replicas is None:
-            num_replicas = torch.distributed.get_world_size(process_group) if distributed else 1
-        if rank is None:
-            rank = torch.distributed.get_rank(process_group) if distributed else 0
-        num_replicas, rank = as_count(num_replicas, "num_replicas"), as_count(rank, "rank")
-        if not rank < num_replicas:
-            raise ArgumentError(f"rank {rank} of {num_replicas} replicas does not exist")
-        self.num_replicas, self.rank, self.process_group = num_replicas, rank, process_group
+    def __init__(self, examples: Any, piece: int, pieces_per_epoch: int, ranks: Tuple[Any, Any, Any],
+                 options: Dict[str, Any]):
+        self.sampler = self._opened(examples, options)
+        self.num_replicas, self.rank, self.process_group = _rank_among(*ranks)
         self._piece = piece
         self._pieces_per_epoch = pieces_per_epoch
-        self._pending = _Pending()
-        self._replay: Deque[_Draw] = deque()
+        self._pending = Pending()
+        self._replay: Deque[Draw] = deque()
         self._epoch, self._handed, self._resumed = 0, 0, False
+        self._exhausted = False  # the epoch has been handed out to its end, and the loader has asked for more
+        self._batch = 0  # how many draws the last batch that came back consisted of
+        self._number_items = False
         self._updates_before = -1  # when the epoch began
         self._staleness = {"counted": 0, "sum": 0, "max": 0, "last": 0}
         #: Time spent in drawing and updating, the exchange between ranks included.
         self.seconds = 0.0
 
+    def _opened(self, examples: Any, options: Dict[str, Any]) -> Sampler:
+        options = dict(options)
+        generator = options.pop("generator", None)
+        if isinstance(examples, Sampler):
+            if options or generator is not None:
+                given = [*options, *(["generator"] if generator is not None else [])]
+                raise ArgumentError(f"the sampler is open already; it cannot take {', '.join(given)}")
+            return examples
+        known = inspect.signature(Sampler.__init__).parameters
+        for name in options:
+            if name not in known or name in ("self", "examples"):
+                raise ArgumentTypeError(f"{type(self).__name__} has no argument {name!r}")
+        if generator is not None:
+            if "seed" in options:
+                raise ArgumentError("give seed or generator, not both")
+            options["seed"] = int(torch.randint(0, 2**62, (), generator=generator))
+        return Sampler(_number_of(examples), **options)
+
     # ---- handing out
 
-    def _pieces(self) -> Iterator[np.ndarray]:
+    def _pieces(self) -> Iterator[Sequence[int]]:
         """This rank's share of each piece, drawn at the moment when it is asked for."""
         if self._resumed:
             self._resumed = False
@@ -161,17 +154,24 @@ class _HandsOut:
             self._replay.clear()
             self._updates_before = self.sampler.updates_made
         epoch = self._epoch
+        self._exhausted = False
         while self._epoch == epoch and self._handed < self._pieces_per_epoch:
             start = time.perf_counter()
             if self._replay:
                 draw = self._replay.popleft()
             else:
-                draw = _Draw(self._draw_piece(), self.sampler.updates_made)
+                examples = self._draw_piece()
+                draw = Draw(examples, self.sampler.updates_made, self.sampler.draws_made)
             share = draw.examples[self.rank::self.num_replicas] if self.num_replicas > 1 else draw.examples
-            self._pending.add(share.tobytes(), draw)
+            self._pending.add(share, draw)
             self._handed += 1
+            indices = share.tolist()
+            if self._number_items:
+                indices = [NumberedIndex.of(index, draw.number, self.rank + place * self.num_replicas)
+                           for place, index in enumerate(indices)]
             self.seconds += time.perf_counter() - start
-            yield share
+            yield indices
+        self._exhausted = self._epoch == epoch
 
     def _look_back(self) -> None:
         """Warns of what went wrong in the epoch that is over."""
@@ -200,24 +200,31 @@ class _HandsOut:
         """clip(p_new / p_old) for the fresh losses of these examples. Call it before :meth:`update`."""
         return self.sampler.importance_weights(indices, losses)
 
-    def step(self, indices: Any, losses: Any, importance: bool = True) -> Optional[np.ndarray]:
-        """Importance weights (or None) and update in one go, with one exchange between the ranks."""
+    def step(self, indices: Any, losses: Any, importance: bool = True,
+             skip_non_finite: bool = False) -> Optional[np.ndarray]:
+        """Importance weights (or None) and update in one go, with one exchange between the ranks.
+
+        An example that stands there several times with several losses (crops of one case) was drawn once: its loss is
+        their mean. With ``skip_non_finite`` a loss that is NaN or infinite is left out instead of refused.
+        """
         start = time.perf_counter()
         own_indices = as_indices(indices)
         own_losses = as_losses(losses)
         if len(own_indices) != len(own_losses):
             raise ArgumentError(f"there are {len(own_indices)} indices but {len(own_losses)} losses")
+        match = self._pending.match(own_indices)
+        crops = mean_over_crops(match.examples, match.items, own_losses) if match else None
+        drawn, fresh = (crops.examples, crops.losses) if crops else (own_indices, own_losses)
         if self.num_replicas > 1:
-            all_indices, all_losses = self._gather(own_indices, own_losses, losses)
-        else:
-            all_indices, all_losses = own_indices, own_losses
-        weights = None
-        if importance:
-            # Over all ranks, so that a loss that is not finite stops every rank and leaves none waiting.
-            weights = self.sampler.importance_weights(all_indices, all_losses)[self.rank::self.num_replicas]
+            drawn, fresh = self._gather(drawn, fresh, losses)
         before = self.sampler.updates_made
-        self.sampler.update(all_indices, all_losses)
-        self._count_staleness(own_indices, before)
+        # Over all ranks, so that a loss that is not finite stops every rank and leaves none waiting.
+        weights = learn(self.sampler, drawn, fresh, importance, skip_non_finite)
+        if match:
+            self._settle(match, before)
+        if weights is not None:
+            weights = weights[self.rank::self.num_replicas]
+            weights = weights[crops.items] if crops else weights
         self.seconds += time.perf_counter() - start
         return weights
 
@@ -235,19 +242,51 @@ class _HandsOut:
         together = torch.stack(parts, dim=2).reshape(2, -1).cpu().numpy()
         return together[0].astype(np.int64), together[1].astype(np.float32)
 
-    def _count_staleness(self, indices: np.ndarray, updates: int) -> None:
-        whole = self._pending.take(indices.tobytes())
-        found: List[Optional[_Draw]] = [whole]
-        if whole is None:  # a loader that puts its batches together itself
-            found = [self._pending.take(index.tobytes()) for index in indices]
-        ages = [updates - draw.updates for draw in found if draw is not None]
-        if ages:
-            self._staleness["counted"] += len(ages)
-            self._staleness["sum"] += sum(ages)
-            self._staleness["max"] = max(self._staleness["max"], *ages)
-            self._staleness["last"] = ages[-1]
+    def _settle(self, match: Match, updates: int) -> None:
+        """Strikes out the draws whose losses have come back, and counts how old they were."""
+        ages = [updates - draw.updates for draw in self._pending.take(match.entries)]
+        self._batch = len(ages)
+        self._staleness["counted"] += len(ages)
+        self._staleness["sum"] += sum(ages)
+        self._staleness["max"] = max(self._staleness["max"], *ages)
+        self._staleness["last"] = ages[-1]
 
     # ---- what it knows
+
+    @property
+    def beta(self) -> float:
+        """The robustness in force, as of :attr:`hws.Sampler.beta`; it can be set, which ends a tail."""
+        return self.sampler.beta
+
+    @beta.setter
+    def beta(self, value: float) -> None:
+        self.sampler.beta = value
+
+    @property
+    def tail(self) -> Optional[float]:
+        """The fraction of the examples that is trained for, or None where beta was given."""
+        return self.sampler.tail
+
+    @property
+    def unseen(self) -> int:
+        """How many examples have no loss yet."""
+        return self.sampler.unseen
+
+    def ess(self) -> float:
+        """The effective sample size: over how many examples the draws are spread."""
+        return self.sampler.ess()
+
+    def losses(self) -> np.ndarray:
+        """A copy of all stale losses, NaN for examples without one."""
+        return self.sampler.losses()
+
+    def hardest(self, k: int) -> Tuple[np.ndarray, np.ndarray]:
+        """The k examples with the largest stale losses, hardest first: (indices, losses)."""
+        return self.sampler.hardest(k)
+
+    def statistics(self) -> Dict[str, Union[int, float]]:
+        """Losses and distribution in numbers, as :meth:`hws.Sampler.statistics`."""
+        return self.sampler.statistics()
 
     def staleness(self) -> Dict[str, float]:
         """How many updates were made between a draw and the arrival of its losses.
@@ -269,13 +308,15 @@ class _HandsOut:
 
         It is the same on every rank. Save it after the step's :meth:`update`.
         """
-        pending = self._pending.draws() + list(self._replay)
+        pending = [] if self._left_over() else self._pending.draws() + list(self._replay)
         examples = np.concatenate([draw.examples for draw in pending]) if pending else np.empty(0, np.int64)
         return {
             "sampler": torch.from_numpy(self.sampler._state()),
             "pending": torch.from_numpy(examples.reshape(-1, self._piece)),
             "pending_updates": torch.tensor([draw.updates for draw in pending], dtype=torch.int64),
-            "handed": self._handed - len(self._pending.draws()),
+            "pending_numbers": torch.tensor([draw.number for draw in pending], dtype=torch.int64),
+            "handed": self._handed if self._left_over() else self._handed - len(self._pending),
+            "batch": self._batch,
             "staleness": dict(self._staleness),
         }
 
@@ -290,10 +331,12 @@ class _HandsOut:
             staleness = {key: int(state_dict["staleness"][key]) for key in self._staleness}
             pending = np.asarray(state_dict["pending"])
             updates = np.asarray(state_dict["pending_updates"])
-            handed = int(state_dict["handed"])
+            numbers = np.asarray(state_dict.get("pending_numbers", np.arange(len(pending))))  # older states lack it
+            handed, batch = int(state_dict["handed"]), int(state_dict.get("batch", 0))
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptStateError(f"this is no state_dict of a {type(self).__name__}: {error!r}") from None
-        if pending.dtype != np.int64 or pending.ndim != 2 or updates.shape != (len(pending),):
+        if pending.dtype != np.int64 or pending.ndim != 2 or updates.shape != (len(pending),) or \
+                numbers.shape != updates.shape or numbers.dtype.kind != "i":
             raise CorruptStateError("the draws under way are damaged")
         if pending.shape[1] != self._piece:
             raise CorruptStateError(f"the state is of batches of {pending.shape[1]}, not of {self._piece}")
@@ -304,11 +347,33 @@ class _HandsOut:
         self.sampler.load_state_dict({"state": state})
         self._staleness = staleness
         self._pending.clear()
-        self._replay = deque(_Draw(row.copy(), int(mark)) for row, mark in zip(pending, updates))
-        self._handed = handed
+        self._replay = deque(Draw(row.copy(), int(mark), int(number))
+                             for row, mark, number in zip(pending, updates, numbers))
+        self._handed, self._batch, self._exhausted = handed, batch, False
         # A state of the end of an epoch starts the next one.
         self._resumed = handed < self._pieces_per_epoch
         self._epoch += 1
+        self._warn_of_dropped_rest()
+
+    def _left_over(self) -> bool:
+        """Whether the draws under way are those that a loader with drop_last has dropped at the end of the epoch."""
+        return False
+
+    def _warn_of_dropped_rest(self) -> None:
+        """Warns where what is left of a resumed epoch may not make a batch."""
+
+
+def _rank_among(num_replicas: Any, rank: Any, process_group: Any) -> Tuple[int, int, Any]:
+    """How many ranks there are and which one this is, as given or as torch.distributed says."""
+    distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
+    if num_replicas is None:
+        num_replicas = torch.distributed.get_world_size(process_group) if distributed else 1
+    if rank is None:
+        rank = torch.distributed.get_rank(process_group) if distributed else 0
+    num_replicas, rank = as_count(num_replicas, "num_replicas"), as_count(rank, "rank")
+    if not rank < num_replicas:
+        raise ArgumentError(f"rank {rank} of {num_replicas} replicas does not exist")
+    return num_replicas, rank, process_group
 
 
 def _number_of(examples: Any) -> int:
@@ -322,9 +387,12 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
         examples: the data set, the number of its examples, or an open :class:`hws.Sampler`.
         batch_size: examples in one step of the optimiser, over all ranks together.
         batches_per_epoch: the length of an iteration; ceil(n / batch_size) unless told otherwise.
+        num_samples: the same, in examples: ceil(num_samples / batch_size) batches.
+        drop_last: round the number of batches down instead of up. Every batch is whole in any case.
         num_replicas, rank, process_group: taken from ``torch.distributed`` when it is initialised. Every rank makes
             the same draw and takes every ``num_replicas``-th example of it, so that the number of ranks changes
             nothing in what is trained on.
+        generator: a torch.Generator to take the seed from; the same on every rank.
         options: those of :class:`hws.Sampler`.
 
     Losses come back through :meth:`update` or a :class:`DROLoss`.
@@ -336,25 +404,29 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
     """
 
     def __init__(self, examples: Any, batch_size: int, batches_per_epoch: Optional[int] = None, *,
-                 num_replicas: Optional[int] = None, rank: Optional[int] = None, process_group: Any = None,
-                 **options: Any):
+                 num_samples: Optional[int] = None, drop_last: bool = False, num_replicas: Optional[int] = None,
+                 rank: Optional[int] = None, process_group: Any = None, **options: Any):
         batch_size = as_count(batch_size, "batch_size")
         n = _number_of(examples)
         if batch_size < 1:
             raise ArgumentError("batch_size must be at least 1")
         if batches_per_epoch is None:
-            batches_per_epoch = -(-n // batch_size)
+            total = n if num_samples is None else as_count(num_samples, "num_samples")
+            batches_per_epoch = total // batch_size if drop_last else -(-total // batch_size)
+        elif num_samples is not None:
+            raise ArgumentError("give batches_per_epoch or num_samples, not both")
         batches_per_epoch = as_count(batches_per_epoch, "batches_per_epoch")
-        _HandsOut.__init__(self, examples, batch_size, batches_per_epoch, num_replicas, rank, process_group, options)
+        _HandsOut.__init__(self, examples, batch_size, batches_per_epoch, (num_replicas, rank, process_group), options)
         if batch_size % self.num_replicas:
             raise ArgumentError(f"a batch of {batch_size} cannot be shared equally by {self.num_replicas} ranks")
         if batch_size > n and not self.sampler.options["replacement"]:
             raise ArgumentError(f"a batch of {batch_size} cannot be drawn without replacement from {n} examples")
         self.batch_size = batch_size
+        self.drop_last = bool(drop_last)
 
     def __iter__(self) -> Iterator[List[int]]:
         for share in self._pieces():
-            yield share.tolist()
+            yield list(share)
 
     def __len__(self) -> int:
         return self._pieces_per_epoch
@@ -369,20 +441,45 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
     Args:
         examples: the data set, the number of its examples, or an open :class:`hws.Sampler`.
         num_samples: how many examples one iteration hands out over all ranks; n unless told otherwise.
-        num_replicas, rank, process_group, options: as in :class:`HardnessWeightedBatchSampler`.
+        batch_size, drop_last: tell it what a ``DataLoader(batch_size=..., drop_last=True)`` does: an iteration is then
+            rounded down to whole batches, and a state that is saved at the end of an epoch starts the next one.
+        num_replicas, rank, process_group, generator, options: as in :class:`HardnessWeightedBatchSampler`.
 
     >>> import hws.torch
     >>> len(list(hws.torch.HardnessWeightedSampler(10, beta=10)))
     10
     """
 
-    def __init__(self, examples: Any, num_samples: Optional[int] = None, *, num_replicas: Optional[int] = None,
-                 rank: Optional[int] = None, process_group: Any = None, **options: Any):
+    def __init__(self, examples: Any, num_samples: Optional[int] = None, *, batch_size: Optional[int] = None,
+                 drop_last: bool = False, num_replicas: Optional[int] = None, rank: Optional[int] = None,
+                 process_group: Any = None, **options: Any):
         num_samples = _number_of(examples) if num_samples is None else as_count(num_samples, "num_samples")
-        _HandsOut.__init__(self, examples, 1, num_samples, num_replicas, rank, process_group, options)
+        _HandsOut.__init__(self, examples, 1, num_samples, (num_replicas, rank, process_group), options)
         self.num_samples = num_samples
         self._piece = self.num_replicas
         self._pieces_per_epoch = -(-num_samples // self.num_replicas)
+        self._whole = False  # whether an epoch is known to consist of whole batches
+        if drop_last:
+            if batch_size is None:
+                raise ArgumentError("drop_last needs batch_size, that of the DataLoader")
+            batch_size = as_count(batch_size, "batch_size")
+            if not 1 <= batch_size <= self._pieces_per_epoch:
+                raise ArgumentError(f"batch_size is {batch_size}, but an epoch has {self._pieces_per_epoch} examples")
+            self._pieces_per_epoch -= self._pieces_per_epoch % batch_size
+            self._whole = True
+        self.batch_size, self.drop_last = batch_size, bool(drop_last)
+
+    def _left_over(self) -> bool:
+        # Without prefetching, what is under way when the loader has asked for more than there is will never be trained on.
+        pending = len(self._pending)
+        return self._exhausted and 0 < pending < self._batch and self._staleness["max"] == 0
+
+    def _warn_of_dropped_rest(self) -> None:
+        rest = self._pieces_per_epoch - self._handed
+        if self._resumed and 0 < rest < self._batch and not self._whole:
+            warnings.warn(f"{rest} examples of the epoch are left, fewer than a batch of {self._batch}: with "
+                          "DataLoader(drop_last=True) the epoch that is resumed is empty. HardnessWeightedSampler("
+                          "batch_size=..., drop_last=True) knows that it is over", stacklevel=3)
 
     def _draw_piece(self) -> np.ndarray:
         # One draw for each rank, so that the ranks together see the sequence that a single process would.
@@ -390,109 +487,10 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
 
     def __iter__(self) -> Iterator[int]:
         for share in self._pieces():
-            yield int(share[0])
+            yield share[0]
 
     def __len__(self) -> int:
         return self._pieces_per_epoch
-
-
-# ---- the loss ------------------------------------------------------------------------------------------------------
-
-
-def per_example(losses: Tensor, count: int) -> Tensor:
-    """One loss for each of ``count`` examples: the mean over all dimensions but the first.
-
-    >>> import torch, hws.torch
-    >>> hws.torch.per_example(torch.tensor([[1.0, 3.0], [2.0, 4.0]]), 2)
-    tensor([2., 3.])
-    """
-    if not isinstance(losses, Tensor):
-        raise ArgumentTypeError(f"the loss must be a tensor, not {type(losses).__name__}")
-    if losses.ndim == 0 and count == 1:
-        return losses.reshape(1)
-    if losses.ndim == 0:
-        raise ArgumentError(f"the loss is one number for {count} examples; it must be one for each: use a loss with "
-                            "reduction='none'")
-    if losses.shape[0] != count:
-        raise ArgumentError(f"the loss has {losses.shape[0]} entries for {count} examples")
-    return losses if losses.ndim == 1 else losses.flatten(1).mean(1)
-
-
-class DROLoss(nn.Module):
-    """Turns a loss into Algorithm 1's step: importance weights, the history's update, and the mean to go back from.
-
-    Args:
-        loss: a loss module (its ``reduction`` is set to "none" in a copy) or any function of (prediction, target) that
-            returns one loss per example; further dimensions (pixels, voxels) are averaged.
-        sampler: a sampler of :mod:`hws.torch`, an :class:`hws.Sampler` or a :class:`hws.shared.SharedSampler`.
-        importance: weight the examples by clip(p_new / p_old), as the paper recommends where losses are noisy (data
-            augmentation, dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as
-            unchanged, "normalised" (KL only) keeps the mean weight at 1 while losses fall, "exact" replaces one loss in
-            it; True is what the sampler was opened with, None or False gives no weights. A first visit weighs 1.
-
-    In evaluation mode (``criterion.eval()``) it is the plain mean and leaves the history alone.
-
-    >>> import hws, hws.torch, torch
-    >>> sampler = hws.Sampler(4, beta=1)
-    >>> criterion = hws.torch.DROLoss(torch.nn.MSELoss(), sampler, importance=False)
-    >>> float(criterion(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]), torch.tensor([3, 1])))
-    2.5
-    >>> sampler.losses()
-    array([nan,  4., nan,  1.], dtype=float32)
-    """
-
-    def __init__(self, loss: Union[nn.Module, Callable[..., Tensor]], sampler: Any,
-                 importance: Union[str, bool, None] = True):
-        super().__init__()
-        if not callable(loss):
-            raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
-        if not (hasattr(sampler, "update") and hasattr(sampler, "importance_weights")):
-            raise ArgumentTypeError(f"sampler must be one of hws, not {type(sampler).__name__}")
-        if isinstance(loss, nn.Module) and hasattr(loss, "reduction"):
-            loss = copy.copy(loss)
-            loss.reduction = "none"
-        self.loss = loss
-        self.sampler = sampler
-        if isinstance(importance, str):
-            getattr(sampler, "sampler", sampler).importance = importance
-        self.importance = bool(importance)
-        #: The last step's losses and weights, one per example, outside the graph.
-        self.last_losses: Optional[Tensor] = None
-        self.last_weights: Optional[Tensor] = None
-        self._weighted, self._clipped = 0, 0
-
-    def forward(self, prediction: Any, target: Any, indices: Any) -> Tensor:
-        return self.reduce(self.loss(prediction, target), indices)
-
-    def reduce(self, losses: Tensor, indices: Any) -> Tensor:
-        """The same for losses that have been computed already, one per example."""
-        indices = as_indices(indices)
-        losses = per_example(losses, len(indices))
-        if not self.training:
-            return losses.mean()
-        self.last_losses = losses.detach()
-        if isinstance(self.sampler, _HandsOut):
-            weights = self.sampler.step(indices, self.last_losses, self.importance)
-        else:
-            weights = self.sampler.importance_weights(indices, self.last_losses) if self.importance else None
-            self.sampler.update(indices, self.last_losses)
-        if weights is None:
-            self.last_weights = None
-            return losses.mean()
-        self._count_clipped(weights)
-        self.last_weights = torch.from_numpy(np.ascontiguousarray(weights)).to(losses.device, losses.dtype)
-        return (self.last_weights * losses).mean()
-
-    def _count_clipped(self, weights: np.ndarray) -> None:
-        options = getattr(self.sampler, "sampler", self.sampler)._weight_range
-        self._weighted += len(weights)
-        self._clipped += int(((weights <= options[0]) | (weights >= options[1])).sum())
-
-    def clip_rate(self) -> float:
-        """The share of importance weights that were clipped, since the last call of this method."""
-        rate = self._clipped / self._weighted if self._weighted else 0.0
-        self._weighted = self._clipped = 0
-        return rate
 
 
 # ---- loader processes that draw themselves -------------------------------------------------------------------------

@@ -57,12 +57,23 @@ def test_structures_have_the_layout_that_the_compiler_gives_them(tmp_path):
 def test_defaults_are_the_library_s():
     library = _library.default_options()
     options = hws.Sampler(2).options
-    for name in ("beta", "seed", "jitter", "momentum", "replacement", "floor", "uniform_mix",
+    for name in ("seed", "jitter", "momentum", "replacement", "floor", "uniform_mix",
                  "weight_min", "weight_max", "keep_counts"):
         assert options[name] == getattr(library, name), name
     assert options["initial_loss"] is None and math.isnan(library.initial_loss)
-    assert options["tail"] is None and library.tail == 0
+    assert hws.Sampler(2, beta=3).tail is None and library.tail == 0
     assert options["divergence"] == "kl" and options["importance"] == "paper"
+
+
+def test_without_a_beta_the_tail_is_a_tenth():
+    assert hws.Sampler(2).tail == 0.1 and hws.Sampler(2, divergence="chi2").tail == 0.1
+    assert hws.Sampler(2, tail=0.3).tail == 0.3 and hws.Sampler(2, beta=7).beta == 7
+    cvar = hws.Sampler(2, divergence="cvar:0.3")
+    assert cvar.tail is None and cvar.options["divergence"].startswith("cvar:0.")
+    with pytest.raises(hws.ArgumentError, match="set beta"):
+        hws.Sampler(2, divergence="reverse-kl")
+    options = hws.Sampler(2, beta=4).options
+    assert hws.Sampler(2, **options).options == options
 
 
 def test_version():

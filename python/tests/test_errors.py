@@ -117,7 +117,7 @@ OPENED_WRONGLY = [
     (dict(divergence="\ud800"), "no divergence"),
     (dict(beta=-1), "beta is -1"),
     (dict(beta=NAN), "beta is nan"),
-    (dict(beta=None), "beta must be a number"),
+    (dict(beta=None, tail="wide"), "tail must be a number"),
     (dict(divergence="euclid"), "no divergence 'euclid'"),
     (dict(divergence="cvar:0"), "cvar:0"),
     (dict(divergence=3), "not int"),

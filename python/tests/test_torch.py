@@ -209,7 +209,9 @@ def test_dro_loss_leaves_the_user_s_loss_alone():
 def test_dro_loss_refuses():
     sampler = hws.Sampler(4)
     with pytest.raises(hws.ArgumentError, match="one number for 2 examples"):
-        DROLoss(lambda p, t: (p - t).mean(), sampler)(torch.ones(2), torch.ones(2), [0, 1])
+        DROLoss(nn.MSELoss(), sampler).reduce(torch.ones(()), [0, 1])
+    with pytest.raises(hws.ArgumentError, match="which examples"):
+        DROLoss(nn.MSELoss(), sampler)(torch.ones(2), torch.ones(2))
     with pytest.raises(hws.ArgumentError, match="2 entries for 3 examples"):
         DROLoss(lambda p, t: p - t, sampler)(torch.ones(2), torch.ones(2), [0, 1, 2])
     with pytest.raises(hws.NotFiniteError, match="example 3"):
@@ -336,3 +338,77 @@ def test_an_epoch_without_updates_is_noticed_when_the_next_begins():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         next(iter(sampler))
+
+
+# ---- names that people expect -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind, extra", [(HardnessWeightedBatchSampler, dict(batch_size=4)), (HardnessWeightedSampler, {})])
+def test_samplers_answer_for_their_core(kind, extra):
+    sampler = kind(10, tail=0.3, generator=torch.Generator().manual_seed(3), **extra)
+    assert sampler.tail == 0.3 and sampler.unseen == 10
+    sampler.update(range(10), np.arange(10) / 10)
+    assert sampler.beta == sampler.sampler.beta > 0 and sampler.unseen == 0
+    assert sampler.ess() == sampler.sampler.ess() < 10
+    assert sampler.losses().tolist() == sampler.sampler.losses().tolist()
+    assert sampler.hardest(2)[0].tolist() == [9, 8]
+    assert sampler.statistics()["loss_max"] == sampler.losses().max()
+    sampler.beta = 2
+    assert sampler.sampler.beta == 2 and sampler.tail is None
+    again = kind(10, tail=0.3, generator=torch.Generator().manual_seed(3), **extra)
+    assert again.sampler.options["seed"] == sampler.sampler.options["seed"] != 0
+    with pytest.raises(TypeError, match=f"{kind.__name__} has no argument 'shuffle'"):
+        kind(10, shuffle=True, **extra)
+    with pytest.raises(hws.ArgumentError, match="not both"):
+        kind(10, seed=1, generator=torch.Generator(), **extra)
+    with pytest.raises(hws.ArgumentError, match="generator"):
+        kind(hws.Sampler(10), generator=torch.Generator(), **extra)
+
+
+def test_the_length_of_an_epoch():
+    assert len(HardnessWeightedBatchSampler(10, 4)) == 3
+    assert len(HardnessWeightedBatchSampler(10, 4, drop_last=True)) == 2
+    assert len(HardnessWeightedBatchSampler(10, 4, num_samples=17)) == 5
+    assert len(HardnessWeightedBatchSampler(10, 4, num_samples=17, drop_last=True)) == 4
+    assert len(HardnessWeightedSampler(10, batch_size=4, drop_last=True)) == 8
+    with pytest.raises(hws.ArgumentError, match="not both"):
+        HardnessWeightedBatchSampler(10, 4, 3, num_samples=17)
+    with pytest.raises(hws.ArgumentError, match="needs batch_size"):
+        HardnessWeightedSampler(10, drop_last=True)
+    with pytest.raises(hws.ArgumentError, match="batch_size is 11"):
+        HardnessWeightedSampler(10, batch_size=11, drop_last=True)
+
+
+@pytest.mark.parametrize("told, workers, after", [(False, 0, True), (True, 0, True), (True, 0, False), (True, 2, True),
+                                                  (True, 2, False)])
+def test_with_drop_last_the_end_of_an_epoch_is_followed_by_the_next(told, workers, after):
+    """Saved after the last batch of an epoch, within the loop or after it, the resumed run has no empty epoch."""
+
+    def make():
+        sampler = HardnessWeightedSampler(DATA, 42, beta=4, seed=3, **(dict(batch_size=4, drop_last=True) if told else {}))
+        return sampler, DataLoader(IndexedDataset(DATA), sampler=sampler, batch_size=4, drop_last=True, num_workers=workers)
+
+    def epoch(sampler, loader, first=0):
+        seen = []
+        for _, _, indices in loader:
+            sampler.update(indices, loss_of(indices, first + len(seen)))
+            seen.append(indices.tolist())
+            state = sampler.state_dict()
+        return seen, sampler.state_dict() if after else state
+
+    sampler, loader = make()
+    first, state = epoch(sampler, loader)
+    second, _ = epoch(sampler, loader, 10)
+    resumed, loader = make()
+    resumed.load_state_dict(state)
+    assert len(first) == 10 and epoch(resumed, loader, 10)[0] == second
+
+
+def test_a_rest_that_may_be_dropped_is_announced():
+    sampler = HardnessWeightedSampler(DATA, 42, seed=3)
+    loader = DataLoader(IndexedDataset(DATA), sampler=sampler, batch_size=4, drop_last=True)
+    for _, _, indices in loader:
+        sampler.update(indices, loss_of(indices, 0))
+        state = sampler.state_dict()  # the last one before the loader asks for what it will drop
+    with pytest.warns(UserWarning, match="the epoch that is resumed is empty"):
+        HardnessWeightedSampler(DATA, 42).load_state_dict(state)

@@ -13,16 +13,16 @@
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-static status_code read_description(dataset *set, const char *path, failure *failure) {
+static status_code read_description(dataset *set, const char *path, int cases, failure *failure) {
     json_t *root;
     status_code status = json_file_read(path, &root, failure);
     if (status == STATUS_OK) status = dataset_describe(set, root, path, failure);
-    if (status == STATUS_OK) status = dataset_list(set, root, path, failure);
+    if (status == STATUS_OK && cases) status = dataset_list(set, root, path, failure);
     json_decref(root);
     return status;
 }
 
-static status_code open_folder(dataset *set, const char *folder, failure *failure) {
+static status_code open_folder(dataset *set, const char *folder, int cases, failure *failure) {
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/') length--;
     set->folder = strndup(folder, length);
@@ -32,12 +32,19 @@ static status_code open_folder(dataset *set, const char *folder, failure *failur
     if (status != STATUS_OK) return status;
     if (!path_exists(path))
         return fail(failure, STATUS_CANNOT_READ, "%s is not a dataset: it has no dataset.json", folder);
-    return read_description(set, path, failure);
+    return read_description(set, path, cases, failure);
 }
 
 status_code dataset_open(dataset *set, const char *folder, failure *failure) {
     *set = (dataset){0};
-    const status_code status = open_folder(set, folder, failure);
+    const status_code status = open_folder(set, folder, 1, failure);
+    if (status != STATUS_OK) dataset_close(set);
+    return status;
+}
+
+status_code dataset_open_description(dataset *set, const char *folder, failure *failure) {
+    *set = (dataset){0};
+    const status_code status = open_folder(set, folder, 0, failure);
     if (status != STATUS_OK) dataset_close(set);
     return status;
 }

@@ -73,6 +73,9 @@ typedef struct dataset {
 status_code dataset_open(dataset *set, const char *folder, failure *failure);
 void dataset_close(dataset *set);
 
+/* The same without the cases, whose files need not be there: channels and labels, as dataset.json tells them. */
+status_code dataset_open_description(dataset *set, const char *folder, failure *failure);
+
 /* The training case with this id, or NULL. */
 const dataset_case *dataset_find(const dataset *set, const char *id);
 

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t NNUNET_SEED = 12345;
-
 status_code splits_open(splits *splits, int folds, failure *failure) {
     splits->count = 0;
     splits->folds = calloc((size_t)folds, sizeof *splits->folds);
@@ -73,12 +71,12 @@ static void cut(const size_t *order, size_t cases, int folds, int *fold_of) {
         for (size_t left = base + ((size_t)fold < larger); left > 0; left--) fold_of[order[next++]] = fold;
 }
 
-static status_code assign(size_t *order, size_t cases, int folds, const char *const *strata, int *fold_of,
-                          failure *failure) {
-    for (size_t k = 0; k < cases; k++) order[k] = k;
-    numpy_shuffle(NNUNET_SEED, order, cases);
-    if (strata) return deal(order, cases, folds, strata, fold_of, failure);
-    cut(order, cases, folds, fold_of);
+static status_code assign(size_t *order, const splits_request *r, int *fold_of, failure *failure) {
+    if (r->together) return splits_assign_together(r, fold_of, failure);
+    for (size_t k = 0; k < r->cases; k++) order[k] = k;
+    numpy_shuffle(SPLITS_SEED, order, r->cases);
+    if (r->strata) return deal(order, r->cases, r->folds, r->strata, fold_of, failure);
+    cut(order, r->cases, r->folds, fold_of);
     return STATUS_OK;
 }
 
@@ -93,29 +91,29 @@ static status_code fill_all(splits *splits, const int *fold_of, size_t cases, fa
     return status;
 }
 
-static status_code make(splits *splits, size_t cases, int folds, const char *const *strata, failure *failure) {
-    size_t *order = malloc(cases * sizeof *order);
-    int *fold_of = malloc(cases * sizeof *fold_of);
+static status_code make(splits *splits, const splits_request *r, failure *failure) {
+    size_t *order = malloc(r->cases * sizeof *order);
+    int *fold_of = malloc(r->cases * sizeof *fold_of);
     status_code status = order && fold_of ? STATUS_OK : fail_memory(failure, "the folds");
-    if (status == STATUS_OK) status = assign(order, cases, folds, strata, fold_of, failure);
-    if (status == STATUS_OK) status = splits_open(splits, folds, failure);
-    if (status == STATUS_OK) status = fill_all(splits, fold_of, cases, failure);
+    if (status == STATUS_OK) status = assign(order, r, fold_of, failure);
+    if (status == STATUS_OK) status = splits_open(splits, r->folds, failure);
+    if (status == STATUS_OK) status = fill_all(splits, fold_of, r->cases, failure);
     free(order);
     free(fold_of);
     if (status != STATUS_OK) splits_close(splits);
     return status;
 }
 
-status_code splits_make(splits *splits, size_t cases, int folds, const char *const *strata, failure *failure) {
+status_code splits_make(splits *splits, const splits_request *r, failure *failure) {
     *splits = (struct splits){0};
-    if (folds < 2 || folds > SPLITS_MAX_FOLDS)
-        return fail(failure, STATUS_BAD_INPUT, "%d folds cannot be made; 2 to %d are possible", folds,
+    if (r->folds < 2 || r->folds > SPLITS_MAX_FOLDS)
+        return fail(failure, STATUS_BAD_INPUT, "%d folds cannot be made; 2 to %d are possible", r->folds,
                     SPLITS_MAX_FOLDS);
-    if (cases < (size_t)folds || cases > UINT32_MAX)
+    if (r->cases < (size_t)r->folds || r->cases > UINT32_MAX)
         return fail(
             failure, STATUS_BAD_INPUT,
             "%zu cases cannot be split into %d folds; add cases, train and validate on all of them with --fold -1, or "
             "write fewer folds into splits_final.json in the dataset's folder",
-            cases, folds);
-    return make(splits, cases, folds, strata, failure);
+            r->cases, r->folds);
+    return make(splits, r, failure);
 }

@@ -105,7 +105,7 @@ static status_code write_metric(const stratified *stratified, size_t which, tabl
     const metric metric = stratified->metrics[which];
     char title[64];
     table table;
-    snprintf(title, sizeof title, "%s (%s)", metric_name(metric), metric_is_share(metric) ? "%" : "mm");
+    snprintf(title, sizeof title, "%s (%s)", metric_name(metric), metric_unit(metric));
     table_open(&table, title, 2,
                metric_lower_is_better(metric)
                    ? "group|label|cases|mean|95% CI|std|median|IQR|p75|p90|p95|worst|worst case"

@@ -75,10 +75,23 @@ static status_code take_settings(train_settings *settings, json_t *root, const c
     return object ? settings_read(settings, object, path, failure) : STATUS_OK;
 }
 
+static task_kind read_task(const json_t *facts) {
+    const char *task = json_string_value(json_object_get(facts, "task"));
+    for (int k = TASK_CLASSIFICATION; task && k <= TASK_SEGMENTATION; k++)
+        if (strcmp(task, TASKS[k]) == 0) return (task_kind)k;
+    return TASK_UNKNOWN;
+}
+
 status_code run_config_read_settings(train_settings *settings, const char *path, failure *failure) {
     json_t *root;
     const status_code status = read_divided(path, &root, failure);
-    return status == STATUS_OK ? take_settings(settings, root, path, failure) : status;
+    if (status != STATUS_OK) return status;
+    const task_kind task = read_task(json_object_get(root, "facts"));
+    if (task != TASK_UNKNOWN) {
+        settings_close(settings);
+        *settings = run_config_defaults(task);
+    }
+    return take_settings(settings, root, path, failure);
 }
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
@@ -127,13 +140,6 @@ static int read_classes(run_config *config, const json_t *list) {
     return config->class_names != 0;
 }
 
-static task_kind read_task(const json_t *facts) {
-    const char *task = json_string_value(json_object_get(facts, "task"));
-    for (int k = TASK_CLASSIFICATION; task && k <= TASK_SEGMENTATION; k++)
-        if (strcmp(task, TASKS[k]) == 0) return (task_kind)k;
-    return TASK_UNKNOWN;
-}
-
 /* NULL, or the fact that cannot be. */
 static const char *read_facts(run_config *config, const json_t *facts) {
     run_facts *f = &config->facts;
@@ -176,9 +182,7 @@ static status_code take_facts(run_config *config, const char *path, failure *fai
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-train_settings run_config_defaults(task_kind task) {
-    return task == TASK_SEGMENTATION ? settings_default_volumes() : settings_default();
-}
+train_settings run_config_defaults(task_kind task) { return settings_before(task == TASK_SEGMENTATION); }
 
 status_code run_config_open(run_config *config, const char *folder, failure *failure) {
     char path[PATH_SIZE];

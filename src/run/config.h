@@ -43,15 +43,16 @@ typedef struct run_config {
     const char **class_names; /* what the facts refer to */
 } run_config;
 
-/* What a setting that is not told has: the task's default. */
+/* What a setting that a run does not tell had: what the program did before there was a choice, or the task's default. */
 train_settings run_config_defaults(task_kind task);
 
-/* Reads what a run's folder holds. Settings that are not there have the task's default, facts may be missing; but what is
+/* Reads what a run's folder holds. Settings that are not there are as run_config_defaults has them, facts may be missing; but what is
    there is right, and for classification all that the network's input needs is there. On failure it is closed. */
 status_code run_config_open(run_config *config, const char *folder, failure *failure);
 void run_config_close(run_config *config);
 
-/* Overwrites the settings that a config.json holds, of a run or written by hand. */
+/* Overwrites the settings that a config.json holds. What one that was written by hand does not tell stays; in one of a run,
+   which names its task, it is as run_config_defaults has it. */
 status_code run_config_read_settings(train_settings *settings, const char *path, failure *failure);
 
 /* Which task a run's folder was trained for; quicker than to open it. */

@@ -9,20 +9,27 @@
 
 /* ---- defaults ---------------------------------------------------------------------------------------------------- */
 
-static train_settings defaults(int volumes) {
+static const char *default_of(const setting *s, int volumes) { return volumes && s->volumes ? s->volumes : s->images; }
+
+static const char *before_of(const setting *s, int volumes) {
+    const char *before = volumes && s->before_volumes ? s->before_volumes : s->before;
+    return before ? before : default_of(s, volumes);
+}
+
+static train_settings made_of(const char *(*value_of)(const setting *s, int volumes), int volumes) {
     train_settings settings = {.weight_min = 0.1, .weight_max = 10, .loss_init_file = ""};
     for (size_t k = 0; k < settings_count(); k++) {
-        const setting *s = settings_at(k);
-        const char *value = volumes && s->volumes ? s->volumes : s->images;
-        const status_code status = value ? setting_value_parse(&settings, s, value, 0) : STATUS_OK;
+        const char *value = value_of(settings_at(k), volumes);
+        const status_code status = value ? setting_value_parse(&settings, settings_at(k), value, 0) : STATUS_OK;
         assert(status == STATUS_OK);
         (void)status;
     }
     return settings;
 }
 
-train_settings settings_default(void) { return defaults(0); }
-train_settings settings_default_volumes(void) { return defaults(1); }
+train_settings settings_default(void) { return made_of(default_of, 0); }
+train_settings settings_default_volumes(void) { return made_of(default_of, 1); }
+train_settings settings_before(int volumes) { return made_of(before_of, volumes); }
 
 void settings_close(train_settings *settings) {
     json_decref(settings->document);
@@ -95,7 +102,11 @@ status_code settings_read_text(train_settings *settings, const char *json, const
 
 /* ---- comparing and checking -------------------------------------------------------------------------------------- */
 
-static int may_be_longer(const train_settings *s) { return s->schedule == SCHEDULE_CONSTANT && !s->iterations; }
+/* The rate does not follow from the number of epochs, nor does how the batches are drawn. */
+static int may_be_longer(const train_settings *s) {
+    const int warms_up = s->objective == OBJECTIVE_DRO && s->warm_up > 0;
+    return s->schedule == SCHEDULE_CONSTANT && !s->iterations && !warms_up;
+}
 
 const char *settings_difference(const train_settings *a, const train_settings *b) {
     for (size_t k = 0; k < settings_count(); k++) {

@@ -19,10 +19,10 @@
 
 #include <stddef.h>
 
-enum { SETTINGS_KEEP_MAX = 256 };
+enum { SETTINGS_KEEP_MAX = 256, SETTINGS_KEEP_NAME = 128 };
 
 typedef struct settings_keep {
-    int class_label;
+    char part[SETTINGS_KEEP_NAME]; /* a class's number or name, or COLUMN:VALUE */
     double fraction;
 } settings_keep;
 
@@ -39,17 +39,28 @@ typedef enum importance_kind {
     IMPORTANCE_EXACT       /* the normaliser with this example's loss replaced */
 } importance_kind;
 
+typedef enum colour_kind { COLOUR_AUTO, COLOUR_GREY, COLOUR_RGB } colour_kind;
+
+/* Which number of an evaluation says which weights are the best of a run that classifies. */
+typedef enum best_kind { BEST_ACCURACY, BEST_WORST_CLASS, BEST_WORST_GROUP, BEST_CVAR } best_kind;
+
 /* Defaults stand in the table; a value in brackets is what "none" or "automatic" looks like. */
 typedef struct train_settings {
     const char *data;
-    settings_keep keep[SETTINGS_KEEP_MAX]; /* how much of a class is kept for training */
+    settings_keep keep[SETTINGS_KEEP_MAX]; /* how much of a class or group is kept for training */
     int keep_count;
+    const char *label, *group; /* (""): the columns `label` and, if there is one, `group` */
+    const char *size;          /* (""): pictures as they are; "S" or "H,W" */
+    colour_kind colour;
+    double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
+    best_kind best;
     objective_kind objective;
     double beta, tail;             /* one of them is (NaN): beta follows from the losses if there is a tail */
     hws_divergence divergence;     /* none that has callbacks */
     importance_kind importance;    /* of the weights p_new / p_old, clipped to [weight_min, weight_max] */
     double weight_min, weight_max; /* the latter may be infinite */
     double target_ess;             /* (0); else beta is chosen after each epoch */
+    double warm_up;                /* of the run: so much of it is drawn as erm would */
     double loss_init;              /* (NaN): examples without a loss are drawn first; else taken for their loss */
     const char *loss_init_file;    /* (""); a losses.csv or a run with losses to begin with */
     history_kind history;
@@ -67,6 +78,7 @@ typedef struct train_settings {
     long long batch;              /* (0), for segmentation: the plan's */
     long long fold;               /* of segmentation; -1: train and validate on all cases */
     const char *stratify;         /* (""): folds as nnU-Net's; else a column of groups.csv whose shares they keep */
+    const char *keep_together;    /* (""); a column of groups.csv whose groups stay in one fold each */
     const char *split_volumes;    /* (""); "D,H,W": volumes are divided into subvolumes of about this size */
     const char *cache;            /* (""): hws_cache in the dataset's folder */
     long long look_ahead;
@@ -80,9 +92,12 @@ typedef struct train_settings {
     struct json_t *document;    /* holds the texts of settings that were read from a file */
 } train_settings;
 
-/* The defaults: those of the paper for MNIST, and for the segmentation of volumes. */
+/* The defaults for images, and for the segmentation of volumes. */
 train_settings settings_default(void);
 train_settings settings_default_volumes(void);
+
+/* What a setting had before it could be chosen, or before its default was another: of old runs that do not tell. */
+train_settings settings_before(int volumes);
 void settings_close(train_settings *settings);
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -96,7 +111,7 @@ typedef enum setting_kind {
     SETTING_DIVERGENCE,
     SETTING_IMPORTANCE, /* "off", or "KIND", "MIN,MAX", "KIND,MIN,MAX"; importance, weight_min and weight_max */
     SETTING_LOSS_INIT,  /* a number, "none" or a file; loss_init and loss_init_file */
-    SETTING_KEEP        /* "CLASS=FRACTION", several times; keep and keep_count */
+    SETTING_KEEP        /* "CLASS=FRACTION" or "COLUMN:VALUE=FRACTION", several times; keep and keep_count */
 } setting_kind;
 
 typedef enum setting_group { SETTING_DATA, SETTING_OBJECTIVE, SETTING_TRAINING, SETTING_RUN } setting_group;
@@ -107,15 +122,16 @@ typedef struct setting {
     setting_group group; /* where --help tells of it; not of SETTING_DATA */
     size_t offset;       /* in train_settings */
     double low, high;
-    const char *(*choice)(int value);  /* the names of the choices; NULL behind the last */
-    int is_free;                       /* 1: decides no bit of the result, so that a resumed run may have another */
-    int or_none;                       /* 1: a number that may be "none" */
-    const char *instead_of;            /* the setting that becomes "none" when this one is given */
-    const char *images, *volumes;      /* the defaults, as one would type them; NULL: the same for volumes */
-    const char *paper, *paper_volumes; /* the same for --recipe paper; NULL: the defaults */
-    const char *value;                 /* what --help calls the value, e.g. "B"; NULL: a flag */
-    const char *help;                  /* lines that explain it */
-    const char *otherwise;             /* what --help says in the defaults' place; NULL: the defaults, "": nothing */
+    const char *(*choice)(int value);    /* the names of the choices; NULL behind the last */
+    int is_free;                         /* 1: decides no bit of the result, so that a resumed run may have another */
+    int or_none;                         /* 1: a number that may be "none" */
+    const char *instead_of;              /* the setting that becomes "none" when this one is given */
+    const char *images, *volumes;        /* the defaults, as one would type them; NULL: the same for volumes */
+    const char *paper, *paper_volumes;   /* the same for --recipe paper; NULL: the defaults */
+    const char *before, *before_volumes; /* what runs that do not tell had; NULL: the defaults */
+    const char *value;                   /* what --help calls the value, e.g. "B"; NULL: a flag */
+    const char *help;                    /* lines that explain it */
+    const char *otherwise;               /* what --help says in the defaults' place; NULL: the defaults, "": nothing */
 } setting;
 
 size_t settings_count(void);

@@ -12,6 +12,14 @@ static const char *history_at(int value) {
     static const char *const NAMES[] = {"stale", "exact"};
     return name_at(NAMES, 2, value);
 }
+static const char *colour_at(int value) {
+    static const char *const NAMES[] = {"auto", "grey", "rgb"};
+    return name_at(NAMES, 3, value);
+}
+static const char *best_at(int value) {
+    static const char *const NAMES[] = {"accuracy", "worst-class", "worst-group", "cvar"};
+    return name_at(NAMES, 4, value);
+}
 static const char *precision_at(int value) {
     static const char *const NAMES[] = {"f32", "bf16"};
     return name_at(NAMES, 2, value);
@@ -42,16 +50,18 @@ static const setting TABLE[] = {
      .help = "dro: hardness weighted sampling | erm: shuffled epochs | reweight: all classes equally\n"
              "often | ohem: online hard example mining: candidates come in shuffled epochs, and the\n"
              "hardest of them are trained on"},
-    {"beta", NUMBER(0, 1e15), OBJECTIVE, AT(beta), .or_none = 1, .instead_of = "tail", .images = "10", .volumes = "100",
-     .paper = "10", .paper_volumes = "100", .value = "B",
-     .help = "robustness, in units of 1 / loss; 0 is ordinary training"},
-    {"tail", NUMBER(1e-9, 1), OBJECTIVE, AT(tail), .or_none = 1, .instead_of = "beta", .images = "none",
-     .paper = "none", .value = "A",
-     .help = "instead of --beta: train for the hardest fraction A; beta follows from the losses"},
+    {"beta", NUMBER(0, 1e15), OBJECTIVE, AT(beta), .or_none = 1, .instead_of = "tail", .images = "none", .paper = "10",
+     .paper_volumes = "100", .before = "10", .before_volumes = "100", .value = "B",
+     .help = "instead of --tail: robustness, in units of 1 / loss; 0 is ordinary training"},
+    {"tail", NUMBER(1e-9, 1), OBJECTIVE, AT(tail), .or_none = 1, .instead_of = "beta", .images = "0.1",
+     .volumes = "0.5", .paper = "none", .before = "none", .value = "A",
+     .help = "train for the hardest fraction A; beta follows from the losses"},
+    {"warm_up", NUMBER(0, 1), OBJECTIVE, AT(warm_up), .images = "0", .volumes = "0.5", .paper = "0", .before = "0",
+     .value = "F", .help = "dro: draw as erm would for this fraction of the run, recording losses"},
     {"divergence", .kind = SETTING_DIVERGENCE, OBJECTIVE, AT(divergence), .images = "kl", .value = "D",
      .help = "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A"},
-    {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .volumes = "0.1,10", .paper = "off",
-     .paper_volumes = "0.1,10", .value = "[KIND,][MIN,MAX]",
+    {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .paper = "off", .paper_volumes = "0.1,10",
+     .before = "off", .before_volumes = "0.1,10", .value = "[KIND,][MIN,MAX]",
      .help = "dro: weight losses by p_new / p_old, clipped to MIN,MAX; --no-importance: do\n"
              "not. KIND is paper: the normaliser of p as it was | normalised: as it has become since,\n"
              "estimated, so that the mean weight stays 1 | exact: with this loss replaced"},
@@ -74,7 +84,24 @@ static const setting TABLE[] = {
     {"ohem_factor", WHOLE(1, 1000), OBJECTIVE, AT(ohem_factor), .images = "2", .value = "K",
      .help = "ohem: candidates per example that is trained on"},
     {"keep", .kind = SETTING_KEEP, OBJECTIVE, .value = "CLASS=FRACTION", .otherwise = "",
-     .help = "keep only this fraction of a class for training; may be given several times"},
+     .help = "keep only this fraction of a class, or of a group (COLUMN:VALUE=FRACTION), for\n"
+             "training; may be given several times"},
+    {"label", TEXT, TRAINING, AT(label), .images = "", .value = "COLUMN", .help = "CSV files: the column of classes",
+     .otherwise = "label"},
+    {"group", TEXT, TRAINING, AT(group), .images = "", .value = "COLUMN",
+     .help = "CSV files: the column of groups", .otherwise = "group, if there is one"},
+    {"size", TEXT, TRAINING, AT(size), .images = "", .value = "S|H,W",
+     .help = "pictures: resize the shorter side to S and cut the middle out",
+     .otherwise = "their own if all have one size, else 224"},
+    {"colour", CHOICE(colour_at), TRAINING, AT(colour), .images = "auto", .value = "C",
+     .help = "pictures: grey | rgb | auto: rgb if any is in colour"},
+    {"picture_memory", NUMBER(-1, 1e9), TRAINING, AT(picture_memory), .is_free = 1, .images = "-1", .value = "MB",
+     .help = "pictures: if they take more, they are decoded whenever they are wanted",
+     .otherwise = "half of what is free"},
+    {"best", CHOICE(best_at), TRAINING, AT(best), .images = "accuracy", .value = "M",
+     .help = "images: which weights are kept as the best: accuracy | worst-class and worst-group, the\n"
+             "lowest accuracy of any | cvar, the mean loss of the hardest tenth; of the validation\n"
+             "part, or of the test part where there is none"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
      .help = "images: wrn-D-k | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
@@ -106,6 +133,9 @@ static const setting TABLE[] = {
     {"stratify", TEXT, TRAINING, AT(stratify), .images = "", .value = "COLUMN", .otherwise = "",
      .help = "volumes: make folds with equal shares of each group in this column of groups.csv,\n"
              "whatever splits_final.json says"},
+    {"keep_together", TEXT, TRAINING, AT(keep_together), .images = "", .value = "COLUMN", .otherwise = "",
+     .help = "volumes: make folds in which cases with the same value in this column of groups.csv,\n"
+             "such as a patient's, stay together, whatever splits_final.json says"},
     {"split_volumes", TEXT, TRAINING, AT(split_volumes), .images = "", .value = "D,H,W", .otherwise = "",
      .help = "volumes: divide them into subvolumes of about this size, each with a loss of its own"},
     {"cache", TEXT, TRAINING, AT(cache), .is_free = 1, .images = "", .value = "CACHE",

@@ -1,13 +1,7 @@
-#define _POSIX_C_SOURCE 200809L
 #include "safetensors/safetensors_inside.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static uint64_t read_length(const unsigned char *bytes) {
     uint64_t length = 0;
@@ -71,40 +65,20 @@ status_code safetensors_open_bytes(safetensors **file, const void *bytes, size_t
     return finish(file, opened, read_bytes(opened, failure));
 }
 
-/* Maps a regular file that is not empty: nothing is allocated for its size, whatever it is. */
-static status_code map(safetensors *file, int descriptor, failure *failure) {
-    struct stat info;
-    if (fstat(descriptor, &info) != 0)
-        return fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", file->path, strerror(errno));
-    if (!S_ISREG(info.st_mode)) return fail(failure, STATUS_CORRUPT, "%s: is not a regular file", file->path);
-    if (info.st_size < SAFETENSORS_LENGTH_BYTES)
-        return fail(failure, STATUS_CORRUPT, "%s: is too short for a safetensors file", file->path);
-    if ((uintmax_t)info.st_size > SIZE_MAX / 2)
-        return fail(failure, STATUS_CORRUPT, "%s: is too large for this machine", file->path);
-    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (bytes == MAP_FAILED)
-        return fail(failure, STATUS_CANNOT_READ, "%s: cannot be mapped: %s", file->path, strerror(errno));
-    file->bytes = file->mapped = bytes;
-    file->size = (size_t)info.st_size;
-    return STATUS_OK;
-}
-
 status_code safetensors_open(safetensors **file, const char *path, failure *failure) {
     safetensors *opened = new_file(path);
     *file = NULL;
     if (!opened) return fail_memory(failure, path);
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait */
-    if (descriptor < 0)
-        return finish(file, opened, fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno)));
-    status_code status = map(opened, descriptor, failure);
-    close(descriptor);
+    status_code status = mapped_file_open(&opened->mapped, path, failure);
+    opened->bytes = opened->mapped.bytes;
+    opened->size = opened->mapped.size;
     if (status == STATUS_OK) status = read_bytes(opened, failure);
     return finish(file, opened, status);
 }
 
 void safetensors_close(safetensors **file) {
     if (!file || !*file) return;
-    if ((*file)->mapped) munmap((*file)->mapped, (*file)->size);
+    mapped_file_close(&(*file)->mapped);
     json_decref((*file)->header);
     free((*file)->tensors);
     free((*file)->path);

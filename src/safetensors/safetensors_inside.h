@@ -2,6 +2,7 @@
 #ifndef HWS_SAFETENSORS_SAFETENSORS_INSIDE_H
 #define HWS_SAFETENSORS_SAFETENSORS_INSIDE_H
 
+#include "core/mapped_file.h"
 #include "safetensors/safetensors.h"
 
 #include <jansson.h>
@@ -23,7 +24,7 @@ struct safetensors {
     char *path;
     const unsigned char *bytes; /* the whole file */
     size_t size;
-    void *mapped; /* the same if this file is mapped, else NULL */
+    mapped_file mapped; /* the same if this file is mapped; else not open */
     json_t *header;
     const json_t *metadata; /* in the header, or NULL */
     safetensor *tensors;

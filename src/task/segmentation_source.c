@@ -5,8 +5,7 @@
 #include "core/crc64.h"
 #include "core/memory.h"
 #include "core/path.h"
-#include "dataset/case_groups.h"
-#include "dataset/splits.h"
+#include "dataset/folds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,41 +28,6 @@ struct segmentation_source {
 };
 
 /* ---- folds ------------------------------------------------------------------------------------------------------- */
-
-static status_code make_splits(segmentation_source *s, const char *column, failure *failure) {
-    if (!*column) return splits_make(&s->splits, s->set.train_count, SPLITS_FOLDS, 0, failure);
-    case_groups groups;
-    const char **strata = 0;
-    status_code status = case_groups_of_dataset(&groups, &s->set, failure);
-    if (status != STATUS_OK) return status;
-    status = case_groups_column(&groups, &s->set, column, &strata, failure);
-    if (status == STATUS_OK) status = splits_make(&s->splits, s->set.train_count, SPLITS_FOLDS, strata, failure);
-    free(strata);
-    case_groups_close(&groups);
-    return status;
-}
-
-/* Whether every fold has all cases, as folds that we made do until cases are added. */
-static int is_complete(const segmentation_source *s) {
-    int complete = 1;
-    for (int k = 0; k < s->splits.count; k++)
-        complete = complete && s->splits.folds[k].train_count + s->splits.folds[k].val_count == s->set.train_count;
-    return complete;
-}
-
-static status_code open_splits(segmentation_source *s, const train_settings *settings, failure *failure) {
-    char given[PATH_SIZE], made[PATH_SIZE];
-    if (*settings->stratify) return make_splits(s, settings->stratify, failure);
-    status_code status = path_join(given, s->set.folder, "splits_final.json", failure);
-    if (status == STATUS_OK) status = path_join(made, s->cache, "splits_final.json", failure);
-    if (status != STATUS_OK) return status;
-    if (path_exists(given)) return splits_read(&s->splits, given, s->set.ids, s->set.train_count, failure);
-    if (splits_read(&s->splits, made, s->set.ids, s->set.train_count, 0) == STATUS_OK && is_complete(s))
-        return STATUS_OK;
-    splits_close(&s->splits);
-    status = make_splits(s, "", failure);
-    return status == STATUS_OK ? splits_write(&s->splits, made, s->set.ids, failure) : status;
-}
 
 status_code segmentation_source_write_fold(const segmentation_source *s, const char *path, failure *failure) {
     const splits one = {1, &s->splits.folds[s->fold]};
@@ -316,7 +280,9 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
                               failure *failure) {
     status_code status = prepare(s, settings, listener, failure);
     if (status == STATUS_OK) status = name_labels(s, failure);
-    if (status == STATUS_OK && settings->fold >= 0) status = open_splits(s, settings, failure);
+    if (status == STATUS_OK && settings->fold >= 0)
+        status = folds_open(&s->splits, &s->set, &(fold_columns){settings->stratify, settings->keep_together}, s->cache,
+                            listener, failure);
     if (status == STATUS_OK) status = open_fold(s, settings->fold, failure);
     const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s) : 0;
     if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);

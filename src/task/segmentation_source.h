@@ -1,9 +1,7 @@
 /*
  * Where a segmentation task gets its cases: a dataset folder, its plan and preprocessed cases, the cases of one fold.
  *
- * Folds come from DATASET/splits_final.json if it is there. Else they are made as nnU-Net makes them and written to
- * CACHE/splits_final.json, and made anew when the dataset has other cases than that file. Folds that are stratified by a
- * column of groups.csv are always made.
+ * Folds are the dataset's own or are made (dataset/folds.h).
  */
 #ifndef HWS_TASK_SEGMENTATION_SOURCE_H
 #define HWS_TASK_SEGMENTATION_SOURCE_H
@@ -14,8 +12,8 @@
 typedef struct segmentation_source segmentation_source;
 
 /*
- * settings: data (the folder), cache, fold (-1: train and validate on all cases), stratify, split_volumes, threads,
- * loaders. The listener, as for cache_prepare, may be NULL.
+ * settings: data (the folder), cache, fold (-1: train and validate on all cases), stratify, keep_together,
+ * split_volumes, threads, loaders. The listener, as for cache_prepare, may be NULL.
  */
 status_code segmentation_source_open(segmentation_source **opened, const train_settings *settings,
                                      const listener *listener, failure *failure);

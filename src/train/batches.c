@@ -54,7 +54,7 @@ status_code batches_open(batches *b, const batches_options *options, failure *fa
         return fail(failure, STATUS_BAD_INPUT,
                     "%lld examples are drawn per iteration, but there are only %lld; choose a smaller --batch",
                     (long long)options->size, (long long)options->examples);
-    if (options->kind == OBJECTIVE_DRO) return STATUS_OK;
+    if (options->kind == OBJECTIVE_DRO && !options->warm_up) return STATUS_OK;
     b->order = memory_open((size_t)options->examples * sizeof *b->order);
     if (!b->order) return fail_memory(failure, "the order of the examples");
     const status_code status = options->kind == OBJECTIVE_REWEIGHT ? sort_by_group(b, failure) : STATUS_OK;
@@ -99,7 +99,8 @@ static status_code draw_from_history(const batches *b, int64_t *drawn, failure *
 }
 
 status_code batches_draw(batches *b, int64_t iteration, int64_t *drawn, failure *failure) {
-    if (b->options.kind == OBJECTIVE_DRO) return draw_from_history(b, drawn, failure);
+    if (b->options.kind == OBJECTIVE_DRO && iteration >= b->options.warm_up)
+        return draw_from_history(b, drawn, failure);
     if (b->options.kind == OBJECTIVE_REWEIGHT) {
         draw_by_class(b, iteration, drawn);
         return STATUS_OK;

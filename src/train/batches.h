@@ -3,13 +3,14 @@
  *
  *     erm       shuffled epochs: each pass is a permutation that only the seed and the pass decide; what is left over
  *               when a pass cannot fill another batch is dropped
- *     dro       hardness weighted sampling: drawn by the sampler from the history of stale losses
+ *     dro       hardness weighted sampling: drawn by the sampler from the history of stale losses, after a warm-up of
+ *               some iterations that are drawn as with erm
  *     reweight  static reweighting by sampling: first a class, all equally likely, then one of its examples, all equally
  *               likely, with replacement; so an example is drawn with a probability inverse to its class' frequency
  *     ohem      online hard example mining: candidates, a multiple of the batch, come in shuffled passes as with erm, and
  *               the hardest ones are trained on (train/step.c)
  *
- * All but dro follow from (seed, iteration) alone; dro also from the sampler, whose state a checkpoint holds.
+ * All but dro after its warm-up follow from (seed, iteration) alone; dro also from the sampler, whose state a checkpoint holds.
  */
 #ifndef HWS_TRAIN_BATCHES_H
 #define HWS_TRAIN_BATCHES_H
@@ -24,6 +25,7 @@ typedef struct batches_options {
     objective_kind kind;
     int64_t examples, size; /* size: drawn per iteration */
     uint64_t seed;
+    int64_t warm_up;                              /* iterations of dro that are drawn as erm would */
     hws_sampler *history;                         /* the caller's; for dro */
     int (*group)(void *context, int64_t example); /* the class of an example; for reweight */
     void *context;

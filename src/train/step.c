@@ -18,7 +18,7 @@ static status_code draw(trainer *t, failure *failure) {
     status_code status = STATUS_OK;
     while (loader_count(t->loader) <= t->settings.look_ahead && status == STATUS_OK) {
         const int64_t iteration = t->iteration + loader_count(t->loader);
-        if (t->settings.history == HISTORY_EXACT) status = refresh_history(t, failure);
+        if (t->settings.history == HISTORY_EXACT && iteration >= t->warm_up) status = refresh_history(t, failure);
         if (status == STATUS_OK) status = batches_draw(&t->batches, iteration, t->drawn, failure);
         if (status == STATUS_OK) loader_add(t->loader, iteration, t->drawn);
     }
@@ -85,7 +85,8 @@ static status_code weigh(trainer *t, int64_t first, int count, failure *failure)
         t->fresh[k] = (float)t->losses[k];
         t->ratios[k] = 1;
     }
-    const int importance = t->settings.importance != IMPORTANCE_OFF && t->objective == OBJECTIVE_DRO;
+    const int by_hardness = t->objective == OBJECTIVE_DRO && t->iteration >= t->warm_up;
+    const int importance = t->settings.importance != IMPORTANCE_OFF && by_hardness;
     const hws_status status = importance ? hws_sampler_importance(t->history, count, t->chosen_examples + first,
                                                                   t->fresh + first, t->ratios + first)
                                          : HWS_OK;

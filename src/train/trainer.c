@@ -95,6 +95,7 @@ static status_code plan(trainer *t, failure *failure) {
             "%lld examples are drawn per iteration, but there are only %lld to train on; choose a smaller --batch",
             (long long)t->candidates, (long long)t->task->examples);
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
+    t->warm_up = t->objective == OBJECTIVE_DRO ? (int64_t)(s->warm_up * (double)t->total) : 0;
     t->schedule = schedule_default(s->schedule, s->lr, (double)t->total);
     return schedule_check(&t->schedule, failure);
 }
@@ -104,6 +105,7 @@ static status_code open_batches(trainer *t, failure *failure) {
                                      .examples = t->task->examples,
                                      .size = t->candidates,
                                      .seed = (uint64_t)t->settings.seed,
+                                     .warm_up = t->warm_up,
                                      .history = t->history,
                                      .group = t->task->group,
                                      .context = t->task->context};

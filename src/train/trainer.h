@@ -41,6 +41,7 @@ typedef struct trainer {
     schedule schedule;
     int64_t batch, candidates; /* examples trained on and examples drawn per iteration */
     int64_t epoch_iterations, total;
+    int64_t warm_up;                  /* so many iterations are drawn as erm would */
     size_t input_floats, label_count; /* of one example */
 
     /* What changes, and a checkpoint keeps. */

@@ -25,7 +25,7 @@ printf 'case,"the group"\nx,rare\ny,common\nz,rare\nother,none\n' >"$work/groups
 run 0 evaluate --help
 prints '^usage: hws evaluate --pred DIR --ref DIR'
 run 0 compare --help
-prints '^usage: hws compare A/summary.json'
+prints '^usage: hws compare EVALUATION EVALUATION...'
 refused 'needs --pred DIR and --ref DIR' evaluate
 refused 'needs --pred DIR and --ref DIR' evaluate --pred "$a"
 refused "no option '--wrong'" evaluate --wrong
@@ -77,21 +77,31 @@ run 0 evaluate --pred "$b" --ref "$ref" --regions one=1,both=1+2 --out "$work/dr
 run 0 compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --groups "$work/groups.csv"
 is_silent err
 prints '^Dice (%): erm_scores and dro_scores$'
-prints '^rare (2) *dro_scores *one *100.0\*'
-prints '^all (3) *difference *one *+44.4 '
+prints '^rare (2) *dro_scores *one *2 *100.0\*.* +66.7 '
+prints '^all (3) *dro_scores *one *3 *100.0\*.* +44.4  *-  *-  *-$'
+prints '^Differences are to erm_scores'
+cp "$work/out" "$work/printed"
+run 0 compare "$work/erm_scores" "$work/dro_scores/summary.json" --groups "$work/groups.csv" --out "$work/compared/here"
+cmp -s "$work/printed" "$work/compared/here/comparison.txt" || fail "a folder is not compared as its summary.json is"
+for file in csv md tex json; do [ -s "$work/compared/here/comparison.$file" ] || fail "no comparison.$file"; done
+run 0 compare "$work/erm_scores" "$work/dro_scores" --json --groups "$work/groups.csv"
+same "$work/out" "$work/compared/here/comparison.json"
+run 0 compare "$work/erm_scores" "$work/dro_scores" "$work/erm_scores" "$work/dro_scores" --names a,b,c,d
+prints '^Dice (%): a, b, c and d$'
+run 0 compare "$work/erm_scores" "$work/dro_scores" "$work/erm_scores"
+prints '^Dice (%): A, B and C$'
 run 0 compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --names ERM,DRO --layout wide --format md
 prints '| all (3) | ERM | 55.6 |'
 run 0 compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --format csv --metric IoU
-prints '^IoU,,all,one,1,3,'
+prints '^IoU,,all,one,1,erm_scores,3,0,'
 refused 'has no HD95' compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --metric HD95
-refused 'two summary.json' compare
-refused 'two summary.json' compare "$work/erm_scores/summary.json"
-refused "'c'" compare a b c
-refused 'could\|cannot' compare "$work/none.json" "$work/dro_scores/summary.json"
+refused 'two or more evaluations' compare
+refused 'two or more evaluations' compare "$work/erm_scores/summary.json"
+refused 'there is no .*none.json' compare "$work/none.json" "$work/dro_scores/summary.json"
 refused '--metric' compare a b --metric Nice
 refused '--format' compare a b --format html
 refused '--layout' compare a b --layout round
-for names in A ,B A, A,B,C ''; do refused '--names' compare a b --names "$names"; done
+for names in A ,B A, A,B,C A,A ''; do refused '--names' compare a b --names "$names"; done
 refused 'not JSON' compare "$work/groups.csv" "$work/dro_scores/summary.json"
 
 # A case that one side lacks is named before any work.
@@ -103,6 +113,7 @@ complains 'lacks y; these cases are left out'
 refused 'lacks y' compare "$work/less_scores/summary.json" "$work/dro_scores/summary.json"
 run 0 compare "$work/less_scores/summary.json" "$work/dro_scores/summary.json" --common
 prints '^all (2)'
+complains 'less_scores lacks y; compared are the 2 cases that all have'
 printf 'case,group\nx,rare\n' >"$work/short.csv"
 run 0 evaluate --pred "$b" --ref "$ref" --common --quiet --groups "$work/short.csv"
 is_silent err
@@ -137,7 +148,7 @@ run 0 compare "$odd/run/summary.json" "$odd/run/summary.json" --groups "$odd/gro
 is_silent err
 prints '^rare, "very" (1) *A '
 run 0 compare "$odd/run/summary.json" "$odd/run/summary.json" --groups "$odd/groups.csv" --format csv
-prints '^Dice,"the ""odd"", group","rare, ""very""",1,1,1,'
+prints '^Dice,"the ""odd"", group","rare, ""very""",1,1,A,1,0,'
 echo '{"task": "segmentation"}' >"$odd/run/config.json"
 run 0 report "$odd/run"
 for words in 'a, &quot;b&quot;' 'rare, &quot;very&quot;' 'src="data:image/png'; do holds "$odd/run/report.html" "$words"; done
@@ -158,7 +169,7 @@ refused "empty: is not a run's folder" evaluate "$work/empty"
 refused "file: is not a run's folder" evaluate "$work/file"
 refused 'nowhere.csv: there is no such file; name' compare "$work/erm_scores/summary.json" \
     "$work/dro_scores/summary.json" --groups "$work/nowhere.csv"
-refused 'erm_scores is a folder; name .*/erm_scores/summary.json' compare "$work/erm_scores" "$work/dro_scores"
+refused 'empty has no summary.json: it is neither' compare "$work/erm_scores" "$work/empty"
 refused 'other.json .*not a summary.json' compare "$work/other.json" "$work/dro_scores/summary.json"
 
 if [ -c /dev/full ]; then

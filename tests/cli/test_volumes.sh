@@ -66,6 +66,7 @@ cp "$data/imagesTr/${first}_0000.nii.gz" "$data/imagesTr/added_0000.nii.gz"
 cp "$data/labelsTr/$first.nii.gz" "$data/labelsTr/added.nii.gz"
 sed -i.before 's/"numTraining": 6/"numTraining": 7/' "$data/dataset.json"
 run 0 train "$data" --iterations 1 --epoch-length 1 --batch 2 --quiet --out "$work/more"
+complains "made anew"
 grep -q '"added"' "$data/hws_cache/splits_final.json" || fail "a case that was added is in no fold"
 rm "$data/imagesTr/added_0000.nii.gz" "$data/labelsTr/added.nii.gz"
 mv "$data/dataset.json.before" "$data/dataset.json"
@@ -105,6 +106,28 @@ run 0 evaluate "$work/a" --no-mirror --quiet
 run 0 plan "$data" --replan --quiet
 run 2 predict "$work/a" --input "$data/imagesTs" --output "$data/imagesTs"
 complains "holds the images"
+
+# Folds by columns of groups.csv: what belongs together stays together, and runs that name no columns follow.
+cp "$data/groups.csv" "$work/groups.csv"
+awk -F, 'NR == 1 { print $0 ",patient"; next } { print $0 ",p" (NR < 4 ? 0 : NR) }' "$work/groups.csv" >"$data/groups.csv"
+run 2 plan "$data" --keep-together patients --quiet
+complains "patients"
+run 0 plan "$data" --stratify condition --keep-together patient --quiet
+prints "cases to validate on"
+awk -F, 'NR == FNR { patient[$1] = $NF; next } /"val"/ { fold++; val = 1 } /"train"/ { val = 0 }
+         val && match($0, /phantom_[0-9]*/) { name = substr($0, RSTART, RLENGTH); cases++
+             if (patient[name] in fold_of && fold_of[patient[name]] != fold) exit 1
+             fold_of[patient[name]] = fold }
+         END { if (fold != 5 || cases != 6) exit 1 }' "$data/groups.csv" "$data/hws_cache/splits_final.json" ||
+    fail "a patient is in two folds"
+run 0 train $how --fold 2 --out "$work/planned"
+run 0 train $how --fold 2 --stratify condition --keep-together patient --out "$work/named"
+cmp -s "$work/planned/fold.json" "$work/named/fold.json" || fail "plan and train make other folds by the same columns"
+cp "$data/hws_cache/splits_final.json" "$data/splits_final.json"
+run 2 plan "$data" --stratify condition --quiet
+complains "decides the folds"
+rm "$data/splits_final.json"
+cp "$work/groups.csv" "$data/groups.csv"
 
 # What is wrong is told before anything starts.
 run 2 train $how --model wrn-16-1 --out "$work/no"

@@ -66,7 +66,7 @@ static void folds_of_ten_cases_are_nnunets(void **state) {
     (void)state;
     static const size_t val[5][2] = {{0, 7}, {3, 9}, {4, 6}, {1, 8}, {2, 5}};
     splits splits;
-    assert_int_equal(splits_make(&splits, 10, SPLITS_FOLDS, NULL, NULL), STATUS_OK);
+    assert_int_equal(splits_make(&splits, &(splits_request){.cases = 10, .folds = SPLITS_FOLDS}, NULL), STATUS_OK);
     for (int fold = 0; fold < 5; fold++) {
         assert_int_equal(splits.folds[fold].val_count, 2);
         assert_memory_equal(splits.folds[fold].val, val[fold], sizeof val[fold]);
@@ -78,7 +78,8 @@ static void every_case_is_validated_once(void **state) {
     (void)state;
     for (size_t cases = 5; cases < 40; cases++) {
         splits splits;
-        assert_int_equal(splits_make(&splits, cases, SPLITS_FOLDS, NULL, NULL), STATUS_OK);
+        assert_int_equal(splits_make(&splits, &(splits_request){.cases = cases, .folds = SPLITS_FOLDS}, NULL),
+                         STATUS_OK);
         assert_partition(&splits, cases);
         for (size_t fold = 0; fold < 5; fold++)
             assert_int_equal(splits.folds[fold].val_count, cases / 5 + (fold < cases % 5));
@@ -93,7 +94,9 @@ static void strata_are_shared_out_evenly(void **state) {
     const char *strata[CASES];
     for (int k = 0; k < CASES; k++) strata[k] = names[k % 9 == 4 ? 1 : k % 13 == 7 ? 2 : 0];
     splits splits;
-    assert_int_equal(splits_make(&splits, CASES, SPLITS_FOLDS, strata, NULL), STATUS_OK);
+    assert_int_equal(
+        splits_make(&splits, &(splits_request){.cases = CASES, .folds = SPLITS_FOLDS, .strata = strata}, NULL),
+        STATUS_OK);
     assert_partition(&splits, CASES);
     for (int name = 0; name < 3; name++) {
         int least = CASES, most = 0;
@@ -110,15 +113,83 @@ static void strata_are_shared_out_evenly(void **state) {
     splits_close(&splits);
 }
 
+/* How many of the cases that fold `fold` validates on have the value. */
+static int count_in(const splits *splits, int fold, const char *const *values, const char *value) {
+    int count = 0;
+    for (size_t k = 0; k < splits->folds[fold].val_count; k++)
+        count += strcmp(values[splits->folds[fold].val[k]], value) == 0;
+    return count;
+}
+
+/* As in ACDC: 70 patients with two cases each, 14 of each diagnosis. */
+static void what_belongs_together_stays_together(void **state) {
+    (void)state;
+    enum { CASES = 140 };
+    static const char *const diagnoses[5] = {"DCM", "HCM", "MINF", "NOR", "RV"};
+    char names[CASES / 2][16];
+    const char *strata[CASES], *patients[CASES];
+    for (int k = 0; k < CASES; k++) {
+        const int patient = (k * 37 % CASES) / 2; /* the two cases of a patient are no neighbours */
+        snprintf(names[patient], sizeof names[patient], "patient%03d", patient);
+        patients[k] = names[patient];
+        strata[k] = diagnoses[patient % 5];
+    }
+    for (int stratified = 0; stratified < 2; stratified++) {
+        splits splits;
+        const splits_request request = {CASES, SPLITS_FOLDS, stratified ? strata : NULL, patients};
+        assert_int_equal(splits_make(&splits, &request, NULL), STATUS_OK);
+        assert_partition(&splits, CASES);
+        for (int fold = 0; fold < SPLITS_FOLDS; fold++) {
+            assert_int_equal(splits.folds[fold].val_count, CASES / SPLITS_FOLDS);
+            for (size_t k = 0; k < splits.folds[fold].val_count; k++)
+                assert_int_equal(count_in(&splits, fold, patients, patients[splits.folds[fold].val[k]]), 2);
+            for (int d = 0; d < 5 && stratified; d++)
+                assert_in_range(count_in(&splits, fold, strata, diagnoses[d]), 4, 6);
+        }
+        splits_close(&splits);
+    }
+}
+
+/* Blocks of every size, one of them larger than a fold would be. */
+static void blocks_of_any_size_fill_the_folds(void **state) {
+    (void)state;
+    enum { CASES = 60 };
+    char names[CASES][8];
+    const char *blocks[CASES];
+    for (int k = 0; k < CASES; k++) {
+        snprintf(names[k], sizeof names[k], "b%d", k < 20 ? 0 : k < 30 ? 1 : k);
+        blocks[k] = names[k];
+    }
+    splits splits;
+    assert_int_equal(splits_make(&splits, &(splits_request){CASES, SPLITS_FOLDS, NULL, blocks}, NULL), STATUS_OK);
+    assert_partition(&splits, CASES);
+    for (int fold = 0; fold < SPLITS_FOLDS; fold++) {
+        const int large = count_in(&splits, fold, blocks, "b0");
+        assert_true(large == 0 || large == 20);
+        assert_int_equal(splits.folds[fold].val_count, large ? 20 : 10);
+    }
+    splits_close(&splits);
+}
+
+static void fewer_blocks_than_folds_are_refused(void **state) {
+    (void)state;
+    static const char *const blocks[8] = {"a", "b", "c", "d", "a", "b", "c", "d"};
+    splits splits;
+    failure failure;
+    assert_int_equal(splits_make(&splits, &(splits_request){8, 5, NULL, blocks}, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "8 cases that stay together in 4 groups"));
+    assert_null(splits.folds);
+}
+
 static void too_few_cases_or_folds_are_refused(void **state) {
     (void)state;
     splits splits;
     failure failure;
-    assert_int_equal(splits_make(&splits, 4, 5, NULL, &failure), STATUS_BAD_INPUT);
+    assert_int_equal(splits_make(&splits, &(splits_request){.cases = 4, .folds = 5}, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "4 cases cannot be split into 5 folds"));
     assert_non_null(strstr(failure.message, "--fold -1"));
     assert_non_null(strstr(failure.message, "splits_final.json"));
-    assert_int_equal(splits_make(&splits, 4, 1, NULL, &failure), STATUS_BAD_INPUT);
+    assert_int_equal(splits_make(&splits, &(splits_request){.cases = 4, .folds = 1}, &failure), STATUS_BAD_INPUT);
     assert_null(splits.folds);
 }
 
@@ -145,7 +216,7 @@ static status_code read_text(splits *splits, const char *text, failure *failure)
 static void what_is_written_is_read_back(void **state) {
     (void)state;
     splits made, read;
-    assert_int_equal(splits_make(&made, 6, 3, NULL, NULL), STATUS_OK);
+    assert_int_equal(splits_make(&made, &(splits_request){.cases = 6, .folds = 3}, NULL), STATUS_OK);
     assert_int_equal(splits_write(&made, scratch(), NAMES, NULL), STATUS_OK);
     assert_int_equal(splits_read(&read, scratch(), NAMES, 6, NULL), STATUS_OK);
     assert_int_equal(read.count, 3);
@@ -203,6 +274,9 @@ int main(void) {
         cmocka_unit_test(folds_of_ten_cases_are_nnunets),
         cmocka_unit_test(every_case_is_validated_once),
         cmocka_unit_test(strata_are_shared_out_evenly),
+        cmocka_unit_test(what_belongs_together_stays_together),
+        cmocka_unit_test(blocks_of_any_size_fill_the_folds),
+        cmocka_unit_test(fewer_blocks_than_folds_are_refused),
         cmocka_unit_test(too_few_cases_or_folds_are_refused),
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(a_fold_need_not_name_every_case),

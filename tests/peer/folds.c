@@ -13,7 +13,8 @@ int main(int count, char **arguments) {
     splits splits;
     failure failure;
     if (count != 2) return 2;
-    if (splits_make(&splits, strtoul(arguments[1], NULL, 10), SPLITS_FOLDS, NULL, &failure) != STATUS_OK) {
+    if (splits_make(&splits, &(splits_request){.cases = strtoul(arguments[1], NULL, 10), .folds = SPLITS_FOLDS},
+                    &failure) != STATUS_OK) {
         fprintf(stderr, "%s\n", failure.message);
         return 1;
     }

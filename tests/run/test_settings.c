@@ -20,14 +20,14 @@ static void settings_come_back_as_they_were_written(void **state) {
     train_settings s = settings_default(), back = settings_default();
     s.data = "digits:20,\"10\\\n";
     s.lr = 0.1 + 0.2;
-    s.beta = 1e-3 / 3;
+    s.beta = 1e-3 / 3, s.tail = (double)NAN;
     s.seed = 9007199254740991;
     s.replacement = 1;
     s.importance = 1;
     s.weight_min = 0.3;
     s.weight_max = (double)INFINITY;
-    s.keep[0] = (settings_keep){3, 0.01};
-    s.keep[1] = (settings_keep){7, 1.0 / 3};
+    s.keep[0] = (settings_keep){"3", 0.01};
+    s.keep[1] = (settings_keep){"group:a \"b\"=c", 1.0 / 3};
     s.keep_count = 2;
     char *json = written(&s);
     assert_int_equal(read_text(&back, json, NULL), STATUS_OK);
@@ -90,10 +90,11 @@ static void every_choice_comes_back(void **state) {
 static void defaults_are_the_tables(void **state) {
     (void)state;
     const train_settings images = settings_default(), volumes = settings_default_volumes();
-    assert_true(images.beta == 10 && volumes.beta == 100);
+    assert_true(isnan(images.beta) && isnan(volumes.beta));
     assert_true(isnan(images.loss_init) && isnan(volumes.loss_init));
-    assert_true(isnan(images.tail) && isnan(volumes.tail));
-    assert_true(!images.importance && volumes.importance);
+    assert_true(images.tail == 0.1 && volumes.tail == 0.5);
+    assert_true(images.warm_up == 0 && volumes.warm_up == 0.5);
+    assert_true(!images.importance && !volumes.importance);
     assert_true(images.weight_min == 0.1 && images.weight_max == 10);
     assert_int_equal(images.objective, OBJECTIVE_DRO);
     assert_int_equal(images.optimizer, OPTIMIZER_SGD);
@@ -127,8 +128,8 @@ static void the_help_tells_every_option_and_its_defaults(void **state) {
         if (!strstr(help.bytes, option) && strncmp(help.bytes, option + 1, strlen(option + 1)) != 0)
             fail_msg("--help lacks %s", option);
     }
-    assert_non_null(strstr(help.bytes, "(10; 100)"));
-    assert_non_null(strstr(help.bytes, "(off; 0.1,10)"));
+    assert_non_null(strstr(help.bytes, "(0.1; 0.5)"));
+    assert_non_null(strstr(help.bytes, "(sgd; nesterov)"));
     assert_non_null(strstr(help.bytes, "(DATASET_FOLDER/hws_cache)"));
     text_close(&help);
 }
@@ -164,7 +165,7 @@ static void values_of_the_command_line_are_checked(void **state) {
         {"keep", "3", "CLASS=FRACTION"},
         {"keep", "3=2", "CLASS=FRACTION"},
         {"keep", "=0.5", "CLASS=FRACTION"},
-        {"keep", "7=0.5", "once for a class"},
+        {"keep", "7=0.5", "once for each"},
         {"replacement", "yes", "on or off"},
         {"lrr", "1", "no setting 'lrr'"},
     };
@@ -285,9 +286,29 @@ static void the_papers_recipe_is_one_word(void **state) {
     assert_true(images.beta == 10 && isnan(images.tail) && images.importance == IMPORTANCE_OFF);
     assert_true(images.loss_init == 10 && volumes.loss_init == 1);
     assert_true(volumes.beta == 100 && isnan(volumes.tail) && volumes.importance == IMPORTANCE_PAPER);
-    assert_true(volumes.weight_min == 0.1 && volumes.weight_max == 10);
+    assert_true(volumes.weight_min == 0.1 && volumes.weight_max == 10 && volumes.warm_up == 0);
     assert_int_equal(settings_follow_recipe(&images, "pepper", 0, &why), STATUS_BAD_INPUT);
     assert_non_null(strstr(why.message, "no recipe 'pepper'"));
+}
+
+static void what_an_old_run_does_not_tell_is_as_it_was(void **state) {
+    (void)state;
+    const train_settings images = settings_before(0), volumes = settings_before(1);
+    assert_true(images.beta == 10 && isnan(images.tail) && !images.importance && images.warm_up == 0);
+    assert_true(volumes.beta == 100 && isnan(volumes.tail) && volumes.importance && volumes.warm_up == 0);
+    assert_true(isnan(volumes.loss_init) && volumes.momentum == 0.99 && volumes.epochs == 1000);
+}
+
+/* A longer run would warm up for longer. */
+static void the_end_of_a_run_that_warms_up_is_fixed(void **state) {
+    (void)state;
+    train_settings s = settings_default(), longer = s;
+    longer.epochs = 7;
+    assert_null(settings_difference(&s, &longer));
+    s.warm_up = longer.warm_up = 0.5;
+    assert_string_equal(settings_difference(&s, &longer), "epochs");
+    s.objective = longer.objective = OBJECTIVE_ERM;
+    assert_null(settings_difference(&s, &longer));
 }
 
 static void a_difference_is_named(void **state) {
@@ -318,7 +339,7 @@ static void what_is_no_setting_is_refused(void **state) {
         {"{\"lr\": -1}", "value of 'lr'"},
         {"{\"batch\": 1.5}", "value of 'batch'"},
         {"{\"batch\": -1}", "value of 'batch'"},
-        {"{\"keep\": {\"x\": 1}}", "value of 'keep'"},
+        {"{\"keep\": {\"\": 1}}", "value of 'keep'"},
         {"{\"keep\": [1]}", "value of 'keep'"},
         {"{\"importance\": [1]}", "value of 'importance'"},
         {"{\"model\": 3}", "value of 'model'"},
@@ -382,6 +403,8 @@ int main(void) {
         cmocka_unit_test(beta_and_tail_take_each_others_place),
         cmocka_unit_test(first_losses_are_none_a_number_or_a_file),
         cmocka_unit_test(the_papers_recipe_is_one_word),
+        cmocka_unit_test(what_an_old_run_does_not_tell_is_as_it_was),
+        cmocka_unit_test(the_end_of_a_run_that_warms_up_is_fixed),
         cmocka_unit_test(a_difference_is_named),
         cmocka_unit_test(what_is_no_setting_is_refused),
         cmocka_unit_test(settings_that_do_not_fit_together_are_refused),

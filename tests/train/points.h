@@ -100,6 +100,7 @@ static inline train_settings points_settings(void) {
     s.batch = 8;
     s.lr = 0.1;
     s.beta = 5;
+    s.tail = (double)NAN;
     s.threads = 1;
     s.loss_init = 1.1;
     return s;

@@ -72,6 +72,29 @@ static void reweighting_draws_classes_equally_often_and_their_examples_too(void 
     batches_close(&b);
 }
 
+static void a_warm_up_draws_as_erm_does(void **state) {
+    (void)state;
+    batches erm, dro;
+    int64_t one[5], other[5];
+    hws_sampler *sampler = NULL;
+    hws_options options = hws_options_default();
+    options.seed = 3;
+    assert_int_equal(hws_sampler_open(&sampler, N, NULL, &options, NULL), HWS_OK);
+    assert_int_equal(open_batches(&erm, OBJECTIVE_ERM, N, 5, 3, NULL), STATUS_OK);
+    const batches_options warming = {
+        .kind = OBJECTIVE_DRO, .examples = N, .size = 5, .seed = 3, .warm_up = 6, .history = sampler};
+    assert_int_equal(batches_open(&dro, &warming, NULL), STATUS_OK);
+    for (int t = 0; t < 9; t++) {
+        assert_int_equal(batches_draw(&erm, t, one, NULL), STATUS_OK);
+        assert_int_equal(batches_draw(&dro, t, other, NULL), STATUS_OK);
+        if (t < 6) assert_memory_equal(one, other, sizeof one);
+    }
+    assert_int_equal(hws_sampler_draws_made(sampler), 3);
+    batches_close(&erm);
+    batches_close(&dro);
+    hws_sampler_close(&sampler);
+}
+
 static void what_cannot_be_drawn_is_refused(void **state) {
     (void)state;
     batches b;
@@ -87,6 +110,7 @@ int main(void) {
         cmocka_unit_test(erm_visits_each_example_once_per_epoch),
         cmocka_unit_test(permutations_are_uniform),
         cmocka_unit_test(reweighting_draws_classes_equally_often_and_their_examples_too),
+        cmocka_unit_test(a_warm_up_draws_as_erm_does),
         cmocka_unit_test(what_cannot_be_drawn_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

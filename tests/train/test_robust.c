@@ -374,8 +374,8 @@ static void a_segmentation_that_an_older_version_began_goes_on(void **state) {
     points p;
     task t = points_task(&p);
     t.kind = TASK_SEGMENTATION;
-    train_settings s = settings_default_volumes();
-    s.data = "points", s.model = "mlp-0-6", s.batch = 8, s.beta = 5, s.threads = 1;
+    train_settings s = settings_before(1);
+    s.data = "points", s.model = "mlp-0-6", s.batch = 8, s.threads = 1;
     trainer *trainer;
     failure why = {0};
     folder_make(folder("volumes"), NULL);

@@ -1,0 +1,282 @@
+"""Losses per case: any loss run case by case, and Algorithm 1's step around it."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections import Counter
+from typing import Any, Callable, Counter as CounterType, Iterator, Mapping, Optional, Union
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ._arrays import as_indices, as_losses
+from ._learning import learn_batch
+from .errors import ArgumentError, ArgumentTypeError
+
+Loss = Union[nn.Module, Callable[..., Tensor]]
+
+# Their mean over a batch is the mean over its elements, so the elements can be had and averaged per example at once.
+_ELEMENTWISE = (nn.L1Loss, nn.MSELoss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCELoss, nn.BCEWithLogitsLoss,
+                nn.CrossEntropyLoss, nn.NLLLoss)
+
+
+def per_example(losses: Tensor, count: int) -> Tensor:
+    """One loss for each of ``count`` examples: the mean over all dimensions but the first.
+
+    >>> import torch, hws.torch
+    >>> hws.torch.per_example(torch.tensor([[1.0, 3.0], [2.0, 4.0]]), 2)
+    tensor([2., 3.])
+    """
+    if not isinstance(losses, Tensor):
+        raise ArgumentTypeError(f"the loss must be a tensor, not {type(losses).__name__}")
+    if losses.ndim == 0 and count == 1:
+        return losses.reshape(1)
+    if losses.ndim == 0:
+        raise ArgumentError(f"the loss is one number for {count} examples; it must be one for each: wrap it in "
+                            "hws.torch.PerCase")
+    if losses.shape[0] != count:
+        raise ArgumentError(f"the loss has {losses.shape[0]} entries for {count} examples")
+    return losses if losses.ndim == 1 else losses.flatten(1).mean(1)
+
+
+# ---- case by case --------------------------------------------------------------------------------------------------
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """The tensors in a value, however it is nested."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for entry in value.values():
+            yield from _tensors(entry)
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from _tensors(entry)
+
+
+def _batch_size(prediction: Any) -> int:
+    for tensor in _tensors(prediction):
+        if tensor.ndim > 0:
+            return int(tensor.shape[0])
+    raise ArgumentTypeError(f"the prediction is a {type(prediction).__name__} without a tensor that has a batch "
+                            "dimension: how many cases there are cannot be told")
+
+
+def _case(value: Any, case: int, count: int) -> Any:
+    """The same value for one case, as a batch of one."""
+    if isinstance(value, Tensor):
+        if value.ndim == 0:
+            return value
+        if value.shape[0] != count:
+            raise ArgumentError(f"a tensor of shape {tuple(value.shape)} is not of a batch of {count} cases")
+        return value[case:case + 1]
+    if isinstance(value, Mapping):
+        return {name: _case(entry, case, count) for name, entry in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_case(entry, case, count) for entry in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_case(entry, case, count) for entry in value)
+    return value
+
+
+class PerCase(nn.Module):
+    """Runs a loss on one case of the batch after the other, each in the loss's own reduction: one number per case.
+
+    For losses that give one number for a whole batch, whatever they are made of: Dice + cross entropy, class weights,
+    labels to ignore, regions, deep supervision. Prediction and target may be tensors, or lists, tuples and dicts of
+    them; each is cut along its first dimension, and the loss sees batches of one.
+
+    Args:
+        loss: a module or function of (prediction, target) that returns one number for a batch.
+
+    A loss that looks at the batch as a whole (a Dice over all cases together) becomes one that looks at each case.
+
+    >>> import torch, hws.torch
+    >>> loss = hws.torch.PerCase(torch.nn.CrossEntropyLoss(ignore_index=2))
+    >>> logits, target = torch.zeros(2, 3, 4), torch.tensor([[0, 1, 2, 2], [2, 2, 2, 0]])
+    >>> [round(value, 4) for value in loss(logits, target).tolist()]
+    [1.0986, 1.0986]
+    """
+
+    def __init__(self, loss: Loss):
+        super().__init__()
+        if not callable(loss):
+            raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
+        self.loss = loss
+
+    def forward(self, prediction: Any, *others: Any, **named: Any) -> Tensor:
+        count = _batch_size(prediction)
+        losses = []
+        for case in range(count):
+            loss = self.loss(_case(prediction, case, count), *_case(others, case, count), **_case(named, case, count))
+            if not isinstance(loss, Tensor):
+                raise ArgumentTypeError(f"the loss must be a tensor, not {type(loss).__name__}")
+            losses.append(loss if loss.ndim == 0 else loss.mean())
+        return torch.stack(losses) if losses else torch.zeros(0)
+
+
+class _Unreduced(nn.Module):
+    """A loss of torch that is a mean over elements, as one number per example; else, case by case."""
+
+    def __init__(self, loss: nn.Module):
+        super().__init__()
+        self.each = copy.copy(loss)
+        self.each.reduction = "none"  # type: ignore[assignment]
+        self.per_case = PerCase(loss)
+
+    def forward(self, prediction: Any, target: Any) -> Tensor:
+        ignored = getattr(self.each, "ignore_index", None)
+        if ignored is not None and isinstance(target, Tensor) and not target.is_floating_point():
+            if bool((target == ignored).any()):  # what is ignored must not count as a loss of zero
+                return self.per_case(prediction, target)
+        return self.each(prediction, target)
+
+
+class _Whatever(nn.Module):
+    """A loss of which nobody knows what it returns: one number for the batch makes it one that runs case by case."""
+
+    def __init__(self, loss: Loss):
+        super().__init__()
+        self.loss = loss
+        self.per_case: Optional[PerCase] = None
+
+    def forward(self, prediction: Any, target: Any) -> Tensor:
+        if self.per_case is not None:
+            return self.per_case(prediction, target)
+        losses = self.loss(prediction, target)
+        if isinstance(losses, Tensor) and losses.ndim == 0 and _batch_size(prediction) > 1:
+            self.per_case = PerCase(self.loss)
+            return self.per_case(prediction, target)
+        return losses
+
+
+def _made_per_example(loss: Loss) -> nn.Module:
+    """What gives one loss per example without changing what the loss means."""
+    if not callable(loss):
+        raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
+    reduction = getattr(loss, "reduction", None) if isinstance(loss, nn.Module) else None
+    if reduction == "mean" and type(loss) in _ELEMENTWISE and getattr(loss, "weight", None) is None:
+        return _Unreduced(loss)  # type: ignore[arg-type]
+    if reduction in ("mean", "sum"):
+        return PerCase(loss)
+    return loss if isinstance(loss, PerCase) else _Whatever(loss)
+
+
+# ---- Algorithm 1 -----------------------------------------------------------------------------------------------------
+
+
+class DROLoss(nn.Module):
+    """Turns a loss into Algorithm 1's step: importance weights, the history's update, and the mean to go back from.
+
+    Args:
+        loss: a loss module or any function of (prediction, target). One that returns a loss per example is taken as it
+            is, further dimensions (pixels, voxels) averaged. One that reduces runs case by case (:class:`PerCase`), in
+            its own reduction; torch's losses that are plain means are computed for all cases at once.
+        sampler: a sampler of :mod:`hws.torch`, an :class:`hws.Sampler` or a :class:`hws.shared.SharedSampler`.
+        importance: weight the examples by clip(p_new / p_old), as the paper recommends where losses are noisy (data
+            augmentation, dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as
+            unchanged, "normalised" (KL only) keeps the mean weight at 1 while losses fall, "exact" replaces one loss in
+            it; True is what the sampler was opened with, None or False gives no weights. A first visit weighs 1.
+        skip_non_finite: leave a loss that is NaN or infinite out of the history instead of raising: under automatic
+            mixed precision GradScaler then skips the step. ``skipped`` counts them by example.
+
+    Several items of one example (crops of a case) are one visit: the history gets their mean, and each has its weight.
+
+    In evaluation mode (``criterion.eval()``) it is the plain mean and leaves the history alone.
+
+    >>> import hws, hws.torch, torch
+    >>> sampler = hws.Sampler(4, beta=1)
+    >>> criterion = hws.torch.DROLoss(torch.nn.MSELoss(), sampler, importance=False)
+    >>> float(criterion(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]), torch.tensor([3, 1])))
+    2.5
+    >>> sampler.losses()
+    array([nan,  4., nan,  1.], dtype=float32)
+    """
+
+    def __init__(self, loss: Loss, sampler: Any, importance: Union[str, bool, None] = True,
+                 skip_non_finite: bool = False):
+        super().__init__()
+        if not (hasattr(sampler, "update") and hasattr(sampler, "importance_weights")):
+            raise ArgumentTypeError(f"sampler must be one of hws, not {type(sampler).__name__}")
+        self.loss = _made_per_example(loss)
+        self.sampler = sampler
+        if isinstance(importance, str):
+            getattr(sampler, "sampler", sampler).importance = importance
+        self.importance = bool(importance)
+        self.skip_non_finite = bool(skip_non_finite)
+        #: The last step's losses and weights, one per item, outside the graph.
+        self.last_losses: Optional[Tensor] = None
+        self.last_weights: Optional[Tensor] = None
+        #: How often a loss of each example was not finite, and skipped.
+        self.skipped: CounterType[int] = Counter()
+        self._expected: Optional[np.ndarray] = None
+        self._weighted, self._clipped = 0, 0
+
+    def expect(self, indices: Any) -> None:
+        """Says which examples the next call is about, where a framework calls ``criterion(prediction, target)``.
+
+        >>> import hws, hws.torch, torch
+        >>> criterion = hws.torch.DROLoss(torch.nn.MSELoss(), hws.Sampler(4))
+        >>> criterion.expect([3, 1])
+        >>> float(criterion(torch.ones(2), torch.zeros(2)))
+        1.0
+        """
+        self._expected = as_indices(indices).copy()
+
+    def forward(self, prediction: Any, target: Any, indices: Any = None) -> Tensor:
+        self._warn_of_class_weights(target)
+        losses = self.loss(prediction, target)
+        if indices is None:
+            if not self.training:
+                return per_example(losses, _batch_size(prediction)).mean()
+            if self._expected is None:
+                raise ArgumentError("which examples is this loss of? Call criterion(prediction, target, indices), or "
+                                    "criterion.expect(indices) before each call")
+            indices, self._expected = self._expected, None
+        return self.reduce(losses, indices)
+
+    def reduce(self, losses: Tensor, indices: Any) -> Tensor:
+        """The same for losses that have been computed already, one per item."""
+        indices = as_indices(indices)
+        losses = per_example(losses, len(indices))
+        if not self.training:
+            return losses.mean()
+        self.last_losses = losses.detach()
+        weights = self._learn(indices, self.last_losses)
+        if weights is None:
+            self.last_weights = None
+            return losses.mean()
+        self._count_clipped(weights)
+        self.last_weights = torch.from_numpy(np.ascontiguousarray(weights)).to(losses.device, losses.dtype)
+        return (self.last_weights * losses).mean()
+
+    def _learn(self, indices: np.ndarray, losses: Tensor) -> Optional[np.ndarray]:
+        numbers = as_losses(losses)
+        if hasattr(self.sampler, "step"):
+            weights = self.sampler.step(indices, losses, self.importance, self.skip_non_finite)
+        else:
+            weights = learn_batch(self.sampler, indices, numbers, self.importance, self.skip_non_finite)
+        if self.skip_non_finite:
+            self.skipped.update(np.unique(indices[~np.isfinite(numbers)]).tolist())
+        return weights
+
+    def _warn_of_class_weights(self, target: Any) -> None:
+        loss = self.loss.loss if isinstance(self.loss, PerCase) else None
+        if isinstance(loss, (nn.CrossEntropyLoss, nn.NLLLoss)) and loss.reduction == "mean" and loss.weight is not None \
+                and isinstance(target, Tensor) and target.ndim == 1:
+            warnings.warn("a class weight divided by itself is 1: with one label per example the weights of "
+                          f"{type(loss).__name__} have no effect on the loss of an example. With reduction='none' they "
+                          "multiply it", stacklevel=4)
+
+    def _count_clipped(self, weights: np.ndarray) -> None:
+        options = getattr(self.sampler, "sampler", self.sampler)._weight_range
+        self._weighted += len(weights)
+        self._clipped += int(((weights <= options[0]) | (weights >= options[1])).sum())
+
+    def clip_rate(self) -> float:
+        """The share of importance weights that were clipped, since the last call of this method."""
+        rate = self._clipped / self._weighted if self._weighted else 0.0
+        self._weighted = self._clipped = 0
+        return rate

@@ -1,0 +1,162 @@
+"""Any loss, per case: what PerCase gives is the loss of each case by itself, and DROLoss uses it where it must."""
+import warnings
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import hws
+from hws.torch import DROLoss, PerCase
+
+CLASS_WEIGHTS = torch.tensor([1.0, 9.0, 3.0])
+
+
+class DiceAndCrossEntropy(nn.Module):
+    """One number for a batch; like MONAI's, it has a reduction that cannot be changed afterwards."""
+
+    def __init__(self, reduction="mean"):
+        super().__init__()
+        self.reduction = reduction
+
+    def forward(self, logits, target):
+        one_hot = F.one_hot(target, logits.shape[1]).movedim(-1, 1)
+        p, dims = logits.softmax(1), tuple(range(2, logits.ndim))
+        dice = (2 * (p * one_hot).sum(dims) + 1) / (p.sum(dims) + one_hot.sum(dims) + 1)
+        return F.cross_entropy(logits, target) + 1 - dice.mean()
+
+
+def deep(loss):
+    return lambda outputs, targets: sum(0.5 ** i * loss(*pair) for i, pair in enumerate(zip(outputs, targets)))
+
+
+def regions(logits, target):
+    return F.binary_cross_entropy_with_logits(logits, (target[:, None] > torch.arange(3)[:, None, None]).float())
+
+
+def volumes(cases, *shape):
+    torch.manual_seed(1)
+    return torch.randn(cases, 3, *shape, requires_grad=True), torch.randint(0, 3, (cases, *shape))
+
+
+@pytest.mark.parametrize("loss", [
+    DiceAndCrossEntropy(), nn.CrossEntropyLoss(weight=CLASS_WEIGHTS), nn.CrossEntropyLoss(ignore_index=1), regions,
+    nn.CrossEntropyLoss(weight=CLASS_WEIGHTS, ignore_index=2), nn.CrossEntropyLoss(), nn.CrossEntropyLoss(reduction="sum"),
+    nn.CrossEntropyLoss(label_smoothing=0.1),
+])
+def test_each_case_has_the_loss_it_has_alone(loss):
+    logits, target = volumes(4, 5, 6)
+    expected = torch.stack([loss(logits[i:i + 1], target[i:i + 1]) for i in range(4)])
+    torch.testing.assert_close(PerCase(loss)(logits, target), expected)
+    sampler = hws.Sampler(4)
+    DROLoss(loss, sampler, importance=False)(logits, target, [2, 0, 3, 1])
+    np.testing.assert_allclose(sampler.losses()[[2, 0, 3, 1]], expected.detach(), rtol=1e-6)
+
+
+def test_deep_supervision_and_nested_targets():
+    (fine, fine_target), (coarse, coarse_target) = volumes(3, 8, 8), volumes(3, 4, 4)
+    loss = deep(DiceAndCrossEntropy())
+    expected = torch.stack([loss([fine[i:i + 1], coarse[i:i + 1]], [fine_target[i:i + 1], coarse_target[i:i + 1]])
+                            for i in range(3)])
+    for form in (list, tuple):
+        torch.testing.assert_close(PerCase(loss)(form((fine, coarse)), form((fine_target, coarse_target))), expected)
+    named = lambda p, t: loss(p["outputs"], t["labels"])
+    given = {"outputs": [fine, coarse]}, {"labels": [fine_target, coarse_target], "name": "x"}
+    torch.testing.assert_close(PerCase(named)(*given), expected)
+
+
+def test_gradients_are_those_of_the_mean_over_cases():
+    logits, target = volumes(3, 4, 4)
+    loss = nn.CrossEntropyLoss(weight=CLASS_WEIGHTS)
+    DROLoss(loss, hws.Sampler(3), importance=False)(logits, target, [0, 1, 2]).backward()
+    mirror = logits.detach().clone().requires_grad_()
+    (sum(loss(mirror[i:i + 1], target[i:i + 1]) for i in range(3)) / 3).backward()
+    torch.testing.assert_close(logits.grad, mirror.grad)
+
+
+def test_a_plain_mean_is_computed_at_once():
+    """Not case by case: the module is called once, unless targets are to be ignored."""
+    calls = []
+
+    class Counted(nn.CrossEntropyLoss):
+        def forward(self, *arguments):
+            calls.append(1)
+            return super().forward(*arguments)
+
+    import hws._loss as module
+    elementwise = module._ELEMENTWISE
+    module._ELEMENTWISE = (*elementwise, Counted)
+    try:
+        criterion = DROLoss(Counted(), hws.Sampler(4))
+    finally:
+        module._ELEMENTWISE = elementwise
+    logits, target = volumes(4, 5)
+    criterion(logits, target, [0, 1, 2, 3])
+    assert len(calls) == 1
+    target[:, 0] = -100
+    criterion(logits, target, [0, 1, 2, 3])
+    assert len(calls) == 5
+
+
+def test_a_function_that_reduces_runs_case_by_case():
+    sampler = hws.Sampler(4, beta=0)
+    criterion = DROLoss(lambda p, t: ((p - t) ** 2).mean(), sampler)
+    assert float(criterion(torch.tensor([[1.0], [3.0]]), torch.zeros(2, 1), [0, 1])) == 5
+    assert sampler.losses(0, 2).tolist() == [1, 9]
+
+
+def test_class_weights_without_effect_are_noticed():
+    logits, target = torch.randn(4, 3), torch.randint(0, 3, (4,))
+    with pytest.warns(UserWarning, match="have no effect"):
+        DROLoss(nn.CrossEntropyLoss(weight=CLASS_WEIGHTS), hws.Sampler(4))(logits, target, range(4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sampler = hws.Sampler(4)
+        DROLoss(nn.CrossEntropyLoss(weight=CLASS_WEIGHTS, reduction="none"), sampler)(logits, target, np.arange(4))
+    np.testing.assert_allclose(sampler.losses(), F.cross_entropy(logits, target, CLASS_WEIGHTS, reduction="none"))
+
+
+def test_per_case_refuses():
+    with pytest.raises(hws.ArgumentTypeError, match="loss must be"):
+        PerCase(3)
+    with pytest.raises(hws.ArgumentTypeError, match="without a tensor"):
+        PerCase(nn.MSELoss())([], torch.ones(2))
+    with pytest.raises(hws.ArgumentError, match="not of a batch of 2"):
+        PerCase(nn.MSELoss())(torch.ones(2, 3), torch.ones(3, 3))
+    with pytest.raises(hws.ArgumentTypeError, match="must be a tensor"):
+        PerCase(lambda p, t: 3.0)(torch.ones(2), torch.ones(2))
+
+
+# ---- announced examples, and losses that are not finite ----------------------------------------------------------------
+
+
+def test_expected_examples_are_those_of_the_next_call():
+    sampler = hws.Sampler(4)
+    criterion = DROLoss(nn.MSELoss(), sampler)
+    criterion.expect(torch.tensor([3, 1]))
+    assert float(criterion(torch.tensor([1.0, 2.0]), torch.zeros(2))) == 2.5
+    assert sampler.losses()[[3, 1]].tolist() == [1, 4]
+    with pytest.raises(hws.ArgumentError, match="which examples"):
+        criterion(torch.tensor([1.0, 2.0]), torch.zeros(2))
+    criterion.expect([0, 2])
+    criterion.eval()
+    assert float(criterion(torch.tensor([1.0, 3.0]), torch.zeros(2))) == 5  # evaluation asks nobody
+    criterion.train()
+    criterion(torch.tensor([5.0, 6.0]), torch.zeros(2))
+    assert sampler.losses()[[0, 2]].tolist() == [25, 36]
+
+
+@pytest.mark.parametrize("loader_sampler", [True, False])
+def test_losses_that_are_not_finite_are_skipped_and_named(loader_sampler):
+    core = hws.Sampler(4, beta=1)
+    sampler = hws.torch.HardnessWeightedBatchSampler(core, 2) if loader_sampler else core
+    criterion = DROLoss(lambda p, t: p, sampler, skip_non_finite=True)
+    loss = criterion(torch.tensor([1.0, float("inf")]), None, [0, 3])
+    assert torch.isinf(loss)  # so that GradScaler skips the step
+    assert criterion.last_weights.tolist() == [1, 1]
+    np.testing.assert_array_equal(core.losses(), np.array([1, np.nan, np.nan, np.nan], np.float32))
+    criterion(torch.tensor([float("nan"), float("nan")]), None, [3, 1])
+    assert core.updates_made == 1 and criterion.skipped == {3: 2, 1: 1}
+    with pytest.raises(hws.NotFiniteError, match="example 3"):
+        DROLoss(lambda p, t: p, sampler)(torch.tensor([1.0, float("inf")]), None, [0, 3])

@@ -1,0 +1,90 @@
+#include "dataset/folds.h"
+
+#include "core/path.h"
+#include "dataset/case_groups.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char FILE_NAME[] = "splits_final.json";
+
+static int are_named(const fold_columns *columns) { return *columns->stratify || *columns->together; }
+
+static status_code make_by_columns(splits *folds, const dataset *set, const fold_columns *columns,
+                                   const case_groups *groups, failure *failure) {
+    const char **strata = NULL, **together = NULL;
+    status_code status = STATUS_OK;
+    if (*columns->stratify) status = case_groups_column(groups, set, columns->stratify, &strata, failure);
+    if (status == STATUS_OK && *columns->together)
+        status = case_groups_column(groups, set, columns->together, &together, failure);
+    if (status == STATUS_OK)
+        status = splits_make(folds, &(splits_request){set->train_count, SPLITS_FOLDS, strata, together}, failure);
+    free(strata);
+    free(together);
+    return status;
+}
+
+static status_code make(splits *folds, const dataset *set, const fold_columns *columns, failure *failure) {
+    case_groups groups;
+    *folds = (splits){0};
+    if (!are_named(columns))
+        return splits_make(folds, &(splits_request){.cases = set->train_count, .folds = SPLITS_FOLDS}, failure);
+    status_code status = case_groups_of_dataset(&groups, set, failure);
+    if (status != STATUS_OK) return status;
+    status = make_by_columns(folds, set, columns, &groups, failure);
+    case_groups_close(&groups);
+    return status;
+}
+
+status_code folds_make(splits *folds, const dataset *set, const fold_columns *columns, failure *failure) {
+    char given[PATH_SIZE];
+    const status_code status = path_join(given, set->folder, FILE_NAME, failure);
+    if (status != STATUS_OK) return status;
+    if (path_exists(given))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s is there and decides the folds; remove it to have them made by columns of groups.csv",
+                    given);
+    return make(folds, set, columns, failure);
+}
+
+status_code folds_keep(const splits *folds, const dataset *set, const char *cache, failure *failure) {
+    char path[PATH_SIZE];
+    const status_code status = path_join(path, cache, FILE_NAME, failure);
+    return status == STATUS_OK ? splits_write(folds, path, set->ids, failure) : status;
+}
+
+/* Whether every fold has all cases, as folds that were made here do until cases are added. */
+static int are_complete(const splits *folds, const dataset *set) {
+    int complete = 1;
+    for (int k = 0; k < folds->count; k++)
+        complete = complete && folds->folds[k].train_count + folds->folds[k].val_count == set->train_count;
+    return complete;
+}
+
+static status_code make_anew(splits *folds, const dataset *set, const char *path, const listener *listener,
+                             failure *failure) {
+    char notice[1024];
+    if (path_exists(path)) {
+        snprintf(notice, sizeof notice,
+                 "%.500s does not name the cases that the dataset has now: the folds are made anew, as nnU-Net's; hws "
+                 "plan with --stratify or --keep-together makes others",
+                 path);
+        listener_notice(listener, notice);
+    }
+    const status_code status = make(folds, set, &(fold_columns){"", ""}, failure);
+    return status == STATUS_OK ? splits_write(folds, path, set->ids, failure) : status;
+}
+
+status_code folds_open(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
+                       const listener *listener, failure *failure) {
+    char given[PATH_SIZE], kept[PATH_SIZE];
+    if (are_named(columns)) return make(folds, set, columns, failure);
+    status_code status = path_join(given, set->folder, FILE_NAME, failure);
+    if (status == STATUS_OK) status = path_join(kept, cache, FILE_NAME, failure);
+    if (status != STATUS_OK) return status;
+    if (path_exists(given)) return splits_read(folds, given, set->ids, set->train_count, failure);
+    if (splits_read(folds, kept, set->ids, set->train_count, NULL) == STATUS_OK && are_complete(folds, set))
+        return STATUS_OK;
+    splits_close(folds);
+    return make_anew(folds, set, kept, listener, failure);
+}

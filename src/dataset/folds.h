@@ -1,0 +1,34 @@
+/*
+ * The folds of a dataset: which cases are trained on and which are validated on.
+ *
+ * DATASET/splits_final.json decides if it is there. Else the folds are made (dataset/splits.h), by columns of the dataset's
+ * groups.csv if any are named, and kept in CACHE/splits_final.json.
+ */
+#ifndef HWS_DATASET_FOLDS_H
+#define HWS_DATASET_FOLDS_H
+
+#include "core/listener.h"
+#include "dataset/dataset.h"
+#include "dataset/splits.h"
+
+/* Columns of groups.csv; "" for none. */
+typedef struct fold_columns {
+    const char *stratify; /* whose groups every fold has the same share of */
+    const char *together; /* whose groups stay in one fold each, e.g. the patient */
+} fold_columns;
+
+/*
+ * Five folds by columns, to be kept in a cache for runs that name none: what hws plan does. Refused when
+ * DATASET/splits_final.json is there, since that would decide all the same.
+ */
+status_code folds_make(splits *folds, const dataset *set, const fold_columns *columns, failure *failure);
+status_code folds_keep(const splits *folds, const dataset *set, const char *cache, failure *failure);
+
+/*
+ * The folds of a run: made when columns are named; else those of DATASET/splits_final.json; else those kept in the cache,
+ * which are made anew, as nnU-Net's, when the dataset has other cases than they: the listener is told.
+ */
+status_code folds_open(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
+                       const listener *listener, failure *failure);
+
+#endif
