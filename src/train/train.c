@@ -213,7 +213,7 @@ static status_code keep_plan(training *t, const plan *plan, failure *failure) {
     status = plan_read(&t->begun, path, failure);
     if (status != STATUS_OK || plan_agrees(plan, &t->begun)) return status;
     return fail(failure, STATUS_BAD_INPUT,
-                "the cache's plan is not the one that this run began with; copy %.500s there, or start a new run",
+                "the cache's plan is not the plan that this run began with; copy %.500s there, or start a new run",
                 path);
 }
 
