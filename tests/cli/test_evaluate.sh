@@ -104,6 +104,34 @@ refused '--layout' compare a b --layout round
 for names in A ,B A, A,B,C A,A ''; do refused '--names' compare a b --names "$names"; done
 refused 'not JSON' compare "$work/groups.csv" "$work/dro_scores/summary.json"
 
+# The report of evaluations that no run of ours belongs to; nnU-Net's summary has no names, its label maps lie beside it.
+run 0 report "$work/erm_scores" "$work/dro_scores/summary.json" --names ERM,DRO --groups "$work/groups.csv" \
+    --images "$ref" --out "$work/page.html"
+is_silent err
+for words in 'Evaluation report' 'Evaluated in full on 3 cases' 'too few cases to tell' 'class="view"' 'prediction DRO' \
+    'errors ERM' 'Worst of .*rare' '>made up: a label' '90 % reach' 'By the group\|Dice score of one'; do
+    holds "$work/page.html" "$words"
+done
+fold=$work/results/fold_0/validation
+mkdir -p "$fold"
+cp "$b"/*.nii.gz "$fold"
+sed -e '/"label_names"/,/}/d' -e '/"empty"/d' -e "s,$b/,/nowhere/,; s,$ref/,/nowhere/,; s/\.nii\",/.nii.gz\",/" \
+    "$work/dro_scores/summary.json" >"$fold/summary.json"
+mkdir "$work/results/imagesTr" "$work/results/labelsTr"
+cp "$ref"/* "$work/results/imagesTr"
+cp "$ref"/* "$work/results/labelsTr"
+echo '{"channel_names": {"0": "MRI"}, "labels": {"background": 0, "left": 1, "right": 2}, "file_ending": ".nii.gz",
+"numTraining": 3}' >"$work/results/dataset.json"
+printf 'case,site\nx,s10\ny,s2\nz,s10\n' >"$work/results/groups.csv"
+run 0 compare "$work/results/fold_0" "$work/erm_scores"
+prints '^s2 (1) *fold_0 *left'
+run 0 report "$work/results/fold_0" --out "$work/page.html"
+for words in 'Evaluation report' '>left<' 'class="view"' 'site.*s10'; do holds "$work/page.html" "$words"; done
+! grep -q 'No picture' "$work/page.html" || fail "pictures of nnU-Net's predictions are missing"
+refused '--names' report "$work/erm_scores" "$work/dro_scores" --names ERM --out "$work/page.html"
+refused 'nowhere' report "$work/erm_scores" --groups "$work/nowhere.csv" --out "$work/page.html"
+refused 'needs --out' report "$work/erm_scores/summary.json"
+
 # A case that one side lacks is named before any work.
 rm "$b/y.nii.gz"
 refused 'lacks y' evaluate --pred "$b" --ref "$ref" --out "$work/never"
