@@ -36,7 +36,7 @@ int verb_report(int count, char **arguments) {
     if (code != CLI_GO_ON) return code;
     if (out && !*out) return cli_error(EXIT_USAGE, "--out needs a file's name");
     if (runs == 0) return cli_error(EXIT_USAGE, "report of which run? see hws report --help");
-    if (!out && (runs > 1 || !path_is_folder(folders[0])))
+    if (!out && (runs > 1 || (path_exists(folders[0]) && !path_is_folder(folders[0]))))
         return cli_error(EXIT_USAGE, "report: %s --out FILE.html",
                          runs > 1 ? "several runs need" : "what is not in a folder needs");
     r.count = (size_t)runs;

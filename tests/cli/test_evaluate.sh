@@ -44,7 +44,26 @@ is_silent err
 prints '^Dice (%)$'
 prints '^all *1 *3  *55.6 '
 prints '^all *2  *2 of 3  *100.0 '
-prints ' 0.0  *z$'
+prints ' 0.0  *too few  *z$'
+
+# What neither has is no score, or right; summary.json says which, and compare honours it.
+run 0 evaluate --pred "$a" --ref "$ref" --empty 1 --nsd 1 --out "$work/one"
+prints '^all *2  *3  *100.0 '
+prints '^NSD at 1 mm (%)$'
+holds "$work/one/summary.json" '"empty": "1"'
+holds "$work/one/summary.json" '"nsd_tolerance": 1'
+run 0 evaluate --pred "$b" --ref "$ref" --nsd 2 --out "$work/nan" --quiet
+holds "$work/nan/summary.json" '"empty": "nan"'
+refused 'one was evaluated with --empty 1, nan with --empty nan; choose' compare "$work/one" "$work/nan"
+run 0 compare "$work/one" "$work/nan" --empty nan
+prints '^all (3) *one *2 *2 '
+prints 'Up to 1 of 3 cases have no score'
+run 0 compare "$work/one" "$work/nan" --empty 1
+prints '^all (3) *one *2 *3 '
+refused 'tolerance of 1 mm, that of nan one of 2 mm' compare "$work/one" "$work/nan" --empty 1 --metric NSD
+refused '--empty 2 is not one' evaluate --pred "$a" --ref "$ref" --empty 2
+refused '--empty 2 is not one' compare "$work/one" "$work/nan" --empty 2
+refused '--nsd' evaluate --pred "$a" --ref "$ref" --nsd 0
 
 run 0 evaluate --pred "$a" --ref "$ref" --groups "$work/groups.csv" --regions one=1,both=1+2 --hd95 --surface \
     --out "$work/erm_scores" --threads 2
@@ -165,7 +184,7 @@ mkdir "$odd" "$odd/pred" "$odd/ref"
 printf 'case,"the ""odd"", group"\n"a, ""b""","rare, ""very"""\nplain,common\n' >"$odd/groups.csv"
 run 0 evaluate --pred "$odd/pred" --ref "$odd/ref" --groups "$odd/groups.csv" --images "$odd/ref" --out "$odd/run"
 is_silent err
-prints '^rare, "very"  *1 *1 .*a, "b"$'
+prints '^rare, "very"  *1 *1 .*too few  *a, "b"$'
 holds "$odd/run/cases.csv" '^case,label,key,"the ""odd"", group",Dice,'
 holds "$odd/run/cases.csv" '^"a, ""b""",1,1,"rare, ""very""",0.6666666667,'
 holds "$odd/run/worst.csv" '^1,"a, ""b""",0.333333333,2,0$'
