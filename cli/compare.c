@@ -1,4 +1,4 @@
-/* hws compare: two evaluations side by side. */
+/* hws compare: evaluations side by side. */
 #include "cli.h"
 #include "options.h"
 #include "progress.h"
@@ -9,55 +9,71 @@
 #include <string.h>
 
 static const char USAGE[] =
-    "usage: hws compare A/summary.json B/summary.json [options]\n"
+    "usage: hws compare EVALUATION EVALUATION... [options]\n"
     "\n"
-    "Shows two evaluations of the same cases (by hws evaluate or nnU-Net v2) side by side, for all cases and each\n"
-    "group, with the differences B - A and the p-value of Wilcoxon's paired signed-rank test (two-sided). The\n"
-    "better value of two is bold; on a terminal a star follows it.\n"
+    "Shows evaluations of the same cases side by side, for all cases and each group. An EVALUATION is a summary.json\n"
+    "by hws evaluate or nnU-Net v2, or a folder that has one: --out of hws evaluate, a run, nnU-Net's validation\n"
+    "folder. Each is held against the first: the mean difference with its 95 % bootstrap interval, Wilcoxon's paired\n"
+    "signed-rank test (two-sided), and its p corrected by Holm for all tests of the table. The best value is bold;\n"
+    "on a terminal a star follows it; where two look the same there is none.\n"
     "\n";
 
-static int compare(const compare_request *request, comparison_layout layout, table_format format) {
+static int compare(const compare_request *request, table_format format) {
     static compared compared; /* large */
     failure failure;
     text out = {0};
     cli_progress progress;
     const listener listener = cli_listen(&progress, 0);
-    status_code status = compare_summaries(&compared, request, &listener, &failure);
-    if (status == STATUS_OK) status = comparison_write(&compared.comparison, layout, format, &out, &failure);
+    status_code status = compare_evaluations(&compared, request, &listener, &failure);
+    if (status == STATUS_OK) status = comparison_write(&compared.comparison, request->layout, format, &out, &failure);
     if (status == STATUS_OK) fputs(text_string(&out), stdout);
     text_close(&out);
     compared_close(&compared);
     return cli_end(status, &failure);
 }
 
+/* What the words mean; an exit code, or CLI_GO_ON. */
+static int choose(compare_request *r, const char *metric, const char *format, const char *layout, table_format *table) {
+    if ((r->metric = metric_by_name(metric)) == METRICS)
+        return cli_error(EXIT_USAGE, "--metric %s is not one; Dice, IoU, NSD, HD95 and ASSD are", metric);
+    if (!table_format_parse(format, table))
+        return cli_error(EXIT_USAGE, "--format %s is not one; text, csv, md, latex and json are", format);
+    const int wide = strcmp(layout, "wide") == 0;
+    if (!wide && strcmp(layout, "tall") != 0)
+        return cli_error(EXIT_USAGE, "--layout %s is not one; tall and wide are", layout);
+    r->layout = wide ? COMPARISON_WIDE : COMPARISON_TALL;
+    return CLI_GO_ON;
+}
+
 int verb_compare(int count, char **arguments) {
-    compare_request r = {0};
-    const char *metric = "Dice", *format = "text", *layout = "tall";
+    const char *metric = "Dice", *format = "text", *layout = "tall", *paths[COMPARED_MAX];
+    compare_request r = {.paths = paths};
     table_format table;
-    int paths = 0;
+    int found = 0, json = 0;
     const cli_option options[] = {
         CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
-                 NULL),
+                 "groups.csv of the dataset"),
         CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
-        CLI_TEXT("--metric", "M", &metric, "Dice | IoU | HD95 | ASSD", NULL),
-        CLI_TEXT("--format", "F", &format, "text | csv | md | latex", NULL),
+        CLI_TEXT("--metric", "M", &metric, "Dice | IoU | NSD | HD95 | ASSD", NULL),
+        CLI_TEXT("--empty", "E", &r.empty, "nan | 1: what a label counts that is in neither prediction nor reference",
+                 "as they were evaluated"),
+        CLI_TEXT("--format", "F", &format, "text | csv | md | latex | json", NULL),
+        CLI_FLAG("--json", &json, "the same as --format json"),
         CLI_TEXT("--layout", "L", &layout,
                  "tall: a row per method and label, the tail in columns\n"
                  "wide: a row per method, the labels in columns",
                  NULL),
-        CLI_TEXT("--names", "A,B", &r.names, "what the methods are called", "the folders' names"),
-        CLI_FLAG("--common", &r.common, "compare what both have; otherwise a missing case or label is an error"),
+        CLI_TEXT("--out", "DIR", &r.out, "write comparison.txt, .csv, .md, .tex and .json there, too", NULL),
+        CLI_TEXT("--names", "A,B,...", &r.names, "what the methods are called", "the folders' names"),
+        CLI_TEXT("--dataset", "DIR", &r.dataset, "whose dataset.json names the labels, if the evaluations do not",
+                 "where the references are"),
+        CLI_FLAG("--common", &r.common, "compare what all have; otherwise a missing case or label is an error"),
     };
-    const cli_verb verb = {"compare", USAGE, options, sizeof options / sizeof *options, NULL, r.paths, 2};
-    const int code = cli_read(&verb, count, arguments, &paths);
+    const cli_verb verb = {"compare", USAGE, options, sizeof options / sizeof *options, NULL, paths, COMPARED_MAX};
+    int code = cli_read(&verb, count, arguments, &found);
     if (code != CLI_GO_ON) return code;
-    if (paths != 2) return cli_error(EXIT_USAGE, "compare needs two summary.json files; see hws compare --help");
-    if ((r.metric = metric_by_name(metric)) == METRICS)
-        return cli_error(EXIT_USAGE, "--metric %s is not one; Dice, IoU, HD95 and ASSD are", metric);
-    if (!table_format_parse(format, &table))
-        return cli_error(EXIT_USAGE, "--format %s is not one; text, csv, md and latex are", format);
-    const int wide = strcmp(layout, "wide") == 0;
-    if (!wide && strcmp(layout, "tall") != 0)
-        return cli_error(EXIT_USAGE, "--layout %s is not one; tall and wide are", layout);
-    return compare(&r, wide ? COMPARISON_WIDE : COMPARISON_TALL, table);
+    if (found < 2) return cli_error(EXIT_USAGE, "compare needs two or more evaluations; see hws compare --help");
+    r.count = (size_t)found;
+    code = choose(&r, metric, json ? "json" : format, layout, &table);
+    return code == CLI_GO_ON ? compare(&r, table) : code;
 }

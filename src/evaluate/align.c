@@ -1,133 +1,132 @@
+#include "core/text.h"
 #include "evaluate/comparison.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { NAMED = 8 }; /* so many missing cases are named, the others counted */
+
 typedef struct selection {
+    const compared_methods *methods;
     size_t cases, regions;
-    size_t *case_of[2], *region_of[2]; /* positions in a and in b */
+    size_t *case_of, *region_of; /* positions in the first method's scores */
 } selection;
 
-static void selection_close(selection *selection) {
-    for (int k = 0; k < 2; k++) {
-        free(selection->case_of[k]);
-        free(selection->region_of[k]);
-    }
+static int all_have_case(const compared_methods *methods, const char *name) {
+    for (size_t m = 1; m < methods->count; m++)
+        if (scores_find(&methods->scores[m], name) < 0) return 0;
+    return 1;
 }
 
-static int selection_open(selection *selection, const scores *a) {
-    *selection = (struct selection){0};
-    int good = 1;
-    for (int k = 0; k < 2; k++) {
-        selection->case_of[k] = malloc((a->cases ? a->cases : 1) * sizeof(size_t));
-        selection->region_of[k] = malloc((a->regions.count ? a->regions.count : 1) * sizeof(size_t));
-        good &= selection->case_of[k] && selection->region_of[k];
-    }
-    return good;
+static int all_have_region(const compared_methods *methods, const region *region) {
+    for (size_t m = 1; m < methods->count; m++)
+        if (regions_find(&methods->scores[m].regions, region) < 0) return 0;
+    return 1;
 }
 
-static void select_common(selection *selection, const scores *a, const scores *b) {
-    for (size_t k = 0; k < a->cases; k++) {
-        const long other = scores_find(b, a->list[k].name);
-        if (other < 0) continue;
-        selection->case_of[0][selection->cases] = k;
-        selection->case_of[1][selection->cases++] = (size_t)other;
-    }
-    for (size_t k = 0; k < a->regions.count; k++) {
-        const long other = regions_find(&b->regions, &a->regions.regions[k]);
-        if (other < 0) continue;
-        selection->region_of[0][selection->regions] = k;
-        selection->region_of[1][selection->regions++] = (size_t)other;
-    }
+static status_code select_common(selection *selection, failure *failure) {
+    const scores *first = &selection->methods->scores[0];
+    selection->case_of = malloc((first->cases ? first->cases : 1) * sizeof(size_t));
+    selection->region_of = malloc((first->regions.count ? first->regions.count : 1) * sizeof(size_t));
+    if (!selection->case_of || !selection->region_of) return fail_memory(failure, "a comparison");
+    for (size_t k = 0; k < first->cases; k++)
+        if (all_have_case(selection->methods, first->list[k].name)) selection->case_of[selection->cases++] = k;
+    for (size_t k = 0; k < first->regions.count; k++)
+        if (all_have_region(selection->methods, &first->regions.regions[k]))
+            selection->region_of[selection->regions++] = k;
+    if (selection->cases && selection->regions) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "the evaluations have no %s in common",
+                selection->cases == 0 ? "case" : "label");
 }
 
-static void tell_lacking_cases(const scores *has, const scores *lacks, const char *which, text *told) {
+/* Whether a method before `before` has told of this case already. */
+static int is_told(const compared_methods *methods, size_t before, const char *name) {
+    for (size_t m = 0; m < before; m++)
+        if (scores_find(&methods->scores[m], name) >= 0) return 1;
+    return 0;
+}
+
+static void tell_lacking_cases(const compared_methods *methods, size_t lacks, text *told) {
     size_t count = 0;
-    for (size_t k = 0; k < has->cases; k++) {
-        if (scores_find(lacks, has->list[k].name) >= 0 || count++ >= 8) continue;
-        if (count == 1) text_format(told, "%sthe %s summary lacks", told->size ? "; " : "", which);
-        text_format(told, "%s %s", count > 1 ? "," : "", has->list[k].name);
+    for (size_t m = 0; m < methods->count; m++)
+        for (size_t k = 0; k < methods->scores[m].cases; k++) {
+            const char *name = methods->scores[m].list[k].name;
+            if (scores_find(&methods->scores[lacks], name) >= 0 || is_told(methods, m, name)) continue;
+            if (count++ >= NAMED) continue;
+            if (count == 1) text_format(told, "%s%s lacks", told->size ? "; " : "", methods->names[lacks]);
+            text_format(told, "%s %s", count > 1 ? "," : "", name);
+        }
+    if (count > NAMED) text_format(told, " and %zu more", count - NAMED);
+}
+
+static void tell_lacking_regions(const compared_methods *methods, size_t lacks, text *told) {
+    for (size_t m = 0; m < methods->count; m++) {
+        const region_list *list = &methods->scores[m].regions;
+        for (size_t k = 0; k < list->count; k++) {
+            if (regions_find(&methods->scores[lacks].regions, &list->regions[k]) >= 0) continue;
+            text_format(told, "%s%s lacks the label %s", told->size ? "; " : "", methods->names[lacks],
+                        list->regions[k].name);
+            return;
+        }
     }
-    if (count > 8) text_format(told, " and %zu more", count - 8);
 }
 
-static void tell_lacking_regions(const scores *has, const scores *lacks, const char *which, text *told) {
-    for (size_t k = 0; k < has->regions.count; k++) {
-        if (regions_find(&lacks->regions, &has->regions.regions[k]) >= 0) continue;
-        text_format(told, "%sthe %s summary lacks the label %s", told->size ? "; " : "", which,
-                    has->regions.regions[k].name);
-        return;
+static status_code judge(const selection *selection, int common, text *dropped, failure *failure) {
+    for (size_t m = 0; m < selection->methods->count; m++) {
+        tell_lacking_cases(selection->methods, m, dropped);
+        tell_lacking_regions(selection->methods, m, dropped);
     }
+    if (dropped->size == 0 || common) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.800s; --common compares the %zu cases that all have",
+                text_string(dropped), selection->cases);
 }
 
-static status_code judge(const scores *a, const scores *b, const selection *selection, int common, failure *failure) {
-    if (selection->cases == 0 || selection->regions == 0)
-        return fail(failure, STATUS_BAD_INPUT, "the summaries have no %s in common",
-                    selection->cases == 0 ? "case" : "label");
-    text told = {0};
-    tell_lacking_cases(b, a, "first", &told);
-    tell_lacking_cases(a, b, "second", &told);
-    tell_lacking_regions(b, a, "first", &told);
-    tell_lacking_regions(a, b, "second", &told);
-    status_code status = STATUS_OK;
-    if (told.size > 0 && !common)
-        status = fail(failure, STATUS_BAD_INPUT, "%.800s; compare what both have with --common", text_string(&told));
-    text_close(&told);
-    return status;
-}
-
-static status_code take(const scores *from, const selection *selection, int which, const region_list *regions,
-                        scores *result, failure *failure) {
+/* The selected part of a method's scores, in the first method's order and with its names of labels. */
+static status_code take(const selection *selection, size_t method, const region_list *regions, scores *result,
+                        failure *failure) {
+    const scores *from = &selection->methods->scores[method], *first = &selection->methods->scores[0];
     status_code status = scores_open(result, selection->cases, regions, failure);
     memcpy(result->measured, from->measured, sizeof result->measured);
+    scores_copy_rules(result, from);
     for (size_t k = 0; k < selection->cases && status == STATUS_OK; k++) {
-        const size_t old = selection->case_of[which][k];
+        const size_t old = (size_t)scores_find(from, first->list[selection->case_of[k]].name);
         const scored_case *named = &from->list[old];
         status = scores_name(result, k, named->name, named->prediction, named->reference, failure);
-        for (size_t region = 0; region < selection->regions; region++)
-            memcpy(scores_at(result, k, region), scores_at(from, old, selection->region_of[which][region]),
-                   METRICS * sizeof(double));
-    }
-    return status;
-}
-
-static status_code take_both(scores *a, scores *b, const selection *selection, const region_list *regions,
-                             failure *failure) {
-    scores taken[2];
-    status_code status = take(a, selection, 0, regions, &taken[0], failure);
-    if (status != STATUS_OK) {
-        scores_close(&taken[0]);
-        return status;
-    }
-    status = take(b, selection, 1, regions, &taken[1], failure);
-    for (int k = 0; k < 2; k++) {
-        scores *target = k ? b : a;
-        if (status == STATUS_OK) {
-            scores_close(target);
-            *target = taken[k];
-        } else {
-            scores_close(&taken[k]);
+        for (size_t region = 0; region < selection->regions; region++) {
+            const long at = regions_find(&from->regions, &regions->regions[region]);
+            memcpy(scores_at(result, k, region), scores_at(from, old, (size_t)at), METRICS * sizeof(double));
         }
     }
     return status;
 }
 
-status_code scores_align(scores *a, scores *b, int common, failure *failure) {
-    selection selection;
-    region_list regions = {0};
-    status_code status = selection_open(&selection, a) ? STATUS_OK : fail_memory(failure, "a comparison");
-    if (status == STATUS_OK) {
-        select_common(&selection, a, b);
-        status = judge(a, b, &selection, common, failure);
+static status_code take_all(const selection *selection, const region_list *regions, failure *failure) {
+    const size_t count = selection->methods->count;
+    scores *taken = calloc(count, sizeof *taken);
+    status_code status = taken ? STATUS_OK : fail_memory(failure, "a comparison");
+    for (size_t m = 0; m < count && status == STATUS_OK; m++) status = take(selection, m, regions, &taken[m], failure);
+    for (size_t m = 0; m < count && taken; m++) {
+        scores_close(status == STATUS_OK ? &selection->methods->scores[m] : &taken[m]);
+        if (status == STATUS_OK) selection->methods->scores[m] = taken[m];
     }
-    if (status == STATUS_OK) status = regions_copy(&regions, &a->regions, failure);
+    free(taken);
+    return status;
+}
+
+status_code scores_align(const compared_methods *methods, int common, text *dropped, failure *failure) {
+    selection selection = {.methods = methods};
+    region_list regions = {0};
+    status_code status = select_common(&selection, failure);
+    if (status == STATUS_OK) status = judge(&selection, common, dropped, failure);
+    if (status == STATUS_OK) status = regions_copy(&regions, &methods->scores[0].regions, failure);
     if (status == STATUS_OK) {
         for (size_t k = 0; k < selection.regions; k++)
-            regions.regions[k] = a->regions.regions[selection.region_of[0][k]];
+            regions.regions[k] = methods->scores[0].regions.regions[selection.region_of[k]];
         regions.count = selection.regions;
-        status = take_both(a, b, &selection, &regions, failure);
+        status = take_all(&selection, &regions, failure);
     }
     regions_close(&regions);
-    selection_close(&selection);
+    free(selection.case_of);
+    free(selection.region_of);
     return status;
 }

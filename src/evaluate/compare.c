@@ -1,84 +1,182 @@
 #include "evaluate/compare.h"
 
-#include "core/path.h"
-#include "evaluate/summary.h"
+#include "evaluate/evaluated.h"
 #include "run/run_folder.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* "runs/dro/summary.json" is called dro; a file of another name is called by that. */
-static void name_after(const char *path, char name[COMPARED_NAME_BYTES]) {
-    const char *file = path_name(path), *end = path + strlen(path), *dot = strrchr(file, '.');
-    if (file > path && strcmp(file, run_file_name(RUN_SUMMARY)) == 0)
-        for (end = file - 1; end > path && end[-1] == '/';) end--;
-    else if (dot && dot > file) end = dot;
-    const char *start = end;
-    while (start > path && start[-1] != '/') start--;
-    snprintf(name, COMPARED_NAME_BYTES, "%.*s", (int)(end - start), start);
+/* What is under way. */
+typedef struct job {
+    const compare_request *request;
+    const listener *listener;
+    compared *result;
+    char groups[PATH_SIZE]; /* empty: none */
+} job;
+
+/* ---- names ---- */
+
+static int is_taken(const compared *compared, size_t which) {
+    for (size_t m = 0; m < compared->count; m++)
+        if (m != which && strcmp(compared->names[m], compared->names[which]) == 0) return 1;
+    return !*compared->names[which];
 }
 
-static status_code choose_names(const compare_request *request, char names[2][COMPARED_NAME_BYTES], failure *failure) {
-    for (int k = 0; k < 2; k++) name_after(request->paths[k], names[k]);
-    if (strcmp(names[0], names[1]) == 0 || !*names[0] || !*names[1]) {
-        strcpy(names[0], "A");
-        strcpy(names[1], "B");
+/* Names that do not tell all of them apart are no use: then it is A, B, C. */
+static void make_different(compared *compared) {
+    int different = 1;
+    for (size_t m = 0; m < compared->count; m++) different = different && !is_taken(compared, m);
+    for (size_t m = 0; m < compared->count && !different; m++)
+        snprintf(compared->names[m], COMPARED_NAME_BYTES, "%c%.0zu", (char)('A' + m % 26), m / 26);
+}
+
+static status_code choose_names(compared *compared, const char *list, failure *failure) {
+    const char *at = list;
+    for (size_t m = 0; m < compared->count && at; m++) {
+        const size_t length = strcspn(at, ",");
+        if (length == 0 || length >= COMPARED_NAME_BYTES) break;
+        snprintf(compared->names[m], COMPARED_NAME_BYTES, "%.*s", (int)length, at);
+        if (m + 1 == compared->count && !at[length]) at = NULL;
+        else at = at[length] ? at + length + 1 : list;
     }
-    if (!request->names) return STATUS_OK;
-    const size_t first = strcspn(request->names, ","), length = strlen(request->names);
-    if (first == 0 || first >= COMPARED_NAME_BYTES || length < first + 2 || length - first > COMPARED_NAME_BYTES ||
-        strchr(request->names + first + 1, ','))
-        return fail(failure, STATUS_BAD_INPUT, "--names %.200s is not two names such as ERM,DRO", request->names);
-    snprintf(names[0], COMPARED_NAME_BYTES, "%.*s", (int)first, request->names);
-    snprintf(names[1], COMPARED_NAME_BYTES, "%s", request->names + first + 1);
+    int wrong = at != NULL;
+    for (size_t m = 0; m < compared->count; m++) wrong = wrong || is_taken(compared, m);
+    if (!wrong) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "--names %.200s is not %zu different names such as ERM,DRO", list,
+                compared->count);
+}
+
+/* ---- scores ---- */
+
+static status_code read_one(job *job, size_t which, failure *failure) {
+    evaluated one;
+    const compare_request *request = job->request;
+    compared *result = job->result;
+    status_code status = evaluated_open(&one, request->paths[which], request->dataset, failure);
+    if (status == STATUS_OK) {
+        if (!request->names) evaluated_call(&one, result->names[which], COMPARED_NAME_BYTES);
+        if (!*job->groups && !request->groups && !evaluated_groups(&one, job->groups)) *job->groups = 0;
+        result->scores[which] = one.scores;
+        one.scores = (scores){0};
+    }
+    evaluated_close(&one);
+    return status;
+}
+
+static status_code check_rules(const compared *compared, const compare_request *request, failure *failure) {
+    const scores *first = &compared->scores[0];
+    for (size_t m = 1; m < compared->count; m++) {
+        const scores *other = &compared->scores[m];
+        if (!request->empty && other->empty != first->empty)
+            return fail(failure, STATUS_BAD_INPUT,
+                        "%s was evaluated with --empty %s, %s with --empty %s; choose one of them for all with --empty",
+                        compared->names[0], empty_rule_name((int)first->empty), compared->names[m],
+                        empty_rule_name((int)other->empty));
+        if (request->metric == METRIC_NSD && other->nsd_tolerance != first->nsd_tolerance)
+            return fail(failure, STATUS_BAD_INPUT,
+                        "the NSD of %s has a tolerance of %g mm, that of %s one of %g mm; evaluate them alike",
+                        compared->names[0], first->nsd_tolerance, compared->names[m], other->nsd_tolerance);
+    }
     return STATUS_OK;
 }
 
-static status_code read_one(const char *path, scores *scores, failure *failure) {
-    if (!path_is_folder(path)) return summary_read(path, scores, failure);
-    return fail(failure, STATUS_BAD_INPUT, "%.500s is a folder; name a file in it, such as %.400s/%s", path, path,
-                run_file_name(RUN_SUMMARY));
+static status_code apply_rules(compared *compared, const compare_request *request, failure *failure) {
+    empty_rule rule = EMPTY_NAN;
+    status_code status = check_rules(compared, request, failure);
+    if (status != STATUS_OK || !request->empty) return status;
+    status = empty_rule_parse(request->empty, &rule, failure);
+    for (size_t m = 0; m < compared->count && status == STATUS_OK; m++) scores_apply_empty(&compared->scores[m], rule);
+    return status;
 }
 
-static status_code read_scores(compared *compared, const compare_request *request, failure *failure) {
-    status_code status = read_one(request->paths[0], &compared->scores[0], failure);
-    if (status == STATUS_OK) status = read_one(request->paths[1], &compared->scores[1], failure);
-    if (status != STATUS_OK) return status;
-    return scores_align(&compared->scores[0], &compared->scores[1], request->common, failure);
+static compared_methods methods_of(compared *compared) {
+    for (size_t m = 0; m < compared->count; m++) compared->name_list[m] = compared->names[m];
+    return (compared_methods){compared->count, compared->scores, compared->name_list};
 }
 
-static status_code stratify(compared *compared, const compare_request *request, const listener *listener,
-                            failure *failure) {
+static status_code align(job *job, failure *failure) {
+    text dropped = {0}, notice = {0};
+    const compared_methods methods = methods_of(job->result);
+    const status_code status = scores_align(&methods, job->request->common, &dropped, failure);
+    text_format(&notice, "%.900s; compared are the %zu cases that all have", text_string(&dropped),
+                job->result->scores[0].cases);
+    if (status == STATUS_OK && dropped.size && !notice.failed) listener_notice(job->listener, notice.bytes);
+    text_close(&dropped);
+    text_close(&notice);
+    return status;
+}
+
+static status_code read_scores(job *job, failure *failure) {
+    compared *result = job->result;
+    status_code status = job->request->names ? choose_names(result, job->request->names, failure) : STATUS_OK;
+    for (size_t m = 0; m < result->count && status == STATUS_OK; m++) status = read_one(job, m, failure);
+    if (status == STATUS_OK && !job->request->names) make_different(result);
+    if (status == STATUS_OK) status = apply_rules(result, job->request, failure);
+    return status == STATUS_OK ? align(job, failure) : status;
+}
+
+/* ---- groups ---- */
+
+static status_code stratify(job *job, failure *failure) {
+    compared *result = job->result;
+    const char *path = job->request->groups ? job->request->groups : *job->groups ? job->groups : NULL;
+    if (job->request->by && !path) return fail(failure, STATUS_BAD_INPUT, "--by needs --groups");
     text lacking = {0}, notice = {0};
-    const case_groups *groups = request->groups ? &compared->groups : NULL;
-    status_code status = groups ? case_groups_read(&compared->groups, request->groups, failure) : STATUS_OK;
+    status_code status = path ? case_groups_read(&result->groups, path, failure) : STATUS_OK;
     if (status == STATUS_OK)
-        status = strata_open(&compared->strata, groups, request->by, &compared->scores[0], &lacking, failure);
+        status = strata_open(&result->strata, path ? &result->groups : NULL, job->request->by, &result->scores[0],
+                             &lacking, failure);
     text_format(&notice, "these cases are in no row of the groups and count in 'all' only: %.600s",
                 text_string(&lacking));
-    if (status == STATUS_OK && lacking.size > 0 && !notice.failed) listener_notice(listener, notice.bytes);
+    if (status == STATUS_OK && lacking.size > 0 && !notice.failed) listener_notice(job->listener, notice.bytes);
     text_close(&lacking);
     text_close(&notice);
     return status;
 }
 
-status_code compare_summaries(compared *compared, const compare_request *request, const listener *listener,
-                              failure *failure) {
-    *compared = (struct compared){0};
-    if (request->by && !request->groups) return fail(failure, STATUS_BAD_INPUT, "--by needs --groups");
-    status_code status = choose_names(request, compared->names, failure);
-    if (status == STATUS_OK) status = read_scores(compared, request, failure);
-    if (status == STATUS_OK) status = stratify(compared, request, listener, failure);
+/* ---- files ---- */
+
+static status_code write_one(const job *job, table_format format, run_file file, failure *failure) {
+    text out = {0};
+    status_code status = comparison_write(&job->result->comparison, job->request->layout, format, &out, failure);
+    if (status == STATUS_OK) status = run_write(job->request->out, file, &out, failure);
+    text_close(&out);
+    return status;
+}
+
+static status_code write_all(const job *job, failure *failure) {
+    static const struct {
+        table_format format;
+        run_file file;
+    } FILES[] = {{TABLE_TEXT, RUN_COMPARISON_TEXT},
+                 {TABLE_CSV, RUN_COMPARISON_CSV},
+                 {TABLE_MARKDOWN, RUN_COMPARISON_MARKDOWN},
+                 {TABLE_LATEX, RUN_COMPARISON_LATEX},
+                 {TABLE_JSON, RUN_COMPARISON_JSON}};
+    status_code status = folder_make(job->request->out, failure);
+    for (size_t k = 0; k < sizeof FILES / sizeof *FILES && status == STATUS_OK; k++)
+        status = write_one(job, FILES[k].format, FILES[k].file, failure);
+    return status;
+}
+
+status_code compare_evaluations(compared *compared, const compare_request *request, const listener *listener,
+                                failure *failure) {
+    memset(compared, 0, sizeof *compared);
+    job job = {.request = request, .listener = listener, .result = compared};
+    if (request->count < 2 || request->count > COMPARED_MAX)
+        return fail(failure, STATUS_BAD_INPUT, "compare takes 2 to %d evaluations", COMPARED_MAX);
+    compared->count = request->count;
+    status_code status = read_scores(&job, failure);
+    if (status == STATUS_OK) status = stratify(&job, failure);
     if (status != STATUS_OK) return status;
-    const compared_methods methods = {{&compared->scores[0], &compared->scores[1]},
-                                      {compared->names[0], compared->names[1]}};
-    return comparison_open(&compared->comparison, &methods, &compared->strata, request->metric, failure);
+    const compared_methods methods = methods_of(compared);
+    status = comparison_open(&compared->comparison, &methods, &compared->strata, request->metric, failure);
+    return status == STATUS_OK && request->out ? write_all(&job, failure) : status;
 }
 
 void compared_close(compared *compared) {
     comparison_close(&compared->comparison);
     strata_close(&compared->strata);
     case_groups_close(&compared->groups);
-    scores_close(&compared->scores[0]);
-    scores_close(&compared->scores[1]);
+    for (size_t m = 0; m < COMPARED_MAX; m++) scores_close(&compared->scores[m]);
 }

@@ -1,8 +1,9 @@
 /*
- * Two evaluations of the same cases side by side: the work of hws compare.
+ * Any number of evaluations of the same cases side by side: the work of hws compare.
  *
  *     compared compared;
- *     status = compare_summaries(&compared, &(compare_request){.paths = {"a/summary.json", "b/summary.json"}}, 0, &failure);
+ *     const char *names[] = {"runs/erm", "runs/dro"};
+ *     status = compare_evaluations(&compared, &(compare_request){.count = 2, .paths = names}, 0, &failure);
  *     if (status == STATUS_OK) comparison_write(&compared.comparison, COMPARISON_TALL, TABLE_TEXT, &out, &failure);
  *     compared_close(&compared);
  */
@@ -15,26 +16,34 @@
 enum { COMPARED_NAME_BYTES = 64 };
 
 typedef struct compare_request {
-    const char *paths[2]; /* summary.json files by hws evaluate or nnU-Net v2 */
-    const char *names;    /* "ERM,DRO"; NULL: after the folders or files */
-    const char *groups;   /* a groups.csv, or NULL */
-    const char *by;       /* which of its columns, "sex,centre"; NULL: all */
+    size_t count;             /* 2 to COMPARED_MAX */
+    const char *const *paths; /* evaluations, see evaluated.h; the others are held against the first */
+    const char *names;        /* "ERM,DRO"; NULL: after the folders or files */
+    const char *groups;       /* a groups.csv; NULL: that of the dataset, if there is one */
+    const char *by;           /* which of its columns, "sex,centre"; NULL: all */
+    const char *dataset;      /* whose dataset.json names the labels; NULL: see evaluated.h */
+    const char *empty;        /* "nan" or "1", for all; NULL: as each says, which must be the same */
+    const char *out;          /* a folder for comparison.txt, .csv, .md, .tex and .json; NULL: none */
     metric metric;
-    int common; /* compare what both have; else a missing case or label is a failure */
+    comparison_layout layout; /* of text, Markdown and LaTeX */
+    int common;               /* compare what all have; else a missing case or label is a failure */
 } compare_request;
 
 /* What comes out. Its members point to each other: it must stay where it is. */
 typedef struct compared {
-    char names[2][COMPARED_NAME_BYTES];
-    scores scores[2];
+    size_t count;
+    char names[COMPARED_MAX][COMPARED_NAME_BYTES];
+    const char *name_list[COMPARED_MAX];
+    scores scores[COMPARED_MAX];
     case_groups groups;
     strata strata;
     comparison comparison;
 } compared;
 
-/* The listener, who may be NULL, is given notice of cases that are in no group. Close it, also after a failure. */
-status_code compare_summaries(compared *compared, const compare_request *request, const listener *listener,
-                              failure *failure);
+/* The listener, who may be NULL, is given notice of cases that are left out or in no group. Close it, also after a
+   failure. */
+status_code compare_evaluations(compared *compared, const compare_request *request, const listener *listener,
+                                failure *failure);
 void compared_close(compared *compared);
 
 #endif

@@ -1,54 +1,68 @@
 /*
- * Two methods side by side on the same cases, as in Tables 2 and 3 of the paper, with differences and Wilcoxon's test.
+ * Any number of methods side by side on the same cases, as in Tables 2 and 3 of the paper: the statistics of each, and
+ * how each differs from the first one.
+ *
+ * A row of numbers is about one group of cases and one label, and counts the cases that have a score by every method, so
+ * that a difference of means is the mean difference. Holm's correction is over all tests of the table: groups, labels and
+ * methods.
  */
 #ifndef HWS_EVALUATE_COMPARISON_H
 #define HWS_EVALUATE_COMPARISON_H
 
+#include "evaluate/paired.h"
 #include "evaluate/scores.h"
 #include "evaluate/statistics.h"
 #include "evaluate/strata.h"
 #include "evaluate/table.h"
-#include "evaluate/wilcoxon.h"
 
-/*
- * Brings the cases and regions of both into the same order, a's. If one has a case or region that the other lacks this
- * is STATUS_BAD_INPUT and named, unless `common`: then it is dropped from both. Names of regions come from a.
- */
-status_code scores_align(scores *a, scores *b, int common, failure *failure);
+enum { COMPARED_MAX = 32 };
 
-typedef struct comparison_row {
-    statistics method[2];
-    wilcoxon test;
-} comparison_row;
-
-typedef struct comparison {
-    const scores *scores[2]; /* not owned */
-    const strata *strata;
-    const char *names[2];
-    metric metric;
-    comparison_row *rows; /* [stratum][region] */
-} comparison;
-
-/* Two methods: their scores, aligned, and what they are called. */
+/* At most COMPARED_MAX methods: their scores and what they are called. */
 typedef struct compared_methods {
-    const scores *scores[2];
-    const char *names[2];
+    size_t count;
+    scores *scores;
+    const char *const *names;
 } compared_methods;
 
-/* What the methods and strata point to is needed as long as the comparison. Close it, also after a failure. */
+/*
+ * Brings the cases and regions of all into the order of the first. If one has a case or region that another lacks this
+ * is STATUS_BAD_INPUT and named, unless `common`: then it is dropped from all and told in `dropped`. Names of regions
+ * come from the first.
+ */
+status_code scores_align(const compared_methods *methods, int common, text *dropped, failure *failure);
+
+typedef struct compared_row {
+    statistics numbers;
+    paired difference; /* to the first method; of the first itself it says nothing */
+} compared_row;
+
+typedef struct comparison {
+    compared_methods methods; /* not owned */
+    const strata *strata;
+    metric metric;
+    compared_row *rows; /* [stratum][region][method] */
+} comparison;
+
+/* What the methods, aligned, and strata point to is needed as long as the comparison. Close it, also after a failure. */
 status_code comparison_open(comparison *comparison, const compared_methods *methods, const strata *strata,
                             metric metric, failure *failure);
 void comparison_close(comparison *comparison);
 
-const comparison_row *comparison_at(const comparison *comparison, size_t stratum, size_t region);
+size_t comparison_regions(const comparison *comparison);
+const compared_row *comparison_at(const comparison *comparison, size_t stratum, size_t region, size_t method);
 
 typedef enum comparison_layout {
     COMPARISON_TALL, /* a row per method and region, the tail in columns: Table 2 */
     COMPARISON_WIDE  /* a row per method, the regions in columns: Table 3 */
 } comparison_layout;
 
-/* Adds the table to `out`; the better of two values is bold. CSV has one layout, with numbers not rounded. */
+/* Adds the table to `out`; the best of the values that are shown is bold, unless another looks the same. CSV and JSON
+   have one layout, with numbers not rounded. */
 status_code comparison_write(const comparison *comparison, comparison_layout layout, table_format format, text *out,
                              failure *failure);
+
+/* The two of these that are for programs. */
+status_code comparison_write_csv(const comparison *comparison, text *out, failure *failure);
+status_code comparison_write_json(const comparison *comparison, text *out, failure *failure);
 
 #endif

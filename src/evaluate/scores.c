@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const NAMES[METRICS] = {"Dice", "IoU", "TP", "FP", "FN", "TN", "n_pred", "n_ref", "HD95", "ASSD"};
+static const char *const NAMES[METRICS] = {"Dice",   "IoU",   "TP",   "FP",   "FN", "TN",
+                                           "n_pred", "n_ref", "HD95", "ASSD", "NSD"};
 
 const char *metric_name(metric metric) { return NAMES[metric]; }
 
@@ -23,7 +24,48 @@ int metric_lower_is_better(metric metric) {
     return metric == METRIC_FP || metric == METRIC_FN || metric == METRIC_HD95 || metric == METRIC_ASSD;
 }
 
-int metric_is_share(metric metric) { return metric == METRIC_DICE || metric == METRIC_IOU; }
+int metric_is_share(metric metric) { return metric == METRIC_DICE || metric == METRIC_IOU || metric == METRIC_NSD; }
+
+const char *metric_unit(metric metric) {
+    if (metric_is_share(metric)) return "%";
+    return metric == METRIC_HD95 || metric == METRIC_ASSD ? "mm" : "voxels";
+}
+
+const char *empty_rule_name(int rule) { return rule == EMPTY_NAN ? "nan" : rule == EMPTY_ONE ? "1" : NULL; }
+
+status_code empty_rule_parse(const char *name, empty_rule *rule, failure *failure) {
+    const char *known;
+    for (int k = 0; (known = empty_rule_name(k)); k++) {
+        if (strcmp(name, known) != 0) continue;
+        *rule = (empty_rule)k;
+        return STATUS_OK;
+    }
+    return fail(failure, STATUS_BAD_INPUT, "--empty %.40s is not one; nan and 1 are", name);
+}
+
+void scores_copy_rules(scores *scores, const struct scores *from) {
+    scores->ignored = from->ignored;
+    scores->empty = from->empty;
+    scores->nsd_tolerance = from->nsd_tolerance;
+}
+
+/* Where the voxels were not counted, a missing Dice tells as much: nothing else is a reason for it. */
+static int is_empty(const struct scores *scores, const double *values) {
+    const int counted = scores->measured[METRIC_N_PRED] && scores->measured[METRIC_N_REF];
+    return counted ? values[METRIC_N_PRED] == 0 && values[METRIC_N_REF] == 0 : isnan(values[METRIC_DICE]);
+}
+
+void scores_apply_empty(scores *scores, empty_rule rule) {
+    static const metric touched[] = {METRIC_DICE, METRIC_IOU, METRIC_NSD, METRIC_HD95, METRIC_ASSD};
+    const size_t rows = scores->cases * scores->regions.count;
+    for (size_t row = 0; row < rows; row++) {
+        double *values = scores->values + row * METRICS;
+        if (!is_empty(scores, values)) continue;
+        for (int k = 0; k < 5; k++)
+            values[touched[k]] = rule == EMPTY_NAN ? (double)NAN : metric_is_share(touched[k]) ? 1 : 0;
+    }
+    scores->empty = rule;
+}
 
 status_code scores_open(scores *scores, size_t cases, const region_list *regions, failure *failure) {
     memset(scores, 0, sizeof *scores);

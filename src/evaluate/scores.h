@@ -6,7 +6,8 @@
 
 #include "evaluate/regions.h"
 
-/* In the order of files. The first eight are nnU-Net's, under its names. */
+/* In the order of files. The first eight are nnU-Net's, under its names; the last three are of
+   surfaces (distance.h). */
 typedef enum metric {
     METRIC_DICE,
     METRIC_IOU,
@@ -18,6 +19,7 @@ typedef enum metric {
     METRIC_N_REF,  /* voxels of the reference */
     METRIC_HD95,   /* mm */
     METRIC_ASSD,   /* mm */
+    METRIC_NSD,    /* at a tolerance in mm */
     METRICS
 } metric;
 
@@ -25,8 +27,20 @@ const char *metric_name(metric metric);
 /* METRICS if there is none of this name. */
 metric metric_by_name(const char *name);
 int metric_lower_is_better(metric metric);
-/* Dice and IoU are shown in percent. */
+/* Dice, IoU and NSD are shown in percent. */
 int metric_is_share(metric metric);
+/* "%", "mm" or "voxels". */
+const char *metric_unit(metric metric);
+
+/* What a label counts that neither prediction nor reference holds. */
+typedef enum empty_rule {
+    EMPTY_NAN, /* there is no score, as in nnU-Net */
+    EMPTY_ONE  /* it is right, as in BraTS: Dice, IoU and NSD are 1, distances 0 */
+} empty_rule;
+
+/* "nan" or "1"; NULL behind the last. */
+const char *empty_rule_name(int rule);
+status_code empty_rule_parse(const char *name, empty_rule *rule, failure *failure);
 
 typedef struct scored_case {
     char *name;                   /* the files' name without .nii or .nii.gz */
@@ -40,7 +54,9 @@ typedef struct scores {
     scored_case *list;
     int measured[METRICS]; /* which metrics are there */
     int ignored;           /* the label of references whose voxels counted for nothing; 0: none */
-    double *values;        /* [case][region][METRICS]; NaN where there is no score */
+    empty_rule empty;
+    double nsd_tolerance; /* mm; 0: NSD was not measured */
+    double *values;       /* [case][region][METRICS]; NaN where there is no score */
 } scores;
 
 /* All values NaN, nothing measured, no names. Copies the regions. Close it, also after a failure. */
@@ -49,6 +65,12 @@ void scores_close(scores *scores);
 
 /* The METRICS values of a case and region. */
 double *scores_at(const scores *scores, size_t which, size_t region);
+
+/* Copies by what rules scores were given: `empty`, `ignored` and `nsd_tolerance`. */
+void scores_copy_rules(scores *scores, const struct scores *from);
+
+/* Gives all that is empty in prediction and reference the score of a rule, whatever it had. */
+void scores_apply_empty(scores *scores, empty_rule rule);
 
 /* Copies what names a case. */
 status_code scores_name(scores *scores, size_t which, const char *name, const char *prediction, const char *reference,

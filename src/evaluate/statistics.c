@@ -3,6 +3,7 @@
 #include "core/quantile.h"
 #include "core/random.h"
 #include "evaluate/purposes.h"
+#include "evaluate/tolerance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static double mean_of(const double *values, size_t n) {
 static double deviation_of(const double *values, size_t n, double mean) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += (values[i] - mean) * (values[i] - mean);
-    return sqrt(sum / (double)n);
+    return n > 1 ? sqrt(sum / (double)(n - 1)) : (double)NAN;
 }
 
 static double mean_of_resample(const double *values, size_t n, uint64_t seed, uint32_t number) {
@@ -79,17 +80,19 @@ static status_code fill(double *numbers, const statistics_options *options, stat
     if (n > 0) {
         result->mean = mean_of(numbers, n);
         result->std = deviation_of(numbers, n, result->mean);
-        if (options->confidence > 0) status = bootstrap_mean(numbers, n, options, &result->ci, failure);
+        if (options->confidence > 0 && n >= STATISTICS_INTERVAL_CASES)
+            status = bootstrap_mean(numbers, n, options, &result->ci, failure);
     }
     sort_numbers(numbers, n);
     fill_quantiles(numbers, result);
+    result->tolerance = tolerance_of_sorted(numbers, n, options->lower_is_better);
     return status;
 }
 
 status_code statistics_of(const double *values, size_t count, const statistics_options *options, statistics *result,
                           failure *failure) {
     const double none = (double)NAN;
-    *result = (statistics){.mean = none, .std = none, .ci = {none, none}, .worst_value = none};
+    *result = (statistics){.mean = none, .std = none, .ci = {none, none}, .tolerance = none, .worst_value = none};
     double *numbers = malloc((count ? count : 1) * sizeof *numbers);
     if (!numbers) return fail_memory(failure, "statistics");
     status_code status = gather(values, count, options->lower_is_better, numbers, result, failure);

@@ -12,14 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of fewer numbers a bootstrap interval is far too narrow, and none is given. */
+enum { STATISTICS_INTERVAL_CASES = 10 };
+
 typedef struct interval {
     double low, high;
 } interval;
 
 typedef struct statistics {
     size_t count, missing; /* numbers, and NaNs */
-    double mean, std;      /* the standard deviation divides by n, as numpy does */
-    interval ci;           /* of the mean */
+    double mean, std;      /* the standard deviation divides by n - 1; NaN of a single number */
+    interval ci;           /* of the mean; NaN below STATISTICS_INTERVAL_CASES */
+    double tolerance;      /* what 90 % of such cases reach, with 95 % confidence (tolerance.h); NaN: too few */
     double p5, p10, p25, median, p75, p90, p95, iqr;
     size_t worst; /* position of the worst value, the first of equals; with count = 0 nothing here means anything */
     double worst_value;

@@ -2,6 +2,7 @@
 #include "evaluate/strata.h"
 
 #include "core/array.h"
+#include "core/natural_order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,15 +71,21 @@ typedef struct grouping {
     size_t cases;
 } grouping;
 
-/* Walks the file first, so that its order decides, then the cases, so that each stratum lists them in theirs. */
+static int by_name(const void *a, const void *b) {
+    return natural_compare(((const stratum *)a)->value, ((const stratum *)b)->value);
+}
+
+/* Makes the groups first, in their natural order, then walks the cases, so that each group lists them in theirs. */
 static status_code add_column(strata *strata, const grouping *grouping, size_t column, failure *failure) {
     const csv *table = &grouping->groups->table;
     const char *name = csv_name(table, column);
+    const size_t first = strata->count;
     for (size_t row = 0; row < table->rows; row++) {
         const char *value = csv_cell(table, row, column);
         if (!*value || find_stratum(strata, name, value)) continue;
         if (!new_stratum(strata, grouping->cases, name, value)) return fail_memory(failure, "groups");
     }
+    if (strata->count > first) qsort(strata->list + first, strata->count - first, sizeof *strata->list, by_name);
     for (size_t k = 0; k < grouping->cases; k++) {
         const char *value = grouping->rows[k] < 0 ? "" : csv_cell(table, (size_t)grouping->rows[k], column);
         stratum *found = *value ? find_stratum(strata, name, value) : NULL;

@@ -23,7 +23,7 @@ status_code strata_check_columns(const case_groups *groups, const char *by, fail
 
 /*
  * All cases, then for each column of `by` ("sex,centre"; NULL: every column) each of its values that some case has, in
- * the order of the file. `groups` may be NULL. Names of cases that the file lacks are added to `lacking`, separated by
+ * their natural order (g2 before g10). `groups` may be NULL. Names of cases that the file lacks are added to `lacking`, separated by
  * commas; they are counted with all cases only.
  */
 status_code strata_open(strata *strata, const case_groups *groups, const char *by, const scores *scores, text *lacking,

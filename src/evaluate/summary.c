@@ -11,8 +11,8 @@
 /* ---- writing ---- */
 
 /* Python's json sorts the keys, capitals first. */
-static const metric SORTED[] = {METRIC_ASSD, METRIC_DICE, METRIC_FN, METRIC_FP,     METRIC_HD95,
-                                METRIC_IOU,  METRIC_TN,   METRIC_TP, METRIC_N_PRED, METRIC_N_REF};
+static const metric SORTED[] = {METRIC_ASSD, METRIC_DICE, METRIC_FN, METRIC_FP,     METRIC_HD95, METRIC_IOU,
+                                METRIC_NSD,  METRIC_TN,   METRIC_TP, METRIC_N_PRED, METRIC_N_REF};
 
 static void add_metrics(json_writer *json, const char *key, const scores *scores, const double values[METRICS]) {
     json_begin_object(json, key);
@@ -58,6 +58,7 @@ static void mean_over_regions(const scores *scores, double means[METRICS]) {
 static void add_means(json_writer *json, const scores *scores) {
     double means[METRICS];
     mean_over_regions(scores, means);
+    json_add_string(json, "empty", empty_rule_name((int)scores->empty));
     add_metrics(json, "foreground_mean", scores, means);
     json_begin_object(json, "label_names");
     for (size_t region = 0; region < scores->regions.count; region++) {
@@ -93,6 +94,7 @@ status_code summary_write(const char *path, const scores *scores, failure *failu
     json_begin_list(&json, "metric_per_case");
     for (size_t which = 0; which < scores->cases; which++) add_case(&json, scores, which);
     json_end(&json);
+    if (scores->measured[METRIC_NSD]) json_add_number(&json, "nsd_tolerance", scores->nsd_tolerance);
     json_end(&json);
     const status_code status = whole_file_write_text(path, &out, failure);
     text_close(&out);
@@ -137,7 +139,7 @@ static status_code read_value(const summary_reader *reader, size_t which, metric
     *value = json_number_value(json);
     if (!isfinite(*value)) return corrupt(reader, which, "has a score that is not finite");
     if (metric_is_share(metric) && !(*value >= 0 && *value <= 1))
-        return corrupt(reader, which, "has a Dice or IoU that is not between 0 and 1");
+        return corrupt(reader, which, "has a Dice, IoU or NSD that is not between 0 and 1");
     return STATUS_OK;
 }
 
@@ -209,6 +211,19 @@ static status_code read_cases(summary_reader *reader) {
     return status;
 }
 
+/* Both are ours: what nnU-Net wrote has neither. */
+static status_code read_rules(summary_reader *reader, json_t *root) {
+    const json_t *empty = json_object_get(root, "empty"), *nsd = json_object_get(root, "nsd_tolerance");
+    scores *scores = reader->scores;
+    if (nsd && !(json_number_value(nsd) > 0 && isfinite(json_number_value(nsd))))
+        return fail(reader->failure, STATUS_CORRUPT, "%s: nsd_tolerance is no distance", reader->name);
+    scores->nsd_tolerance = nsd ? json_number_value(nsd) : 0;
+    if (!empty) return STATUS_OK;
+    const char *rule = json_string_value(empty);
+    if (rule && empty_rule_parse(rule, &scores->empty, NULL) == STATUS_OK) return STATUS_OK;
+    return fail(reader->failure, STATUS_CORRUPT, "%s: empty is neither \"nan\" nor \"1\"", reader->name);
+}
+
 status_code summary_parse(const char *name, const char *bytes, size_t size, scores *scores, failure *failure) {
     memset(scores, 0, sizeof *scores);
     text plain = {0};
@@ -222,6 +237,7 @@ status_code summary_parse(const char *name, const char *bytes, size_t size, scor
     reader.cases = json_object_get(root, "metric_per_case");
     reader.names = json_object_get(root, "label_names");
     status = read_cases(&reader);
+    if (status == STATUS_OK) status = read_rules(&reader, root);
     json_decref(root);
     return status;
 }

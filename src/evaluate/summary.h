@@ -1,13 +1,15 @@
 /*
  * nnU-Net's summary.json, version 2: written as nnU-Net writes it, and read.
  *
- *     {"foreground_mean": {"Dice": ..., ...},
- *      "label_names": {"1": "Anterior", ...},                          (ours; nnU-Net ignores it)
+ *     {"empty": "nan",                                                 (ours, as are the next but one and the last;
+ *      "foreground_mean": {"Dice": ..., ...},                          nnU-Net ignores them)
+ *      "label_names": {"1": "Anterior", ...},
  *      "mean": {"1": {"Dice": ...}, "(1, 2)": {...}},
  *      "metric_per_case": [{"metrics": {"1": {"Dice", "FN", "FP", "IoU", "TN", "TP", "n_pred", "n_ref"}},
- *                           "prediction_file": "...", "reference_file": "..."}, ...]}
+ *                           "prediction_file": "...", "reference_file": "..."}, ...],
+ *      "nsd_tolerance": 2}
  *
- * HD95 and ASSD are further metrics where they were measured. Scores that do not exist are NaN: nnU-Net writes the word
+ * HD95, ASSD and NSD are further metrics where they were measured. Scores that do not exist are NaN: nnU-Net writes the word
  * NaN, which JSON does not have. We write it as well, since nnU-Net's tools expect it, and read both NaN and null.
  * Means over cases leave NaN out; the mean over regions (without label 0) does not, as in nnU-Net.
  */

@@ -61,8 +61,8 @@ void table_put(table *table, size_t column, const char *format, ...) {
 }
 
 int table_format_parse(const char *word, table_format *format) {
-    static const char *const words[] = {"text", "csv", "md", "latex"};
-    for (int k = 0; k < 4; k++) {
+    static const char *const words[] = {"text", "csv", "md", "latex", "json"};
+    for (int k = 0; k < 5; k++) {
         if (strcmp(word, words[k]) != 0) continue;
         *format = (table_format)k;
         return 1;
@@ -213,6 +213,7 @@ status_code table_write(const table *table, table_format format, text *out, fail
     case TABLE_CSV: write_csv(table, out); break;
     case TABLE_MARKDOWN: write_markdown(table, out); break;
     case TABLE_LATEX: write_latex(table, out); break;
+    case TABLE_JSON: return fail(failure, STATUS_BAD_INPUT, "this table is not written as JSON");
     }
     return out->failed ? fail_memory(failure, "a table") : STATUS_OK;
 }

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-typedef enum table_format { TABLE_TEXT, TABLE_CSV, TABLE_MARKDOWN, TABLE_LATEX } table_format;
+typedef enum table_format { TABLE_TEXT, TABLE_CSV, TABLE_MARKDOWN, TABLE_LATEX, TABLE_JSON } table_format;
 
 enum { TABLE_CELL_BYTES = 128 };
 
@@ -46,10 +46,10 @@ void table_put(table *table, size_t column, const char *format, ...)
 /* The cell of a row, header not counted. */
 table_cell *table_at(table *table, size_t row, size_t column);
 
-/* "text", "csv", "md" or "latex"; returns 0 for another word. */
+/* "text", "csv", "md", "latex" or "json"; returns 0 for another word. */
 int table_format_parse(const char *word, table_format *format);
 
-/* Adds the table to a text. LaTeX needs the package booktabs. */
+/* Adds the table to a text, in any format but JSON. LaTeX needs the package booktabs. */
 status_code table_write(const table *table, table_format format, text *out, failure *failure);
 
 #endif

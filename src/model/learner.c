@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OUTPUTS = 8 };
+enum { MAX_OUTPUTS = 8, FEWEST_PARTS = 4, LARGEST_PART = 16 };
 
 typedef struct output {
     shape shape;
@@ -43,7 +43,14 @@ static status_code open_output(learner *l, int index, failure *failure) {
     return o->workspaces && o->labels ? STATUS_OK : fail_memory(failure, "the losses");
 }
 
+/* Enough parts for several processes, each large enough that to sum it by itself costs next to nothing. */
+static int part_of(int batch) {
+    const int fourth = batch / FEWEST_PARTS;
+    return fourth < 1 ? 1 : fourth > LARGEST_PART ? LARGEST_PART : fourth;
+}
+
 static status_code open_parts(learner *l, failure *failure) {
+    l->options.graph.batch.part = part_of(l->options.model.input.samples);
     status_code status = optimizer_check(&l->options.optimizer, failure);
     if (status == STATUS_OK) status = model_open(&l->options.model, &l->options.graph, &l->graph, failure);
     if (status != STATUS_OK) return status;

@@ -42,7 +42,7 @@ static int winograd_pays(const convolution *c) {
     const double height = c->in.size[1], width = c->in.size[2];
     const double tiles = (double)((c->in.size[1] + 3) / 4) * ((c->in.size[2] + 3) / 4);
     const double useful = height * width / (16 * tiles);
-    const double rows = tiles * c->in.size[0] * c->in.samples;
+    const double rows = tiles * c->in.size[0] * (c->batch ? c->batch : c->in.samples);
     return useful >= 0.5 && rows >= 48;
 }
 
@@ -73,7 +73,7 @@ void convolution_backward_data(const convolution *c, convolution_filter filter, 
 }
 
 void convolution_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                                  float *weight_gradients, void *scratch) {
+                                  part_gradients weight_gradients, void *scratch) {
     (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_backward_weights
                                           : direct_backward_weights)(c, inputs, gradient, weight_gradients, scratch);
 }

@@ -35,6 +35,8 @@ typedef struct convolution {
     precision precision;
     int threads;
     convolution_algorithm algorithm; /* convolution_plan replaces AUTOMATIC by its choice */
+    int batch; /* 0 = in.samples; else these are some samples of a batch of so many, whose algorithm they get */
+    int part; /* 0 = all samples; else weight gradients are those of so many samples each (the last part may be smaller) */
 
     /* Set by convolution_plan. */
     shape out;
@@ -57,9 +59,17 @@ void convolution_forward(const convolution *convolution, convolution_filter filt
 void convolution_backward_data(const convolution *convolution, convolution_filter filter, const void *output_gradient,
                                const int accumulate[2], void *const input_gradients[2], void *scratch);
 
-/* weight_gradients += ... */
+/* Where the weight gradients of the parts are: those of part k at first + k * stride. With a stride of 0 all are added to
+   the same, in order. */
+typedef struct part_gradients {
+    float *first;
+    size_t stride;
+} part_gradients;
+
+/* To the gradients of each part the sum over its samples is added, which is taken by itself first: how it is rounded depends
+   on nothing but the part. */
 void convolution_backward_weights(const convolution *convolution, const void *const inputs[2],
-                                  const void *output_gradient, float *weight_gradients, void *scratch);
+                                  const void *output_gradient, part_gradients weight_gradients, void *scratch);
 
 /* sums[c] += the sum of the channel over all rows: a bias gradient. */
 void channel_sums(precision precision, int threads, const void *values, size_t rows, int channels, float *sums);

@@ -12,7 +12,9 @@ enum {
     /* Positions of a weight gradient that are worked on together: their operands stay in the first-level cache, or in
        the second when the gradient itself is too large for that. */
     CHUNK_BYTES = 24 << 10,
-    LARGE_CHUNK_BYTES = 256 << 10
+    LARGE_CHUNK_BYTES = 512 << 10,
+    /* Gradients above this size are large ones. */
+    LARGE_GRADIENT_BYTES = 256 << 10
 };
 
 typedef struct direct_memory {
@@ -66,7 +68,17 @@ static size_t zeros_bytes(const convolution *c) {
     return aligned_bytes((size_t)larger(c->in.channels, c->features) * sizeof(float));
 }
 
-size_t direct_scratch(const convolution *c) { return zeros_bytes(c) + aligned_bytes(packed_floats(c) * sizeof(float)); }
+/* Of a weight gradient that several chunks add to, and a row group of it for each thread. */
+static size_t gradient_bytes(const convolution *c) { return aligned_bytes(c->weight_count * sizeof(float)); }
+static size_t group_bytes(const convolution *c) {
+    return aligned_bytes((size_t)KERNEL_ROWS * (size_t)c->features * sizeof(float));
+}
+
+size_t direct_scratch(const convolution *c) {
+    const size_t data = zeros_bytes(c) + aligned_bytes(packed_floats(c) * sizeof(float));
+    const size_t weights = gradient_bytes(c) + (size_t)c->threads * group_bytes(c);
+    return data > weights ? data : weights;
+}
 
 /* Where the numbers of one line go, which panels of channels of them, and what is added to them. */
 typedef struct line_output {
@@ -358,50 +370,96 @@ static void add_outer(const convolution *c, const chunk *chunk, const gradient_r
             out[r * c->features + feature + i] += rest[r * KERNEL_PANEL + i];
 }
 
-/* What one thread adds for one chunk: its share of taps and groups of input channels. */
-static void add_chunk(const convolution *c, const chunk *chunk, const void *const inputs[2], const void *gradient,
-                      float *weight_gradients, share own) {
-    const int taps = convolution_taps(c);
+/* How the outputs are cut into chunks. */
+typedef struct chunking {
+    int line_step, plane_step, line_chunks, plane_chunks;
+} chunking;
+
+static chunking chunking_of(const convolution *c) {
+    const int planes = c->out.size[0], lines = c->out.size[1];
+    const size_t line_bytes = (size_t)c->out.size[2] * (size_t)(c->in.channels + c->features) * sizeof(float);
+    const int large = c->weight_count * sizeof(float) > LARGE_GRADIENT_BYTES;
+    const int lines_fit = larger(1, (int)((large ? LARGE_CHUNK_BYTES : CHUNK_BYTES) / line_bytes));
+    chunking k = {.line_step = smaller(lines_fit, lines), .plane_step = larger(1, smaller(planes, lines_fit / lines))};
+    k.line_chunks = (lines + k.line_step - 1) / k.line_step;
+    k.plane_chunks = (planes + k.plane_step - 1) / k.plane_step;
+    return k;
+}
+
+static int chunk_count(const convolution *c, const chunking *k) {
+    return c->in.samples * k->plane_chunks * k->line_chunks;
+}
+
+static chunk chunk_at(const convolution *c, const chunking *k, int index) {
+    const int line = index % k->line_chunks * k->line_step,
+              plane = index / k->line_chunks % k->plane_chunks * k->plane_step;
+    return (chunk){index / k->line_chunks / k->plane_chunks, plane, smaller(plane + k->plane_step, c->out.size[0]),
+                   line, smaller(line + k->line_step, c->out.size[1])};
+}
+
+/* A piece of the gradient: the rows of one tap and a group of input channels, which lie together. */
+typedef struct gradient_piece {
+    gradient_rows rows;
+    size_t offset;
+} gradient_piece;
+
+static int piece_groups(const convolution *c) {
     int groups = 0;
     for (int i = 0; i < c->inputs; i++) groups += row_groups(c->input_channels[i]);
-    const size_t items = (size_t)taps * (size_t)groups;
-    for (size_t item = share_start(items, own); item < share_end(items, own); item++) {
-        const int flat = (int)(item / (size_t)groups);
-        int group = (int)(item % (size_t)groups), input = 0, before = 0;
-        if (group >= row_groups(c->input_channels[0])) {
-            group -= row_groups(c->input_channels[0]);
-            before = c->input_channels[0];
-            input = 1;
+    return groups;
+}
+
+static gradient_piece piece_at(const convolution *c, size_t item) {
+    const int groups = piece_groups(c), flat = (int)(item / (size_t)groups);
+    int group = (int)(item % (size_t)groups), input = 0, before = 0;
+    if (group >= row_groups(c->input_channels[0])) {
+        group -= row_groups(c->input_channels[0]);
+        before = c->input_channels[0];
+        input = 1;
+    }
+    const int channels = c->input_channels[input], start = row_group_start(channels, group);
+    return (gradient_piece){
+        {{flat / (c->kernel[1] * c->kernel[2]), flat / c->kernel[2] % c->kernel[1], flat % c->kernel[2]},
+         input,
+         start,
+         row_group_start(channels, group + 1) - start},
+        ((size_t)flat * (size_t)c->in.channels + (size_t)(before + start)) * (size_t)c->features};
+}
+
+static void add_floats(size_t count, const float *restrict from, float *restrict to) {
+    for (size_t i = 0; i < count; i++) to[i] += from[i];
+}
+
+/*
+ * What one thread adds: its share of the pieces. Each is summed from zero, over all chunks, and then added to what is there;
+ * with a single chunk the sum need not leave the thread's own rows.
+ */
+static void add_pieces(const convolution *c, const void *const inputs[2], const void *gradient, float *sums,
+                       float *weight_gradients) {
+    const chunking k = chunking_of(c);
+    const share own = thread_share();
+    const int chunks = chunk_count(c, &k);
+    const size_t items = (size_t)convolution_taps(c) * (size_t)piece_groups(c);
+    float *own_rows = (float *)(void *)((char *)sums + gradient_bytes(c) + (size_t)own.index * group_bytes(c));
+    for (int index = 0; index < chunks; index++) {
+        const chunk chunk = chunk_at(c, &k, index);
+        for (size_t item = share_start(items, own); item < share_end(items, own); item++) {
+            const gradient_piece piece = piece_at(c, item);
+            const size_t floats = (size_t)piece.rows.count * (size_t)c->features;
+            float *sum = chunks == 1 ? own_rows : sums + piece.offset;
+            if (index == 0) memset(sum, 0, floats * sizeof *sum);
+            add_outer(c, &chunk, &piece.rows, inputs[piece.rows.input], gradient, sum);
+            if (index == chunks - 1) add_floats(floats, sum, weight_gradients + piece.offset);
         }
-        const int channels = c->input_channels[input], start = row_group_start(channels, group);
-        const gradient_rows rows = {
-            {flat / (c->kernel[1] * c->kernel[2]), flat / c->kernel[2] % c->kernel[1], flat % c->kernel[2]},
-            input,
-            start,
-            row_group_start(channels, group + 1) - start};
-        float *out =
-            weight_gradients + ((size_t)flat * (size_t)c->in.channels + (size_t)(before + start)) * (size_t)c->features;
-        add_outer(c, chunk, &rows, inputs[input], gradient, out);
     }
 }
 
 void direct_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                             float *weight_gradients, char *scratch) {
-    (void)scratch;
-    const int planes = c->out.size[0], lines = c->out.size[1];
-    const size_t line_bytes = (size_t)c->out.size[2] * (size_t)(c->in.channels + c->features) * sizeof(float);
-    const int large = c->weight_count * sizeof(float) > LARGE_CHUNK_BYTES;
-    const int lines_fit = larger(1, (int)((large ? LARGE_CHUNK_BYTES : CHUNK_BYTES) / line_bytes));
-    const int line_step = smaller(lines_fit, lines), plane_step = larger(1, smaller(planes, lines_fit / lines));
+                             part_gradients weight_gradients, char *scratch) {
 #pragma omp parallel num_threads(c->threads)
-    {
-        const share own = thread_share();
-        for (int sample = 0; sample < c->in.samples; sample++)
-            for (int plane = 0; plane < planes; plane += plane_step)
-                for (int line = 0; line < lines; line += line_step) {
-                    const chunk chunk = {sample, plane, smaller(plane + plane_step, planes), line,
-                                         smaller(line + line_step, lines)};
-                    add_chunk(c, &chunk, inputs, gradient, weight_gradients, own);
-                }
+    for (int part = 0; part < convolution_parts(c); part++) {
+        const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
+        add_pieces(&piece.convolution, piece.inputs, piece.gradient, (float *)(void *)scratch,
+                   weight_gradients.first + (size_t)part * weight_gradients.stride);
     }
 }

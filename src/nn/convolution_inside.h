@@ -42,6 +42,37 @@ static inline share thread_share(void) {
 #endif
 }
 
+/* The parts of the samples that are there, and how many the whole batch has. */
+static inline int convolution_part(const convolution *c) { return c->part ? c->part : c->in.samples; }
+static inline int convolution_parts(const convolution *c) {
+    return (c->in.samples + convolution_part(c) - 1) / convolution_part(c);
+}
+static inline int convolution_batch_parts(const convolution *c) {
+    return ((c->batch ? c->batch : c->in.samples) + convolution_part(c) - 1) / convolution_part(c);
+}
+
+/* One part: the convolution of its samples, and where they are. */
+typedef struct convolution_piece {
+    convolution convolution;
+    const void *inputs[2];
+    const void *gradient;
+} convolution_piece;
+
+static inline convolution_piece convolution_piece_at(const convolution *c, const void *const inputs[2],
+                                                     const void *gradient, int part) {
+    const size_t first = (size_t)part * (size_t)convolution_part(c), number = precision_bytes(c->precision);
+    convolution_piece piece = {.convolution = *c};
+    convolution *own = &piece.convolution;
+    own->in.samples = own->out.samples = smaller(convolution_part(c), c->in.samples - (int)first);
+    own->batch = c->batch ? c->batch : c->in.samples;
+    for (int i = 0; i < c->inputs && inputs; i++)
+        piece.inputs[i] =
+            (const char *)inputs[i] + first * shape_positions(&c->in) * (size_t)c->input_channels[i] * number;
+    if (gradient)
+        piece.gradient = (const char *)gradient + first * shape_positions(&c->out) * (size_t)c->features * number;
+    return piece;
+}
+
 int winograd_possible(const convolution *c);
 size_t winograd_scratch(const convolution *c);
 void winograd_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
@@ -49,7 +80,7 @@ void winograd_forward(const convolution *c, convolution_filter filter, const voi
 void winograd_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                             const int accumulate[2], void *const input_gradients[2], char *scratch);
 void winograd_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                               float *weight_gradients, char *scratch);
+                               part_gradients weight_gradients, char *scratch);
 
 size_t direct_scratch(const convolution *c);
 void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
@@ -57,6 +88,6 @@ void direct_forward(const convolution *c, convolution_filter filter, const void 
 void direct_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                           const int accumulate[2], void *const input_gradients[2], char *scratch);
 void direct_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                             float *weight_gradients, char *scratch);
+                             part_gradients weight_gradients, char *scratch);
 
 #endif

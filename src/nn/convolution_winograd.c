@@ -355,7 +355,11 @@ static void finish_gradients(const direction *d, float *sums, int partials, size
                                                   (ptrdiff_t)(in * out));
 }
 
-static int partial_sums(const direction *d) { return d->shared ? 1 : smaller(PARTIAL_SUMS, block_count(d)); }
+/* Partial sums of a part, so that threads can share in it; of the whole batch there are PARTIAL_SUMS, or as many as parts. */
+static int partial_sums(const direction *d) {
+    const int each = larger(1, PARTIAL_SUMS / convolution_batch_parts(d->convolution));
+    return d->shared ? 1 : smaller(each, block_count(d));
+}
 
 /* What a weight gradient is computed from, and the memory of the threads that work on a block together. */
 typedef struct gradient_work {
@@ -386,40 +390,92 @@ static void add_blocks(const direction *d, const gradient_work *work, share bloc
     }
 }
 
-void winograd_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                               float *weight_gradients, char *scratch) {
+/* The k-th partial sum of a part from zero, if there are so many; `own.count` threads work on each block of it together. */
+static void sum_partial(const convolution_piece *piece, int k, float *sums, char *memory, share own) {
+    const convolution *c = &piece->convolution;
     const direction d = direction_of(c, c->in.channels, c->features);
+    if (k >= partial_sums(&d)) return;
     const image_list list = {
-        c->inputs, {c->input_channels[0], c->input_channels[1]}, {inputs[0], c->inputs > 1 ? inputs[1] : 0}};
-    const image_list gradient_list = {1, {c->features, 0}, {gradient, 0}};
-    const int partials = partial_sums(&d);
-    const size_t partial_floats = weights_bytes(c) / sizeof(float), floats = (size_t)partials * partial_floats;
-    float *sums = (float *)scratch;
-    char *memory = scratch + (size_t)partials * weights_bytes(c);
+        c->inputs, {c->input_channels[0], c->input_channels[1]}, {piece->inputs[0], piece->inputs[1]}};
+    const image_list gradient_list = {1, {c->features, 0}, {piece->gradient, 0}};
+    const gradient_work work = {&list, &gradient_list, (float *)memory, (float *)(memory + block_values(&d))};
+    const size_t floats = WINOGRAD_POINTS * point_weights(c);
+    const size_t first = share_start(floats, own), end = share_end(floats, own);
+    memset(sums + first, 0, (end - first) * sizeof *sums);
+    if (own.count > 1) {
+#pragma omp barrier
+    }
+    add_blocks(&d, &work, (share){k, partial_sums(&d)}, sums, own);
+}
+
+/* What the first part of a batch, the largest, and its last one need. */
+typedef struct gradient_memory {
+    int partials;        /* of a part, at most */
+    size_t sums, blocks; /* bytes: of one partial sum; of a thread's, or of all threads' shared, blocks */
+    int shared;
+} gradient_memory;
+
+static gradient_memory gradient_memory_of(const convolution *c) {
+    gradient_memory memory = {.sums = weights_bytes(c)};
+    for (int k = 0; k < 2; k++) {
+        const convolution_piece piece = convolution_piece_at(c, 0, 0, k ? convolution_parts(c) - 1 : 0);
+        const direction d = direction_of(&piece.convolution, c->in.channels, c->features);
+        const size_t blocks = block_values(&d) + block_products(&d);
+        memory.partials = larger(memory.partials, partial_sums(&d));
+        memory.shared = d.shared;
+        if (blocks > memory.blocks) memory.blocks = blocks;
+    }
+    return memory;
+}
+
+/* Each thread makes partial sums of its own, of all parts. */
+static void sum_apart(const convolution *c, const void *const inputs[2], const void *gradient,
+                      const gradient_memory *memory, char *scratch) {
+    const int parts = convolution_parts(c);
+    char *blocks = scratch + (size_t)(parts * memory->partials) * memory->sums;
 #pragma omp parallel num_threads(c->threads)
     {
         const share thread = thread_share(), whole = {0, 1};
-        char *own = memory + (d.shared ? 0 : (size_t)thread.index) * (block_values(&d) + block_products(&d));
-        const gradient_work work = {&list, &gradient_list, (float *)own, (float *)(own + block_values(&d))};
-        const size_t first = share_start(floats, thread), end = share_end(floats, thread);
-        memset(sums + first, 0, (end - first) * sizeof *sums);
-#pragma omp barrier
-        if (d.shared) {
-            add_blocks(&d, &work, whole, sums, thread);
-        } else {
-            for (int k = thread.index; k < partials; k += thread.count)
-                add_blocks(&d, &work, (share){k, partials}, sums + (size_t)k * partial_floats, whole);
+        for (int k = thread.index; k < parts * memory->partials; k += thread.count) {
+            const convolution_piece piece = convolution_piece_at(c, inputs, gradient, k / memory->partials);
+            sum_partial(&piece, k % memory->partials, (float *)(scratch + (size_t)k * memory->sums),
+                        blocks + (size_t)thread.index * memory->blocks, whole);
         }
     }
-    finish_gradients(&d, sums, partials, partial_floats, weight_gradients);
+}
+
+static void add_part(const convolution *c, int part, float *sums, part_gradients weight_gradients) {
+    const convolution_piece piece = convolution_piece_at(c, 0, 0, part);
+    const direction d = direction_of(&piece.convolution, c->in.channels, c->features);
+    finish_gradients(&d, sums, partial_sums(&d), weights_bytes(c) / sizeof(float),
+                     weight_gradients.first + (size_t)part * weight_gradients.stride);
+}
+
+void winograd_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                               part_gradients weight_gradients, char *scratch) {
+    const gradient_memory memory = gradient_memory_of(c);
+    if (!memory.shared) sum_apart(c, inputs, gradient, &memory, scratch);
+    for (int part = 0; part < convolution_parts(c); part++) {
+        const size_t place = memory.shared ? 0 : (size_t)(part * memory.partials) * memory.sums;
+        if (memory.shared) {
+            const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
+#pragma omp parallel num_threads(c->threads)
+            sum_partial(&piece, 0, (float *)scratch, scratch + memory.sums, thread_share());
+        }
+        add_part(c, part, (float *)(scratch + place), weight_gradients);
+    }
 }
 
 size_t winograd_scratch(const convolution *c) {
     const direction there = direction_of(c, c->in.channels, c->features);
     const direction back = direction_of(c, c->features, c->in.channels);
+    const gradient_memory weights = gradient_memory_of(c);
     const size_t blocks = (size_t)(there.shared ? 1 : c->threads);
     const size_t block_there = block_values(&there) + block_products(&there);
     const size_t block_back = block_values(&back) + block_products(&back);
     const size_t block = block_there > block_back ? block_there : block_back;
-    return (size_t)partial_sums(&there) * weights_bytes(c) + blocks * block;
+    const size_t data = weights_bytes(c) + blocks * block;
+    const size_t parts = (size_t)(weights.shared ? 1 : convolution_parts(c) * weights.partials);
+    const size_t gradients = parts * weights.sums + blocks * weights.blocks;
+    return data > gradients ? data : gradients;
 }

@@ -31,6 +31,27 @@ typedef struct graph graph;
 typedef int tensor; /* NO_TENSOR after a mistake, which graph_plan reports */
 enum { NO_TENSOR = -1 };
 
+/*
+ * The batch of which a graph works on some samples, the others being worked on by other processes. All zeros: it works on
+ * the whole batch.
+ *
+ * Sums over samples (gradients of parameters, statistics of batch normalisation) are taken for each part of the batch by
+ * itself, and those of the parts are joined in order. Parts are `part` neighbouring samples, the last one perhaps fewer:
+ * so that the sums do not depend on who computes which parts.
+ */
+typedef struct graph_batch {
+    int samples;    /* of the whole batch; 0: those of the graph */
+    int part;       /* 0: all of the graph's are one part */
+    int first_part; /* of those that this graph works on: its first sample begins this part */
+    int idle;       /* 1: it has none of the batch and only takes part in the joins of training passes */
+    void *context;
+    /* Fills in what the others know: values are [part of the batch][per_part], and this graph's are there. NULL: there are
+       no others. Called by graph_forward in training and by graph_backward, in the same order everywhere. */
+    void (*join)(void *context, double *values, size_t per_part);
+    /* Tells in graph_backward that the gradients of parameters from this offset on are complete. May be NULL. */
+    void (*ready)(void *context, size_t offset);
+} graph_batch;
+
 typedef struct graph_options {
     precision precision;               /* PRECISION_F32; of activations and their gradients */
     int threads;                       /* 1 */
@@ -38,6 +59,7 @@ typedef struct graph_options {
     int inference;                     /* 0; 1 plans for graph_forward alone, in much less memory */
     int recompute;                     /* 0; 1 computes normalised activations a second time for the backward pass
                                           instead of keeping them: half the memory for a few percent of time */
+    graph_batch batch;                 /* all zeros */
 } graph_options;
 
 /* NULL if there is no memory. */
@@ -125,6 +147,12 @@ size_t graph_running_floats(const graph *graph);
 float *graph_running(graph *graph);
 
 void graph_clear_gradients(graph *graph);
+
+/* Where the gradients of the graph's parts go from now on: part k's to first + k * stride, like graph_gradients each. At
+   first all are added to graph_gradients, in order, which is graph_gradients_by_part(graph, graph_gradients(graph), 0). */
+void graph_gradients_by_part(graph *graph, float *first, size_t stride);
+/* How many parts the graph's samples are; 0 if it is idle. */
+int graph_parts(const graph *graph);
 
 /* Replaces the standard deviation with which the weights of the layer that made `tensor` begin; it is He's, sqrt(2 / inputs
    of one output), otherwise. graph_begin_he: He's for the leaky ReLU of this slope. */

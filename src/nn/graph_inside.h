@@ -12,6 +12,7 @@ typedef struct op op;
 /* An operation: what it computes and what its backward pass reads. One file each. */
 typedef struct op_kind {
     const char *name;
+    int joins; /* it takes part in joins (graph_batch), also without samples */
     void (*forward)(graph *graph, op *op, int training);
     /* Writes or adds to the gradients of the inputs (gradient_of, accumulates) and adds to those of the parameters. */
     void (*backward)(graph *graph, op *op);
@@ -31,6 +32,7 @@ struct op {
     char name[64];
 
     convolution convolution; /* of convolutions, transposed ones and fully connected layers */
+    int samples_in_line;     /* of fully connected layers: the samples are the positions of one line */
     int bias_cancels;        /* an instance norm follows, which takes the bias away again */
     norm_options norm;
     int window[3], stride[3];
@@ -70,6 +72,9 @@ struct graph {
 
     size_t trained_floats, running_floats, state_floats, arena_bytes, scratch_bytes, io_floats;
     float *values, *gradients, *running, *states;
+    float *part_gradients; /* of the graph's first part */
+    size_t part_stride;
+    int idle; /* in this pass */
     char *arena, *scratch;
     float *io; /* the input and, in bf16, the outputs and their gradients in f32 */
     size_t output_values[MAX_OUTPUTS], output_gradients[MAX_OUTPUTS];
@@ -97,8 +102,23 @@ static inline char *gradient_of(const graph *g, int n) {
 static inline float *parameter_values(const graph *g, const op *op, int k) {
     return op->parameters[k] == NOWHERE ? 0 : g->values + g->parameters[op->parameters[k]].offset;
 }
-static inline float *parameter_gradients(const graph *g, const op *op, int k) {
-    return op->parameters[k] == NOWHERE ? 0 : g->gradients + g->parameters[op->parameters[k]].offset;
+static inline int has_parameter(const op *op, int k) { return op->parameters[k] != NOWHERE; }
+/* Of one of the graph's parts. */
+static inline float *parameter_gradients(const graph *g, const op *op, int k, int part) {
+    return g->part_gradients + (size_t)part * g->part_stride + g->parameters[op->parameters[k]].offset;
+}
+
+/* The parts of the batch that this graph works on, and how many there are in all. */
+static inline int batch_samples(const graph *g) {
+    return g->options.batch.samples ? g->options.batch.samples : g->nodes[0].shape.samples;
+}
+static inline int part_size(const graph *g) {
+    return g->options.batch.part ? g->options.batch.part : g->nodes[0].shape.samples;
+}
+static inline int batch_parts(const graph *g) { return (batch_samples(g) + part_size(g) - 1) / part_size(g); }
+static inline int part_first(const graph *g, int part) { return part * part_size(g); }
+static inline int part_samples(const graph *g, int part) {
+    return smaller(part_size(g), g->nodes[0].shape.samples - part_first(g, part));
 }
 /* `rows` rows of floats at the front of the scratch memory for each thread alone. */
 static inline float *own_rows(const graph *g, int rows, int channels) {

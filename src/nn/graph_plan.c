@@ -193,6 +193,7 @@ static status_code open_blocks(graph *g, failure *failure) {
     const int training = !g->options.inference;
     g->values = open_zeroed(g->trained_floats * sizeof(float));
     g->gradients = training ? open_zeroed(g->trained_floats * sizeof(float)) : 0;
+    g->part_gradients = g->gradients;
     g->running = open_zeroed(g->running_floats * sizeof(float));
     g->states = open_zeroed(g->state_floats * sizeof(float));
     g->arena = open_zeroed(g->arena_bytes);

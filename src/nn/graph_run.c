@@ -16,7 +16,9 @@ float *graph_output_gradients(graph *g, int index) {
 void graph_forward(graph *g, int training) {
     for (int i = 0; i < g->node_count; i++) g->nodes[i].current = g->arena + g->nodes[i].value.offset;
     graph_kernels(g)->from_f32(g->io, shape_count(&g->nodes[0].shape), g->nodes[0].current);
-    for (int o = 0; o < g->op_count; o++) g->ops[o].kind->forward(g, &g->ops[o], training);
+    g->idle = g->options.batch.idle && training;
+    for (int o = 0; o < g->op_count; o++)
+        if (!g->idle || g->ops[o].kind->joins) g->ops[o].kind->forward(g, &g->ops[o], training);
     if (g->options.precision == PRECISION_F32) return;
     for (int i = 0; i < g->output_count; i++)
         graph_kernels(g)->to_f32(value_of(g, g->outputs[i]), shape_count(&g->nodes[g->outputs[i]].shape),
@@ -33,15 +35,38 @@ static void recompute(graph *g, const op *reader) {
     }
 }
 
+/* Parameters lie in the order of the operations, so those of the operations behind are complete, too. */
+static void tell_ready(const graph *g, const op *o) {
+    const graph_batch *batch = &g->options.batch;
+    if (!batch->ready || !has_parameter(o, 0)) return;
+    size_t first = g->parameters[o->parameters[0]].offset;
+    for (int k = 1; k < OP_PARAMETERS; k++)
+        if (has_parameter(o, k) && !g->parameters[o->parameters[k]].running &&
+            g->parameters[o->parameters[k]].offset < first)
+            first = g->parameters[o->parameters[k]].offset;
+    batch->ready(batch->context, first);
+}
+
 void graph_backward(graph *g) {
     if (g->options.precision != PRECISION_F32)
         for (int i = 0; i < g->output_count; i++)
             graph_kernels(g)->from_f32(g->io + g->output_gradients[i], shape_count(&g->nodes[g->outputs[i]].shape),
                                        gradient_of(g, g->outputs[i]));
     for (int o = g->op_count - 1; o >= 0; o--) {
-        recompute(g, &g->ops[o]);
+        if (g->idle && !g->ops[o].kind->joins) continue;
+        if (!g->idle) recompute(g, &g->ops[o]);
         g->ops[o].kind->backward(g, &g->ops[o]);
+        tell_ready(g, &g->ops[o]);
     }
+}
+
+int graph_parts(const graph *g) {
+    return g->options.batch.idle ? 0 : (g->nodes[0].shape.samples + part_size(g) - 1) / part_size(g);
+}
+
+void graph_gradients_by_part(graph *g, float *first, size_t stride) {
+    g->part_gradients = first;
+    g->part_stride = stride;
 }
 
 void graph_clear_gradients(graph *g) { memset(g->gradients, 0, g->trained_floats * sizeof *g->gradients); }

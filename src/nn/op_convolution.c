@@ -37,14 +37,47 @@ static void backward_addend(graph *g, const op *o) {
     graph_kernels(g)->add(from, shape_count(&g->nodes[o->output].shape), o->accumulate[o->addend], to);
 }
 
+/* What the gradients of the parameters of each part come from; those of the bias from `biased`. */
+typedef struct parameter_work {
+    const void *const *inputs;
+    const char *gradient, *biased;
+    const shape *biased_shape;
+} parameter_work;
+
+static void backward_weights(graph *g, const op *o, const parameter_work *work) {
+    const part_gradients to = {parameter_gradients(g, o, WEIGHTS, 0), g->part_stride};
+    if (!o->samples_in_line) {
+        convolution_backward_weights(&o->convolution, work->inputs, work->gradient, to, g->scratch);
+        return;
+    }
+    for (int part = 0; part < graph_parts(g); part++) {
+        const size_t first = (size_t)part_first(g, part) * graph_number(g);
+        convolution c = o->convolution;
+        c.in.size[2] = c.out.size[2] = part_samples(g, part);
+        const void *const inputs[2] = {(const char *)work->inputs[0] + first * (size_t)c.in.channels, 0};
+        convolution_backward_weights(&c, inputs, work->gradient + first * (size_t)c.features,
+                                     (part_gradients){to.first + (size_t)part * to.stride, 0}, g->scratch);
+    }
+}
+
+static void backward_bias(graph *g, const op *o, const parameter_work *work) {
+    const size_t positions = shape_positions(work->biased_shape), channels = (size_t)work->biased_shape->channels;
+    for (int part = 0; part < graph_parts(g); part++)
+        channel_sums(g->options.precision, g->options.threads,
+                     work->biased + (size_t)part_first(g, part) * positions * channels * graph_number(g),
+                     (size_t)part_samples(g, part) * positions, (int)channels, parameter_gradients(g, o, BIAS, part));
+}
+
+static void backward_parameters(graph *g, const op *o, const parameter_work *work) {
+    backward_weights(g, o, work);
+    if (has_parameter(o, BIAS) && !o->bias_cancels) backward_bias(g, o, work);
+}
+
 static void backward(graph *g, op *o) {
     const void *values[2];
     const char *gradient = gradient_of(g, o->output);
-    convolution_backward_weights(&o->convolution, input_values(g, o, values), gradient,
-                                 parameter_gradients(g, o, WEIGHTS), g->scratch);
-    if (parameter_gradients(g, o, BIAS) && !o->bias_cancels)
-        channel_sums(g->options.precision, g->options.threads, gradient, shape_rows(&g->nodes[o->output].shape),
-                     o->convolution.features, parameter_gradients(g, o, BIAS));
+    backward_parameters(g, o,
+                        &(parameter_work){input_values(g, o, values), gradient, gradient, &g->nodes[o->output].shape});
     const int second = o->convolution.inputs > 1;
     void *const gradients[2] = {gradient_of(g, o->inputs[0]), second ? gradient_of(g, o->inputs[1]) : 0};
     if (gradients[0] || gradients[1])
@@ -83,6 +116,8 @@ static convolution convolution_of(const graph *g, shape in, int features, const 
                      .features = features,
                      .precision = g->options.precision,
                      .threads = g->options.threads,
+                     .batch = g->options.batch.samples,
+                     .part = g->options.batch.part,
                      .algorithm = g->options.convolution};
     for (int axis = 0; axis < 3; axis++) {
         c.kernel[axis] = kernel[axis];
@@ -141,11 +176,13 @@ tensor graph_fully_connected(graph *g, const char *name, tensor input, int featu
     const shape line = {1, {1, 1, n->shape.samples}, n->shape.channels};
     const int one[3] = {1, 1, 1};
     convolution c = convolution_of(g, line, features, one, one);
+    c.part = 0;
     failure failure;
     if (convolution_plan(&c, &failure) != STATUS_OK) return graph_fails(g, "'%s': %s", name, failure.message);
     op *o = graph_new_op(g, &op_convolution, name, &input, 1, (shape){n->shape.samples, {1, 1, 1}, features});
     if (!o) return NO_TENSOR;
     o->convolution = c;
+    o->samples_in_line = 1;
     o->scratch_bytes = c.scratch_bytes;
     add_parameters(g, o, name, 1, 0, bias);
     return o->output;
@@ -162,11 +199,8 @@ static void transposed_forward(graph *g, op *o, int training) {
 
 static void transposed_backward(graph *g, op *o) {
     const void *const gradient[2] = {gradient_of(g, o->output), 0};
-    convolution_backward_weights(&o->convolution, gradient, value_of(g, o->inputs[0]),
-                                 parameter_gradients(g, o, WEIGHTS), g->scratch);
-    if (parameter_gradients(g, o, BIAS))
-        channel_sums(g->options.precision, g->options.threads, gradient[0], shape_rows(&g->nodes[o->output].shape),
-                     o->convolution.in.channels, parameter_gradients(g, o, BIAS));
+    backward_parameters(
+        g, o, &(parameter_work){gradient, value_of(g, o->inputs[0]), gradient[0], &g->nodes[o->output].shape});
     char *to = gradient_of(g, o->inputs[0]);
     if (to) convolution_forward(&o->convolution, weights_of(g, o), gradient, o->accumulate[0] ? to : 0, to, g->scratch);
 }

@@ -2,8 +2,10 @@
  * Batch and instance normalisation with the activation that follows. Parameters: 0 weight, 1 bias; for batch
  * normalisation 2 running mean, 3 running variance.
  *
- * A group is what is normalised together: the batch, or one sample. Its rows are cut into chunks that only the shape
- * decides; each is summed by one thread, and the chunks are joined in order, in double.
+ * A group is what is normalised together: the batch, or one sample. It is made of segments: the parts of the batch, or that
+ * one sample. A segment's rows are cut into chunks that only the shape decides; each is summed by one thread, the chunks are
+ * joined to segments and the segments to groups, in order, in double. Segments of the batch may be those of other processes
+ * (graph_batch).
  */
 #include "nn/graph_inside.h"
 
@@ -15,19 +17,55 @@ enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VARIANCE, CHUNK_ROWS = 256, MAX_CHUNK
 static const char *const SUFFIXES[] = {"weight", "bias", "running_mean", "running_var"};
 
 typedef struct grouping {
-    int groups, channels, chunks;
-    size_t rows; /* of one group */
-    size_t row_bytes;
+    int groups, channels, batch; /* batch: 1 for batch normalisation */
+    int segments, first_segment; /* here, and which is the first of them */
+    int all_segments;            /* of the batch; instance normalisation knows only those that are here */
+    int chunks, last_chunks;     /* of each segment, and of the last one here */
+    size_t rows, last_rows;      /* of each segment, and of the last one here */
+    size_t all_rows, row_bytes;  /* all_rows: of a group */
 } grouping;
+
+static int chunks_of(size_t rows) {
+    const size_t chunks = (rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
+    return chunks > MAX_CHUNKS ? MAX_CHUNKS : (int)chunks;
+}
 
 static grouping grouping_of(const graph *g, const op *o) {
     const shape *s = &g->nodes[o->inputs[0]].shape;
-    grouping k = {.groups = o->norm.kind == NORM_INSTANCE ? s->samples : 1, .channels = s->channels};
-    k.rows = shape_rows(s) / (size_t)k.groups;
-    k.chunks = (int)((k.rows + CHUNK_ROWS - 1) / CHUNK_ROWS);
-    if (k.chunks > MAX_CHUNKS) k.chunks = MAX_CHUNKS;
-    k.row_bytes = (size_t)s->channels * graph_number(g);
+    const size_t positions = shape_positions(s);
+    grouping k = {.channels = s->channels, .row_bytes = (size_t)s->channels * graph_number(g)};
+    k.batch = o->norm.kind == NORM_BATCH;
+    k.segments = g->idle ? 0 : k.batch ? (s->samples + part_size(g) - 1) / part_size(g) : s->samples;
+    k.groups = k.batch ? 1 : k.segments;
+    k.first_segment = k.batch ? g->options.batch.first_part : 0;
+    k.all_segments = k.batch ? batch_parts(g) : k.segments;
+    k.rows = (size_t)(k.batch ? part_size(g) : 1) * positions;
+    k.last_rows = k.segments ? shape_rows(s) - (size_t)(k.segments - 1) * k.rows : 0;
+    k.all_rows = (size_t)(k.batch ? batch_samples(g) : 1) * positions;
+    k.chunks = chunks_of(k.rows);
+    k.last_chunks = chunks_of(k.last_rows);
     return k;
+}
+
+/* A chunk of a segment. */
+typedef struct item {
+    int segment, group, chunk, chunks;
+    size_t start, rows;
+} item;
+
+static int item_count(const grouping *k) { return k->segments ? (k->segments - 1) * k->chunks + k->last_chunks : 0; }
+
+static item item_at(const grouping *k, int index) {
+    item i = {.segment = smaller(index / k->chunks, k->segments - 1)};
+    const int is_last = i.segment == k->segments - 1;
+    const size_t rows = is_last ? k->last_rows : k->rows;
+    i.group = k->batch ? 0 : i.segment;
+    i.chunk = index - i.segment * k->chunks;
+    i.chunks = is_last ? k->last_chunks : k->chunks;
+    const share own = {i.chunk, i.chunks};
+    i.start = (size_t)i.segment * k->rows + share_start(rows, own);
+    i.rows = share_end(rows, own) - share_start(rows, own);
+    return i;
 }
 
 /* What forward keeps, per group: mean, 1 / deviation, scale, shift; and three more for backward. */
@@ -36,18 +74,28 @@ static float *kept(const graph *g, const op *o, const grouping *k, int group, in
     return state_of(g, o) + ((size_t)group * KEPT + (size_t)what) * (size_t)k->channels;
 }
 
-/* Two numbers per channel of each chunk. */
-static float *chunk_sums(const graph *g, const grouping *k, int item, int which) {
-    return (float *)(void *)g->scratch + ((size_t)item * 2 + (size_t)which) * (size_t)k->channels;
+/* Two numbers per channel of each segment, of all there are; behind them two of each chunk. */
+static double *segment_sums(const graph *g, const grouping *k, int segment, int which) {
+    return (double *)(void *)g->scratch + ((size_t)segment * 2 + (size_t)which) * (size_t)k->channels;
+}
+static float *chunk_sums(const graph *g, const grouping *k, int index, int which) {
+    return (float *)(void *)segment_sums(g, k, k->all_segments, 0) +
+           ((size_t)index * 2 + (size_t)which) * (size_t)k->channels;
 }
 
-static size_t chunk_start(const grouping *k, int item) {
-    const int group = item / k->chunks, chunk = item % k->chunks;
-    return (size_t)group * k->rows + share_start(k->rows, (share){chunk, k->chunks});
+/* The segments of the others. */
+static void join_segments(const graph *g, const grouping *k) {
+    const graph_batch *batch = &g->options.batch;
+    if (k->batch && batch->join) batch->join(batch->context, segment_sums(g, k, 0, 0), 2 * (size_t)k->channels);
 }
-static size_t chunk_rows(const grouping *k, int item) {
-    const share own = {item % k->chunks, k->chunks};
-    return share_end(k->rows, own) - share_start(k->rows, own);
+
+/* The segments of a group, from `first` on. */
+static int group_first(const grouping *k, int group) { return k->batch ? 0 : group; }
+static int group_end(const grouping *k, int group) { return k->batch ? k->all_segments : group + 1; }
+static double segment_rows(const grouping *k, int segment) {
+    const size_t before = (size_t)segment * k->rows;
+    const size_t rest = k->batch ? k->all_rows - before : k->rows;
+    return (double)(rest < k->rows ? rest : k->rows);
 }
 
 static void set_scale(graph *g, op *o, const grouping *k, int group) {
@@ -64,28 +112,50 @@ static void update_running(graph *g, op *o, const grouping *k, int c, double mea
     if (o->norm.kind != NORM_BATCH) return;
     float *running_mean = g->running + g->parameters[o->parameters[RUNNING_MEAN]].offset;
     float *running_variance = g->running + g->parameters[o->parameters[RUNNING_VARIANCE]].offset;
-    const double rows = (double)k->rows, momentum = o->norm.momentum;
-    const double unbiased = k->rows > 1 ? variance * rows / (rows - 1) : variance;
+    const double rows = (double)k->all_rows, momentum = o->norm.momentum;
+    const double unbiased = k->all_rows > 1 ? variance * rows / (rows - 1) : variance;
     running_mean[c] = (float)((1 - momentum) * running_mean[c] + momentum * mean);
     running_variance[c] = (float)((1 - momentum) * running_variance[c] + momentum * unbiased);
 }
 
-/* The moments of the chunks, joined as Chan, Golub and LeVeque do. */
-static void join_moments(graph *g, op *o, const grouping *k, int group) {
-    for (int c = 0; c < k->channels; c++) {
-        double mean = 0, deviation = 0, rows = 0;
-        for (int chunk = 0; chunk < k->chunks; chunk++) {
-            const int item = group * k->chunks + chunk;
-            const double more = (double)chunk_rows(k, item), all = rows + more;
-            const double off = (double)chunk_sums(g, k, item, 0)[c] - mean;
-            deviation += (double)chunk_sums(g, k, item, 1)[c] + off * off * rows * more / all;
-            mean += off * more / all;
-            rows = all;
+/* Moments of some rows, and those of others joined to them as Chan, Golub and LeVeque do. */
+typedef struct moments {
+    double mean, deviation, rows;
+} moments;
+
+static void join_moments(moments *of, double mean, double deviation, double more) {
+    const double all = of->rows + more, off = mean - of->mean;
+    of->deviation += deviation + off * off * of->rows * more / all;
+    of->mean += off * more / all;
+    of->rows = all;
+}
+
+static void join_chunk_moments(const graph *g, const grouping *k) {
+    const int items = item_count(k);
+    for (int index = 0; index < items; index += item_at(k, index).chunks) {
+        const item first = item_at(k, index);
+        const int segment = k->first_segment + first.segment;
+        for (int c = 0; c < k->channels; c++) {
+            moments of = {0, 0, 0};
+            for (int chunk = index; chunk < index + first.chunks; chunk++)
+                join_moments(&of, (double)chunk_sums(g, k, chunk, 0)[c], (double)chunk_sums(g, k, chunk, 1)[c],
+                             (double)item_at(k, chunk).rows);
+            segment_sums(g, k, segment, 0)[c] = of.mean;
+            segment_sums(g, k, segment, 1)[c] = of.deviation;
         }
-        const double variance = deviation / rows;
-        kept(g, o, k, group, MEAN)[c] = (float)mean;
+    }
+}
+
+static void join_group_moments(graph *g, op *o, const grouping *k, int group) {
+    for (int c = 0; c < k->channels; c++) {
+        moments of = {0, 0, 0};
+        for (int segment = group_first(k, group); segment < group_end(k, group); segment++)
+            join_moments(&of, segment_sums(g, k, segment, 0)[c], segment_sums(g, k, segment, 1)[c],
+                         segment_rows(k, segment));
+        const double variance = of.deviation / of.rows;
+        kept(g, o, k, group, MEAN)[c] = (float)of.mean;
         kept(g, o, k, group, INVERSE)[c] = (float)(1 / sqrt(variance + o->norm.epsilon));
-        update_running(g, o, k, c, mean, variance);
+        update_running(g, o, k, c, of.mean, variance);
     }
 }
 
@@ -99,13 +169,12 @@ static void take_running(graph *g, op *o, const grouping *k) {
 }
 
 /* A chunk of rows as the kernels take it. */
-static kernel_norm chunk_norm(const graph *g, const op *o, const grouping *k, int item) {
-    const int group = item / k->chunks;
-    return (kernel_norm){.rows = chunk_rows(k, item),
+static kernel_norm chunk_norm(const graph *g, const op *o, const grouping *k, const item *i) {
+    return (kernel_norm){.rows = i->rows,
                          .channels = k->channels,
-                         .scale = kept(g, o, k, group, SCALE),
-                         .shift = kept(g, o, k, group, SHIFT),
-                         .mean = kept(g, o, k, group, MEAN),
+                         .scale = kept(g, o, k, i->group, SCALE),
+                         .shift = kept(g, o, k, i->group, SHIFT),
+                         .mean = kept(g, o, k, i->group, MEAN),
                          .slope = o->norm.slope};
 }
 
@@ -115,47 +184,106 @@ static void scale_all(graph *g, op *o) {
     const char *x = value_of(g, o->inputs[0]);
     char *y = value_of(g, o->output);
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
-    for (int item = 0; item < k.groups * k.chunks; item++) {
-        const size_t start = chunk_start(&k, item) * k.row_bytes;
-        const kernel_norm norm = chunk_norm(g, o, &k, item);
-        kernels->scale_rows(&norm, x + start, y + start);
+    for (int index = 0; index < item_count(&k); index++) {
+        const item i = item_at(&k, index);
+        const kernel_norm norm = chunk_norm(g, o, &k, &i);
+        kernels->scale_rows(&norm, x + i.start * k.row_bytes, y + i.start * k.row_bytes);
     }
+}
+
+static void measure(graph *g, op *o, const grouping *k) {
+    const kernels *kernels = graph_kernels(g);
+    const char *x = value_of(g, o->inputs[0]);
+#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+    for (int index = 0; index < item_count(k); index++) {
+        const item i = item_at(k, index);
+        kernels->moments(x + i.start * k->row_bytes, i.rows, k->channels, chunk_sums(g, k, index, 0),
+                         chunk_sums(g, k, index, 1));
+    }
+    join_chunk_moments(g, k);
+    join_segments(g, k);
+    for (int group = 0; group < k->groups; group++) join_group_moments(g, o, k, group);
 }
 
 static void forward(graph *g, op *o, int training) {
     const grouping k = grouping_of(g, o);
-    const kernels *kernels = graph_kernels(g);
-    const char *x = value_of(g, o->inputs[0]);
-    if (o->norm.kind == NORM_BATCH && !training) {
-        take_running(g, o, &k);
-    } else {
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
-        for (int item = 0; item < k.groups * k.chunks; item++)
-            kernels->moments(x + chunk_start(&k, item) * k.row_bytes, chunk_rows(&k, item), k.channels,
-                             chunk_sums(g, &k, item, 0), chunk_sums(g, &k, item, 1));
-        for (int group = 0; group < k.groups; group++) join_moments(g, o, &k, group);
-    }
+    if (k.batch && !training) take_running(g, o, &k);
+    else measure(g, o, &k);
     for (int group = 0; group < k.groups; group++) set_scale(g, o, &k, group);
     scale_all(g, o);
 }
 
+static void join_chunk_sums(const graph *g, const grouping *k) {
+    const int items = item_count(k);
+    for (int index = 0; index < items; index += item_at(k, index).chunks) {
+        const item first = item_at(k, index);
+        for (int which = 0; which < 2; which++)
+            for (int c = 0; c < k->channels; c++) {
+                double sum = 0;
+                for (int chunk = index; chunk < index + first.chunks; chunk++)
+                    sum += (double)chunk_sums(g, k, chunk, which)[c];
+                segment_sums(g, k, k->first_segment + first.segment, which)[c] = sum;
+            }
+    }
+}
+
+static double sum_segments(const graph *g, const grouping *k, int first, int end, int which, int c) {
+    double sum = 0;
+    for (int segment = first; segment < end; segment++) sum += segment_sums(g, k, segment, which)[c];
+    return sum;
+}
+
 /* With g the gradient behind the activation: dx = w/s (g - mean(g) - (x - m)/s^2 mean(g (x - m))). */
-static void join_sums(graph *g, op *o, const grouping *k, int group) {
+static void set_gradient(graph *g, op *o, const grouping *k, int group) {
     const float *weight = parameter_values(g, o, WEIGHT), *inverse = kept(g, o, k, group, INVERSE);
-    float *weight_gradient = parameter_gradients(g, o, WEIGHT), *bias_gradient = parameter_gradients(g, o, BIAS);
+    const int first = group_first(k, group), end = group_end(k, group);
+    const double rows = (double)k->all_rows;
     for (int c = 0; c < k->channels; c++) {
-        double sum = 0, sum_deviation = 0;
-        for (int chunk = 0; chunk < k->chunks; chunk++) {
-            sum += (double)chunk_sums(g, k, group * k->chunks + chunk, 0)[c];
-            sum_deviation += (double)chunk_sums(g, k, group * k->chunks + chunk, 1)[c];
-        }
-        const double scale = (double)weight[c] * inverse[c], rows = (double)k->rows;
-        weight_gradient[c] += (float)(sum_deviation * inverse[c]);
-        bias_gradient[c] += (float)sum;
+        const double sum = sum_segments(g, k, first, end, 0, c), deviation = sum_segments(g, k, first, end, 1, c);
+        const double scale = (double)weight[c] * inverse[c];
         kept(g, o, k, group, BY_GRADIENT)[c] = (float)scale;
-        kept(g, o, k, group, BY_VALUE)[c] = (float)(-scale * inverse[c] * inverse[c] * sum_deviation / rows);
+        kept(g, o, k, group, BY_VALUE)[c] = (float)(-scale * inverse[c] * inverse[c] * deviation / rows);
         kept(g, o, k, group, CONSTANT)[c] = (float)(-scale * sum / rows);
     }
+}
+
+/* Those of some segments, for the gradients of a part. */
+static void add_parameter_gradients(graph *g, op *o, const grouping *k, int part, share segments) {
+    float *weight = parameter_gradients(g, o, WEIGHT, part), *bias = parameter_gradients(g, o, BIAS, part);
+    for (int c = 0; c < k->channels; c++) {
+        double by_value = 0, sum = 0;
+        for (int segment = segments.index; segment < segments.count; segment++) {
+            const float inverse = kept(g, o, k, k->batch ? 0 : segment, INVERSE)[c];
+            by_value += segment_sums(g, k, segment, 1)[c] * inverse;
+            sum += segment_sums(g, k, segment, 0)[c];
+        }
+        weight[c] += (float)by_value;
+        bias[c] += (float)sum;
+    }
+}
+
+/* Those of batch normalisation count once, in the batch's first part. */
+static void add_all_parameter_gradients(graph *g, op *o, const grouping *k) {
+    if (k->batch && k->segments && k->first_segment == 0)
+        add_parameter_gradients(g, o, k, 0, (share){0, k->all_segments});
+    if (k->batch) return;
+    for (int part = 0; part < graph_parts(g); part++)
+        add_parameter_gradients(g, o, k, part,
+                                (share){part_first(g, part), part_first(g, part) + part_samples(g, part)});
+}
+
+static void sum_gradients(graph *g, op *o, const grouping *k) {
+    const kernels *kernels = graph_kernels(g);
+    const char *x = value_of(g, o->inputs[0]), *dy = gradient_of(g, o->output);
+#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+    for (int index = 0; index < item_count(k); index++) {
+        const item i = item_at(k, index);
+        const size_t start = i.start * k->row_bytes;
+        const kernel_norm norm = chunk_norm(g, o, k, &i);
+        kernels->scale_sums(&norm, x + start, dy + start, chunk_sums(g, k, index, 0), chunk_sums(g, k, index, 1));
+    }
+    join_chunk_sums(g, k);
+    join_segments(g, k);
 }
 
 static void backward(graph *g, op *o) {
@@ -163,27 +291,24 @@ static void backward(graph *g, op *o) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]), *dy = gradient_of(g, o->output);
     char *dx = gradient_of(g, o->inputs[0]);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
-    for (int item = 0; item < k.groups * k.chunks; item++) {
-        const size_t start = chunk_start(&k, item) * k.row_bytes;
-        const kernel_norm norm = chunk_norm(g, o, &k, item);
-        kernels->scale_sums(&norm, x + start, dy + start, chunk_sums(g, &k, item, 0), chunk_sums(g, &k, item, 1));
-    }
-    for (int group = 0; group < k.groups; group++) join_sums(g, o, &k, group);
+    sum_gradients(g, o, &k);
+    for (int group = 0; group < k.groups; group++) set_gradient(g, o, &k, group);
+    add_all_parameter_gradients(g, o, &k);
     if (!dx) return;
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
-    for (int item = 0; item < k.groups * k.chunks; item++) {
-        const size_t start = chunk_start(&k, item) * k.row_bytes;
-        const int group = item / k.chunks;
-        const kernel_norm norm = chunk_norm(g, o, &k, item);
-        const kernel_norm_gradient gradient = {kept(g, o, &k, group, BY_GRADIENT), kept(g, o, &k, group, BY_VALUE),
-                                               kept(g, o, &k, group, CONSTANT)};
+    for (int index = 0; index < item_count(&k); index++) {
+        const item i = item_at(&k, index);
+        const size_t start = i.start * k.row_bytes;
+        const kernel_norm norm = chunk_norm(g, o, &k, &i);
+        const kernel_norm_gradient gradient = {kept(g, o, &k, i.group, BY_GRADIENT), kept(g, o, &k, i.group, BY_VALUE),
+                                               kept(g, o, &k, i.group, CONSTANT)};
         kernels->scale_backward(&norm, &gradient, x + start, dy + start, o->accumulate[0], dx + start);
     }
 }
 
 extern const op_kind op_norm;
 const op_kind op_norm = {.name = "norm",
+                         .joins = 1,
                          .forward = forward,
                          .backward = backward,
                          .backward_reads_inputs = 1,
@@ -214,6 +339,7 @@ tensor graph_norm(graph *g, const char *name, tensor input, const norm_options *
     if (g->failure.status != STATUS_OK) return NO_TENSOR;
     const grouping k = grouping_of(g, o);
     o->state_floats = (size_t)k.groups * KEPT * (size_t)k.channels;
-    o->scratch_bytes = (size_t)(k.groups * k.chunks) * 2 * (size_t)k.channels * sizeof(float);
+    o->scratch_bytes =
+        2 * (size_t)k.channels * ((size_t)k.all_segments * sizeof(double) + (size_t)item_count(&k) * sizeof(float));
     return o->output;
 }

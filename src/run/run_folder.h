@@ -35,6 +35,11 @@
     X(RUN_TABLE_CSV, "table.csv")                                                                                      \
     X(RUN_TABLE_MARKDOWN, "table.md")                                                                                  \
     X(RUN_TABLE_LATEX, "table.tex")                                                                                    \
+    X(RUN_COMPARISON_TEXT, "comparison.txt") /* several evaluations side by side */                                    \
+    X(RUN_COMPARISON_CSV, "comparison.csv")                                                                            \
+    X(RUN_COMPARISON_MARKDOWN, "comparison.md")                                                                        \
+    X(RUN_COMPARISON_LATEX, "comparison.tex")                                                                          \
+    X(RUN_COMPARISON_JSON, "comparison.json")                                                                          \
     X(RUN_WORST, "worst.csv")      /* the cases with the lowest scores */                                              \
     X(RUN_WORST_PICTURES, "worst") /* a folder with a picture of each */                                               \
     X(RUN_GROUPS, "groups.csv")    /* groups that the report shows the cases by; put there by the user */              \

@@ -25,7 +25,7 @@ printf 'case,"the group"\nx,rare\ny,common\nz,rare\nother,none\n' >"$work/groups
 run 0 evaluate --help
 prints '^usage: hws evaluate --pred DIR --ref DIR'
 run 0 compare --help
-prints '^usage: hws compare A/summary.json'
+prints '^usage: hws compare EVALUATION EVALUATION...'
 refused 'needs --pred DIR and --ref DIR' evaluate
 refused 'needs --pred DIR and --ref DIR' evaluate --pred "$a"
 refused "no option '--wrong'" evaluate --wrong
@@ -44,7 +44,26 @@ is_silent err
 prints '^Dice (%)$'
 prints '^all *1 *3  *55.6 '
 prints '^all *2  *2 of 3  *100.0 '
-prints ' 0.0  *z$'
+prints ' 0.0  *too few  *z$'
+
+# What neither has is no score, or right; summary.json says which, and compare honours it.
+run 0 evaluate --pred "$a" --ref "$ref" --empty 1 --nsd 1 --out "$work/one"
+prints '^all *2  *3  *100.0 '
+prints '^NSD at 1 mm (%)$'
+holds "$work/one/summary.json" '"empty": "1"'
+holds "$work/one/summary.json" '"nsd_tolerance": 1'
+run 0 evaluate --pred "$b" --ref "$ref" --nsd 2 --out "$work/nan" --quiet
+holds "$work/nan/summary.json" '"empty": "nan"'
+refused 'one was evaluated with --empty 1, nan with --empty nan; choose' compare "$work/one" "$work/nan"
+run 0 compare "$work/one" "$work/nan" --empty nan
+prints '^all (3) *one *2 *2 '
+prints 'Up to 1 of 3 cases have no score'
+run 0 compare "$work/one" "$work/nan" --empty 1
+prints '^all (3) *one *2 *3 '
+refused 'tolerance of 1 mm, that of nan one of 2 mm' compare "$work/one" "$work/nan" --empty 1 --metric NSD
+refused '--empty 2 is not one' evaluate --pred "$a" --ref "$ref" --empty 2
+refused '--empty 2 is not one' compare "$work/one" "$work/nan" --empty 2
+refused '--nsd' evaluate --pred "$a" --ref "$ref" --nsd 0
 
 run 0 evaluate --pred "$a" --ref "$ref" --groups "$work/groups.csv" --regions one=1,both=1+2 --hd95 --surface \
     --out "$work/erm_scores" --threads 2
@@ -77,22 +96,60 @@ run 0 evaluate --pred "$b" --ref "$ref" --regions one=1,both=1+2 --out "$work/dr
 run 0 compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --groups "$work/groups.csv"
 is_silent err
 prints '^Dice (%): erm_scores and dro_scores$'
-prints '^rare (2) *dro_scores *one *100.0\*'
-prints '^all (3) *difference *one *+44.4 '
+prints '^rare (2) *dro_scores *one *2 *100.0\*.* +66.7 '
+prints '^all (3) *dro_scores *one *3 *100.0\*.* +44.4  *-  *-  *-$'
+prints '^Differences are to erm_scores'
+cp "$work/out" "$work/printed"
+run 0 compare "$work/erm_scores" "$work/dro_scores/summary.json" --groups "$work/groups.csv" --out "$work/compared/here"
+cmp -s "$work/printed" "$work/compared/here/comparison.txt" || fail "a folder is not compared as its summary.json is"
+for file in csv md tex json; do [ -s "$work/compared/here/comparison.$file" ] || fail "no comparison.$file"; done
+run 0 compare "$work/erm_scores" "$work/dro_scores" --json --groups "$work/groups.csv"
+same "$work/out" "$work/compared/here/comparison.json"
+run 0 compare "$work/erm_scores" "$work/dro_scores" "$work/erm_scores" "$work/dro_scores" --names a,b,c,d
+prints '^Dice (%): a, b, c and d$'
+run 0 compare "$work/erm_scores" "$work/dro_scores" "$work/erm_scores"
+prints '^Dice (%): A, B and C$'
 run 0 compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --names ERM,DRO --layout wide --format md
 prints '| all (3) | ERM | 55.6 |'
 run 0 compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --format csv --metric IoU
-prints '^IoU,,all,one,1,3,'
+prints '^IoU,,all,one,1,erm_scores,3,0,'
 refused 'has no HD95' compare "$work/erm_scores/summary.json" "$work/dro_scores/summary.json" --metric HD95
-refused 'two summary.json' compare
-refused 'two summary.json' compare "$work/erm_scores/summary.json"
-refused "'c'" compare a b c
-refused 'could\|cannot' compare "$work/none.json" "$work/dro_scores/summary.json"
+refused 'two or more evaluations' compare
+refused 'two or more evaluations' compare "$work/erm_scores/summary.json"
+refused 'there is no .*none.json' compare "$work/none.json" "$work/dro_scores/summary.json"
 refused '--metric' compare a b --metric Nice
 refused '--format' compare a b --format html
 refused '--layout' compare a b --layout round
-for names in A ,B A, A,B,C ''; do refused '--names' compare a b --names "$names"; done
+for names in A ,B A, A,B,C A,A ''; do refused '--names' compare a b --names "$names"; done
 refused 'not JSON' compare "$work/groups.csv" "$work/dro_scores/summary.json"
+
+# The report of evaluations that no run of ours belongs to; nnU-Net's summary has no names, its label maps lie beside it.
+run 0 report "$work/erm_scores" "$work/dro_scores/summary.json" --names ERM,DRO --groups "$work/groups.csv" \
+    --images "$ref" --out "$work/page.html"
+is_silent err
+for words in 'Evaluation report' 'Evaluated in full on 3 cases' 'too few cases to tell' 'class="view"' 'prediction DRO' \
+    'errors ERM' 'Worst of .*rare' '>made up: a label' '90 % reach' 'By the group\|Dice score of one'; do
+    holds "$work/page.html" "$words"
+done
+fold=$work/results/fold_0/validation
+mkdir -p "$fold"
+cp "$b"/*.nii.gz "$fold"
+sed -e '/"label_names"/,/}/d' -e '/"empty"/d' -e "s,$b/,/nowhere/,; s,$ref/,/nowhere/,; s/\.nii\",/.nii.gz\",/" \
+    "$work/dro_scores/summary.json" >"$fold/summary.json"
+mkdir "$work/results/imagesTr" "$work/results/labelsTr"
+cp "$ref"/* "$work/results/imagesTr"
+cp "$ref"/* "$work/results/labelsTr"
+echo '{"channel_names": {"0": "MRI"}, "labels": {"background": 0, "left": 1, "right": 2}, "file_ending": ".nii.gz",
+"numTraining": 3}' >"$work/results/dataset.json"
+printf 'case,site\nx,s10\ny,s2\nz,s10\n' >"$work/results/groups.csv"
+run 0 compare "$work/results/fold_0" "$work/erm_scores"
+prints '^s2 (1) *fold_0 *left'
+run 0 report "$work/results/fold_0" --out "$work/page.html"
+for words in 'Evaluation report' '>left<' 'class="view"' 'site.*s10'; do holds "$work/page.html" "$words"; done
+! grep -q 'No picture' "$work/page.html" || fail "pictures of nnU-Net's predictions are missing"
+refused '--names' report "$work/erm_scores" "$work/dro_scores" --names ERM --out "$work/page.html"
+refused 'nowhere' report "$work/erm_scores" --groups "$work/nowhere.csv" --out "$work/page.html"
+refused 'needs --out' report "$work/erm_scores/summary.json"
 
 # A case that one side lacks is named before any work.
 rm "$b/y.nii.gz"
@@ -103,6 +160,7 @@ complains 'lacks y; these cases are left out'
 refused 'lacks y' compare "$work/less_scores/summary.json" "$work/dro_scores/summary.json"
 run 0 compare "$work/less_scores/summary.json" "$work/dro_scores/summary.json" --common
 prints '^all (2)'
+complains 'less_scores lacks y; compared are the 2 cases that all have'
 printf 'case,group\nx,rare\n' >"$work/short.csv"
 run 0 evaluate --pred "$b" --ref "$ref" --common --quiet --groups "$work/short.csv"
 is_silent err
@@ -126,7 +184,7 @@ mkdir "$odd" "$odd/pred" "$odd/ref"
 printf 'case,"the ""odd"", group"\n"a, ""b""","rare, ""very"""\nplain,common\n' >"$odd/groups.csv"
 run 0 evaluate --pred "$odd/pred" --ref "$odd/ref" --groups "$odd/groups.csv" --images "$odd/ref" --out "$odd/run"
 is_silent err
-prints '^rare, "very"  *1 *1 .*a, "b"$'
+prints '^rare, "very"  *1 *1 .*too few  *a, "b"$'
 holds "$odd/run/cases.csv" '^case,label,key,"the ""odd"", group",Dice,'
 holds "$odd/run/cases.csv" '^"a, ""b""",1,1,"rare, ""very""",0.6666666667,'
 holds "$odd/run/worst.csv" '^1,"a, ""b""",0.333333333,2,0$'
@@ -137,7 +195,7 @@ run 0 compare "$odd/run/summary.json" "$odd/run/summary.json" --groups "$odd/gro
 is_silent err
 prints '^rare, "very" (1) *A '
 run 0 compare "$odd/run/summary.json" "$odd/run/summary.json" --groups "$odd/groups.csv" --format csv
-prints '^Dice,"the ""odd"", group","rare, ""very""",1,1,1,'
+prints '^Dice,"the ""odd"", group","rare, ""very""",1,1,A,1,0,'
 echo '{"task": "segmentation"}' >"$odd/run/config.json"
 run 0 report "$odd/run"
 for words in 'a, &quot;b&quot;' 'rare, &quot;very&quot;' 'src="data:image/png'; do holds "$odd/run/report.html" "$words"; done
@@ -158,7 +216,7 @@ refused "empty: is not a run's folder" evaluate "$work/empty"
 refused "file: is not a run's folder" evaluate "$work/file"
 refused 'nowhere.csv: there is no such file; name' compare "$work/erm_scores/summary.json" \
     "$work/dro_scores/summary.json" --groups "$work/nowhere.csv"
-refused 'erm_scores is a folder; name .*/erm_scores/summary.json' compare "$work/erm_scores" "$work/dro_scores"
+refused 'empty has no summary.json: it is neither' compare "$work/erm_scores" "$work/empty"
 refused 'other.json .*not a summary.json' compare "$work/other.json" "$work/dro_scores/summary.json"
 
 if [ -c /dev/full ]; then

@@ -2,111 +2,202 @@
 
 #include "example_scores.h"
 
+enum { METHODS = 3 };
+
+static const char *const NAMES[METHODS] = {"ERM", "DRO", "CVaR"};
+
+static status_code align_two(scores pair[2], int common, failure *failure) {
+    text dropped = {0};
+    const status_code status = scores_align(&(compared_methods){2, pair, NAMES}, common, &dropped, failure);
+    text_close(&dropped);
+    return status;
+}
+
 static void cases_and_regions_are_brought_into_one_order(void **state) {
     (void)state;
     const double dice[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
-    scores a, b;
+    scores pair[2], *a = &pair[0], *b = &pair[1];
     failure failure;
-    open_scores(&a, 3, dice);
-    open_scores(&b, 3, dice);
+    open_scores(a, 3, dice);
+    open_scores(b, 3, dice);
     /* b in another order: cases turned round, regions exchanged */
     for (size_t k = 0; k < 3; k++) {
-        snprintf(b.list[k].name, strlen(b.list[k].name) + 1, "case_%zu", 2 - k);
-        scores_at(&b, k, 0)[METRIC_DICE] = (double)k;
-        scores_at(&b, k, 1)[METRIC_DICE] = (double)k + 0.5;
+        snprintf(b->list[k].name, strlen(b->list[k].name) + 1, "case_%zu", 2 - k);
+        scores_at(b, k, 0)[METRIC_DICE] = (double)k;
+        scores_at(b, k, 1)[METRIC_DICE] = (double)k + 0.5;
     }
-    const region kept = b.regions.regions[0];
-    b.regions.regions[0] = b.regions.regions[1];
-    b.regions.regions[1] = kept;
-    assert_int_equal(scores_align(&a, &b, 0, &failure), STATUS_OK);
+    const region kept = b->regions.regions[0];
+    b->regions.regions[0] = b->regions.regions[1];
+    b->regions.regions[1] = kept;
+    assert_int_equal(align_two(pair, 0, &failure), STATUS_OK);
     for (size_t k = 0; k < 3; k++) {
-        assert_string_equal(a.list[k].name, b.list[k].name);
-        assert_true(scores_at(&a, k, 1)[METRIC_DICE] == dice[2 * k + 1]);
-        assert_true(scores_at(&b, k, 0)[METRIC_DICE] == (double)(2 - k) + 0.5);
-        assert_true(scores_at(&b, k, 1)[METRIC_DICE] == (double)(2 - k));
+        assert_string_equal(a->list[k].name, b->list[k].name);
+        assert_true(scores_at(a, k, 1)[METRIC_DICE] == dice[2 * k + 1]);
+        assert_true(scores_at(b, k, 0)[METRIC_DICE] == (double)(2 - k) + 0.5);
+        assert_true(scores_at(b, k, 1)[METRIC_DICE] == (double)(2 - k));
     }
-    assert_true(regions_find(&b.regions, &a.regions.regions[1]) == 1);
-    scores_close(&a);
-    scores_close(&b);
+    assert_true(regions_find(&b->regions, &a->regions.regions[1]) == 1);
+    scores_close(a);
+    scores_close(b);
 }
 
 static void what_only_one_has_is_named_or_dropped(void **state) {
     (void)state;
     const double dice[6] = {0};
-    scores a, b;
+    scores pair[2], *a = &pair[0], *b = &pair[1];
     failure failure;
-    open_scores(&a, 3, dice);
-    open_scores(&b, 2, dice);
-    assert_int_equal(scores_align(&a, &b, 0, &failure), STATUS_BAD_INPUT);
-    assert_non_null(strstr(failure.message, "the second summary lacks case_2"));
-    assert_int_equal(a.cases, 3);
-    assert_int_equal(scores_align(&b, &a, 0, &failure), STATUS_BAD_INPUT);
-    assert_non_null(strstr(failure.message, "the first summary lacks case_2"));
-    assert_int_equal(scores_align(&a, &b, 1, &failure), STATUS_OK);
-    assert_int_equal(a.cases, 2);
-    a.regions.regions[1].labels[1] = 9;
-    assert_int_equal(scores_align(&a, &b, 0, &failure), STATUS_BAD_INPUT);
+    open_scores(a, 3, dice);
+    open_scores(b, 2, dice);
+    assert_int_equal(align_two(pair, 0, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "DRO lacks case_2; --common compares the 2 cases"));
+    assert_int_equal(a->cases, 3);
+    assert_int_equal(align_two((scores[]){*b, *a}, 0, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "ERM lacks case_2"));
+    assert_int_equal(align_two(pair, 1, &failure), STATUS_OK);
+    assert_int_equal(a->cases, 2);
+    a->regions.regions[1].labels[1] = 9;
+    assert_int_equal(align_two(pair, 0, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "label"));
-    assert_int_equal(scores_align(&a, &b, 1, &failure), STATUS_OK);
-    assert_int_equal(a.regions.count, 1);
-    assert_int_equal(b.regions.count, 1);
-    a.list[0].name[0] = a.list[1].name[0] = 'x';
-    assert_int_equal(scores_align(&a, &b, 1, &failure), STATUS_BAD_INPUT);
+    assert_int_equal(align_two(pair, 1, &failure), STATUS_OK);
+    assert_int_equal(a->regions.count, 1);
+    assert_int_equal(b->regions.count, 1);
+    a->list[0].name[0] = a->list[1].name[0] = 'x';
+    assert_int_equal(align_two(pair, 1, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "in common"));
-    scores_close(&a);
-    scores_close(&b);
+    scores_close(a);
+    scores_close(b);
 }
 
-static void tables_show_both_methods_the_better_one_bold_and_the_test(void **state) {
+/* Each of three lacks something else; what is left is what all have, and everything is told. */
+static void three_methods_are_reduced_to_what_all_have(void **state) {
     (void)state;
-    const double dice_a[] = {0.5, 0.9, 0.6, 0.8, 0.7, NAN}, dice_b[] = {0.6, 0.9, 0.8, 0.8, 0.95, 0.1};
-    scores a, b;
-    strata strata;
-    text lacking = {0}, out = {0};
+    const double dice[10] = {0};
+    scores all[METHODS];
+    text dropped = {0};
+    open_scores(&all[0], 5, dice);
+    open_scores(&all[1], 4, dice);
+    open_scores(&all[2], 5, dice);
+    all[2].list[0].name[0] = 'x';
+    const compared_methods methods = {METHODS, all, NAMES};
+    assert_int_equal(scores_align(&methods, 1, &dropped, NULL), STATUS_OK);
+    assert_string_equal(text_string(&dropped), "ERM lacks xase_0; DRO lacks case_4, xase_0; CVaR lacks case_0");
+    for (int m = 0; m < METHODS; m++) {
+        assert_int_equal(all[m].cases, 3);
+        for (size_t k = 0; k < 3; k++) assert_int_equal(all[m].list[k].name[5], '1' + (char)k);
+        scores_close(&all[m]);
+    }
+    text_close(&dropped);
+}
+
+static comparison open_example(scores *all, strata *strata, const double *const *dice, size_t cases) {
+    text lacking = {0};
     comparison comparison;
-    const compared_methods methods = {{&a, &b}, {"ERM", "DRO"}};
-    open_scores(&a, 3, dice_a);
-    open_scores(&b, 3, dice_b);
-    assert_int_equal(strata_open(&strata, NULL, NULL, &a, &lacking, NULL), STATUS_OK);
-    assert_int_equal(comparison_open(&comparison, &methods, &strata, METRIC_DICE, NULL), STATUS_OK);
-    const comparison_row *row = comparison_at(&comparison, 0, 0);
-    assert_close(row->method[0].mean, 0.6, 1e-12);
-    assert_close(row->test.p, 0.25, 1e-12);
-    assert_int_equal(comparison_at(&comparison, 0, 1)->test.equal, 2);
-    assert_int_equal(comparison_at(&comparison, 0, 1)->test.missing, 1);
+    for (int m = 0; m < METHODS; m++) open_scores(&all[m], cases, dice[m]);
+    assert_int_equal(strata_open(strata, NULL, NULL, &all[0], &lacking, NULL), STATUS_OK);
+    assert_int_equal(comparison_open(&comparison, &(compared_methods){METHODS, all, NAMES}, strata, METRIC_DICE, NULL),
+                     STATUS_OK);
+    return comparison;
+}
+
+static void close_example(comparison *comparison, scores *all, strata *strata) {
+    comparison_close(comparison);
+    strata_close(strata);
+    for (int m = 0; m < METHODS; m++) scores_close(&all[m]);
+}
+
+enum { CASES = 7 };
+static const double ERM[] = {0.5, 0.9, 0.6, 0.8, 0.7, NAN, 0.5, 0.9, 0.5, 0.9, 0.5, 0.9, 0.5, 0.9};
+static const double DRO[] = {0.6, 0.9, 0.8, 0.8, 0.95, 0.1, 0.55, 0.9, 0.65, 0.9, 0.7, 0.9, 0.77, 0.9};
+static const double CVAR[] = {0.6, 0.9, 0.8, 0.7, 0.95, 0.1, 0.55, 0.9, 0.65, 0.9, 0.7, 0.9, 0.77, 0.9};
+static const double *const EXAMPLE[] = {ERM, DRO, CVAR};
+
+static void rows_count_the_cases_that_all_methods_have(void **state) {
+    (void)state;
+    scores all[METHODS];
+    strata strata;
+    comparison comparison = open_example(all, &strata, EXAMPLE, CASES);
+    const compared_row *row = comparison_at(&comparison, 0, 0, 1);
+    assert_int_equal(row->numbers.count, CASES);
+    assert_close(row->numbers.mean, 5.02 / 7, 1e-12);
+    assert_close(row->difference.mean, 1.22 / 7, 1e-12);
+    assert_true(isnan(row->difference.ci.low)); /* seven are too few for an interval */
+    assert_int_equal(row->difference.test.better, CASES);
+    row = comparison_at(&comparison, 0, 1, 1);
+    assert_int_equal(row->numbers.count, CASES - 1); /* ERM has no score for one of them */
+    assert_close(row->numbers.mean, 5.3 / 6, 1e-12);
+    assert_int_equal(row->difference.test.equal, CASES - 1);
+    assert_close(row->difference.test.p, 1, 0);
+    close_example(&comparison, all, &strata);
+}
+
+/* Four tests: the same p twice for label 1, then 1 and (one case of six differs) 0.317 for the other. */
+static void holm_corrects_for_labels_and_methods(void **state) {
+    (void)state;
+    scores all[METHODS];
+    strata strata;
+    comparison comparison = open_example(all, &strata, EXAMPLE, CASES);
+    const double small = comparison_at(&comparison, 0, 0, 1)->difference.test.p;
+    const double large = comparison_at(&comparison, 0, 1, 2)->difference.test.p;
+    assert_true(small < 0.05 && large > 0.3 && large < 0.33);
+    assert_close(comparison_at(&comparison, 0, 0, 1)->difference.holm, 4 * small, 1e-12);
+    assert_close(comparison_at(&comparison, 0, 0, 2)->difference.holm, 4 * small, 1e-12);
+    assert_close(comparison_at(&comparison, 0, 1, 2)->difference.holm, 2 * large, 1e-12);
+    assert_close(comparison_at(&comparison, 0, 1, 1)->difference.holm, 1, 1e-12);
+    assert_true(isnan(comparison_at(&comparison, 0, 0, 0)->difference.holm));
+    close_example(&comparison, all, &strata);
+}
+
+static void tables_show_all_methods_and_mark_the_best_unless_it_is_tied(void **state) {
+    (void)state;
+    scores all[METHODS];
+    strata strata;
+    text out = {0};
+    failure failure;
+    comparison comparison = open_example(all, &strata, EXAMPLE, CASES);
     assert_int_equal(comparison_write(&comparison, COMPARISON_TALL, TABLE_MARKDOWN, &out, NULL), STATUS_OK);
-    assert_non_null(
-        strstr(text_string(&out), "| all (3) | ERM | 1 | 60.0 | 60.0 | **10.0** | 55.0 | 52.0 | 51.0 | 50.0 |  |"));
-    assert_non_null(strstr(text_string(&out), "| all (3) | DRO | 1 | **78.3** | **80.0** | 17.5 | **70.0** |"));
-    assert_non_null(strstr(text_string(&out), "| all (3) | difference | 1 | +18.3 | +20.0 | +7.5 |"));
-    assert_non_null(strstr(text_string(&out), "| 0.250 |"));
+    assert_non_null(strstr(text_string(&out), "| all (7) | ERM | 1 | 7 | 54.3 | 50.0 | **5.0** |"));
+    assert_non_null(strstr(text_string(&out), "| all (7) | DRO | 1 | 7 | 71.7 | 70.0 | 16.0 |"));
+    assert_non_null(strstr(text_string(&out), "| +17.4 | - | "));
+    assert_non_null(strstr(text_string(&out), "| all (7) | CVaR | both | 6 | 86.7 |"));
     text_close(&out);
     assert_int_equal(comparison_write(&comparison, COMPARISON_WIDE, TABLE_LATEX, &out, NULL), STATUS_OK);
-    assert_non_null(strstr(text_string(&out), "group & method & 1 mean & median & IQR & both mean & median & IQR"));
-    assert_non_null(strstr(text_string(&out), "all (3) & Wilcoxon p & 0.250 &  &  & 1.000 &  &"));
-    text_close(&out);
-    assert_int_equal(comparison_write(&comparison, COMPARISON_TALL, TABLE_CSV, &out, NULL), STATUS_OK);
-    csv table;
-    assert_int_equal(csv_parse(&table, "x", out.bytes, out.size, CSV_STRICT, NULL), STATUS_OK);
-    assert_int_equal(table.rows, 2);
-    assert_close(csv_number(&table, 0, (size_t)csv_column(&table, "b_mean")), 0.7833333333, 1e-9);
-    csv_close(&table);
+    assert_non_null(strstr(text_string(&out), "group & method & 1 mean & median & IQR & difference & Holm p & both"));
+    assert_non_null(strstr(text_string(&out), "all (7) & DRO & 71.7 & 70.0 & 16.0 & +17.4 & "));
     text_close(&out);
     comparison_close(&comparison);
-    failure failure;
+    const compared_methods methods = {METHODS, all, NAMES};
     assert_int_equal(comparison_open(&comparison, &methods, &strata, METRIC_HD95, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "HD95"));
-    comparison_close(&comparison);
-    strata_close(&strata);
-    scores_close(&a);
-    scores_close(&b);
+    close_example(&comparison, all, &strata);
+}
+
+static void csv_has_a_row_per_method(void **state) {
+    (void)state;
+    scores all[METHODS];
+    strata strata;
+    text out = {0};
+    csv table;
+    comparison comparison = open_example(all, &strata, EXAMPLE, CASES);
+    assert_int_equal(comparison_write(&comparison, COMPARISON_TALL, TABLE_CSV, &out, NULL), STATUS_OK);
+    assert_int_equal(csv_parse(&table, "x", out.bytes, out.size, CSV_STRICT, NULL), STATUS_OK);
+    assert_int_equal(table.rows, 2 * METHODS);
+    assert_string_equal(csv_cell(&table, 1, (size_t)csv_column(&table, "method")), "DRO");
+    assert_close(csv_number(&table, 1, (size_t)csv_column(&table, "mean")), 5.02 / 7, 1e-9);
+    assert_string_equal(csv_cell(&table, 0, (size_t)csv_column(&table, "difference")), "");
+    csv_close(&table);
+    text_close(&out);
+    close_example(&comparison, all, &strata);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_and_regions_are_brought_into_one_order),
         cmocka_unit_test(what_only_one_has_is_named_or_dropped),
-        cmocka_unit_test(tables_show_both_methods_the_better_one_bold_and_the_test),
+        cmocka_unit_test(three_methods_are_reduced_to_what_all_have),
+        cmocka_unit_test(rows_count_the_cases_that_all_methods_have),
+        cmocka_unit_test(holm_corrects_for_labels_and_methods),
+        cmocka_unit_test(tables_show_all_methods_and_mark_the_best_unless_it_is_tied),
+        cmocka_unit_test(csv_has_a_row_per_method),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,20 +126,24 @@ static void two_summaries_are_compared_under_the_names_of_their_folders(void **s
     FILE *file = fopen(groups, "wb");
     fputs("case,sex\na,f\nb,m\nc,f\n", file);
     fclose(file);
-    compare_request request = {.paths = {summary, summary}, .groups = groups};
-    assert_int_equal(compare_summaries(&compared, &request, &listener, &failure), STATUS_OK);
+    const char *paths[] = {summary, summary};
+    compare_request request = {.count = 2, .paths = paths, .groups = groups};
+    assert_int_equal(compare_evaluations(&compared, &request, &listener, &failure), STATUS_OK);
     assert_string_equal(compared.names[0], "A"); /* both are called out */
     assert_int_equal(compared.strata.count, 3);
     assert_string_equal(heard.notices.bytes, "these cases are in no row of the groups and count in 'all' only: d\n");
     compared_close(&compared);
     text_close(&heard.notices);
     request.names = "ERM,DRO";
-    assert_int_equal(compare_summaries(&compared, &request, NULL, &failure), STATUS_OK);
+    assert_int_equal(compare_evaluations(&compared, &request, NULL, &failure), STATUS_OK);
     assert_string_equal(compared.names[1], "DRO");
     compared_close(&compared);
-    request.paths[1] = out;
-    assert_int_equal(compare_summaries(&compared, &request, NULL, &failure), STATUS_BAD_INPUT);
-    assert_non_null(strstr(failure.message, "is a folder; name"));
+    paths[1] = out; /* a folder stands for its summary */
+    assert_int_equal(compare_evaluations(&compared, &request, NULL, &failure), STATUS_OK);
+    compared_close(&compared);
+    paths[1] = root;
+    assert_int_equal(compare_evaluations(&compared, &request, NULL, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "it is neither an evaluation"));
     compared_close(&compared);
 }
 

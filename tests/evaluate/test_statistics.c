@@ -25,7 +25,7 @@ static void statistics_leave_nan_out_and_count_it(void **state) {
     assert_int_equal(result.count, 5);
     assert_int_equal(result.missing, 2);
     assert_close(result.mean, 0.46, 1e-14);
-    assert_close(result.std, 0.32, 1e-14);
+    assert_close(result.std, 0.32 * sqrt(5. / 4), 1e-14);
     assert_close(result.median, 0.5, 1e-14);
     assert_close(result.p25, 0.1, 1e-14);
     assert_close(result.p75, 0.7, 1e-14);
@@ -34,7 +34,8 @@ static void statistics_leave_nan_out_and_count_it(void **state) {
     assert_close(result.p95, 0.86, 1e-14);
     assert_int_equal(result.worst, 3);
     assert_true(result.worst_value == 0.1);
-    assert_true(result.ci.low < result.mean && result.mean < result.ci.high);
+    assert_true(isnan(result.ci.low) && isnan(result.ci.high)); /* five numbers are too few for an interval */
+    assert_true(isnan(result.tolerance));
     options.lower_is_better = 1;
     assert_int_equal(statistics_of(values, 7, &options, &result, NULL), STATUS_OK);
     assert_int_equal(result.worst, 2);
@@ -62,8 +63,20 @@ static void a_single_number_is_its_own_statistics(void **state) {
     const statistics_options options = statistics_options_default();
     statistics result;
     assert_int_equal(statistics_of(&value, 1, &options, &result, NULL), STATUS_OK);
-    assert_true(result.mean == 0.25 && result.std == 0 && result.p5 == 0.25 && result.p95 == 0.25 && result.iqr == 0);
-    assert_true(result.ci.low == 0.25 && result.ci.high == 0.25);
+    assert_true(result.mean == 0.25 && isnan(result.std) && result.p5 == 0.25 && result.p95 == 0.25 && result.iqr == 0);
+    assert_true(isnan(result.ci.low) && isnan(result.ci.high));
+}
+
+static void intervals_begin_with_ten_numbers(void **state) {
+    (void)state;
+    double values[STATISTICS_INTERVAL_CASES];
+    for (int i = 0; i < STATISTICS_INTERVAL_CASES; i++) values[i] = i;
+    const statistics_options options = statistics_options_default();
+    statistics result;
+    assert_int_equal(statistics_of(values, STATISTICS_INTERVAL_CASES - 1, &options, &result, NULL), STATUS_OK);
+    assert_true(isnan(result.ci.low));
+    assert_int_equal(statistics_of(values, STATISTICS_INTERVAL_CASES, &options, &result, NULL), STATUS_OK);
+    assert_true(result.ci.low < result.mean && result.mean < result.ci.high);
 }
 
 /* For many numbers the interval is that of the central limit theorem. */
@@ -94,6 +107,7 @@ int main(void) {
         cmocka_unit_test(statistics_leave_nan_out_and_count_it),
         cmocka_unit_test(no_numbers_give_nan_and_infinite_ones_are_refused),
         cmocka_unit_test(a_single_number_is_its_own_statistics),
+        cmocka_unit_test(intervals_begin_with_ten_numbers),
         cmocka_unit_test(the_bootstrap_interval_is_right_and_repeatable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

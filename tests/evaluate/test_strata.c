@@ -21,7 +21,7 @@ static void read_or_fail(case_groups *groups, const char *contents) {
     remove(path);
 }
 
-static void strata_follow_the_file_and_lacking_cases_are_named(void **state) {
+static void strata_have_their_natural_order_and_lacking_cases_are_named(void **state) {
     (void)state;
     const double dice[10] = {0};
     scores scores;
@@ -30,15 +30,15 @@ static void strata_follow_the_file_and_lacking_cases_are_named(void **state) {
     text lacking = {0};
     open_scores(&scores, 5, dice);
     read_or_fail(&groups, "case,condition,centre\n"
-                          "case_3,\"spina bifida, open\",B\n"
+                          "case_3,\"spina bifida, open\",10\n"
                           "other,rare,C\n"
-                          "case_0,control,B\n"
+                          "case_0,control,10\n"
                           "case_2,control,\n"
-                          "case_4,\"spina bifida, open\",A\n");
+                          "case_4,\"spina bifida, open\",2\n");
     assert_int_equal(strata_open(&strata, &groups, NULL, &scores, &lacking, NULL), STATUS_OK);
-    static const char *const labels[] = {"all", "condition: spina bifida, open", "condition: control", "centre: B",
-                                         "centre: A"};
-    static const size_t counts[] = {5, 2, 2, 2, 1};
+    static const char *const labels[] = {"all", "condition: control", "condition: spina bifida, open", "centre: 2",
+                                         "centre: 10"};
+    static const size_t counts[] = {5, 2, 2, 1, 2};
     assert_int_equal(strata.count, 5);
     for (size_t k = 0; k < 5; k++) {
         char words[64];
@@ -46,15 +46,15 @@ static void strata_follow_the_file_and_lacking_cases_are_named(void **state) {
         assert_string_equal(words, labels[k]);
         assert_int_equal(strata.list[k].count, counts[k]);
     }
-    assert_int_equal(strata.list[1].cases[0], 3);
-    assert_int_equal(strata.list[1].cases[1], 4);
-    assert_int_equal(strata.list[3].cases[0], 0);
+    assert_int_equal(strata.list[2].cases[0], 3);
+    assert_int_equal(strata.list[2].cases[1], 4);
+    assert_int_equal(strata.list[4].cases[0], 0);
     assert_string_equal(text_string(&lacking), "case_1");
     strata_close(&strata);
     text_close(&lacking);
     assert_int_equal(strata_open(&strata, &groups, "centre", &scores, &lacking, NULL), STATUS_OK);
     assert_int_equal(strata.count, 3);
-    assert_string_equal(stratum_name(&strata.list[1]), "B");
+    assert_string_equal(stratum_name(&strata.list[1]), "2");
     strata_close(&strata);
     failure failure;
     static const char *const wrong[] = {"", "age", "centre,", "case", "centre,age"};
@@ -113,7 +113,7 @@ static void cases_are_found_among_many(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strata_follow_the_file_and_lacking_cases_are_named),
+        cmocka_unit_test(strata_have_their_natural_order_and_lacking_cases_are_named),
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(cases_are_found_among_many),
     };

@@ -3,24 +3,26 @@
 #include "evaluate/summary.h"
 #include "fuzz.h"
 
-static void compare_with_itself(const char *bytes, size_t size, scores *a) {
-    scores b;
+static void compare_with_itself(const char *bytes, size_t size, scores *scores) {
+    static const char *const NAMES[] = {"A", "B"};
+    struct scores both[2] = {*scores};
     strata strata;
     comparison comparison;
-    const compared_methods methods = {{a, &b}, {"A", "B"}};
-    text lacking = {0}, out = {0};
-    require(summary_parse("again", bytes, size, &b, NULL) == STATUS_OK);
-    require(scores_align(a, &b, 0, NULL) == STATUS_OK);
-    require(strata_open(&strata, NULL, NULL, a, &lacking, NULL) == STATUS_OK);
+    const compared_methods methods = {2, both, NAMES};
+    text lacking = {0}, out = {0}, dropped = {0};
+    require(summary_parse("again", bytes, size, &both[1], NULL) == STATUS_OK);
+    require(scores_align(&methods, 0, &dropped, NULL) == STATUS_OK);
+    require(strata_open(&strata, NULL, NULL, &both[0], &lacking, NULL) == STATUS_OK);
     if (comparison_open(&comparison, &methods, &strata, METRIC_DICE, NULL) == STATUS_OK)
-        for (int k = 0; k < 8; k++)
+        for (int k = 0; k < 10; k++)
             require(comparison_write(&comparison, (comparison_layout)(k & 1), (table_format)(k / 2), &out, NULL) ==
                     STATUS_OK);
     comparison_close(&comparison);
     strata_close(&strata);
     text_close(&lacking);
     text_close(&out);
-    scores_close(&b);
+    scores_close(&both[1]);
+    *scores = both[0];
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

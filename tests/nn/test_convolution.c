@@ -280,7 +280,8 @@ static void run_backward_weights(trial *t) {
     const void *const inputs[2] = {t->inputs[0].data, t->inputs[1].data};
     for (size_t i = 0; i < t->c.weight_count; i++) ((float *)t->weight_gradients.data)[i] = 0.5f;
     guarded_paint(&t->scratch);
-    convolution_backward_weights(&t->c, inputs, t->gradient.data, t->weight_gradients.data, t->scratch.data);
+    convolution_backward_weights(&t->c, inputs, t->gradient.data, (part_gradients){t->weight_gradients.data, 0},
+                                 t->scratch.data);
 }
 
 static void check_backward_weights(trial *t) {

@@ -26,8 +26,8 @@ static void settings_come_back_as_they_were_written(void **state) {
     s.importance = 1;
     s.weight_min = 0.3;
     s.weight_max = (double)INFINITY;
-    s.keep[0] = (settings_keep){3, 0.01};
-    s.keep[1] = (settings_keep){7, 1.0 / 3};
+    s.keep[0] = (settings_keep){"3", 0.01};
+    s.keep[1] = (settings_keep){"group:a \"b\"=c", 1.0 / 3};
     s.keep_count = 2;
     char *json = written(&s);
     assert_int_equal(read_text(&back, json, NULL), STATUS_OK);
@@ -54,25 +54,17 @@ static void numbers_are_written_in_few_digits(void **state) {
 
 static void every_choice_comes_back(void **state) {
     (void)state;
-    static const char *const VALUES[][2] = {{"objective", "erm"},
-                                            {"objective", "dro"},
-                                            {"objective", "reweight"},
-                                            {"objective", "ohem"},
-                                            {"history", "exact"},
-                                            {"history", "stale"},
-                                            {"optimizer", "adamw"},
-                                            {"optimizer", "momentum"},
-                                            {"schedule", "poly"},
-                                            {"precision", "bf16"},
-                                            {"conv", "direct"},
-                                            {"divergence", "js"},
-                                            {"divergence", "cvar:0.05"},
-                                            {"divergence", "chi2"},
-                                            {"divergence", "kl"},
-                                            {"replacement", "on"},
-                                            {"divergence", "cressie-read:-1.5"},
-                                            {"divergence", "reverse-kl"},
-                                            {"divergence", "hellinger"}};
+    static const char *const VALUES[][2] = {{"objective", "erm"},         {"objective", "dro"},
+                                            {"objective", "reweight"},    {"objective", "ohem"},
+                                            {"objective", "group-dro"},   {"objective", "jtt"},
+                                            {"objective", "cvar-batch"},  {"history", "exact"},
+                                            {"history", "stale"},         {"optimizer", "adamw"},
+                                            {"optimizer", "momentum"},    {"schedule", "poly"},
+                                            {"precision", "bf16"},        {"conv", "direct"},
+                                            {"divergence", "js"},         {"divergence", "cvar:0.05"},
+                                            {"divergence", "chi2"},       {"divergence", "kl"},
+                                            {"replacement", "on"},        {"divergence", "cressie-read:-1.5"},
+                                            {"divergence", "reverse-kl"}, {"divergence", "hellinger"}};
     for (size_t k = 0; k < sizeof VALUES / sizeof *VALUES; k++) {
         train_settings s = settings_default(), back = settings_default();
         char entry[100];
@@ -144,7 +136,8 @@ static void values_of_the_command_line_are_checked(void **state) {
         {"history_momentum", "1", "--history-momentum 1 is not a number"},
         {"lr", "", "is not a number"},
         {"lr", "nan", "is not a number"},
-        {"objective", "dor", "there is no objective 'dor'; erm, dro, reweight and ohem are known"},
+        {"objective", "dor",
+         "there is no objective 'dor'; erm, dro, reweight, ohem, group-dro, jtt and cvar-batch are known"},
         {"importance", "1,x", "not two numbers"},
         {"importance", "1", "not two numbers"},
         {"importance", "2,1", "larger than the second"},
@@ -165,7 +158,7 @@ static void values_of_the_command_line_are_checked(void **state) {
         {"keep", "3", "CLASS=FRACTION"},
         {"keep", "3=2", "CLASS=FRACTION"},
         {"keep", "=0.5", "CLASS=FRACTION"},
-        {"keep", "7=0.5", "once for a class"},
+        {"keep", "7=0.5", "once for each"},
         {"replacement", "yes", "on or off"},
         {"lrr", "1", "no setting 'lrr'"},
     };
@@ -339,7 +332,7 @@ static void what_is_no_setting_is_refused(void **state) {
         {"{\"lr\": -1}", "value of 'lr'"},
         {"{\"batch\": 1.5}", "value of 'batch'"},
         {"{\"batch\": -1}", "value of 'batch'"},
-        {"{\"keep\": {\"x\": 1}}", "value of 'keep'"},
+        {"{\"keep\": {\"\": 1}}", "value of 'keep'"},
         {"{\"keep\": [1]}", "value of 'keep'"},
         {"{\"importance\": [1]}", "value of 'importance'"},
         {"{\"model\": 3}", "value of 'model'"},

@@ -1,0 +1,52 @@
+#include "evaluate/paired.h"
+
+#include "testing.h"
+
+static void a_difference_has_an_interval_from_ten_pairs_on_and_p_from_six(void **state) {
+    (void)state;
+    double a[12], b[12];
+    const statistics_options options = statistics_options_default();
+    paired result;
+    for (int i = 0; i < 12; i++) {
+        a[i] = 0.1 * i;
+        b[i] = a[i] + 0.01 * (i + 1);
+    }
+    b[11] = NAN;
+    for (size_t n = 0; n <= 12; n++) {
+        const size_t pairs = n < 11 ? n : 11;
+        assert_int_equal(paired_of(a, b, n, &options, &result, NULL), STATUS_OK);
+        assert_int_equal(result.count, pairs);
+        assert_int_equal(isnan(result.mean) != 0, pairs == 0);
+        assert_int_equal(isnan(result.ci.low) == 0, pairs >= STATISTICS_INTERVAL_CASES);
+        assert_int_equal(isnan(result.test.p) == 0, pairs >= PAIRED_TEST_CASES);
+        if (pairs) assert_close(result.mean, 0.01 * ((double)pairs + 1) / 2, 1e-12);
+    }
+    assert_true(result.ci.low < result.mean && result.mean < result.ci.high);
+    assert_close(result.test.p, 2. / 2048, 1e-12);
+}
+
+/* The step-down procedure, by its definition: sorted p times what is left, never falling, at most 1. */
+static void holm_follows_its_definition(void **state) {
+    (void)state;
+    double p[] = {0.01, 0.04, NAN, 0.03, 0.005, 0.9, NAN};
+    const double expected[] = {0.04, 0.09, NAN, 0.09, 0.025, 0.9, NAN};
+    assert_int_equal(holm_correct(p, 7, NULL), STATUS_OK);
+    for (int k = 0; k < 7; k++) {
+        if (isnan(expected[k])) assert_true(isnan(p[k]));
+        else assert_close(p[k], expected[k], 1e-15);
+    }
+    double one = 0.3, large[] = {0.6, 0.7};
+    assert_int_equal(holm_correct(&one, 1, NULL), STATUS_OK);
+    assert_true(one == 0.3);
+    assert_int_equal(holm_correct(large, 2, NULL), STATUS_OK);
+    assert_true(large[0] == 1 && large[1] == 1);
+    assert_int_equal(holm_correct(NULL, 0, NULL), STATUS_OK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_difference_has_an_interval_from_ten_pairs_on_and_p_from_six),
+        cmocka_unit_test(holm_follows_its_definition),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
