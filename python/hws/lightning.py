@@ -18,6 +18,7 @@ Works with ``lightning`` and ``pytorch_lightning`` from 2.0 on.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, Dict, Mapping, Optional
 
 from torch.utils.data import DataLoader
@@ -29,14 +30,19 @@ from .torch import HardnessWeightedBatchSampler, IndexedDataset
 
 __all__ = ["HardnessWeightedCallback", "HardnessWeightedData"]
 
-_Base: Any
-try:
-    from lightning.pytorch import Callback as _Base
-except ImportError:
-    try:
-        from pytorch_lightning import Callback as _Base
-    except ImportError:  # the mixin can be used, and the callback be looked at
-        _Base = object
+
+
+def _callback_base() -> Any:
+    """Lightning's Callback; without Lightning the mixin can be used, and the callback be looked at."""
+    for name in ("lightning.pytorch", "pytorch_lightning"):
+        try:
+            return importlib.import_module(name).Callback
+        except ImportError:
+            continue
+    return object
+
+
+_Base: Any = _callback_base()
 
 
 class HardnessWeightedCallback(_Base):
@@ -61,7 +67,7 @@ class HardnessWeightedCallback(_Base):
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         self._elsewhere = isinstance(getattr(trainer, "datamodule", None), HardnessWeightedData)
-        connector = getattr(trainer, "_accelerator_connector", None)
+        connector: Any = getattr(trainer, "_accelerator_connector", None)
         if getattr(connector, "use_distributed_sampler", False):
             connector.use_distributed_sampler = False
         elif connector is None and getattr(trainer, "world_size", 1) > 1:

@@ -174,7 +174,7 @@ def _drawing(base: type) -> type:
 
 def _restored(base: type, state: Dict[str, Any]) -> Any:
     kind = _drawing(base)
-    loader = kind.__new__(kind)
+    loader: Any = object.__new__(kind)
     loader.__dict__.update(state)
     return loader
 
@@ -350,12 +350,14 @@ class HardnessWeighted:
         settings = self.hws_settings
         ranks = torch.distributed.get_world_size() if self.is_ddp else 1
         # The loader draws this rank's batch alone; it may be larger than the number of cases.
-        options = dict(momentum=settings.momentum, floor=settings.floor, uniform_mix=settings.uniform_mix,
-                       seed=settings.seed, importance=settings.importance or "paper",
-                       replacement=self.batch_size > len(names))
+        options: Dict[str, Any] = {
+            "momentum": settings.momentum, "floor": settings.floor, "uniform_mix": settings.uniform_mix,
+            "seed": settings.seed, "importance": settings.importance or "paper",
+            "replacement": self.batch_size > len(names), **settings.robustness(self._hws_warming_up()),
+        }
         self.hws_cases = names
         self._hws_place = {str(name): place for place, name in enumerate(names)}
-        self.hws_shared = SharedSampler(len(names), **options, **settings.robustness(self._hws_warming_up()))
+        self.hws_shared = SharedSampler(len(names), **options)
         self._hws_learner = _Learner(self.hws_shared, ranks, max(self.batch_size, self.configuration_manager.batch_size))
         if isinstance(self.loss, _Criterion):
             self.loss.robust = DROLoss(self.loss.per_case, self._hws_learner, settings.importance, skip_non_finite=True)

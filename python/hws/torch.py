@@ -279,6 +279,10 @@ class _HandsOut:
         """The k examples with the largest stale losses, hardest first: (indices, losses)."""
         return self.sampler.hardest(k)
 
+    def triage(self, count: Optional[int] = None) -> np.ndarray:
+        """The examples by the doubt in their labels, as :meth:`hws.Sampler.triage` gives them."""
+        return self.sampler.triage(count)  # type: ignore[attr-defined, unused-ignore]
+
     def statistics(self) -> Dict[str, Union[int, float]]:
         """Losses and distribution in numbers, as :meth:`hws.Sampler.statistics`."""
         return self.sampler.statistics()
