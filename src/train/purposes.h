@@ -5,6 +5,7 @@
 enum {
     RANDOM_SHUFFLE = 28,  /* the order of the examples in a pass */
     RANDOM_REWEIGHT = 29, /* draws by class */
+    RANDOM_UNIFORM = 72,  /* independent draws */
 };
 
 #endif
