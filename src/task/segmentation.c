@@ -111,6 +111,8 @@ static void name(void *context, int64_t example, text *name) {
     text_add(name, ((const segmentation *)context)->data.train[example].name);
 }
 
+static int group(void *context, int64_t example) { return ((const segmentation *)context)->data.train[example].group; }
+
 /* ---- validation -------------------------------------------------------------------------------------------------- */
 
 typedef struct counts {
@@ -317,6 +319,7 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
                 .network = network,
                 .fill = fill,
                 .name = name,
+                .group = data->has_groups ? group : 0,
                 .metric = metric,
                 .evaluate = evaluate,
                 .show = show,
