@@ -13,6 +13,7 @@
 
 #include "core/available.h"
 #include "plan/fingerprint.h"
+#include "plan/label_scheme.h"
 #include "plan/topology.h"
 #include "preprocess/preprocess.h"
 
@@ -40,7 +41,9 @@ void plan_model_name(const plan_model *model, char name[PLAN_MODEL_SIZE]);
 typedef struct plan {
     char dataset[PLAN_NAME_SIZE];
     plan_model model;
-    int channels, classes; /* background included */
+    int channels;
+    int classes;         /* outputs of the network: one per class, background included, or one per region */
+    label_scheme labels; /* what they stand for */
     plan_channel channel[PLAN_MAX_CHANNELS];
     double spacing[3];
     double median_size[3]; /* of the cases at that spacing, after cropping */
@@ -52,7 +55,7 @@ typedef struct plan {
 typedef struct plan_request {
     const char *dataset;
     const char *const *channel_names; /* as many as the fingerprint has channels */
-    int classes;
+    const label_scheme *labels;
     plan_model model; /* all 0: the plain U-Net in 3D */
     double memory;    /* bytes that training may use; the patch shrinks until it fits */
 } plan_request;
