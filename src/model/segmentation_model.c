@@ -3,14 +3,14 @@
 #include <string.h>
 
 void segmentation_model(const plan *plan, model_options *options) {
-    *options =
-        (model_options){.kind = MODEL_UNET,
-                        .input = {1, {plan->patch[0], plan->patch[1], plan->patch[2]}, plan->channels},
-                        .classes = plan->classes,
-                        .unet_levels = plan->topology.count,
-                        .unet_base = plan->topology.stages[0].features,
-                        .unet_cap = TOPOLOGY_MAX_FEATURES,
-                        .unet_bias = plan->model.residual || plan->labels.regions > 0}; /* as nnU-Net version 2 */
+    *options = (model_options){.kind = MODEL_UNET,
+                               .input = {1, {plan->patch[0], plan->patch[1], plan->patch[2]}, plan->channels},
+                               .classes = plan->classes,
+                               .unet_levels = plan->topology.count,
+                               .unet_base = plan->topology.stages[0].features,
+                               .unet_cap = TOPOLOGY_MAX_FEATURES,
+                               /* As nnU-Net has them since version 2. */
+                               .unet_bias = plan->labels.regions > 0 || plan->model.residual};
     for (int level = 0; level < plan->topology.count; level++) {
         options->unet_features[level] = plan->topology.stages[level].features;
         options->unet_blocks[level] = plan->topology.stages[level].blocks;

@@ -41,13 +41,6 @@ static void add_stage(text *text, const topology_stage *stage) {
     text_add(text, "}");
 }
 
-/* A plan without a model is of the plain U-Net in 3D, as all once were. */
-static void add_model(text *text, const plan_model *model) {
-    char name[PLAN_MODEL_SIZE];
-    plan_model_name(model, name);
-    if (model->residual || model->slices) text_format(text, ",\n  \"model\": \"%s\"", name);
-}
-
 static void add_values(text *text, const char *name, const label_scheme *labels, unsigned within) {
     const char *between = "";
     text_format(text, "\"%s\": [", name);
@@ -79,6 +72,13 @@ static void add_labels(text *text, const label_scheme *labels) {
         add_region(text, labels, r);
         text_add(text, r + 1 < labels->regions ? ",\n" : "\n  ],\n  ");
     }
+}
+
+/* A plan without a model is of the plain U-Net in 3D, as all once were. */
+static void add_model(text *text, const plan_model *model) {
+    char name[PLAN_MODEL_SIZE];
+    plan_model_name(model, name);
+    if (model->residual || model->slices) text_format(text, ",\n  \"model\": \"%s\"", name);
 }
 
 static void add_plan(text *text, const plan *plan) {
