@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const NAMES[] = {"constant", "poly"};
+#define PI 3.14159265358979323846
+
+static const char *const NAMES[] = {"constant", "poly", "cosine"};
 enum { KINDS = sizeof NAMES / sizeof *NAMES };
 
 schedule schedule_default(schedule_kind kind, double rate, double length) {
@@ -16,7 +18,7 @@ status_code schedule_parse(const char *text, schedule_kind *kind, failure *failu
         *kind = (schedule_kind)k;
         return STATUS_OK;
     }
-    return fail(failure, STATUS_BAD_INPUT, "there is no schedule '%.100s': choose constant or poly", text);
+    return fail(failure, STATUS_BAD_INPUT, "there is no schedule '%.100s': choose constant, poly or cosine", text);
 }
 
 const char *schedule_name(schedule_kind kind) { return NAMES[kind]; }
@@ -29,15 +31,23 @@ status_code schedule_check(const schedule *schedule, failure *failure) {
     if (!(schedule->rate >= 0 && isfinite(schedule->rate)))
         return fail(failure, STATUS_BAD_INPUT, "the learning rate is %g, but must be finite and at least 0",
                     schedule->rate);
-    if (schedule->kind == SCHEDULE_POLY && !(positive(schedule->length) && positive(schedule->power)))
+    if (schedule->kind != SCHEDULE_CONSTANT && !(positive(schedule->length) && positive(schedule->power)))
         return fail(failure, STATUS_BAD_INPUT,
-                    "the length and the power of a poly schedule are %g and %g, but must be more than 0",
-                    schedule->length, schedule->power);
+                    "the length and the power of a %s schedule are %g and %g, but must be more than 0",
+                    NAMES[schedule->kind], schedule->length, schedule->power);
+    if (!(schedule->warm_up >= 0 && isfinite(schedule->warm_up)) ||
+        (schedule->warm_up > 0 && schedule->kind != SCHEDULE_CONSTANT && schedule->warm_up >= schedule->length))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%g iterations in which the learning rate rises are not less than the %g of the whole training",
+                    schedule->warm_up, schedule->length);
     return STATUS_OK;
 }
 
 double schedule_rate(const schedule *schedule, double t) {
+    if (t < schedule->warm_up) return schedule->rate * (t + 1) / (schedule->warm_up + 1);
     if (schedule->kind == SCHEDULE_CONSTANT) return schedule->rate;
-    const double left = 1 - t / schedule->length;
-    return left > 0 ? schedule->rate * pow(left, schedule->power) : 0;
+    const double left = 1 - (t - schedule->warm_up) / (schedule->length - schedule->warm_up);
+    if (left <= 0) return 0;
+    if (schedule->kind == SCHEDULE_COSINE) return schedule->rate * (1 + cos(PI * (1 - left))) / 2;
+    return schedule->rate * pow(left, schedule->power);
 }

@@ -76,6 +76,7 @@ typedef struct train_settings {
     optimizer_kind optimizer;
     double lr, momentum, weight_decay, clip_norm;
     schedule_kind schedule;
+    long long lr_warm_up;         /* iterations in which the learning rate rises */
     long long epochs, iterations; /* iterations, if not (0), decide instead */
     const char *budget;           /* (""); "60m": the time from which these three, and others, were chosen */
     long long epoch_length;       /* (0): floor(examples / batch) iterations */

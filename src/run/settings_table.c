@@ -31,7 +31,7 @@ static const char *convolution_at(int value) {
 static const char *optimizer_at(int value) {
     return value <= OPTIMIZER_ADAMW ? optimizer_name((optimizer_kind)value) : 0;
 }
-static const char *schedule_at(int value) { return value <= SCHEDULE_POLY ? schedule_name((schedule_kind)value) : 0; }
+static const char *schedule_at(int value) { return value <= SCHEDULE_COSINE ? schedule_name((schedule_kind)value) : 0; }
 
 #define AT(member) .offset = offsetof(train_settings, member)
 #define OBJECTIVE .group = SETTING_OBJECTIVE
@@ -114,7 +114,7 @@ static const setting TABLE[] = {
              "part, or of the test part where there is none"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
-     .help = "images: wrn-D-k | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
+     .help = "images: wrn-D-k | resnet-18, -34, -50 | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
              "encoders), each also with -2d behind it: for slices"},
     {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
      .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
@@ -129,7 +129,9 @@ static const setting TABLE[] = {
     {"clip_norm", NUMBER(0, 1e15), TRAINING, AT(clip_norm), .images = "0", .volumes = "12", .value = "C",
      .help = "scale the gradient down to this norm where it is longer; 0: never"},
     {"schedule", CHOICE(schedule_at), TRAINING, AT(schedule), .images = "constant", .volumes = "poly", .value = "S",
-     .help = "constant | poly: falls to zero at the end"},
+     .help = "constant | poly, cosine: falls to zero at the end"},
+    {"lr_warm_up", WHOLE(0, 1e12), TRAINING, AT(lr_warm_up), .images = "0", .value = "T",
+     .help = "iterations in which the learning rate rises to its value first"},
     {"epochs", WHOLE(1, 1e9), TRAINING, AT(epochs), .images = "6", .volumes = "1000", .value = "E",
      .help = "how long to train"},
     {"epoch_length", WHOLE(0, 1e9), TRAINING, AT(epoch_length), .images = "0", .volumes = "250", .value = "N",
