@@ -33,8 +33,13 @@ static void name(void *context, int64_t example, text *name) {
     labelled_images_name(&((const classification *)context)->data->train, example, name);
 }
 
-static int group(void *context, int64_t example) {
+static int label(void *context, int64_t example) {
     return ((const classification *)context)->data->train.labels[example];
+}
+
+static int group(void *context, int64_t example) {
+    const classification *c = context;
+    return labelled_images_column(&c->data->train, c->group)->of[example];
 }
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
@@ -259,7 +264,8 @@ status_code task_classification(task *t, classification *c, const classification
                 .network = network,
                 .fill = fill,
                 .name = name,
-                .group = group,
+                .label = label,
+                .group = c->group ? group : label,
                 .metric = metric,
                 .evaluate = evaluate,
                 .show = show,

@@ -86,6 +86,7 @@ static inline task points_task(points *p) {
                   .network = points_network,
                   .fill = points_fill,
                   .name = points_name,
+                  .label = points_group,
                   .group = points_group,
                   .metric = points_metric,
                   .evaluate = points_evaluate,
