@@ -246,13 +246,10 @@ static status_code divide_if_asked(segmentation_source *s, const char *text, fai
 static status_code name_labels(segmentation_source *s, failure *failure) {
     s->label_names = calloc((size_t)s->plan.classes, sizeof *s->label_names);
     if (!s->label_names) return fail_memory(failure, "the labels");
-    for (int k = 0; k < s->set.label_count; k++)
-        if (s->set.labels[k].count == 1 && s->set.labels[k].values[0] < s->plan.classes)
-            s->label_names[s->set.labels[k].values[0]] = s->set.labels[k].name;
-    for (int k = 0; k < s->plan.classes; k++)
-        if (!s->label_names[k])
-            return fail(failure, STATUS_BAD_INPUT, "%.300s/dataset.json has no name for the label %d", s->set.folder,
-                        k);
+    const label_scheme *labels = &s->plan.labels;
+    for (int r = 0; r < labels->regions; r++) s->label_names[r] = labels->region[r].name;
+    for (int k = 0; k < s->set.label_count && !labels->regions; k++)
+        s->label_names[label_scheme_class(labels, s->set.labels[k].values[0])] = s->set.labels[k].name;
     return STATUS_OK;
 }
 
@@ -264,12 +261,6 @@ static status_code prepare(segmentation_source *s, const train_settings *setting
                                    .listener = listener};
     cache_outcome outcome = {0};
     status_code status = dataset_open(&s->set, settings->data, failure);
-    if (status == STATUS_OK && s->set.has_regions)
-        status = fail(
-            failure, STATUS_BAD_INPUT,
-            "%.300s/dataset.json has labels that overlap (regions): training on them is not possible, train on the "
-            "values and evaluate with --regions",
-            s->set.folder);
     if (status == STATUS_OK) status = cache_prepare(&s->set, &options, &s->plan, &outcome, failure);
     s->cache = outcome.folder;
     return status;
@@ -287,7 +278,7 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
     if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);
     s->data = (segmentation_data){.plan = &s->plan,
                                   .label_names = s->label_names,
-                                  .ignore = s->set.ignore,
+                                  .ignore = s->set.ignore < 0 ? -1 : s->set.values,
                                   .train = s->train,
                                   .validation = s->validation,
                                   .train_count = (int64_t)s->train_count,
