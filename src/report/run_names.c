@@ -13,6 +13,9 @@ static void add_objective(text *name, const run *run) {
     if (is(objective, "erm")) return text_add(name, "ERM");
     if (is(objective, "reweight")) return text_add(name, "Reweighted");
     if (is(objective, "ohem")) return text_add(name, "OHEM");
+    if (is(objective, "group-dro")) return text_add(name, "Group DRO");
+    if (is(objective, "jtt")) return text_add(name, "JTT");
+    if (is(objective, "cvar-batch")) return text_format(name, "CVaR per batch, tail=%.20s", tail ? tail : "?");
     if (!is(objective, "dro")) return text_add(name, objective ? objective : "Run");
     text_add(name, "DRO");
     if (divergence && *divergence && !is(divergence, "kl")) text_format(name, " %.40s", divergence);

@@ -110,6 +110,8 @@ static void name(void *context, int64_t example, text *name) {
     text_add(name, ((const segmentation *)context)->data.train[example].name);
 }
 
+static int group(void *context, int64_t example) { return ((const segmentation *)context)->data.train[example].group; }
+
 /* ---- validation -------------------------------------------------------------------------------------------------- */
 
 typedef struct counts {
@@ -312,6 +314,7 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
                 .network = network,
                 .fill = fill,
                 .name = name,
+                .group = data->has_groups ? group : 0,
                 .metric = metric,
                 .evaluate = evaluate,
                 .show = show,

@@ -16,6 +16,7 @@
 typedef struct segmentation_case {
     const char *name;
     case_view view;
+    int group; /* from 0 on; -1: none */
 } segmentation_case;
 
 typedef struct segmentation_data {
@@ -24,7 +25,8 @@ typedef struct segmentation_data {
     int ignore;                     /* the class that counts for nothing; -1: none */
     const segmentation_case *train, *validation;
     int64_t train_count, validation_count;
-    uint64_t fingerprint; /* of all cases */
+    int has_groups;
+    uint64_t fingerprint; /* of all cases, and of their groups */
     int fill_threads;     /* that may call `fill` at once */
 } segmentation_data;
 

@@ -57,6 +57,10 @@ typedef struct task {
        column of groups says. May be NULL. */
     int (*group)(void *context, int64_t example);
 
+    /* After learner_evaluate: whether the network is wrong about the example in this slot. NULL: being among the hardest
+       --tail of all examples takes its place. For --objective jtt. */
+    int (*is_wrong)(void *context, learner *learner, int slot);
+
     /* Adds the name of a metric's column in history.csv. All of them for the network as it is now. */
     void (*metric)(void *context, int index, text *name);
     status_code (*evaluate)(void *context, learner *learner, double *values, failure *failure);

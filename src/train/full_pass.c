@@ -21,7 +21,8 @@ static status_code fill_micro_batch(trainer *t, int64_t first, failure *failure)
 
 typedef status_code (*loss_function)(learner *, int, double *, failure *);
 
-static status_code all_losses(trainer *t, loss_function losses_of, failure *failure) {
+/* `wrong`, which may be NULL, says which examples the task calls wrong. */
+static status_code all_losses(trainer *t, loss_function losses_of, uint8_t *wrong, failure *failure) {
     const int64_t n = t->task->examples;
     const int most = learner_micro_batch(t->learner);
     status_code status = STATUS_OK;
@@ -34,13 +35,18 @@ static status_code all_losses(trainer *t, loss_function losses_of, failure *fail
         for (int k = 0; k < count && status == STATUS_OK; k++) {
             if (!isfinite((float)losses[k])) status = trainer_fail_loss(t, done + k, losses[k], failure);
             t->all[done + k] = (float)losses[k];
+            if (wrong && t->task->is_wrong)
+                wrong[done + k] = (uint8_t)t->task->is_wrong(t->task->context, t->learner, k);
         }
     }
     free(losses);
     return status;
 }
 
-status_code trainer_all_losses(trainer *t, failure *failure) { return all_losses(t, learner_evaluate, failure); }
+status_code trainer_all_losses(trainer *t, failure *failure) { return all_losses(t, learner_evaluate, 0, failure); }
+status_code trainer_all_errors(trainer *t, uint8_t *wrong, failure *failure) {
+    return all_losses(t, learner_evaluate, wrong, failure);
+}
 
 static status_code add_gradients(trainer *t, const double *p, failure *failure) {
     const int64_t n = t->task->examples;
@@ -62,7 +68,7 @@ static status_code add_gradients(trainer *t, const double *p, failure *failure) 
 static status_code measure(trainer *t, double *p, double *norm, failure *failure) {
     const hws_options options = hws_sampler_options(t->history);
     hws_error error;
-    status_code status = all_losses(t, learner_losses, failure);
+    status_code status = all_losses(t, learner_losses, 0, failure);
     if (status != STATUS_OK) return status;
     const hws_status found =
         hws_divergence_probabilities(&options.divergence, options.beta, t->task->examples, t->all, p, &error);

@@ -1,4 +1,5 @@
 /* One iteration of Algorithm 1 of the paper. */
+#include "train/batch_tail.h"
 #include "train/sampler_status.h"
 #include "train/trainer.h"
 
@@ -13,10 +14,18 @@ static status_code refresh_history(trainer *t, failure *failure) {
     return sampler_status(hws_sampler_error(t->history), set, "the losses of all examples", failure);
 }
 
+/* The batches of a second training can only be drawn when the first is over. */
+static int may_draw(const trainer *t, int64_t iteration) {
+    return loader_count(t->loader) <= t->settings.look_ahead &&
+           (!t->first_training || t->trains_again || iteration < t->first_training);
+}
+
 /* Step 4 and 5: I ~ p(L). Batches are drawn `look_ahead` iterations before they are needed. */
 static status_code draw(trainer *t, failure *failure) {
     status_code status = STATUS_OK;
-    while (loader_count(t->loader) <= t->settings.look_ahead && status == STATUS_OK) {
+    if (t->iteration == t->first_training && t->first_training && !t->trains_again)
+        status = trainer_train_again(t, failure);
+    while (status == STATUS_OK && may_draw(t, t->iteration + loader_count(t->loader))) {
         const int64_t iteration = t->iteration + loader_count(t->loader);
         if (t->settings.history == HISTORY_EXACT && iteration >= t->warm_up) status = refresh_history(t, failure);
         if (status == STATUS_OK) status = batches_draw(&t->batches, iteration, t->drawn, failure);
@@ -45,23 +54,10 @@ static status_code check_finite(const trainer *t, const loaded *batch, int64_t f
     return STATUS_OK;
 }
 
-typedef struct scored {
-    double loss;
-    int64_t position;
-} scored;
-
-static int harder_first(const void *a, const void *b) {
-    const scored *x = a, *y = b;
-    if (x->loss != y->loss) return x->loss < y->loss ? 1 : -1;
-    return x->position < y->position ? -1 : x->position > y->position;
-}
-
-/* Online hard example mining: candidates are scored as in prediction (batch normalisation by its running statistics),
-   their losses enter the history, and the hardest are trained on. */
-static status_code mine(trainer *t, const loaded *batch, failure *failure) {
+/* The losses of all candidates as in prediction (batch normalisation by its running statistics), which enter the
+   history. */
+static status_code score(trainer *t, const loaded *batch, failure *failure) {
     status_code status = STATUS_OK;
-    scored *all = malloc((size_t)t->candidates * sizeof *all);
-    if (!all) return fail_memory(failure, "the candidates");
     const int most = learner_micro_batch(t->learner);
     for (int64_t done = 0; done < t->candidates && status == STATUS_OK; done += most) {
         const int count = smaller(most, t->candidates - done);
@@ -69,18 +65,47 @@ static status_code mine(trainer *t, const loaded *batch, failure *failure) {
         status = learner_evaluate(t->learner, count, t->losses + done, failure);
         if (status == STATUS_OK) status = check_finite(t, batch, done, count, failure);
     }
-    for (int64_t k = 0; k < t->candidates; k++) {
-        all[k] = (scored){t->losses[k], k};
-        t->scores[k] = (float)t->losses[k];
+    for (int64_t k = 0; k < t->candidates; k++) t->scores[k] = (float)t->losses[k];
+    return status;
+}
+
+/* Online hard example mining: the hardest candidates are trained on. */
+static status_code mine(trainer *t, const loaded *batch, failure *failure) {
+    const status_code status = score(t, batch, failure);
+    return status == STATUS_OK ? order_by_loss(t->losses, t->candidates, t->chosen, failure) : status;
+}
+
+/* CVaR of a batch that is worked on in parts: only what has a weight is trained on. */
+static status_code find_tail(trainer *t, const loaded *batch, failure *failure) {
+    status_code status = score(t, batch, failure);
+    if (status == STATUS_OK) status = batch_tail_weights(t->losses, t->batch, t->settings.tail, t->tail, failure);
+    t->trained = 0;
+    for (int64_t k = 0; k < t->batch && status == STATUS_OK; k++)
+        if (t->tail[k] > 0) t->chosen[t->trained++] = k;
+    return status;
+}
+
+/* The ratio of group-dro and cvar-batch to the weight 1 / batch. */
+static status_code weigh_batch(trainer *t, int64_t first, int count, failure *failure) {
+    status_code status = STATUS_OK;
+    const double batch = (double)t->batch;
+    if (t->objective == OBJECTIVE_CVAR_BATCH && count == t->batch)
+        status = batch_tail_weights(t->losses, count, t->settings.tail, t->tail, failure);
+    for (int64_t k = first; k < first + count && status == STATUS_OK; k++) {
+        const int by_group = t->objective == OBJECTIVE_GROUP_DRO;
+        const double weight = by_group ? group_weights_at(&t->groups, t->chosen_examples[k]) : t->tail[t->chosen[k]];
+        t->fresh[k] = (float)t->losses[k];
+        t->weights[k] = weight;
+        t->weighed++;
+        t->weight_sum += weight * batch;
     }
-    qsort(all, (size_t)t->candidates, sizeof *all, harder_first);
-    for (int64_t k = 0; k < t->batch; k++) t->chosen[k] = all[k].position;
-    free(all);
     return status;
 }
 
 /* Steps 6 to 11: w = 1, or clip(p_new / p_old); the gradient is that of the mean of w times loss. */
 static status_code weigh(trainer *t, int64_t first, int count, failure *failure) {
+    if (t->objective == OBJECTIVE_GROUP_DRO || t->objective == OBJECTIVE_CVAR_BATCH)
+        return weigh_batch(t, first, count, failure);
     for (int64_t k = first; k < first + count; k++) {
         t->fresh[k] = (float)t->losses[k];
         t->ratios[k] = 1;
@@ -107,10 +132,14 @@ static status_code weigh(trainer *t, int64_t first, int count, failure *failure)
 
 /* Step 12: L_I <- fresh losses. Once for the whole batch, so that all weights come from the losses before it. */
 static status_code remember(trainer *t, const loaded *batch, failure *failure) {
-    for (int64_t k = 0; k < t->batch; k++) {
-        t->draws[t->chosen_examples[k]]++;
+    for (int64_t k = 0; k < t->trained; k++) {
+        const int64_t example = t->chosen_examples[k];
+        t->draws[example] += t->objective != OBJECTIVE_CVAR_BATCH || t->weights[k] > 0;
         t->scores[t->chosen[k]] = t->fresh[k];
+        t->last_seen[example] = t->fresh[k];
     }
+    if (t->objective == OBJECTIVE_GROUP_DRO)
+        group_weights_update(&t->groups, t->chosen_examples, t->losses, t->trained, t->settings.group_step);
     return sampler_status(hws_sampler_error(t->history),
                           hws_sampler_update(t->history, t->candidates, batch->examples, t->scores), "the history",
                           failure);
@@ -119,9 +148,13 @@ static status_code remember(trainer *t, const loaded *batch, failure *failure) {
 /* The examples of the batch that are trained on: all of them, or the hardest. */
 static status_code choose(trainer *t, const loaded *batch, failure *failure) {
     status_code status = STATUS_OK;
+    t->trained = t->batch;
     for (int64_t k = 0; k < t->candidates; k++) t->chosen[k] = k;
     if (t->objective == OBJECTIVE_OHEM) status = mine(t, batch, failure);
-    for (int64_t k = 0; k < t->batch; k++) t->chosen_examples[k] = batch->examples[t->chosen[k]];
+    if (t->objective == OBJECTIVE_CVAR_BATCH && learner_micro_batch(t->learner) < t->batch)
+        status = find_tail(t, batch, failure);
+    for (int64_t k = 0; k < t->trained; k++) t->chosen_examples[k] = batch->examples[t->chosen[k]];
+    if (t->objective == OBJECTIVE_GROUP_DRO) group_weights_begin(&t->groups, t->chosen_examples, t->trained);
     return status;
 }
 
@@ -137,7 +170,7 @@ static status_code train_on(trainer *t, const loaded *batch, int64_t first, int 
 
 /* Step 13: theta <- theta - rate * gradient. */
 static status_code descend(trainer *t, failure *failure) {
-    const double rate = schedule_rate(&t->schedule, (double)t->iteration);
+    const double rate = trainer_rate(t, t->iteration);
     struct failure why = {0};
     const status_code status = learner_update(t->learner, rate, 0, &why);
     if (status == STATUS_NOT_FINITE) return trainer_fail_update(t, why.message, failure);
@@ -146,7 +179,7 @@ static status_code descend(trainer *t, failure *failure) {
 
 static double mean_loss(const trainer *t) {
     double sum = 0;
-    for (int64_t k = 0; k < t->batch; k++) sum += t->losses[k] / (double)t->batch;
+    for (int64_t k = 0; k < t->trained; k++) sum += t->losses[k] / (double)t->trained;
     return sum;
 }
 
@@ -157,8 +190,8 @@ status_code trainer_step(trainer *t, double *loss, failure *failure) {
     if (status == STATUS_OK) status = loader_take(t->loader, &batch, failure);
     if (status == STATUS_OK) status = choose(t, batch, failure);
     if (status == STATUS_OK) learner_begin(t->learner);
-    for (int64_t done = 0; done < t->batch && status == STATUS_OK; done += most)
-        status = train_on(t, batch, done, smaller(most, t->batch - done), failure);
+    for (int64_t done = 0; done < t->trained && status == STATUS_OK; done += most)
+        status = train_on(t, batch, done, smaller(most, t->trained - done), failure);
     if (status == STATUS_OK) status = remember(t, batch, failure);
     if (status == STATUS_OK) status = descend(t, failure);
     if (status != STATUS_OK) return status;
