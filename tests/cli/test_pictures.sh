@@ -27,6 +27,14 @@ run 0 train "$work/data" $small --epochs 2 --best worst-group --out "$work/two"
 run 0 train --resume --epochs 4 --out "$work/two"
 cmp -s "$work/run/losses.csv" "$work/two/losses.csv" || fail "resuming changes the result"
 
+# Augmented: other losses, but the same ones for any number of loaders.
+run 0 train "$work/data" $small --epochs 2 --recipe photos --loaders 0 --out "$work/photos"
+prints 'waiting for the loader'
+run 0 train "$work/data" $small --epochs 2 --recipe photos --loaders 3 --picture-memory 0 --out "$work/photos3"
+same "$work/photos/losses.csv" "$work/photos3/losses.csv"
+cmp -s "$work/photos/losses.csv" "$work/two/losses.csv" && fail "nothing was augmented"
+refused 'paper, photos and xrays' train "$work/data" $small --recipe soup --out "$work/x"
+
 # Objectives, thinned groups.
 run 0 train "$work/data" $small --epochs 1 --objective reweight --keep group:odd=0.5 --out "$work/few"
 grep -q '"keep": {"group:odd": 0.5}' "$work/few/config.json" || fail "keep is not recorded"
@@ -58,6 +66,19 @@ head -c 60 "$work/data/p001.png" >"$work/cut" && mv "$work/cut" "$work/data/p001
 refused 'p001.png: is a broken PNG file' train "$work/data" $small --out "$work/x"
 refused 'p001.png' predict "$work/run" --input "$work/data" --output "$work/pred2"
 [ ! -e "$work/x" ] && [ ! -e "$work/pred2" ] || fail "something was left behind"
+
+# A table of numbers and words.
+sh "$(dirname "$0")/../../experiments/make_table.sh" 400 >"$work/table.csv"
+run 0 train "$work/table.csv" --label income --group sex $small --epochs 6 --out "$work/table"
+complains 'a fifth of each class'
+run 0 evaluate "$work/table" --by sex,job --out "$work/table-scores"
+[ "$(wc -l <"$work/table-scores/strata.csv")" -eq 8 ] || fail "all, two and four groups are expected"
+grep -q '^sex,female,' "$work/table-scores/strata.csv" || fail "no group of women"
+run 0 evaluate "$work/table" --data "$work/table.csv"
+cut -d, -f1,2,4-7 "$work/table.csv" >"$work/narrow.csv"
+refused "lacks the column 'hours'" evaluate "$work/table" --data "$work/narrow.csv"
+refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
+refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
 
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))
