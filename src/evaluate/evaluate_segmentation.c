@@ -150,15 +150,22 @@ static void list_labels(const dataset *set, text *labels, text *regions) {
 
 static status_code score(job *j, evaluation *evaluation, failure *failure) {
     text labels = {0}, regions = {0};
-    list_labels(&j->set, &labels, &regions);
+    const evaluate_run_request *asked = j->request;
+    if (asked->regions) text_add(&regions, asked->regions);
+    else list_labels(&j->set, &labels, &regions);
     const evaluate_request request = {.labels = labels.bytes,
                                       .regions = regions.bytes,
-                                      .groups = j->groups.table.columns ? j->groups.path : NULL,
+                                      .groups = asked->groups             ? asked->groups
+                                                : j->groups.table.columns ? j->groups.path
+                                                                          : NULL,
+                                      .by = asked->by,
+                                      .nsd = asked->nsd,
+                                      .empty = asked->empty,
                                       .out = out_folder(j),
                                       .ignore = j->set.ignore > 0 ? j->set.ignore : 0,
-                                      .threads = j->request->threads,
-                                      .hd95 = j->request->hd95,
-                                      .surface = j->request->surface};
+                                      .threads = asked->threads,
+                                      .hd95 = asked->hd95,
+                                      .surface = asked->surface};
     const status_code status = labels.failed || regions.failed
                                    ? fail_memory(failure, "the labels")
                                    : evaluate_pairs(evaluation, &j->pairs, &request, j->listener, failure);

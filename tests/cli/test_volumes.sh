@@ -30,6 +30,22 @@ wait $process 2>/dev/null
 if [ -e "$work/c/config.json" ]; then run 0 train --resume --quiet --out "$work/c"; else run 0 train $how --out "$work/c"; fi
 same "$work/a/latest.safetensors" "$work/c/latest.safetensors"
 
+# A network for slices and one with a residual encoder: plans of their own in the same cache, and the volumes' labels.
+for model in unet-2d resenc-m; do
+    run 0 train $how --model $model --threads 1 --out "$work/$model"
+    there "$data/hws_cache/plans-$model.json"
+    grep -q "\"model\": \"$model\"" "$work/$model/plans.json" || fail "the run's plan is not for $model"
+    run 0 predict "$work/$model" --input "$data/imagesTs" --output "$work/labels-$model" --threads 1 --quiet
+    [ "$(ls "$work/labels-$model"/*.nii.gz | wc -l)" -eq 3 ] || fail "$model did not predict three cases"
+    first=$(cd "$data/imagesTs" && ls *_0000.nii.gz | head -n 1)
+    "$segment" "$work/$model" "$data/imagesTs/$first" "$work/api.nii.gz" >/dev/null || fail "the library cannot use $model"
+    same "$work/api.nii.gz" "$work/labels-$model/${first%_0000.nii.gz}.nii.gz"
+done
+grep -q '"patch": \[1, ' "$work/unet-2d/plans.json" || fail "the plan for slices has no patch of one slice"
+run 0 train --resume --quiet --out "$work/resenc-m"
+run 2 train $how --model resenc-x --out "$work/none"
+complains "no model 'resenc-x' for volumes"
+
 # Subvolumes have losses of their own, and ordinary training knows no importance weights.
 run 0 train $how --split-volumes 16,12,16 --threads 1 --out "$work/parts"
 [ "$(wc -l <"$work/parts/losses.csv")" -gt "$(wc -l <"$work/a/losses.csv")" ] || fail "there are no more examples than volumes"
@@ -78,11 +94,17 @@ run 0 evaluate "$work/every" --no-mirror
 complains 'trained on all cases'
 run 0 report "$work/a" "$work/erm" --out "$work/report.html"
 grep -q "<svg" "$work/report.html" || fail "the page has no figures"
-grep -q "Worst cases" "$work/report.html" || fail "the page does not show the worst cases"
+grep -q "The worst case of each group" "$work/report.html" || fail "the page does not show the worst cases"
+grep -q 'class="view"' "$work/report.html" || fail "the page has no pictures of them"
 
 # New images: every one gets a label map on its grid; done ones are kept; several runs; a program of one's own.
 run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2
 [ "$(ls "$work/p" | wc -l)" -eq 3 ] || fail "there are not three label maps"
+cut -d, -f1,2 "$data/groups.csv" | sed 's/[^,]*$/g&/' >"$work/other.csv"
+run 0 evaluate "$work/a" --no-mirror --regions any=1+2,one=1 --groups "$work/other.csv" --nsd 2 --out "$work/other"
+prints '^all *any '
+grep -q '"(1, 2)"' "$work/other/summary.json" || fail "regions of a run are not scored"
+run 2 evaluate "$work/a" --no-mirror --regions any= --out "$work/never"
 run 0 evaluate --pred "$work/p" --ref "$data/labelsTs" --groups "$data/groups.csv"
 run 0 predict "$work/a" "$work/b" --input "$data/imagesTs" --output "$work/two" --no-mirror --threads 1
 for map in "$work"/p/*; do same "$map" "$work/two/$(basename "$map")"; done
@@ -131,7 +153,7 @@ cp "$work/groups.csv" "$data/groups.csv"
 
 # What is wrong is told before anything starts.
 run 2 train $how --model wrn-16-1 --out "$work/no"
-complains "U-Net"
+complains "for volumes: choose unet"
 run 2 train $how --fold 9 --out "$work/no"
 complains "no fold 9"
 run 2 train $how --split-volumes 0,1 --out "$work/no"
