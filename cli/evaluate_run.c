@@ -129,7 +129,7 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_TEXT("--data", "DATA", &r.data, "other data of the same classes, as hws train takes them", "the run's"),
         CLI_TEXT("--part", "P", &part,
                  "test | train: which of the two sets; of the run's own training set, what --keep left", NULL),
-        CLI_TEXT("--by", "LIST", &r.by, "score the groups of these columns of the data", "the run's --group"),
+        CLI_TEXT("--by", "LIST", &r.by, "score the groups of these columns", "the run's --group; volumes: all"),
         CLI_TEXT("--weights", "W", &weights, "best | latest", NULL),
         CLI_TEXT("--out", "DIR", &r.out,
                  "write examples.csv (label, prediction, loss, probabilities, columns), classes.csv, strata.csv,\n"
@@ -143,7 +143,6 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_TEXT("--regions", "LIST", &r.regions, "named labels and unions of them, such as WT=1+2+3,ET=3",
                  "the labels of the dataset"),
         CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases", "the dataset's groups.csv"),
-        CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
         CLI_TEXT("--empty", "E", &r.empty, "nan | 1: what a label counts that is in neither prediction nor reference",
                  "nan"),
         CLI_NUMBER("--nsd", "MM", &r.nsd, 1e-6, 1e6, "also the normalised surface distance at this tolerance", ""),

@@ -19,10 +19,11 @@ typedef struct evaluate_run_request {
     int threads;     /* 0: one per processor */
     const char *out; /* the folder for files. NULL: a classifier writes none, a segmentation into the run's folder */
 
+    const char *by; /* columns of groups, "sex,site". NULL: of a classifier the run's --group, else all */
+
     /* Classification. */
     const char *data; /* as hws train takes it; NULL: the run's */
     int on_training;  /* 1: its training set, and of the run's own what the run kept; 0: its test set */
-    const char *by;   /* columns of groups, "sex,site"; NULL: the run's --group */
 
     /* Segmentation. */
     int no_mirror;       /* do not average over mirror images */
@@ -32,7 +33,6 @@ typedef struct evaluate_run_request {
     const char *empty;   /* "nan" or "1"; NULL: nan */
     const char *regions; /* "WT=1+2+3,ET=3", instead of the dataset's labels; NULL: these */
     const char *groups;  /* a groups.csv; NULL: the dataset's */
-    const char *by;      /* which of its columns; NULL: all */
 } evaluate_run_request;
 
 typedef struct class_result {
