@@ -21,6 +21,8 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "  evaluate        score label maps or a run, by group and in the tail\n"
                             "  compare         compare two evaluations, with a paired test\n"
                             "  report          write an HTML page about runs\n"
+                            "  import nnunet   make runs of a model that nnU-Net has trained\n"
+                            "  export nnunet   make a model for nnU-Net of runs\n"
                             "\n"
                             "hws VERB --help explains a verb. hws --version prints the version.\n";
 
@@ -29,8 +31,9 @@ static const struct {
     int (*run)(int count, char **arguments);
 } VERBS[] = {
     {"bench", verb_bench},     {"compare", verb_compare}, {"evaluate", verb_evaluate}, {"fetch", verb_fetch},
-    {"report", verb_report},   {"train", verb_train},     {"inspect", verb_inspect},   {"triage", verb_triage},
-    {"predict", verb_predict}, {"phantom", verb_phantom}, {"plan", verb_plan},
+    {"report", verb_report},   {"train", verb_train},     {"inspect", verb_inspect},   {"predict", verb_predict},
+    {"phantom", verb_phantom}, {"plan", verb_plan},       {"export", verb_export},     {"import", verb_import},
+    {"triage", verb_triage},
 };
 
 int cli_error(int exit_code, const char *format, ...) {

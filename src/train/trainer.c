@@ -9,6 +9,7 @@
 #include "train/sampler_status.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,7 @@ static status_code plan(trainer *t, failure *failure) {
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
     t->warm_up = t->objective == OBJECTIVE_DRO ? (int64_t)(s->warm_up * (double)t->total) : 0;
     t->schedule = schedule_default(s->schedule, s->lr, (double)t->total);
+    t->schedule.warm_up = (double)s->lr_warm_up;
     t->schedule.epoch = (double)t->epoch_iterations;
     const status_code planned = schedule_check(&t->schedule, failure);
     return planned == STATUS_OK && t->objective == OBJECTIVE_JTT ? plan_two_trainings(t, failure) : planned;
@@ -222,8 +224,14 @@ status_code trainer_first_weights(trainer *t, failure *failure) {
     status_code status = path_is_folder(from) ? run_require(from, failure) : STATUS_OK;
     if (status == STATUS_OK && path_is_folder(from)) status = run_path(path, from, RUN_BEST, failure);
     if (status != STATUS_OK) return status;
-    status = weights_load(learner_graph(t->learner), path_is_folder(from) ? path : from, 0, &why);
-    return status == STATUS_OK ? status : fail(failure, status, "--from: %s", why.message);
+    int replaced = 0;
+    status = weights_begin(learner_graph(t->learner), path_is_folder(from) ? path : from, &replaced, &why);
+    if (status != STATUS_OK) return fail(failure, status, "--from: %s", why.message);
+    if (replaced)
+        snprintf(t->notice, sizeof t->notice,
+                 "--from: the weights are for %d classes, so that the last layer begins with random ones for its %d",
+                 replaced, graph_output_shape(learner_graph(t->learner), 0).channels);
+    return STATUS_OK;
 }
 
 /* The checkpoint of the beginning makes a run that was killed early a run that can be resumed. */
