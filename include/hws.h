@@ -373,7 +373,10 @@ typedef struct hws_record {
     double doubt;     /* 0 to 1: that its label is wrong; (evidence - 1) / 5 within these limits */
     uint64_t updates; /* how many losses have come back */
     int64_t label;
-    uint64_t reserved[4]; /* 0 */
+    double
+        excess; /* ln(loss_mean / level); both this and the evidence count losses from 0, or, if any was negative, from the
+                      nearest of -1, -2, -4 .. that none was below. -INFINITY if no loss has come back */
+    uint64_t reserved[3]; /* 0 */
 } hws_record;
 
 /*

@@ -105,7 +105,8 @@ class RecordStruct(Structure):
         ("doubt", c_double),
         ("updates", c_uint64),
         ("label", c_int64),
-        ("reserved", c_uint64 * 4),
+        ("excess", c_double),
+        ("reserved", c_uint64 * 3),
     ]
 
 

@@ -20,7 +20,7 @@ __all__ = ["Sampler"]
 
 #: The fields of a record in C, and of what triage tells.
 _RECORD = np.dtype([("loss_mean", "f8"), ("level", "f8"), ("evidence", "f8"), ("doubt", "f8"), ("updates", "u8"), ("label", "i8"),
-                    ("reserved", "V32")])
+                    ("excess", "f8"), ("reserved", "V24")])
 _TRIAGE = np.dtype([("example", "i8"), ("doubt", "f8"), ("loss", "f8"), ("loss_mean", "f8"), ("peers", "f8"),
                     ("trend", "f8"), ("evidence", "f8"), ("updates", "i8"), ("label", "i8")])
 
@@ -316,9 +316,7 @@ class Sampler:
                              ("updates", "updates"), ("label", "label")):
             result[name] = records[source]
         result["trend"] = result["loss"] - result["loss_mean"]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            score = result["evidence"] + np.log(result["loss_mean"] / result["peers"])
-        order = np.argsort(-np.where(np.isnan(score), -np.inf, score), kind="stable")
+        order = np.argsort(-(records["evidence"] + records["excess"]), kind="stable")
         return result[order[:None if count is None else as_count(count, "count")]]
 
     # ---- Algorithm 1 ----------------------------------------------------------------------------------------------

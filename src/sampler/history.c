@@ -24,7 +24,8 @@ loss_list history_list(const hws_sampler *s) {
 
 float history_believed(const history *h, int64_t example, float loss) {
     if (h->doubt == 0) return loss;
-    return (float)((double)loss * (1 - h->doubt * record_doubt(&h->record, example)));
+    const double reach = record_reach(&h->record);
+    return (float)(((double)loss + reach) * (1 - h->doubt * record_doubt(&h->record, example)) - reach);
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
@@ -80,6 +81,7 @@ int history_reserve(history *h, size_t count) {
 static void write_loss(history *h, int64_t example, float given) {
     const float old = h->losses[example], loss = is_known(given) ? given : -INFINITY;
     h->known += is_known(loss) - is_known(old);
+    if (h->record.entries && is_known(loss)) record_reach_for(&h->record, loss, h->losses);
     if (h->record.entries) record_exchange(&h->record, example, is_known(old) ? old : NAN, is_known(loss) ? loss : NAN);
     h->losses[example] = loss;
 }
@@ -107,6 +109,7 @@ void history_update(hws_sampler *s, int64_t count, const int64_t *examples, cons
     }
     for (int64_t j = 0; j < count; j++) {
         const int64_t i = h->told[j] = examples[j];
+        if (h->record.entries) record_reach_for(&h->record, losses[j], h->losses);
         if (h->record.entries) record_add(&h->record, i, losses[j]);
         write_loss(h, i, blended[j]);
         told += place(h, i, h->told + told);
@@ -147,11 +150,15 @@ hws_status history_write_range(hws_sampler *s, int64_t first, int64_t count, con
     float *before = memory_open((size_t)count * sizeof *before);
     if (!before) return HWS_ERROR_MEMORY;
     memcpy(before, h->losses + first, (size_t)count * sizeof *before);
-    const double sum = h->record.sum;
+    const record was = h->record;
     write_range(h, first, count, losses);
     const hws_status status = history_tell_all(s);
     if (status != HWS_OK) write_range(h, first, count, before);
-    if (status != HWS_OK) h->record.sum = sum; /* to the last bit */
+    if (status != HWS_OK && h->record.entries) {
+        h->record.sum = was.sum; /* to the last bit */
+        h->record.bound = was.bound;
+        record_count_anew(&h->record, h->losses);
+    }
     memory_close(before);
     return status;
 }

@@ -149,6 +149,7 @@ hws_status hws_sampler_records(hws_sampler *sampler, int64_t first, int64_t coun
                                   .evidence = (double)entry->evidence,
                                   .doubt = record_doubt(record, first + j),
                                   .updates = entry->count,
+                                  .excess = record_excess(record, first + j),
                                   .label = entry->label};
     }
     return HWS_OK;

@@ -12,8 +12,8 @@ static const float REMEMBERED = 16;
 static const double UNIT = 1 << 20;
 
 /* The logarithm of a loss in whole units; no loss is taken to be below 2^-40. */
-static int64_t logarithm(float loss) {
-    const double least = 0x1p-40, x = (double)loss > least ? (double)loss : least;
+static int64_t logarithm(double loss) {
+    const double least = 0x1p-40, x = loss > least ? loss : least;
     return (int64_t)floor(hws_log(x) * HWS_LOG2_E * UNIT + 0.5);
 }
 
@@ -52,7 +52,21 @@ int record_reserve_labels(record *r, int32_t labels) {
 static void count_in(record *r, int32_t label, float loss, int sign) {
     if (isnan(loss)) return;
     r->peers[label].count += sign;
-    r->peers[label].logarithms += sign * logarithm(loss);
+    r->peers[label].logarithms += sign * logarithm((double)loss + record_reach(r));
+}
+
+double record_reach(const record *r) { return r->bound ? ldexp(1, r->bound - 1) : 0; }
+
+void record_count_anew(record *r, const float *losses) {
+    memset(r->peers, 0, (size_t)r->labels * sizeof *r->peers);
+    for (int64_t i = 0; i < r->n; i++)
+        if (losses[i] > -INFINITY) count_in(r, r->entries[i].label, losses[i], 1);
+}
+
+void record_reach_for(record *r, float loss, const float *losses) {
+    const int before = r->bound;
+    while ((double)loss < -record_reach(r)) r->bound++;
+    if (r->bound != before) record_count_anew(r, losses);
 }
 
 void record_exchange(record *r, int64_t example, float old, float loss) {
@@ -73,9 +87,15 @@ void record_set_label(record *r, int64_t example, int32_t label, float loss) {
 double record_level(const record *r, int64_t example) {
     const record_peers *peers = &r->peers[r->entries[example].label];
     if (!peers->count) return (double)NAN;
-    const double logarithm = (double)peers->logarithms / (double)peers->count / UNIT;
-    const double level = hws_exp(logarithm * HWS_LN_2), least = LEAST_SHARE * r->sum / (double)r->count;
-    return level > least ? level : least;
+    const double logarithm = (double)peers->logarithms / (double)peers->count / UNIT, reach = record_reach(r);
+    const double level = hws_exp(logarithm * HWS_LN_2), least = LEAST_SHARE * (r->sum / (double)r->count + reach);
+    return (level > least ? level : least) - reach;
+}
+
+/* ln of two losses' ratio, counted from the bound. */
+static double log_ratio(const record *r, double loss, double level) {
+    const double reach = record_reach(r), above = level + reach;
+    return loss + reach > 0x1p-40 * above ? hws_log((loss + reach) / above) : -(double)INFINITY;
 }
 
 static double within(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
@@ -86,9 +106,15 @@ void record_add(record *r, int64_t example, float loss) {
     e->count += e->count < UINT32_MAX;
     const float share = (float)e->count < REMEMBERED ? (float)e->count : REMEMBERED;
     e->mean += (loss - e->mean) / share;
-    if (!(level > 0)) return;
-    const double above = (double)loss > 0x1p-40 * level ? hws_log((double)loss / level) : -RELIEF;
-    e->evidence = (float)within((double)e->evidence + within(above - SLACK, -RELIEF, 1), 0, MOST);
+    if (!(level + record_reach(r) > 0)) return;
+    const double step = within(log_ratio(r, (double)loss, level) - SLACK, -RELIEF, 1);
+    e->evidence = (float)within((double)e->evidence + step, 0, MOST);
+}
+
+double record_excess(const record *r, int64_t example) {
+    const record_entry *e = &r->entries[example];
+    const double level = record_level(r, example);
+    return e->count && level + record_reach(r) > 0 ? log_ratio(r, (double)e->mean, level) : -(double)INFINITY;
 }
 
 double record_doubt(const record *r, int64_t example) {

@@ -34,6 +34,7 @@ typedef struct state_header {
     tail_watch watch;
     ratio_mean ratios;
     double loss_sum; /* of the record */
+    uint32_t bound;
 } state_header;
 
 static inline size_t header_size(uint32_t version) {

@@ -80,7 +80,9 @@ static hws_status header_parse_record(const reading *reading, const unsigned cha
     header->options.doubt = get_f64(at + 240);
     header->options.keep_record = (header->flags & FLAG_RECORD) != 0;
     header->loss_sum = get_f64(at + 248);
-    if (!isfinite(header->loss_sum) || (header->options.doubt > 0 && !header->options.keep_record) ||
+    header->bound = get_u32(at + 132);
+    if (header->bound > RECORD_BOUND_MAX || !isfinite(header->loss_sum) ||
+        (header->options.doubt > 0 && !header->options.keep_record) ||
         (!header->options.keep_record && header->options.trim == 0))
         return refuse_header(reading, "record");
     return HWS_OK;
@@ -230,6 +232,8 @@ static hws_status restore_record(const reading *reading, hws_sampler *sampler, c
         record->entries[i] = entry;
     }
     record->sum = header->loss_sum;
+    record->bound = (int)header->bound;
+    record_count_anew(record, sampler->history.losses);
     const hws_status status = sampler->options.doubt > 0 ? history_tell_all(sampler) : HWS_OK;
     return status == HWS_OK ? status : refuse(reading, status, "cannot be restored: out of memory");
 }
@@ -249,11 +253,12 @@ static hws_status read_state(const reading *reading, hws_sampler **out, const un
     hws_status status = header_read(reading, at, size, &header);
     if (status == HWS_OK) status = check_sum(reading, at, size);
     if (status == HWS_OK) status = take_callbacks(reading, &header);
-    if (status == HWS_OK) status = restore_losses(reading, out, &header, at + header_size(header.version));
-    at += header_size(header.version) + 4 * (size_t)header.n;
-    const size_t counts = header.flags & FLAG_COUNTS ? 16 * (size_t)header.n : 0;
-    if (status == HWS_OK) status = restore_record(reading, *out, &header, at + counts);
-    if (status == HWS_OK) status = restore_counters(reading, *out, &header, at);
+    if (status != HWS_OK) return status;
+    const unsigned char *losses = at + header_size(header.version), *counts = losses + 4 * header.n,
+                        *records = counts + (header.flags & FLAG_COUNTS ? 16 * header.n : 0);
+    status = restore_losses(reading, out, &header, losses);
+    if (status == HWS_OK) status = restore_record(reading, *out, &header, records);
+    if (status == HWS_OK) status = restore_counters(reading, *out, &header, counts);
     if (status != HWS_OK) hws_sampler_close(out);
     return status;
 }

@@ -35,6 +35,7 @@ static state_header header_of(const hws_sampler *sampler) {
     };
     header.flags = sections_of(sampler);
     header.loss_sum = sampler->history.record.sum;
+    header.bound = (uint32_t)sampler->history.record.bound;
     if (sampler->law.window.valid) {
         header.flags |= FLAG_WINDOW;
         header.window = sampler->law.window.place;
@@ -78,6 +79,7 @@ static void header_write(const state_header *header, unsigned char *at) {
     put_f64(at + 216, header->watch.radius);
     put_f64(at + 224, header->watch.target);
     if (header->version == 2) return;
+    put_u32(at + 132, header->bound);
     put_f64(at + 232, options->trim);
     put_f64(at + 240, options->doubt);
     put_f64(at + 248, header->loss_sum);

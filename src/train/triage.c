@@ -16,10 +16,7 @@ typedef struct suspect {
 } suspect;
 
 /* Evidence, and how far above its peers it was on the whole: the former does not tell those apart that reached its end. */
-static double score_of(const hws_record *r) {
-    const double ratio = r->loss_mean / r->level;
-    return r->updates && ratio > 0 ? r->evidence + log(ratio) : -(double)INFINITY;
-}
+static double score_of(const hws_record *r) { return r->evidence + r->excess; }
 
 static int by_score(const void *a, const void *b) {
     const suspect *x = a, *y = b;

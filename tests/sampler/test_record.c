@@ -2,6 +2,8 @@
 #include "opened.h"
 #include "sampler/record.h"
 
+#include <stdlib.h>
+
 enum { N = 40, LABELS = 4 };
 
 static double within(double x, double low, double high) { return fmin(fmax(x, low), high); }
@@ -131,11 +133,39 @@ static void doubt_goes_when_the_example_is_learnt(void **state) {
     hws_sampler_close(&sampler);
 }
 
+/* Dice with cross entropy is -1 at best: what counts is how far above that a loss is. */
+static void losses_below_0_are_counted_from_their_bound(void **state) {
+    (void)state;
+    hws_sampler *sampler = recording(21, 1);
+    for (int round = 0; round < 10; round++)
+        for (int i = 0; i < 21; i++) see(sampler, i, i < 20 ? -0.95 : 0.2);
+    const hws_record easy = record_of(sampler, 3), wrong = record_of(sampler, 20);
+    assert_true(easy.doubt == 0 && wrong.doubt == 1);
+    assert_near(wrong.level, exp((20 * log(0.05) + log(1.2)) / 21) - 1, 1e-4);
+    assert_near(wrong.excess, log(1.2 / (wrong.level + 1)), 1e-4);
+    double p_easy, p_wrong;
+    hws_sampler_probability(sampler, 3, &p_easy);
+    hws_sampler_probability(sampler, 20, &p_wrong);
+    assert_true(p_wrong <= p_easy);
+    see(sampler, 5, -1.5); /* the bound is -2 now */
+    assert_near(record_of(sampler, 5).level, exp((19 * log(1.05) + log(0.5) + log(2.2)) / 21) - 2, 1e-4);
+    const size_t size = hws_sampler_state_size(sampler);
+    unsigned char *bytes = malloc(size);
+    hws_sampler *back = NULL;
+    assert_int_equal(hws_sampler_state_write(sampler, bytes, size), HWS_OK);
+    assert_int_equal(hws_sampler_state_read(&back, bytes, size, NULL, NULL), HWS_OK);
+    assert_true(record_of(back, 5).level == record_of(sampler, 5).level);
+    free(bytes);
+    hws_sampler_close(&back);
+    hws_sampler_close(&sampler);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_as_defined),
         cmocka_unit_test(a_wrong_label_is_doubted_and_a_rare_one_is_not),
         cmocka_unit_test(within_a_rare_label_who_stays_behind_is_doubted),
+        cmocka_unit_test(losses_below_0_are_counted_from_their_bound),
         cmocka_unit_test(doubt_goes_when_the_example_is_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
