@@ -117,8 +117,9 @@ static const setting TABLE[] = {
              "part, or of the test part where there is none"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
-     .help = "images: wrn-D-k | resnet-18, -34, -50 | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
-             "encoders), each also with -2d behind it: for slices"},
+     .help =
+         "images: wrn-D-k | resnet-18, -34, -50 | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
+         "encoders), each also with -2d behind it: for slices"},
     {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
      .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
              "names, instead of random ones"},
@@ -132,7 +133,8 @@ static const setting TABLE[] = {
     {"clip_norm", NUMBER(0, 1e15), TRAINING, AT(clip_norm), .images = "0", .volumes = "12", .value = "C",
      .help = "scale the gradient down to this norm where it is longer; 0: never"},
     {"schedule", CHOICE(schedule_at), TRAINING, AT(schedule), .images = "constant", .volumes = "poly", .value = "S",
-     .help = "constant | poly, cosine: falls to zero at the end"},
+     .help = "constant | poly, cosine: falls to zero at the end | poly-epoch: poly in steps, once per\n"
+             "epoch, as nnU-Net and the paper"},
     {"lr_warm_up", WHOLE(0, 1e12), TRAINING, AT(lr_warm_up), .images = "0", .value = "T",
      .help = "iterations in which the learning rate rises to its value first"},
     {"epochs", WHOLE(1, 1e9), TRAINING, AT(epochs), .images = "6", .volumes = "1000", .value = "E",
@@ -147,8 +149,14 @@ static const setting TABLE[] = {
              "follow, and are kept in config.json"},
     {"batch", WHOLE(0, 1 << 20), TRAINING, AT(batch), .images = "64", .volumes = "0", .value = "B",
      .help = "examples per iteration; 0: the plan's"},
-    {"fold", WHOLE(-1, 1000), TRAINING, AT(fold), .images = "0", .value = "F",
-     .help = "volumes: which fold, of five 0 to 4; -1: train and validate on all cases"},
+    {"fold", WHOLE(-1, 1000), TRAINING, AT(fold), .or_all = 1, .images = "0", .value = "F",
+     .help = "volumes: which fold, of five 0 to 4; all, or -1: train and validate on all cases"},
+    {"independent_draws", FLAG, TRAINING, AT(independent_draws), .images = "off",
+     .help = "erm: every example of a batch is any of them, with equal chances, as nnU-Net draws,\n"
+             "instead of shuffled epochs",
+     .otherwise = ""},
+    {"validation_patches", WHOLE(0, 1e9), TRAINING, AT(validation_patches), .images = "100", .before = "0",
+     .value = "N", .help = "volumes: validate on patches of at most N cases at the end of an epoch; 0: of all"},
     {"stratify", TEXT, TRAINING, AT(stratify), .images = "", .value = "COLUMN", .otherwise = "",
      .help = "volumes: make folds with equal shares of each group in this column of groups.csv,\n"
              "whatever splits_final.json says"},

@@ -22,6 +22,7 @@ struct segmentation {
     segmentation_data data;
     uint64_t seed;
     int batch;
+    int64_t validation_patches; /* 0: one of each case */
     augmenter_pool augmenting, plain;
 };
 
@@ -181,24 +182,27 @@ static void score(const counts *of, int scored, double *values) {
     values[0] = known ? sum / known : (double)NAN;
 }
 
-/* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, every second one forced onto
-   foreground. */
-static status_code evaluate(void *context, learner *l, double *values, failure *failure) {
+/* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, or of some that are evenly spread over
+   them and the same in every epoch; every second case's is forced onto foreground. */
+static status_code evaluate(void *context, learner *l, const listener *listener, double *values, failure *failure) {
     segmentation *s = context;
     const int scored = label_scheme_scored(&s->data.plan->labels);
     counts *of = calloc((size_t)s->data.plan->classes, sizeof *of);
     if (!of) return fail_memory(failure, "the evaluation");
     double loss_sum = 0;
     status_code status = STATUS_OK;
-    for (int64_t k = 0; k < s->data.validation_count && status == STATUS_OK; k++) {
+    const int64_t all = s->data.validation_count,
+                  some = s->validation_patches && s->validation_patches < all ? s->validation_patches : all;
+    for (int64_t k = 0; k < some && status == STATUS_OK; k++) {
         double loss = 0;
-        status = evaluate_case(s, l, k, &loss, failure);
+        status = listener_stops(listener) ? fail(failure, STATUS_STOPPED, "stopped while it was validated")
+                                          : evaluate_case(s, l, k * all / some, &loss, failure);
         if (status != STATUS_OK) break;
         count(s, l, of);
         loss_sum += loss;
     }
     score(of + first_scored(s), scored, values);
-    values[scored + 1] = s->data.validation_count ? loss_sum / (double)s->data.validation_count : (double)NAN;
+    values[scored + 1] = some ? loss_sum / (double)some : (double)NAN;
     free(of);
     return status;
 }
@@ -296,6 +300,7 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
     if (!s) return fail_memory(failure, "the task");
     s->data = *data;
     s->seed = (uint64_t)settings->seed;
+    s->validation_patches = settings->validation_patches;
     s->batch = (int)(settings->batch * (settings->objective == OBJECTIVE_OHEM ? settings->ohem_factor : 1));
     const augment_options usual = augment_options_for(data->plan, data->ignore);
     const augment_options plain = augment_options_plain(data->plan, data->ignore);
