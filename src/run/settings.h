@@ -80,6 +80,7 @@ typedef struct train_settings {
     double lr, momentum, weight_decay, clip_norm;
     schedule_kind schedule;
     long long epochs, iterations; /* iterations, if not (0), decide instead */
+    const char *budget;           /* (""); "60m": the time from which these three, and others, were chosen */
     long long epoch_length;       /* (0): floor(examples / batch) iterations */
     long long batch;              /* (0), for segmentation: the plan's */
     long long fold;               /* of segmentation; -1: train and validate on all cases */

@@ -148,6 +148,10 @@ static const setting TABLE[] = {
      .help = "iterations per epoch; 0: floor(examples / batch)"},
     {"iterations", WHOLE(0, 1e12), TRAINING, AT(iterations), .images = "0", .value = "T",
      .help = "how many iterations to train, instead of --epochs", .otherwise = ""},
+    {"budget", TEXT, TRAINING, AT(budget), .images = "", .value = "TIME", .otherwise = "",
+     .help = "instead of both: the time one has, such as 60m, with validations and pictures. A few steps are\n"
+             "measured; iterations, validations and, unless they are given, optimizer, lr, schedule and batch\n"
+             "follow, and are kept in config.json"},
     {"batch", WHOLE(0, 1 << 20), TRAINING, AT(batch), .images = "64", .volumes = "0", .value = "B",
      .help = "examples per iteration; 0: the plan's"},
     {"fold", WHOLE(-1, 1000), TRAINING, AT(fold), .images = "0", .value = "F",
