@@ -53,6 +53,7 @@ typedef struct train_settings {
     const char *size;          /* (""): pictures as they are; "S" or "H,W" */
     colour_kind colour;
     double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
+    double validation;     /* (0); the share of the training images that is only validated on */
     best_kind best;
     int flip; /* augmentation of pictures (images/picture_augment.h) */
     long long crop;

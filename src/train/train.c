@@ -232,7 +232,7 @@ static status_code train_on_images(training *t, failure *failure) {
     task task;
     status_code status = classification_source_of_settings(&source, &t->settings, failure);
     if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
-    if (status == STATUS_OK) status = classification_keep(&t->settings, &data.train, failure);
+    if (status == STATUS_OK) status = classification_divide(&t->settings, &data, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
     if (status == STATUS_OK && wants_budget(t)) status = fit_budget(t, &task, &t->settings, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
