@@ -33,6 +33,7 @@ int verb_plan(int count, char **arguments);
 int verb_report(int count, char **arguments);
 int verb_train(int count, char **arguments);
 int verb_inspect(int count, char **arguments);
+int verb_triage(int count, char **arguments);
 int verb_predict(int count, char **arguments);
 int verb_evaluate_run(int count, char **arguments);
 

@@ -20,6 +20,9 @@
     X(RUN_LOSSES, "losses.csv")                           /* the last loss of every example */                         \
     X(RUN_HARDEST, "hardest.csv")                         /* the examples with the largest losses */                   \
     X(RUN_HARDEST_PICTURES, "hardest")                    /* a folder with a picture of each */                        \
+    X(RUN_TRIAGE, "triage.csv")                           /* all examples by the doubt in their labels */              \
+    X(RUN_TRIAGE_PICTURES, "triage")                      /* a folder with a picture of each of the first */           \
+    X(RUN_MISLABELLED, "mislabelled.csv")                 /* which labels were made wrong for study */                 \
     X(RUN_LATEST, "latest.safetensors")                   /* the checkpoint */                                         \
     X(RUN_PREVIOUS, "previous.safetensors")               /* the checkpoint before it */                               \
     X(RUN_BEST, "best.safetensors")                       /* the weights of the best epoch */                          \

@@ -64,6 +64,9 @@ typedef struct train_settings {
     importance_kind importance;    /* of the weights p_new / p_old, clipped to [weight_min, weight_max] */
     double weight_min, weight_max; /* the latter may be infinite */
     double target_ess;             /* (0); else beta is chosen after each epoch */
+    double trim;                   /* the hardest fraction that is left out */
+    int doubt;                     /* 1: losses of examples whose label is in doubt count for less */
+    double mislabel;               /* the fraction of the labels that are made wrong for study */
     double warm_up;                /* of the run: so much of it is drawn as erm would */
     double loss_init;              /* (NaN): examples without a loss are drawn first; else taken for their loss */
     const char *loss_init_file;    /* (""); a losses.csv or a run with losses to begin with */

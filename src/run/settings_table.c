@@ -62,6 +62,15 @@ static const setting TABLE[] = {
      .help = "train for the hardest fraction A; beta follows from the losses"},
     {"warm_up", NUMBER(0, 1), OBJECTIVE, AT(warm_up), .images = "0", .volumes = "0.5", .paper = "0", .before = "0",
      .value = "F", .help = "dro: draw as erm would for this fraction of the run, recording losses"},
+    {"trim", NUMBER(0, 0.999999), OBJECTIVE, AT(trim), .images = "0", .value = "E",
+     .help = "dro: leave the hardest fraction E out before weighing, below A (DORO); what is left\n"
+             "out is seen again by --uniform-mix, which is 0.1 then unless it or --floor is given"},
+    {"doubt", FLAG, OBJECTIVE, AT(doubt), .images = "off",
+     .help = "dro: losses that stay above those of the same label although they are drawn, as wrong\n"
+             "labels do, count for less; see hws triage",
+     .otherwise = ""},
+    {"mislabel", NUMBER(0, 1), OBJECTIVE, AT(mislabel), .images = "0", .value = "F",
+     .help = "for study: make this fraction of the training labels wrong (RUN/mislabelled.csv)"},
     {"divergence", .kind = SETTING_DIVERGENCE, OBJECTIVE, AT(divergence), .images = "kl", .value = "D",
      .help = "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A"},
     {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .paper = "off", .paper_volumes = "0.1,10",

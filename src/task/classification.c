@@ -200,6 +200,13 @@ static void write_class(const labelled_images *set, int class_label, char *words
     text_close(&name);
 }
 
+static double margin_of(const float *scores, int classes, int label) {
+    double other = -(double)INFINITY;
+    for (int k = 0; k < classes; k++)
+        if (k != label && (double)scores[k] > other) other = (double)scores[k];
+    return (double)scores[label] - other;
+}
+
 static status_code show(void *context, learner *l, int64_t example, const char *path, task_verdict *verdict,
                         failure *failure) {
     const classification *c = context;
@@ -210,6 +217,7 @@ static status_code show(void *context, learner *l, int64_t example, const char *
     write_class(set, set->labels[example], verdict->label, sizeof verdict->label);
     write_class(set, arg_max(graph_output_values(learner_graph(l), 0), set->classes), verdict->prediction,
                 sizeof verdict->prediction);
+    verdict->margin = margin_of(graph_output_values(learner_graph(l), 0), set->classes, set->labels[example]);
     return save_picture(set, example, path, failure);
 }
 

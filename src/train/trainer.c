@@ -23,6 +23,16 @@ static hws_importance importance_of(importance_kind kind) {
     return kind == IMPORTANCE_EXACT ? HWS_IMPORTANCE_EXACT : HWS_IMPORTANCE_APPROXIMATE;
 }
 
+/* Examples are compared with those of the same label; volumes, which have none, with all. */
+static status_code take_labels(trainer *t, failure *failure) {
+    hws_status status = HWS_OK;
+    for (int64_t i = 0; t->task->label && i < t->task->examples && status == HWS_OK; i++) {
+        const int32_t label = t->task->label(t->task->context, i);
+        if (label >= 0) status = hws_sampler_set_labels(t->history, i, 1, &label);
+    }
+    return sampler_status(hws_sampler_error(t->history), status, "the labels", failure);
+}
+
 static status_code open_history(trainer *t, failure *failure) {
     const train_settings *s = &t->settings;
     hws_options options = hws_options_default();
@@ -38,10 +48,13 @@ static status_code open_history(trainer *t, failure *failure) {
     options.weight_min = s->weight_min;
     options.weight_max = s->weight_max;
     options.importance = importance_of(s->importance);
-    options.keep_counts = 1;
+    options.keep_counts = options.keep_record = 1;
+    options.trim = s->trim;
+    options.doubt = s->doubt;
     options.divergence = s->divergence;
     const hws_status status = hws_sampler_open(&t->history, t->task->examples, 0, &options, &error);
-    return sampler_status(&error, status, "the sampler", failure);
+    if (status != HWS_OK) return sampler_status(&error, status, "the sampler", failure);
+    return take_labels(t, failure);
 }
 
 static status_code open_learner(trainer *t, failure *failure) {
@@ -307,5 +320,6 @@ status_code trainer_run(trainer *t, const train_listener *listener, trainer_end 
     if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
     if (status == STATUS_OK && *end == TRAINER_INTERRUPTED) status = write_losses(t, failure);
     const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
-    return status == STATUS_OK ? write_hardest(t, hardest, failure) : status;
+    if (status == STATUS_OK) status = write_hardest(t, hardest, failure);
+    return status == STATUS_OK ? write_triage(t, hardest, failure) : status;
 }
