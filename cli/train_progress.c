@@ -62,11 +62,11 @@ static void show_line(train_progress *p, const trainer *t) {
     p->shown = 1;
 }
 
-/* The least of the metrics that continue the best one's name: test_accuracy_3. Its name is added. */
+/* The least of the metrics that continue the shown one's name: test_accuracy_3. Its name is added. */
 static int find_worst(const trainer *t, const double *values, text *name) {
     text best = {0}, other = {0};
     int worst = -1;
-    t->task->metric(t->task->context, t->task->best, &best);
+    t->task->metric(t->task->context, t->task->shown, &best);
     text_add(&best, "_");
     for (int k = 0; k < t->task->metrics; k++) {
         text_close(&other);
@@ -88,7 +88,7 @@ static void show_row(train_progress *p, const trainer *t, const double *row) {
     clear(p);
     printf("%8.4g %10.0f %9.1f %9.4f %9.4f %9.1f %7.2f%%", row[ROW_EPOCH], row[ROW_ITERATION],
            t->rows.seconds[t->rows.count - 1], row[ROW_LOSS_MEAN], row[ROW_ROBUST_LOSS], row[ROW_ESS],
-           100 * values[t->task->best]);
+           100 * values[t->task->shown]);
     const int worst = find_worst(t, values, &name);
     if (worst >= 0) printf("  %.2f%% (%s)", 100 * values[worst], text_string(&name));
     const double norm = row[ROW_FIRST + t->task->metrics + ROW_GRAD_NORM];

@@ -1,7 +1,7 @@
 #include "core/arg_max.h"
 #include "evaluate/evaluate_run.h"
-#include "images/classification_data.h"
 #include "predict/classifier.h"
+#include "task/classification_source.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,20 +9,20 @@
 typedef struct job {
     const evaluate_run_request *request;
     classifier model;
-    labelled_images train, test;
-    const labelled_images *set; /* one of them */
+    const listener *listener;
+    classification_data data;
+    const labelled_images *set; /* one of its sets */
     double *losses;
     int *predictions;
 } job;
 
 static status_code open_images(job *j, failure *failure) {
-    const train_settings *s = &j->model.config.settings;
-    status_code status =
-        classification_data_open(j->request->data ? j->request->data : s->data, &j->train, &j->test, failure);
-    for (int k = 0; k < s->keep_count && status == STATUS_OK && !j->request->data; k++)
-        status =
-            labelled_images_keep(&j->train, s->keep[k].class_label, s->keep[k].fraction, (uint64_t)s->seed, failure);
-    j->set = j->request->on_training ? &j->train : &j->test;
+    classification_source source;
+    const run_config *run = &j->model.config;
+    status_code status = classification_source_of_run(&source, run, j->request->data, failure);
+    if (status == STATUS_OK) status = classification_data_open(&j->data, &source, j->listener, failure);
+    if (status == STATUS_OK && !j->request->data) status = classification_keep(&run->settings, &j->data.train, failure);
+    j->set = j->request->on_training ? &j->data.train : &j->data.test;
     return status;
 }
 
@@ -87,9 +87,10 @@ static status_code write_classes(const job *j, const class_results *scores, fail
     return status;
 }
 
-status_code evaluate_classification(class_results *scores, const evaluate_run_request *request, failure *failure) {
+status_code evaluate_classification(class_results *scores, const evaluate_run_request *request,
+                                    const listener *listener, failure *failure) {
     *scores = (class_results){0};
-    job j = {.request = request};
+    job j = {.request = request, .listener = listener};
     status_code status = classifier_open(&j.model, request->run, request->weights, request->threads, failure);
     if (status == STATUS_OK) status = open_images(&j, failure);
     if (status == STATUS_OK) status = classify(&j, failure);
@@ -98,8 +99,7 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
     if (status == STATUS_OK && request->out) status = write_examples(&j, failure);
     if (status == STATUS_OK && request->out) status = write_classes(&j, scores, failure);
     classifier_close(&j.model);
-    labelled_images_close(&j.train);
-    labelled_images_close(&j.test);
+    classification_data_close(&j.data);
     free(j.losses);
     free(j.predictions);
     return status;

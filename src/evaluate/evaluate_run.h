@@ -56,7 +56,8 @@ status_code evaluate_run(run_evaluation *result, const evaluate_run_request *req
 void run_evaluation_close(run_evaluation *result);
 
 /* Its two halves, of which evaluate_run chooses. */
-status_code evaluate_classification(class_results *scores, const evaluate_run_request *request, failure *failure);
+status_code evaluate_classification(class_results *scores, const evaluate_run_request *request,
+                                    const listener *listener, failure *failure);
 status_code evaluate_segmentation(evaluation *evaluation, const evaluate_run_request *request, const listener *listener,
                                   failure *failure);
 

@@ -18,7 +18,22 @@ static const char *after(const char *data, const char *name) {
     return data[length] == 0 || data[length] == ':' ? data + length : NULL;
 }
 
-int classification_data_named(const char *data) { return after(data, "digits") || after(data, "mnist"); }
+static int ends_with(const char *data, const char *ending) {
+    const size_t length = strlen(data), tail = strlen(ending);
+    return length > tail && strcmp(data + length - tail, ending) == 0;
+}
+
+static int has_file(const char *folder, const char *name) {
+    char path[PATH_SIZE];
+    return path_join(path, folder, name, NULL) == STATUS_OK && path_exists(path);
+}
+
+int classification_data_is_word(const char *data) { return after(data, "digits") || after(data, "mnist"); }
+
+int classification_data_named(const char *data) {
+    if (classification_data_is_word(data) || ends_with(data, ".csv")) return 1;
+    return path_is_folder(data) && !has_file(data, "dataset.json") && !has_file(data, "imagesTr");
+}
 
 /* A positive number at `*at`, which moves behind it; 0 if there is none. */
 static int64_t take_count(const char **at) {
@@ -60,14 +75,48 @@ static status_code open_mnist(const char *folder, labelled_images *train, labell
     return status == STATUS_OK ? idx_open_folder(train, test, cache, failure) : status;
 }
 
-status_code classification_data_open(const char *data, labelled_images *train, labelled_images *test,
-                                     failure *failure) {
-    *train = *test = (labelled_images){0};
-    const char *rest = after(data, "digits");
-    if (rest) return open_digits(rest, train, test, failure);
-    rest = after(data, "mnist");
-    if (rest) return open_mnist(rest, train, test, failure);
-    return fail(
-        failure, STATUS_BAD_INPUT,
-        "there is no data '%.300s' for classification; digits, digits:TRAIN,TEST, mnist and mnist:DIR are known", data);
+/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+
+static status_code list_pictures(const classification_source *source, example_list *list, const listener *listener,
+                                 failure *failure) {
+    char path[PATH_SIZE];
+    const example_options *o = &source->examples;
+    if (!path_is_folder(source->data)) return example_list_of_csv(list, source->data, o, listener, failure);
+    if (!has_file(source->data, "labels.csv")) return example_list_of_folder(list, source->data, o, listener, failure);
+    const status_code status = path_join(path, source->data, "labels.csv", failure);
+    return status == STATUS_OK ? example_list_of_csv(list, path, o, listener, failure) : status;
+}
+
+static status_code open_pictures(classification_data *d, const classification_source *source, const listener *listener,
+                                 failure *failure) {
+    example_list list;
+    labelled_images sets[DATA_PARTS];
+    status_code status = list_pictures(source, &list, listener, failure);
+    if (status != STATUS_OK) return status;
+    status = picture_sets_open(sets, &list, &source->pictures, listener, failure);
+    if (status == STATUS_OK) *d = (classification_data){sets[PART_TRAIN], sets[PART_VALIDATION], sets[PART_TEST]};
+    example_list_close(&list);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+status_code classification_data_open(classification_data *d, const classification_source *source,
+                                     const listener *listener, failure *failure) {
+    *d = (classification_data){0};
+    const char *rest = after(source->data, "digits");
+    if (rest) return open_digits(rest, &d->train, &d->test, failure);
+    rest = after(source->data, "mnist");
+    if (rest) return open_mnist(rest, &d->train, &d->test, failure);
+    if (path_exists(source->data)) return open_pictures(d, source, listener, failure);
+    return fail(failure, STATUS_BAD_INPUT,
+                "there is no data '%.300s' for classification; digits, digits:TRAIN,TEST, mnist, mnist:DIR, a folder "
+                "of pictures and a CSV file are known",
+                source->data);
+}
+
+void classification_data_close(classification_data *d) {
+    labelled_images_close(&d->train);
+    labelled_images_close(&d->validation);
+    labelled_images_close(&d->test);
 }

@@ -5,16 +5,39 @@
  *     digits:TRAIN,TEST    as many as these numbers say
  *     mnist                MNIST in the cache folder, where hws fetch mnist puts it
  *     mnist:DIR            MNIST in another folder
+ *     FILE.csv             pictures with labels, a line each (images/example_list.h)
+ *     DIR                  a folder of pictures per class, or a folder with labels.csv
  */
 #ifndef HWS_IMAGES_CLASSIFICATION_DATA_H
 #define HWS_IMAGES_CLASSIFICATION_DATA_H
 
-#include "images/labelled_images.h"
+#include "images/picture_sets.h"
 
-/* Whether this is one of the above, by its name alone; else it may be a folder of another task. */
+typedef struct classification_source {
+    const char *data;
+    example_options examples; /* of pictures and tables */
+    picture_options pictures;
+} classification_source;
+
+/* The defaults for some data: everything as the data have it. */
+static inline classification_source classification_source_of(const char *data) {
+    return (classification_source){.data = data, .pictures = {.memory = -1}};
+}
+
+typedef struct classification_data {
+    labelled_images train, validation, test; /* no images are to validate on unless the data say which */
+} classification_data;
+
+/* Whether this is one of the above. A folder is unless it has a dataset.json: then it holds volumes. */
 int classification_data_named(const char *data);
 
-/* Opens both sets. The built-in digits are the same at every call, like a file. On failure both are closed. */
-status_code classification_data_open(const char *data, labelled_images *train, labelled_images *test, failure *failure);
+/* Whether it is a word of ours rather than a path. */
+int classification_data_is_word(const char *data);
+
+/* Opens all sets; of one size, and with the same classes and columns. The built-in digits are the same at every call,
+   like a file. The listener may be NULL. On failure all are closed. */
+status_code classification_data_open(classification_data *data, const classification_source *source,
+                                     const listener *listener, failure *failure);
+void classification_data_close(classification_data *data);
 
 #endif

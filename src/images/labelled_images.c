@@ -2,10 +2,14 @@
 
 #include "core/crc64.h"
 #include "core/memory.h"
+#include "core/path.h"
 #include "core/random.h"
 #include "images/purposes.h"
+#include "picture/resize.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int shape_is_sane(const labelled_images_shape *s) {
@@ -58,6 +62,13 @@ void labelled_images_close(labelled_images *set) {
     memory_close(set->pixels);
     memory_close(set->labels);
     memory_close(set->origins);
+    memory_close(set->values);
+    memory_close(set->sums);
+    words_free(set->names, (size_t)set->count);
+    words_free(set->class_names, (size_t)set->classes);
+    for (int k = 0; k < set->column_count; k++) example_column_close(&set->columns[k]);
+    free(set->columns);
+    free(set->folder);
     *set = (labelled_images){0};
 }
 
@@ -65,6 +76,41 @@ int64_t labelled_images_count_class(const labelled_images *set, int class_label)
     int64_t count = 0;
     for (int64_t i = 0; i < set->count; i++) count += set->labels[i] == class_label;
     return count;
+}
+
+/* ---- what is known of examples ----------------------------------------------------------------------------------- */
+
+static status_code decode(const labelled_images *set, const char *name, uint8_t *pixels, failure *failure) {
+    char path[PATH_SIZE];
+    raster picture = {0};
+    status_code status = path_join(path, set->folder, name, failure);
+    if (status == STATUS_OK) status = raster_read(&picture, path, NULL, failure);
+    if (status == STATUS_OK) status = raster_convert(&picture, set->channels, failure);
+    if (status == STATUS_OK) status = raster_fit(&picture, set->height, set->width, pixels, failure);
+    raster_close(&picture);
+    return status;
+}
+
+status_code labelled_images_copy(const labelled_images *set, int64_t index, uint8_t *pixels, failure *failure) {
+    if (!set->pixels) return decode(set, set->names[index], pixels, failure);
+    memcpy(pixels, labelled_images_at(set, index), labelled_images_stride(set));
+    return STATUS_OK;
+}
+
+const example_column *labelled_images_column(const labelled_images *set, const char *name) {
+    for (int k = 0; k < set->column_count; k++)
+        if (strcmp(set->columns[k].name, name) == 0) return &set->columns[k];
+    return NULL;
+}
+
+void labelled_images_name(const labelled_images *set, int64_t index, text *name) {
+    if (set->names) text_add(name, set->names[index]);
+    else text_format(name, "%lld", (long long)set->origins[index]);
+}
+
+void labelled_images_class_name(const labelled_images *set, int class_label, text *name) {
+    if (set->class_names) text_add(name, set->class_names[class_label]);
+    else text_format(name, "%d", class_label);
 }
 
 /* ---- keeping a part of a class ---------------------------------------------------------------------------------- */
@@ -75,15 +121,28 @@ static int64_t share_of(int64_t count, double fraction) {
     return (int64_t)floor(share + 1e-9 * fmax(1, share));
 }
 
-static void list_class(const labelled_images *set, int class_label, int64_t *members) {
+/* Some examples of a set, of which a part is kept. */
+typedef struct part {
+    const int32_t *of; /* the value of each example in a column; NULL: the class counts */
+    int value;
+    const char *name; /* for messages */
+} part;
+
+static int belongs(const labelled_images *set, const part *p, int64_t i) {
+    return (p->of ? p->of[i] : set->labels[i]) == p->value;
+}
+
+static int64_t list_part(const labelled_images *set, const part *p, int64_t *members) {
+    int64_t count = 0;
     for (int64_t i = 0; i < set->count; i++)
-        if (set->labels[i] == class_label) *members++ = i;
+        if (belongs(set, p, i)) members[count++] = i;
+    return count;
 }
 
 /* The first `wanted` steps of a shuffle decide the first `wanted` places, so that smaller choices are nested. */
-static void choose(int64_t *members, int64_t count, int64_t wanted, uint64_t seed, int class_label) {
+static void choose(int64_t *members, int64_t count, int64_t wanted, uint64_t seed, const part *p) {
     random_stream stream;
-    random_start(&stream, seed, RANDOM_KEEP, (uint64_t)class_label, 0);
+    random_start(&stream, seed, p->of ? RANDOM_KEEP_GROUP : RANDOM_KEEP, (uint64_t)p->value, 0);
     for (int64_t k = 0; k < wanted; k++) {
         const int64_t other = k + (int64_t)random_below(&stream, (uint64_t)(count - k));
         const int64_t swap = members[k];
@@ -93,46 +152,87 @@ static void choose(int64_t *members, int64_t count, int64_t wanted, uint64_t see
 }
 
 static void move_example(labelled_images *set, int64_t to, int64_t from) {
-    const size_t stride = labelled_images_stride(set);
-    if (to == from) return;
-    memcpy(set->pixels + (size_t)to * stride, set->pixels + (size_t)from * stride, stride);
-    set->labels[to] = set->labels[from];
+    const size_t stride = labelled_images_stride(set), channels = (size_t)set->channels;
+    if (set->pixels) memcpy(set->pixels + (size_t)to * stride, set->pixels + (size_t)from * stride, stride);
+    if (set->values)
+        memcpy(set->values + (size_t)to * channels, set->values + (size_t)from * channels, channels * sizeof(float));
+    if (set->labels) set->labels[to] = set->labels[from];
+    if (set->sums) set->sums[to] = set->sums[from];
+    if (set->names) set->names[to] = set->names[from];
+    for (int k = 0; k < set->column_count; k++) set->columns[k].of[to] = set->columns[k].of[from];
     set->origins[to] = set->origins[from];
 }
 
-static void leave_out(labelled_images *set, const uint8_t *dropped) {
+void labelled_images_leave_out(labelled_images *set, const uint8_t *dropped) {
     int64_t kept = 0;
-    for (int64_t i = 0; i < set->count; i++)
-        if (!dropped[i]) move_example(set, kept++, i);
+    for (int64_t i = 0; i < set->count; i++) {
+        if (dropped[i] && set->names) free(set->names[i]);
+        if (dropped[i]) continue;
+        if (kept != i) move_example(set, kept, i);
+        kept++;
+    }
     set->count = kept;
+}
+
+static status_code keep(labelled_images *set, const part *p, double fraction, uint64_t seed, failure *failure) {
+    if (!(fraction >= 0 && fraction <= 1))
+        return fail(failure, STATUS_BAD_INPUT, "the fraction of %.200s to keep is %g; it must be from 0 to 1", p->name,
+                    fraction);
+    int64_t *members = memory_open((size_t)set->count * sizeof *members + 1);
+    uint8_t *dropped = memory_open((size_t)set->count + 1);
+    status_code status = members && dropped ? STATUS_OK : fail_memory(failure, "the choice of examples to keep");
+    const int64_t count = status == STATUS_OK ? list_part(set, p, members) : 0, wanted = share_of(count, fraction);
+    if (status == STATUS_OK && set->count - count + wanted == 0)
+        status =
+            fail(failure, STATUS_BAD_INPUT, "keeping %g of %.200s would leave no examples at all", fraction, p->name);
+    if (status == STATUS_OK) {
+        memset(dropped, 0, (size_t)set->count);
+        choose(members, count, wanted, seed, p);
+        for (int64_t k = wanted; k < count; k++) dropped[members[k]] = 1;
+        labelled_images_leave_out(set, dropped);
+    }
+    memory_close(members);
+    memory_close(dropped);
+    return status;
 }
 
 status_code labelled_images_keep(labelled_images *set, int class_label, double fraction, uint64_t seed,
                                  failure *failure) {
+    char name[32];
     if (!set->labels) return fail(failure, STATUS_BAD_INPUT, "a set without labels has no classes to keep");
     if (class_label < 0 || class_label >= set->classes)
         return fail(failure, STATUS_BAD_INPUT, "there is no class %d to keep a part of; the classes are 0 to %d",
                     class_label, set->classes - 1);
-    if (!(fraction >= 0 && fraction <= 1))
-        return fail(failure, STATUS_BAD_INPUT, "the fraction of class %d to keep is %g; it must be from 0 to 1",
-                    class_label, fraction);
-    const int64_t count = labelled_images_count_class(set, class_label), wanted = share_of(count, fraction);
-    if (set->count - count + wanted == 0)
-        return fail(failure, STATUS_BAD_INPUT, "keeping %g of class %d would leave no examples at all", fraction,
-                    class_label);
-    int64_t *members = memory_open((size_t)count * sizeof *members);
-    uint8_t *dropped = memory_open((size_t)set->count);
-    if (members && dropped) {
-        memset(dropped, 0, (size_t)set->count);
-        list_class(set, class_label, members);
-        choose(members, count, wanted, seed, class_label);
-        for (int64_t k = wanted; k < count; k++) dropped[members[k]] = 1;
-        leave_out(set, dropped);
-    }
-    const int done = members && dropped;
-    memory_close(members);
-    memory_close(dropped);
-    return done ? STATUS_OK : fail_memory(failure, "the choice of examples to keep");
+    snprintf(name, sizeof name, "class %d", class_label);
+    return keep(set, &(part){.value = class_label, .name = name}, fraction, seed, failure);
+}
+
+static status_code keep_group(labelled_images *set, const char *name, const char *colon, double fraction, uint64_t seed,
+                              failure *failure) {
+    char column_name[128];
+    snprintf(column_name, sizeof column_name, "%.*s", (int)(colon - name), name);
+    const example_column *column = labelled_images_column(set, column_name);
+    if (!column)
+        return fail(failure, STATUS_BAD_INPUT, "--keep %.200s: the data have no column '%.100s'", name, column_name);
+    const int value = example_column_find(column, colon + 1);
+    if (value < 0)
+        return fail(failure, STATUS_BAD_INPUT, "--keep %.200s: no example has the value '%.100s' in column '%.100s'",
+                    name, colon + 1, column_name);
+    return keep(set, &(part){column->of, value, name}, fraction, seed, failure);
+}
+
+status_code labelled_images_keep_named(labelled_images *set, const char *name, double fraction, uint64_t seed,
+                                       failure *failure) {
+    char *end;
+    const char *colon = strchr(name, ':');
+    if (colon) return keep_group(set, name, colon, fraction, seed, failure);
+    for (int k = 0; set->class_names && k < set->classes; k++)
+        if (strcmp(set->class_names[k], name) == 0) return labelled_images_keep(set, k, fraction, seed, failure);
+    const long number = strtol(name, &end, 10);
+    if (end != name && !*end && number >= 0 && number <= LABELLED_IMAGES_CLASSES_MAX)
+        return labelled_images_keep(set, (int)number, fraction, seed, failure);
+    return fail(failure, STATUS_BAD_INPUT,
+                "--keep %.200s: there is no such class; name a class, its number, or a group as COLUMN:VALUE", name);
 }
 
 /* ---- fingerprint ------------------------------------------------------------------------------------------------ */
@@ -150,6 +250,9 @@ uint64_t labelled_images_fingerprint(const labelled_images *set) {
     for (size_t k = 0; k < sizeof shape / sizeof *shape; k++) add_number(&crc, (uint64_t)shape[k]);
     if (set->labels) crc64_add(&crc, set->labels, (size_t)set->count);
     for (int64_t i = 0; i < set->count; i++) add_number(&crc, (uint64_t)set->origins[i]);
-    crc64_add(&crc, set->pixels, (size_t)set->count * labelled_images_stride(set));
+    /* Picture files have sums of their own, so that it does not matter whether their pixels are in memory. */
+    for (int64_t i = 0; set->sums && i < set->count; i++) add_number(&crc, set->sums[i].crc);
+    if (set->values) crc64_add(&crc, set->values, (size_t)set->count * (size_t)set->channels * sizeof *set->values);
+    if (set->pixels && !set->sums) crc64_add(&crc, set->pixels, (size_t)set->count * labelled_images_stride(set));
     return crc64_value(&crc);
 }

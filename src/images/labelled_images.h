@@ -1,26 +1,38 @@
 /*
- * Images with one label each, in memory: what the classification trainer learns from and is tested on.
+ * Images with one label each: what the classification trainer learns from and is tested on.
  *
- * The pixels are bytes, row after row, image after image (n, h, w, c). `origins` says where each example comes from:
- * its index in the file or generator, which stays with it when others are left out.
+ * The pixels are bytes, row after row, image after image (n, h, w, c), in memory or, for picture files that do not fit,
+ * decoded whenever they are asked for. The rows of a table have `values` instead, one number per channel. `origins` says
+ * where each example comes from: its index in the file or generator, which stays with it when others are left out.
  */
 #ifndef HWS_IMAGES_LABELLED_IMAGES_H
 #define HWS_IMAGES_LABELLED_IMAGES_H
 
-#include "core/failure.h"
+#include "images/example_column.h"
 
-#include <stddef.h>
-#include <stdint.h>
+enum { LABELLED_IMAGES_CLASSES_MAX = 256, LABELLED_IMAGES_SIDE_MAX = 16384, LABELLED_IMAGES_CHANNELS_MAX = 4096 };
 
-enum { LABELLED_IMAGES_CLASSES_MAX = 256, LABELLED_IMAGES_SIDE_MAX = 16384, LABELLED_IMAGES_CHANNELS_MAX = 64 };
+/* What is remembered of a picture's pixels, so that it need not be decoded again for it. */
+typedef struct pixel_sums {
+    uint64_t crc, sum, squares;
+} pixel_sums;
 
 typedef struct labelled_images {
     int64_t count;
     int height, width, channels;
     int classes;      /* labels are below it */
-    uint8_t *pixels;  /* count x height x width x channels; owned, as are the next two */
+    uint8_t *pixels;  /* count x height x width x channels; owned, as is all that follows */
     uint8_t *labels;  /* count; NULL if the labels are not known */
     int64_t *origins; /* count */
+
+    /* What may be known besides; NULL or 0 where it is not. */
+    float *values;           /* count x channels, of a table: there are no pixels */
+    char *folder;            /* of picture files, which `names` are relative to */
+    char **names;            /* count; else an example is called by its origin */
+    char **class_names;      /* classes; else a class is called by its number */
+    example_column *columns; /* groups, patients and so on */
+    int column_count;
+    pixel_sums *sums; /* count; of picture files */
 } labelled_images;
 
 typedef struct labelled_images_shape {
@@ -44,9 +56,23 @@ static inline size_t labelled_images_stride(const labelled_images *set) {
     return (size_t)set->height * (size_t)set->width * (size_t)set->channels;
 }
 
+/* Of a set that has its pixels in memory. */
 static inline const uint8_t *labelled_images_at(const labelled_images *set, int64_t index) {
     return set->pixels + (size_t)index * labelled_images_stride(set);
 }
+
+/* Whether every image must be decoded when it is wanted. */
+static inline int labelled_images_is_lazy(const labelled_images *set) { return !set->pixels && !set->values; }
+
+/* Copies the pixels of an image, or decodes its file. Not for tables. */
+status_code labelled_images_copy(const labelled_images *set, int64_t index, uint8_t *pixels, failure *failure);
+
+/* The column of this name; NULL if there is none. */
+const example_column *labelled_images_column(const labelled_images *set, const char *name);
+
+/* Adds the name of an example or class, its number where it has none. */
+void labelled_images_name(const labelled_images *set, int64_t index, text *name);
+void labelled_images_class_name(const labelled_images *set, int class_label, text *name);
 
 int64_t labelled_images_count_class(const labelled_images *set, int class_label);
 
@@ -57,6 +83,13 @@ int64_t labelled_images_count_class(const labelled_images *set, int class_label)
  */
 status_code labelled_images_keep(labelled_images *set, int class_label, double fraction, uint64_t seed,
                                  failure *failure);
+
+/* The same for a part that is named: a class by its name or number ("virus", "3"), or a group as COLUMN:VALUE. */
+status_code labelled_images_keep_named(labelled_images *set, const char *part, double fraction, uint64_t seed,
+                                       failure *failure);
+
+/* Leaves the examples out for which `dropped` is not 0; the order of the others stays. */
+void labelled_images_leave_out(labelled_images *set, const uint8_t *dropped);
 
 /* CRC-64 of shape, classes, labels, origins and pixels: a resumed run compares it to know that its data are the same.
    The same on every machine. */

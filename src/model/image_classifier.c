@@ -1,5 +1,7 @@
 #include "model/image_classifier.h"
 
+#include "core/parallel.h"
+
 #include <math.h>
 
 status_code image_classifier_network(const labelled_images *like, const char *model, int batch,
@@ -24,10 +26,29 @@ static void softmax(const float *logits, int classes, float *probabilities) {
     for (int k = 0; k < classes; k++) probabilities[k] = (float)(exp((double)logits[k] - largest) / sum);
 }
 
-void image_classifier_load(learner *l, const pixel_scale *scale, const labelled_images *set, int64_t first, int count) {
-    const size_t stride = labelled_images_stride(set);
-    pixel_scale_apply(scale, labelled_images_at(set, first), (size_t)count * stride, learner_input(l));
+typedef struct loading {
+    learner *learner;
+    const pixel_scale *scale;
+    const labelled_images *set;
+    int64_t first;
+} loading;
+
+static status_code load_one(void *context, size_t k, failure *failure) {
+    const loading *l = context;
+    float *input = learner_input(l->learner) + k * labelled_images_stride(l->set);
+    return pixel_scale_example(l->scale, l->set, l->first + (int64_t)k, input, failure);
+}
+
+status_code image_classifier_load(learner *l, const pixel_scale *scale, const labelled_images *set, int64_t first,
+                                  int count, failure *failure) {
+    loading job = {l, scale, set, first};
+    status_code status = STATUS_OK;
     for (int k = 0; k < count; k++) learner_labels(l)[k] = set->labels ? set->labels[first + k] : 0;
+    if (labelled_images_is_lazy(set))
+        return parallel_run(&(parallel_work){.run = load_one, .context = &job}, (size_t)count, parallel_processors(),
+                            failure);
+    for (int k = 0; k < count && status == STATUS_OK; k++) status = load_one(&job, (size_t)k, failure);
+    return status;
 }
 
 status_code image_classifier_evaluate(learner *l, const pixel_scale *scale, const labelled_images *set, double *losses,
@@ -35,8 +56,8 @@ status_code image_classifier_evaluate(learner *l, const pixel_scale *scale, cons
     const int most = learner_micro_batch(l), classes = graph_output_shape(learner_graph(l), 0).channels;
     for (int64_t done = 0; done < set->count; done += most) {
         const int count = (int)(set->count - done < most ? set->count - done : most);
-        image_classifier_load(l, scale, set, done, count);
-        const status_code status = learner_evaluate(l, count, losses ? losses + done : 0, failure);
+        status_code status = image_classifier_load(l, scale, set, done, count, failure);
+        if (status == STATUS_OK) status = learner_evaluate(l, count, losses ? losses + done : 0, failure);
         if (status != STATUS_OK) return status;
         const float *logits = graph_output_values(learner_graph(l), 0);
         for (int k = 0; k < count && probabilities; k++)

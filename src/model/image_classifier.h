@@ -11,8 +11,8 @@ status_code image_classifier_network(const labelled_images *like, const char *mo
                                      learner_options *options, failure *failure);
 
 /* Puts images and labels (0 where they are not known) into the learner, from the image `first` on. */
-void image_classifier_load(learner *learner, const pixel_scale *scale, const labelled_images *set, int64_t first,
-                           int count);
+status_code image_classifier_load(learner *learner, const pixel_scale *scale, const labelled_images *set, int64_t first,
+                                  int count, failure *failure);
 
 /* Losses (may be NULL) and class probabilities [count][classes] (may be NULL) of all images of a set: softmax of the
    logits. Sets without labels have no losses. */

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_CLASS = 1 << 20 };
-
 /* An enum is accessed as the int that it is represented by. */
 _Static_assert(sizeof(objective_kind) == sizeof(int) && sizeof(history_kind) == sizeof(int) &&
                    sizeof(optimizer_kind) == sizeof(int) && sizeof(schedule_kind) == sizeof(int) &&
-                   sizeof(precision) == sizeof(int) && sizeof(convolution_algorithm) == sizeof(int),
+                   sizeof(precision) == sizeof(int) && sizeof(colour_kind) == sizeof(int) &&
+                   sizeof(best_kind) == sizeof(int) && sizeof(convolution_algorithm) == sizeof(int),
                "enums are not of int's size");
 
 static void *target_of(train_settings *settings, const setting *s) { return (char *)settings + s->offset; }
@@ -189,22 +188,26 @@ static void write_loss_init(const train_settings *settings, json_writer *json, c
 /* ---- classes that are thinned out -------------------------------------------------------------------------------- */
 
 /* 0 if the class or the fraction cannot be, or the class is there already. */
-static int add_keep(train_settings *settings, long label, double fraction) {
-    if (label < 0 || label > LARGEST_CLASS || !(fraction >= 0 && fraction <= 1)) return 0;
+static int add_keep(train_settings *settings, const char *part, size_t length, double fraction) {
+    if (!length || length >= SETTINGS_KEEP_NAME || !(fraction >= 0 && fraction <= 1)) return 0;
     for (int k = 0; k < settings->keep_count; k++)
-        if (settings->keep[k].class_label == label) return 0;
+        if (strlen(settings->keep[k].part) == length && memcmp(settings->keep[k].part, part, length) == 0) return 0;
     if (settings->keep_count == SETTINGS_KEEP_MAX) return 0;
-    settings->keep[settings->keep_count++] = (settings_keep){(int)label, fraction};
+    settings_keep *added = &settings->keep[settings->keep_count++];
+    *added = (settings_keep){.fraction = fraction};
+    memcpy(added->part, part, length);
     return 1;
 }
 
+/* Names may hold an equals sign: the last one counts. */
 static status_code parse_keep(train_settings *settings, const char *given, failure *failure) {
-    char *end;
-    const long label = strtol(given, &end, 10);
-    const char *rest = *end == '=' && end != given ? end + 1 : "";
-    const double fraction = strtod(rest, &end);
-    if (*rest && !*end && add_keep(settings, label, fraction)) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "--keep %.100s is not CLASS=FRACTION such as 3=0.01, once for a class",
+    char *end = NULL;
+    const char *equals = strrchr(given, '=');
+    const double fraction = equals ? strtod(equals + 1, &end) : -1;
+    if (equals && equals[1] && !*end && add_keep(settings, given, (size_t)(equals - given), fraction)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--keep %.100s is not CLASS=FRACTION such as 3=0.01, or COLUMN:VALUE=FRACTION such as group:rare=0.1, "
+                "once for each",
                 given);
 }
 
@@ -214,10 +217,7 @@ static int read_keep(train_settings *settings, json_t *object) {
     if (!json_is_object(object)) return 0;
     settings->keep_count = 0;
     json_object_foreach(object, key, value) {
-        char *end;
-        const long label = strtol(key, &end, 10);
-        if (end == key || *end || !json_is_number(value) || !add_keep(settings, label, json_number_value(value)))
-            return 0;
+        if (!json_is_number(value) || !add_keep(settings, key, strlen(key), json_number_value(value))) return 0;
     }
     return 1;
 }
@@ -226,7 +226,9 @@ static void write_keep(const train_settings *settings, json_writer *json, const 
     text object = {0};
     text_add(&object, "{");
     for (int k = 0; k < settings->keep_count; k++) {
-        text_format(&object, "%s\"%d\": ", k ? ", " : "", settings->keep[k].class_label);
+        text_add(&object, k ? ", " : "");
+        json_text_string(&object, settings->keep[k].part);
+        text_add(&object, ": ");
         json_text_number(&object, settings->keep[k].fraction);
     }
     text_add(&object, "}");
@@ -237,7 +239,7 @@ static void write_keep(const train_settings *settings, json_writer *json, const 
 static int same_keep(const train_settings *a, const train_settings *b) {
     if (a->keep_count != b->keep_count) return 0;
     for (int k = 0; k < a->keep_count; k++)
-        if (a->keep[k].class_label != b->keep[k].class_label || a->keep[k].fraction != b->keep[k].fraction) return 0;
+        if (strcmp(a->keep[k].part, b->keep[k].part) != 0 || a->keep[k].fraction != b->keep[k].fraction) return 0;
     return 1;
 }
 

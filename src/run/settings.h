@@ -19,10 +19,10 @@
 
 #include <stddef.h>
 
-enum { SETTINGS_KEEP_MAX = 256 };
+enum { SETTINGS_KEEP_MAX = 256, SETTINGS_KEEP_NAME = 128 };
 
 typedef struct settings_keep {
-    int class_label;
+    char part[SETTINGS_KEEP_NAME]; /* a class's number or name, or COLUMN:VALUE */
     double fraction;
 } settings_keep;
 
@@ -39,11 +39,21 @@ typedef enum importance_kind {
     IMPORTANCE_EXACT       /* the normaliser with this example's loss replaced */
 } importance_kind;
 
+typedef enum colour_kind { COLOUR_AUTO, COLOUR_GREY, COLOUR_RGB } colour_kind;
+
+/* Which number of an evaluation says which weights are the best of a run that classifies. */
+typedef enum best_kind { BEST_ACCURACY, BEST_WORST_CLASS, BEST_WORST_GROUP, BEST_CVAR } best_kind;
+
 /* Defaults stand in the table; a value in brackets is what "none" or "automatic" looks like. */
 typedef struct train_settings {
     const char *data;
-    settings_keep keep[SETTINGS_KEEP_MAX]; /* how much of a class is kept for training */
+    settings_keep keep[SETTINGS_KEEP_MAX]; /* how much of a class or group is kept for training */
     int keep_count;
+    const char *label, *group; /* (""): the columns `label` and, if there is one, `group` */
+    const char *size;          /* (""): pictures as they are; "S" or "H,W" */
+    colour_kind colour;
+    double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
+    best_kind best;
     objective_kind objective;
     double beta, tail;             /* one of them is (NaN): beta follows from the losses if there is a tail */
     hws_divergence divergence;     /* none that has callbacks */
@@ -101,7 +111,7 @@ typedef enum setting_kind {
     SETTING_DIVERGENCE,
     SETTING_IMPORTANCE, /* "off", or "KIND", "MIN,MAX", "KIND,MIN,MAX"; importance, weight_min and weight_max */
     SETTING_LOSS_INIT,  /* a number, "none" or a file; loss_init and loss_init_file */
-    SETTING_KEEP        /* "CLASS=FRACTION", several times; keep and keep_count */
+    SETTING_KEEP        /* "CLASS=FRACTION" or "COLUMN:VALUE=FRACTION", several times; keep and keep_count */
 } setting_kind;
 
 typedef enum setting_group { SETTING_DATA, SETTING_OBJECTIVE, SETTING_TRAINING, SETTING_RUN } setting_group;

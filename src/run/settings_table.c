@@ -12,6 +12,14 @@ static const char *history_at(int value) {
     static const char *const NAMES[] = {"stale", "exact"};
     return name_at(NAMES, 2, value);
 }
+static const char *colour_at(int value) {
+    static const char *const NAMES[] = {"auto", "grey", "rgb"};
+    return name_at(NAMES, 3, value);
+}
+static const char *best_at(int value) {
+    static const char *const NAMES[] = {"accuracy", "worst-class", "worst-group", "cvar"};
+    return name_at(NAMES, 4, value);
+}
 static const char *precision_at(int value) {
     static const char *const NAMES[] = {"f32", "bf16"};
     return name_at(NAMES, 2, value);
@@ -76,7 +84,24 @@ static const setting TABLE[] = {
     {"ohem_factor", WHOLE(1, 1000), OBJECTIVE, AT(ohem_factor), .images = "2", .value = "K",
      .help = "ohem: candidates per example that is trained on"},
     {"keep", .kind = SETTING_KEEP, OBJECTIVE, .value = "CLASS=FRACTION", .otherwise = "",
-     .help = "keep only this fraction of a class for training; may be given several times"},
+     .help = "keep only this fraction of a class, or of a group (COLUMN:VALUE=FRACTION), for\n"
+             "training; may be given several times"},
+    {"label", TEXT, TRAINING, AT(label), .images = "", .value = "COLUMN", .help = "CSV files: the column of classes",
+     .otherwise = "label"},
+    {"group", TEXT, TRAINING, AT(group), .images = "", .value = "COLUMN",
+     .help = "CSV files: the column of groups", .otherwise = "group, if there is one"},
+    {"size", TEXT, TRAINING, AT(size), .images = "", .value = "S|H,W",
+     .help = "pictures: resize the shorter side to S and cut the middle out",
+     .otherwise = "their own if all have one size, else 224"},
+    {"colour", CHOICE(colour_at), TRAINING, AT(colour), .images = "auto", .value = "C",
+     .help = "pictures: grey | rgb | auto: rgb if any is in colour"},
+    {"picture_memory", NUMBER(-1, 1e9), TRAINING, AT(picture_memory), .is_free = 1, .images = "-1", .value = "MB",
+     .help = "pictures: if they take more, they are decoded whenever they are wanted",
+     .otherwise = "half of what is free"},
+    {"best", CHOICE(best_at), TRAINING, AT(best), .images = "accuracy", .value = "M",
+     .help = "images: which weights are kept as the best: accuracy | worst-class and worst-group, the\n"
+             "lowest accuracy of any | cvar, the mean loss of the hardest tenth; of the validation\n"
+             "part, or of the test part where there is none"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
      .help = "images: wrn-D-k | mlp-L-m; volumes: the plan's"},

@@ -1,127 +1,261 @@
 #include "task/classification.h"
 
 #include "core/arg_max.h"
+#include "core/memory.h"
+#include "core/quantile.h"
 #include "model/image_classifier.h"
 #include "picture/png.h"
+#include "task/classification_source.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+enum { GROUPS_MAX = 1000 };
 
 /* ---- the network ------------------------------------------------------------------------------------------------- */
 
 static status_code network(void *context, const train_settings *settings, learner_options *options, failure *failure) {
     const classification *c = context;
-    return image_classifier_network(c->train, settings->model, (int)settings->batch, options, failure);
+    return image_classifier_network(&c->data->train, settings->model, (int)settings->batch, options, failure);
 }
 
 /* ---- examples ---------------------------------------------------------------------------------------------------- */
 
 static status_code fill(void *context, const task_request *request, failure *failure) {
     const classification *c = context;
-    (void)failure;
-    pixel_scale_apply(&c->pixels, labelled_images_at(c->train, request->example), labelled_images_stride(c->train),
-                      request->input);
-    request->labels[0] = c->train->labels[request->example];
-    return STATUS_OK;
+    const labelled_images *train = &c->data->train;
+    request->labels[0] = train->labels[request->example];
+    return pixel_scale_example(&c->pixels, train, request->example, request->input, failure);
 }
 
 static void name(void *context, int64_t example, text *name) {
-    const classification *c = context;
-    text_format(name, "%lld", (long long)c->train->origins[example]);
+    labelled_images_name(&((const classification *)context)->data->train, example, name);
 }
 
-static int group(void *context, int64_t example) { return ((const classification *)context)->train->labels[example]; }
+static int group(void *context, int64_t example) {
+    return ((const classification *)context)->data->train.labels[example];
+}
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
-enum { METRIC_ACCURACY, METRIC_CLASS_0 };
+static const double CVAR_SHARE = 0.1;
+
+static class_metrics lay_out(int classes, int groups, int extended) {
+    class_metrics m = {.classes = classes, .groups = groups, .extended = extended, .accuracy = 0, .first_class = 1};
+    m.loss = m.first_class + classes;
+    m.worst_class = m.loss + 1;
+    m.cvar = m.loss + 2;
+    m.first_group = m.loss + 3;
+    m.worst_group = m.first_group + groups;
+    m.count = !extended ? m.loss + 1 : m.worst_group + (groups > 0);
+    return m;
+}
 
 static void metric(void *context, int index, text *name) {
     const classification *c = context;
-    if (index == METRIC_ACCURACY) text_add(name, "test_accuracy");
-    else if (index == METRIC_CLASS_0 + c->train->classes) text_add(name, "test_loss");
-    else text_format(name, "test_accuracy_%d", index - METRIC_CLASS_0);
+    const class_metrics *m = &c->metrics;
+    const labelled_images *train = &c->data->train;
+    const int which = index % m->count;
+    text_add(name, index < m->count ? "test_" : "val_");
+    if (which == m->accuracy) text_add(name, "accuracy");
+    else if (which < m->loss) {
+        text_add(name, "accuracy_");
+        labelled_images_class_name(train, which - m->first_class, name);
+    } else if (which == m->loss) text_add(name, "loss");
+    else if (which == m->worst_class) text_add(name, "worst_class");
+    else if (which == m->cvar) text_add(name, "cvar");
+    else if (which == m->worst_group) text_add(name, "worst_group");
+    else
+        text_format(name, "accuracy_%s:%s", c->group,
+                    labelled_images_column(train, c->group)->values[which - m->first_group]);
 }
 
-/* A class without test images has no accuracy: NaN. */
-static void summarise(const labelled_images *set, const double *losses, const float *probabilities, double *values) {
-    int64_t right[LABELLED_IMAGES_CLASSES_MAX] = {0}, all[LABELLED_IMAGES_CLASSES_MAX] = {0}, sum = 0;
-    double loss = 0;
+/* Hits and examples of each class or group; a value without examples has no accuracy: NaN. Returns the least. */
+typedef struct tally {
+    int64_t right, all;
+} tally;
+
+static double accuracies(const tally *tallies, int count, double *values) {
+    double least = (double)NAN;
+    for (int k = 0; k < count; k++) {
+        values[k] = tallies[k].all ? (double)tallies[k].right / (double)tallies[k].all : (double)NAN;
+        if (tallies[k].all && !(values[k] >= least)) least = values[k];
+    }
+    return least;
+}
+
+static void count_hits(const labelled_images *set, const int32_t *groups, const float *probabilities, tally *classes,
+                       tally *by_group) {
     for (int64_t i = 0; i < set->count; i++) {
         const int label = set->labels[i];
-        all[label]++;
-        right[label] += arg_max(probabilities + (size_t)i * (size_t)set->classes, set->classes) == label;
-        loss += losses[i];
+        const int hit = arg_max(probabilities + (size_t)i * (size_t)set->classes, set->classes) == label;
+        classes[label].all++;
+        classes[label].right += hit;
+        if (!groups || groups[i] < 0) continue;
+        by_group[groups[i]].all++;
+        by_group[groups[i]].right += hit;
     }
-    for (int k = 0; k < set->classes; k++) {
-        values[METRIC_CLASS_0 + k] = all[k] ? (double)right[k] / (double)all[k] : (double)NAN;
-        sum += right[k];
-    }
-    values[METRIC_ACCURACY] = (double)sum / (double)set->count;
-    values[METRIC_CLASS_0 + set->classes] = loss / (double)set->count;
+}
+
+/* Sorts the losses. */
+static double tail_mean(double *losses, int64_t count) {
+    const int64_t worst = (int64_t)ceil(CVAR_SHARE * (double)count);
+    double sum = 0;
+    sort_numbers(losses, (size_t)count);
+    for (int64_t i = count - worst; i < count; i++) sum += losses[i];
+    return sum / (double)worst;
+}
+
+static void summarise(const classification *c, const labelled_images *set, double *losses, const float *probabilities,
+                      tally *tallies, double *values) {
+    const class_metrics *m = &c->metrics;
+    const example_column *column = c->group ? labelled_images_column(set, c->group) : NULL;
+    tally *by_group = tallies + m->classes;
+    double loss = 0;
+    int64_t right = 0;
+    count_hits(set, column ? column->of : NULL, probabilities, tallies, by_group);
+    for (int64_t i = 0; i < set->count; i++) loss += losses[i];
+    for (int k = 0; k < m->classes; k++) right += tallies[k].right;
+    const double worst = accuracies(tallies, m->classes, values + m->first_class);
+    values[m->accuracy] = (double)right / (double)set->count;
+    values[m->loss] = loss / (double)set->count;
+    if (!m->extended) return;
+    values[m->worst_class] = worst;
+    values[m->cvar] = tail_mean(losses, set->count);
+    if (m->groups) values[m->worst_group] = accuracies(by_group, m->groups, values + m->first_group);
+}
+
+static status_code evaluate_set(const classification *c, const labelled_images *set, learner *l, double *values,
+                                failure *failure) {
+    const size_t count = (size_t)set->count;
+    double *losses = malloc(count * sizeof *losses);
+    float *probabilities = malloc(count * (size_t)set->classes * sizeof *probabilities);
+    tally *tallies = calloc((size_t)c->metrics.classes + (size_t)c->metrics.groups, sizeof *tallies);
+    status_code status = losses && probabilities && tallies ? STATUS_OK : fail_memory(failure, "the evaluation");
+    if (status == STATUS_OK) status = image_classifier_evaluate(l, &c->pixels, set, losses, probabilities, failure);
+    if (status == STATUS_OK) summarise(c, set, losses, probabilities, tallies, values);
+    free(losses);
+    free(probabilities);
+    free(tallies);
+    return status;
 }
 
 static status_code evaluate(void *context, learner *l, double *values, failure *failure) {
     const classification *c = context;
-    const size_t count = (size_t)c->test->count;
-    double *losses = malloc(count * sizeof *losses);
-    float *probabilities = malloc(count * (size_t)c->test->classes * sizeof *probabilities);
-    status_code status = losses && probabilities ? STATUS_OK : fail_memory(failure, "the evaluation");
-    if (status == STATUS_OK) status = image_classifier_evaluate(l, &c->pixels, c->test, losses, probabilities, failure);
-    if (status == STATUS_OK) summarise(c->test, losses, probabilities, values);
-    free(losses);
-    free(probabilities);
+    status_code status = STATUS_OK;
+    for (int k = 0; k < c->evaluated_count && status == STATUS_OK; k++)
+        status = evaluate_set(c, c->evaluated[k], l, values + k * c->metrics.count, failure);
     return status;
 }
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
+static status_code save_picture(const labelled_images *set, int64_t example, const char *path, failure *failure) {
+    if (set->values || (set->channels != 1 && set->channels != 3)) return STATUS_OK; /* nothing that could be shown */
+    uint8_t *pixels = memory_open(labelled_images_stride(set));
+    if (!pixels) return fail_memory(failure, "a picture");
+    status_code status = labelled_images_copy(set, example, pixels, failure);
+    if (status == STATUS_OK)
+        status = png_save(path, pixels, (size_t)set->width, (size_t)set->height,
+                          set->channels == 3 ? PNG_RGB : PNG_GREY, failure);
+    memory_close(pixels);
+    return status;
+}
+
+static void write_class(const labelled_images *set, int class_label, char *words, size_t size) {
+    text name = {0};
+    labelled_images_class_name(set, class_label, &name);
+    snprintf(words, size, "%s", text_string(&name));
+    text_close(&name);
+}
+
 static status_code show(void *context, learner *l, int64_t example, const char *path, task_verdict *verdict,
                         failure *failure) {
     const classification *c = context;
-    const labelled_images *set = c->train;
-    image_classifier_load(l, &c->pixels, set, example, 1);
-    const status_code status = learner_evaluate(l, 1, 0, failure);
+    const labelled_images *set = &c->data->train;
+    status_code status = image_classifier_load(l, &c->pixels, set, example, 1, failure);
+    if (status == STATUS_OK) status = learner_evaluate(l, 1, 0, failure);
     if (status != STATUS_OK) return status;
-    snprintf(verdict->label, sizeof verdict->label, "%d", set->labels[example]);
-    snprintf(verdict->prediction, sizeof verdict->prediction, "%d",
-             arg_max(graph_output_values(learner_graph(l), 0), set->classes));
-    if (set->channels != 1 && set->channels != 3) return STATUS_OK; /* no picture of other numbers of channels */
-    return png_save(path, labelled_images_at(set, example), (size_t)set->width, (size_t)set->height,
-                    set->channels == 3 ? PNG_RGB : PNG_GREY, failure);
+    write_class(set, set->labels[example], verdict->label, sizeof verdict->label);
+    write_class(set, arg_max(graph_output_values(learner_graph(l), 0), set->classes), verdict->prediction,
+                sizeof verdict->prediction);
+    return save_picture(set, example, path, failure);
 }
 
 static void describe(void *context, run_facts *facts) {
     const classification *c = context;
-    facts->test_examples = c->test->count;
-    facts->height = c->train->height;
-    facts->width = c->train->width;
-    facts->channels = c->train->channels;
-    facts->class_count = c->train->classes;
+    const labelled_images *train = &c->data->train;
+    facts->test_examples = c->data->test.count;
+    facts->height = train->height;
+    facts->width = train->width;
+    facts->channels = train->channels;
+    facts->class_count = train->classes;
+    facts->class_names = (const char *const *)train->class_names;
     facts->pixel_mean = c->pixels.mean;
     facts->pixel_std = c->pixels.std;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-status_code task_classification(task *t, classification *c, const labelled_images *train, const labelled_images *test,
-                                failure *failure) {
-    *c = (classification){.train = train, .test = test};
+static status_code check_sets(const classification_data *data, failure *failure) {
+    const labelled_images *train = &data->train, *test = &data->test;
     if (!train->labels || !test->labels)
         return fail(failure, STATUS_BAD_INPUT, "the images have no labels: nothing can be learnt from them");
     if (train->height != test->height || train->width != test->width || train->channels != test->channels ||
         train->classes != test->classes)
         return fail(failure, STATUS_BAD_INPUT, "training and test images differ in size, channels or classes");
-    const status_code status = pixel_scale_measure(&c->pixels, train, failure);
+    return STATUS_OK;
+}
+
+/* Which of the sets and numbers decides on the best weights. */
+static status_code choose_best(task *t, const classification *c, best_kind best, failure *failure) {
+    const class_metrics *m = &c->metrics;
+    const int first = (c->evaluated_count - 1) * m->count; /* the validation set is the last, where there is one */
+    const int of[] = {m->accuracy, m->worst_class, m->worst_group, m->cvar};
+    if (best == BEST_WORST_GROUP && !m->groups)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--best worst-group: the data have no groups; name their column with --group, or use cvar");
+    t->shown = first + m->accuracy;
+    t->best = first + of[best];
+    t->best_is_least = best == BEST_CVAR;
+    return STATUS_OK;
+}
+
+static uint64_t fingerprint(const classification_data *data) {
+    uint64_t print = labelled_images_fingerprint(&data->train) * 3 + labelled_images_fingerprint(&data->test);
+    if (data->validation.count) print = print * 5 + labelled_images_fingerprint(&data->validation);
+    return print;
+}
+
+/* Runs on images without names and groups go on having the columns that they always had. */
+static status_code prepare(classification *c, const train_settings *settings, failure *failure) {
+    const labelled_images *train = &c->data->train;
+    status_code status = check_sets(c->data, failure);
+    if (status == STATUS_OK) status = classification_group(settings, train, &c->group, failure);
+    if (status == STATUS_OK) status = pixel_scale_measure(&c->pixels, train, failure);
+    if (status != STATUS_OK) return status;
+    c->evaluated[c->evaluated_count++] = &c->data->test;
+    if (c->data->validation.count) c->evaluated[c->evaluated_count++] = &c->data->validation;
+    const int groups = c->group ? labelled_images_column(train, c->group)->value_count : 0;
+    if (groups > GROUPS_MAX)
+        return fail(failure, STATUS_BAD_INPUT, "--group %.100s: has %d values; at most %d can be told apart", c->group,
+                    groups, GROUPS_MAX);
+    const int extended = train->class_names || groups || c->evaluated_count > 1 || settings->best != BEST_ACCURACY;
+    c->metrics = lay_out(train->classes, groups, extended);
+    return STATUS_OK;
+}
+
+status_code task_classification(task *t, classification *c, const classification_data *data,
+                                const train_settings *settings, failure *failure) {
+    *c = (classification){.data = data};
+    status_code status = prepare(c, settings, failure);
     if (status != STATUS_OK) return status;
     *t = (task){.context = c,
                 .kind = TASK_CLASSIFICATION,
-                .examples = train->count,
-                .fingerprint = labelled_images_fingerprint(train) * 3 + labelled_images_fingerprint(test),
-                .metrics = METRIC_CLASS_0 + train->classes + 1,
-                .best = METRIC_ACCURACY,
+                .examples = data->train.count,
+                .fingerprint = fingerprint(data),
+                .metrics = c->evaluated_count * c->metrics.count,
                 .network = network,
                 .fill = fill,
                 .name = name,
@@ -130,5 +264,5 @@ status_code task_classification(task *t, classification *c, const labelled_image
                 .evaluate = evaluate,
                 .show = show,
                 .describe = describe};
-    return STATUS_OK;
+    return choose_best(t, c, settings->best, failure);
 }

@@ -39,6 +39,8 @@ typedef struct task {
     uint64_t fingerprint; /* of the data: a resumed run must find the same */
     int metrics;          /* how many numbers an evaluation gives */
     int best;             /* the metric whose largest value marks the best weights */
+    int best_is_least;    /* 1: its least value does */
+    int shown;            /* the metric that the program shows while it trains */
 
     /* The network, its loss and the micro-batch; the optimiser is set already. */
     status_code (*network)(void *context, const train_settings *settings, learner_options *options, failure *failure);

@@ -127,7 +127,7 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     *recorded = row;
     const double value = row[ROW_FIRST + t->task->best];
     /* Until the metric is a number the newest weights are the best there are: a run always ends with some. */
-    const int is_best = value > t->best || !isfinite(t->best);
+    const int is_best = (t->task->best_is_least ? value < t->best : value > t->best) || !isfinite(t->best);
     if (is_best) t->best = value;
     if (status == STATUS_OK) status = write_history(t, failure);
     if (status == STATUS_OK) status = write_losses(t, failure);

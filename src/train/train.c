@@ -2,10 +2,10 @@
 #include "train/train.h"
 
 #include "core/available.h"
-#include "images/classification_data.h"
 #include "plan/plan.h"
 #include "run/run_folder.h"
 #include "task/classification.h"
+#include "task/classification_source.h"
 #include "task/phantom_data.h"
 #include "task/segmentation_source.h"
 
@@ -107,7 +107,8 @@ static void make_absolute(training *t) {
     char here[PATH_SIZE];
     s->from = real_path(s->from, t->from);
     s->loss_init_file = real_path(s->loss_init_file, t->losses);
-    if (is_volumes(s->data) && !phantom_data_named(s->data) && realpath(s->data, t->data)) s->data = t->data;
+    if (!classification_data_is_word(s->data) && !phantom_data_named(s->data) && realpath(s->data, t->data))
+        s->data = t->data;
     if (*s->cache && s->cache[0] != '/' && getcwd(here, sizeof here) &&
         path_join(t->cache, here, s->cache, 0) == STATUS_OK)
         s->cache = t->cache;
@@ -115,10 +116,11 @@ static void make_absolute(training *t) {
 
 static status_code check_data(const train_settings *s, failure *failure) {
     if (!*s->data) return fail(failure, STATUS_BAD_INPUT, "train on what? See hws train --help");
-    if (!is_volumes(s->data) || phantom_data_named(s->data) || path_exists(s->data)) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT,
-                "'%.500s' cannot be trained on: it is neither digits, mnist nor phantom, and there is no such folder",
-                s->data);
+    if (classification_data_is_word(s->data) || phantom_data_named(s->data) || path_exists(s->data)) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "'%.500s' cannot be trained on: it is neither digits, mnist nor phantom, and there is no such folder or file",
+        s->data);
 }
 
 static status_code check_request(const train_request *r, failure *failure) {
@@ -172,23 +174,17 @@ static status_code train_task(training *t, const task *task, failure *failure) {
 
 /* ---- images ------------------------------------------------------------------------------------------------------ */
 
-static status_code thin_out(const train_settings *s, labelled_images *train, failure *failure) {
-    status_code status = STATUS_OK;
-    for (int k = 0; k < s->keep_count && status == STATUS_OK; k++)
-        status = labelled_images_keep(train, s->keep[k].class_label, s->keep[k].fraction, (uint64_t)s->seed, failure);
-    return status;
-}
-
 static status_code train_on_images(training *t, failure *failure) {
-    labelled_images train = {0}, test = {0};
+    classification_source source;
+    classification_data data = {0};
     classification context;
     task task;
-    status_code status = classification_data_open(t->settings.data, &train, &test, failure);
-    if (status == STATUS_OK) status = thin_out(&t->settings, &train, failure);
-    if (status == STATUS_OK) status = task_classification(&task, &context, &train, &test, failure);
+    status_code status = classification_source_of_settings(&source, &t->settings, failure);
+    if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
+    if (status == STATUS_OK) status = classification_keep(&t->settings, &data.train, failure);
+    if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
-    labelled_images_close(&train);
-    labelled_images_close(&test);
+    classification_data_close(&data);
     return status;
 }
 

@@ -8,23 +8,24 @@
 #include <unistd.h>
 
 static void refuse(const char *data, const char *words) {
-    labelled_images train, test;
+    classification_data sets;
     failure failure = {0};
-    assert_int_not_equal(classification_data_open(data, &train, &test, &failure), STATUS_OK);
+    const classification_source source = classification_source_of(data);
+    assert_int_not_equal(classification_data_open(&sets, &source, NULL, &failure), STATUS_OK);
     if (!strstr(failure.message, words)) fail_msg("'%s' lacks '%s'", failure.message, words);
-    assert_null(train.pixels);
-    assert_null(test.pixels);
+    assert_null(sets.train.pixels);
+    assert_null(sets.test.pixels);
 }
 
 static void digits_come_in_the_sizes_that_are_asked_for(void **state) {
     (void)state;
-    labelled_images train, test;
-    assert_int_equal(classification_data_open("digits:30,12", &train, &test, NULL), STATUS_OK);
-    assert_int_equal(train.count, 30);
-    assert_int_equal(test.count, 12);
-    assert_memory_not_equal(train.pixels, test.pixels, 12 * 784);
-    labelled_images_close(&train);
-    labelled_images_close(&test);
+    classification_data sets;
+    const classification_source source = classification_source_of("digits:30,12");
+    assert_int_equal(classification_data_open(&sets, &source, NULL, NULL), STATUS_OK);
+    assert_int_equal(sets.train.count, 30);
+    assert_int_equal(sets.test.count, 12);
+    assert_memory_not_equal(sets.train.pixels, sets.test.pixels, 12 * 784);
+    classification_data_close(&sets);
 }
 
 static void malformed_specifications_are_refused(void **state) {
@@ -38,7 +39,7 @@ static void malformed_specifications_are_refused(void **state) {
                          "digits:1e3,5",     "digits:5,9999999999999999999999",
                          "digits:10000001,5"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) refuse(bad[k], "digits:TRAIN,TEST");
-    refuse("", "digits, digits:TRAIN,TEST, mnist and mnist:DIR");
+    refuse("", "digits, digits:TRAIN,TEST, mnist, mnist:DIR, a folder");
     refuse("cifar", "no data 'cifar'");
     refuse("digitsx", "no data 'digitsx'");
     refuse("mnist:", "mnist:DIR");

@@ -52,7 +52,7 @@ static void assert_old_images(const run_config *c) {
     assert_true(s->divergence.kind == HWS_CVAR && s->divergence.parameter == 0.1);
     assert_true(s->optimizer == OPTIMIZER_ADAM && s->schedule == SCHEDULE_POLY && s->history == HISTORY_STALE);
     assert_true(s->precision == PRECISION_BF16 && s->conv == CONVOLUTION_DIRECT && s->replacement);
-    assert_true(s->keep_count == 1 && s->keep[0].class_label == 2 && s->keep[0].fraction == 0.5);
+    assert_true(s->keep_count == 1 && strcmp(s->keep[0].part, "2") == 0 && s->keep[0].fraction == 0.5);
     assert_true(s->importance && s->weight_min == 0.5 && isinf(s->weight_max));
     assert_int_equal(f->task, TASK_CLASSIFICATION);
     assert_string_equal(f->version, "0.1.0");

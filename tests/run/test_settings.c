@@ -26,8 +26,8 @@ static void settings_come_back_as_they_were_written(void **state) {
     s.importance = 1;
     s.weight_min = 0.3;
     s.weight_max = (double)INFINITY;
-    s.keep[0] = (settings_keep){3, 0.01};
-    s.keep[1] = (settings_keep){7, 1.0 / 3};
+    s.keep[0] = (settings_keep){"3", 0.01};
+    s.keep[1] = (settings_keep){"group:a \"b\"=c", 1.0 / 3};
     s.keep_count = 2;
     char *json = written(&s);
     assert_int_equal(read_text(&back, json, NULL), STATUS_OK);
@@ -165,7 +165,7 @@ static void values_of_the_command_line_are_checked(void **state) {
         {"keep", "3", "CLASS=FRACTION"},
         {"keep", "3=2", "CLASS=FRACTION"},
         {"keep", "=0.5", "CLASS=FRACTION"},
-        {"keep", "7=0.5", "once for a class"},
+        {"keep", "7=0.5", "once for each"},
         {"replacement", "yes", "on or off"},
         {"lrr", "1", "no setting 'lrr'"},
     };
@@ -339,7 +339,7 @@ static void what_is_no_setting_is_refused(void **state) {
         {"{\"lr\": -1}", "value of 'lr'"},
         {"{\"batch\": 1.5}", "value of 'batch'"},
         {"{\"batch\": -1}", "value of 'batch'"},
-        {"{\"keep\": {\"x\": 1}}", "value of 'keep'"},
+        {"{\"keep\": {\"\": 1}}", "value of 'keep'"},
         {"{\"keep\": [1]}", "value of 'keep'"},
         {"{\"importance\": [1]}", "value of 'importance'"},
         {"{\"model\": 3}", "value of 'model'"},

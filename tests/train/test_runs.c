@@ -154,21 +154,20 @@ static void loader_threads_do_not_change_a_bit(void **state) {
 }
 
 typedef struct digits {
-    labelled_images train, test;
+    classification_data data;
     classification context;
     task task;
 } digits;
 
 static void digits_task(digits *d, int train, int test) {
-    assert_int_equal(digits_open(&d->train, 1, DIGITS_TRAIN, train, NULL), STATUS_OK);
-    assert_int_equal(digits_open(&d->test, 1, DIGITS_TEST, test, NULL), STATUS_OK);
-    assert_int_equal(task_classification(&d->task, &d->context, &d->train, &d->test, NULL), STATUS_OK);
+    const train_settings s = settings_default();
+    d->data = (classification_data){0};
+    assert_int_equal(digits_open(&d->data.train, 1, DIGITS_TRAIN, train, NULL), STATUS_OK);
+    assert_int_equal(digits_open(&d->data.test, 1, DIGITS_TEST, test, NULL), STATUS_OK);
+    assert_int_equal(task_classification(&d->task, &d->context, &d->data, &s, NULL), STATUS_OK);
 }
 
-static void digits_close(digits *d) {
-    labelled_images_close(&d->train);
-    labelled_images_close(&d->test);
-}
+static void digits_close(digits *d) { classification_data_close(&d->data); }
 
 static train_settings digits_settings(void) {
     train_settings s = settings_default();
@@ -252,7 +251,7 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
     float probabilities[100 * 10];
     double losses[100], loss = 0;
     if (classifier_open(&model, folder("model"), RUN_WEIGHTS_LATEST, 1, &why) != STATUS_OK) fail_msg("%s", why.message);
-    assert_int_equal(classifier_run(&model, &d.test, losses, probabilities, &why), STATUS_OK);
+    assert_int_equal(classifier_run(&model, &d.data.test, losses, probabilities, &why), STATUS_OK);
     int right = 0;
     for (int i = 0; i < 100; i++) {
         int best = 0;
@@ -262,8 +261,8 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
             sum += (double)probabilities[i * 10 + k];
         }
         assert_near(sum, 1, 1e-5);
-        assert_near(-log((double)probabilities[i * 10 + d.test.labels[i]]), losses[i], 1e-4);
-        right += best == d.test.labels[i];
+        assert_near(-log((double)probabilities[i * 10 + d.data.test.labels[i]]), losses[i], 1e-4);
+        right += best == d.data.test.labels[i];
         loss += losses[i] / 100;
     }
     assert_int_equal(run_path(path, folder("model"), RUN_HISTORY, 0), STATUS_OK);

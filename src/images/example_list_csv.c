@@ -1,0 +1,130 @@
+/* The examples of a CSV file: see example_list.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "core/path.h"
+#include "images/example_list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS_MAX = 256 };
+
+typedef struct reading {
+    const csv *table;
+    const char *path;
+    const example_options *options;
+    long file, label, split;
+} reading;
+
+long example_list_file_column(const csv *table) {
+    static const char *const NAMES[] = {"file", "filename", "file_name", "image", "path"};
+    for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
+        const long column = csv_column(table, NAMES[k]);
+        if (column >= 0) return column;
+    }
+    return -1;
+}
+
+static status_code find_columns(reading *r, failure *failure) {
+    const char *wanted = r->options->label && *r->options->label ? r->options->label : "label";
+    r->label = csv_column(r->table, wanted);
+    r->split = csv_column(r->table, "split");
+    if (r->label >= 0 || r->options->unlabelled) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s: has no column '%.100s'; name the column of the classes with --label COLUMN", r->path, wanted);
+}
+
+static status_code read_part(const reading *r, size_t row, uint8_t *part, failure *failure) {
+    static const struct {
+        const char *word;
+        data_part part;
+    } WORDS[] = {{"train", PART_TRAIN},      {"training", PART_TRAIN},        {"val", PART_VALIDATION},
+                 {"valid", PART_VALIDATION}, {"validation", PART_VALIDATION}, {"test", PART_TEST},
+                 {"testing", PART_TEST}};
+    const char *cell = csv_cell(r->table, row, (size_t)r->split);
+    for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS; k++)
+        if (strcmp(cell, WORDS[k].word) == 0) {
+            *part = (uint8_t)WORDS[k].part;
+            return STATUS_OK;
+        }
+    return fail(failure, STATUS_BAD_INPUT, "%.500s, line %zu: the split is '%.100s'; train, val and test are known",
+                r->path, r->table->lines[row + 1], cell);
+}
+
+static status_code read_rows(const reading *r, example_list *l, failure *failure) {
+    const size_t rows = r->table->rows;
+    l->parts = calloc(rows + 1, 1);
+    l->lines = calloc(rows + 1, sizeof *l->lines);
+    l->names = r->file >= 0 ? calloc(rows + 1, sizeof *l->names) : NULL;
+    if (!l->parts || !l->lines || (r->file >= 0 && !l->names)) return fail_memory(failure, r->path);
+    l->count = rows;
+    status_code status = STATUS_OK;
+    for (size_t i = 0; i < rows && status == STATUS_OK; i++) {
+        l->lines[i] = r->table->lines[i + 1];
+        l->parts[i] = PART_TEST;
+        if (r->file >= 0 && !*csv_cell(r->table, i, (size_t)r->file))
+            status = fail(failure, STATUS_BAD_INPUT, "%.500s, line %zu: no file is named", r->path, l->lines[i]);
+        else if (r->file >= 0 && !(l->names[i] = strdup(csv_cell(r->table, i, (size_t)r->file))))
+            status = fail_memory(failure, r->path);
+        if (status == STATUS_OK && r->split >= 0 && !r->options->unlabelled)
+            status = read_part(r, i, &l->parts[i], failure);
+    }
+    return status;
+}
+
+static status_code read_column(const reading *r, size_t column, const char **words, example_column *to,
+                               failure *failure) {
+    for (size_t i = 0; i < r->table->rows; i++) words[i] = csv_cell(r->table, i, column);
+    return example_column_open(to, csv_name(r->table, column), words, r->table->rows, failure);
+}
+
+/* Every column but those of files, labels and parts. */
+static status_code read_columns(const reading *r, example_list *l, failure *failure) {
+    const char **words = malloc((r->table->rows + 1) * sizeof *words);
+    l->columns = calloc(r->table->columns + 1, sizeof *l->columns);
+    status_code status = words && l->columns ? STATUS_OK : fail_memory(failure, r->path);
+    for (size_t k = 0; k < r->table->columns && k < COLUMNS_MAX && status == STATUS_OK; k++) {
+        if ((long)k == r->file || (long)k == r->label || (long)k == r->split) continue;
+        status = read_column(r, k, words, &l->columns[l->column_count], failure);
+        if (status == STATUS_OK) l->column_count++;
+    }
+    if (status == STATUS_OK && r->label >= 0 && !r->options->unlabelled)
+        status = read_column(r, (size_t)r->label, words, &l->labels, failure);
+    free(words);
+    return status;
+}
+
+static status_code read_table(example_list *l, reading *r, const listener *listener, failure *failure) {
+    status_code status = find_columns(r, failure);
+    if (status == STATUS_OK && !r->table->rows)
+        status = fail(failure, STATUS_BAD_INPUT, "%.500s: has no lines behind the names of its columns", r->path);
+    if (status == STATUS_OK) status = read_rows(r, l, failure);
+    if (status == STATUS_OK) status = read_columns(r, l, failure);
+    if (status == STATUS_OK) status = example_list_complete(l, r->path, r->split >= 0, r->options, listener, failure);
+    if (status != STATUS_OK) example_list_close(l);
+    return status;
+}
+
+status_code example_list_of_table(example_list *l, const csv *table, const char *path, const example_options *options,
+                                  const listener *listener, failure *failure) {
+    *l = (example_list){0};
+    reading r = {.table = table, .path = path, .options = options, .file = -1};
+    return read_table(l, &r, listener, failure);
+}
+
+status_code example_list_of_csv(example_list *l, const char *path, const example_options *options,
+                                const listener *listener, failure *failure) {
+    csv table;
+    *l = (example_list){0};
+    status_code status = csv_read(&table, path, CSV_STRICT, failure);
+    if (status != STATUS_OK) return status;
+    reading r = {.table = &table, .path = path, .options = options, .file = example_list_file_column(&table)};
+    const size_t length = (size_t)(path_name(path) - path);
+    l->folder = length ? strndup(path, length) : strdup(".");
+    if (r.file < 0)
+        status = fail(failure, STATUS_BAD_INPUT, "%.500s: has no column 'file' with the names of pictures", path);
+    else status = l->folder ? read_table(l, &r, listener, failure) : fail_memory(failure, path);
+    if (status != STATUS_OK) example_list_close(l);
+    csv_close(&table);
+    return status;
+}

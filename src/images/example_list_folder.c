@@ -1,0 +1,198 @@
+/* The examples of a folder with a folder per class: see example_list.h. */
+#define _XOPEN_SOURCE 700
+#include "core/array.h"
+#include "core/path.h"
+#include "images/example_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { DEPTH_MAX = 16 };
+
+typedef struct found {
+    char *name, *label;
+    uint8_t part;
+} found;
+
+typedef struct search {
+    const char *folder;
+    const example_options *options;
+    found *pictures;
+    size_t count, capacity;
+    size_t others; /* files that are no pictures */
+    char other[256];
+    int given; /* whether there is a folder of what to train on, and one of what to test on */
+} search;
+
+int example_list_is_picture(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return dot && (strcasecmp(dot, ".png") == 0 || strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
+}
+
+static int is_visible(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+static status_code add_picture(search *s, const char *name, const char *label, data_part part, failure *failure) {
+    found *more = array_grow(s->pictures, s->count, &s->capacity, sizeof *more);
+    if (!more) return fail_memory(failure, s->folder);
+    s->pictures = more;
+    found *f = &more[s->count];
+    *f = (found){strdup(name), strdup(label), (uint8_t)part};
+    s->count++;
+    return f->name && f->label ? STATUS_OK : fail_memory(failure, s->folder);
+}
+
+static void note_other(search *s, const char *name) {
+    if (!s->others++) snprintf(s->other, sizeof s->other, "%.250s", name);
+}
+
+/* A place below the folder that is searched. */
+typedef struct place {
+    const char *name; /* relative to the folder; "" */
+    const char *label;
+    data_part part;
+    int depth;
+} place;
+
+static status_code search_place(search *s, const place *at, failure *failure);
+
+static status_code search_entry(search *s, const place *at, const char *entry, failure *failure) {
+    char name[PATH_SIZE], path[PATH_SIZE];
+    status_code status =
+        *at->name ? path_join(name, at->name, entry, failure) : path_format(name, failure, "%s", entry);
+    if (status == STATUS_OK) status = path_join(path, s->folder, name, failure);
+    if (status != STATUS_OK) return status;
+    if (path_is_folder(path)) return search_place(s, &(place){name, at->label, at->part, at->depth + 1}, failure);
+    if (example_list_is_picture(entry)) return add_picture(s, name, at->label, at->part, failure);
+    note_other(s, name);
+    return STATUS_OK;
+}
+
+/* Sorted by name, so that the order is the same everywhere. */
+static status_code list_entries(const char *path, struct dirent ***entries, int *count, failure *failure) {
+    *count = scandir(path, entries, is_visible, alphasort);
+    return *count >= 0 ? STATUS_OK : fail(failure, STATUS_CANNOT_READ, "%.500s: %s", path, strerror(errno));
+}
+
+static void free_entries(struct dirent **entries, int count) {
+    for (int k = 0; k < count; k++) free(entries[k]);
+    free(entries);
+}
+
+static status_code search_place(search *s, const place *at, failure *failure) {
+    char path[PATH_SIZE];
+    struct dirent **entries;
+    int count;
+    if (at->depth > DEPTH_MAX)
+        return fail(failure, STATUS_BAD_INPUT, "%.500s/%.300s: folders are nested too deeply", s->folder, at->name);
+    status_code status = path_join(path, s->folder, at->name, failure);
+    if (status == STATUS_OK) status = list_entries(path, &entries, &count, failure);
+    if (status != STATUS_OK) return status;
+    for (int k = 0; k < count && status == STATUS_OK; k++) status = search_entry(s, at, entries[k]->d_name, failure);
+    free_entries(entries, count);
+    return status;
+}
+
+/* ---- folders of classes and parts -------------------------------------------------------------------------------- */
+
+static int part_named(const char *name, data_part *part) {
+    static const char *const NAMES[DATA_PARTS][4] = {
+        {"train", "training"}, {"val", "valid", "validation"}, {"test", "testing"}};
+    for (int p = 0; p < DATA_PARTS; p++)
+        for (int k = 0; k < 4 && NAMES[p][k]; k++)
+            if (strcasecmp(name, NAMES[p][k]) == 0) {
+                *part = (data_part)p;
+                return 1;
+            }
+    return 0;
+}
+
+/* A folder of classes: every folder in it is one. */
+static status_code search_classes(search *s, const char *below, data_part part, failure *failure) {
+    char path[PATH_SIZE], name[PATH_SIZE];
+    struct dirent **entries;
+    int count;
+    status_code status = path_join(path, s->folder, below, failure);
+    if (status == STATUS_OK) status = list_entries(path, &entries, &count, failure);
+    if (status != STATUS_OK) return status;
+    for (int k = 0; k < count && status == STATUS_OK; k++) {
+        const char *class_name = entries[k]->d_name;
+        status = *below ? path_join(name, below, class_name, failure) : path_format(name, failure, "%s", class_name);
+        if (status == STATUS_OK) status = path_join(path, s->folder, name, failure);
+        if (status != STATUS_OK) break;
+        if (path_is_folder(path)) status = search_place(s, &(place){name, class_name, part, 1}, failure);
+        else note_other(s, name);
+    }
+    free_entries(entries, count);
+    return status;
+}
+
+static status_code search_all(search *s, failure *failure) {
+    struct dirent **entries;
+    int count, parts = 0;
+    data_part part;
+    if (s->options->unlabelled) return search_place(s, &(place){"", "", PART_TEST, 0}, failure);
+    status_code status = list_entries(s->folder, &entries, &count, failure);
+    if (status != STATUS_OK) return status;
+    for (int k = 0; k < count; k++)
+        if (part_named(entries[k]->d_name, &part)) parts |= 1 << part;
+    const int divided = parts & 1 << PART_TRAIN; /* a class may be called test; but then there is no train */
+    s->given = divided && parts != 1 << PART_TRAIN;
+    for (int k = 0; k < count && status == STATUS_OK && divided; k++)
+        if (part_named(entries[k]->d_name, &part)) status = search_classes(s, entries[k]->d_name, part, failure);
+        else note_other(s, entries[k]->d_name);
+    free_entries(entries, count);
+    return status == STATUS_OK && !divided ? search_classes(s, "", PART_TRAIN, failure) : status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static status_code take(example_list *l, search *s, failure *failure) {
+    const char **words = malloc((s->count + 1) * sizeof *words);
+    l->folder = strdup(s->folder);
+    l->names = calloc(s->count + 1, sizeof *l->names);
+    l->parts = calloc(s->count + 1, 1);
+    status_code status = words && l->folder && l->names && l->parts ? STATUS_OK : fail_memory(failure, s->folder);
+    if (status == STATUS_OK) l->count = s->count;
+    for (size_t i = 0; i < l->count; i++) {
+        l->names[i] = s->pictures[i].name;
+        l->parts[i] = s->pictures[i].part;
+        words[i] = s->pictures[i].label;
+        s->pictures[i].name = NULL;
+    }
+    if (status == STATUS_OK && !s->options->unlabelled)
+        status = example_column_open(&l->labels, "label", words, l->count, failure);
+    free(words);
+    return status;
+}
+
+static void tell_of_others(const search *s, const listener *listener) {
+    char notice[512];
+    if (!s->others) return;
+    snprintf(notice, sizeof notice, "%zu %s left out, such as %s: not a .png, .jpg or .jpeg file in a class's folder",
+             s->others, s->others == 1 ? "file is" : "files are", s->other);
+    listener_notice(listener, notice);
+}
+
+status_code example_list_of_folder(example_list *l, const char *folder, const example_options *options,
+                                   const listener *listener, failure *failure) {
+    search s = {.folder = folder, .options = options};
+    *l = (example_list){0};
+    status_code status = search_all(&s, failure);
+    if (status == STATUS_OK && !s.count)
+        status = fail(failure, STATUS_BAD_INPUT, "%.500s: holds no .png, .jpg or .jpeg files%s", folder,
+                      options->unlabelled ? "" : " in folders of classes (DIR/CLASS/..., or DIR/train/CLASS/...)");
+    if (status == STATUS_OK) status = take(l, &s, failure);
+    if (status == STATUS_OK) status = example_list_complete(l, folder, s.given, options, listener, failure);
+    if (status == STATUS_OK) tell_of_others(&s, listener);
+    if (status != STATUS_OK) example_list_close(l);
+    for (size_t k = 0; k < s.count; k++) {
+        free(s.pictures[k].name);
+        free(s.pictures[k].label);
+    }
+    free(s.pictures);
+    return status;
+}

@@ -1,0 +1,297 @@
+#define _POSIX_C_SOURCE 200809L
+#include "images/picture_sets.h"
+
+#include "core/available.h"
+#include "core/crc64.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "core/path.h"
+#include "picture/raster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USUAL_SIDE = 224, BROKEN_TOLD = 3 };
+
+typedef struct job {
+    const example_list *list;
+    const picture_options *options;
+    const listener *listener;
+    labelled_images *sets;
+    raster_facts *facts; /* [count] */
+    char **complaints;   /* [count]; NULL: the picture is all right */
+    int64_t *places;     /* [count]; where an example is in the set of its part */
+} job;
+
+static int threads_of(const job *j) { return j->options->threads ? j->options->threads : parallel_processors(); }
+
+/* ---- looking at all files ---------------------------------------------------------------------------------------- */
+
+/* Kept, so that all broken files can be told of at once; nothing but a lack of memory ends the search. */
+static status_code keep_complaint(job *j, size_t i, status_code status, const failure *why, failure *failure) {
+    if (status == STATUS_OK) return STATUS_OK;
+    if (status == STATUS_OUT_OF_MEMORY) return fail_memory(failure, "a picture");
+    free(j->complaints[i]);
+    j->complaints[i] = strdup(why->message);
+    return j->complaints[i] ? STATUS_OK : fail_memory(failure, "the pictures");
+}
+
+static status_code look_at(void *context, size_t i, failure *failure) {
+    job *j = context;
+    char path[PATH_SIZE];
+    struct failure why = {0};
+    status_code status = path_join(path, j->list->folder, j->list->names[i], &why);
+    if (status == STATUS_OK) status = raster_look_file(&j->facts[i], path, &why);
+    return keep_complaint(j, i, status, &why, failure);
+}
+
+static status_code refuse_broken(const job *j, failure *failure) {
+    text all = {0};
+    size_t broken = 0;
+    for (size_t i = 0; i < j->list->count; i++)
+        if (j->complaints[i] && ++broken <= BROKEN_TOLD)
+            text_format(&all, "%s%s", broken > 1 ? "\n  " : "", j->complaints[i]);
+    if (broken > 1)
+        fail(failure, STATUS_CORRUPT, "%zu of %zu pictures cannot be used%s:\n  %.850s", broken, j->list->count,
+             broken > BROKEN_TOLD ? "; the first are" : "", text_string(&all));
+    else if (broken) fail(failure, STATUS_CORRUPT, "%.1000s", text_string(&all));
+    text_close(&all);
+    return broken ? STATUS_CORRUPT : STATUS_OK;
+}
+
+static status_code run_all(job *j, status_code (*run)(void *, size_t, failure *), const char *what, failure *failure) {
+    const parallel_work work = {.run = run, .context = j, .listener = j->listener, .what = what};
+    const status_code status = parallel_run(&work, j->list->count, threads_of(j), failure);
+    return status == STATUS_OK ? refuse_broken(j, failure) : status;
+}
+
+static void tell_of_facts(const job *j) {
+    size_t animated = 0, deep = 0, first = 0;
+    char notice[512];
+    for (size_t i = j->list->count; i-- > 0;) {
+        deep += j->facts[i].bits > 8;
+        if (!j->facts[i].animated) continue;
+        animated++;
+        first = i;
+    }
+    if (animated) {
+        snprintf(notice, sizeof notice, "%zu of the pictures are animations, such as %.200s: the first picture is used",
+                 animated, j->list->names[first]);
+        listener_notice(j->listener, notice);
+    }
+    if (!deep) return;
+    snprintf(notice, sizeof notice,
+             "%zu of the pictures have 16 bits; the upper 8 are used: stretch the greys beforehand if they fill only "
+             "the lower ones",
+             deep);
+    listener_notice(j->listener, notice);
+}
+
+/* ---- the shape of the sets --------------------------------------------------------------------------------------- */
+
+static void choose_shape(const job *j, labelled_images_shape *shape) {
+    const picture_options *o = j->options;
+    const raster_facts *first = &j->facts[0];
+    int same = 1, colour = 0;
+    for (size_t i = 0; i < j->list->count; i++) {
+        same = same && j->facts[i].height == first->height && j->facts[i].width == first->width;
+        colour = colour || j->facts[i].channels == 3;
+    }
+    same = same && first->height <= LABELLED_IMAGES_SIDE_MAX && first->width <= LABELLED_IMAGES_SIDE_MAX;
+    shape->height = o->height ? o->height : same ? first->height : USUAL_SIDE;
+    shape->width = o->width ? o->width : same ? first->width : USUAL_SIDE;
+    shape->channels = o->channels ? o->channels : colour ? 3 : 1;
+    shape->classes = j->list->labels.value_count ? j->list->labels.value_count : o->classes;
+}
+
+static size_t list_part(const example_list *l, data_part part, size_t *members) {
+    size_t count = 0;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->parts[i] == part) members[count++] = i;
+    return count;
+}
+
+static status_code describe_columns(labelled_images *set, const example_list *l, const size_t *members,
+                                    failure *failure) {
+    set->columns = calloc((size_t)l->column_count + 1, sizeof *set->columns);
+    status_code status = set->columns ? STATUS_OK : fail_memory(failure, "the columns of the data");
+    for (int k = 0; k < l->column_count && status == STATUS_OK; k++) {
+        status = example_column_choose(&set->columns[k], &l->columns[k], members, (size_t)set->count, failure);
+        if (status == STATUS_OK) set->column_count++;
+    }
+    return status;
+}
+
+static status_code describe_words(labelled_images *set, const example_list *l, const size_t *members,
+                                  failure *failure) {
+    if (l->folder) set->folder = strdup(l->folder);
+    if (l->names) set->names = calloc((size_t)set->count + 1, sizeof *set->names);
+    if (l->labels.values) set->class_names = words_copy(l->labels.values, (size_t)set->classes);
+    if ((l->folder && !set->folder) || (l->names && !set->names) || (l->labels.values && !set->class_names))
+        return fail_memory(failure, "the examples' names");
+    for (int64_t k = 0; set->names && k < set->count; k++)
+        if (!(set->names[k] = strdup(l->names[members[k]]))) return fail_memory(failure, "the examples' names");
+    return STATUS_OK;
+}
+
+static status_code describe_part(labelled_images *set, const example_list *l, const size_t *members,
+                                 const labelled_images_shape *shape, failure *failure) {
+    const size_t count = (size_t)shape->count;
+    uint8_t *labels = l->labels.values ? memory_open(count) : NULL;
+    if (l->labels.values && !labels) return fail_memory(failure, "the labels");
+    for (size_t k = 0; labels && k < count; k++) labels[k] = (uint8_t)l->labels.of[members[k]];
+    status_code status = labelled_images_adopt(set, shape, NULL, labels, failure);
+    for (size_t k = 0; status == STATUS_OK && k < count; k++) set->origins[k] = (int64_t)members[k];
+    if (status == STATUS_OK) status = describe_words(set, l, members, failure);
+    return status == STATUS_OK ? describe_columns(set, l, members, failure) : status;
+}
+
+static void close_all(labelled_images sets[DATA_PARTS]) {
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+status_code picture_sets_describe(labelled_images sets[DATA_PARTS], const example_list *l,
+                                  const labelled_images_shape *shape, failure *failure) {
+    for (int p = 0; p < DATA_PARTS; p++) sets[p] = (labelled_images){0};
+    size_t *members = malloc((l->count + 1) * sizeof *members);
+    status_code status = members ? STATUS_OK : fail_memory(failure, "the examples");
+    for (int p = 0; p < DATA_PARTS && status == STATUS_OK; p++) {
+        labelled_images_shape own = *shape;
+        own.count = (int64_t)list_part(l, (data_part)p, members);
+        if (own.count) status = describe_part(&sets[p], l, members, &own, failure);
+    }
+    free(members);
+    if (status != STATUS_OK) close_all(sets);
+    return status;
+}
+
+/* ---- pixels ------------------------------------------------------------------------------------------------------ */
+
+static status_code take_memory(job *j, failure *failure) {
+    double wanted = 0;
+    const double most = j->options->memory < 0 ? memory_available() / 2 : j->options->memory;
+    for (int p = 0; p < DATA_PARTS; p++)
+        wanted += (double)j->sets[p].count * (double)labelled_images_stride(&j->sets[p]);
+    const int fits = wanted <= most;
+    for (int p = 0; p < DATA_PARTS; p++) {
+        labelled_images *set = &j->sets[p];
+        const size_t count = (size_t)set->count;
+        if (!count) continue;
+        set->sums = memory_open(count * sizeof *set->sums);
+        set->pixels = fits ? memory_open(count * labelled_images_stride(set)) : NULL;
+        if (!set->sums || (fits && !set->pixels)) return fail_memory(failure, "the pictures");
+    }
+    if (!fits)
+        listener_notice(j->listener, "the pictures do not fit into memory: they are decoded again whenever they are "
+                                     "wanted; more --loaders or a smaller --size help if training waits for them");
+    return STATUS_OK;
+}
+
+static pixel_sums sums_of(const uint8_t *pixels, size_t count) {
+    pixel_sums sums = {0};
+    crc64 crc;
+    crc64_start(&crc);
+    crc64_add(&crc, pixels, count);
+    sums.crc = crc64_value(&crc);
+    for (size_t k = 0; k < count; k++) {
+        sums.sum += pixels[k];
+        sums.squares += (uint64_t)pixels[k] * pixels[k];
+    }
+    return sums;
+}
+
+static status_code decode_one(void *context, size_t i, failure *failure) {
+    job *j = context;
+    struct failure why = {0};
+    labelled_images *set = &j->sets[j->list->parts[i]];
+    const int64_t at = j->places[i];
+    const size_t stride = labelled_images_stride(set);
+    uint8_t *pixels = set->pixels ? set->pixels + (size_t)at * stride : memory_open(stride);
+    if (!pixels) return fail_memory(failure, "a picture");
+    labelled_images file = *set; /* to be decoded, whether there is a place for the pixels or not */
+    file.pixels = NULL;
+    const status_code status = labelled_images_copy(&file, at, pixels, &why);
+    if (status == STATUS_OK) set->sums[at] = sums_of(pixels, stride);
+    if (!set->pixels) memory_close(pixels);
+    return keep_complaint(j, i, status, &why, failure);
+}
+
+/* ---- duplicates -------------------------------------------------------------------------------------------------- */
+
+typedef struct twin {
+    uint64_t crc;
+    size_t at; /* in the list */
+} twin;
+
+static int by_crc(const void *a, const void *b) {
+    const twin *x = a, *y = b;
+    if (x->crc != y->crc) return x->crc < y->crc ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Equal checksums of 64 bits are taken for equal pixels: by chance they are not once in 10^10 sets of 60,000. */
+static void tell_of_twins(const job *j, const twin *twins) {
+    const example_list *l = j->list;
+    size_t pairs = 0, across = 0, shown = 0;
+    char notice[1024];
+    for (size_t k = 1; k < l->count; k++) {
+        if (twins[k].crc != twins[k - 1].crc) continue;
+        const int apart = l->parts[twins[k].at] != l->parts[twins[k - 1].at];
+        if (!pairs || (apart && !across)) shown = k;
+        pairs++;
+        across += (size_t)apart;
+    }
+    if (!pairs) return;
+    snprintf(notice, sizeof notice, "%zu of the pictures are the same as another, such as %.200s and %.200s%s", pairs,
+             l->names[twins[shown - 1].at], l->names[twins[shown].at],
+             across ? ", and some of them are both trained and tested on: remove them" : "");
+    listener_notice(j->listener, notice);
+}
+
+static status_code find_twins(const job *j, failure *failure) {
+    twin *twins = malloc((j->list->count + 1) * sizeof *twins);
+    if (!twins) return fail_memory(failure, "the pictures");
+    for (size_t i = 0; i < j->list->count; i++) twins[i] = (twin){j->sets[j->list->parts[i]].sums[j->places[i]].crc, i};
+    qsort(twins, j->list->count, sizeof *twins, by_crc);
+    tell_of_twins(j, twins);
+    free(twins);
+    return STATUS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static void number_places(job *j) {
+    int64_t next[DATA_PARTS] = {0};
+    for (size_t i = 0; i < j->list->count; i++) j->places[i] = next[j->list->parts[i]]++;
+}
+
+static status_code open_sets(job *j, failure *failure) {
+    const size_t count = j->list->count;
+    labelled_images_shape shape = {0};
+    j->facts = calloc(count + 1, sizeof *j->facts);
+    j->complaints = calloc(count + 1, sizeof *j->complaints);
+    j->places = calloc(count + 1, sizeof *j->places);
+    if (!j->facts || !j->complaints || !j->places) return fail_memory(failure, "the pictures");
+    status_code status = run_all(j, look_at, "looking at pictures", failure);
+    if (status != STATUS_OK) return status;
+    tell_of_facts(j);
+    choose_shape(j, &shape);
+    number_places(j);
+    status = picture_sets_describe(j->sets, j->list, &shape, failure);
+    if (status == STATUS_OK) status = take_memory(j, failure);
+    if (status == STATUS_OK) status = run_all(j, decode_one, "reading pictures", failure);
+    return status == STATUS_OK ? find_twins(j, failure) : status;
+}
+
+status_code picture_sets_open(labelled_images sets[DATA_PARTS], const example_list *list,
+                              const picture_options *options, const listener *listener, failure *failure) {
+    for (int p = 0; p < DATA_PARTS; p++) sets[p] = (labelled_images){0};
+    job j = {.list = list, .options = options, .listener = listener, .sets = sets};
+    const status_code status = open_sets(&j, failure);
+    if (status != STATUS_OK) close_all(sets);
+    words_free(j.complaints, list->count);
+    free(j.facts);
+    free(j.places);
+    return status;
+}

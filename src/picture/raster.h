@@ -1,0 +1,62 @@
+/*
+ * Pictures in memory, and how they get there: PNG and JPEG files as 8-bit grey or colour.
+ *
+ *     raster picture;
+ *     status = raster_read(&picture, "image.jpeg", NULL, &failure);
+ *     ...
+ *     raster_close(&picture);
+ *
+ * What a file is, its contents say, whatever its name. Decoded are PNG of every kind (16 bits become 8, palettes colours,
+ * transparency is left out; of an animation the first picture) and JPEG (baseline and progressive; CMYK becomes RGB). A
+ * picture that its EXIF data call rotated is turned upright. Every failure names the file; files that are cut or altered
+ * are refused, and so are pictures of more than RASTER_PIXELS_MAX pixels, before memory is taken for them.
+ */
+#ifndef HWS_PICTURE_RASTER_H
+#define HWS_PICTURE_RASTER_H
+
+#include "core/failure.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RASTER_PIXELS_MAX = 89478485 /* a quarter of a gigabyte in colour */ };
+
+typedef struct raster {
+    int height, width, channels; /* 1: grey, 3: red, green, blue */
+    uint8_t *pixels;             /* row by row from the top, without padding; owned, from memory_open */
+} raster;
+
+/* What the header of a file tells. */
+typedef struct raster_facts {
+    int height, width, channels; /* as raster_decode would give them */
+    int bits;                    /* of a sample in the file: 1 to 16 */
+    int orientation;             /* of EXIF, 1 to 8; 1: as it is */
+    int animated;                /* 1: there are more pictures in the file */
+} raster_facts;
+
+/* Memory for pixels that the caller fills. */
+status_code raster_open(raster *picture, int height, int width, int channels, failure *failure);
+/* Accepts what was never opened, if it is zero. Leaves zeros. */
+void raster_close(raster *picture);
+
+/* From the bytes of a file; `name` is what messages call it. `facts` may be NULL. On failure the picture is closed. */
+status_code raster_decode(raster *picture, const void *bytes, size_t size, const char *name, raster_facts *facts,
+                          failure *failure);
+
+/* The header alone: refuses what certainly is no picture, and what is too large. */
+status_code raster_look(raster_facts *facts, const void *bytes, size_t size, const char *name, failure *failure);
+
+/* The same for a file, of at most a gigabyte. */
+status_code raster_read(raster *picture, const char *path, raster_facts *facts, failure *failure);
+status_code raster_look_file(raster_facts *facts, const char *path, failure *failure);
+
+/* Another number of channels, in place: grey is 0.299 red + 0.587 green + 0.114 blue, rounded as Pillow does. */
+status_code raster_convert(raster *picture, int channels, failure *failure);
+
+/* Turns the picture as an EXIF orientation of 1 to 8 asks for. */
+status_code raster_orient(raster *picture, int orientation, failure *failure);
+
+/* The EXIF orientation that a TIFF block tells, 1 to 8; 1 if it tells none. */
+int raster_exif_orientation(const uint8_t *tiff, size_t size);
+
+#endif

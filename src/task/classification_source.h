@@ -1,0 +1,25 @@
+/* The images that settings ask for. */
+#ifndef HWS_TASK_CLASSIFICATION_SOURCE_H
+#define HWS_TASK_CLASSIFICATION_SOURCE_H
+
+#include "images/classification_data.h"
+#include "run/config.h"
+
+/* What is to be read: settings data, label, size, colour, picture_memory and threads. */
+status_code classification_source_of_settings(classification_source *source, const train_settings *settings,
+                                              failure *failure);
+
+/* The same for data that a run is asked about: pictures as its network wants them, and its classes. NULL: the run's own
+   data. */
+status_code classification_source_of_run(classification_source *source, const run_config *run, const char *data,
+                                         failure *failure);
+
+/* Thins the training set out as --keep says. */
+status_code classification_keep(const train_settings *settings, labelled_images *train, failure *failure);
+
+/* The column of groups that the settings name, or `group` if there is one. NULL: there are none. Fails if a column was
+   named that the data do not have. */
+status_code classification_group(const train_settings *settings, const labelled_images *set, const char **column,
+                                 failure *failure);
+
+#endif

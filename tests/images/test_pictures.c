@@ -1,0 +1,304 @@
+/* Folders and CSV files of pictures: which examples they have, and the sets that are made of them. */
+#define _XOPEN_SOURCE 700 /* mkdtemp, nftw */
+#include "images/classification_data.h"
+
+#include "core/path.h"
+#include "core/whole_file.h"
+#include "picture/png.h"
+#include "testing.h"
+
+#include <unistd.h>
+
+static char work[PATH_SIZE];
+static char notices[4096];
+
+static void hear(void *context, const char *message) {
+    (void)context;
+    strncat(notices, message, sizeof notices - strlen(notices) - 2);
+    strcat(notices, "\n");
+}
+
+static const listener LISTENER = {.notice = hear};
+
+static const char *at(const char *name) {
+    static char paths[4][PATH_SIZE];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, PATH_SIZE, "%.2000s/%.1000s", work, name);
+    return path;
+}
+
+static void write_text(const char *name, const char *words) {
+    assert_int_equal(whole_file_write(at(name), words, strlen(words), NULL), STATUS_OK);
+}
+
+/* A grey picture of one shade, so that no two are alike unless their shades are. */
+static void write_picture(const char *name, int height, int width, int shade) {
+    char folder[PATH_SIZE];
+    snprintf(folder, sizeof folder, "%s", at(name));
+    *strrchr(folder, '/') = 0;
+    assert_int_equal(folder_make(folder, NULL), STATUS_OK);
+    uint8_t *pixels = malloc((size_t)(height * width));
+    memset(pixels, shade, (size_t)(height * width));
+    pixels[0] = 7;
+    assert_int_equal(png_save(at(name), pixels, (size_t)width, (size_t)height, PNG_GREY, NULL), STATUS_OK);
+    free(pixels);
+}
+
+static classification_data opened(const classification_source *source) {
+    classification_data data;
+    failure why = {0};
+    notices[0] = 0;
+    if (classification_data_open(&data, source, &LISTENER, &why) != STATUS_OK) fail_msg("%s", why.message);
+    return data;
+}
+
+static void refuse(const char *name, const char *words) {
+    classification_data data;
+    failure why = {0};
+    const classification_source source = classification_source_of(at(name));
+    assert_int_not_equal(classification_data_open(&data, &source, NULL, &why), STATUS_OK);
+    if (!strstr(why.message, words)) fail_msg("'%s' lacks '%s'", why.message, words);
+    assert_null(data.train.origins);
+}
+
+static void assert_told(const char *words) {
+    if (!strstr(notices, words)) fail_msg("'%s' lacks '%s'", notices, words);
+}
+
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
+
+static void folders_of_classes_within_parts(void **state) {
+    (void)state;
+    write_picture("parts/train/cat/b.png", 4, 4, 1);
+    write_picture("parts/train/cat/deep/a.png", 4, 4, 2);
+    write_picture("parts/train/dog/x.PNG", 4, 4, 3);
+    write_picture("parts/val/dog/y.png", 4, 4, 4);
+    write_picture("parts/test/cat/z.png", 4, 4, 5);
+    write_picture("parts/test/cat/.hidden.png", 4, 4, 6);
+    write_text("parts/train/cat/notes.txt", "x");
+    const classification_source source = classification_source_of(at("parts"));
+    assert_true(classification_data_named(at("parts")));
+    classification_data d = opened(&source);
+    assert_true(d.train.count == 3 && d.validation.count == 1 && d.test.count == 1 && d.train.classes == 2);
+    assert_true(d.train.height == 4 && d.train.width == 4 && d.train.channels == 1);
+    assert_string_equal(d.train.class_names[0], "cat");
+    assert_string_equal(d.train.names[0], "train/cat/b.png");
+    assert_string_equal(d.train.names[1], "train/cat/deep/a.png");
+    assert_memory_equal(d.train.labels, "\0\0\1", 3);
+    assert_int_equal(labelled_images_at(&d.train, 2)[5], 3);
+    assert_int_equal(d.validation.labels[0], 1);
+    assert_told("notes.txt");
+    classification_data_close(&d);
+}
+
+static void a_fifth_of_each_class_is_tested_on_where_nothing_is_said(void **state) {
+    (void)state;
+    char name[64];
+    for (int k = 0; k < 40; k++) {
+        snprintf(name, sizeof name, "plain/%s/%02d.png", k < 30 ? "a" : "b", k);
+        write_picture(name, 3, 3, k);
+    }
+    const classification_source source = classification_source_of(at("plain"));
+    classification_data d = opened(&source), again = opened(&source);
+    assert_true(d.train.count == 32 && d.test.count == 8);
+    assert_int_equal(labelled_images_count_class(&d.test, 1), 2);
+    assert_told("a fifth of each class");
+    for (int k = 0; k < 8; k++) assert_string_equal(d.test.names[k], again.test.names[k]);
+    assert_true(labelled_images_fingerprint(&d.train) == labelled_images_fingerprint(&again.train));
+    classification_data_close(&d);
+    classification_data_close(&again);
+}
+
+static void folders_without_pictures_are_refused(void **state) {
+    (void)state;
+    assert_int_equal(folder_make(at("empty/a"), NULL), STATUS_OK);
+    refuse("empty", "holds no .png, .jpg or .jpeg files");
+    write_picture("lonely/a/x.png", 2, 2, 1);
+    refuse("lonely", "one class only");
+    write_picture("strange/train/a/x.png", 2, 2, 1);
+    write_picture("strange/train/b/x.png", 2, 2, 2);
+    write_picture("strange/test/c/x.png", 2, 2, 3);
+    refuse("strange", "the class 'c' has examples to test on and none to train on");
+}
+
+/* ---- CSV files --------------------------------------------------------------------------------------------------- */
+
+static void write_pictures(const char *folder, int count) {
+    char name[64];
+    for (int k = 0; k < count; k++) {
+        snprintf(name, sizeof name, "%s/p %d.png", folder, k);
+        write_picture(name, 4 + k % 2, 6, 10 * k);
+    }
+}
+
+/* A byte order mark, \r\n, quotes and numbers as classes. */
+static void csv_files_with_columns(void **state) {
+    (void)state;
+    write_pictures("csv", 6);
+    write_text("csv/list.csv", "\xEF\xBB\xBF"
+                               "file,label,split,\"group\",patient\r\n"
+                               "\"p 0.png\",10,train,\"a, b\",1\r\n"
+                               "p 1.png,9,train,c,2\r\n"
+                               "p 2.png,10,train,,3\r\n"
+                               "p 3.png,9,val,c,4\r\n"
+                               "p 4.png,10,test,c,1\r\n"
+                               "p 5.png,9,test,c,5\r\n");
+    classification_source source = classification_source_of(at("csv/list.csv"));
+    source.pictures.height = source.pictures.width = 4;
+    classification_data d = opened(&source);
+    assert_true(d.train.count == 3 && d.validation.count == 1 && d.test.count == 2);
+    assert_string_equal(d.train.class_names[0], "9");
+    assert_memory_equal(d.train.labels, "\1\0\1", 3);
+    const example_column *group = labelled_images_column(&d.train, "group");
+    assert_true(group && group->value_count == 2 && group->of[0] == 0 && group->of[1] == 1 && group->of[2] == -1);
+    assert_string_equal(group->values[0], "a, b");
+    assert_null(labelled_images_column(&d.train, "label"));
+    assert_told("1 of 5 patients, such as 1");
+    assert_int_equal(labelled_images_keep_named(&d.train, "group:c", 0, 1, NULL), STATUS_OK);
+    assert_true(d.train.count == 2 && strcmp(d.train.names[1], "p 2.png") == 0 && d.train.columns[0].of[1] == -1);
+    failure why = {0};
+    assert_int_equal(labelled_images_keep_named(&d.train, "group:x", 0.5, 1, &why), STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_keep_named(&d.train, "sex:c", 0.5, 1, &why), STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_keep_named(&d.train, "9", 1, 1, &why), STATUS_OK);
+    classification_data_close(&d);
+}
+
+static void patients_stay_together(void **state) {
+    (void)state;
+    text csv = {0};
+    char name[64];
+    text_add(&csv, "file,label,patient\n");
+    for (int k = 0; k < 60; k++) {
+        snprintf(name, sizeof name, "patients/%02d.png", k);
+        write_picture(name, 2, 2, k);
+        text_format(&csv, "%02d.png,%s,p%d\n", k, k / 3 % 2 ? "a" : "b", k / 3);
+    }
+    write_text("patients/labels.csv", text_string(&csv));
+    text_close(&csv);
+    const classification_source source = classification_source_of(at("patients"));
+    classification_data d = opened(&source);
+    assert_true(d.test.count == 12 && d.train.count == 48);
+    const int32_t *train = d.train.columns[0].of, *test = d.test.columns[0].of;
+    for (int i = 0; i < 48; i++)
+        for (int k = 0; k < 12; k++) assert_int_not_equal(train[i], test[k]);
+    classification_data_close(&d);
+}
+
+static void wrong_csv_files_are_refused(void **state) {
+    (void)state;
+    write_pictures("bad", 4);
+    write_text("bad/a.csv", "file,label,split\np 0.png,1,train\np 1.png,2,trian\n");
+    refuse("bad/a.csv", "line 3: the split is 'trian'");
+    write_text("bad/b.csv", "file,label\np 0.png,1\np 0.png,2\n");
+    refuse("bad/b.csv", "'p 0.png' comes twice");
+    write_text("bad/c.csv", "file,class\np 0.png,1\n");
+    refuse("bad/c.csv", "--label COLUMN");
+    write_text("bad/d.csv", "file,label\np 0.png,1\np 1.png,\n");
+    refuse("bad/d.csv", "line 3: 'p 1.png' has no label");
+    write_text("bad/e.csv", "file,label\n,1\n");
+    refuse("bad/e.csv", "line 2: no file is named");
+    write_text("bad/f.csv", "file,label\n");
+    refuse("bad/f.csv", "has no lines");
+    write_text("bad/g.csv", "file,label,split\np 0.png,1,train\np 1.png,2,train\n");
+    refuse("bad/g.csv", "nothing to test on");
+    write_text("bad/h.csv", "file,label\np 0.png,1\nmissing.png,2\np 1.png,1\n");
+    refuse("bad/h.csv", "missing.png");
+}
+
+/* All of them at once, before anything else happens. */
+static void broken_files_are_named(void **state) {
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "broken/%s/%d.png", k % 2 ? "a" : "b", k);
+        write_picture(name, 3, 3, k);
+    }
+    write_text("broken/a/zero.png", "");
+    refuse("broken", "zero.png: is empty");
+    write_text("broken/b/words.jpg", "no picture");
+    refuse("broken", "2 of 7 pictures cannot be used");
+    refuse("broken", "words.jpg: is neither a PNG nor a JPEG");
+}
+
+static void pictures_that_are_there_twice_are_told(void **state) {
+    (void)state;
+    write_picture("twins/train/a/x.png", 3, 3, 1);
+    write_picture("twins/train/b/y.png", 3, 3, 2);
+    write_picture("twins/test/b/z.png", 3, 3, 2);
+    const classification_source source = classification_source_of(at("twins"));
+    classification_data d = opened(&source);
+    assert_told("1 of the pictures are the same as another, such as test/b/z.png and train/b/y.png");
+    assert_told("both trained and tested on");
+    classification_data_close(&d);
+}
+
+/* Decoded when they are wanted, they are the same, to the bit. */
+static void pictures_need_not_fit_into_memory(void **state) {
+    (void)state;
+    write_pictures("lazy/a", 3);
+    write_pictures("lazy/b", 4);
+    classification_source source = classification_source_of(at("lazy"));
+    source.pictures.height = 3;
+    source.pictures.width = 5;
+    classification_data kept = opened(&source);
+    source.pictures.memory = 10;
+    classification_data lazy = opened(&source);
+    assert_told("decoded again");
+    assert_null(lazy.train.pixels);
+    uint8_t pixels[15];
+    for (int64_t i = 0; i < kept.train.count; i++) {
+        assert_int_equal(labelled_images_copy(&lazy.train, i, pixels, NULL), STATUS_OK);
+        assert_memory_equal(pixels, labelled_images_at(&kept.train, i), 15);
+    }
+    assert_true(labelled_images_fingerprint(&kept.train) == labelled_images_fingerprint(&lazy.train));
+    classification_data_close(&kept);
+    classification_data_close(&lazy);
+}
+
+/* For data that a run is asked about. */
+static void classes_can_be_given(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {"x", "b", "a"};
+    write_picture("given/a/1.png", 3, 3, 1);
+    write_picture("given/b/2.png", 3, 3, 2);
+    classification_source source = classification_source_of(at("given"));
+    source.examples.class_names = NAMES;
+    source.examples.class_count = 3;
+    classification_data d = opened(&source);
+    const labelled_images *set = d.test.count ? &d.test : &d.train;
+    assert_int_equal(set->classes, 3);
+    for (int64_t i = 0; i < set->count; i++) assert_int_equal(set->labels[i], set->names[i][0] == 'a' ? 2 : 1);
+    classification_data_close(&d);
+    write_picture("given/new/2.png", 3, 3, 2);
+    failure why = {0};
+    assert_int_equal(classification_data_open(&d, &source, NULL, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "not trained on the class 'new'"));
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    return folder_make_temporary(work, NULL) == STATUS_OK ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    folder_remove(work);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folders_of_classes_within_parts),
+        cmocka_unit_test(a_fifth_of_each_class_is_tested_on_where_nothing_is_said),
+        cmocka_unit_test(folders_without_pictures_are_refused),
+        cmocka_unit_test(csv_files_with_columns),
+        cmocka_unit_test(patients_stay_together),
+        cmocka_unit_test(wrong_csv_files_are_refused),
+        cmocka_unit_test(broken_files_are_named),
+        cmocka_unit_test(pictures_that_are_there_twice_are_told),
+        cmocka_unit_test(pictures_need_not_fit_into_memory),
+        cmocka_unit_test(classes_can_be_given),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
