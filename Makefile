@@ -8,6 +8,7 @@ all: build
 
 help:
 	@echo "make              set up and build"
+	@echo "make MPI=1        the same with MPI, so that several processes or machines train together (docs/cluster.md)"
 	@echo "make demo         train on MNIST with few 3s, ERM and DRO, and show the difference"
 	@echo "make test         run all tests"
 	@echo "make test-long    the same at full size (hours)"
@@ -22,10 +23,10 @@ help:
 	@echo "make clean        remove what was built"
 
 setup:
-	@scripts/setup build test
+	@scripts/setup build test $(if $(MPI),mpi)
 
 build: setup
-	@cmake --preset release >/dev/null
+	@cmake --preset release -DHWS_MPI=$(if $(MPI),ON,OFF) >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS) -- --no-print-directory -s
 
 demo: build

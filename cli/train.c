@@ -20,7 +20,8 @@ static const char USAGE[] =
     "TRAIN,TEST\n"
     "  mnist | mnist:DIR            MNIST in the cache (see hws fetch) or in a folder\n"
     "  FOLDER                       pictures (PNG, JPEG) in a folder per class, or in those of train, val and test\n"
-    "  FILE.csv                     pictures, a line each: file, label, and if you like split (train, val, test), group,\n"
+    "  FILE.csv                     pictures, a line each: file, label, and if you like split (train, val, test), "
+    "group,\n"
     "                               patient and others\n"
     "  DATASET_FOLDER               volumes with label maps, in nnU-Net's or the Decathlon's layout; first planned "
     "and\n"
@@ -37,6 +38,7 @@ static const char USAGE_OF_THE_RUN[] =
     "  --resume             go on from the last checkpoint, to the same bits as without the interruption; all\n"
     "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every,\n"
     "                       --cache and --quiet may differ, and with a constant rate --epochs\n"
+    "  --resume-or-start    go on if RUN holds a run, begin one if not: for jobs that are started again\n"
     "  --config FILE        begin with the settings of another run's config.json\n";
 
 enum { OPTIONS_MAX = 64, NAME_SIZE = 40, GIVEN_MAX = OPTIONS_MAX + CLI_LIST_MAX };
@@ -98,6 +100,7 @@ static int parse(train_command *c, int count, char **arguments) {
     add_option(c, "--config", OPTION_TEXT, &c->request.config);
     add_option(c, "--recipe", OPTION_TEXT, &c->request.recipe);
     add_option(c, "--resume", OPTION_FLAG, &c->request.resume);
+    add_option(c, "--resume-or-start", OPTION_FLAG, &c->request.resume_or_start);
     add_option(c, "--quiet", OPTION_FLAG, &c->quiet);
     const cli_verb verb = {"train", USAGE, c->options, c->option_count, NULL, &c->request.data, 1};
     return cli_read(&verb, count, arguments, NULL);

@@ -20,6 +20,7 @@
 #include "core/parallel.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct ranks ranks;
 
@@ -77,6 +78,9 @@ void ranks_wait(const ranks *ranks);
  * starts[k] to starts[k + 1], of [count + 1]. Some may get none.
  */
 void ranks_divide(int pieces, int count, const int *weights, int *starts);
+
+/* The same for any number of pieces and equal ranks: where those of a rank begin. */
+static inline int64_t ranks_start(const ranks *r, int64_t pieces, int rank) { return pieces * rank / r->count; }
 
 /* Together: parallel_run of the items of all ranks, of which each does every count-th; with the failure of all. Items of
    other ranks have been done when it returns. */

@@ -145,23 +145,55 @@ static void score(const counts *of, int classes, double *values) {
     values[0] = known ? sum / known : (double)NAN;
 }
 
+/* What the ranks have counted, which are whole numbers, and the losses in the order of the cases. */
+static double join_cases(const ranks *r, const double *losses, int64_t cases, counts *each, int classes) {
+    double sum = 0;
+    ranks_gather_each(r, each, (size_t)classes * sizeof *each);
+    for (int k = 1; k < r->count; k++)
+        for (int c = 0; c < classes; c++) {
+            each[c].hit += each[k * classes + c].hit;
+            each[c].predicted += each[k * classes + c].predicted;
+            each[c].present += each[k * classes + c].present;
+        }
+    for (int64_t k = 0; k < cases; k++) sum += losses[k];
+    return sum;
+}
+
+/* Each rank takes a share of the validation cases. `of` has room for the counts of each rank; the first are the sums. */
+static status_code evaluate_cases(segmentation *s, learner *l, counts *of, double *loss_sum, failure *failure) {
+    const ranks *r = learner_ranks(l);
+    const int classes = s->data.plan->classes;
+    const shape out = graph_output_shape(learner_graph(l), 0);
+    const int64_t cases = s->data.validation_count, first = ranks_start(r, cases, r->rank),
+                  end = ranks_start(r, cases, r->rank + 1);
+    status_code status = STATUS_OK;
+    size_t sizes[RANKS_MAX];
+    double *losses = calloc((size_t)cases + 1, sizeof *losses);
+    if (!losses) status = fail_memory(failure, "the evaluation");
+    for (int64_t k = first; k < end && status == STATUS_OK; k++) {
+        status = evaluate_case(s, l, k, &losses[k], failure);
+        if (status == STATUS_OK)
+            count_patch(graph_output_values(learner_graph(l), 0), learner_labels(l), shape_positions(&out), classes,
+                        of + r->rank * classes);
+    }
+    status = ranks_agree(r, status, failure);
+    for (int k = 0; k < r->count; k++)
+        sizes[k] = (size_t)(ranks_start(r, cases, k + 1) - ranks_start(r, cases, k)) * sizeof *losses;
+    if (status == STATUS_OK) ranks_gather(r, losses, sizes);
+    if (status == STATUS_OK) *loss_sum = join_cases(r, losses, cases, of, classes);
+    free(losses);
+    return status;
+}
+
 /* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, every second one forced onto
    foreground. */
 static status_code evaluate(void *context, learner *l, double *values, failure *failure) {
     segmentation *s = context;
     const int classes = s->data.plan->classes;
-    const shape out = graph_output_shape(learner_graph(l), 0);
-    counts *of = calloc((size_t)classes, sizeof *of);
+    counts *of = calloc((size_t)classes * (size_t)learner_ranks(l)->count, sizeof *of);
     if (!of) return fail_memory(failure, "the evaluation");
     double loss_sum = 0;
-    status_code status = STATUS_OK;
-    for (int64_t k = 0; k < s->data.validation_count && status == STATUS_OK; k++) {
-        double loss = 0;
-        status = evaluate_case(s, l, k, &loss, failure);
-        if (status != STATUS_OK) break;
-        count_patch(graph_output_values(learner_graph(l), 0), learner_labels(l), shape_positions(&out), classes, of);
-        loss_sum += loss;
-    }
+    status_code status = evaluate_cases(s, l, of, &loss_sum, failure);
     score(of, classes, values);
     values[classes] = s->data.validation_count ? loss_sum / (double)s->data.validation_count : (double)NAN;
     free(of);

@@ -30,7 +30,7 @@ static slot *slot_at(const loader *l, int64_t index) { return &l->slots[(l->firs
 /* The oldest batch with an example that nobody has begun with. */
 static slot *next_work(const loader *l) {
     for (int64_t k = 0; k < l->count; k++)
-        if (slot_at(l, k)->begun < l->options.size) return slot_at(l, k);
+        if (slot_at(l, k)->begun < l->options.end) return slot_at(l, k);
     return 0;
 }
 
@@ -50,7 +50,7 @@ static void fill_next(loader *l, slot *s) {
         s->status = status;
         s->failure = why;
     }
-    if (++s->done == l->options.size) pthread_cond_broadcast(&l->filled);
+    if (++s->done == l->options.end) pthread_cond_broadcast(&l->filled);
 }
 
 static void *work(void *argument) {
@@ -133,7 +133,7 @@ void loader_add(loader *l, int64_t iteration, const int64_t *examples) {
     pthread_mutex_lock(&l->mutex);
     memcpy(s->batch.examples, examples, (size_t)l->options.size * sizeof *examples);
     s->batch.iteration = iteration;
-    s->begun = s->done = 0;
+    s->begun = s->done = l->options.first;
     s->status = STATUS_OK;
     l->count++;
     pthread_cond_broadcast(&l->work);
@@ -143,8 +143,8 @@ void loader_add(loader *l, int64_t iteration, const int64_t *examples) {
 status_code loader_take(loader *l, const loaded **batch, failure *failure) {
     slot *s = slot_at(l, 0);
     pthread_mutex_lock(&l->mutex);
-    while (!l->thread_count && s->begun < l->options.size) fill_next(l, s);
-    while (s->done < l->options.size) pthread_cond_wait(&l->filled, &l->mutex);
+    while (!l->thread_count && s->begun < l->options.end) fill_next(l, s);
+    while (s->done < l->options.end) pthread_cond_wait(&l->filled, &l->mutex);
     pthread_mutex_unlock(&l->mutex);
     *batch = &s->batch;
     if (s->status != STATUS_OK && failure) *failure = s->failure;

@@ -9,6 +9,7 @@
 #include "train/sampler_status.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,8 @@ static status_code open_learner(trainer *t, failure *failure) {
     options.graph.precision = s->precision;
     options.graph.convolution = s->conv;
     options.graph.threads = (int)s->threads;
+    options.batch = (int)t->batch;
+    options.ranks = t->ranks;
     status_code status = t->task->network(t->task->context, s, &options, failure);
     if (status == STATUS_OK) status = learner_open(&options, &t->learner, failure);
     if (status != STATUS_OK) return status;
@@ -73,10 +76,11 @@ static status_code open_scratch(trainer *t, failure *failure) {
     t->fresh = calloc(n, sizeof *t->fresh);
     t->ratios = calloc(n, sizeof *t->ratios);
     t->scores = calloc(n, sizeof *t->scores);
+    t->compared = calloc(n, sizeof *t->compared);
     t->all = calloc(all, sizeof *t->all);
     t->draws = calloc(all, sizeof *t->draws);
     const int good = t->drawn && t->chosen && t->chosen_examples && t->losses && t->weights && t->fresh && t->ratios &&
-                     t->scores && t->all && t->draws;
+                     t->scores && t->compared && t->all && t->draws;
     return good ? rows_open(&t->rows, t->task->metrics, failure) : fail_memory(failure, "the batches");
 }
 
@@ -113,8 +117,12 @@ static status_code open_batches(trainer *t, failure *failure) {
 }
 
 static status_code open_loader(trainer *t, failure *failure) {
+    const learner_share own = learner_own(t->learner);
+    const int all = t->objective == OBJECTIVE_OHEM; /* who is trained on is not known before */
     const loader_options options = {.task = t->task,
                                     .size = t->candidates,
+                                    .first = all ? 0 : own.first,
+                                    .end = all ? t->candidates : own.end,
                                     .capacity = t->settings.look_ahead + 1,
                                     .input_floats = t->input_floats,
                                     .label_count = t->label_count,
@@ -132,6 +140,15 @@ static status_code open_parts(trainer *t, failure *failure) {
     return status;
 }
 
+static void notice_idle(trainer *t) {
+    const int parts = learner_parts(t->learner), idle = t->ranks->count - parts;
+    if (idle < 1) return;
+    snprintf(
+        t->notice, sizeof t->notice,
+        "a batch of %lld is worked on in %d parts: %d of %d ranks have nothing to do; a larger --batch occupies more",
+        (long long)t->batch, parts, idle, t->ranks->count);
+}
+
 status_code trainer_open(trainer **opened, const train_settings *settings, const task *task, const char *folder,
                          failure *failure) {
     trainer *t = *opened = calloc(1, sizeof *t);
@@ -139,10 +156,12 @@ status_code trainer_open(trainer **opened, const train_settings *settings, const
     t->settings = *settings;
     t->task = task;
     t->folder = folder;
+    t->ranks = ranks_here();
     t->best = (double)NAN;
     t->started = clock_seconds();
-    const status_code status = open_parts(t, failure);
+    const status_code status = ranks_agree(t->ranks, open_parts(t, failure), failure);
     if (status != STATUS_OK) trainer_close(opened);
+    else notice_idle(t);
     return status;
 }
 
@@ -162,6 +181,7 @@ void trainer_close(trainer **opened) {
     free(t->fresh);
     free(t->ratios);
     free(t->scores);
+    free(t->compared);
     free(t->all);
     free(t->draws);
     free(t);
@@ -193,21 +213,38 @@ status_code trainer_begin(trainer *t, failure *failure) {
     if (status == STATUS_OK && *t->settings.loss_init_file)
         status = trainer_take_losses(t, t->settings.loss_init_file, failure);
     if (status == STATUS_OK) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK) status = write_config(t, failure);
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_config(t, failure);
     t->started = clock_seconds();
-    return status;
+    return ranks_agree(t->ranks, status, failure);
+}
+
+/* Whether all ranks have read the same: a file system may show an old file to some. */
+static status_code check_alike(const trainer *t, failure *failure) {
+    int64_t each[RANKS_MAX];
+    each[t->ranks->rank] = t->iteration;
+    ranks_gather_each(t->ranks, each, sizeof *each);
+    for (int k = 1; k < t->ranks->count; k++)
+        if (each[k] != each[0])
+            return fail(
+                failure, STATUS_CANNOT_READ,
+                "rank %d read a checkpoint of iteration %lld in %.300s, rank 0 one of iteration %lld: the folder must "
+                "be on a file system that all ranks share; try again",
+                k, (long long)each[k], t->folder, (long long)each[0]);
+    return STATUS_OK;
 }
 
 status_code trainer_resume(trainer *t, failure *failure) {
     char path[PATH_SIZE];
-    status_code status = checkpoint_read(t, failure);
+    status_code status = ranks_agree(t->ranks, checkpoint_read(t, failure), failure);
+    if (status == STATUS_OK) status = check_alike(t, failure);
     if (status != STATUS_OK) return status;
     if (run_path(path, t->folder, RUN_HISTORY, 0) == STATUS_OK) rows_take_seconds(&t->rows, path);
     if (t->rows.count && isfinite(t->rows.seconds[t->rows.count - 1])) t->seconds = t->rows.seconds[t->rows.count - 1];
-    if (t->rows.count) status = write_history(t, failure);
-    if (status == STATUS_OK) status = write_config(t, failure); /* epochs and threads may be others now */
+    if (t->rows.count && ranks_is_first(t->ranks)) status = write_history(t, failure);
+    if (status == STATUS_OK && ranks_is_first(t->ranks))
+        status = write_config(t, failure); /* epochs and threads may be others now */
     t->started = clock_seconds();
-    return status;
+    return ranks_agree(t->ranks, status, failure);
 }
 
 static const char *other_precision(const trainer *t) {
@@ -254,14 +291,16 @@ status_code trainer_run(trainer *t, const train_listener *listener, trainer_end 
     int stop = 0, begun = 0;
     while (status == STATUS_OK && !stop && !is_over(t)) {
         status = advance(t, listener, failure);
-        stop = listener && listener_stops(&listener->work);
+        stop = ranks_any(t->ranks, listener && listener_stops(&listener->work));
         begun = 1;
     }
     if (status != STATUS_OK) return status;
     *end = t->stopped ? TRAINER_CONVERGED : is_over(t) ? TRAINER_FINISHED : TRAINER_INTERRUPTED;
     if (!begun) return STATUS_OK;
     if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED) status = write_losses(t, failure);
+    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
+        status = write_losses(t, failure);
     const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
-    return status == STATUS_OK ? write_hardest(t, hardest, failure) : status;
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_hardest(t, hardest, failure);
+    return ranks_agree(t->ranks, status, failure);
 }

@@ -32,6 +32,8 @@ typedef struct trainer {
     train_settings settings; /* texts are the caller's */
     const task *task;
     const char *folder;
+    const ranks
+        *ranks; /* who train together: all do the same but for their shares of a batch, and rank 0 alone writes */
     learner *learner;
     objective_kind objective;
     hws_sampler *history; /* the stale losses and their ages; dro draws from it. It counts draws, too, but only its
@@ -63,9 +65,11 @@ typedef struct trainer {
     int64_t *chosen; /* positions in the batch that are trained on */
     double *losses, *weights;
     float *fresh, *ratios, *scores;
-    float *all; /* [examples]: losses, when all are needed */
+    char *compared; /* whether a ratio is one of probabilities, not just 1 */
+    float *all;     /* [examples]: losses, when all are needed */
 } trainer;
 
+/* All functions are called by all ranks together (ranks_here). */
 status_code trainer_open(trainer **trainer, const train_settings *settings, const task *task, const char *folder,
                          failure *failure);
 void trainer_close(trainer **trainer);
