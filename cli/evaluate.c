@@ -21,7 +21,8 @@ static const char USAGE[] =
 static const char MORE[] =
     "\n"
     "Dice is missing where a label is in neither the prediction nor the reference; such cases are left out of\n"
-    "the statistics and counted. A label that only one of them has scores 0; its distances are the image's diagonal.\n";
+    "the statistics and counted, or with --empty 1 are right. A label that only one of them has scores 0; its\n"
+    "distances are the image's diagonal.\n";
 
 int print_stratified(const evaluation *evaluation) {
     failure failure;
@@ -61,6 +62,9 @@ int verb_evaluate(int count, char **arguments) {
         CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
                  NULL),
         CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
+        CLI_TEXT("--empty", "E", &r.empty, "nan | 1: what a label counts that is in neither prediction nor reference",
+                 "nan"),
+        CLI_NUMBER("--nsd", "MM", &r.nsd, 1e-6, 1e6, "also the normalised surface distance at this tolerance", ""),
         CLI_FLAG("--hd95", &r.hd95, "also the 95 % Hausdorff distance"),
         CLI_FLAG("--surface", &r.surface, "also the average symmetric surface distance"),
         CLI_FLAG("--common", &r.common, "score the cases that both folders have; otherwise a missing one is an error"),

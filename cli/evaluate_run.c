@@ -73,6 +73,13 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_PARAGRAPH(VOLUMES),
         CLI_FLAG("--no-mirror", &r.no_mirror, "do not average over mirror images: eight times faster"),
         CLI_FLAG("--overwrite", &r.overwrite, "predict cases again whose label maps are there already"),
+        CLI_TEXT("--regions", "LIST", &r.regions, "named labels and unions of them, such as WT=1+2+3,ET=3",
+                 "the labels of the dataset"),
+        CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases", "the dataset's groups.csv"),
+        CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
+        CLI_TEXT("--empty", "E", &r.empty, "nan | 1: what a label counts that is in neither prediction nor reference",
+                 "nan"),
+        CLI_NUMBER("--nsd", "MM", &r.nsd, 1e-6, 1e6, "also the normalised surface distance at this tolerance", ""),
         CLI_FLAG("--hd95", &r.hd95, "also the 95 % Hausdorff distance"),
         CLI_FLAG("--surface", &r.surface, "also the average symmetric surface distance"),
     };

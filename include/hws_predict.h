@@ -167,9 +167,15 @@ HWS_PREDICT_API hws_predict_status hws_predict_open(hws_predictor **predictor, c
 /* Frees the predictor and sets *predictor to NULL. Accepts NULL and a pointer to NULL. */
 HWS_PREDICT_API void hws_predict_close(hws_predictor **predictor);
 
-/* How many channels images must have, and how many classes there are, the background being class 0. 0 for NULL. */
+/* How many channels images must have, and how many classes there are, the background being class 0. 0 for NULL. A model of
+   regions, which may overlap (a whole tumour and its core), has its regions as classes, and no background among them. */
 HWS_PREDICT_API int hws_predict_channels(const hws_predictor *predictor);
 HWS_PREDICT_API int hws_predict_classes(const hws_predictor *predictor);
+HWS_PREDICT_API int hws_predict_has_regions(const hws_predictor *predictor);
+
+/* What label maps hold where this class is: the value that the training labels had. Mostly the class's number, but values may
+   have gaps (0, 1, 2, 4), and a region has the value that is written where no later region is. -1 if there is no such class. */
+HWS_PREDICT_API int hws_predict_class_label(const hws_predictor *predictor, int which);
 
 /* What the plan calls a channel, and config.json a class ("background", "hippocampus"); its number where the model does
    not tell. NULL if there is no such channel or class. The predictor owns the text. */
@@ -214,8 +220,9 @@ HWS_PREDICT_API void hws_predict_free(hws_predict_image *image);
 /* ---- prediction -------------------------------------------------------------------------------------------------- */
 
 /*
- * The class of each voxel, on the image's own grid, in the order of its voxels: `labels` has size[0] * size[1] * size[2]
- * numbers. It is the class with the highest mean logit, the first of equal ones. Where the image is empty (0 in all
+ * The label of each voxel, on the image's own grid, in the order of its voxels: `labels` has size[0] * size[1] * size[2]
+ * numbers. It is that of the class with the highest mean logit, the first of equal ones; of regions that of the last one whose
+ * probability is above one half, and 0 where none is. Where the image is empty (0 in all
  * channels) around what it shows, the label is 0. After a failure the labels are undefined.
  */
 HWS_PREDICT_API hws_predict_status hws_predict_labels(hws_predictor *predictor, const hws_predict_image *image,
@@ -225,7 +232,8 @@ HWS_PREDICT_API hws_predict_status hws_predict_labels(hws_predictor *predictor, 
  * The probability of each class at each voxel: `probabilities` has hws_predict_classes blocks of as many numbers as the
  * image has voxels, class 0 first, each in the order of the voxels. The softmax of the mean logits: logits are averaged
  * over models, mirror images and overlapping windows, then resampled to the image's grid, then exponentiated and
- * normalised. They sum to 1 at each voxel (to rounding), and none is larger than that of the label. `labels` may be NULL;
+ * normalised. They sum to 1 at each voxel (to rounding), and none is larger than that of the label. Those of regions are the
+ * sigmoids of their mean logits, each for itself. `labels` may be NULL;
  * if not, it gets what hws_predict_labels gives. Takes memory for the scores on the network's grid beside the result.
  */
 HWS_PREDICT_API hws_predict_status hws_predict_probabilities(hws_predictor *predictor, const hws_predict_image *image,

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cache/cache.h"
 
+#include "cache/dataset_scheme.h"
 #include "cache/kept_cases.h"
 #include "core/crc64.h"
 #include "core/parallel.h"
@@ -60,10 +61,13 @@ static void add_file(crc64 *crc, const char *path) {
     crc64_add(crc, numbers, sizeof numbers);
 }
 
-static uint64_t inputs_checksum(const dataset_case *one, int classes) {
+/* The classes that its labels become: their number, and their values where some are left out. */
+static uint64_t inputs_checksum(const dataset_case *one, const label_scheme *labels) {
     crc64 crc;
     crc64_start(&crc);
-    crc64_add(&crc, &classes, sizeof classes);
+    crc64_add(&crc, &labels->classes, sizeof labels->classes);
+    if (label_scheme_has_gaps(labels))
+        crc64_add(&crc, labels->values, (size_t)labels->classes * sizeof *labels->values);
     for (int k = 0; k < one->files; k++) add_file(&crc, one->images[k]);
     if (one->labels) add_file(&crc, one->labels);
     return crc64_value(&crc);
@@ -73,6 +77,7 @@ typedef struct job {
     const dataset *set;
     const cache_options *options;
     const char *folder;
+    label_scheme labels; /* the dataset's */
     plan *plan;
     fingerprint *fingerprint; /* NULL unless a plan is made */
     uint64_t *inputs;    /* of each training case, taken before anything is read: a file that changes later is seen */
@@ -144,7 +149,7 @@ static status_code make_plan(job *job, const char *path, cache_outcome *outcome,
     const dataset *set = job->set;
     const plan_request request = {.dataset = set->name,
                                   .channel_names = (const char *const *)set->channel_names,
-                                  .classes = set->values,
+                                  .labels = &job->labels,
                                   .memory = job->options->memory};
     fingerprint_finish(job->fingerprint);
     const status_code status = plan_make(job->plan, &request, job->fingerprint, failure);
@@ -178,11 +183,15 @@ static status_code check_same_dataset(const job *job, const char *path, failure 
 
 static status_code check_plan(const job *job, const char *path, failure *failure) {
     const plan *plan = job->plan;
-    if (plan->channels != job->set->channels || plan->classes != job->set->values)
+    if (plan->channels != job->set->channels || plan->labels.classes != job->labels.classes)
         return fail(
             failure, STATUS_BAD_INPUT,
             "%s is for %d channels and %d classes, the dataset has %d and %d; hws plan --replan makes a new one", path,
-            plan->channels, plan->classes, job->set->channels, job->set->values);
+            plan->channels, plan->labels.classes, job->set->channels, job->labels.classes);
+    if (!label_scheme_same(&plan->labels, &job->labels))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%s is for other label values or regions than dataset.json has; hws plan --replan makes a new one",
+                    path);
     return check_same_dataset(job, path, failure);
 }
 
@@ -269,9 +278,6 @@ static status_code check_ids(const dataset *set, failure *failure) {
         if (strchr(set->train[k].id, '/') || set->train[k].id[0] == '.')
             return fail(failure, STATUS_BAD_INPUT, "the case name '%s' cannot be the name of a file; rename it",
                         set->train[k].id);
-    if (set->values > CACHED_CASE_MAX_CLASSES || set->values < 2)
-        return fail(failure, STATUS_BAD_INPUT, "%s has %d labels; 2 to %d are possible", set->folder, set->values,
-                    CACHED_CASE_MAX_CLASSES);
     return set->train_count ? STATUS_OK : fail(failure, STATUS_BAD_INPUT, "%s has no training cases", set->folder);
 }
 
@@ -298,7 +304,7 @@ static status_code job_open(job *job, failure *failure) {
     job->todo = calloc(count + 1, sizeof *job->todo);
     job->inputs = calloc(count + 1, sizeof *job->inputs);
     if (!job->todo || !job->inputs) return fail_memory(failure, "the cache");
-    for (size_t k = 0; k < count; k++) job->inputs[k] = inputs_checksum(&job->set->train[k], job->set->values);
+    for (size_t k = 0; k < count; k++) job->inputs[k] = inputs_checksum(&job->set->train[k], &job->labels);
     return kept_cases_open(&job->kept, count, failure);
 }
 
@@ -320,6 +326,7 @@ status_code cache_prepare(const dataset *set, const cache_options *options, plan
     if (status == STATUS_OK) status = path_join(plan_path, folder, "plans.json", failure);
     if (status == STATUS_OK && !(outcome->folder = strdup(folder))) status = fail_memory(failure, "the cache");
     if (status == STATUS_OK) status = check_ids(set, failure);
+    if (status == STATUS_OK) status = dataset_scheme(set, &job.labels, failure);
     if (status == STATUS_OK) status = make_folders(folder, failure);
     if (status == STATUS_OK) status = job_open(&job, failure);
     if (status == STATUS_OK) status = prepare_all(&job, plan_path, outcome, failure);

@@ -70,6 +70,7 @@ void dataset_close(dataset *set) {
     free(set->channel_names);
     free(set->labels);
     free(set->class_order);
+    free(set->value);
     free(set->ids);
     free(set->name);
     free(set->folder);
@@ -124,6 +125,12 @@ status_code dataset_read_channel(const dataset_case *one, const image_file *file
     return check_finite(one, file->path, voxels, volume_grid_voxels(&file->grid), failure);
 }
 
+static int is_value(const dataset *set, int value) {
+    for (int c = 0; c < set->values; c++)
+        if (set->value[c] == value) return 1;
+    return value >= 0 && value == set->ignore;
+}
+
 static void count_values(const label_map *labels, size_t counts[1 << 16]) {
     const size_t voxels = volume_grid_voxels(&labels->grid);
     for (size_t i = 0; i < voxels; i++) counts[(uint16_t)labels->labels[i]]++;
@@ -133,8 +140,7 @@ static void count_values(const label_map *labels, size_t counts[1 << 16]) {
 static int list_unknown(const dataset *set, const size_t counts[1 << 16], text *unknown) {
     int kinds = 0;
     for (int value = INT16_MIN; value <= INT16_MAX; value++) {
-        const int known = value >= 0 && (value < set->values || value == set->ignore);
-        if (known || counts[(uint16_t)value] == 0) continue;
+        if (counts[(uint16_t)value] == 0 || is_value(set, value)) continue;
         if (kinds++ < 5)
             text_format(unknown, "%s%d (%zu voxels)", kinds > 1 ? ", " : "", value, counts[(uint16_t)value]);
     }
@@ -148,7 +154,7 @@ status_code dataset_check_values(const dataset *set, const dataset_case *one, co
     if (!counts) return fail_memory(failure, one->labels);
     count_values(labels, counts);
     *foreground = 0;
-    for (int value = 1; value < set->values; value++) *foreground |= counts[value] > 0;
+    for (int c = 1; c < set->values; c++) *foreground |= counts[set->value[c]] > 0;
     text unknown = {0};
     const int kinds = list_unknown(set, counts, &unknown);
     free(counts);
@@ -158,6 +164,15 @@ status_code dataset_check_values(const dataset *set, const dataset_case *one, co
                       one->labels, text_string(&unknown));
     text_close(&unknown);
     return status;
+}
+
+void dataset_to_classes(const dataset *set, label_map *labels) {
+    if (set->value[set->values - 1] == set->values - 1 && (set->ignore < 0 || set->ignore == set->values)) return;
+    int16_t class[DATASET_MAX_LABELS + 1] = {0};
+    for (int c = 0; c < set->values; c++) class[set->value[c]] = (int16_t)c;
+    if (set->ignore >= 0) class[set->ignore] = (int16_t)set->values;
+    const size_t voxels = volume_grid_voxels(&labels->grid);
+    for (size_t i = 0; i < voxels; i++) labels->labels[i] = class[labels->labels[i]];
 }
 
 status_code dataset_check_grids(const dataset_case *one, const char *image, const volume_grid *a, const volume_grid *b,
@@ -203,6 +218,7 @@ static status_code load_labels(const dataset *set, const dataset_case *one, cons
     if (status != STATUS_OK) return fail(failure, status, "%s: %s", one->id, inner.message);
     status = dataset_check_grids(one, one->images[0], grid, &labels->grid, failure);
     if (status == STATUS_OK) status = dataset_check_values(set, one, labels, &foreground, failure);
+    if (status == STATUS_OK) dataset_to_classes(set, labels);
     return status;
 }
 

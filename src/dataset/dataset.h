@@ -10,7 +10,7 @@
  *     imagesTs/, labelsTs/        the same for test cases, if there are any; their labels may be missing
  *
  * A label may be a region of several values, "whole tumour": [1, 2, 3]; the label called "ignore" marks voxels that
- * count for nothing. Instead of files by their names, "dataset": {CASE: {"images": [...], "label": ...}} may list them.
+ * count for nothing. Values may have gaps (0, 1, 2, 4). Instead of files by their names, "dataset": {CASE: {"images": [...], "label": ...}} may list them.
  *
  * The older layout of the Medical Segmentation Decathlon:
  *
@@ -58,10 +58,11 @@ typedef struct dataset {
     char **channel_names;
     int label_count; /* background and regions included, "ignore" left out */
     dataset_label *labels;
-    int values;           /* label values are 0, the background, to values - 1 */
-    int ignore;           /* the value that marks what counts for nothing, which is `values`; -1: there is none */
+    int values;     /* how many label values there are, the background, 0, included; they are classes 0 to values - 1 */
+    int16_t *value; /* of each class, ascending: 0, 1, 2, ..., or with some left out */
+    int ignore;     /* the value that marks what counts for nothing, above all others; -1: there is none */
     int has_regions;      /* some label has several values */
-    int order_count;      /* regions_class_order: what to write for each region but the background; 0: not given */
+    int order_count;      /* regions_class_order: the value to write for each label but the background; 0: not given */
     int16_t *class_order; /* of this many */
     long promised;        /* numTraining; -1: not given */
     size_t train_count, test_count;
@@ -80,7 +81,8 @@ status_code dataset_open_description(dataset *set, const char *folder, failure *
 const dataset_case *dataset_find(const dataset *set, const char *id);
 
 /*
- * The voxels of a case: all channels in one volume, and the label map, whose grid is the image's. `labels` may be NULL
+ * The voxels of a case: all channels in one volume, and the label map, whose grid is the image's and which has classes
+ * (dataset.value) instead of values, and `values` where nothing counts. `labels` may be NULL
  * if they are not wanted; it is zeroed if the case has none. Everything that dataset_check would call a problem of
  * this case is a failure that begins with its name.
  */
@@ -105,7 +107,7 @@ typedef struct dataset_check_options {
     int threads;
     const listener *listener; /* may be NULL */
     /*
-     * Gets the voxels of each training case that has no problem, so that nobody needs to read them again; may be NULL.
+     * Gets the voxels of each training case that has no problem, as dataset_load gives them, so that nobody needs to read them again; may be NULL.
      * Called on any thread, in any order. What it wants to keep it takes out of *image and *labels and zeroes; the
      * rest is closed. A failure is one more problem of the case, except that STATUS_STOPPED ends the check.
      */

@@ -66,6 +66,7 @@ static void examine_labels(examined *e) {
         add(e->found, e->one->id, 0, failure.message);
     }
     if (!e->wanted) label_map_close(&e->labels);
+    else if (status == STATUS_OK) dataset_to_classes(e->set, &e->labels);
 }
 
 /* Voxels that nobody wants, or that do not fit the first file's, are read one channel at a time into the same memory. */

@@ -35,6 +35,9 @@ status_code dataset_read_channel(const dataset_case *one, const image_file *file
 /* Values that are no label; `foreground` tells whether there are others than 0 and `ignore`. */
 status_code dataset_check_values(const dataset *set, const dataset_case *one, const label_map *labels, int *foreground,
                                  failure *failure);
+/* Makes classes of values, which dataset_check_values found in order. */
+void dataset_to_classes(const dataset *set, label_map *labels);
+
 status_code dataset_check_grids(const dataset_case *one, const char *image, const volume_grid *a, const volume_grid *b,
                                 failure *failure);
 status_code dataset_check_channels_fit(const dataset_case *one, const char *image, const volume_grid *first,

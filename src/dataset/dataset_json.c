@@ -65,7 +65,12 @@ static status_code add_label(parser *p, const char *name, const json_t *const *v
     label->values = malloc(count * sizeof *label->values);
     if (!label->name || !label->values) return no_memory(p);
     label->count = (int)count;
-    for (size_t k = 0; k < count; k++) label->values[k] = (int16_t)json_integer_value(values[k]);
+    for (size_t k = 0; k < count; k++) {
+        const int16_t value = (int16_t)json_integer_value(values[k]);
+        size_t at = k; /* ascending, so that the same labels look the same */
+        for (; at > 0 && label->values[at - 1] > value; at--) label->values[at] = label->values[at - 1];
+        label->values[at] = value;
+    }
     if (count > 1) p->set->has_regions = 1;
     return STATUS_OK;
 }
@@ -119,10 +124,19 @@ static status_code add_numbered(parser *p, const char *number, const json_t *nam
     return status;
 }
 
-/* Every value from 0 on must belong to a label, or the network would have outputs that nothing teaches. */
-static status_code check_gaps(parser *p) {
+/* The values that belong to labels, in their order: each is a class. */
+static status_code list_values(parser *p, const unsigned char *named, int largest) {
     dataset *set = p->set;
-    unsigned char named[DATASET_MAX_LABELS + 2] = {0};
+    set->value = calloc((size_t)largest + 1, sizeof *set->value);
+    if (!set->value) return no_memory(p);
+    for (int value = 0; value <= largest; value++)
+        if (named[value]) set->value[set->values++] = (int16_t)value;
+    return STATUS_OK;
+}
+
+static status_code gather_values(parser *p) {
+    dataset *set = p->set;
+    unsigned char named[DATASET_MAX_LABELS + 1] = {0};
     int largest = 0;
     for (int k = 0; k < set->label_count; k++)
         for (int j = 0; j < set->labels[k].count; j++) {
@@ -133,15 +147,11 @@ static status_code check_gaps(parser *p) {
             named[value] = 1;
             if (value > largest) largest = value;
         }
-    for (int value = 0; value <= largest; value++)
-        if (!named[value])
-            return refuse(p, "%s: the labels must be 0, 1, 2, ... without gaps, but there is none of value %d", p->path,
-                          value);
+    if (!named[0]) return refuse(p, "%s: no label has the value 0, which the background must have", p->path);
     if (largest == 0) return refuse(p, "%s: \"labels\" has nothing but the background", p->path);
-    set->values = largest + 1;
-    if (set->ignore >= 0 && set->ignore != set->values)
-        return refuse(p, "%s: the label 'ignore' must be the highest value, %d", p->path, set->values);
-    return STATUS_OK;
+    if (set->ignore >= 0 && set->ignore <= largest)
+        return refuse(p, "%s: the label 'ignore' must be the highest value, above %d", p->path, largest);
+    return list_values(p, named, largest);
 }
 
 static int same_values(const dataset_label *a, const dataset_label *b) {
@@ -172,7 +182,7 @@ static status_code describe_labels(parser *p, const json_t *labels) {
         status = (p->set->layout == DATASET_NNUNET ? add_named : add_numbered)(p, key, value);
         if (status != STATUS_OK) return status;
     }
-    status = check_gaps(p);
+    status = gather_values(p);
     return status == STATUS_OK ? check_doubles(p) : status;
 }
 
@@ -188,8 +198,11 @@ static status_code describe_order(parser *p, const json_t *order) {
     set->order_count = (int)count;
     for (size_t k = 0; k < count; k++) {
         const json_t *value = json_array_get(order, k);
-        if (!is_label_value(value) || json_integer_value(value) >= set->values)
-            return refuse(p, "%s: \"regions_class_order\" must hold label values, 0 to %d", p->path, set->values - 1);
+        int known = 0;
+        for (int c = 1; c < set->values; c++)
+            known |= is_label_value(value) && json_integer_value(value) == set->value[c];
+        if (!known)
+            return refuse(p, "%s: \"regions_class_order\" must hold label values other than the background's", p->path);
         set->class_order[k] = (int16_t)json_integer_value(value);
     }
     return STATUS_OK;

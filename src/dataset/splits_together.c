@@ -3,39 +3,10 @@
 
 #include "dataset/numpy_shuffle.h"
 #include "dataset/splits_inside.h"
+#include "dataset/value_numbers.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* A run of entries of the same value in a list that is sorted by it. */
-typedef struct entry {
-    const char *value;
-    size_t index; /* the case */
-} entry;
-
-static int by_value_and_index(const void *a, const void *b) {
-    const entry *x = a, *y = b;
-    const int order = strcmp(x->value, y->value);
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/* Numbers the values of all cases from 0 on, in the order of their names; how many there are. */
-static status_code number_values(const char *const *values, size_t cases, size_t *numbers, size_t *count,
-                                 failure *failure) {
-    entry *list = malloc(cases * sizeof *list);
-    if (!list) return fail_memory(failure, "the folds");
-    for (size_t k = 0; k < cases; k++) list[k] = (entry){values[k], k};
-    qsort(list, cases, sizeof *list, by_value_and_index);
-    *count = 0;
-    for (size_t k = 0; k < cases; k++) {
-        if (k > 0 && strcmp(list[k].value, list[k - 1].value) != 0) ++*count;
-        numbers[list[k].index] = *count;
-    }
-    ++*count;
-    free(list);
-    return STATUS_OK;
-}
 
 typedef struct block {
     size_t number, turn, size; /* its place in the shuffled order; how many cases */
@@ -143,9 +114,9 @@ status_code splits_assign_together(const splits_request *request, int *fold_of, 
     size_t *block_of = malloc(cases * sizeof *block_of), *stratum_of = calloc(cases, sizeof *stratum_of);
     placing p = {.cases = cases, .stratum_count = 1, .folds = request->folds, .fold_of = fold_of};
     status_code status = block_of && stratum_of ? STATUS_OK : fail_memory(failure, "the folds");
-    if (status == STATUS_OK) status = number_values(request->together, cases, block_of, &p.block_count, failure);
+    if (status == STATUS_OK) status = value_numbers(request->together, cases, block_of, &p.block_count, failure);
     if (status == STATUS_OK && request->strata)
-        status = number_values(request->strata, cases, stratum_of, &p.stratum_count, failure);
+        status = value_numbers(request->strata, cases, stratum_of, &p.stratum_count, failure);
     if (status == STATUS_OK) status = check_blocks(p.block_count, cases, request->folds, failure);
     p.block_of = block_of;
     p.stratum_of = stratum_of;

@@ -162,31 +162,37 @@ static int workspace_open(workspace *work, size_t count) {
 /* Of the distances from one surface to the other. */
 typedef struct directed_distance {
     double percentile, sum; /* the 95th */
+    size_t close;           /* how many are within the tolerance */
 } directed_distance;
 
-static status_code measure_directed(workspace *work, int from, const box *box, const double spacing[3],
+static status_code measure_directed(workspace *work, int from, const box *box, const mask_pair *pair,
                                     directed_distance *result, failure *failure) {
-    const status_code status = distance_transform(work->surface[!from], box->size, spacing, work->squared, failure);
+    const status_code status =
+        distance_transform(work->surface[!from], box->size, pair->spacing, work->squared, failure);
     if (status != STATUS_OK) return status;
     const size_t voxels = (size_t)box->size[0] * (size_t)box->size[1] * (size_t)box->size[2];
     size_t count = 0;
     for (size_t i = 0; i < voxels; i++)
         if (work->surface[from][i]) work->distances[count++] = sqrt(work->squared[i]);
-    for (size_t i = 0; i < count; i++) result->sum += work->distances[i];
+    for (size_t i = 0; i < count; i++) {
+        result->sum += work->distances[i];
+        result->close += work->distances[i] <= pair->tolerance;
+    }
     sort_numbers(work->distances, count);
     result->percentile = quantile_of_sorted(work->distances, count, 0.95);
     return STATUS_OK;
 }
 
-static status_code compare_surfaces(workspace *work, const box *box, const size_t counts[2], const double spacing[3],
+static status_code compare_surfaces(workspace *work, const box *box, const size_t counts[2], const mask_pair *pair,
                                     surface_distance *result, failure *failure) {
     directed_distance there = {0}, back = {0};
-    status_code status = measure_directed(work, 0, box, spacing, &there, failure);
+    status_code status = measure_directed(work, 0, box, pair, &there, failure);
     back.sum = there.sum; /* one sum over both, in this order */
-    if (status == STATUS_OK) status = measure_directed(work, 1, box, spacing, &back, failure);
+    if (status == STATUS_OK) status = measure_directed(work, 1, box, pair, &back, failure);
     if (status != STATUS_OK) return status;
     result->hd95 = fmax(there.percentile, back.percentile);
     result->assd = back.sum / (double)(counts[0] + counts[1]);
+    result->nsd = (double)(there.close + back.close) / (double)(counts[0] + counts[1]);
     return STATUS_OK;
 }
 
@@ -196,20 +202,19 @@ static double diagonal(const int size[3], const double spacing[3]) {
     return sqrt(sum);
 }
 
-status_code surface_distance_of(const uint8_t *a, const uint8_t *b, const int size[3], const double spacing[3],
-                                surface_distance *result, failure *failure) {
-    *result = (surface_distance){(double)NAN, (double)NAN};
-    const box box = box_around(a, b, size);
+status_code surface_distance_of(const mask_pair *pair, surface_distance *result, failure *failure) {
+    *result = (surface_distance){(double)NAN, (double)NAN, (double)NAN};
+    const box box = box_around(pair->a, pair->b, pair->size);
     if (box.size[0] <= 0) return STATUS_OK;
     workspace work = {0};
     status_code status = STATUS_OK;
     if (!workspace_open(&work, (size_t)box.size[0] * (size_t)box.size[1] * (size_t)box.size[2]))
         status = fail_memory(failure, "surface distances");
     if (status == STATUS_OK) {
-        const size_t counts[2] = {mark_surface(a, size, &box, work.surface[0]),
-                                  mark_surface(b, size, &box, work.surface[1])};
-        if (counts[0] > 0 && counts[1] > 0) status = compare_surfaces(&work, &box, counts, spacing, result, failure);
-        else result->hd95 = result->assd = diagonal(size, spacing);
+        const size_t counts[2] = {mark_surface(pair->a, pair->size, &box, work.surface[0]),
+                                  mark_surface(pair->b, pair->size, &box, work.surface[1])};
+        if (counts[0] > 0 && counts[1] > 0) status = compare_surfaces(&work, &box, counts, pair, result, failure);
+        else *result = (surface_distance){diagonal(pair->size, pair->spacing), diagonal(pair->size, pair->spacing), 0};
     }
     workspace_close(&work);
     return status;

@@ -7,9 +7,11 @@
  *
  *   HD95   the larger of the two 95th percentiles (linear interpolation, as numpy.percentile)
  *   ASSD   the mean over the voxels of both surfaces
+ *   NSD    the share of the voxels of both surfaces that are no further than a tolerance from the other (normalised
+ *          surface distance, also called surface Dice; each voxel counts the same)
  *
- * Both are NaN if both regions are empty. If only one is, they are the image's diagonal: the region was missed or made
- * up, which is the worst that can happen and must not vanish from a mean.
+ * All are NaN if both regions are empty. If only one is, the distances are the image's diagonal and NSD is 0: the region
+ * was missed or made up, which is the worst that can happen and must not vanish from a mean.
  */
 #ifndef HWS_EVALUATE_DISTANCE_H
 #define HWS_EVALUATE_DISTANCE_H
@@ -19,12 +21,18 @@
 #include <stdint.h>
 
 typedef struct surface_distance {
-    double hd95, assd;
+    double hd95, assd, nsd;
 } surface_distance;
 
-/* Masks of 0 and 1, x fastest. */
-status_code surface_distance_of(const uint8_t *a, const uint8_t *b, const int size[3], const double spacing[3],
-                                surface_distance *result, failure *failure);
+/* Two masks of 0 and 1, x fastest, and the tolerance of NSD in mm. */
+typedef struct mask_pair {
+    const uint8_t *a, *b;
+    const int *size;       /* of 3 */
+    const double *spacing; /* of 3 */
+    double tolerance;
+} mask_pair;
+
+status_code surface_distance_of(const mask_pair *pair, surface_distance *result, failure *failure);
 
 /*
  * The exact Euclidean distance transform (Felzenszwalb and Huttenlocher 2012): the squared distance of each voxel to

@@ -46,6 +46,8 @@ static status_code read_groups(job *job, failure *failure) {
 
 static status_code prepare(job *job, failure *failure) {
     status_code status = check_folders(job->request, failure);
+    if (status == STATUS_OK && job->request->empty)
+        status = empty_rule_parse(job->request->empty, &job->options.empty, failure);
     if (status == STATUS_OK) status = read_regions(job, failure);
     return status == STATUS_OK ? read_groups(job, failure) : status;
 }
@@ -132,6 +134,7 @@ static job job_start(evaluation *evaluation, const evaluate_request *request, co
                  .listener = listener,
                  .options = {.hd95 = request->hd95,
                              .assd = request->surface,
+                             .nsd = request->nsd,
                              .ignore = request->ignore,
                              .threads = request->threads ? request->threads : parallel_processors()},
                  .result = evaluation};

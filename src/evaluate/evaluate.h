@@ -26,6 +26,8 @@ typedef struct evaluate_request {
     int ignore;          /* where the reference has this label, nothing counts; 0: there is none */
     int threads;         /* 0: one per processor */
     int hd95, surface;   /* measure these distances too */
+    double nsd;          /* and NSD at this tolerance, in mm; 0: do not */
+    const char *empty;   /* "nan" or "1": what is empty in both counts (scores.h); NULL: nan */
     int common;          /* score what both folders have; else a missing case is a failure */
 } evaluate_request;
 

@@ -23,9 +23,14 @@ typedef struct evaluate_run_request {
     int on_training;  /* 1: its training set, and of the run's own what the run kept; 0: its test set */
 
     /* Segmentation. */
-    int no_mirror;     /* do not average over mirror images */
-    int overwrite;     /* predict again what is there */
-    int hd95, surface; /* distances too */
+    int no_mirror;       /* do not average over mirror images */
+    int overwrite;       /* predict again what is there */
+    int hd95, surface;   /* distances too */
+    double nsd;          /* and NSD at this tolerance, in mm; 0: do not */
+    const char *empty;   /* "nan" or "1"; NULL: nan */
+    const char *regions; /* "WT=1+2+3,ET=3", instead of the dataset's labels; NULL: these */
+    const char *groups;  /* a groups.csv; NULL: the dataset's */
+    const char *by;      /* which of its columns; NULL: all */
 } evaluate_run_request;
 
 typedef struct class_result {

@@ -122,29 +122,50 @@ static status_code take_cases(job *j, failure *failure) {
     return status;
 }
 
+/* What dataset.json calls regions, as NAME=1+2+4; R1, R2, ... where a name cannot stand in a table. */
+static void list_regions(const dataset *set, int named, text *regions) {
+    int count = 0;
+    for (int k = 0; k < set->label_count; k++) {
+        const dataset_label *label = &set->labels[k];
+        if (label->values[0] == 0) continue;
+        if (count++) text_add(regions, ",");
+        if (named) text_format(regions, "%s=", label->name);
+        else text_format(regions, "R%d=", count);
+        for (int v = 0; v < label->count; v++) text_format(regions, "%s%d", v ? "+" : "", label->values[v]);
+    }
+}
+
 /* The names that dataset.json gives the labels, or their numbers if a name cannot stand in a table. */
 static void list_labels(const dataset *set, text *labels, text *regions) {
     int named = 1;
     for (int k = 0; k < set->label_count; k++) named = named && region_name_is_good(set->labels[k].name);
-    for (int value = 1; value < set->values; value++)
+    for (int c = 1; c < set->values && !set->has_regions; c++)
         for (int k = 0; k < set->label_count; k++) {
-            if (set->labels[k].count != 1 || set->labels[k].values[0] != value) continue;
-            if (named) text_format(regions, "%s%s=%d", value > 1 ? "," : "", set->labels[k].name, value);
-            else text_format(labels, "%s%d", value > 1 ? "," : "", value);
+            if (set->labels[k].values[0] != set->value[c]) continue;
+            if (named) text_format(regions, "%s%s=%d", c > 1 ? "," : "", set->labels[k].name, set->value[c]);
+            else text_format(labels, "%s%d", c > 1 ? "," : "", set->value[c]);
         }
+    if (set->has_regions) list_regions(set, named, regions);
 }
 
 static status_code score(job *j, evaluation *evaluation, failure *failure) {
     text labels = {0}, regions = {0};
-    list_labels(&j->set, &labels, &regions);
+    const evaluate_run_request *asked = j->request;
+    if (asked->regions) text_add(&regions, asked->regions);
+    else list_labels(&j->set, &labels, &regions);
     const evaluate_request request = {.labels = labels.bytes,
                                       .regions = regions.bytes,
-                                      .groups = j->groups.table.columns ? j->groups.path : NULL,
+                                      .groups = asked->groups             ? asked->groups
+                                                : j->groups.table.columns ? j->groups.path
+                                                                          : NULL,
+                                      .by = asked->by,
+                                      .nsd = asked->nsd,
+                                      .empty = asked->empty,
                                       .out = out_folder(j),
                                       .ignore = j->set.ignore > 0 ? j->set.ignore : 0,
-                                      .threads = j->request->threads,
-                                      .hd95 = j->request->hd95,
-                                      .surface = j->request->surface};
+                                      .threads = asked->threads,
+                                      .hd95 = asked->hd95,
+                                      .surface = asked->surface};
     const status_code status = labels.failed || regions.failed
                                    ? fail_memory(failure, "the labels")
                                    : evaluate_pairs(evaluation, &j->pairs, &request, j->listener, failure);

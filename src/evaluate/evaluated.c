@@ -120,6 +120,11 @@ void evaluated_close(evaluated *evaluated) { scores_close(&evaluated->scores); }
 void evaluated_call(const evaluated *evaluated, char *words, size_t capacity) {
     const char *file = path_name(evaluated->summary), *dot = strrchr(file, '.');
     const char *folder = path_name(evaluated->folder);
+    char above[PATH_SIZE]; /* nnU-Net's fold_0/validation is called fold_0 */
+    if (strcmp(folder, run_file_name(RUN_VALIDATION)) == 0) {
+        folder_of(evaluated->folder, above);
+        folder = path_name(above);
+    }
     if (strcmp(file, run_file_name(RUN_SUMMARY)) == 0) snprintf(words, capacity, "%s", folder);
     else snprintf(words, capacity, "%.*s", dot && dot > file ? (int)(dot - file) : (int)strlen(file), file);
 }
@@ -147,20 +152,26 @@ static int is_file(const char *where, char path[PATH_SIZE]) {
     return *where && path_exists(where) && path_format(path, NULL, "%s", where) == STATUS_OK;
 }
 
-int evaluated_prediction(const evaluated *evaluated, size_t which, char path[PATH_SIZE]) {
-    const scored_case *one = &evaluated->scores.list[which];
-    return is_file(one->prediction, path) || find_case(evaluated->folder, "", one->name, LABEL_ENDINGS, path);
+/* "validation/case.nii.gz" of a path that led to it before the run was moved. */
+static int find_moved(const char *folder, const char *file, char path[PATH_SIZE]) {
+    char above[PATH_SIZE];
+    folder_of(file, above);
+    return path_format(path, NULL, "%s/%s/%s", folder, path_name(above), path_name(file)) == STATUS_OK &&
+           path_exists(path);
 }
 
-int evaluated_reference(const evaluated *evaluated, size_t which, char path[PATH_SIZE]) {
-    const scored_case *one = &evaluated->scores.list[which];
+int evaluated_prediction(const evaluated *evaluated, const scored_case *one, char path[PATH_SIZE]) {
+    return is_file(one->prediction, path) || find_moved(evaluated->folder, one->prediction, path) ||
+           find_case(evaluated->folder, "", one->name, LABEL_ENDINGS, path);
+}
+
+int evaluated_reference(const evaluated *evaluated, const scored_case *one, char path[PATH_SIZE]) {
     return is_file(one->reference, path) || find_case(evaluated->dataset, "labelsTr", one->name, LABEL_ENDINGS, path) ||
            find_case(evaluated->dataset, "labelsTs", one->name, LABEL_ENDINGS, path);
 }
 
-int evaluated_image(const evaluated *evaluated, size_t which, const char *images, char path[PATH_SIZE]) {
-    const char *name = evaluated->scores.list[which].name;
-    if (images) return find_case(images, "", name, IMAGE_ENDINGS, path);
-    return find_case(evaluated->dataset, "imagesTr", name, IMAGE_ENDINGS, path) ||
-           find_case(evaluated->dataset, "imagesTs", name, IMAGE_ENDINGS, path);
+int evaluated_image(const evaluated *evaluated, const scored_case *one, const char *images, char path[PATH_SIZE]) {
+    if (images) return find_case(images, "", one->name, IMAGE_ENDINGS, path);
+    return find_case(evaluated->dataset, "imagesTr", one->name, IMAGE_ENDINGS, path) ||
+           find_case(evaluated->dataset, "imagesTs", one->name, IMAGE_ENDINGS, path);
 }

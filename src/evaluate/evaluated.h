@@ -34,8 +34,8 @@ int evaluated_groups(const evaluated *evaluated, char path[PATH_SIZE]);
 
 /* The files of a case, also when the evaluation was moved to this machine: where the summary says, or else beside the
    summary and in the dataset's labelsTr and imagesTr. 0: it is not there. */
-int evaluated_prediction(const evaluated *evaluated, size_t which, char path[PATH_SIZE]);
-int evaluated_reference(const evaluated *evaluated, size_t which, char path[PATH_SIZE]);
-int evaluated_image(const evaluated *evaluated, size_t which, const char *images, char path[PATH_SIZE]);
+int evaluated_prediction(const evaluated *evaluated, const scored_case *one, char path[PATH_SIZE]);
+int evaluated_reference(const evaluated *evaluated, const scored_case *one, char path[PATH_SIZE]);
+int evaluated_image(const evaluated *evaluated, const scored_case *one, const char *images, char path[PATH_SIZE]);
 
 #endif

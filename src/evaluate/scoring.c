@@ -23,7 +23,7 @@ static void fill_overlap(const overlap *overlap, double *values) {
 }
 
 status_code score_label_maps(const label_map *prediction, const label_map *reference, const region_list *regions,
-                             int distances, double *values, failure *failure) {
+                             const scoring_options *options, double *values, failure *failure) {
     const volume_grid *grid = &reference->grid;
     const size_t count = volume_grid_voxels(grid);
     uint8_t *masks = malloc(2 * count);
@@ -34,11 +34,13 @@ status_code score_label_maps(const label_map *prediction, const label_map *refer
         region_mask(&regions->regions[k], reference->labels, count, masks + count);
         const overlap overlap = overlap_of(masks, masks + count, count);
         fill_overlap(&overlap, values);
-        if (!distances) continue;
+        if (!options->hd95 && !options->assd && !(options->nsd > 0)) continue;
         surface_distance distance;
-        status = surface_distance_of(masks, masks + count, grid->size, grid->spacing, &distance, failure);
+        const mask_pair pair = {masks, masks + count, grid->size, grid->spacing, options->nsd};
+        status = surface_distance_of(&pair, &distance, failure);
         values[METRIC_HD95] = distance.hd95;
         values[METRIC_ASSD] = distance.assd;
+        values[METRIC_NSD] = distance.nsd;
     }
     free(masks);
     return status;
@@ -81,7 +83,7 @@ static status_code score_maps(scoring *scoring, size_t item, label_map *predicti
     const size_t left_out = label_maps_ignore(prediction, reference, scoring->options->ignore);
     scoring->unevaluated[item] = find_unevaluated(scoring, prediction);
     if (!scoring->unevaluated[item]) scoring->unevaluated[item] = find_unevaluated(scoring, reference);
-    status = score_label_maps(prediction, reference, scoring->regions, scoring->options->hd95 || scoring->options->assd,
+    status = score_label_maps(prediction, reference, scoring->regions, scoring->options,
                               scores_at(scoring->scores, item, 0), failure);
     /* What was left out looks like background that was found. */
     for (size_t k = 0; k < scoring->regions->count && status == STATUS_OK; k++)
@@ -145,6 +147,9 @@ static status_code score_cases(scoring *scoring, failure *failure) {
     for (int k = 0; k <= METRIC_N_REF; k++) scoring->scores->measured[k] = 1;
     scoring->scores->measured[METRIC_HD95] = scoring->options->hd95;
     scoring->scores->measured[METRIC_ASSD] = scoring->options->assd;
+    scoring->scores->measured[METRIC_NSD] = scoring->options->nsd > 0;
+    scoring->scores->nsd_tolerance = scoring->options->nsd;
+    if (status == STATUS_OK) scores_apply_empty(scoring->scores, scoring->options->empty);
     return status == STATUS_OK ? tell_unevaluated(scoring, failure) : status;
 }
 

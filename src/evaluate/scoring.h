@@ -9,7 +9,9 @@
 
 typedef struct scoring_options {
     int hd95, assd; /* measure these distances too */
-    int ignore;     /* where the reference has this label, nothing counts; 0: there is none */
+    double nsd;     /* and NSD at this tolerance, in mm; 0: do not */
+    empty_rule empty;
+    int ignore; /* where the reference has this label, nothing counts; 0: there is none */
     int threads;
 } scoring_options;
 
@@ -30,6 +32,6 @@ size_t label_maps_ignore(label_map *prediction, label_map *reference, int ignore
 
 /* One case, whose maps have the same size: fills the METRICS values of each region. */
 status_code score_label_maps(const label_map *prediction, const label_map *reference, const region_list *regions,
-                             int distances, double *values, failure *failure);
+                             const scoring_options *options, double *values, failure *failure);
 
 #endif

@@ -1,5 +1,7 @@
 #include "evaluate/stratified.h"
 
+#include "evaluate/tolerance.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +35,8 @@ const statistics *stratified_at(const stratified *stratified, size_t metric, siz
 }
 
 static void choose_metrics(stratified *stratified) {
-    static const metric shown[] = {METRIC_DICE, METRIC_HD95, METRIC_ASSD};
-    for (int k = 0; k < 3; k++)
+    static const metric shown[] = {METRIC_DICE, METRIC_NSD, METRIC_HD95, METRIC_ASSD};
+    for (int k = 0; k < 4; k++)
         if (stratified->scores->measured[shown[k]]) stratified->metrics[stratified->metric_count++] = shown[k];
 }
 
@@ -95,9 +97,12 @@ static void put_row(table *table, const stratified *stratified, metric metric, c
     if (row->missing) table_put(table, 2, "%zu of %zu", row->count, row->count + row->missing);
     else table_put(table, 2, "%zu", row->count);
     put_number(table, 3, metric, row->mean);
-    table_put(table, 4, "%s to %s", from, to);
+    if (isnan(row->ci.low)) table_put(table, 4, "-");
+    else table_put(table, 4, "%s to %s", from, to);
     for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) put_number(table, 5 + k, metric, shown[k]);
-    table_put(table, 12, "%s", row->count ? stratified->scores->list[row->worst].name : "-");
+    if (isnan(row->tolerance)) table_put(table, 12, "too few");
+    else put_number(table, 12, metric, row->tolerance);
+    table_put(table, 13, "%s", row->count ? stratified->scores->list[row->worst].name : "-");
 }
 
 static status_code write_metric(const stratified *stratified, size_t which, table_format format, text *out,
@@ -106,10 +111,11 @@ static status_code write_metric(const stratified *stratified, size_t which, tabl
     char title[64];
     table table;
     snprintf(title, sizeof title, "%s (%s)", metric_name(metric), metric_unit(metric));
+    if (metric == METRIC_NSD) snprintf(title, sizeof title, "NSD at %g mm (%%)", stratified->scores->nsd_tolerance);
     table_open(&table, title, 2,
                metric_lower_is_better(metric)
-                   ? "group|label|cases|mean|95% CI|std|median|IQR|p75|p90|p95|worst|worst case"
-                   : "group|label|cases|mean|95% CI|std|median|IQR|p25|p10|p5|worst|worst case");
+                   ? "group|label|cases|mean|95% CI|std|median|IQR|p75|p90|p95|worst|90% reach|worst case"
+                   : "group|label|cases|mean|95% CI|std|median|IQR|p25|p10|p5|worst|90% reach|worst case");
     for (size_t stratum = 0; stratum < stratified->strata->count; stratum++) {
         for (size_t region = 0; region < stratified->scores->regions.count; region++) {
             table_add_row(&table, region == 0);
@@ -138,8 +144,9 @@ static void add_names(text *out, const stratified *stratified, size_t which, siz
 
 static void add_row(text *out, const stratified *stratified, const statistics *row) {
     text_format(out, ",%zu,%zu", row->count, row->missing);
-    const double numbers[] = {row->mean, row->ci.low, row->ci.high, row->std, row->median, row->iqr,        row->p5,
-                              row->p10,  row->p25,    row->p75,     row->p90, row->p95,    row->worst_value};
+    const double numbers[] = {row->mean, row->ci.low, row->ci.high,     row->std,      row->median,
+                              row->iqr,  row->p5,     row->p10,         row->p25,      row->p75,
+                              row->p90,  row->p95,    row->worst_value, row->tolerance};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) csv_add_number(out, numbers[k]);
     text_add(out, ",");
     csv_add_field(out, row->count ? stratified->scores->list[row->worst].name : "");
@@ -148,7 +155,7 @@ static void add_row(text *out, const stratified *stratified, const statistics *r
 
 static status_code write_csv(const stratified *stratified, text *out, failure *failure) {
     text_add(out, "metric,column,group,label,key,cases,missing,mean,ci_low,ci_high,std,median,iqr,p5,p10,p25,p75,p90,"
-                  "p95,worst,worst_case\n");
+                  "p95,worst,tolerance,worst_case\n");
     for (size_t which = 0; which < stratified->metric_count; which++)
         for (size_t stratum = 0; stratum < stratified->strata->count; stratum++)
             for (size_t region = 0; region < stratified->scores->regions.count; region++) {
@@ -163,6 +170,12 @@ status_code stratified_write(const stratified *stratified, table_format format, 
     status_code status = STATUS_OK;
     for (size_t which = 0; which < stratified->metric_count && status == STATUS_OK; which++)
         status = write_metric(stratified, which, format, out, failure);
+    if (format == TABLE_TEXT)
+        text_format(
+            out,
+            "95%% CI: bootstrap of the mean, from %d cases on. 90%% reach: with 95%% confidence at least 90%% of "
+            "such cases have\nthis score or a better one, whatever the distribution; that takes %zu cases.\n",
+            STATISTICS_INTERVAL_CASES, tolerance_cases_needed());
     return status;
 }
 

@@ -18,7 +18,7 @@ static double dice_of(const scores *scores, size_t which, size_t region) {
     return scores_at(scores, which, region)[METRIC_DICE];
 }
 
-static double mean_dice(const scores *scores, size_t which) {
+double case_mean_dice(const scores *scores, size_t which) {
     double sum = 0;
     size_t count = 0;
     for (size_t region = 0; region < scores->regions.count; region++) {
@@ -33,10 +33,10 @@ static double mean_dice(const scores *scores, size_t which) {
 size_t worst_cases(const scores *scores, size_t capacity, size_t *positions) {
     size_t count = 0;
     for (size_t which = 0; which < scores->cases; which++) {
-        const double dice = mean_dice(scores, which);
+        const double dice = case_mean_dice(scores, which);
         size_t place = count;
         if (isnan(dice)) continue;
-        while (place > 0 && mean_dice(scores, positions[place - 1]) > dice) place--;
+        while (place > 0 && case_mean_dice(scores, positions[place - 1]) > dice) place--;
         if (place == capacity) continue;
         if (count < capacity) count++;
         memmove(positions + place + 1, positions + place, (count - 1 - place) * sizeof *positions);
@@ -184,7 +184,7 @@ static status_code write_list(const scores *scores, const size_t *worst, size_t 
         const size_t region = worst_region(scores, worst[k]);
         text_format(&csv, "%zu,", k + 1);
         csv_add_field(&csv, scores->list[worst[k]].name);
-        text_format(&csv, ",%.9g,", mean_dice(scores, worst[k]));
+        text_format(&csv, ",%.9g,", case_mean_dice(scores, worst[k]));
         csv_add_field(&csv, scores->regions.regions[region].name);
         text_format(&csv, ",%.9g\n", dice_of(scores, worst[k], region));
     }

@@ -7,6 +7,9 @@
 
 enum { WORST_LISTED = 12 };
 
+/* The mean Dice over the regions of a case, of those that have one; NaN: none has. */
+double case_mean_dice(const scores *scores, size_t which);
+
 /* The positions of at most `capacity` cases with the lowest mean Dice over their regions, the worst first, equal ones in
    their order; returns how many. Cases without any score are left out. */
 size_t worst_cases(const scores *scores, size_t capacity, size_t *positions);

@@ -113,9 +113,10 @@ static void share_graph(learner *l) {
 static status_code open_network(learner *l, failure *failure) {
     status_code status = optimizer_check(&l->options.optimizer, failure);
     l->ranks = l->options.ranks ? l->options.ranks : &RANKS_ALONE;
-    l->whole = l->options.model.input.samples > 1 || l->options.batch <= 1;
-    l->batch = l->whole ? l->options.model.input.samples : l->options.batch;
-    l->part = l->whole ? part_of(l->batch) : 1;
+    const int samples = l->options.model.input.samples;
+    l->whole = samples >= l->options.batch;
+    l->batch = l->whole ? samples : l->options.batch;
+    l->part = l->whole ? part_of(l->batch) : samples;
     l->options.graph.batch.part = l->part;
     if (status == STATUS_OK) status = divide(l, failure);
     if (status == STATUS_OK && l->ranks->count > 1) share_graph(l);

@@ -8,7 +8,8 @@ void segmentation_model(const plan *plan, model_options *options) {
                                .classes = plan->classes,
                                .unet_levels = plan->topology.count,
                                .unet_base = plan->topology.stages[0].features,
-                               .unet_cap = TOPOLOGY_MAX_FEATURES};
+                               .unet_cap = TOPOLOGY_MAX_FEATURES,
+                               .unet_bias = plan->labels.regions > 0};
     for (int level = 0; level < plan->topology.count; level++) {
         options->unet_features[level] = plan->topology.stages[level].features;
         memcpy(options->unet_kernel[level], plan->topology.stages[level].kernel, sizeof options->unet_kernel[level]);

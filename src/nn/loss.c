@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const NAMES[] = {"ce", "dice-ce", "dice", "squared"};
+static const char *const NAMES[] = {"ce", "dice-ce", "dice", "squared", "regions"};
 enum { KINDS = sizeof NAMES / sizeof *NAMES };
 
 /* Chunks of whole blocks are what threads share out: a fixed division, with one record of sums each. */
@@ -20,20 +20,33 @@ status_code loss_parse(const char *text, loss_kind *kind, failure *failure) {
         *kind = (loss_kind)k;
         return STATUS_OK;
     }
-    return fail(failure, STATUS_BAD_INPUT, "there is no loss '%.100s': choose ce, dice-ce, dice or squared", text);
+    return fail(failure, STATUS_BAD_INPUT, "there is no loss '%.100s': choose ce, dice-ce, dice, squared or regions",
+                text);
 }
 
 const char *loss_name(loss_kind kind) { return NAMES[kind]; }
 
-static int has_dice(const loss *loss) { return loss->kind == LOSS_DICE_CE || loss->kind == LOSS_DICE; }
+static int has_dice(const loss *loss) {
+    return loss->kind == LOSS_DICE_CE || loss->kind == LOSS_DICE || loss->kind == LOSS_REGIONS;
+}
+
+/* The first class whose Dice counts: the background's does not, and regions have none. */
+static size_t first_scored(const loss *loss) { return loss->kind == LOSS_REGIONS ? 0 : 1; }
+static double scored(const loss *loss) { return (double)(loss->classes - first_scored(loss)); }
+
+/* Labels are below. */
+static double label_end(const loss *loss) {
+    return loss->kind == LOSS_REGIONS ? (double)(1u << loss->classes) : (double)loss->classes;
+}
 
 status_code loss_check(const loss *loss, failure *failure) {
     if ((int)loss->kind < 0 || (int)loss->kind >= KINDS)
         return fail(failure, STATUS_BAD_INPUT, "there is no loss of kind %d", (int)loss->kind);
-    const size_t fewest = has_dice(loss) ? 2 : 1;
-    if (loss->classes < fewest || loss->classes > MOST_CLASSES)
+    const size_t fewest = has_dice(loss) ? 1 + first_scored(loss) : 1;
+    const int most = loss->kind == LOSS_REGIONS ? LOSS_MAX_REGIONS : MOST_CLASSES;
+    if (loss->classes < fewest || loss->classes > (size_t)most)
         return fail(failure, STATUS_BAD_INPUT, "the loss %s is asked for with %zu classes, but needs %zu to %d",
-                    NAMES[loss->kind], loss->classes, fewest, (int)MOST_CLASSES);
+                    NAMES[loss->kind], loss->classes, fewest, most);
     if (loss->positions < 1 || loss->positions > SIZE_MAX / 16 / loss->classes)
         return fail(failure, STATUS_BAD_INPUT, "a loss cannot be taken over %zu positions", loss->positions);
     return STATUS_OK;
@@ -117,7 +130,8 @@ static void forward_chunk(const forward_pass *p, size_t chunk) {
         if (loss->kind == LOSS_SQUARED)
             sums.cross_entropy += kernels->squared(count, p->logits + i, p->targets.values + i);
         else
-            kernels->softmax(count, loss->classes, p->logits + at, p->targets.labels + i, p->probabilities + at, &sums);
+            (loss->kind == LOSS_REGIONS ? kernels->sigmoid : kernels->softmax)(
+                count, loss->classes, p->logits + at, p->targets.labels + i, p->probabilities + at, &sums);
     }
     keep_record(loss, p->records, chunk + 1, &sums);
 }
@@ -141,8 +155,10 @@ static double dice_of(const loss_sums *sums, size_t c) {
 static double value_of(const loss *loss, const loss_sums *sums) {
     if (loss->kind == LOSS_SQUARED) return sums->cross_entropy / (double)loss->positions / (double)loss->classes;
     double dice = 0;
-    const double cross_entropy = sums->counted > 0 ? sums->cross_entropy / sums->counted : 0;
-    for (size_t c = 1; has_dice(loss) && c < loss->classes; c++) dice += dice_of(sums, c) / (double)(loss->classes - 1);
+    const double each = loss->kind == LOSS_REGIONS ? (double)loss->classes : 1;
+    const double cross_entropy = sums->counted > 0 ? sums->cross_entropy / sums->counted / each : 0;
+    for (size_t c = first_scored(loss); has_dice(loss) && c < loss->classes; c++)
+        dice += dice_of(sums, c) / scored(loss);
     return loss->kind == LOSS_DICE ? -dice : cross_entropy - dice;
 }
 
@@ -155,18 +171,18 @@ status_code loss_forward(const loss *loss, const float *logits, loss_targets tar
     for (size_t k = 0; k < chunks; k++) forward_chunk(&p, k);
     add_chunks(loss, chunks, workspace);
     const loss_sums sums = record_at(loss, workspace, 0);
-    if (sums.highest >= (double)loss->classes)
-        return fail(failure, STATUS_BAD_INPUT, "there is a label %.0f, but only %zu classes: correct the labels",
-                    sums.highest, loss->classes);
+    if (sums.highest >= label_end(loss))
+        return fail(failure, STATUS_BAD_INPUT, "there is a label %.0f, but only %zu %s: correct the labels",
+                    sums.highest, loss->classes, loss->kind == LOSS_REGIONS ? "regions" : "classes");
     *value = value_of(loss, &sums);
     return STATUS_OK;
 }
 
 /* dDice/dp is (2 y - Dice) / (sum(p) + sum(y) + smooth). */
 static void dice_slopes(const loss *loss, const loss_sums *sums, double weight, float *at_label, float *always) {
-    const double share = weight / (double)(loss->classes - 1);
+    const double share = weight / scored(loss);
     at_label[0] = always[0] = 0;
-    for (size_t c = 1; c < loss->classes; c++) {
+    for (size_t c = first_scored(loss); c < loss->classes; c++) {
         const double size = sums->predicted[c] + sums->present[c] + SMOOTH;
         at_label[c] = (float)(-2 * share / size);
         always[c] = (float)(share * dice_of(sums, c) / size);
@@ -176,7 +192,8 @@ static void dice_slopes(const loss *loss, const loss_sums *sums, double weight, 
 static loss_slopes slopes_of(const loss *loss, void *workspace, double weight) {
     const loss_sums sums = record_at(loss, workspace, 0);
     loss_slopes slopes = {.entropy = 0};
-    if (loss->kind != LOSS_DICE && sums.counted > 0) slopes.entropy = (float)(weight / sums.counted);
+    const double each = loss->kind == LOSS_REGIONS ? (double)loss->classes : 1;
+    if (loss->kind != LOSS_DICE && sums.counted > 0) slopes.entropy = (float)(weight / sums.counted / each);
     if (!has_dice(loss)) return slopes;
     float *rows = slopes_in(loss, workspace);
     dice_slopes(loss, &sums, weight, rows, rows + loss->classes);
@@ -202,11 +219,12 @@ void loss_backward(const loss *loss, const float *logits, loss_targets targets, 
         return;
     }
     const loss_kernels *kernels = loss_kernels_chosen();
+    loss_gradient *gradient_of = loss->kind == LOSS_REGIONS ? kernels->region_gradient : kernels->gradient;
     const loss_slopes slopes = slopes_of(loss, workspace, weight);
     const float *probabilities = probabilities_in(loss, workspace);
     const size_t positions = loss->positions, classes = loss->classes;
 #pragma omp parallel for schedule(static) if (positions * classes > SMALL)
     for (size_t i = 0; i < positions; i += LOSS_BLOCK)
-        kernels->gradient(smaller(LOSS_BLOCK, positions - i), classes, targets.labels + i, probabilities + i * classes,
-                          &slopes, gradient + i * classes);
+        gradient_of(smaller(LOSS_BLOCK, positions - i), classes, targets.labels + i, probabilities + i * classes,
+                    &slopes, gradient + i * classes);
 }

@@ -23,23 +23,29 @@ typedef enum loss_kind {
     LOSS_DICE_CE = 1,       /* cross entropy plus the Dice loss, as nnU-Net's; between -1 and infinity */
     LOSS_DICE = 2,          /* minus the mean over all classes but 0 of the soft Dice of the softmax,
                                (2 sum(p y) + 1e-5) / (sum(p) + sum(y) + 1e-5); between -1 and 0 */
-    LOSS_SQUARED = 3        /* mean over positions and classes of (logit - value)^2 */
+    LOSS_SQUARED = 3,       /* mean over positions and classes of (logit - value)^2 */
+    LOSS_REGIONS = 4 /* regions that may overlap, one logit each: binary cross entropy of the sigmoid, the mean over
+                               regions and positions that are not ignored, minus the mean over all regions of the soft
+                               Dice as above, as nnU-Net's; between -1 and infinity */
 } loss_kind;
+
+/* As many as a label has bits. */
+enum { LOSS_MAX_REGIONS = 15 };
 
 typedef struct loss {
     loss_kind kind;
     size_t positions; /* at least 1 */
-    size_t classes;   /* 1 to 32767; Dice needs 2 */
+    size_t classes;   /* 1 to 32767; Dice needs 2; regions: 1 to LOSS_MAX_REGIONS */
 } loss;
 
-/* Labels for all kinds but the squared error, where a negative label means that the position is ignored; values for the
-   squared error, in the shape of the logits. */
+/* Labels for all kinds but the squared error, where a negative label means that the position is ignored; of regions a label
+   is the sum of 2^r over the regions r that the position lies in. Values for the squared error, in the shape of the logits. */
 typedef struct loss_targets {
     const int16_t *labels;
     const float *values;
 } loss_targets;
 
-/* "ce", "dice-ce", "dice" and "squared", and back. */
+/* "ce", "dice-ce", "dice", "squared" and "regions", and back. */
 status_code loss_parse(const char *text, loss_kind *kind, failure *failure);
 const char *loss_name(loss_kind kind);
 
@@ -49,7 +55,7 @@ status_code loss_check(const loss *loss, failure *failure);
 /* The workspace that forward fills for backward, in bytes; it must be aligned to 64 bytes. */
 size_t loss_workspace(const loss *loss);
 
-/* The loss; STATUS_BAD_INPUT if a label is not below the number of classes. */
+/* The loss; STATUS_BAD_INPUT if a label is of no class, or of no region. */
 status_code loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
                          failure *failure);
 

@@ -211,6 +211,84 @@ static void gradient(size_t count, size_t classes, const int16_t *labels, const 
     FOR_CLASSES(GRADIENT, classes)
 }
 
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
+
+static INLINE int32_t lies_in(int32_t label, size_t region) { return label >= 0 ? label >> region & 1 : 0; }
+
+/* Sigmoids in place of logits. Cross entropy is log(1 + exp(-|x|)) + max(x, 0) - x y, y being 1 inside of the region. */
+static INLINE double sigmoid_row(size_t lanes, size_t region, lane_block *restrict b, float *restrict row) {
+    for (size_t i = 0; i < lanes; i++) {
+        const float x = row[i], small = fast_exp(x > 0 ? -x : x), total = 1 + small;
+        const float inside = (float)lies_in(b->labels[i], region);
+        const int counts = b->labels[i] >= 0;
+        b->total[i] = counts ? total : 1;
+        b->below[i] = counts ? (x > 0 ? x : 0) - x * inside : 0;
+        row[i] = counts ? (x > 0 ? 1 : small) / total : 0;
+    }
+    return entropy(lanes, b->total, b->below);
+}
+
+static INLINE void add_region_overlap(size_t lanes, size_t region, const int32_t *restrict labels,
+                                      const float *restrict row, loss_sums *sums) {
+    float predicted = 0, hit = 0;
+    int32_t present = 0;
+#pragma omp simd reduction(+ : predicted, hit, present)
+    for (size_t i = 0; i < lanes; i++) {
+        const int32_t here = lies_in(labels[i], region);
+        predicted += row[i];
+        hit += here ? row[i] : 0.0f;
+        present += here;
+    }
+    sums->predicted[region] += (double)predicted;
+    sums->hit[region] += (double)hit;
+    sums->present[region] += present;
+}
+
+static INLINE void sigmoid_of(size_t count, size_t classes, const float *logits, const int16_t *labels,
+                              float *probabilities, loss_sums *sums) {
+    const size_t lanes = lanes_of(count);
+    lane_block b;
+    gather(count, classes, logits, probabilities);
+    widen(count, labels, b.labels);
+    count_labels(lanes, b.labels, sums);
+    for (size_t c = 0; c < classes; c++) {
+        sums->cross_entropy += sigmoid_row(lanes, c, &b, probabilities + c * lanes);
+        add_region_overlap(lanes, c, b.labels, probabilities + c * lanes, sums);
+    }
+}
+
+static void sigmoid(size_t count, size_t classes, const float *logits, const int16_t *labels, float *probabilities,
+                    loss_sums *sums) {
+#define SIGMOID(constant) sigmoid_of(count, constant, logits, labels, probabilities, sums)
+    FOR_CLASSES(SIGMOID, classes)
+}
+
+/* Where a position is ignored p is 0, and so is all of it. */
+static INLINE void region_gradient_of(size_t count, size_t classes, const int16_t *labels, const float *rows,
+                                      const loss_slopes *slopes, float *gradient) {
+    const size_t lanes = lanes_of(count);
+    int32_t wide[LOSS_BLOCK];
+    float result[LOSS_BLOCK];
+    widen(count, labels, wide);
+    for (size_t c = 0; c < classes; c++) {
+        const slope slope = slope_of(slopes, c);
+        for (size_t i = 0; i < lanes; i++) {
+            const int32_t here = lies_in(wide[i], c);
+            const float p = rows[c * lanes + i], dice = here ? slope.here : slope.elsewhere;
+            result[i] = dice * p * (1 - p) + slope.entropy * (p - (float)here);
+        }
+        for (size_t i = 0; i < count; i++) gradient[i * classes + c] = result[i];
+    }
+}
+
+static void region_gradient(size_t count, size_t classes, const int16_t *labels, const float *probabilities,
+                            const loss_slopes *slopes, float *gradient) {
+#define REGION_GRADIENT(constant) region_gradient_of(count, constant, labels, probabilities, slopes, gradient)
+    FOR_CLASSES(REGION_GRADIENT, classes)
+}
+
+/* ---- squared error ----------------------------------------------------------------------------------------------- */
+
 static double squared(size_t count, const float *restrict logits, const float *restrict values) {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -231,6 +309,8 @@ const loss_kernels JOIN(loss_kernels_, KERNELS) = {
     .name = TEXT(KERNELS),
     .softmax = softmax,
     .gradient = gradient,
+    .sigmoid = sigmoid,
+    .region_gradient = region_gradient,
     .squared = squared,
     .squared_gradient = squared_gradient,
 };

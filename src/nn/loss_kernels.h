@@ -31,13 +31,19 @@ typedef struct loss_slopes {
     const float *at_label, *always;
 } loss_slopes;
 
+typedef void loss_forward_kernel(size_t count, size_t classes, const float *logits, const int16_t *labels,
+                                 float *probabilities, loss_sums *sums);
+typedef void loss_gradient(size_t count, size_t classes, const int16_t *labels, const float *probabilities,
+                           const loss_slopes *slopes, float *gradient);
+
 typedef struct loss_kernels {
     const char *name;
     /* Softmax of up to LOSS_BLOCK positions into `probabilities` (a block; 0 where ignored), adding to the sums. */
-    void (*softmax)(size_t count, size_t classes, const float *logits, const int16_t *labels, float *probabilities,
-                    loss_sums *sums);
-    void (*gradient)(size_t count, size_t classes, const int16_t *labels, const float *probabilities,
-                     const loss_slopes *slopes, float *gradient);
+    loss_forward_kernel *softmax;
+    loss_gradient *gradient;
+    /* The same for the sigmoid of each class, which is a region: bit c of a label says whether the position is in it. */
+    loss_forward_kernel *sigmoid;
+    loss_gradient *region_gradient;
     /* Of up to LOSS_BLOCK elements. */
     double (*squared)(size_t count, const float *logits, const float *values);
     void (*squared_gradient)(size_t count, const float *logits, const float *values, float slope, float *gradient);

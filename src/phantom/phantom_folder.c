@@ -8,6 +8,7 @@
 #include "core/whole_file.h"
 #include "nifti/nifti.h"
 #include "phantom/purposes.h"
+#include "phantom/tumour.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,6 +28,7 @@ typedef struct phantom_case {
     char id[ID_BYTES];
     phantom_key key;
     phantom_facts facts;
+    tumour_facts tumour;
 } phantom_case;
 
 typedef struct writer {
@@ -111,6 +113,17 @@ static status_code write_text(writer *w, const char *name, text *content) {
 /* Three ranges, so that each has enough cases to speak of. */
 static const char *age_range(double weeks) { return weeks < 26 ? "21-25" : weeks < 31 ? "26-30" : "31-36"; }
 
+static status_code write_tumour_groups(writer *w) {
+    text groups = {0};
+    text_add(&groups, "case,centre,grade\n");
+    for (int k = 0; k < w->total; k++) {
+        const tumour_facts *facts = &w->cases[k].tumour;
+        csv_add_field(&groups, w->cases[k].id);
+        text_format(&groups, ",centre %d,%s\n", facts->centre, facts->low_grade ? "low" : "high");
+    }
+    return write_text(w, "groups.csv", &groups);
+}
+
 static status_code write_groups(writer *w) {
     text groups = {0};
     text_add(&groups, "case,condition,gestational_age\n");
@@ -133,6 +146,24 @@ static status_code write_facts(writer *w) {
     return write_text(w, "phantoms.csv", &facts);
 }
 
+/* The labels overlap, and there is none of value 3: as in BraTS. */
+static status_code write_tumour_description(writer *w) {
+    text json = {0};
+    text_format(&json,
+                "{\n"
+                "    \"name\": \"hws tumours\",\n"
+                "    \"description\": \"Synthetic drawings of brain tumours, seed %llu; no patients' images\",\n"
+                "    \"channel_names\": {\"0\": \"T1\", \"1\": \"T1c\", \"2\": \"T2\", \"3\": \"FLAIR\"},\n"
+                "    \"labels\": {\"background\": 0, \"whole tumour\": [1, 2, 4], \"tumour core\": [1, 4], "
+                "\"enhancing tumour\": [4]},\n"
+                "    \"regions_class_order\": [2, 1, 4],\n"
+                "    \"numTraining\": %d,\n"
+                "    \"file_ending\": \".nii.gz\"\n"
+                "}\n",
+                (unsigned long long)w->options->seed, w->options->cases);
+    return write_text(w, "dataset.json", &json);
+}
+
 static status_code write_description(writer *w) {
     text json = {0};
     text_format(&json,
@@ -150,12 +181,26 @@ static status_code write_description(writer *w) {
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
+static status_code write_channel(const char *path, const volume *image, int channel, failure *failure) {
+    volume one;
+    status_code status = volume_open(&one, &image->grid, 1, failure);
+    if (status != STATUS_OK) return status;
+    const size_t voxels = volume_grid_voxels(&image->grid);
+    memcpy(one.voxels, image->voxels + (size_t)channel * voxels, voxels * sizeof *one.voxels);
+    status = nifti_write_volume(path, &one, failure);
+    volume_close(&one);
+    return status;
+}
+
 static status_code write_images(const writer *w, const phantom_case *one, const volume *image, const label_map *labels,
                                 failure *failure) {
     const char *split = one->key.split == PHANTOM_TEST ? "Ts" : "Tr";
     char path[PATH_SIZE];
-    status_code status = path_format(path, failure, "%s/images%s/%s_0000.nii.gz", w->folder, split, one->id);
-    if (status == STATUS_OK) status = nifti_write_volume(path, image, failure);
+    status_code status = STATUS_OK;
+    for (int c = 0; c < image->channels && status == STATUS_OK; c++) {
+        status = path_format(path, failure, "%s/images%s/%s_%04d.nii.gz", w->folder, split, one->id, c);
+        if (status == STATUS_OK) status = write_channel(path, image, c, failure);
+    }
     if (status == STATUS_OK) status = path_format(path, failure, "%s/labels%s/%s.nii.gz", w->folder, split, one->id);
     return status == STATUS_OK ? nifti_write_labels(path, labels, failure) : status;
 }
@@ -165,7 +210,8 @@ static status_code write_case(void *context, size_t index, failure *failure) {
     phantom_case *one = &w->cases[index];
     volume image;
     label_map labels;
-    status_code status = phantom_make(&one->key, &w->grid, &image, &labels, &one->facts, failure);
+    status_code status = w->options->tumours ? tumour_make(&one->key, &w->grid, &image, &labels, &one->tumour, failure)
+                                             : phantom_make(&one->key, &w->grid, &image, &labels, &one->facts, failure);
     if (status == STATUS_OK) status = write_images(w, one, &image, &labels, failure);
     volume_close(&image);
     label_map_close(&labels);
@@ -183,6 +229,8 @@ static status_code check_options(const phantom_options *o, failure *failure) {
     if (o->cases < 1 || o->cases > PHANTOM_MAX_CASES || o->test < 0 || o->test > PHANTOM_MAX_CASES)
         return fail(failure, STATUS_BAD_INPUT, "%d cases and %d test cases cannot be made; up to %d are possible",
                     o->cases, o->test, PHANTOM_MAX_CASES);
+    if (o->tumours && (o->spina_bifida || o->other))
+        return fail(failure, STATUS_BAD_INPUT, "tumours have neither spina bifida nor other malformations");
     if (o->spina_bifida < 0 || o->other < 0 || o->spina_bifida > o->cases || o->other > o->cases - o->spina_bifida)
         return fail(failure, STATUS_BAD_INPUT, "%d cases with spina bifida and %d others are more than all %d cases",
                     o->spina_bifida, o->other, o->cases);
@@ -199,9 +247,10 @@ static status_code check_options(const phantom_options *o, failure *failure) {
 static status_code write_files(writer *w) {
     status_code status = make_folders(w);
     if (status == STATUS_OK) status = write_cases(w);
-    if (status == STATUS_OK) status = write_groups(w);
-    if (status == STATUS_OK) status = write_facts(w);
-    if (status == STATUS_OK) status = write_description(w);
+    const int tumours = w->options->tumours;
+    if (status == STATUS_OK) status = (tumours ? write_tumour_groups : write_groups)(w);
+    if (status == STATUS_OK && !tumours) status = write_facts(w);
+    if (status == STATUS_OK) status = (tumours ? write_tumour_description : write_description)(w);
     return status;
 }
 

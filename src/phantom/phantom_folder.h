@@ -5,6 +5,9 @@
  *     imagesTs/  labelsTs/                 test_001 and so on, if a test set is asked for
  *     groups.csv                           case, condition, gestational_age (a range of weeks)
  *     phantoms.csv                         case, condition, diagnosis, weeks
+ *
+ * Tumours (tumour.h) have four channels, labels that are regions, and in groups.csv their centre and grade; there is no
+ * phantoms.csv.
  */
 #ifndef HWS_PHANTOM_PHANTOM_FOLDER_H
 #define HWS_PHANTOM_PHANTOM_FOLDER_H
@@ -15,6 +18,7 @@
 enum { PHANTOM_MAX_CASES = 100000 };
 
 typedef struct phantom_options {
+    int tumours;             /* 0: fetal heads; 1: tumours, which have no spina bifida and no others */
     int cases;               /* 60 */
     int spina_bifida, other; /* 3 and 3: how many of them; which ones is drawn from the seed */
     int test;                /* 0: cases of a test set, a third of each condition */

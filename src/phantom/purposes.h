@@ -4,6 +4,7 @@
 
 enum {
     RANDOM_PHANTOM = 18, /* the synthetic heads */
+    RANDOM_TUMOUR = 71,  /* the synthetic tumours */
 };
 
 #endif

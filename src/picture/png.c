@@ -2,7 +2,6 @@
 #include "picture/png.h"
 
 #include "core/path.h"
-#include "core/text.h"
 #include "core/whole_file.h"
 
 #include <dirent.h>
@@ -33,8 +32,10 @@ static int encode_rows(png_structp png, png_infop info, text *bytes, const pictu
     if (setjmp(png_jmpbuf(png))) return 0;
     png_set_write_fn(png, bytes, add_bytes, add_nothing);
     png_set_IHDR(png, info, (png_uint_32)picture->width, (png_uint_32)picture->height, 8,
-                 picture->colour == PNG_GREY ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+                 picture->colour == PNG_GREY  ? PNG_COLOR_TYPE_GRAY
+                 : picture->colour == PNG_RGB ? PNG_COLOR_TYPE_RGB
+                                              : PNG_COLOR_TYPE_RGBA,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
     for (size_t y = 0; y < picture->height; y++)
         png_write_row(png, picture->pixels + y * picture->width * (size_t)picture->colour);
@@ -50,9 +51,17 @@ static int encode(text *bytes, const picture *picture) {
     return good;
 }
 
+static int is_possible(size_t width, size_t height) {
+    return width >= 1 && height >= 1 && width <= PNG_MAX_SIDE && height <= PNG_MAX_SIDE;
+}
+
+int png_encode(text *bytes, const unsigned char *pixels, size_t width, size_t height, png_colour colour) {
+    return is_possible(width, height) && encode(bytes, &(picture){pixels, width, height, colour});
+}
+
 status_code png_save(const char *path, const unsigned char *pixels, size_t width, size_t height, png_colour colour,
                      failure *failure) {
-    if (width < 1 || height < 1 || width > PNG_MAX_SIDE || height > PNG_MAX_SIDE)
+    if (!is_possible(width, height))
         return fail(failure, STATUS_BAD_INPUT, "%s: an image of %zu by %zu pixels; from 1 to %d a side are possible",
                     path, width, height, PNG_MAX_SIDE);
     text bytes = {0};

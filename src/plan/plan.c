@@ -172,7 +172,8 @@ status_code plan_make(plan *plan, const plan_request *request, const fingerprint
     if (!scratch) return fail_memory(failure, "a plan");
     copy_name(plan->dataset, request->dataset);
     plan->channels = fingerprint->channels;
-    plan->classes = request->classes;
+    plan->labels = *request->labels;
+    plan->classes = label_scheme_outputs(&plan->labels);
     const double kept = choose_spacing(plan, fingerprint, scratch);
     free(scratch);
     choose_rules(plan, request, fingerprint, kept);
@@ -235,8 +236,8 @@ uint64_t plan_preprocessing_checksum(const plan *plan) {
 }
 
 int plan_agrees(const plan *a, const plan *b) {
-    int same = a->channels == b->channels && a->classes == b->classes && a->topology.count == b->topology.count &&
-               memcmp(a->patch, b->patch, sizeof a->patch) == 0 &&
+    int same = a->channels == b->channels && label_scheme_same(&a->labels, &b->labels) &&
+               a->topology.count == b->topology.count && memcmp(a->patch, b->patch, sizeof a->patch) == 0 &&
                plan_preprocessing_checksum(a) == plan_preprocessing_checksum(b);
     for (int k = 0; same && k < a->topology.count; k++) {
         const topology_stage *x = &a->topology.stages[k], *y = &b->topology.stages[k];

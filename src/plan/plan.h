@@ -11,6 +11,7 @@
 
 #include "core/available.h"
 #include "plan/fingerprint.h"
+#include "plan/label_scheme.h"
 #include "plan/topology.h"
 #include "preprocess/preprocess.h"
 
@@ -23,7 +24,9 @@ typedef struct plan_channel {
 
 typedef struct plan {
     char dataset[PLAN_NAME_SIZE];
-    int channels, classes; /* background included */
+    int channels;
+    int classes;         /* outputs of the network: one per class, background included, or one per region */
+    label_scheme labels; /* what they stand for */
     plan_channel channel[PLAN_MAX_CHANNELS];
     double spacing[3];
     double median_size[3]; /* of the cases at that spacing, after cropping */
@@ -35,7 +38,7 @@ typedef struct plan {
 typedef struct plan_request {
     const char *dataset;
     const char *const *channel_names; /* as many as the fingerprint has channels */
-    int classes;
+    const label_scheme *labels;
     double memory; /* bytes that training may use; the patch shrinks until it fits */
 } plan_request;
 

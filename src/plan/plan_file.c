@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1, FILE_LIMIT = 1 << 22, MAX_CLASSES = 1000, MAX_FEATURES = 4096 };
+enum { VERSION = 1, FILE_LIMIT = 1 << 22, MAX_FEATURES = 4096 };
 #define MAX_PATCH_VOXELS 1e9
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -40,10 +40,43 @@ static void add_stage(text *text, const topology_stage *stage) {
     text_add(text, "}");
 }
 
+static void add_values(text *text, const char *name, const label_scheme *labels, unsigned within) {
+    const char *between = "";
+    text_format(text, "\"%s\": [", name);
+    for (int c = 0; c < labels->classes; c++) {
+        if (within && !(labels->inside[c] & within)) continue;
+        text_format(text, "%s%d", between, labels->values[c]);
+        between = ", ";
+    }
+    text_add(text, "]");
+}
+
+static void add_region(text *text, const label_scheme *labels, int r) {
+    text_add(text, "    {\"name\": ");
+    json_text_string(text, labels->region[r].name);
+    text_add(text, ", ");
+    add_values(text, "values", labels, 1u << r);
+    text_format(text, ", \"writes\": %d}", labels->values[labels->region[r].writes]);
+}
+
+/* Values only where some are left out, regions only where there are any: all other plans are as they always were. */
+static void add_labels(text *text, const label_scheme *labels) {
+    text_format(text, ",\n  \"classes\": %d,\n  ", labels->classes);
+    if (label_scheme_has_gaps(labels)) {
+        add_values(text, "labels", labels, 0);
+        text_add(text, ",\n  ");
+    }
+    if (labels->regions) text_add(text, "\"regions\": [\n");
+    for (int r = 0; r < labels->regions; r++) {
+        add_region(text, labels, r);
+        text_add(text, r + 1 < labels->regions ? ",\n" : "\n  ],\n  ");
+    }
+}
+
 static void add_plan(text *text, const plan *plan) {
     text_format(text, "{\n  \"hws_plan\": %d,\n  \"dataset\": ", VERSION);
     json_text_string(text, plan->dataset);
-    text_format(text, ",\n  \"classes\": %d,\n  ", plan->classes);
+    add_labels(text, &plan->labels);
     add_three(text, "spacing", plan->spacing);
     text_add(text, ",\n  ");
     add_three(text, "median_size", plan->median_size);
@@ -199,6 +232,44 @@ static void read_stage(reader *reader, json_t *object, int first, topology_stage
         if (stage->kernel[k] == 2) refuse(reader, "kernel", "must be 1 or 3 along each axis");
 }
 
+static void read_values(reader *reader, json_t *root, label_scheme *labels) {
+    const int classes = labels->classes;
+    json_t *values = list(reader, root, "labels", (size_t)classes, (size_t)classes);
+    for (int c = 0; values && c < classes; c++) {
+        const int value = to_whole(reader, json_array_get(values, (size_t)c), "labels", 0, INT16_MAX);
+        if (c ? value <= labels->values[c - 1] : value != 0) refuse(reader, "labels", "must ascend from 0");
+        labels->values[c] = (int16_t)value;
+    }
+}
+
+static int class_of(reader *reader, const label_scheme *labels, const json_t *value, const char *where) {
+    const int found = label_scheme_class(labels, to_whole(reader, value, where, 1, INT16_MAX));
+    if (found < 0) refuse(reader, where, "must hold values of labels");
+    return found < 0 ? 0 : found;
+}
+
+static void read_region(reader *reader, json_t *object, label_scheme *labels, int r) {
+    static const char *const KEYS[] = {"name", "values", "writes", NULL};
+    expect_keys(reader, object, "a region", KEYS);
+    if (reader->status != STATUS_OK) return;
+    name(reader, object, "name", labels->region[r].name);
+    json_t *values = list(reader, object, "values", 1, (size_t)labels->classes - 1);
+    for (size_t k = 0; values && k < json_array_size(values); k++)
+        labels->inside[class_of(reader, labels, json_array_get(values, k), "values")] |= (uint16_t)(1u << r);
+    const json_t *writes = member(reader, object, "a region", "writes");
+    if (writes) labels->region[r].writes = (int16_t)class_of(reader, labels, writes, "writes");
+}
+
+static void read_labels(reader *reader, json_t *root, plan *plan) {
+    label_scheme *labels = &plan->labels;
+    label_scheme_plain(labels, whole(reader, root, "classes", 2, LABELS_MAX_CLASSES));
+    if (json_object_get(root, "labels")) read_values(reader, root, labels);
+    json_t *regions = json_object_get(root, "regions") ? list(reader, root, "regions", 1, LABELS_MAX_REGIONS) : NULL;
+    labels->regions = (int)json_array_size(regions);
+    for (int r = 0; r < labels->regions; r++) read_region(reader, json_array_get(regions, (size_t)r), labels, r);
+    plan->classes = label_scheme_outputs(labels);
+}
+
 static void check_patch(reader *reader, const plan *plan) {
     int multiple[3];
     topology_multiple(&plan->topology, multiple);
@@ -224,14 +295,14 @@ static void read_lists(reader *reader, json_t *root, plan *plan) {
 }
 
 static void read_plan(reader *reader, json_t *root, plan *plan) {
-    static const char *const KEYS[] = {"hws_plan", "dataset", "classes",  "spacing", "median_size",
-                                       "patch",    "batch",   "channels", "stages",  NULL};
+    static const char *const KEYS[] = {"hws_plan",    "dataset", "classes", "labels",   "regions", "spacing",
+                                       "median_size", "patch",   "batch",   "channels", "stages",  NULL};
     if (json_is_object(root) && !json_object_get(root, "hws_plan")) refuse(reader, "it", "is not a plan of hws");
     expect_keys(reader, root, "the plan", KEYS);
     if (reader->status != STATUS_OK) return;
     whole(reader, root, "hws_plan", VERSION, VERSION);
     name(reader, root, "dataset", plan->dataset);
-    plan->classes = whole(reader, root, "classes", 2, MAX_CLASSES);
+    read_labels(reader, root, plan);
     three(reader, root, "spacing", 1e-6, 1e6, plan->spacing);
     three(reader, root, "median_size", 1, 1e6, plan->median_size);
     whole_three(reader, root, "patch", 1, PLAN_MAX_EDGE, plan->patch);

@@ -89,7 +89,7 @@ static status_code open_segmenter(hws_predictor *p, const char *const *models, i
     options.temporary = p->temporary;
     const status_code status = segmenter_open(&p->segmenter, &options, models, count, failure);
     if (status != STATUS_OK) return status;
-    return model_folder_labels(models[0], segmenter_plan(p->segmenter)->classes, &p->class_names, failure);
+    return model_folder_labels(models[0], segmenter_plan(p->segmenter), &p->class_names, failure);
 }
 
 static status_code open_parts(hws_predictor *p, const char *const *models, int count, const hws_predict_options *given,
@@ -127,6 +127,14 @@ void hws_predict_close(hws_predictor **opened) {
 
 int hws_predict_channels(const hws_predictor *p) { return p ? segmenter_plan(p->segmenter)->channels : 0; }
 int hws_predict_classes(const hws_predictor *p) { return p ? segmenter_plan(p->segmenter)->classes : 0; }
+
+int hws_predict_has_regions(const hws_predictor *p) { return p && segmenter_plan(p->segmenter)->labels.regions > 0; }
+
+int hws_predict_class_label(const hws_predictor *p, int which) {
+    if (which < 0 || which >= hws_predict_classes(p)) return -1;
+    const label_scheme *labels = &segmenter_plan(p->segmenter)->labels;
+    return labels->values[labels->regions ? labels->region[which].writes : which];
+}
 
 const char *hws_predict_channel_name(const hws_predictor *p, int channel) {
     if (channel < 0 || channel >= hws_predict_channels(p)) return NULL;

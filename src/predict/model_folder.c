@@ -54,34 +54,36 @@ status_code model_folder_weights(const char *folder, run_weights weights, char p
     return only_weights(folder, path, failure);
 }
 
-static size_t name_bytes(const run_facts *facts, int index, char number[16], const char **name) {
-    snprintf(number, 16, "%d", index);
+static size_t name_bytes(const run_facts *facts, const plan *plan, int index, char number[16], const char **name) {
+    snprintf(number, 16, "%d", plan->labels.regions ? index : plan->labels.values[index]);
     *name = index < facts->class_count && facts->class_names ? facts->class_names[index] : number;
+    if (plan->labels.regions) *name = plan->labels.region[index].name;
     return strlen(*name) + 1;
 }
 
 /* The pointers, then the texts that they point to. */
-static char **copy_names(const run_facts *facts, int classes) {
+static char **copy_names(const run_facts *facts, const plan *plan) {
+    const int classes = plan->classes;
     char number[16];
     const char *name;
     size_t bytes = (size_t)classes * sizeof(char *);
-    for (int k = 0; k < classes; k++) bytes += name_bytes(facts, k, number, &name);
+    for (int k = 0; k < classes; k++) bytes += name_bytes(facts, plan, k, number, &name);
     char **copy = malloc(bytes);
     char *at = copy ? (char *)(copy + classes) : 0;
     for (int k = 0; copy && k < classes; k++) {
-        const size_t length = name_bytes(facts, k, number, &name);
+        const size_t length = name_bytes(facts, plan, k, number, &name);
         copy[k] = memcpy(at, name, length);
         at += length;
     }
     return copy;
 }
 
-status_code model_folder_labels(const char *folder, int classes, char ***names, failure *failure) {
+status_code model_folder_labels(const char *folder, const plan *plan, char ***names, failure *failure) {
     run_config config = {0};
     *names = 0;
     const status_code status = run_exists(folder) ? run_config_open(&config, folder, failure) : STATUS_OK;
     if (status != STATUS_OK) return status;
-    *names = copy_names(&config.facts, classes);
+    *names = copy_names(&config.facts, plan);
     run_config_close(&config);
     return *names ? STATUS_OK : fail_memory(failure, "the names of labels");
 }

@@ -1,12 +1,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "predict/segmenter.h"
 
-#include "core/arg_max.h"
 #include "core/memory.h"
 #include "model/model.h"
 #include "model/segmentation_model.h"
 #include "model/weights.h"
 #include "predict/model_folder.h"
+#include "predict/probabilities.h"
 #include "predict/sliding.h"
 #include "preprocess/preprocess.h"
 
@@ -100,12 +100,26 @@ typedef struct collection {
     const case_geometry *geometry;
     const listener *listener;
     int16_t *labels; /* on the preprocessed grid */
-    float *scores;   /* [voxel][class] */
+    float *scores;   /* [voxel][output] */
+    float *scratch;  /* of one patch's outputs, if probabilities are averaged */
     size_t mapped;   /* bytes, if the scores lie in a file */
 } collection;
 
+/* What the network says about its input, as what is averaged. */
+static const float *outputs_of(const segmenter *p, float *scratch) {
+    const shape out = graph_output_shape(p->graph, 0);
+    const size_t classes = (size_t)p->plan.classes, count = shape_count(&out);
+    const float *logits = graph_output_values(p->graph, 0);
+    if (p->options.average == AVERAGE_LOGITS) return logits;
+    memcpy(scratch, logits, count * sizeof *scratch);
+#pragma omp parallel for schedule(static)
+    for (size_t k = 0; k < count; k += classes) probabilities_of(&p->plan.labels, scratch + k, 1);
+    return scratch;
+}
+
 static status_code score(void *context, const float *patch, float *scores, failure *failure) {
-    const segmenter *p = ((const collection *)context)->segmenter;
+    const collection *c = context;
+    const segmenter *p = c->segmenter;
     const shape in = graph_input_shape(p->graph), out = graph_output_shape(p->graph, 0);
     const size_t floats = graph_trained_floats(p->graph), count = shape_count(&out);
     (void)failure;
@@ -113,11 +127,14 @@ static status_code score(void *context, const float *patch, float *scores, failu
     for (int model = 0; model < p->models; model++) {
         if (p->models > 1) memcpy(graph_values(p->graph), p->weights + (size_t)model * floats, floats * sizeof(float));
         graph_forward(p->graph, 0);
-        const float *values = graph_output_values(p->graph, 0);
+        const float *values = outputs_of(p, c->scratch);
         for (size_t k = 0; k < count; k++) scores[k] = (model ? scores[k] : 0) + values[k] / (float)p->models;
     }
     return STATUS_OK;
 }
+
+/* Above which a region is there. */
+static float threshold_of(const segmenter *p) { return p->options.average == AVERAGE_LOGITS ? 0 : 0.5f; }
 
 static status_code plane(void *context, int depth, const float *scores, failure *failure) {
     const collection *c = context;
@@ -130,7 +147,7 @@ static status_code plane(void *context, int depth, const float *scores, failure 
     }
     for (size_t k = 0; k < area; k++) {
         const float *of = scores + k * (size_t)classes;
-        c->labels[start + k] = (int16_t)arg_max(of, classes);
+        c->labels[start + k] = label_scheme_decode(&c->segmenter->plan.labels, of, threshold_of(c->segmenter));
     }
     return STATUS_OK;
 }
@@ -160,6 +177,9 @@ static float *map_scores(const char *folder, size_t bytes) {
 static status_code open_collection(collection *c, int want_scores, failure *failure) {
     const segmenter_options *o = &c->segmenter->options;
     const size_t voxels = case_geometry_voxels(c->geometry);
+    const shape out = graph_output_shape(c->segmenter->graph, 0);
+    if (o->average != AVERAGE_LOGITS && !(c->scratch = memory_open(shape_count(&out) * sizeof *c->scratch)))
+        return fail_memory(failure, "the probabilities of a patch");
     if (!want_scores && memcmp(c->geometry->size, c->geometry->box.size, sizeof c->geometry->size) == 0) {
         c->labels = memory_open(voxels * sizeof *c->labels);
         return c->labels ? STATUS_OK : fail_memory(failure, "the labels");
@@ -180,18 +200,16 @@ static status_code open_collection(collection *c, int want_scores, failure *fail
 
 static void close_collection(collection *c) {
     memory_close(c->labels);
+    memory_close(c->scratch);
     if (c->mapped) munmap(c->scores, c->mapped);
     else memory_close(c->scores);
 }
 
-/* Logits of one voxel, `stride` apart, become probabilities. */
-static void softmax(float *values, int classes, size_t stride) {
-    float largest = values[0];
-    double sum = 0;
-    for (int k = 1; k < classes; k++) largest = fmaxf(largest, values[(size_t)k * stride]);
-    for (int k = 0; k < classes; k++) sum += exp((double)(values[(size_t)k * stride] - largest));
-    for (int k = 0; k < classes; k++)
-        values[(size_t)k * stride] = (float)(exp((double)(values[(size_t)k * stride] - largest)) / sum);
+/* What an output says where the image was empty: certainly background. */
+static float outside(const segmenter *p, int output) {
+    const int background = !p->plan.labels.regions && output == 0;
+    if (p->options.average != AVERAGE_LOGITS) return background ? 1 : 0;
+    return background ? 0 : -INFINITY;
 }
 
 static status_code restore_probabilities(const collection *c, const class_scores *scores, float *probabilities,
@@ -200,19 +218,46 @@ static status_code restore_probabilities(const collection *c, const class_scores
     const int threads = c->segmenter->options.threads;
     status_code status = STATUS_OK;
     for (int k = 0; k < scores->classes && status == STATUS_OK; k++) {
-        const score_map map = class_score_map(scores, k, k ? -INFINITY : 0);
+        const score_map map = class_score_map(scores, k, outside(c->segmenter, k));
         status = restore_score_map(c->geometry, &map, threads, probabilities + (size_t)k * voxels, failure);
     }
-    for (size_t v = 0; v < voxels && status == STATUS_OK; v++) softmax(probabilities + v, scores->classes, voxels);
+    if (status != STATUS_OK || c->segmenter->options.average != AVERAGE_LOGITS) return status;
+#pragma omp parallel for schedule(static)
+    for (size_t v = 0; v < voxels; v++) probabilities_of(&c->segmenter->plan.labels, probabilities + v, voxels);
+    return STATUS_OK;
+}
+
+/* Each region by itself, later ones over earlier ones. */
+static status_code restore_regions(const collection *c, const class_scores *scores, int16_t *labels, failure *failure) {
+    const segmenter *p = c->segmenter;
+    const size_t voxels = case_geometry_original_voxels(c->geometry);
+    float *map = memory_open(voxels * sizeof *map);
+    status_code status = map ? STATUS_OK : fail_memory(failure, "a region");
+    memset(labels, 0, voxels * sizeof *labels);
+    for (int r = 0; r < scores->classes && status == STATUS_OK; r++) {
+        const score_map region = class_score_map(scores, r, outside(p, r));
+        status = restore_score_map(c->geometry, &region, p->options.threads, map, failure);
+        for (size_t v = 0; v < voxels && status == STATUS_OK; v++)
+            if (map[v] > threshold_of(p)) labels[v] = p->plan.labels.region[r].writes;
+    }
+    memory_close(map);
     return status;
 }
 
-static status_code restore(const collection *c, const segmenter_output *output, failure *failure) {
+static status_code restore_classes(const collection *c, const class_scores *scores, int16_t *labels, failure *failure) {
     const int threads = c->segmenter->options.threads;
-    if (c->labels) return restore_labels(c->geometry, c->labels, threads, output->labels, failure);
-    const class_scores scores = {c->segmenter->plan.classes, c->scores, (size_t)c->segmenter->plan.classes, 1};
+    if (c->labels) return restore_labels(c->geometry, c->labels, threads, labels, failure);
+    if (c->segmenter->plan.labels.regions) return restore_regions(c, scores, labels, failure);
+    return restore_scores(c->geometry, scores, threads, labels, failure);
+}
+
+static status_code restore(const collection *c, const segmenter_output *output, failure *failure) {
+    const plan *plan = &c->segmenter->plan;
+    const class_scores scores = {plan->classes, c->scores, (size_t)plan->classes, 1};
     status_code status = STATUS_OK;
-    if (output->labels) status = restore_scores(c->geometry, &scores, threads, output->labels, failure);
+    if (output->labels) status = restore_classes(c, &scores, output->labels, failure);
+    if (output->labels && status == STATUS_OK)
+        label_scheme_to_values(&plan->labels, output->labels, case_geometry_original_voxels(c->geometry));
     if (output->probabilities && status == STATUS_OK)
         status = restore_probabilities(c, &scores, output->probabilities, failure);
     return status;

@@ -9,7 +9,8 @@
 
 static const class_metric ACCURACY = {
     "test_accuracy", "test accuracy", "Test accuracy", "class", "classes", NULL, 0, 0};
-static const class_metric DICE = {"val_dice", "Dice score", "Dice score", "label", "labels", NULL, 0, 0};
+static const class_metric DICE = {
+    "val_dice", "patch validation Dice", "Patch validation Dice", "label", "labels", NULL, 0, 0};
 
 static int is_known(const class_metric *metric, const char *key) {
     for (size_t k = 0; k < metric->count; k++)

@@ -1,4 +1,5 @@
-/* Shows the values of all lines at the epoch nearest to the pointer. The page is complete without it. */
+/* Shows the values of all lines at the epoch nearest to the pointer, and moves through the slices of cases. The page is
+   complete without it. */
 (function () {
   'use strict';
   var tip = document.createElement('div');
@@ -60,5 +61,15 @@
     svg.addEventListener('pointermove', show);
     svg.addEventListener('pointerdown', show);
     svg.addEventListener('pointerleave', hide);
+  });
+
+  document.querySelectorAll('.plane').forEach(function (plane) {
+    var slider = plane.querySelector('input'), number = plane.querySelector('output');
+    function show() {
+      plane.style.setProperty('--slice', slider.value);
+      number.textContent = Number(slider.value) + 1;
+    }
+    slider.addEventListener('input', show);
+    show(); /* a browser may have kept where the slider was */
   });
 })();

@@ -5,7 +5,9 @@
 #include "core/whole_file.h"
 #include "report/assets.h"
 #include "report/html.h"
+#include "report/methods.h"
 #include "report/section.h"
+#include "run/run_folder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +47,7 @@ static int all_have(const runs *runs, const char *key) {
 
 static void add_title(text *page, const runs *runs) {
     if (runs->count == 1) html_escape(page, runs->all[0].name);
-    else text_format(page, "%zu runs", runs->count);
+    else text_format(page, "%zu %s", runs->count, runs->all[0].is_evaluation ? "evaluations" : "runs");
     if (all_have(runs, "model")) {
         text_add(page, runs->count == 1 ? ": " : " of ");
         html_escape(page, run_setting_text(&runs->all[0], "model"));
@@ -56,44 +58,87 @@ static void add_title(text *page, const runs *runs) {
     }
 }
 
-static void add_page(text *page, const runs *runs) {
+/* The runs among them, without the evaluations that belong to none. */
+static int select_trained(const runs *runs, struct runs *trained) {
+    trained->all = calloc(runs->count, sizeof *trained->all);
+    trained->names = calloc(runs->count, sizeof *trained->names);
+    trained->styles = calloc(runs->count, sizeof *trained->styles);
+    if (!trained->all || !trained->names || !trained->styles) return 0;
+    for (size_t r = 0; r < runs->count; r++) {
+        if (runs->all[r].is_evaluation) continue;
+        trained->all[trained->count] = runs->all[r];
+        trained->names[trained->count] = runs->names[r];
+        trained->styles[trained->count++] = runs->styles[r];
+    }
+    return 1;
+}
+
+static void add_head(text *page, const runs *runs, int trained) {
     text_add(page, HEAD);
     add_title(page, runs);
     text_add(page, "</title>\n<style>\n");
     text_add(page, report_css);
     text_add(page, "</style>\n</head>\n<body>\n");
     text_add(page, runs->count == 1 ? "<main class=\"solo\">\n" : "<main>\n");
-    text_add(page, "<header><p class=\"kicker\">Training report</p>\n<h1>");
+    text_format(page, "<header><p class=\"kicker\">%s report</p>\n<h1>", trained ? "Training" : "Evaluation");
     add_title(page, runs);
     text_add(page, "</h1></header>\n");
-    summary_section(page, runs);
-    curves_section(page, runs);
-    classes_section(page, runs);
+}
+
+/* What each part is about: all that were evaluated, or the runs only. */
+static void add_sections(text *page, const runs *runs, const struct runs *trained, const methods *methods,
+                         const report_request *request) {
+    summary_section(page, trained, methods);
+    scores_section(page, methods);
+    if (trained->count) curves_section(page, trained);
+    if (trained->count) classes_section(page, trained);
     cases_section(page, runs);
-    worst_section(page, runs);
-    distribution_section(page, runs);
-    gallery_section(page, runs);
-    settings_section(page, runs);
+    if (!cases_viewer_section(page, methods, request)) worst_section(page, runs);
+    if (!trained->count) return;
+    distribution_section(page, trained);
+    gallery_section(page, trained);
+    settings_section(page, trained);
+}
+
+static void add_page(text *page, const runs *runs, const methods *methods, const report_request *request) {
+    struct runs trained = {0};
+    if (select_trained(runs, &trained)) {
+        add_head(page, runs, trained.count > 0);
+        add_sections(page, runs, &trained, methods, request);
+    } else {
+        page->failed = 1;
+    }
     text_add(page, "<footer>Made by hws " HWS_VERSION ". This page needs no network.</footer>\n</main>\n<script>\n");
     text_add(page, report_js);
     text_add(page, "</script>\n</body>\n</html>\n");
+    free(trained.all);
+    free(trained.names);
+    free(trained.styles);
 }
 
-static status_code open_runs(runs *runs, const char *const *folders, size_t count, failure *failure) {
+static status_code open_one(run *run, const char *folder, const char *groups, failure *failure) {
+    const int trained = !evaluated_is_there(folder) || run_exists(folder);
+    const status_code status = trained ? run_open(run, folder, failure) : run_open_evaluation(run, folder, failure);
+    return status == STATUS_OK && groups ? run_use_groups(run, groups, failure) : status;
+}
+
+static status_code open_runs(runs *runs, const report_request *request, failure *failure) {
+    const size_t count = request->count;
     runs->all = calloc(count, sizeof *runs->all);
     runs->names = calloc(count, sizeof *runs->names);
     runs->styles = calloc(count, sizeof *runs->styles);
     if (!runs->all || !runs->names || !runs->styles) return fail_memory(failure, "the report");
     for (; runs->count < count; runs->count++) {
-        const status_code status = run_open(&runs->all[runs->count], folders[runs->count], failure);
+        const status_code status =
+            open_one(&runs->all[runs->count], request->folders[runs->count], request->groups, failure);
         if (status != STATUS_OK) return status;
     }
-    if (!run_name_all(runs->all, count)) return fail_memory(failure, "the names of the runs");
+    const status_code status = run_name_all(runs->all, count, request->names, failure);
     for (size_t r = 0; r < count; r++) {
         runs->names[r] = runs->all[r].name;
         runs->styles[r] = runs->all[r].style;
     }
-    return STATUS_OK;
+    return status;
 }
 
 static void close_runs(runs *runs) {
@@ -103,21 +148,24 @@ static void close_runs(runs *runs) {
     free(runs->styles);
 }
 
-status_code report_page(text *page, const char *const *folders, size_t count, failure *failure) {
-    if (count < 1 || count > REPORT_MAX_RUNS)
-        return fail(failure, STATUS_BAD_INPUT, "a report of %zu runs: from 1 to %d are possible", count,
+status_code report_page(text *page, const report_request *request, failure *failure) {
+    if (request->count < 1 || request->count > REPORT_MAX_RUNS)
+        return fail(failure, STATUS_BAD_INPUT, "a report of %zu runs: from 1 to %d are possible", request->count,
                     REPORT_MAX_RUNS);
     runs runs = {0};
-    status_code status = open_runs(&runs, folders, count, failure);
-    if (status == STATUS_OK) add_page(page, &runs);
+    methods methods = {0};
+    status_code status = open_runs(&runs, request, failure);
+    if (status == STATUS_OK) status = methods_open(&methods, &runs, request, failure);
+    if (status == STATUS_OK) add_page(page, &runs, &methods, request);
     if (status == STATUS_OK && page->failed) status = fail_memory(failure, "the report");
+    methods_close(&methods);
     close_runs(&runs);
     return status;
 }
 
-status_code report_write(const char *path, const char *const *folders, size_t count, failure *failure) {
+status_code report_write(const char *path, const report_request *request, failure *failure) {
     text page = {0};
-    status_code status = report_page(&page, folders, count, failure);
+    status_code status = report_page(&page, request, failure);
     if (status == STATUS_OK) status = whole_file_write(path, page.bytes, page.size, failure);
     text_close(&page);
     return status;

@@ -8,11 +8,15 @@
 static int is(const char *value, const char *expected) { return value && strcmp(value, expected) == 0; }
 
 static void add_objective(text *name, const run *run) {
+    if (run->is_evaluation) return text_add(name, run->name);
     const char *objective = run_setting_text(run, "objective"), *divergence = run_setting_text(run, "divergence");
     const char *beta = run_setting_text(run, "beta"), *tail = run_setting_text(run, "tail");
     if (is(objective, "erm")) return text_add(name, "ERM");
     if (is(objective, "reweight")) return text_add(name, "Reweighted");
     if (is(objective, "ohem")) return text_add(name, "OHEM");
+    if (is(objective, "group-dro")) return text_add(name, "Group DRO");
+    if (is(objective, "jtt")) return text_add(name, "JTT");
+    if (is(objective, "cvar-batch")) return text_format(name, "CVaR per batch, tail=%.20s", tail ? tail : "?");
     if (!is(objective, "dro")) return text_add(name, objective ? objective : "Run");
     text_add(name, "DRO");
     if (divergence && *divergence && !is(divergence, "kl")) text_format(name, " %.40s", divergence);
@@ -64,7 +68,7 @@ static int would_help(const run *runs, size_t count, const char *key) {
     return 0;
 }
 
-int run_name_all(run *runs, size_t count) {
+static int name_by_settings(run *runs, size_t count) {
     static const char *const KEYS[] = {"model", "precision", "lr", "batch", "seed", "fold"};
     int style = 1, has_plain = 0;
     for (size_t k = 0; k < count; k++) {
@@ -82,4 +86,32 @@ int run_name_all(run *runs, size_t count) {
     for (size_t key = 0; key < sizeof KEYS / sizeof *KEYS && good; key++)
         if (would_help(runs, count, KEYS[key])) good = tell_apart(runs, count, KEYS[key]);
     return good && tell_apart(runs, count, NULL);
+}
+
+/* Takes the name that `names` begins with, which becomes what is behind it; NULL: there is none, or memory ran out. */
+static char *next_name(const char **names) {
+    const size_t length = *names ? strcspn(*names, ",") : 0;
+    text name = {0};
+    if (!length) return NULL;
+    text_add_bytes(&name, *names, length);
+    *names = (*names)[length] ? *names + length + 1 : NULL;
+    return name.bytes;
+}
+
+static status_code name_as_told(run *runs, size_t count, const char *names, failure *failure) {
+    const char *left = names;
+    size_t named = 0;
+    for (char *name; named < count && (name = next_name(&left)); named++) {
+        free(runs[named].name);
+        runs[named].name = name;
+    }
+    int wrong = named < count || left;
+    for (size_t k = 0; k < count && !wrong; k++) wrong = name_again(runs, count, k);
+    if (!wrong) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "--names %.200s is not %zu different names such as ERM,DRO", names, count);
+}
+
+status_code run_name_all(run *runs, size_t count, const char *names, failure *failure) {
+    if (!name_by_settings(runs, count)) return fail_memory(failure, "the names of the runs");
+    return names ? name_as_told(runs, count, names, failure) : STATUS_OK;
 }

@@ -1,6 +1,8 @@
 #include "report/run_results.h"
 
 #include "core/text.h"
+#include "evaluate/evaluated.h"
+#include "evaluate/stratified.h"
 #include "run/config.h"
 #include "run/run_folder.h"
 
@@ -112,6 +114,46 @@ status_code run_open(run *run, const char *folder, failure *failure) {
     read_table(run, RUN_GROUPS, &run->groups);
     read_table(run, RUN_WORST, &run->worst);
     return STATUS_OK;
+}
+
+/* As hws evaluate would have written cases.csv. */
+static void make_cases(run *run, const evaluated *evaluated) {
+    case_groups groups = {0};
+    char path[PATH_SIZE];
+    text written = {0};
+    failure why = {0};
+    const int grouped = evaluated_groups(evaluated, path) && case_groups_read(&groups, path, &why) == STATUS_OK;
+    status_code status = scores_write_csv(&evaluated->scores, grouped ? &groups : NULL, &written, &why);
+    if (status == STATUS_OK)
+        status = csv_parse(&run->cases.data, "the summary", written.bytes, written.size, CSV_STRICT, &why);
+    snprintf(run->cases.problem, sizeof run->cases.problem, "%.500s", status == STATUS_OK ? "" : why.message);
+    text_close(&written);
+    case_groups_close(&groups);
+}
+
+status_code run_open_evaluation(run *run, const char *name, failure *failure) {
+    evaluated evaluated;
+    *run = (struct run){.is_segmentation = 1, .is_evaluation = 1};
+    status_code status = evaluated_open(&evaluated, name, NULL, failure);
+    if (status == STATUS_OK && !(run->folder = copy(evaluated.folder))) status = fail_memory(failure, name);
+    if (status == STATUS_OK) {
+        read_table(run, RUN_CASES, &run->cases);
+        read_table(run, RUN_GROUPS, &run->groups);
+        read_table(run, RUN_WORST, &run->worst);
+        if (run->cases.data.rows == 0) make_cases(run, &evaluated);
+        char words[200];
+        evaluated_call(&evaluated, words, sizeof words);
+        if (!(run->name = copy(words))) status = fail_memory(failure, name);
+    }
+    evaluated_close(&evaluated);
+    if (status != STATUS_OK) run_close(run);
+    return status;
+}
+
+status_code run_use_groups(run *run, const char *path, failure *failure) {
+    csv_close(&run->groups.data);
+    run->groups.problem[0] = 0;
+    return csv_read(&run->groups.data, path, CSV_STRICT, failure);
 }
 
 void run_close(run *run) {

@@ -22,6 +22,7 @@ typedef struct run {
     char *name; /* for people, different for each run of a page: "DRO β=10" */
     int style;  /* colour, dash and marker, see style.h */
     int is_segmentation;
+    int is_evaluation; /* of label maps that no run of ours made: it has scores and nothing else */
     run_setting *settings;
     size_t setting_count;
     char **classes;
@@ -32,6 +33,13 @@ typedef struct run {
 /* Only a config.json that is missing or damaged is a failure; the run is then closed. */
 status_code run_open(run *run, const char *folder, failure *failure);
 void run_close(run *run);
+
+/* The same for an evaluation without a run (evaluate/evaluated.h). Its cases, if there is no cases.csv, come from the
+   summary and the dataset's groups. */
+status_code run_open_evaluation(run *run, const char *name, failure *failure);
+
+/* Other groups than those that the folder has. */
+status_code run_use_groups(run *run, const char *path, failure *failure);
 
 /* The setting as text or as a number; NULL or NaN when it is not there. */
 const char *run_setting_text(const run *run, const char *key);
@@ -61,7 +69,7 @@ double run_last(const run_table *table, const char *column);
  */
 size_t *run_hardest(const run *run, size_t *count);
 
-/* Gives names and styles to the runs of a page. 0 when memory ran out. */
-int run_name_all(run *runs, size_t count);
+/* Gives names and styles to the runs of a page; `names`, which may be NULL, are as many, separated by commas. */
+status_code run_name_all(run *runs, size_t count, const char *names, failure *failure);
 
 #endif

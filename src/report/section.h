@@ -17,7 +17,9 @@ typedef struct runs {
 /* How many of them validate on the cases that they are trained on, as segmentations with --fold -1 do. */
 size_t runs_without_held_out(const runs *runs);
 
-void summary_section(text *page, const runs *runs);
+struct methods;
+/* `runs` are those that were trained, maybe none; of what was evaluated in full, if anything was, it tells first. */
+void summary_section(text *page, const runs *runs, const struct methods *methods);
 void curves_section(text *page, const runs *runs);
 void classes_section(text *page, const runs *runs);
 void cases_section(text *page, const runs *runs);

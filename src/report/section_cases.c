@@ -1,4 +1,5 @@
 /* How scores spread over the cases of each group, one box plot per label, as in the paper's Figure 4. */
+#include "core/natural_order.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/section.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LABELS = 20, MOST_GROUPS = 30 };
+enum { MOST_LABELS = 20, MOST_GROUPS = 30, MOST_COLUMNS = 8 };
 
 typedef struct words {
     const char *all[MOST_GROUPS];
@@ -22,45 +23,49 @@ static void words_add(words *words, const char *word) {
     if (words->count < words->limit) words->all[words->count++] = word;
 }
 
-/* The first column of strata in cases.csv (case, label, key, strata, measures from Dice on), or -1. */
-static long stratum_column(const csv *cases) {
+static int has_own_groups(const run *run) {
+    return csv_column(&run->groups.data, "case") == 0 && run->groups.data.columns > 1;
+}
+
+/* The columns of groups: groups.csv's if it is there, else those of cases.csv (case, label, key, groups, measures from
+   Dice on). */
+static void collect_columns(const run *run, words *columns) {
     static const char *const OTHERS[] = {"case", "label", "key"};
-    const long dice = csv_column(cases, "Dice");
-    for (long k = 0; k < dice; k++) {
+    const csv *table = has_own_groups(run) ? &run->groups.data : &run->cases.data;
+    const long end = has_own_groups(run) ? (long)table->columns : csv_column(table, "Dice");
+    for (long k = 0; k < end; k++) {
         int other = 0;
         for (size_t j = 0; j < sizeof OTHERS / sizeof *OTHERS; j++)
-            other |= strcmp(csv_name(cases, (size_t)k), OTHERS[j]) == 0;
-        if (!other) return k;
+            other |= strcmp(csv_name(table, (size_t)k), OTHERS[j]) == 0;
+        if (!other) words_add(columns, csv_name(table, (size_t)k));
     }
-    return -1;
 }
 
-/* The group of a case by groups.csv's column behind the case. */
-static const char *listed_group(const csv *groups, const char *name) {
+/* The group of a case by a column of groups.csv. */
+static const char *listed_group(const csv *groups, const char *name, size_t column) {
     for (size_t row = 0; row < groups->rows; row++)
-        if (strcmp(csv_cell(groups, row, 0), name) == 0) return csv_cell(groups, row, 1);
-    return "no group";
+        if (strcmp(csv_cell(groups, row, 0), name) == 0) return csv_cell(groups, row, column);
+    return "";
 }
 
-/* By groups.csv if it is there, else by cases.csv itself, else all are one. */
-static const char *group_of(const run *run, size_t row) {
-    const csv *groups = &run->groups.data;
-    if (csv_column(groups, "case") == 0 && groups->columns > 1)
-        return listed_group(groups, run_cell(&run->cases, row, "case"));
-    const long column = stratum_column(&run->cases.data);
-    if (column < 0) return "all cases";
-    const char *group = csv_cell(&run->cases.data, row, (size_t)column);
+static const char *group_of(const run *run, size_t row, const char *column) {
+    const int own = has_own_groups(run);
+    const long at = csv_column(own ? &run->groups.data : &run->cases.data, column);
+    const char *group = "";
+    if (!*column) return "all cases";
+    if (at >= 0 && own) group = listed_group(&run->groups.data, run_cell(&run->cases, row, "case"), (size_t)at);
+    else if (at >= 0) group = csv_cell(&run->cases.data, row, (size_t)at);
     return *group ? group : "no group";
 }
 
 /* The group of each row of cases.csv, looked up once. The caller frees the list; NULL when memory ran out. */
-static const char **groups_of_rows(const run *run) {
+static const char **groups_of_rows(const run *run, const char *column) {
     const size_t rows = run->cases.data.rows;
     const char **groups = malloc((rows + 1) * sizeof *groups);
     for (size_t row = 0; groups && row < rows; row++) {
         const char *name = run_cell(&run->cases, row, "case");
         const int again = row > 0 && strcmp(name, run_cell(&run->cases, row - 1, "case")) == 0;
-        groups[row] = again ? groups[row - 1] : group_of(run, row);
+        groups[row] = again ? groups[row - 1] : group_of(run, row, column);
     }
     return groups;
 }
@@ -123,6 +128,10 @@ static int write_label(text *page, const runs *runs, const char *const *const *g
     return good;
 }
 
+static int naturally(const void *a, const void *b) {
+    return natural_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
 static int alphabetical(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -161,28 +170,47 @@ static void write_left_out(text *page, const runs *runs, const char *const *cons
     free(all);
 }
 
-static void write_labels(text *page, const runs *runs, const char *const *const *groups_of) {
+/* One column of groups; `heading` if there are several. */
+static void write_labels(text *page, const runs *runs, const char *const *const *groups_of, const char *heading) {
     words labels = {.limit = MOST_LABELS}, groups = {.limit = MOST_GROUPS};
     for (size_t r = 0; r < runs->count; r++) collect(&runs->all[r], groups_of[r], &labels, &groups);
-    if (labels.count == 0) return; /* only evaluated segmentations have cases */
-    section_open(page, runs, "Every group of cases",
-                 "How the scores spread over the cases of each group: what counts is how far the boxes and dots reach "
-                 "to the left.",
-                 1);
+    qsort(groups.all, groups.count, sizeof *groups.all, naturally);
+    if (heading) {
+        text_add(page, "<h3>By ");
+        html_escape(page, heading);
+        text_add(page, "</h3>\n");
+    }
     write_left_out(page, runs, groups_of, &labels, &groups);
     text_add(page, "<div class=\"panels\">\n");
     for (size_t k = 0; k < labels.count; k++)
         if (!write_label(page, runs, groups_of, labels.all[k], &groups)) page->failed = 1;
     text_add(page, "</div>\n");
-    section_close(page);
 }
 
-void cases_section(text *page, const runs *runs) {
+static void write_column(text *page, const runs *runs, const char *column, int several) {
     const char ***groups_of = calloc(runs->count, sizeof *groups_of);
     int good = groups_of != NULL;
-    for (size_t r = 0; good && r < runs->count; r++) good = (groups_of[r] = groups_of_rows(&runs->all[r])) != NULL;
-    if (good) write_labels(page, runs, (const char *const *const *)groups_of);
+    for (size_t r = 0; good && r < runs->count; r++)
+        good = (groups_of[r] = groups_of_rows(&runs->all[r], column)) != NULL;
+    if (good) write_labels(page, runs, (const char *const *const *)groups_of, several ? column : NULL);
     else page->failed = 1;
     for (size_t r = 0; groups_of && r < runs->count; r++) free(groups_of[r]);
     free(groups_of);
+}
+
+void cases_section(text *page, const runs *runs) {
+    words columns = {.limit = MOST_COLUMNS};
+    size_t rows = 0;
+    for (size_t r = 0; r < runs->count; r++) {
+        rows += runs->all[r].cases.data.rows;
+        if (runs->all[r].cases.data.rows) collect_columns(&runs->all[r], &columns);
+    }
+    if (rows == 0) return; /* only evaluated segmentations have cases */
+    if (columns.count == 0) words_add(&columns, "");
+    section_open(page, runs, "Every group of cases",
+                 "How the scores spread over the cases of each group: what counts is how far the boxes and dots reach "
+                 "to the left.",
+                 1);
+    for (size_t k = 0; k < columns.count; k++) write_column(page, runs, columns.all[k], columns.count > 1);
+    section_close(page);
 }

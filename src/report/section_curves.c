@@ -10,13 +10,15 @@ enum { MOST_BANDS = 3 }; /* more bands than this hide each other; the spread the
 
 static int overall_panel(text *page, const runs *runs, const class_metric *metric) {
     const int dice = runs->all[0].is_segmentation;
-    const panel panel = {.title = dice ? "Dice score on validation cases" : "Accuracy on test examples",
-                         .explanation = dice ? "How well prediction and reference overlap, on average over all labels."
-                                             : "The share of all test examples that are classified correctly.",
-                         .column = metric->column,
-                         .unit = UNIT_PERCENT,
-                         .floor = 0,
-                         .ceiling = 1};
+    const panel panel = {
+        .title = dice ? "Patch validation Dice" : "Accuracy on test examples",
+        .explanation = dice ? "How well prediction and reference overlap on one patch of each validation case, on "
+                              "average over all labels: a quick look while training, not the full evaluation."
+                            : "The share of all test examples that are classified correctly.",
+        .column = metric->column,
+        .unit = UNIT_PERCENT,
+        .floor = 0,
+        .ceiling = 1};
     return panel_write(page, runs, &panel);
 }
 

@@ -1,6 +1,8 @@
 /* What came out, in words and in one table. */
 #include "report/class_metric.h"
+#include "report/fairness.h"
 #include "report/html.h"
+#include "report/methods.h"
 #include "report/scale.h"
 #include "report/style.h"
 
@@ -71,7 +73,13 @@ static const run *baseline_run(const runs *runs, const class_metric *metric, con
     return baseline;
 }
 
-static void add_outcome(text *page, const runs *runs, const class_metric *metric) {
+/* Whether two results look the same. */
+static int are_level(const class_metric *metric, const run *a, const run *b) {
+    return lround(1000 * merit(metric, a)) == lround(1000 * merit(metric, b));
+}
+
+/* What was measured while training. The best is named only where that is fair. */
+static void add_outcome(text *page, const runs *runs, const class_metric *metric, int fair) {
     const run *best = best_run(runs, metric), *baseline = best ? baseline_run(runs, metric, best) : NULL;
     if (!best) return text_add(page, "No result on held-out examples has been recorded yet. ");
     if (!baseline) {
@@ -79,7 +87,11 @@ static void add_outcome(text *page, const runs *runs, const class_metric *metric
         return text_add(page, ". ");
     }
     add_result(page, runs, metric, baseline);
-    text_format(page, ". Best %s is ", metric->count ? "where it is hardest" : "of all");
+    const int level = are_level(metric, best, baseline);
+    const char *where = metric->count ? "where it is hardest" : "of all";
+    if (level) text_add(page, ". Level with it is ");
+    else if (fair) text_format(page, ". Best %s is ", where);
+    else text_format(page, ". Highest %s, though the comparison is not fair, is ", where);
     bold(page, best->name);
     text_add(page, ", with ");
     bold_percent(page, run_last(&best->history, metric->column));
@@ -177,11 +189,13 @@ static void add_table_row(text *page, const runs *runs, const class_metric *metr
     text_add(page, "</tr>\n");
 }
 
-static void add_table(text *page, const runs *runs, const class_metric *metric) {
+static void add_table(text *page, const runs *runs, const class_metric *metric, int fair) {
     double kept;
     const char *focus = class_metric_focus(metric, runs, &kept);
     if (kept == 1) focus = NULL;
-    const run *best = runs->count > 1 ? best_run(runs, metric) : NULL;
+    const run *best = runs->count > 1 && fair ? best_run(runs, metric) : NULL;
+    for (size_t r = 0; r < runs->count && best; r++) /* what is level gets no crown */
+        if (&runs->all[r] != best && are_level(metric, best, &runs->all[r])) best = NULL;
     text_format(page,
                 "<div class=\"scroll whole\" tabindex=\"0\"><table class=\"key\">\n<tr><th scope=\"col\">run</th>"
                 "<th scope=\"col\">%s</th>",
@@ -198,19 +212,39 @@ static void add_table(text *page, const runs *runs, const class_metric *metric) 
     text_add(page, "</table></div>\n");
 }
 
-void summary_section(text *page, const runs *runs) {
+/* The headline: the full evaluation where there is one, else what was measured while training. */
+static void add_lead(text *page, const runs *runs, const class_metric *metric, const methods *methods, int fair) {
+    text_add(page, "<p class=\"lead\">");
+    if (runs->count) add_subject(page, runs, metric);
+    if (methods->count) verdict_write(page, methods, fair);
+    else if (runs->count) add_outcome(page, runs, metric, fair);
+    text_add(page, "</p>\n");
+}
+
+static void tell_left_out(text *page, const methods *methods) {
+    if (!methods->left_out.size) return;
+    text_add(page, "<p class=\"note\">Not the same was evaluated: ");
+    html_escape(page, text_string(&methods->left_out));
+    text_format(page, ". What is compared are the %zu cases that all have.</p>\n", methods->strata.list[0].count);
+}
+
+void summary_section(text *page, const runs *runs, const methods *methods) {
     class_metric metric;
+    text notes = {0};
     if (!class_metric_open(&metric, runs)) {
         page->failed = 1;
         return;
     }
-    text_add(page, "<section class=\"summary\">\n<p class=\"lead\">");
-    add_subject(page, runs, &metric);
-    add_outcome(page, runs, &metric);
-    text_add(page, "</p>\n");
+    const int fair = fairness_write(&notes, runs);
+    text_add(page, "<section class=\"summary\">\n");
+    add_lead(page, runs, &metric, methods, fair);
+    text_add_bytes(page, text_string(&notes), notes.size);
+    page->failed |= notes.failed;
+    tell_left_out(page, methods);
     warn_of_training_cases(page, runs);
     explain_objectives(page, runs);
-    add_table(page, runs, &metric);
+    if (runs->count) add_table(page, runs, &metric, fair);
     section_close(page);
     class_metric_close(&metric);
+    text_close(&notes);
 }

@@ -121,6 +121,9 @@ status_code settings_check(const train_settings *s, failure *failure) {
     if (s->history == HISTORY_EXACT && s->look_ahead > 0)
         return fail(failure, STATUS_BAD_INPUT,
                     "--history exact draws each batch from losses of that very moment: it needs --look-ahead 0");
+    if (s->objective == OBJECTIVE_CVAR_BATCH && isnan(s->tail))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--objective cvar-batch trains on the hardest part of each batch: give --tail instead of --beta");
     if (isnan(s->beta) && isnan(s->tail))
         return fail(failure, STATUS_BAD_INPUT, "how robust? Give either --tail or --beta");
     if (!isnan(s->tail) && s->target_ess > 0)

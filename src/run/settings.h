@@ -49,7 +49,7 @@ typedef struct train_settings {
     const char *data;
     settings_keep keep[SETTINGS_KEEP_MAX]; /* how much of a class or group is kept for training */
     int keep_count;
-    const char *label, *group; /* (""): the columns `label` and, if there is one, `group` */
+    const char *label, *group; /* (""): the columns `label` and, if there is one, `group`; volumes: none */
     const char *size;          /* (""): pictures as they are; "S" or "H,W" */
     colour_kind colour;
     double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
@@ -68,6 +68,9 @@ typedef struct train_settings {
     double floor, uniform_mix;
     int replacement;
     long long ohem_factor; /* candidates of online hard example mining per example that is trained on */
+    double group_step;     /* of group-dro: how fast the weights of groups follow their losses */
+    long long jtt_epochs;  /* of jtt: how long the training lasts whose errors count */
+    long long jtt_weight;  /* of jtt: how often each of them is in a pass of the second training */
     const char *model;
     const char *from; /* (""): random weights; else a run or a file with those to begin with */
     optimizer_kind optimizer;

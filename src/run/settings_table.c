@@ -5,8 +5,8 @@
 
 static const char *name_at(const char *const *names, int count, int value) { return value < count ? names[value] : 0; }
 static const char *objective_at(int value) {
-    static const char *const NAMES[] = {"erm", "dro", "reweight", "ohem"};
-    return name_at(NAMES, 4, value);
+    static const char *const NAMES[] = {"erm", "dro", "reweight", "ohem", "group-dro", "jtt", "cvar-batch"};
+    return name_at(NAMES, 7, value);
 }
 static const char *history_at(int value) {
     static const char *const NAMES[] = {"stale", "exact"};
@@ -47,9 +47,11 @@ static const setting TABLE[] = {
     {"data", TEXT, .group = SETTING_DATA, AT(data), .images = ""},
 
     {"objective", CHOICE(objective_at), OBJECTIVE, AT(objective), .images = "dro", .value = "O",
-     .help = "dro: hardness weighted sampling | erm: shuffled epochs | reweight: all classes equally\n"
-             "often | ohem: online hard example mining: candidates come in shuffled epochs, and the\n"
-             "hardest of them are trained on"},
+     .help = "dro: hardness weighted sampling | erm: shuffled epochs | and to compare with:\n"
+             "reweight: all classes or groups equally often | group-dro: the same, weighted by their\n"
+             "losses | ohem: candidates come in shuffled epochs, and the hardest are trained on |\n"
+             "cvar-batch: the hardest --tail of each batch | jtt: train twice, the second time with\n"
+             "the errors of the first drawn more often"},
     {"beta", NUMBER(0, 1e15), OBJECTIVE, AT(beta), .or_none = 1, .instead_of = "tail", .images = "none", .paper = "10",
      .paper_volumes = "100", .before = "10", .before_volumes = "100", .value = "B",
      .help = "instead of --tail: robustness, in units of 1 / loss; 0 is ordinary training"},
@@ -83,13 +85,21 @@ static const setting TABLE[] = {
      .help = "allow an example to be in a batch twice", .otherwise = ""},
     {"ohem_factor", WHOLE(1, 1000), OBJECTIVE, AT(ohem_factor), .images = "2", .value = "K",
      .help = "ohem: candidates per example that is trained on"},
+    {"group_step", NUMBER(0, 1e6), OBJECTIVE, AT(group_step), .images = "0.01", .value = "E",
+     .help = "group-dro: a group's weight grows by exp(E loss) in an iteration"},
+    {"jtt_epochs", WHOLE(1, 1e9), OBJECTIVE, AT(jtt_epochs), .images = "1", .volumes = "50", .value = "T",
+     .help = "jtt: how many of the epochs the first training takes"},
+    {"jtt_weight", WHOLE(1, 10000), OBJECTIVE, AT(jtt_weight), .images = "20", .volumes = "5", .value = "K",
+     .help = "jtt: how often each error is in a pass of the second training"},
     {"keep", .kind = SETTING_KEEP, OBJECTIVE, .value = "CLASS=FRACTION", .otherwise = "",
      .help = "keep only this fraction of a class, or of a group (COLUMN:VALUE=FRACTION), for\n"
              "training; may be given several times"},
     {"label", TEXT, TRAINING, AT(label), .images = "", .value = "COLUMN", .help = "CSV files: the column of classes",
      .otherwise = "label"},
     {"group", TEXT, TRAINING, AT(group), .images = "", .value = "COLUMN",
-     .help = "CSV files: the column of groups", .otherwise = "group, if there is one"},
+     .help = "CSV files: the column of groups; volumes: the column of groups.csv for reweight and\n"
+             "group-dro",
+     .otherwise = "group, if there is one"},
     {"size", TEXT, TRAINING, AT(size), .images = "", .value = "S|H,W",
      .help = "pictures: resize the shorter side to S and cut the middle out",
      .otherwise = "their own if all have one size, else 224"},

@@ -33,8 +33,20 @@ static void name(void *context, int64_t example, text *name) {
     labelled_images_name(&((const classification *)context)->data->train, example, name);
 }
 
-static int group(void *context, int64_t example) {
+static int label(void *context, int64_t example) {
     return ((const classification *)context)->data->train.labels[example];
+}
+
+/* What the column of groups says, if there is one; else the class. */
+static int group(void *context, int64_t example) {
+    const classification *c = context;
+    return c->group ? labelled_images_column(&c->data->train, c->group)->of[example] : label(context, example);
+}
+
+static int is_wrong(void *context, learner *l, int slot) {
+    const int classes = ((const classification *)context)->data->train.classes;
+    const float *scores = graph_output_values(learner_graph(l), 0) + (size_t)slot * (size_t)classes;
+    return arg_max(scores, classes) != learner_labels(l)[slot];
 }
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
@@ -259,7 +271,9 @@ status_code task_classification(task *t, classification *c, const classification
                 .network = network,
                 .fill = fill,
                 .name = name,
+                .label = label,
                 .group = group,
+                .is_wrong = is_wrong,
                 .metric = metric,
                 .evaluate = evaluate,
                 .show = show,

@@ -77,12 +77,17 @@ static status_code network(void *context, const train_settings *settings, learne
     const segmentation *s = context;
     (void)settings, (void)failure;
     segmentation_model(s->data.plan, &options->model);
-    options->loss = LOSS_DICE_CE;
+    options->loss = s->data.plan->labels.regions ? LOSS_REGIONS : LOSS_DICE_CE;
     options->graph.recompute = 1;
     return STATUS_OK;
 }
 
-static status_code fill(void *context, const task_request *request, failure *failure) {
+static size_t patch_voxels(const plan *plan) {
+    return (size_t)plan->patch[0] * (size_t)plan->patch[1] * (size_t)plan->patch[2];
+}
+
+/* A patch with the classes of its voxels. */
+static status_code fill_classes(void *context, const task_request *request, failure *failure) {
     segmentation *s = context;
     const int plain = request->iteration == TASK_PLAIN;
     const patch_request patch = {
@@ -94,9 +99,18 @@ static status_code fill(void *context, const task_request *request, failure *fai
     return make_patch(plain ? &s->plain : &s->augmenting, &patch, request->input, request->labels, failure);
 }
 
+static status_code fill(void *context, const task_request *request, failure *failure) {
+    const plan *plan = ((const segmentation *)context)->data.plan;
+    const status_code status = fill_classes(context, request, failure);
+    if (status == STATUS_OK) label_scheme_targets(&plan->labels, request->labels, patch_voxels(plan));
+    return status;
+}
+
 static void name(void *context, int64_t example, text *name) {
     text_add(name, ((const segmentation *)context)->data.train[example].name);
 }
+
+static int group(void *context, int64_t example) { return ((const segmentation *)context)->data.train[example].group; }
 
 /* ---- validation -------------------------------------------------------------------------------------------------- */
 
@@ -114,12 +128,25 @@ static void count_patch(const float *scores, const int16_t *labels, size_t voxel
     }
 }
 
-/* Metrics: the mean Dice of all classes but the background, that of each, and the loss. */
+static void count_regions(const float *scores, const int16_t *labels, size_t voxels, int regions, counts *of) {
+    for (size_t v = 0; v < voxels; v++)
+        for (int r = 0; r < regions && labels[v] >= 0; r++) {
+            const int said = scores[v * (size_t)regions + (size_t)r] > 0, is = labels[v] >> r & 1;
+            of[r].predicted += said;
+            of[r].present += is;
+            of[r].hit += said && is;
+        }
+}
+
+/* The first output that is scored: the background is not. */
+static int first_scored(const segmentation *s) { return s->data.plan->labels.regions ? 0 : 1; }
+
+/* Metrics: the mean Dice of all classes but the background, or of all regions, that of each, and the loss. */
 static void metric(void *context, int index, text *name) {
     const segmentation *s = context;
     if (index == 0) text_add(name, "val_dice");
-    else if (index == s->data.plan->classes) text_add(name, "val_loss");
-    else text_format(name, "val_dice_%s", s->data.label_names[index]);
+    else if (index == label_scheme_scored(&s->data.plan->labels) + 1) text_add(name, "val_loss");
+    else text_format(name, "val_dice_%s", s->data.label_names[index - 1 + first_scored(s)]);
 }
 
 static status_code evaluate_case(segmentation *s, learner *l, int64_t index, double *loss, failure *failure) {
@@ -127,18 +154,27 @@ static status_code evaluate_case(segmentation *s, learner *l, int64_t index, dou
                                  .key = {s->seed, VALIDATION_ITERATION, (uint32_t)index},
                                  .forced = (int)(index & 1)};
     const status_code status = make_patch(&s->plain, &patch, learner_input(l), learner_labels(l), failure);
-    return status == STATUS_OK ? learner_evaluate(l, 1, loss, failure) : status;
+    if (status != STATUS_OK) return status;
+    label_scheme_targets(&s->data.plan->labels, learner_labels(l), patch_voxels(s->data.plan));
+    return learner_evaluate(l, 1, loss, failure);
 }
 
-/* The Dice of each class but the background, and before them their mean. */
-static void score(const counts *of, int classes, double *values) {
+static void count(const segmentation *s, learner *l, counts *of) {
+    const float *scores = graph_output_values(learner_graph(l), 0);
+    const plan *plan = s->data.plan;
+    (plan->labels.regions ? count_regions : count_patch)(scores, learner_labels(l), patch_voxels(plan), plan->classes,
+                                                         of);
+}
+
+/* The Dice of each that is scored, and before them their mean. */
+static void score(const counts *of, int scored, double *values) {
     double sum = 0;
     int known = 0;
-    for (int c = 1; c < classes; c++) {
-        const double both = of[c].predicted + of[c].present;
-        values[c] = both > 0 ? 2 * of[c].hit / both : (double)NAN;
+    for (int k = 0; k < scored; k++) {
+        const double both = of[k].predicted + of[k].present;
+        values[k + 1] = both > 0 ? 2 * of[k].hit / both : (double)NAN;
         if (both > 0) {
-            sum += values[c];
+            sum += values[k + 1];
             known++;
         }
     }
@@ -163,7 +199,6 @@ static double join_cases(const ranks *r, const double *losses, int64_t cases, co
 static status_code evaluate_cases(segmentation *s, learner *l, counts *of, double *loss_sum, failure *failure) {
     const ranks *r = learner_ranks(l);
     const int classes = s->data.plan->classes;
-    const shape out = graph_output_shape(learner_graph(l), 0);
     const int64_t cases = s->data.validation_count, first = ranks_start(r, cases, r->rank),
                   end = ranks_start(r, cases, r->rank + 1);
     status_code status = STATUS_OK;
@@ -172,9 +207,7 @@ static status_code evaluate_cases(segmentation *s, learner *l, counts *of, doubl
     if (!losses) status = fail_memory(failure, "the evaluation");
     for (int64_t k = first; k < end && status == STATUS_OK; k++) {
         status = evaluate_case(s, l, k, &losses[k], failure);
-        if (status == STATUS_OK)
-            count_patch(graph_output_values(learner_graph(l), 0), learner_labels(l), shape_positions(&out), classes,
-                        of + r->rank * classes);
+        if (status == STATUS_OK) count(s, l, of + r->rank * classes);
     }
     status = ranks_agree(r, status, failure);
     for (int k = 0; k < r->count; k++)
@@ -189,13 +222,13 @@ static status_code evaluate_cases(segmentation *s, learner *l, counts *of, doubl
    foreground. */
 static status_code evaluate(void *context, learner *l, double *values, failure *failure) {
     segmentation *s = context;
-    const int classes = s->data.plan->classes;
-    counts *of = calloc((size_t)classes * (size_t)learner_ranks(l)->count, sizeof *of);
+    const int scored = label_scheme_scored(&s->data.plan->labels);
+    counts *of = calloc((size_t)s->data.plan->classes * (size_t)learner_ranks(l)->count, sizeof *of);
     if (!of) return fail_memory(failure, "the evaluation");
     double loss_sum = 0;
-    status_code status = evaluate_cases(s, l, of, &loss_sum, failure);
-    score(of, classes, values);
-    values[classes] = s->data.validation_count ? loss_sum / (double)s->data.validation_count : (double)NAN;
+    const status_code status = evaluate_cases(s, l, of, &loss_sum, failure);
+    score(of + first_scored(s), scored, values);
+    values[scored + 1] = s->data.validation_count ? loss_sum / (double)s->data.validation_count : (double)NAN;
     free(of);
     return status;
 }
@@ -240,10 +273,10 @@ static status_code draw_plane(const patch_plane *p, const char *path, failure *f
 }
 
 /* Takes what the network says about a plane; the Dice of all foreground. */
-static double predict_plane(patch_plane *p, const float *scores, int classes) {
+static double predict_plane(patch_plane *p, const float *scores, const plan *plan) {
     double hit = 0, both = 0;
     for (size_t k = 0; k < p->height * p->width; k++) {
-        p->said[k] = (int16_t)arg_max(scores + k * (size_t)classes, classes);
+        p->said[k] = label_scheme_decode(&plan->labels, scores + k * (size_t)plan->classes, 0);
         hit += p->said[k] > 0 && p->said[k] == p->labels[k];
         both += (p->said[k] > 0) + (p->labels[k] > 0);
     }
@@ -256,7 +289,7 @@ static status_code show(void *context, learner *l, int64_t example, const char *
     segmentation *s = context;
     const plan *plan = s->data.plan;
     const task_request request = {example, TASK_PLAIN, 0, learner_input(l), learner_labels(l)};
-    status_code status = fill(s, &request, failure);
+    status_code status = fill_classes(s, &request, failure);
     if (status == STATUS_OK) status = learner_evaluate(l, 1, 0, failure);
     if (status != STATUS_OK) return status;
     const size_t height = (size_t)plan->patch[1], width = (size_t)plan->patch[2],
@@ -270,7 +303,7 @@ static status_code show(void *context, learner *l, int64_t example, const char *
     if (!plane.said) return fail_memory(failure, "a picture");
     const float *scores = graph_output_values(learner_graph(l), 0) + first * (size_t)plan->classes;
     snprintf(verdict->prediction, sizeof verdict->prediction, "Dice %.2f in this plane",
-             predict_plane(&plane, scores, plan->classes));
+             predict_plane(&plane, scores, plan));
     verdict->label[0] = 0;
     status = draw_plane(&plane, path, failure);
     free(plane.said);
@@ -306,11 +339,12 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
                 .kind = TASK_SEGMENTATION,
                 .examples = data->train_count,
                 .fingerprint = data->fingerprint,
-                .metrics = data->plan->classes + 1,
+                .metrics = label_scheme_scored(&data->plan->labels) + 2,
                 .best = 0,
                 .network = network,
                 .fill = fill,
                 .name = name,
+                .group = data->has_groups ? group : 0,
                 .metric = metric,
                 .evaluate = evaluate,
                 .show = show,

@@ -1,6 +1,6 @@
 /*
  * Volumes with label maps as a task: a U-Net by the plan, Dice and cross entropy with deep supervision as the loss of a
- * volume, patches cut and augmented from it, and Dice on patches of the validation cases at the end of an epoch.
+ * volume (of regions, where the plan has them, Dice and binary cross entropy), patches cut and augmented from it, and Dice on patches of the validation cases at the end of an epoch.
  *
  * The loss that is remembered for a volume is that of its last patch, irrespective of place and augmentation (section
  * 4.2.1 of the paper). Volumes much larger than the patch can be divided into subvolumes, each with a loss of its own.
@@ -16,15 +16,17 @@
 typedef struct segmentation_case {
     const char *name;
     case_view view;
+    int group; /* from 0 on; -1: none */
 } segmentation_case;
 
 typedef struct segmentation_data {
     const plan *plan;
-    const char *const *label_names; /* plan->classes of them, the background first */
-    int ignore;                     /* the label that counts for nothing; -1: none */
+    const char *const *label_names; /* of the network's outputs: the classes, the background first, or the regions */
+    int ignore;                     /* the class that counts for nothing; -1: none */
     const segmentation_case *train, *validation;
     int64_t train_count, validation_count;
-    uint64_t fingerprint; /* of all cases */
+    int has_groups;
+    uint64_t fingerprint; /* of all cases, and of their groups */
     int fill_threads;     /* that may call `fill` at once */
 } segmentation_data;
 

@@ -5,7 +5,9 @@
 #include "core/crc64.h"
 #include "core/memory.h"
 #include "core/path.h"
+#include "dataset/case_groups.h"
 #include "dataset/folds.h"
+#include "dataset/value_numbers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@ struct segmentation_source {
     char *cache;
     splits splits;
     long long fold;     /* -1: all cases */
+    size_t *group_of;   /* of all training cases of the dataset; NULL: there are no groups */
     cached_case *files; /* of all training cases of the dataset; closed where they are not used */
     const char **label_names;
     segmentation_case *train, *validation;
@@ -46,6 +49,24 @@ size_t segmentation_source_unused(const segmentation_source *s, const char **fir
     return unused;
 }
 
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+static status_code open_groups(segmentation_source *s, const char *column, failure *failure) {
+    case_groups groups;
+    const char **values = 0;
+    size_t different;
+    if (!*column) return STATUS_OK;
+    status_code status = case_groups_of_dataset(&groups, &s->set, failure);
+    if (status != STATUS_OK) return status;
+    status = case_groups_column(&groups, &s->set, column, &values, failure);
+    if (status == STATUS_OK && !(s->group_of = calloc(s->set.train_count, sizeof *s->group_of)))
+        status = fail_memory(failure, "the groups");
+    if (status == STATUS_OK) status = value_numbers(values, s->set.train_count, s->group_of, &different, failure);
+    free(values);
+    case_groups_close(&groups);
+    return status;
+}
+
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 static status_code open_case(segmentation_source *s, size_t index, segmentation_case *to, failure *failure) {
@@ -54,7 +75,7 @@ static status_code open_case(segmentation_source *s, size_t index, segmentation_
             cache_open_case(&s->files[index], s->cache, s->set.ids[index], CACHED_CASE_VERIFY, failure);
         if (status != STATUS_OK) return status;
     }
-    *to = (segmentation_case){s->set.ids[index], s->files[index].view};
+    *to = (segmentation_case){s->set.ids[index], s->files[index].view, s->group_of ? (int)s->group_of[index] : -1};
     return STATUS_OK;
 }
 
@@ -87,7 +108,7 @@ static status_code open_fold(segmentation_source *s, long long fold, failure *fa
                                : status;
 }
 
-/* The same files (by their sizes and times), preprocessed alike, in the same fold. */
+/* The same files (by their sizes and times), preprocessed alike, in the same fold, with the same groups. */
 static uint64_t fingerprint_of(const segmentation_source *s) {
     crc64 *crc = malloc(sizeof *crc);
     if (!crc) return 0;
@@ -102,6 +123,8 @@ static uint64_t fingerprint_of(const segmentation_source *s) {
     crc64_add(crc, "|", 1);
     for (size_t k = 0; k < s->validation_count; k++)
         crc64_add(crc, s->validation[k].name, strlen(s->validation[k].name) + 1);
+    for (size_t k = 0; s->group_of && k < s->train_count; k++)
+        crc64_add(crc, &s->train[k].group, sizeof s->train[k].group);
     const uint64_t value = crc64_value(crc);
     free(crc);
     return value;
@@ -180,7 +203,9 @@ static status_code cut_out(segmentation_source *s, const segmentation_case *from
     box_copy_labels(from->view.labels, from->view.size, b->first, b->size, -1, labels);
     copy_places(&from->view, b->first, b->size, starts, places);
     *to = (segmentation_case){
-        name, {from->view.channels, {b->size[0], b->size[1], b->size[2]}, image, labels, classes, starts, places}};
+        name,
+        {from->view.channels, {b->size[0], b->size[1], b->size[2]}, image, labels, classes, starts, places},
+        from->group};
     return STATUS_OK;
 }
 
@@ -246,13 +271,10 @@ static status_code divide_if_asked(segmentation_source *s, const char *text, fai
 static status_code name_labels(segmentation_source *s, failure *failure) {
     s->label_names = calloc((size_t)s->plan.classes, sizeof *s->label_names);
     if (!s->label_names) return fail_memory(failure, "the labels");
-    for (int k = 0; k < s->set.label_count; k++)
-        if (s->set.labels[k].count == 1 && s->set.labels[k].values[0] < s->plan.classes)
-            s->label_names[s->set.labels[k].values[0]] = s->set.labels[k].name;
-    for (int k = 0; k < s->plan.classes; k++)
-        if (!s->label_names[k])
-            return fail(failure, STATUS_BAD_INPUT, "%.300s/dataset.json has no name for the label %d", s->set.folder,
-                        k);
+    const label_scheme *labels = &s->plan.labels;
+    for (int r = 0; r < labels->regions; r++) s->label_names[r] = labels->region[r].name;
+    for (int k = 0; k < s->set.label_count && !labels->regions; k++)
+        s->label_names[label_scheme_class(labels, s->set.labels[k].values[0])] = s->set.labels[k].name;
     return STATUS_OK;
 }
 
@@ -264,12 +286,6 @@ static status_code prepare(segmentation_source *s, const train_settings *setting
                                    .listener = listener};
     cache_outcome outcome = {0};
     status_code status = dataset_open(&s->set, settings->data, failure);
-    if (status == STATUS_OK && s->set.has_regions)
-        status = fail(
-            failure, STATUS_BAD_INPUT,
-            "%.300s/dataset.json has labels that overlap (regions): training on them is not possible, train on the "
-            "values and evaluate with --regions",
-            s->set.folder);
     if (status == STATUS_OK) status = cache_prepare(&s->set, &options, &s->plan, &outcome, failure);
     s->cache = outcome.folder;
     return status;
@@ -282,16 +298,18 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
     if (status == STATUS_OK && settings->fold >= 0)
         status = folds_open(&s->splits, &s->set, &(fold_columns){settings->stratify, settings->keep_together}, s->cache,
                             listener, failure);
+    if (status == STATUS_OK) status = open_groups(s, settings->group, failure);
     if (status == STATUS_OK) status = open_fold(s, settings->fold, failure);
     const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s) : 0;
     if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);
     s->data = (segmentation_data){.plan = &s->plan,
                                   .label_names = s->label_names,
-                                  .ignore = s->set.ignore,
+                                  .ignore = s->set.ignore < 0 ? -1 : s->set.values,
                                   .train = s->train,
                                   .validation = s->validation,
                                   .train_count = (int64_t)s->train_count,
                                   .validation_count = (int64_t)s->validation_count,
+                                  .has_groups = s->group_of != 0,
                                   .fingerprint = fingerprint,
                                   .fill_threads = (int)settings->loaders + 1};
     return status;
@@ -313,6 +331,7 @@ void segmentation_source_close(segmentation_source **opened) {
     for (size_t k = 0; k < s->block_count; k++) memory_close(s->blocks[k]);
     free(s->blocks);
     free(s->files);
+    free(s->group_of);
     free(s->train);
     free(s->validation);
     free(s->label_names);

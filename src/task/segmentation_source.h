@@ -12,7 +12,7 @@
 typedef struct segmentation_source segmentation_source;
 
 /*
- * settings: data (the folder), cache, fold (-1: train and validate on all cases), stratify, keep_together,
+ * settings: data (the folder), cache, fold (-1: train and validate on all cases), stratify, keep_together, group,
  * split_volumes, threads, loaders. The listener, as for cache_prepare, may be NULL.
  */
 status_code segmentation_source_open(segmentation_source **opened, const train_settings *settings,

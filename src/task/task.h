@@ -50,8 +50,16 @@ typedef struct task {
     /* Adds the name of an example: a case's name, unchanged, or a number. No two are equal. */
     void (*name)(void *context, int64_t example, text *name);
 
-    /* The class or stratum of an example, from 0 on; -1 if there is none. For --objective reweight. May be NULL. */
+    /* The class of an example, for losses.csv. May be NULL. */
+    int (*label)(void *context, int64_t example);
+
+    /* The group of an example, from 0 on; -1 if there is none. For --objective reweight and group-dro: its class, or what a
+       column of groups says. May be NULL. */
     int (*group)(void *context, int64_t example);
+
+    /* After learner_evaluate: whether the network is wrong about the example in this slot. NULL: being among the hardest
+       --tail of all examples takes its place. For --objective jtt. */
+    int (*is_wrong)(void *context, learner *learner, int slot);
 
     /* Adds the name of a metric's column in history.csv. All of them for the network as it is now. */
     void (*metric)(void *context, int index, text *name);

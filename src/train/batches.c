@@ -9,39 +9,45 @@
 
 enum { GROUPS_MAX = 1 << 20 };
 
-/* Counts the examples of each class into starts[class + 1]. */
+static int draws_by_group(const batches_options *o) {
+    return o->kind == OBJECTIVE_REWEIGHT || o->kind == OBJECTIVE_GROUP_DRO;
+}
+
+/* Counts the examples of each group. */
 static status_code count_groups(const batches_options *o, int64_t *counts, int64_t *most, failure *failure) {
     *most = 0;
     for (int64_t i = 0; i < o->examples; i++) {
         const int g = o->group ? o->group(o->context, i) : -1;
         if (g < 0 || g >= GROUPS_MAX)
             return fail(failure, STATUS_BAD_INPUT,
-                        "--objective reweight needs examples with a class; example %lld has none", (long long)i);
+                        "--objective %s needs a class or group of each example, and example %lld has none; for volumes "
+                        "name a column of groups.csv with --group",
+                        o->kind == OBJECTIVE_REWEIGHT ? "reweight" : "group-dro", (long long)i);
         counts[g]++;
         if (g + 1 > *most) *most = g + 1;
     }
     return STATUS_OK;
 }
 
-/* Counting sort by class; classes without examples vanish. */
+/* Counting sort by group; groups without examples vanish. */
 static status_code sort_by_group(batches *b, failure *failure) {
     const batches_options *o = &b->options;
     int64_t most;
     int64_t *counts = memory_open(((size_t)GROUPS_MAX + 1) * sizeof *counts);
-    if (!counts) return fail_memory(failure, "the classes");
+    if (!counts) return fail_memory(failure, "the groups");
     memset(counts, 0, ((size_t)GROUPS_MAX + 1) * sizeof *counts);
     status_code status = count_groups(o, counts, &most, failure);
     if (status == STATUS_OK && !(b->starts = memory_open(((size_t)most + 1) * sizeof *b->starts)))
-        status = fail_memory(failure, "the classes");
+        status = fail_memory(failure, "the groups");
     if (status == STATUS_OK) {
         int64_t start = 0;
         for (int64_t g = 0; g < most; g++) {
             const int64_t count = counts[g];
             counts[g] = start;
-            if (count) b->starts[b->classes++] = start;
+            if (count) b->starts[b->groups++] = start;
             start += count;
         }
-        b->starts[b->classes] = start;
+        b->starts[b->groups] = start;
         for (int64_t i = 0; i < o->examples; i++) b->order[counts[o->group(o->context, i)]++] = i;
     }
     memory_close(counts);
@@ -50,14 +56,14 @@ static status_code sort_by_group(batches *b, failure *failure) {
 
 status_code batches_open(batches *b, const batches_options *options, failure *failure) {
     *b = (batches){.options = *options, .pass = -1};
-    if (options->size > options->examples && options->kind != OBJECTIVE_REWEIGHT)
+    if (options->size > options->examples && !draws_by_group(options))
         return fail(failure, STATUS_BAD_INPUT,
                     "%lld examples are drawn per iteration, but there are only %lld; choose a smaller --batch",
                     (long long)options->size, (long long)options->examples);
     if (options->kind == OBJECTIVE_DRO && !options->warm_up) return STATUS_OK;
     b->order = memory_open((size_t)options->examples * sizeof *b->order);
     if (!b->order) return fail_memory(failure, "the order of the examples");
-    const status_code status = options->kind == OBJECTIVE_REWEIGHT ? sort_by_group(b, failure) : STATUS_OK;
+    const status_code status = draws_by_group(options) ? sort_by_group(b, failure) : STATUS_OK;
     if (status != STATUS_OK) batches_close(b);
     return status;
 }
@@ -65,26 +71,48 @@ status_code batches_open(batches *b, const batches_options *options, failure *fa
 void batches_close(batches *b) {
     memory_close(b->order);
     memory_close(b->starts);
-    b->order = b->starts = 0;
+    memory_close(b->pool);
+    b->order = b->starts = b->pool = 0;
 }
 
 static void shuffle(batches *b, int64_t pass) {
     random_stream stream;
     if (b->pass == pass) return;
     b->pass = pass;
-    random_start(&stream, b->options.seed, RANDOM_SHUFFLE, (uint64_t)pass, 0);
-    for (int64_t i = 0; i < b->options.examples; i++) {
+    random_start(&stream, b->options.seed, b->pool ? RANDOM_UPWEIGHTED : RANDOM_SHUFFLE, (uint64_t)pass, 0);
+    for (int64_t i = 0; i < (b->pool ? b->pooled : b->options.examples); i++) {
         const int64_t j = (int64_t)random_below(&stream, (uint64_t)i + 1);
         b->order[i] = b->order[j];
-        b->order[j] = i;
+        b->order[j] = b->pool ? b->pool[i] : i;
     }
 }
 
-static void draw_by_class(const batches *b, int64_t iteration, int64_t *drawn) {
+status_code batches_upweight(batches *b, const uint8_t *marked, int64_t times, int64_t first, failure *failure) {
+    int64_t size = 0;
+    for (int64_t i = 0; i < b->options.examples; i++) size += marked[i] ? times : 1;
+    int64_t *pool = memory_open((size_t)size * sizeof *pool), *order = memory_open((size_t)size * sizeof *order);
+    if (!pool || !order) {
+        memory_close(pool);
+        memory_close(order);
+        return fail_memory(failure, "the order of the examples");
+    }
+    memory_close(b->pool);
+    memory_close(b->order);
+    b->pool = pool;
+    b->order = order;
+    b->pooled = 0;
+    b->first = first;
+    b->pass = -1;
+    for (int64_t i = 0; i < b->options.examples; i++)
+        for (int64_t k = 0; k < (marked[i] ? times : 1); k++) pool[b->pooled++] = i;
+    return STATUS_OK;
+}
+
+static void draw_by_group(const batches *b, int64_t iteration, int64_t *drawn) {
     random_stream stream;
     random_start(&stream, b->options.seed, RANDOM_REWEIGHT, (uint64_t)iteration, 0);
     for (int64_t k = 0; k < b->options.size; k++) {
-        const int64_t *start = b->starts + random_below(&stream, (uint64_t)b->classes);
+        const int64_t *start = b->starts + random_below(&stream, (uint64_t)b->groups);
         drawn[k] = b->order[start[0] + (int64_t)random_below(&stream, (uint64_t)(start[1] - start[0]))];
     }
 }
@@ -101,12 +129,13 @@ static status_code draw_from_history(const batches *b, int64_t *drawn, failure *
 status_code batches_draw(batches *b, int64_t iteration, int64_t *drawn, failure *failure) {
     if (b->options.kind == OBJECTIVE_DRO && iteration >= b->options.warm_up)
         return draw_from_history(b, drawn, failure);
-    if (b->options.kind == OBJECTIVE_REWEIGHT) {
-        draw_by_class(b, iteration, drawn);
+    if (draws_by_group(&b->options)) {
+        draw_by_group(b, iteration, drawn);
         return STATUS_OK;
     }
-    const int64_t per_pass = b->options.examples / b->options.size;
-    shuffle(b, iteration / per_pass);
-    memcpy(drawn, b->order + iteration % per_pass * b->options.size, (size_t)b->options.size * sizeof *drawn);
+    const int64_t per_pass = (b->pool ? b->pooled : b->options.examples) / b->options.size;
+    const int64_t since = b->pool ? iteration - b->first : iteration;
+    shuffle(b, since / per_pass);
+    memcpy(drawn, b->order + since % per_pass * b->options.size, (size_t)b->options.size * sizeof *drawn);
     return STATUS_OK;
 }

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char VERSION[] = "1", WEIGHT_SUM[] = "hws.weight_sum";
+static const char VERSION[] = "1", WEIGHT_SUM[] = "hws.weight_sum", GROUP_WEIGHTS[] = "hws.group_weights",
+                  ERRORS[] = "hws.errors", LAST_SEEN[] = "hws.last_seen";
 enum { COUNTER_ITERATION, COUNTER_CLIPPED, COUNTER_WEIGHED, COUNTER_STEPS, COUNTER_STOPPED, COUNTERS };
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -82,6 +83,21 @@ static status_code add_counters(trainer *t, safetensors_writer *w, saved *s, fai
     return status;
 }
 
+/* What only some objectives and histories have. */
+static status_code add_special(trainer *t, safetensors_writer *w, failure *failure) {
+    const size_t examples = (size_t)t->task->examples, groups = (size_t)t->groups.count;
+    status_code status = STATUS_OK;
+    if (t->objective == OBJECTIVE_GROUP_DRO)
+        status =
+            safetensors_add(w, &(safetensors_entry){GROUP_WEIGHTS, SAFETENSORS_F64, 1, &groups}, t->groups.q, failure);
+    if (status == STATUS_OK && t->trains_again)
+        status = safetensors_add(w, &(safetensors_entry){ERRORS, SAFETENSORS_U8, 1, &examples}, t->errors, failure);
+    if (status == STATUS_OK && t->settings.history == HISTORY_EXACT)
+        status =
+            safetensors_add(w, &(safetensors_entry){LAST_SEEN, SAFETENSORS_F32, 1, &examples}, t->last_seen, failure);
+    return status;
+}
+
 static status_code add_metadata(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
     train_settings settings = t->settings;
     settings.threads = settings.loaders = settings.checkpoint_every = 0; /* what does not decide bits stays out */
@@ -118,6 +134,7 @@ static status_code write_file(trainer *t, int whole, const char *path, failure *
     if (status == STATUS_OK && whole) status = add_sampler(t, w, &s, failure);
     if (status == STATUS_OK && whole) status = add_pending(t, w, &s, failure);
     if (status == STATUS_OK && whole) status = add_counters(t, w, &s, failure);
+    if (status == STATUS_OK && whole) status = add_special(t, w, failure);
     if (status == STATUS_OK && whole) keep_previous(t->folder, path);
     if (status == STATUS_OK) status = safetensors_write(w, path, failure);
     safetensors_writer_close(&w);
@@ -214,9 +231,9 @@ static status_code read_pending(trainer *t, const safetensors *file, const char 
 
 static status_code read_rows(trainer *t, const safetensors *file, const char *path, failure *failure) {
     const safetensor *found = safetensors_find(file, "hws.rows");
-    const size_t width = found && found->rank == 2 ? found->shape[1] : 0; /* older versions had no later columns */
-    if (!found || found->dtype != SAFETENSORS_F64 ||
-        (width != rows_width(t->task->metrics) && width != rows_later(t->task->metrics)))
+    const size_t width = found && found->rank == 2 ? found->shape[1] : 0; /* older versions had fewer later columns */
+    if (!found || found->dtype != SAFETENSORS_F64 || width > rows_width(t->task->metrics) ||
+        width < rows_later(t->task->metrics))
         return corrupt(path, "its rows of history.csv do not fit the task", failure);
     t->rows.count = 0;
     for (size_t k = 0; k < found->shape[0]; k++) {
@@ -232,6 +249,37 @@ static status_code read_weight_sum(trainer *t, const safetensors *file, failure 
     t->weight_sum = (double)NAN;
     if (!safetensors_find(file, WEIGHT_SUM)) return STATUS_OK;
     return safetensors_copy(file, &(safetensors_entry){WEIGHT_SUM, SAFETENSORS_F64, 0, 0}, &t->weight_sum, failure);
+}
+
+static status_code read_group_weights(trainer *t, const safetensors *file, const char *path, failure *failure) {
+    const size_t groups = (size_t)t->groups.count;
+    double sum = 0;
+    const status_code status =
+        safetensors_copy(file, &(safetensors_entry){GROUP_WEIGHTS, SAFETENSORS_F64, 1, &groups}, t->groups.q, failure);
+    if (status != STATUS_OK) return status;
+    for (size_t g = 0; g < groups; g++) sum += t->groups.q[g] >= 0 ? t->groups.q[g] : (double)NAN;
+    return fabs(sum - 1) < 1e-6 ? STATUS_OK : corrupt(path, "its weights of groups do not add up to 1", failure);
+}
+
+/* Whether there are errors says which training of jtt this is. */
+static status_code read_errors(trainer *t, const safetensors *file, failure *failure) {
+    const size_t examples = (size_t)t->task->examples;
+    t->trains_again = safetensors_find(file, ERRORS) != 0;
+    if (!t->trains_again) return STATUS_OK;
+    const status_code status =
+        safetensors_copy(file, &(safetensors_entry){ERRORS, SAFETENSORS_U8, 1, &examples}, t->errors, failure);
+    return status == STATUS_OK ? trainer_upweight_errors(t, failure) : status;
+}
+
+static status_code read_special(trainer *t, const safetensors *file, const char *path, failure *failure) {
+    const size_t examples = (size_t)t->task->examples;
+    status_code status = STATUS_OK;
+    if (t->objective == OBJECTIVE_GROUP_DRO) status = read_group_weights(t, file, path, failure);
+    if (status == STATUS_OK && t->objective == OBJECTIVE_JTT) status = read_errors(t, file, failure);
+    if (status == STATUS_OK && safetensors_find(file, LAST_SEEN)) /* older versions had none */
+        status = safetensors_copy(file, &(safetensors_entry){LAST_SEEN, SAFETENSORS_F32, 1, &examples}, t->last_seen,
+                                  failure);
+    return status;
 }
 
 static status_code read_counters(trainer *t, const safetensors *file, const char *path, failure *failure) {
@@ -268,6 +316,7 @@ static status_code read_file(trainer *t, const char *path, failure *failure) {
     if (status == STATUS_OK) status = read_sampler(t, file, path, failure);
     if (status == STATUS_OK) status = read_counters(t, file, path, failure);
     if (status == STATUS_OK) status = read_rows(t, file, path, failure);
+    if (status == STATUS_OK) status = read_special(t, file, path, failure);
     if (status == STATUS_OK) status = read_pending(t, file, path, failure);
     safetensors_close(&file);
     return status;

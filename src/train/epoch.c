@@ -46,7 +46,7 @@ static status_code measure_losses(trainer *t, double *row, failure *failure) {
         return sampler_status(hws_sampler_error(t->history), status, "the losses' statistics", failure);
     row[ROW_EPOCH] = (double)t->iteration / (double)t->epoch_iterations;
     row[ROW_ITERATION] = (double)t->iteration;
-    row[ROW_LR] = schedule_rate(&t->schedule, (double)(t->iteration - 1));
+    row[ROW_LR] = trainer_rate(t, t->iteration - 1);
     row[ROW_LOSS_MEAN] = s.loss_mean;
     row[ROW_LOSS_STD] = s.loss_std;
     row[ROW_ROBUST_LOSS] = s.robust_loss;
@@ -66,6 +66,29 @@ static void measure_tail(trainer *t, double *later) {
         hws_sampler_percentile_bound(t->history, WORST, &later[ROW_PERCENTILE_BOUND]);
     later[ROW_UNSEEN] = (double)count_unseen(t) / (double)t->task->examples;
     later[ROW_WEIGHT_MEAN] = t->weighed ? t->weight_sum / (double)t->weighed : 1;
+    if (t->objective == OBJECTIVE_GROUP_DRO) later[ROW_GROUP_WEIGHT_MAX] = group_weights_largest(&t->groups);
+}
+
+/* How far p of the losses when each example was last trained on is from p of the losses as they are, in total variation: 0
+   if they are equal, 1 if they have nothing in common. An example that was not trained on yet counts as it is. */
+static status_code measure_staleness(trainer *t, double *distance, failure *failure) {
+    const int64_t n = t->task->examples;
+    const hws_options options = hws_sampler_options(t->history);
+    hws_error error;
+    double *exact = malloc((size_t)n * sizeof *exact), *stale = malloc((size_t)n * sizeof *stale), sum = 0;
+    status_code status = exact && stale ? trainer_all_losses(t, failure) : fail_memory(failure, "the exact losses");
+    hws_status found = HWS_OK;
+    if (status == STATUS_OK)
+        found = hws_divergence_probabilities(&options.divergence, options.beta, n, t->all, exact, &error);
+    for (int64_t i = 0; i < n && status == STATUS_OK; i++)
+        if (!isnan(t->last_seen[i])) t->all[i] = t->last_seen[i];
+    if (status == STATUS_OK && found == HWS_OK)
+        found = hws_divergence_probabilities(&options.divergence, options.beta, n, t->all, stale, &error);
+    for (int64_t i = 0; i < n && status == STATUS_OK && found == HWS_OK; i++) sum += fabs(exact[i] - stale[i]) / 2;
+    free(exact);
+    free(stale);
+    *distance = sum;
+    return status == STATUS_OK ? sampler_status(&error, found, "p of all losses", failure) : status;
 }
 
 /* The beta at which the losses as they are now have the wanted effective size. Where none has (at first all losses may
@@ -84,6 +107,8 @@ static status_code measure(trainer *t, double *row, failure *failure) {
     status_code status = measure_losses(t, row, failure);
     if (status == STATUS_OK) status = measure_distribution(t, last + ROW_LAST, failure);
     if (status == STATUS_OK) measure_tail(t, row + rows_later(t->task->metrics));
+    if (status == STATUS_OK && t->settings.history == HISTORY_EXACT)
+        status = measure_staleness(t, &row[rows_later(t->task->metrics) + ROW_STALE_DISTANCE], failure);
     if (status == STATUS_OK) status = t->task->evaluate(t->task->context, t->learner, row + ROW_FIRST, failure);
     if (status == STATUS_OK && t->settings.stop_grad_norm >= 0) {
         status = trainer_gradient_norm(t, &last[ROW_GRAD_NORM], failure);

@@ -31,7 +31,7 @@ static status_code take_losses(trainer *t, int64_t first, int count, const doubl
 typedef status_code (*loss_function)(learner *, int, double *, failure *);
 
 /* Of examples that do not depend on each other: each rank takes a share of them. */
-static status_code losses_apart(trainer *t, loss_function losses_of, double *losses, failure *failure) {
+static status_code losses_apart(trainer *t, loss_function losses_of, double *losses, uint8_t *wrong, failure *failure) {
     const int64_t n = t->task->examples, first = ranks_start(t->ranks, n, t->ranks->rank),
                   end = ranks_start(t->ranks, n, t->ranks->rank + 1);
     const int most = learner_micro_batch(t->learner);
@@ -42,10 +42,14 @@ static status_code losses_apart(trainer *t, loss_function losses_of, double *los
         status = fill(t, done, count, failure);
         if (status == STATUS_OK) status = losses_of(t->learner, count, losses, failure);
         if (status == STATUS_OK) status = take_losses(t, done, count, losses, failure);
+        for (int k = 0; k < count && status == STATUS_OK && wrong && t->task->is_wrong; k++)
+            wrong[done + k] = (uint8_t)t->task->is_wrong(t->task->context, t->learner, k);
     }
     for (int k = 0; k < t->ranks->count; k++)
         sizes[k] = (size_t)(ranks_start(t->ranks, n, k + 1) - ranks_start(t->ranks, n, k)) * sizeof *t->all;
     ranks_gather(t->ranks, t->all, sizes);
+    for (int k = 0; k < t->ranks->count; k++) sizes[k] /= sizeof *t->all;
+    if (wrong) ranks_gather(t->ranks, wrong, sizes);
     return ranks_agree(t->ranks, status, failure);
 }
 
@@ -75,25 +79,33 @@ static status_code losses_together(trainer *t, double *losses, failure *failure)
     return status;
 }
 
-static status_code all_losses(trainer *t, loss_function losses_of, failure *failure) {
+/* `wrong`, which may be NULL, says which examples the task calls wrong. */
+static status_code all_losses(trainer *t, loss_function losses_of, uint8_t *wrong, failure *failure) {
     const int most = learner_micro_batch(t->learner);
     double *losses = malloc(((size_t)most + (size_t)t->batch) * sizeof *losses);
     if (!losses) return fail_memory(failure, "the losses");
     const int together = losses_of == learner_losses && learner_takes_whole(t->learner);
     const status_code status =
-        together ? losses_together(t, losses, failure) : losses_apart(t, losses_of, losses, failure);
+        together ? losses_together(t, losses, failure) : losses_apart(t, losses_of, losses, wrong, failure);
     free(losses);
     return status;
 }
 
-status_code trainer_all_losses(trainer *t, failure *failure) { return all_losses(t, learner_evaluate, failure); }
+status_code trainer_all_losses(trainer *t, failure *failure) { return all_losses(t, learner_evaluate, 0, failure); }
+status_code trainer_all_errors(trainer *t, uint8_t *wrong, failure *failure) {
+    return all_losses(t, learner_evaluate, wrong, failure);
+}
 
-/* One example of a batch, on the rank that has it; what lies beyond the end is left out. */
-static status_code add_example(trainer *t, int64_t example, const double *p, double *loss, failure *failure) {
-    if (example >= t->task->examples) return STATUS_OK;
-    status_code status = fill(t, example, 1, failure);
-    if (status == STATUS_OK) status = learner_losses(t->learner, 1, loss, failure);
-    if (status == STATUS_OK) learner_backward(t->learner, 1, p + example);
+/* A micro-batch of at most `count` examples, on the rank that has it; what lies beyond the end has no weight. */
+static status_code add_micro_batch(trainer *t, int64_t first, int64_t count, const double *p, failure *failure) {
+    const int most = learner_micro_batch(t->learner);
+    const int64_t rest = t->task->examples - first;
+    if (count > rest) count = rest;
+    if (count > most) count = most;
+    if (count <= 0) return STATUS_OK;
+    status_code status = fill(t, first, most, failure);
+    if (status == STATUS_OK) status = learner_losses(t->learner, (int)count, t->losses, failure);
+    if (status == STATUS_OK) learner_backward(t->learner, (int)count, p + first);
     return status;
 }
 
@@ -107,8 +119,8 @@ static status_code add_batch(trainer *t, int64_t first, const double *p, double 
         if (status != STATUS_OK) return status;
         learner_backward(t->learner, (int)(rest < 0 ? 0 : rest < all ? rest : all), p + first + own.first);
     } else {
-        for (int k = own.first; k < own.end && status == STATUS_OK; k++)
-            status = add_example(t, first + k, p, losses, failure);
+        for (int k = own.first; k < own.end && status == STATUS_OK; k += learner_micro_batch(t->learner))
+            status = add_micro_batch(t, first + k, own.end - k, p, failure);
     }
     learner_join(t->learner);
     return ranks_agree(t->ranks, status, failure);
@@ -128,7 +140,7 @@ static status_code add_gradients(trainer *t, const double *p, failure *failure) 
 static status_code measure(trainer *t, double *p, double *norm, failure *failure) {
     const hws_options options = hws_sampler_options(t->history);
     hws_error error;
-    status_code status = all_losses(t, learner_losses, failure);
+    status_code status = all_losses(t, learner_losses, 0, failure);
     if (status != STATUS_OK) return status;
     const hws_status found =
         hws_divergence_probabilities(&options.divergence, options.beta, t->task->examples, t->all, p, &error);

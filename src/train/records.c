@@ -62,7 +62,7 @@ static void add_loss(const trainer *t, int64_t example, uint64_t age, text *csv)
     add_name(t, example, csv);
     add_loss_field(csv, t->all[example]);
     text_format(csv, ",%llu,%llu", (unsigned long long)age, (unsigned long long)t->draws[example]);
-    if (t->task->group) text_format(csv, ",%d", t->task->group(t->task->context, example));
+    if (t->task->label) text_format(csv, ",%d", t->task->label(t->task->context, example));
     text_add(csv, "\n");
 }
 
@@ -75,7 +75,7 @@ status_code write_losses(trainer *t, failure *failure) {
     if (read == HWS_OK) read = hws_sampler_get_losses(t->history, 0, n, t->all);
     status_code status = sampler_status(hws_sampler_error(t->history), read, "the losses", failure);
     if (status == STATUS_OK) {
-        text_format(&csv, "example,stale_loss,age,draws%s\n", t->task->group ? ",label" : "");
+        text_format(&csv, "example,stale_loss,age,draws%s\n", t->task->label ? ",label" : "");
         for (int64_t i = 0; i < n; i++) add_loss(t, i, ages[i], &csv);
         status = run_write(t->folder, RUN_LOSSES, &csv, failure);
     }

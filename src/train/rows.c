@@ -9,7 +9,8 @@
 static const char *const FIRST[] = {"epoch",       "iteration", "lr",    "train_loss_mean", "train_loss_std",
                                     "robust_loss", "ess",       "p_max", "clip_rate"};
 static const char *const LAST[] = {"beta", "grad_norm"};
-static const char *const LATER[] = {"cvar_5", "loss_p95", "loss_p95_bound", "unseen", "weight_mean"};
+static const char *const LATER[] = {"cvar_5",      "loss_p95",       "loss_p95_bound",  "unseen",
+                                    "weight_mean", "stale_distance", "group_weight_max"};
 static const char *const QUANTILES[] = {"l0", "l5", "l25", "l50", "l75", "l95", "l100",
                                         "p0", "p5", "p25", "p50", "p75", "p95", "p100"};
 

@@ -25,7 +25,16 @@ enum {
 };
 enum { ROW_BETA, ROW_GRAD_NORM, ROW_LAST };
 enum { ROW_QUANTILES = 14 }; /* seven of the losses, seven of the chances to be drawn */
-enum { ROW_CVAR, ROW_PERCENTILE, ROW_PERCENTILE_BOUND, ROW_UNSEEN, ROW_WEIGHT_MEAN, ROW_LATER };
+enum {
+    ROW_CVAR,
+    ROW_PERCENTILE,
+    ROW_PERCENTILE_BOUND,
+    ROW_UNSEEN,
+    ROW_WEIGHT_MEAN,
+    ROW_STALE_DISTANCE,
+    ROW_GROUP_WEIGHT_MAX,
+    ROW_LATER
+};
 
 typedef struct rows {
     int metrics;

@@ -1,4 +1,5 @@
 /* One iteration of Algorithm 1 of the paper. */
+#include "train/batch_tail.h"
 #include "train/sampler_status.h"
 #include "train/trainer.h"
 
@@ -13,10 +14,18 @@ static status_code refresh_history(trainer *t, failure *failure) {
     return sampler_status(hws_sampler_error(t->history), set, "the losses of all examples", failure);
 }
 
+/* The batches of a second training can only be drawn when the first is over. */
+static int may_draw(const trainer *t, int64_t iteration) {
+    return loader_count(t->loader) <= t->settings.look_ahead &&
+           (!t->first_training || t->trains_again || iteration < t->first_training);
+}
+
 /* Step 4 and 5: I ~ p(L). Batches are drawn `look_ahead` iterations before they are needed. */
 static status_code draw(trainer *t, failure *failure) {
     status_code status = STATUS_OK;
-    while (loader_count(t->loader) <= t->settings.look_ahead && status == STATUS_OK) {
+    if (t->iteration == t->first_training && t->first_training && !t->trains_again)
+        status = trainer_train_again(t, failure);
+    while (status == STATUS_OK && may_draw(t, t->iteration + loader_count(t->loader))) {
         const int64_t iteration = t->iteration + loader_count(t->loader);
         if (t->settings.history == HISTORY_EXACT && iteration >= t->warm_up) status = refresh_history(t, failure);
         if (status == STATUS_OK) status = batches_draw(&t->batches, iteration, t->drawn, failure);
@@ -45,19 +54,9 @@ static status_code check_finite(const trainer *t, const loaded *batch, int64_t f
     return STATUS_OK;
 }
 
-typedef struct scored {
-    double loss;
-    int64_t position;
-} scored;
-
-static int harder_first(const void *a, const void *b) {
-    const scored *x = a, *y = b;
-    if (x->loss != y->loss) return x->loss < y->loss ? 1 : -1;
-    return x->position < y->position ? -1 : x->position > y->position;
-}
-
-/* Each rank scores a share of the candidates. */
-static status_code score_candidates(trainer *t, const loaded *batch, failure *failure) {
+/* The losses of all candidates as in prediction (batch normalisation by its running statistics), which enter the
+   history; each rank takes a share of them. */
+static status_code score(trainer *t, const loaded *batch, failure *failure) {
     const int most = learner_micro_batch(t->learner);
     status_code status = STATUS_OK;
     size_t sizes[RANKS_MAX];
@@ -73,28 +72,47 @@ static status_code score_candidates(trainer *t, const loaded *batch, failure *fa
         if (status == STATUS_OK) status = check_finite(t, batch, done, count, failure);
     }
     ranks_gather(t->ranks, t->losses, sizes);
+    for (int64_t k = 0; k < t->candidates; k++) t->scores[k] = (float)t->losses[k];
     return ranks_agree(t->ranks, status, failure);
 }
 
-/* Online hard example mining: candidates are scored as in prediction (batch normalisation by its running statistics),
-   their losses enter the history, and the hardest are trained on. */
+/* Online hard example mining: the hardest candidates are trained on. */
 static status_code mine(trainer *t, const loaded *batch, failure *failure) {
+    const status_code status = score(t, batch, failure);
+    return status == STATUS_OK ? order_by_loss(t->losses, t->candidates, t->chosen, failure) : status;
+}
+
+/* CVaR of a batch that is worked on in parts: only what has a weight is trained on. */
+static status_code find_tail(trainer *t, const loaded *batch, failure *failure) {
+    status_code status = score(t, batch, failure);
+    if (status == STATUS_OK) status = batch_tail_weights(t->losses, t->batch, t->settings.tail, t->tail, failure);
+    t->trained = 0;
+    for (int64_t k = 0; k < t->batch && status == STATUS_OK; k++)
+        if (t->tail[k] > 0) t->chosen[t->trained++] = k;
+    return status;
+}
+
+/* The ratio of group-dro and cvar-batch to the weight 1 / batch. */
+static status_code weigh_batch(trainer *t, int64_t first, int count, failure *failure) {
     status_code status = STATUS_OK;
-    scored *all = malloc((size_t)t->candidates * sizeof *all);
-    if (!all) return fail_memory(failure, "the candidates");
-    status = score_candidates(t, batch, failure);
-    for (int64_t k = 0; k < t->candidates; k++) {
-        all[k] = (scored){t->losses[k], k};
-        t->scores[k] = (float)t->losses[k];
+    const double batch = (double)t->batch;
+    if (t->objective == OBJECTIVE_CVAR_BATCH && count == t->batch)
+        status = batch_tail_weights(t->losses, count, t->settings.tail, t->tail, failure);
+    for (int64_t k = first; k < first + count && status == STATUS_OK; k++) {
+        const int by_group = t->objective == OBJECTIVE_GROUP_DRO;
+        const double weight = by_group ? group_weights_at(&t->groups, t->chosen_examples[k]) : t->tail[t->chosen[k]];
+        t->fresh[k] = (float)t->losses[k];
+        t->weights[k] = weight;
+        t->ratios[k] = (float)(weight * batch);
+        t->compared[k] = 0;
     }
-    qsort(all, (size_t)t->candidates, sizeof *all, harder_first);
-    for (int64_t k = 0; k < t->batch; k++) t->chosen[k] = all[k].position;
-    free(all);
     return status;
 }
 
 /* Steps 6 to 11: w = 1, or clip(p_new / p_old); the gradient is that of the mean of w times loss. */
 static status_code weigh(trainer *t, int64_t first, int count, failure *failure) {
+    if (t->objective == OBJECTIVE_GROUP_DRO || t->objective == OBJECTIVE_CVAR_BATCH)
+        return weigh_batch(t, first, count, failure);
     for (int64_t k = first; k < first + count; k++) {
         t->fresh[k] = (float)t->losses[k];
         t->ratios[k] = 1;
@@ -118,8 +136,9 @@ static status_code weigh(trainer *t, int64_t first, int count, failure *failure)
 
 /* What a row of the history says about the weights. */
 static void count_weights(trainer *t) {
-    for (int64_t k = 0; k < t->batch; k++) {
-        const double ratio = (double)t->ratios[k];
+    const int by_batch = t->objective == OBJECTIVE_GROUP_DRO || t->objective == OBJECTIVE_CVAR_BATCH;
+    for (int64_t k = 0; k < t->trained; k++) {
+        const double ratio = by_batch ? t->weights[k] * (double)t->batch : (double)t->ratios[k];
         t->weighed++;
         t->weight_sum += ratio;
         t->clipped += t->compared[k] && (ratio <= (double)(float)t->settings.weight_min ||
@@ -129,10 +148,14 @@ static void count_weights(trainer *t) {
 
 /* Step 12: L_I <- fresh losses. Once for the whole batch, so that all weights come from the losses before it. */
 static status_code remember(trainer *t, const loaded *batch, failure *failure) {
-    for (int64_t k = 0; k < t->batch; k++) {
-        t->draws[t->chosen_examples[k]]++;
+    for (int64_t k = 0; k < t->trained; k++) {
+        const int64_t example = t->chosen_examples[k];
+        t->draws[example] += t->objective != OBJECTIVE_CVAR_BATCH || t->weights[k] > 0;
         t->scores[t->chosen[k]] = t->fresh[k];
+        t->last_seen[example] = t->fresh[k];
     }
+    if (t->objective == OBJECTIVE_GROUP_DRO)
+        group_weights_update(&t->groups, t->chosen_examples, t->losses, t->trained, t->settings.group_step);
     return sampler_status(hws_sampler_error(t->history),
                           hws_sampler_update(t->history, t->candidates, batch->examples, t->scores), "the history",
                           failure);
@@ -141,9 +164,12 @@ static status_code remember(trainer *t, const loaded *batch, failure *failure) {
 /* The examples of the batch that are trained on: all of them, or the hardest. */
 static status_code choose(trainer *t, const loaded *batch, failure *failure) {
     status_code status = STATUS_OK;
+    t->trained = t->batch;
     for (int64_t k = 0; k < t->candidates; k++) t->chosen[k] = k;
     if (t->objective == OBJECTIVE_OHEM) status = mine(t, batch, failure);
-    for (int64_t k = 0; k < t->batch; k++) t->chosen_examples[k] = batch->examples[t->chosen[k]];
+    if (t->objective == OBJECTIVE_CVAR_BATCH && !learner_takes_whole(t->learner)) status = find_tail(t, batch, failure);
+    for (int64_t k = 0; k < t->trained; k++) t->chosen_examples[k] = batch->examples[t->chosen[k]];
+    if (t->objective == OBJECTIVE_GROUP_DRO) group_weights_begin(&t->groups, t->chosen_examples, t->trained);
     return status;
 }
 
@@ -173,23 +199,28 @@ static status_code train_at_once(trainer *t, const loaded *batch, failure *failu
     return STATUS_OK;
 }
 
-static status_code train_on(trainer *t, const loaded *batch, int64_t example, failure *failure) {
-    load(t, batch, example, 1);
-    status_code status = learner_losses(t->learner, 1, t->losses + example, failure);
-    if (status == STATUS_OK) status = check_finite(t, batch, example, 1, failure);
-    if (status == STATUS_OK) status = weigh(t, example, 1, failure);
-    if (status == STATUS_OK) learner_backward(t->learner, 1, t->weights + example);
+/* Losses and gradients of a micro-batch. */
+static status_code train_on(trainer *t, const loaded *batch, int64_t first, int count, failure *failure) {
+    load(t, batch, first, count);
+    status_code status = learner_losses(t->learner, count, t->losses + first, failure);
+    if (status == STATUS_OK) status = check_finite(t, batch, first, count, failure);
+    if (status == STATUS_OK) status = weigh(t, first, count, failure);
+    if (status == STATUS_OK) learner_backward(t->learner, count, t->weights + first);
     return status;
 }
 
-/* One example after the other. Also after a failure the ranks join, since the others wait for it. */
-static status_code train_one_by_one(trainer *t, const loaded *batch, failure *failure) {
+/* One micro-batch after the other. Also after a failure the ranks join, since the others wait for it. */
+static status_code train_in_turn(trainer *t, const loaded *batch, failure *failure) {
     const learner_share own = learner_own(t->learner);
+    const int most = learner_micro_batch(t->learner);
+    const int64_t end = smaller(own.end, t->trained);
     status_code status = STATUS_OK;
-    for (int64_t k = own.first; k < own.end && status == STATUS_OK; k++) status = train_on(t, batch, k, failure);
+    for (int64_t done = own.first; done < end && status == STATUS_OK; done += most)
+        status = train_on(t, batch, done, smaller(most, end - done), failure);
     learner_join(t->learner);
     gather_own(t, t->losses, sizeof *t->losses);
     gather_own(t, t->fresh, sizeof *t->fresh);
+    gather_own(t, t->weights, sizeof *t->weights);
     gather_own(t, t->ratios, sizeof *t->ratios);
     gather_own(t, t->compared, sizeof *t->compared);
     return ranks_agree(t->ranks, status, failure);
@@ -197,7 +228,7 @@ static status_code train_one_by_one(trainer *t, const loaded *batch, failure *fa
 
 /* Step 13: theta <- theta - rate * gradient. */
 static status_code descend(trainer *t, failure *failure) {
-    const double rate = schedule_rate(&t->schedule, (double)t->iteration);
+    const double rate = trainer_rate(t, t->iteration);
     struct failure why = {0};
     const status_code status = learner_update(t->learner, rate, 0, &why);
     if (status == STATUS_NOT_FINITE) return trainer_fail_update(t, why.message, failure);
@@ -206,7 +237,7 @@ static status_code descend(trainer *t, failure *failure) {
 
 static double mean_loss(const trainer *t) {
     double sum = 0;
-    for (int64_t k = 0; k < t->batch; k++) sum += t->losses[k] / (double)t->batch;
+    for (int64_t k = 0; k < t->trained; k++) sum += t->losses[k] / (double)t->trained;
     return sum;
 }
 
@@ -218,7 +249,7 @@ status_code trainer_step(trainer *t, double *loss, failure *failure) {
     if (status == STATUS_OK) status = choose(t, batch, failure);
     if (status != STATUS_OK) return status;
     learner_begin(t->learner);
-    status = (learner_takes_whole(t->learner) ? train_at_once : train_one_by_one)(t, batch, failure);
+    status = (learner_takes_whole(t->learner) ? train_at_once : train_in_turn)(t, batch, failure);
     if (status == STATUS_OK) count_weights(t);
     if (status == STATUS_OK) status = remember(t, batch, failure);
     if (status == STATUS_OK) status = descend(t, failure);

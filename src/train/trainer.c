@@ -77,11 +77,29 @@ static status_code open_scratch(trainer *t, failure *failure) {
     t->ratios = calloc(n, sizeof *t->ratios);
     t->scores = calloc(n, sizeof *t->scores);
     t->compared = calloc(n, sizeof *t->compared);
+    t->tail = calloc(n, sizeof *t->tail);
+    t->errors = calloc(all, sizeof *t->errors);
+    t->last_seen = calloc(all, sizeof *t->last_seen);
     t->all = calloc(all, sizeof *t->all);
     t->draws = calloc(all, sizeof *t->draws);
     const int good = t->drawn && t->chosen && t->chosen_examples && t->losses && t->weights && t->fresh && t->ratios &&
-                     t->scores && t->compared && t->all && t->draws;
+                     t->scores && t->compared && t->all && t->draws && t->tail && t->errors && t->last_seen;
+    for (size_t i = 0; i < all && good; i++) t->last_seen[i] = (float)NAN;
     return good ? rows_open(&t->rows, t->task->metrics, failure) : fail_memory(failure, "the batches");
+}
+
+static status_code plan_two_trainings(trainer *t, failure *failure) {
+    t->first_training = t->settings.jtt_epochs * t->epoch_iterations;
+    if (t->first_training >= t->total)
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "--objective jtt: the first training takes %lld of %lld iterations, and leaves none for the second; "
+            "choose fewer --jtt-epochs or train longer",
+            (long long)t->first_training, (long long)t->total);
+    if (!t->task->is_wrong && isnan(t->settings.tail))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--objective jtt: the errors in volumes are the hardest --tail of them: give it instead of --beta");
+    return STATUS_OK;
 }
 
 static status_code plan(trainer *t, failure *failure) {
@@ -101,7 +119,8 @@ static status_code plan(trainer *t, failure *failure) {
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
     t->warm_up = t->objective == OBJECTIVE_DRO ? (int64_t)(s->warm_up * (double)t->total) : 0;
     t->schedule = schedule_default(s->schedule, s->lr, (double)t->total);
-    return schedule_check(&t->schedule, failure);
+    const status_code planned = schedule_check(&t->schedule, failure);
+    return planned == STATUS_OK && t->objective == OBJECTIVE_JTT ? plan_two_trainings(t, failure) : planned;
 }
 
 static status_code open_batches(trainer *t, failure *failure) {
@@ -113,12 +132,15 @@ static status_code open_batches(trainer *t, failure *failure) {
                                      .history = t->history,
                                      .group = t->task->group,
                                      .context = t->task->context};
-    return batches_open(&t->batches, &options, failure);
+    const status_code status = batches_open(&t->batches, &options, failure);
+    if (status != STATUS_OK || t->objective != OBJECTIVE_GROUP_DRO) return status;
+    return group_weights_open(&t->groups, t->task->examples, t->task->group, t->task->context, failure);
 }
 
 static status_code open_loader(trainer *t, failure *failure) {
     const learner_share own = learner_own(t->learner);
-    const int all = t->objective == OBJECTIVE_OHEM; /* who is trained on is not known before */
+    /* Where who is trained on is not known before, all are there. */
+    const int all = t->objective == OBJECTIVE_OHEM || t->objective == OBJECTIVE_CVAR_BATCH;
     const loader_options options = {.task = t->task,
                                     .size = t->candidates,
                                     .first = all ? 0 : own.first,
@@ -170,6 +192,7 @@ void trainer_close(trainer **opened) {
     trainer *t = *opened;
     loader_close(&t->loader);
     batches_close(&t->batches);
+    group_weights_close(&t->groups);
     learner_close(&t->learner);
     hws_sampler_close(&t->history);
     rows_close(&t->rows);
@@ -182,6 +205,9 @@ void trainer_close(trainer **opened) {
     free(t->ratios);
     free(t->scores);
     free(t->compared);
+    free(t->tail);
+    free(t->errors);
+    free(t->last_seen);
     free(t->all);
     free(t->draws);
     free(t);
@@ -193,8 +219,7 @@ void trainer_tell(trainer *t, const listener *listener) {
     *t->notice = 0;
 }
 
-/* Algorithm 1's theta_0. */
-static status_code take_first_weights(trainer *t, failure *failure) {
+status_code trainer_first_weights(trainer *t, failure *failure) {
     const char *from = t->settings.from;
     char path[PATH_SIZE];
     struct failure why = {0};
@@ -209,7 +234,7 @@ static status_code take_first_weights(trainer *t, failure *failure) {
 
 /* The checkpoint of the beginning makes a run that was killed early a run that can be resumed. */
 status_code trainer_begin(trainer *t, failure *failure) {
-    status_code status = take_first_weights(t, failure);
+    status_code status = trainer_first_weights(t, failure);
     if (status == STATUS_OK && *t->settings.loss_init_file)
         status = trainer_take_losses(t, t->settings.loss_init_file, failure);
     if (status == STATUS_OK) status = checkpoint_write(t, failure);

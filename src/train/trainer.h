@@ -23,6 +23,7 @@
 #include "core/listener.h"
 #include "task/task.h"
 #include "train/batches.h"
+#include "train/group_weights.h"
 #include "train/loader.h"
 #include "train/rows.h"
 
@@ -44,6 +45,7 @@ typedef struct trainer {
     int64_t batch, candidates; /* examples trained on and examples drawn per iteration */
     int64_t epoch_iterations, total;
     int64_t warm_up;                  /* so many iterations are drawn as erm would */
+    int64_t first_training;           /* of jtt: so many iterations; else 0 */
     size_t input_floats, label_count; /* of one example */
 
     /* What changes, and a checkpoint keeps. */
@@ -53,6 +55,10 @@ typedef struct trainer {
     double best;              /* the best value of the task's metric so far; not finite if there is none */
     int stopped;              /* 1: the gradient's norm fell below --stop-grad-norm */
     uint64_t *draws;          /* how often each example was trained on, whatever the objective */
+    group_weights groups;     /* of group-dro */
+    int trains_again;         /* 1: the second training of jtt has begun */
+    uint8_t *errors;          /* [examples] of jtt: the errors of the first training */
+    float *last_seen;         /* [examples]: the loss when last trained on, NaN before; --history exact keeps it */
     rows rows;
 
     double seconds;                       /* of training before this process */
@@ -63,6 +69,8 @@ typedef struct trainer {
     /* Scratch, of the candidates' size. */
     int64_t *drawn, *chosen_examples;
     int64_t *chosen; /* positions in the batch that are trained on */
+    int64_t trained; /* how many of them in this iteration: the batch, or fewer with cvar-batch */
+    double *tail;    /* by position: the weights of cvar-batch */
     double *losses, *weights;
     float *fresh, *ratios, *scores;
     char *compared; /* whether a ratio is one of probabilities, not just 1 */
@@ -108,6 +116,19 @@ status_code trainer_step(trainer *trainer, double *loss, failure *failure);
 
 /* Evaluates all examples as they are, without training, into trainer->all (full_pass.c). */
 status_code trainer_all_losses(trainer *trainer, failure *failure);
+/* The same, and marks those that the task calls wrong. */
+status_code trainer_all_errors(trainer *trainer, uint8_t *wrong, failure *failure);
+
+/* Algorithm 1's theta_0: random weights, or those of --from. */
+status_code trainer_first_weights(trainer *trainer, failure *failure);
+
+/* The learning rate of an iteration; each training of jtt has its own schedule. */
+double trainer_rate(const trainer *trainer, int64_t iteration);
+
+/* The errors are found, and the second training begins with the first weights (just_train_twice.c). */
+status_code trainer_train_again(trainer *trainer, failure *failure);
+/* Draws by the errors that are known. */
+status_code trainer_upweight_errors(trainer *trainer, failure *failure);
 
 /*
  * The norm of the gradient of R over the whole training set, sum_i p_i grad loss_i with p of the losses at this moment

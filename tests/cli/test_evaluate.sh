@@ -44,7 +44,26 @@ is_silent err
 prints '^Dice (%)$'
 prints '^all *1 *3  *55.6 '
 prints '^all *2  *2 of 3  *100.0 '
-prints ' 0.0  *z$'
+prints ' 0.0  *too few  *z$'
+
+# What neither has is no score, or right; summary.json says which, and compare honours it.
+run 0 evaluate --pred "$a" --ref "$ref" --empty 1 --nsd 1 --out "$work/one"
+prints '^all *2  *3  *100.0 '
+prints '^NSD at 1 mm (%)$'
+holds "$work/one/summary.json" '"empty": "1"'
+holds "$work/one/summary.json" '"nsd_tolerance": 1'
+run 0 evaluate --pred "$b" --ref "$ref" --nsd 2 --out "$work/nan" --quiet
+holds "$work/nan/summary.json" '"empty": "nan"'
+refused 'one was evaluated with --empty 1, nan with --empty nan; choose' compare "$work/one" "$work/nan"
+run 0 compare "$work/one" "$work/nan" --empty nan
+prints '^all (3) *one *2 *2 '
+prints 'Up to 1 of 3 cases have no score'
+run 0 compare "$work/one" "$work/nan" --empty 1
+prints '^all (3) *one *2 *3 '
+refused 'tolerance of 1 mm, that of nan one of 2 mm' compare "$work/one" "$work/nan" --empty 1 --metric NSD
+refused '--empty 2 is not one' evaluate --pred "$a" --ref "$ref" --empty 2
+refused '--empty 2 is not one' compare "$work/one" "$work/nan" --empty 2
+refused '--nsd' evaluate --pred "$a" --ref "$ref" --nsd 0
 
 run 0 evaluate --pred "$a" --ref "$ref" --groups "$work/groups.csv" --regions one=1,both=1+2 --hd95 --surface \
     --out "$work/erm_scores" --threads 2
@@ -104,6 +123,34 @@ refused '--layout' compare a b --layout round
 for names in A ,B A, A,B,C A,A ''; do refused '--names' compare a b --names "$names"; done
 refused 'not JSON' compare "$work/groups.csv" "$work/dro_scores/summary.json"
 
+# The report of evaluations that no run of ours belongs to; nnU-Net's summary has no names, its label maps lie beside it.
+run 0 report "$work/erm_scores" "$work/dro_scores/summary.json" --names ERM,DRO --groups "$work/groups.csv" \
+    --images "$ref" --out "$work/page.html"
+is_silent err
+for words in 'Evaluation report' 'Evaluated in full on 3 cases' 'too few cases to tell' 'class="view"' 'prediction DRO' \
+    'errors ERM' 'Worst of .*rare' '>made up: a label' '90 % reach' 'By the group\|Dice score of one'; do
+    holds "$work/page.html" "$words"
+done
+fold=$work/results/fold_0/validation
+mkdir -p "$fold"
+cp "$b"/*.nii.gz "$fold"
+sed -e '/"label_names"/,/}/d' -e '/"empty"/d' -e "s,$b/,/nowhere/,; s,$ref/,/nowhere/,; s/\.nii\",/.nii.gz\",/" \
+    "$work/dro_scores/summary.json" >"$fold/summary.json"
+mkdir "$work/results/imagesTr" "$work/results/labelsTr"
+cp "$ref"/* "$work/results/imagesTr"
+cp "$ref"/* "$work/results/labelsTr"
+echo '{"channel_names": {"0": "MRI"}, "labels": {"background": 0, "left": 1, "right": 2}, "file_ending": ".nii.gz",
+"numTraining": 3}' >"$work/results/dataset.json"
+printf 'case,site\nx,s10\ny,s2\nz,s10\n' >"$work/results/groups.csv"
+run 0 compare "$work/results/fold_0" "$work/erm_scores"
+prints '^s2 (1) *fold_0 *left'
+run 0 report "$work/results/fold_0" --out "$work/page.html"
+for words in 'Evaluation report' '>left<' 'class="view"' 'site.*s10'; do holds "$work/page.html" "$words"; done
+! grep -q 'No picture' "$work/page.html" || fail "pictures of nnU-Net's predictions are missing"
+refused '--names' report "$work/erm_scores" "$work/dro_scores" --names ERM --out "$work/page.html"
+refused 'nowhere' report "$work/erm_scores" --groups "$work/nowhere.csv" --out "$work/page.html"
+refused 'needs --out' report "$work/erm_scores/summary.json"
+
 # A case that one side lacks is named before any work.
 rm "$b/y.nii.gz"
 refused 'lacks y' evaluate --pred "$b" --ref "$ref" --out "$work/never"
@@ -137,7 +184,7 @@ mkdir "$odd" "$odd/pred" "$odd/ref"
 printf 'case,"the ""odd"", group"\n"a, ""b""","rare, ""very"""\nplain,common\n' >"$odd/groups.csv"
 run 0 evaluate --pred "$odd/pred" --ref "$odd/ref" --groups "$odd/groups.csv" --images "$odd/ref" --out "$odd/run"
 is_silent err
-prints '^rare, "very"  *1 *1 .*a, "b"$'
+prints '^rare, "very"  *1 *1 .*too few  *a, "b"$'
 holds "$odd/run/cases.csv" '^case,label,key,"the ""odd"", group",Dice,'
 holds "$odd/run/cases.csv" '^"a, ""b""",1,1,"rare, ""very""",0.6666666667,'
 holds "$odd/run/worst.csv" '^1,"a, ""b""",0.333333333,2,0$'

@@ -78,11 +78,17 @@ run 0 evaluate "$work/every" --no-mirror
 complains 'trained on all cases'
 run 0 report "$work/a" "$work/erm" --out "$work/report.html"
 grep -q "<svg" "$work/report.html" || fail "the page has no figures"
-grep -q "Worst cases" "$work/report.html" || fail "the page does not show the worst cases"
+grep -q "The worst case of each group" "$work/report.html" || fail "the page does not show the worst cases"
+grep -q 'class="view"' "$work/report.html" || fail "the page has no pictures of them"
 
 # New images: every one gets a label map on its grid; done ones are kept; several runs; a program of one's own.
 run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2
 [ "$(ls "$work/p" | wc -l)" -eq 3 ] || fail "there are not three label maps"
+cut -d, -f1,2 "$data/groups.csv" | sed 's/[^,]*$/g&/' >"$work/other.csv"
+run 0 evaluate "$work/a" --no-mirror --regions any=1+2,one=1 --groups "$work/other.csv" --nsd 2 --out "$work/other"
+prints '^all *any '
+grep -q '"(1, 2)"' "$work/other/summary.json" || fail "regions of a run are not scored"
+run 2 evaluate "$work/a" --no-mirror --regions any= --out "$work/never"
 run 0 evaluate --pred "$work/p" --ref "$data/labelsTs" --groups "$data/groups.csv"
 run 0 predict "$work/a" "$work/b" --input "$data/imagesTs" --output "$work/two" --no-mirror --threads 1
 for map in "$work"/p/*; do same "$map" "$work/two/$(basename "$map")"; done

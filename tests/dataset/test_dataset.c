@@ -127,6 +127,39 @@ static void regions_and_ignored_voxels_are_understood(void **state) {
     dataset_close(&set);
 }
 
+static void values_with_gaps_are_loaded_as_classes(void **state) {
+    (void)state;
+    const volume_grid grid = small_grid();
+    start_root("{\"channel_names\": {\"0\": \"T1\"}, \"labels\": {\"background\": 0, \"a\": 1, \"b\": 2, \"c\": 4, "
+               "\"ignore\": 9}, \"numTraining\": 3, \"file_ending\": \".nii\"}");
+    const int16_t values[] = {4, 9, 3};
+    const char *const names[][2] = {{"imagesTr/a_0000.nii", "labelsTr/a.nii"},
+                                    {"imagesTr/b_0000.nii", "labelsTr/b.nii"},
+                                    {"imagesTr/c_0000.nii", "labelsTr/c.nii"}};
+    for (int k = 0; k < 3; k++) {
+        write_image(names[k][0], &grid, 1, 0);
+        write_labels(names[k][1], &grid, values[k]);
+    }
+    dataset set;
+    assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
+    assert_int_equal(set.values, 4);
+    assert_memory_equal(set.value, ((const int16_t[]){0, 1, 2, 4}), 4 * sizeof(int16_t));
+    volume image;
+    label_map labels;
+    failure failure;
+    assert_int_equal(dataset_load(&set, &set.train[0], &image, &labels, NULL), STATUS_OK);
+    assert_int_equal(labels.labels[0], 3);
+    volume_close(&image);
+    label_map_close(&labels);
+    assert_int_equal(dataset_load(&set, &set.train[1], &image, &labels, NULL), STATUS_OK);
+    assert_int_equal(labels.labels[0], 4); /* to be ignored */
+    volume_close(&image);
+    label_map_close(&labels);
+    assert_int_equal(dataset_load(&set, &set.train[2], &image, &labels, &failure), STATUS_CORRUPT);
+    assert_lacks_nothing(failure.message, "3 (1 voxels)");
+    dataset_close(&set);
+}
+
 #define CHANNELS "\"channel_names\": {\"0\": \"T1\"}, "
 #define LABELS "\"labels\": {\"background\": 0, \"a\": 1}, "
 #define ENDING "\"numTraining\": 1, \"file_ending\": \".nii.gz\""
@@ -144,8 +177,7 @@ static void wrong_descriptions_are_refused(void **state) {
         {"{\"channel_names\": {\"0\": 1}, " LABELS ENDING "}", "'0' does not fit"},
         {"{" CHANNELS ENDING "}", "\"labels\" must name"},
         {"{" CHANNELS "\"labels\": {\"background\": 0}, " ENDING "}", "\"labels\" must name"},
-        {"{" CHANNELS "\"labels\": {\"background\": 0, \"a\": 2}, " ENDING "}", "none of value 1"},
-        {"{" CHANNELS "\"labels\": {\"b\": 1, \"a\": 2}, " ENDING "}", "none of value 0"},
+        {"{" CHANNELS "\"labels\": {\"b\": 1, \"a\": 2}, " ENDING "}", "no label has the value 0"},
         {"{" CHANNELS "\"labels\": {\"background\": 0, \"a\": -1}, " ENDING "}", "the label 'a' must be"},
         {"{" CHANNELS "\"labels\": {\"background\": 0, \"a\": 1e9}, " ENDING "}", "the label 'a' must be"},
         {"{" CHANNELS "\"labels\": {\"background\": 0, \"a\": 100000}, " ENDING "}", "the label 'a' must be"},
@@ -155,7 +187,7 @@ static void wrong_descriptions_are_refused(void **state) {
         {"{" CHANNELS "\"labels\": {\"background\": 0, \"a\": 1, \"b\": 1}, " ENDING "}", "'a' and 'b' are the same"},
         {"{" CHANNELS "\"labels\": {\"0\": \"background\", \"1\": \"a\"}, " ENDING "}", "the other way round"},
         {"{" CHANNELS "\"labels\": {\"background\": 0, \"ignore\": 1}, " ENDING "}", "nothing but the background"},
-        {"{" CHANNELS "\"labels\": {\"background\": 0, \"a\": 1, \"ignore\": 7}, " ENDING "}", "must be the highest"},
+        {"{" CHANNELS "\"labels\": {\"background\": 0, \"a\": 2, \"ignore\": 1}, " ENDING "}", "must be the highest"},
         {"{" CHANNELS LABELS "\"regions_class_order\": [1, 1], " ENDING "}", "a value for each of the 1 labels"},
         {"{" CHANNELS LABELS "\"regions_class_order\": [5], " ENDING "}", "must hold label values"},
         {"{" CHANNELS LABELS "\"file_ending\": \".png\"}", "other files than NIfTI"},
@@ -231,6 +263,7 @@ int main(void) {
         cmocka_unit_test(the_decathlons_layout_is_listed_too),
         cmocka_unit_test(files_may_be_listed_by_case),
         cmocka_unit_test(regions_and_ignored_voxels_are_understood),
+        cmocka_unit_test(values_with_gaps_are_loaded_as_classes),
         cmocka_unit_test(wrong_descriptions_are_refused),
         cmocka_unit_test(files_with_wrong_names_are_refused),
         cmocka_unit_test(folders_that_are_none_are_refused),

@@ -109,23 +109,31 @@ static void surface_distances_agree_with_plain_loops(void **state) {
     for (int round = 0; round < 80; round++) {
         make_example(&random, example);
         surface_distance result;
-        assert_int_equal(surface_distance_of(example->a, example->b, example->size, example->spacing, &result, NULL),
+        assert_int_equal(surface_distance_of(&(mask_pair){example->a, example->b, example->size, example->spacing, 1.5},
+                                             &result, NULL),
                          STATUS_OK);
         const size_t na = plain_surface(example, example->a, surfaces);
         const size_t nb = plain_surface(example, example->b, surfaces + LARGEST);
         if (na == 0 && nb == 0) {
-            assert_true(isnan(result.hd95) && isnan(result.assd));
+            assert_true(isnan(result.hd95) && isnan(result.assd) && isnan(result.nsd));
         } else if (na == 0 || nb == 0) {
             double diagonal = 0;
             for (int k = 0; k < 3; k++) diagonal += pow(example->size[k] * example->spacing[k], 2);
             assert_close(result.hd95, sqrt(diagonal), 1e-12);
             assert_close(result.assd, sqrt(diagonal), 1e-12);
+            assert_true(result.nsd == 0);
         } else {
             double sum = 0;
             const double there = plain_directed(example, surfaces, surfaces + LARGEST, &sum);
             const double back = plain_directed(example, surfaces + LARGEST, surfaces, &sum);
             assert_near(result.hd95, fmax(there, back), 1e-9);
             assert_near(result.assd, sum / (double)(na + nb), 1e-9);
+            size_t close = 0, voxels = (size_t)(example->size[0] * example->size[1] * example->size[2]);
+            for (size_t i = 0; i < voxels; i++) {
+                close += surfaces[i] && nearest(example, i, surfaces + LARGEST) <= 1.5;
+                close += surfaces[LARGEST + i] && nearest(example, i, surfaces) <= 1.5;
+            }
+            assert_close(result.nsd, (double)close / (double)(na + nb), 1e-12);
             compared++;
         }
     }
@@ -142,11 +150,12 @@ static void a_shifted_block_is_as_far_as_it_was_shifted(void **state) {
     for (int z = 3; z < 7; z++)
         for (int y = 3; y < 7; y++) a[(z * 10 + y) * 20 + 4] = b[(z * 10 + y) * 20 + 6] = 1;
     surface_distance result;
-    assert_int_equal(surface_distance_of(a, b, size, spacing, &result, NULL), STATUS_OK);
+    assert_int_equal(surface_distance_of(&(mask_pair){a, b, size, spacing, 2}, &result, NULL), STATUS_OK);
     assert_close(result.hd95, 3, 1e-12);
     assert_close(result.assd, 3, 1e-12);
-    assert_int_equal(surface_distance_of(a, a, size, spacing, &result, NULL), STATUS_OK);
-    assert_true(result.hd95 == 0 && result.assd == 0);
+    assert_true(result.nsd == 0);
+    assert_int_equal(surface_distance_of(&(mask_pair){a, a, size, spacing, 2}, &result, NULL), STATUS_OK);
+    assert_true(result.hd95 == 0 && result.assd == 0 && result.nsd == 1);
     free(a);
     free(b);
 }

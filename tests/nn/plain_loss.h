@@ -45,6 +45,26 @@ static double plain_dice(size_t positions, size_t classes, const double *logits,
     return dice;
 }
 
+/* Of the sigmoids: binary cross entropy and Dice of every region, whose bits the labels hold. */
+static double plain_regions(size_t positions, size_t regions, const double *logits, const int16_t *labels) {
+    double entropy = 0, counted = 0, dice = 0;
+    for (size_t c = 0; c < regions; c++) {
+        double hit = 0, predicted = 0, present = 0;
+        for (size_t i = 0; i < positions; i++) {
+            if (labels[i] < 0) continue;
+            const double x = logits[i * regions + c], p = 1 / (1 + exp(-x));
+            const int inside = labels[i] / (1 << c) % 2;
+            entropy += inside ? log1p(exp(-fabs(x))) + fmax(-x, 0) : log1p(exp(-fabs(x))) + fmax(x, 0);
+            hit += inside ? p : 0;
+            predicted += p;
+            present += inside;
+            counted++;
+        }
+        dice += (2 * hit + 1e-5) / (predicted + present + 1e-5) / (double)regions;
+    }
+    return (counted > 0 ? entropy / counted : 0) - dice;
+}
+
 static double plain_loss(const loss *loss, const double *logits, loss_targets targets) {
     const size_t n = loss->positions, k = loss->classes;
     double sum = 0;
@@ -57,6 +77,7 @@ static double plain_loss(const loss *loss, const double *logits, loss_targets ta
         for (size_t i = 0; i < n * k; i++)
             sum += (logits[i] - (double)targets.values[i]) * (logits[i] - (double)targets.values[i]);
         return sum / (double)(n * k);
+    case LOSS_REGIONS: return plain_regions(n, k, logits, targets.labels);
     }
     return NAN;
 }

@@ -7,7 +7,9 @@
 
 #include <omp.h>
 
-enum { KINDS = 4 };
+enum { KINDS = 5 };
+
+static int has_labels(int kind) { return kind != LOSS_SQUARED; }
 
 /* One example with its gradient, and logits in double for the plain loops. */
 typedef struct example {
@@ -36,7 +38,8 @@ static example example_open(loss_kind kind, size_t positions, size_t classes, ui
         e.values[i] = (float)test_normal(&seed);
         e.gradient[i] = NAN; /* must be written, not added to */
     }
-    for (size_t i = 0; i < positions; i++) e.labels[i] = (int16_t)(test_random(&seed) % classes);
+    const uint64_t labels = kind == LOSS_REGIONS ? UINT64_C(1) << classes : classes;
+    for (size_t i = 0; i < positions; i++) e.labels[i] = (int16_t)(test_random(&seed) % labels);
     return e;
 }
 
@@ -83,6 +86,7 @@ static void every_loss_agrees_with_plain_loops_and_central_differences(void **st
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t p = 0; p < sizeof POSITIONS / sizeof *POSITIONS; p++)
             for (size_t c = 0; c < sizeof CLASSES / sizeof *CLASSES; c++) {
+                if (kind == LOSS_REGIONS && CLASSES[c] > LOSS_MAX_REGIONS) continue;
                 example e = example_open((loss_kind)kind, POSITIONS[p], CLASSES[c], p * 31 + c);
                 check(&e, kind % 2 ? 1.0 : 0.37);
                 example_close(&e);
@@ -100,7 +104,8 @@ static void one_class_is_no_loss_and_no_gradient(void **state) {
 
 static void ignored_positions_count_for_nothing_even_if_they_are_nan(void **state) {
     (void)state;
-    for (int kind = 0; kind < LOSS_SQUARED; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!has_labels(kind)) continue;
         example e = example_open((loss_kind)kind, 777, 3, 5);
         for (size_t i = 0; i < 777; i += 3) e.labels[i] = (int16_t)(i % 2 ? -1 : -300);
         check(&e, 1);
@@ -116,8 +121,9 @@ static void ignored_positions_count_for_nothing_even_if_they_are_nan(void **stat
 
 static void an_example_of_which_all_is_ignored_has_no_gradient(void **state) {
     (void)state;
-    const double expected[] = {0, -1, -1};
-    for (int kind = 0; kind < LOSS_SQUARED; kind++) {
+    const double expected[] = {0, -1, -1, 0, -1};
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!has_labels(kind)) continue;
         example e = example_open((loss_kind)kind, 40, 3, 5);
         for (size_t i = 0; i < 40; i++) e.labels[i] = -1;
         run(&e, 1);
@@ -153,6 +159,31 @@ static void the_weight_scales_the_gradient_and_not_the_loss(void **state) {
         }
         example_close(&one);
     }
+}
+
+static void a_single_region_is_a_loss(void **state) {
+    (void)state;
+    example e = example_open(LOSS_REGIONS, 700, 1, 9);
+    check(&e, 0.6);
+    example_close(&e);
+}
+
+static void most_regions_are_served(void **state) {
+    (void)state;
+    example e = example_open(LOSS_REGIONS, 600, LOSS_MAX_REGIONS, 10);
+    e.labels[0] = INT16_MAX;
+    check(&e, 1);
+    example_close(&e);
+}
+
+static void perfect_regions_reach_minus_one(void **state) {
+    (void)state;
+    example e = example_open(LOSS_REGIONS, 5000, 3, 13);
+    for (size_t i = 0; i < 5000; i++)
+        for (size_t c = 0; c < 3; c++) e.logits[i * 3 + c] = e.labels[i] & 1 << c ? 200.0f : -200.0f;
+    run(&e, 1);
+    assert_near(e.value, -1, 1e-12);
+    example_close(&e);
 }
 
 static void a_perfect_segmentation_reaches_minus_one(void **state) {
@@ -215,22 +246,24 @@ static void the_number_of_threads_does_not_change_a_bit(void **state) {
 
 static void labels_beyond_the_classes_are_refused(void **state) {
     (void)state;
-    for (int kind = 0; kind < LOSS_SQUARED; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!has_labels(kind)) continue;
         example e = example_open((loss_kind)kind, 1200, 3, 29);
-        e.labels[1100] = 3;
+        const int16_t first_bad = kind == LOSS_REGIONS ? 8 : 3;
+        e.labels[1100] = first_bad;
         failure failure = {0};
         assert_int_equal(loss_forward(&e.loss, e.logits, targets_of(&e), e.workspace, &e.value, &failure),
                          STATUS_BAD_INPUT);
-        assert_non_null(strstr(failure.message, "label 3"));
+        assert_non_null(strstr(failure.message, first_bad == 8 ? "label 8" : "label 3"));
         example_close(&e);
     }
 }
 
 static void senseless_losses_are_refused(void **state) {
     (void)state;
-    const loss bad[] = {{LOSS_DICE, 10, 1},          {LOSS_CROSS_ENTROPY, 0, 3}, {LOSS_CROSS_ENTROPY, 3, 0},
-                        {LOSS_DICE_CE, 10, 40000},   {(loss_kind)4, 10, 3},      {LOSS_SQUARED, SIZE_MAX / 8, 3},
-                        {LOSS_DICE, SIZE_MAX / 2, 2}};
+    const loss bad[] = {{LOSS_DICE, 10, 1},           {LOSS_CROSS_ENTROPY, 0, 3}, {LOSS_CROSS_ENTROPY, 3, 0},
+                        {LOSS_DICE_CE, 10, 40000},    {(loss_kind)KINDS, 10, 3},  {LOSS_SQUARED, SIZE_MAX / 8, 3},
+                        {LOSS_DICE, SIZE_MAX / 2, 2}, {LOSS_REGIONS, 10, 16},     {LOSS_REGIONS, 10, 0}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         failure failure = {0};
         assert_int_equal(loss_check(&bad[k], &failure), STATUS_BAD_INPUT);
@@ -283,6 +316,9 @@ int main(void) {
         cmocka_unit_test(an_absent_class_pulls_its_probability_down),
         cmocka_unit_test(the_weight_scales_the_gradient_and_not_the_loss),
         cmocka_unit_test(a_perfect_segmentation_reaches_minus_one),
+        cmocka_unit_test(perfect_regions_reach_minus_one),
+        cmocka_unit_test(a_single_region_is_a_loss),
+        cmocka_unit_test(most_regions_are_served),
         cmocka_unit_test(extreme_logits_stay_finite),
         cmocka_unit_test(nan_and_infinity_make_the_loss_not_finite),
         cmocka_unit_test(the_number_of_threads_does_not_change_a_bit),

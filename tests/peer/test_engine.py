@@ -58,6 +58,14 @@ def per_example_loss(kind, logits, labels, values=None):
     if kind == "squared":
         return ((logits - values) ** 2).flatten(1).mean(1)
     counts = (labels >= 0).to(logits.dtype)
+    if kind == "regions":
+        bits = 2 ** torch.arange(logits.shape[1]).reshape(1, -1, *[1] * (labels.dim() - 1))
+        inside = ((labels.clamp(min=0)[:, None] // bits) % 2).to(logits.dtype) * counts[:, None]
+        each = F.binary_cross_entropy_with_logits(logits, inside, reduction="none") * counts[:, None]
+        p, sizes = logits.sigmoid() * counts[:, None], counts.flatten(1).sum(1).clamp(min=1)
+        overlap, both = (p * inside).flatten(2).sum(2), (p + inside).flatten(2).sum(2)
+        dice = (2 * overlap + 1e-5) / (both + 1e-5)
+        return each.flatten(1).sum(1) / sizes / logits.shape[1] - dice.mean(1)
     safe = labels.clamp(min=0)
     total = 0
     if kind in ("ce", "dice-ce"):
@@ -219,8 +227,9 @@ def beginning(make, classes, images, settings):
     for name, tensor in start.items():
         if tensor.is_floating_point() and tensor.ndim == 1 and "running" not in name:
             tensor += 0.1 * torch.randn(tensor.shape)
-    positions = images.shape[2:] if settings["loss"] == "dice-ce" else ()
-    labels = torch.randint(0, classes, (len(images), *positions))
+    positions = images.shape[2:] if settings["model"] == "unet" else ()
+    values = 2 ** classes if settings["loss"] == "regions" else classes
+    labels = torch.randint(0, values, (len(images), *positions))
     return start, labels, torch.rand(len(images), dtype=torch.float64) * 2 / len(images)
 
 
@@ -260,7 +269,7 @@ def compare_unet(title, shape, channels, count, part, **options):
     strides = strides or [(1,) * dimensions] + [(2,) * dimensions] * (levels - 1)
     sizes = {"hws.kernels": np.array([[*flat, *row] for row in kernels], np.int32),
              "hws.strides": np.array([[*flat, *row] for row in strides], np.int32)}
-    settings = {**NESTEROV, "model": "unet", "loss": "dice-ce", "part": part, "levels": levels, "dimensions": dimensions,
+    settings = {**NESTEROV, "model": "unet", "loss": options.get("loss", "dice-ce"), "part": part, "levels": levels, "dimensions": dimensions,
                 "base": options["base"], "max_pool": int(options.get("max_pool", 0)), "bias": int(options.get("bias", 0)),
                 "recompute": options.get("recompute", 0)}
 
@@ -282,6 +291,7 @@ def networks():
                  kernels=[(1, 3, 3), (3, 3, 3), (3, 3, 3), (3, 3, 3)],
                  strides=[(1, 1, 1), (1, 2, 2), (2, 2, 2), (1, 1, 2)], runs=FORCED)
     compare_unet("unet, max pooling, recomputing", (16, 16, 16), 1, 2, 1, levels=3, base=16, max_pool=True, recompute=1)
+    compare_unet("unet, regions, 2 channels, biases", (16, 16, 24), 2, 2, 1, levels=3, base=16, bias=True, loss="regions")
     compare_unet("unet, pictures of 32x48", (32, 48), 1, 2, 2, levels=3, base=16)
 
 
@@ -297,7 +307,10 @@ def losses():
         if positions > 1:
             labels[torch.rand(labels.shape) < 0.1] = -1
         values, weights = torch.randn(logits.shape), torch.rand(5, dtype=torch.float64)
-        for kind in ("ce", "dice-ce", "dice", "squared"):
+        bits = torch.randint(0, 2 ** classes, labels.shape)
+        plain, bits[labels < 0] = labels, -1
+        for kind in ("ce", "dice-ce", "dice", "squared", "regions"):
+            labels = bits if kind == "regions" else plain
             out = probe("losses", {"logits": logits.numpy(), "labels": labels.numpy().astype(np.int16),
                                    "values": values.numpy(), "weights": weights.numpy()}, {"loss": kind})
             x = logits.double().movedim(-1, 1).requires_grad_()

@@ -67,15 +67,17 @@ def expected_scores(prediction, reference, spacing, labels):
     scores["Dice"] = 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else np.nan
     scores["IoU"] = tp / (tp + fp + fn) if tp + fp + fn else np.nan
     if not p.any() and not r.any():
-        scores["HD95"] = scores["ASSD"] = np.nan
+        scores["HD95"] = scores["ASSD"] = scores["NSD"] = np.nan
     elif not p.any() or not r.any():
         scores["HD95"] = scores["ASSD"] = np.linalg.norm(np.array(p.shape) * spacing)
+        scores["NSD"] = 0
     else:
         sp, sr = surface(p), surface(r)
         there = ndimage.distance_transform_edt(~sr, sampling=spacing)[sp]
         back = ndimage.distance_transform_edt(~sp, sampling=spacing)[sr]
         scores["HD95"] = max(np.percentile(there, 95), np.percentile(back, 95))
         scores["ASSD"] = np.concatenate([there, back]).mean()
+        scores["NSD"] = (np.concatenate([there, back]) <= 1.7).mean()
     return scores
 
 
@@ -101,11 +103,11 @@ def check_summary(path, expected):
 
 def check_table(path, expected, groups):
     rows = list(csv.DictReader(path.open()))
-    assert len(rows) == 3 * 3 * len(REGIONS)
+    assert len(rows) == 4 * 3 * len(REGIONS)
     for row in rows:
         cases = [c for c in expected if row["group"] == "all" or groups[c] == row["group"]]
         values = np.array([expected[c][row["label"]][row["metric"]] for c in cases], float)
-        worst = np.nanmax if row["metric"] != "Dice" else np.nanmin
+        worst = np.nanmax if row["metric"] not in ("Dice", "NSD") else np.nanmin
         close(row["mean"], np.nanmean(values), row)
         close(row["std"], np.nanstd(values, ddof=1), row)
         close(row["median"], np.nanmedian(values), row)
@@ -220,10 +222,10 @@ for method in METHODS:
         expected[method][name] = {region: expected_scores(prediction, labels, spacing, members)
                                   for region, members in REGIONS.items()}
     hws("evaluate", "--pred", folder / method, "--ref", folder / "ref", "--groups", folder / "groups.csv", "--regions",
-        "one=1,two=2,rare=4,all=1+2+4", "--hd95", "--surface", "--out", folder / f"{method}_scores", "--quiet")
+        "one=1,two=2,rare=4,all=1+2+4", "--hd95", "--surface", "--nsd", 1.7, "--out", folder / f"{method}_scores", "--quiet")
     check_summary(folder / f"{method}_scores/summary.json", expected[method])
     check_table(folder / f"{method}_scores/table.csv", expected[method], groups)
-for metric in ("Dice", "IoU", "HD95", "ASSD"):
+for metric in ("Dice", "IoU", "NSD", "HD95", "ASSD"):
     out = hws("compare", *(folder / f"{method}_scores" for method in METHODS), "--names", ",".join(METHODS), "--groups",
               folder / "groups.csv", "--metric", metric, "--format", "csv")
     rows = list(csv.DictReader(out.splitlines()))

@@ -8,6 +8,12 @@
 
 static const char *const MRI[] = {"T2", "CT"};
 
+static const label_scheme *plain(int classes) {
+    static label_scheme scheme;
+    label_scheme_plain(&scheme, classes);
+    return &scheme;
+}
+
 /* As many cases of one size and spacing. */
 static fingerprint even_fingerprint(size_t count, const double spacing[3], const int size[3]) {
     fingerprint fingerprint;
@@ -25,7 +31,8 @@ static fingerprint even_fingerprint(size_t count, const double spacing[3], const
 
 static plan planned(size_t count, const double spacing[3], const int size[3], int classes) {
     fingerprint fingerprint = even_fingerprint(count, spacing, size);
-    const plan_request request = {.dataset = "test", .channel_names = MRI, .classes = classes, .memory = INFINITY};
+    const plan_request request = {
+        .dataset = "test", .channel_names = MRI, .labels = plain(classes), .memory = INFINITY};
     plan plan;
     assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     fingerprint_close(&fingerprint);
@@ -95,7 +102,7 @@ static void spacings_are_medians_and_sizes_follow(void **state) {
     (void)state;
     fingerprint fingerprint = even_fingerprint(5, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
     for (size_t k = 0; k < 5; k++) fingerprint.cases[k].spacing[0] = 0.5 + 0.25 * (double)k;
-    const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
+    const plan_request request = {.dataset = "x", .channel_names = MRI, .labels = plain(2), .memory = INFINITY};
     plan plan;
     assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_near(plan.spacing[0], 1, 1e-12);
@@ -108,7 +115,7 @@ static void an_anisotropic_set_uses_the_tenth_percentile(void **state) {
     fingerprint fingerprint = even_fingerprint(11, (const double[3]){5, 0.7, 0.7}, (const int[3]){24, 300, 280});
     fingerprint.cases[3].spacing[0] = 2;
     fingerprint.cases[7].spacing[0] = 3;
-    const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
+    const plan_request request = {.dataset = "x", .channel_names = MRI, .labels = plain(2), .memory = INFINITY};
     plan plan;
     assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_near(plan.spacing[0], 3, 1e-12);
@@ -123,7 +130,7 @@ static void an_anisotropic_set_uses_the_tenth_percentile(void **state) {
 static void much_cropping_means_masked_zscores(void **state) {
     (void)state;
     fingerprint fingerprint = even_fingerprint(3, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
-    const plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 2, .memory = INFINITY};
+    const plan_request request = {.dataset = "x", .channel_names = MRI, .labels = plain(2), .memory = INFINITY};
     plan plan;
     assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_false(plan.channel[0].rule.masked);
@@ -136,7 +143,7 @@ static void much_cropping_means_masked_zscores(void **state) {
 static void little_memory_makes_the_patch_smaller_or_is_refused(void **state) {
     (void)state;
     fingerprint fingerprint = even_fingerprint(131, (const double[3]){1, 1, 1}, (const int[3]){432, 512, 512});
-    plan_request request = {.dataset = "x", .channel_names = MRI, .classes = 3, .memory = 2e9};
+    plan_request request = {.dataset = "x", .channel_names = MRI, .labels = plain(3), .memory = 2e9};
     plan plan;
     assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     assert_true(plan_memory(&plan, 1, 0) <= 2e9);
@@ -155,7 +162,7 @@ static void what_is_planned_within_the_memory_can_be_trained_in_it(void **state)
     failure failure;
     for (double available = 1e9; available < 2e10; available *= 1.3) {
         const plan_request request = {
-            .dataset = "x", .channel_names = MRI, .classes = 3, .memory = MEMORY_SHARE_PLANNED * available};
+            .dataset = "x", .channel_names = MRI, .labels = plain(3), .memory = MEMORY_SHARE_PLANNED * available};
         assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
         assert_int_equal(plan_fits(&plan, 0, available, NULL), STATUS_OK);
     }
@@ -297,6 +304,58 @@ static void plans_that_cannot_be_are_refused(void **state) {
     assert_int_equal(plan_parse(&plan, "p", "", 0, NULL), STATUS_CORRUPT);
 }
 
+#define TUMOUR                                                                                                         \
+    "\"classes\": 4, \"labels\": [0, 1, 2, 4], \"regions\": [{\"name\": \"whole\", \"values\": [1, 2, 4], "            \
+    "\"writes\": 2}, {\"name\": \"core\", \"values\": [1, 4], \"writes\": 4}]"
+
+static plan parsed(const char *labels) {
+    char text[2048];
+    const char *at = strstr(GOOD, "\"classes\": 2");
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - GOOD), GOOD, labels, at + strlen("\"classes\": 2"));
+    plan plan;
+    failure failure;
+    if (plan_parse(&plan, "p.json", text, strlen(text), &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    return plan;
+}
+
+static void label_values_and_regions_come_back_from_their_file(void **state) {
+    (void)state;
+    const plan written = parsed(TUMOUR);
+    assert_int_equal(written.classes, 2); /* outputs of the network */
+    assert_int_equal(written.labels.classes, 4);
+    assert_memory_equal(written.labels.values, ((const int16_t[]){0, 1, 2, 4}), 4 * sizeof(int16_t));
+    assert_memory_equal(written.labels.inside, ((const uint16_t[]){0, 3, 1, 3}), 4 * sizeof(uint16_t));
+    assert_int_equal(written.labels.region[1].writes, 3);
+    char path[64];
+    snprintf(path, sizeof path, "regions_%ld.json", (long)getpid());
+    plan read;
+    failure failure;
+    assert_int_equal(plan_write(&written, path, &failure), STATUS_OK);
+    assert_int_equal(plan_read(&read, path, &failure), STATUS_OK);
+    assert_memory_equal(&read, &written, sizeof read);
+    const plan plain = parsed("\"classes\": 2");
+    assert_false(plan_agrees(&plain, &read));
+    unlink(path);
+}
+
+static void labels_that_cannot_be_are_refused(void **state) {
+    (void)state;
+    const char *classes = "\"classes\": 2";
+    expect_refused(classes, "\"classes\": 3, \"labels\": [0, 1]", "labels");
+    expect_refused(classes, "\"classes\": 3, \"labels\": [1, 2, 3]", "ascend from 0");
+    expect_refused(classes, "\"classes\": 3, \"labels\": [0, 2, 2]", "ascend from 0");
+    expect_refused(classes, "\"classes\": 3, \"labels\": [0, 1, 40000]", "labels");
+    expect_refused(classes, "\"classes\": 3, \"regions\": []", "regions");
+    expect_refused(classes, "\"classes\": 3, \"regions\": [{\"name\": \"a\", \"values\": [3], \"writes\": 1}]",
+                   "values");
+    expect_refused(classes, "\"classes\": 3, \"regions\": [{\"name\": \"a\", \"values\": [0], \"writes\": 1}]",
+                   "values");
+    expect_refused(classes, "\"classes\": 3, \"regions\": [{\"name\": \"a\", \"values\": [1], \"writes\": 7}]",
+                   "writes");
+    expect_refused(classes, "\"classes\": 3, \"regions\": [{\"name\": \"a\", \"values\": [1]}]", "writes");
+    expect_refused(classes, "\"classes\": 3, \"regions\": [{\"name\": \"a\", \"x\": 1}]", "unknown");
+}
+
 /* Any byte of a plan exchanged for another: no crash, no absurd plan. */
 static void damaged_plans_do_no_harm(void **state) {
     (void)state;
@@ -330,6 +389,8 @@ int main(void) {
         cmocka_unit_test(percentiles_are_numpys),
         cmocka_unit_test(plans_come_back_from_their_file),
         cmocka_unit_test(plans_that_cannot_be_are_refused),
+        cmocka_unit_test(label_values_and_regions_come_back_from_their_file),
+        cmocka_unit_test(labels_that_cannot_be_are_refused),
         cmocka_unit_test(damaged_plans_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

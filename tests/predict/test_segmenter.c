@@ -260,8 +260,100 @@ static void runs_of_different_plans_are_refused(void **state) {
     assert_non_null(strstr(failure.message, "planned differently"));
 }
 
+/* Labels are what the regions' probabilities say, by either way of averaging, in the values of the files. */
+static void check_regions(average_kind average, const double spacing[3], const char *second) {
+    const int size[3] = {20, 22, 18};
+    const volume image = waves(size, spacing, 1);
+    const size_t voxels = volume_grid_voxels(&image.grid);
+    segmenter_options options = usual();
+    options.average = average;
+    const char *runs[2] = {run_of("regions"), second ? run_of(second) : NULL};
+    segmenter *segmenter;
+    failure why;
+    if (segmenter_open(&segmenter, &options, runs, second ? 2 : 1, &why) != STATUS_OK) fail_msg("%s", why.message);
+    float *p = malloc(CLASSES * voxels * sizeof *p);
+    int16_t *labels = malloc(voxels * sizeof *labels);
+    const segmenter_output both = {labels, p};
+    assert_int_equal(segmenter_run(segmenter, &image, &both, NULL, &why), STATUS_OK);
+    label_map alone;
+    assert_int_equal(segmenter_label(segmenter, &image, NULL, &alone, &why), STATUS_OK);
+    size_t counts[5] = {0};
+    for (size_t v = 0; v < voxels; v++) {
+        const int16_t writes[CLASSES] = {2, 1, 4};
+        int16_t expected = 0;
+        int near = 0;
+        for (int r = 0; r < CLASSES; r++) {
+            const double here = (double)p[(size_t)r * voxels + v];
+            assert_true(here >= 0 && here <= 1);
+            near |= fabs(here - 0.5) < 1e-5;
+            if (here > 0.5) expected = writes[r];
+        }
+        if (!near) assert_int_equal(labels[v], expected);
+        assert_int_equal(alone.labels[v], labels[v]);
+        counts[labels[v]]++;
+    }
+    assert_true(counts[4] > 0 && counts[3] == 0 && counts[4] < voxels);
+    label_map_close(&alone);
+    segmenter_close(&segmenter);
+    volume_close((volume *)&image);
+    free(p);
+    free(labels);
+}
+
+static void regions_become_the_values_that_they_write(void **state) {
+    (void)state;
+    const plan before = planned;
+    label_scheme_plain(&planned.labels, 4);
+    planned.labels.values[3] = 4;
+    planned.labels.regions = CLASSES;
+    const uint16_t inside[] = {0, 3, 1, 7};
+    const int16_t writes[] = {2, 1, 3};
+    memcpy(planned.labels.inside, inside, sizeof inside);
+    for (int r = 0; r < CLASSES; r++) {
+        snprintf(planned.labels.region[r].name, LABELS_NAME_SIZE, "region %d", r);
+        planned.labels.region[r].writes = writes[r];
+    }
+    make_run("regions", 0.3);
+    make_run("regions2", -0.3);
+    const double same[3] = {2.5, 2, 3}, other[3] = {2, 2.3, 2.6};
+    for (int average = AVERAGE_LOGITS; average <= AVERAGE_PROBABILITIES; average++) {
+        check_regions((average_kind)average, same, NULL);
+        check_regions((average_kind)average, other, NULL);
+        check_regions((average_kind)average, other, "regions2");
+    }
+    planned = before;
+}
+
+/* A network that is sure of one thing and a hundredth of another outweighs a second one in logits, not in probabilities. */
+static void probabilities_are_averaged_where_it_is_asked_for(void **state) {
+    (void)state;
+    const int size[3] = {16, 16, 16};
+    const double spacing[3] = {2.5, 2, 3};
+    const volume image = waves(size, spacing, 1);
+    const size_t voxels = volume_grid_voxels(&image.grid);
+    const char *const names[] = {"above", "below", NULL};
+    float *p[3];
+    for (int k = 0; k < 3; k++) {
+        segmenter_options options = usual();
+        options.average = AVERAGE_PROBABILITIES;
+        const char *runs[2] = {run_of(k < 2 ? names[k] : "above"), run_of("below")};
+        segmenter *segmenter;
+        assert_int_equal(segmenter_open(&segmenter, &options, runs, k < 2 ? 1 : 2, NULL), STATUS_OK);
+        p[k] = malloc(CLASSES * voxels * sizeof *p[k]);
+        const segmenter_output output = {.probabilities = p[k]};
+        assert_int_equal(segmenter_run(segmenter, &image, &output, NULL, NULL), STATUS_OK);
+        segmenter_close(&segmenter);
+    }
+    for (size_t v = 0; v < CLASSES * voxels; v++)
+        assert_near((double)p[2][v], 0.5 * ((double)p[0][v] + (double)p[1][v]), 1e-5);
+    for (int k = 0; k < 3; k++) free(p[k]);
+    volume_close((volume *)&image);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(regions_become_the_values_that_they_write),
+        cmocka_unit_test(probabilities_are_averaged_where_it_is_asked_for),
         cmocka_unit_test(an_image_of_another_spacing_is_labelled_on_its_own_grid),
         cmocka_unit_test(scores_in_a_file_give_the_same_labels),
         cmocka_unit_test(two_runs_are_averaged),

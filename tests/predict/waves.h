@@ -37,6 +37,7 @@ static void make_plan(void) {
                      .topology = {.count = 2,
                                   .stages = {{.features = 8, .kernel = {3, 3, 3}, .stride = {1, 1, 1}},
                                              {.features = 16, .kernel = {3, 3, 3}, .stride = {2, 2, 2}}}}};
+    label_scheme_plain(&planned.labels, CLASSES);
 }
 
 /* The weights of the head are moved by `change` times numbers that are the same for all runs. */

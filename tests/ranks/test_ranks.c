@@ -29,7 +29,7 @@ static void pieces_go_to_ranks_by_weight(void **state) {
 static status_code mark(void *context, size_t item, failure *why) {
     int *done = context;
     done[item]++;
-    return item == 5 ? fail(why, STATUS_CORRUPT, "item 5") : STATUS_OK;
+    return item == 5 ? (fail)(why, STATUS_CORRUPT, "item 5") : STATUS_OK;
 }
 
 static void alone_all_is_done_here(void **state) {

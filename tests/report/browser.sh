@@ -43,9 +43,24 @@ with_probe() {
   }).length;
   found.dots = all('.panels.wide .mark').filter(function (one) { return one.getBBox().width > 2; }).length;
   found.pictures = all('.gallery img').filter(function (one) { return one.complete && one.naturalWidth === 28; }).length;
+  found.views = all('.view').filter(function (one) {
+    return one.getBoundingClientRect().width > 80 && /data:image/.test(getComputedStyle(one).backgroundImage);
+  }).length;
+  var slider = document.querySelector('.plane input');
+  if (slider) {
+    var view = document.querySelector('.view'), where = function () { return getComputedStyle(view).backgroundPosition; };
+    slider.value = 0;
+    slider.dispatchEvent(new Event('input'));
+    var first = where();
+    slider.value = slider.max;
+    slider.dispatchEvent(new Event('input'));
+    found.slider = first !== where() && slider.closest('.plane').querySelector('output').textContent - 1 === slider.max * 1;
+  }
   found.fits = document.documentElement.scrollWidth <= document.documentElement.clientWidth;
   found.outside = performance.getEntriesByType('resource').filter(function (one) { return !/^data:/.test(one.name); }).length;
-  var chart = document.querySelector('svg.hover'), box = chart.getBoundingClientRect(), tip = document.querySelector('.tip');
+  var chart = document.querySelector('svg.hover');
+  if (!chart) return;
+  var box = chart.getBoundingClientRect(), tip = document.querySelector('.tip');
   chart.dispatchEvent(new PointerEvent('pointermove', { clientX: box.right - 12, clientY: box.top + 50 }));
   found.tip = tip.hidden ? 'hidden' : tip.textContent;
   chart.dispatchEvent(new PointerEvent('pointerleave'));
@@ -60,11 +75,15 @@ END
 "$example_runs" "$work" && "$program" report "$work/erm" "$work/dro" --out "$work/two.html" >/dev/null &&
     "$program" report "$work/dro" --out "$work/one.html" >/dev/null &&
     "$program" report "$work/segmentation" --out "$work/volumes.html" >/dev/null || fail "no page was written"
+"$program" phantom --out "$work/heads" --cases 3 >/dev/null && "$program" evaluate --pred "$work/heads/labelsTr" --ref \
+    "$work/heads/labelsTr" --out "$work/scores" --quiet >/dev/null &&
+    "$program" report "$work/scores" --out "$work/evaluation.html" >/dev/null || fail "no page of an evaluation"
+with_probe "$work/evaluation.html" >"$work/evaluation_probed.html"
 with_probe "$work/two.html" >"$work/two_probed.html"
 with_probe "$work/one.html" >"$work/one_probed.html"
 with_probe "$work/volumes.html" >"$work/volumes_probed.html"
 
-for page in one two volumes; do
+for page in one two volumes evaluation; do
     browse "$work/$page.html" 1280
     is_silent $page
 done
@@ -97,6 +116,12 @@ for width in 1280 500; do
     finds fits true
     finds outside 0
     finds tip 'epoch 8DRO β=10080.0&nbsp;%'
+    browse "$work/evaluation_probed.html" $width
+    is_silent "evaluation at $width"
+    finds slider true
+    finds fits true
+    finds outside 0
+    grep -q 'data-views="[1-9]' "$work/dom" || fail "no views of cases at $width"
 done
 
 # The check of the console can fail at all.

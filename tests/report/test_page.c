@@ -10,7 +10,8 @@ static text page_of(const folder *folders, size_t count) {
     text page = {0};
     failure why = {0};
     for (size_t k = 0; k < count; k++) paths[k] = folders[k].path;
-    if (report_page(&page, paths, count, &why) != STATUS_OK) fail_msg("%s", why.message);
+    if (report_page(&page, &(report_request){.folders = paths, .count = count}, &why) != STATUS_OK)
+        fail_msg("%s", why.message);
     assert_good_page(page.bytes);
     return page;
 }
@@ -47,10 +48,15 @@ static void several_runs_are_compared(void **state) {
     (void)state;
     folder runs[] = {whole_run("erm", 0, 0, 6, 0.01), whole_run("dro", 10, 0, 6, 0.867),
                      whole_run("dro", 100, 0, 9, 0.8)};
-    text page = page_of(runs, 3);
+    text page = page_of(runs, 2);
+    assert_says(&page, "Best where it is hardest is <b>DRO \xCE\xB2=10</b>");
+    assert_null(strstr(page.bytes, "different length"));
+    text_close(&page);
+    page = page_of(runs, 3); /* the third is longer */
+    assert_says(&page, "The runs are of different length");
     assert_says(&page, "This page compares 3 runs");
     assert_says(&page, "<b>ERM</b> reaches a test accuracy of <b>95.0\xC2\xA0%</b> overall, but <b>1.0\xC2\xA0%</b>");
-    assert_says(&page, "Best where it is hardest is <b>DRO \xCE\xB2=10</b>");
+    assert_says(&page, "Highest where it is hardest, though the comparison is not fair, is <b>DRO \xCE\xB2=10</b>");
     assert_says(&page, "<tr class=\"differs\"><th scope=\"row\">beta");
     assert_null(strstr(page.bytes, "<tr class=\"differs\"><th scope=\"row\">batch"));
     assert_says(&page, "data-name=\"DRO \xCE\xB2=100\"");
@@ -58,6 +64,24 @@ static void several_runs_are_compared(void **state) {
     assert_says(&page, "<b>75.0\xC2\xA0%</b> of all draws with ERM, <b>75.0\xC2\xA0%</b> with DRO");
     text_close(&page);
     for (int k = 0; k < 3; k++) folder_close(&runs[k]);
+}
+
+static void ties_unfinished_runs_and_chance_are_said(void **state) {
+    (void)state;
+    folder runs[] = {whole_run("erm", 0, 0, 6, 0.8), whole_run("dro", 10, 0, 6, 0.8)};
+    text page = page_of(runs, 2);
+    assert_says(&page, "Level with it is <b>");
+    assert_null(strstr(page.bytes, "Best where"));
+    text_close(&page);
+    write_string(&runs[0], "config.json",
+                 "{\"task\": \"classification\", \"objective\": \"erm\", \"epochs\": 60, \"epoch_iterations\": 100000, "
+                 "\"classes\": [\"a\", \"b\"]}");
+    write_string(&runs[0], "history.csv", "epoch,iteration,test_accuracy\n1,100,0.5\n");
+    page = page_of(runs, 1);
+    assert_says(&page, "has not ended: ");
+    assert_says(&page, "is no better than chance (50.0\xC2\xA0% for 2 classes)");
+    text_close(&page);
+    for (int k = 0; k < 2; k++) folder_close(&runs[k]);
 }
 
 static void twelve_runs_have_names_of_their_own(void **state) {
@@ -218,7 +242,8 @@ static void segmentations_show_dice_and_groups(void **state) {
     write_string(&run, "groups.csv", "case,diagnosis\na,control\nb,\"spina <bifida>\"\n");
     text page = page_of(&run, 1);
     assert_says(&page, "unet on Dataset004_Hippocampus");
-    assert_says(&page, "a Dice score of <b>80.0\xC2\xA0%</b> overall, but <b>75.0\xC2\xA0%</b> on its worst label");
+    assert_says(&page,
+                "a patch validation Dice of <b>80.0\xC2\xA0%</b> overall, but <b>75.0\xC2\xA0%</b> on its worst label");
     assert_says(&page, "Dice score of Anterior");
     assert_says(&page, "spina &lt;bifida&gt;");
     assert_int_equal(occurrences(page.bytes, "<rect class=\"box\""), 3);
@@ -364,7 +389,7 @@ static void evaluations_are_read_as_they_are_written(void **state) {
     assert_says(&page, "Dice score of whole");
     assert_says(&page, ">spina bifida</text>");
     assert_says(&page, ">no group</text>");
-    assert_int_equal(occurrences(page.bytes, "<rect class=\"box\""), 4);
+    assert_int_equal(occurrences(page.bytes, "<rect class=\"box\""), 8); /* by condition and by centre */
     text_close(&page);
     folder_close(&run);
 }
@@ -398,7 +423,7 @@ static void groups_and_labels_that_do_not_fit_are_counted(void **state) {
 static void refused(const char *path, status_code status, const char *words) {
     text page = {0};
     failure why = {0};
-    assert_int_equal(report_page(&page, &path, 1, &why), status);
+    assert_int_equal(report_page(&page, &(report_request){.folders = &path, .count = 1}, &why), status);
     if (!strstr(why.message, words)) fail_msg("'%s' lacks '%s'", why.message, words);
     assert_int_equal(page.size, 0);
     text_close(&page);
@@ -417,7 +442,7 @@ static void what_is_no_run_is_refused(void **state) {
     folder_close(&run);
     failure why;
     text page = {0};
-    assert_int_equal(report_page(&page, NULL, 0, &why), STATUS_BAD_INPUT);
+    assert_int_equal(report_page(&page, &(report_request){0}, &why), STATUS_BAD_INPUT);
 }
 
 static void pages_are_written_whole_and_are_the_same_each_time(void **state) {
@@ -426,7 +451,7 @@ static void pages_are_written_whole_and_are_the_same_each_time(void **state) {
     const char *folder = run.path;
     char path[300];
     snprintf(path, sizeof path, "%s/report.html", run.path);
-    assert_int_equal(report_write(path, &folder, 1, NULL), STATUS_OK);
+    assert_int_equal(report_write(path, &(report_request){.folders = &folder, .count = 1}, NULL), STATUS_OK);
     text page = page_of(&run, 1);
     FILE *file = fopen(path, "rb");
     char *bytes = malloc(page.size + 1);
@@ -435,7 +460,8 @@ static void pages_are_written_whole_and_are_the_same_each_time(void **state) {
     fclose(file);
     free(bytes);
     failure why;
-    assert_int_equal(report_write("/no/such/folder/x.html", &folder, 1, &why), STATUS_CANNOT_WRITE);
+    assert_int_equal(report_write("/no/such/folder/x.html", &(report_request){.folders = &folder, .count = 1}, &why),
+                     STATUS_CANNOT_WRITE);
     assert_non_null(strstr(why.message, "/no/such/folder/x.html"));
     text_close(&page);
     folder_close(&run);
@@ -471,7 +497,8 @@ static void damaged_files_never_crash(void **state) {
         text page = {0};
         failure why = {0};
         for (int k = 0; k < FILES; k++) mutate(&run, NAMES[k], bytes[k], sizes[k], &random);
-        if (report_page(&page, &path, 1, &why) == STATUS_OK) assert_balanced(page.bytes);
+        if (report_page(&page, &(report_request){.folders = &path, .count = 1}, &why) == STATUS_OK)
+            assert_balanced(page.bytes);
         else assert_true(why.status == STATUS_CORRUPT && why.message[0]);
         text_close(&page);
     }
@@ -483,6 +510,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_has_all_sections),
         cmocka_unit_test(several_runs_are_compared),
+        cmocka_unit_test(ties_unfinished_runs_and_chance_are_said),
         cmocka_unit_test(twelve_runs_have_names_of_their_own),
         cmocka_unit_test(runs_with_the_same_settings_are_told_apart_by_their_folders),
         cmocka_unit_test(what_is_missing_is_told),

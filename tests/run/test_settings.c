@@ -54,25 +54,17 @@ static void numbers_are_written_in_few_digits(void **state) {
 
 static void every_choice_comes_back(void **state) {
     (void)state;
-    static const char *const VALUES[][2] = {{"objective", "erm"},
-                                            {"objective", "dro"},
-                                            {"objective", "reweight"},
-                                            {"objective", "ohem"},
-                                            {"history", "exact"},
-                                            {"history", "stale"},
-                                            {"optimizer", "adamw"},
-                                            {"optimizer", "momentum"},
-                                            {"schedule", "poly"},
-                                            {"precision", "bf16"},
-                                            {"conv", "direct"},
-                                            {"divergence", "js"},
-                                            {"divergence", "cvar:0.05"},
-                                            {"divergence", "chi2"},
-                                            {"divergence", "kl"},
-                                            {"replacement", "on"},
-                                            {"divergence", "cressie-read:-1.5"},
-                                            {"divergence", "reverse-kl"},
-                                            {"divergence", "hellinger"}};
+    static const char *const VALUES[][2] = {{"objective", "erm"},         {"objective", "dro"},
+                                            {"objective", "reweight"},    {"objective", "ohem"},
+                                            {"objective", "group-dro"},   {"objective", "jtt"},
+                                            {"objective", "cvar-batch"},  {"history", "exact"},
+                                            {"history", "stale"},         {"optimizer", "adamw"},
+                                            {"optimizer", "momentum"},    {"schedule", "poly"},
+                                            {"precision", "bf16"},        {"conv", "direct"},
+                                            {"divergence", "js"},         {"divergence", "cvar:0.05"},
+                                            {"divergence", "chi2"},       {"divergence", "kl"},
+                                            {"replacement", "on"},        {"divergence", "cressie-read:-1.5"},
+                                            {"divergence", "reverse-kl"}, {"divergence", "hellinger"}};
     for (size_t k = 0; k < sizeof VALUES / sizeof *VALUES; k++) {
         train_settings s = settings_default(), back = settings_default();
         char entry[100];
@@ -144,7 +136,8 @@ static void values_of_the_command_line_are_checked(void **state) {
         {"history_momentum", "1", "--history-momentum 1 is not a number"},
         {"lr", "", "is not a number"},
         {"lr", "nan", "is not a number"},
-        {"objective", "dor", "there is no objective 'dor'; erm, dro, reweight and ohem are known"},
+        {"objective", "dor",
+         "there is no objective 'dor'; erm, dro, reweight, ohem, group-dro, jtt and cvar-batch are known"},
         {"importance", "1,x", "not two numbers"},
         {"importance", "1", "not two numbers"},
         {"importance", "2,1", "larger than the second"},

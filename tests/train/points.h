@@ -6,6 +6,7 @@
 #define HWS_TEST_POINTS_H
 
 #include "augment/purposes.h"
+#include "core/arg_max.h"
 #include "core/random.h"
 #include "testing.h"
 #include "train/trainer.h"
@@ -51,6 +52,12 @@ static inline void points_name(void *context, int64_t example, text *name) {
 
 static inline int points_group(void *context, int64_t example) { return ((const points *)context)->labels[example]; }
 
+static inline int points_is_wrong(void *context, learner *learner, int slot) {
+    (void)context;
+    const float *scores = graph_output_values(learner_graph(learner), 0) + slot * CLASSES;
+    return arg_max(scores, CLASSES) != learner_labels(learner)[slot];
+}
+
 static inline void points_metric(void *context, int index, text *name) {
     (void)context, (void)index;
     text_add(name, "accuracy");
@@ -86,7 +93,9 @@ static inline task points_task(points *p) {
                   .network = points_network,
                   .fill = points_fill,
                   .name = points_name,
+                  .label = points_group,
                   .group = points_group,
+                  .is_wrong = points_is_wrong,
                   .metric = points_metric,
                   .evaluate = points_evaluate,
                   .show = points_show,

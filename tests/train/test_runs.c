@@ -69,15 +69,17 @@ static void assert_same_run(const char *a, const char *b) {
 
 static void a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes(void **state) {
     (void)state;
-    static const objective_kind OBJECTIVES[] = {OBJECTIVE_DRO,  OBJECTIVE_ERM, OBJECTIVE_REWEIGHT,
-                                                OBJECTIVE_OHEM, OBJECTIVE_DRO, OBJECTIVE_DRO};
+    static const objective_kind OBJECTIVES[] = {OBJECTIVE_DRO,       OBJECTIVE_ERM, OBJECTIVE_REWEIGHT,
+                                                OBJECTIVE_OHEM,      OBJECTIVE_DRO, OBJECTIVE_DRO,
+                                                OBJECTIVE_GROUP_DRO, OBJECTIVE_JTT, OBJECTIVE_CVAR_BATCH};
     points p;
     const task task = points_task(&p);
     char name[40], whole[40];
     p.noise = 0.1;
-    for (int kind = 0; kind < 6; kind++) {
+    for (int kind = 0; kind < 9; kind++) {
         train_settings s = points_settings();
         s.objective = OBJECTIVES[kind];
+        if (kind == 8) assert_int_equal(settings_set(&s, "tail", "0.3", NULL), STATUS_OK);
         s.epochs = 4; /* of 6 iterations */
         s.look_ahead = kind % 3;
         s.importance = 1;

@@ -1,0 +1,139 @@
+#include "report/fairness.h"
+
+#include "report/html.h"
+#include "report/scale.h"
+
+#include <math.h>
+#include <string.h>
+
+double run_iterations(const run *run) { return run_last(&run->history, "iteration"); }
+
+double run_iterations_planned(const run *run) {
+    const double iterations = run_setting_number(run, "iterations"), epochs = run_setting_number(run, "epochs");
+    if (run_setting_number(run, "stop_grad_norm") > 0) return (double)NAN;
+    if (iterations > 0) return iterations;
+    return epochs * run_setting_number(run, "epoch_iterations");
+}
+
+static void bold(text *page, const char *words) {
+    text_add(page, "<b>");
+    html_escape(page, words);
+    text_add(page, "</b>");
+}
+
+static void add_count(text *page, double count) {
+    char words[NUMBER_SIZE];
+    number_format(count, words);
+    text_add(page, words);
+}
+
+/* ---- runs that have not ended ---- */
+
+static int tell_unfinished(text *page, const runs *runs) {
+    int told = 0;
+    for (size_t r = 0; r < runs->count; r++) {
+        const run *run = &runs->all[r];
+        const double made = run_iterations(run), planned = run_iterations_planned(run);
+        if (!(made < planned)) continue;
+        text_add(page, "<p class=\"note\">");
+        bold(page, run->name);
+        text_add(page, " has not ended: ");
+        add_count(page, made);
+        text_add(page, " of ");
+        add_count(page, planned);
+        text_add(page, " iterations are done.</p>\n");
+        told = 1;
+    }
+    return told;
+}
+
+/* ---- runs of different length ---- */
+
+static double examples_seen(const run *run) {
+    const double batch = run_setting_number(run, "batch");
+    return run_iterations(run) * (batch > 0 ? batch : 1);
+}
+
+static int tell_lengths(text *page, const runs *runs) {
+    double least = HUGE_VAL, most = 0;
+    for (size_t r = 0; r < runs->count; r++) {
+        const double seen = examples_seen(&runs->all[r]);
+        if (!isfinite(seen)) continue;
+        least = fmin(least, seen);
+        most = fmax(most, seen);
+    }
+    if (!(most > 1.01 * least)) return 0;
+    text_add(page, "<p class=\"note\">The runs are of different length: ");
+    const char *before = "";
+    for (size_t r = 0; r < runs->count; r++) {
+        const double made = run_iterations(&runs->all[r]), batch = run_setting_number(&runs->all[r], "batch");
+        if (!isfinite(made)) continue;
+        text_add(page, before);
+        bold(page, runs->all[r].name);
+        text_add(page, " ");
+        add_count(page, made);
+        text_add(page, " iterations");
+        if (batch > 0) {
+            text_add(page, " of ");
+            add_count(page, batch);
+        }
+        before = ", ";
+    }
+    text_add(page, ". What differs may be due to that.</p>\n");
+    return 1;
+}
+
+/* ---- other data ---- */
+
+static int differ_in(const runs *runs, const char *key) {
+    const char *first = NULL;
+    for (size_t r = 0; r < runs->count; r++) {
+        const char *value = run_setting_text(&runs->all[r], key);
+        if (!value) continue;
+        if (first && strcmp(first, value) != 0) return 1;
+        first = value;
+    }
+    return 0;
+}
+
+static int tell_data(text *page, const runs *runs) {
+    const int data = differ_in(runs, "data_fingerprint");
+    if (!data && !differ_in(runs, "fold") && !differ_in(runs, "validation_cases") && !differ_in(runs, "test_examples"))
+        return 0;
+    text_format(page,
+                "<p class=\"note\">The runs were not %s on the same examples: scores of theirs that were measured "
+                "during training do not compare.</p>\n",
+                data ? "trained and judged" : "judged");
+    return 1;
+}
+
+/* ---- chance ---- */
+
+/* Three standard errors above chance; how many were tested may not be known. */
+static int is_chance(const run *run) {
+    const double accuracy = run_last(&run->history, "test_accuracy"), classes = (double)run->class_count;
+    double tested = run_setting_number(run, "test_examples");
+    if (run->is_segmentation || !(classes > 1) || isnan(accuracy)) return 0;
+    if (!(tested > 0)) tested = 1000;
+    const double chance = 1 / classes;
+    return accuracy <= chance + 3 * sqrt(chance * (1 - chance) / tested);
+}
+
+static void tell_chance(text *page, const runs *runs) {
+    for (size_t r = 0; r < runs->count; r++) {
+        char words[NUMBER_SIZE];
+        if (!is_chance(&runs->all[r])) continue;
+        number_percent(1 / (double)runs->all[r].class_count, words);
+        text_add(page, "<p class=\"note\">");
+        bold(page, runs->all[r].name);
+        text_format(page, " is no better than chance (%s for %zu classes).</p>\n", words, runs->all[r].class_count);
+    }
+}
+
+int fairness_write(text *page, const runs *runs) {
+    const int unfinished = tell_unfinished(page, runs);
+    const int lengths = runs->count > 1 && tell_lengths(page, runs);
+    const int data = runs->count > 1 && tell_data(page, runs);
+    tell_chance(page, runs);
+    return !unfinished && !lengths && !data;
+}
