@@ -18,10 +18,11 @@ static const char USAGE[] =
     "U-Net\n"
     "is trained on it, by nnU-Net's rules and within this machine's memory, and preprocesses all training cases.\n"
     "\n"
-    "CACHE/plans.json holds the decisions and may be edited: the next hws plan keeps it and preprocesses again what "
-    "the\n"
-    "changes affect. Cases whose files have changed are preprocessed again, too. After Ctrl-C the same command goes "
-    "on.\n"
+    "CACHE/plans.json (plans-MODEL.json for a model other than unet) holds the decisions and may be edited: the next "
+    "hws\n"
+    "plan keeps it and preprocesses again what the changes affect. Cases whose files have changed are preprocessed "
+    "again,\n"
+    "too. After Ctrl-C the same command goes on.\n"
     "\n"
     "Folds are nnU-Net's, or those of DATASET_FOLDER/splits_final.json. --stratify and --keep-together make others and "
     "keep\n"
@@ -46,7 +47,7 @@ static void print_plan(const plan *plan, const cache_outcome *outcome) {
     printf(") of the patch\nmemory     about %.1f GB for training, one patch at a time%s\n",
            plan_memory(plan, 1, 0) / 1e9,
            plan_fits(plan, 0, memory_available(), NULL) == STATUS_OK ? "" : ": more than is available now");
-    printf("plan       %s/plans.json%s\n", outcome->folder,
+    printf("plan       %s/%s%s\n", outcome->folder, outcome->plan,
            outcome->planned ? "" : " (kept; --replan makes a new one)");
     printf("ready      %zu cases, %zu preprocessed now\n", outcome->prepared + outcome->current, outcome->prepared);
 }
@@ -96,10 +97,14 @@ int verb_plan(int count, char **arguments) {
     fold_columns columns = {"", ""};
     long long threads = parallel_processors();
     int quiet = 0, words = 0;
-    const char *folder = NULL;
+    const char *folder = NULL, *model = "unet";
     const cli_option options[] = {
         CLI_TEXT("--out", "CACHE", &o.folder, "where the plan and the cases go", "DATASET_FOLDER/hws_cache"),
-        CLI_FLAG("--replan", &o.replan, "make a new plans.json even if there is one"),
+        CLI_TEXT("--model", "M", &model,
+                 "unet | resenc-m | resenc-l: nnU-Net's U-Net, or its residual encoder for its budgets\n"
+                 "M and L; with -2d behind it the same for slices",
+                 NULL),
+        CLI_FLAG("--replan", &o.replan, "make a new plan even if there is one"),
         CLI_TEXT("--stratify", "COLUMN", &columns.stratify,
                  "make folds with equal shares of each group in this\ncolumn of groups.csv", ""),
         CLI_TEXT(
@@ -115,5 +120,7 @@ int verb_plan(int count, char **arguments) {
     if (code != CLI_GO_ON) return code;
     if (words != 1) return cli_error(EXIT_USAGE, "plan which dataset? hws plan DATASET_FOLDER; --help tells more");
     o.threads = (int)threads;
-    return plan_dataset(folder, &columns, &o, quiet);
+    failure failure;
+    const status_code status = plan_model_parse(model, &o.model, &failure);
+    return status == STATUS_OK ? plan_dataset(folder, &columns, &o, quiet) : cli_end(status, &failure);
 }

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from . import _safetensors
 from .errors import ArgumentError, CorruptStateError
 
-__all__ = ["MLP", "WideResNet", "UNet", "load_weights", "save_weights"]
+__all__ = ["MLP", "WideResNet", "UNet", "ResidualEncoderUNet", "load_weights", "save_weights"]
 
 #: Names that begin so are no weights: the optimiser's state of a checkpoint and the like.
 NOT_WEIGHTS = "hws."
@@ -110,20 +110,29 @@ _LAYERS: Dict[int, Any] = {
     2: (nn.Conv2d, nn.ConvTranspose2d, nn.InstanceNorm2d, F.max_pool2d),
     3: (nn.Conv3d, nn.ConvTranspose3d, nn.InstanceNorm3d, F.max_pool3d),
 }
+_AVERAGE_POOL: Dict[int, Any] = {2: F.avg_pool2d, 3: F.avg_pool3d}
 Sizes = Sequence[Union[int, Sequence[int]]]
 
 
-class _Block(nn.Module):
-    """Convolution, instance normalisation, leaky ReLU."""
+class _Norm(nn.Module):
+    """Convolution and instance normalisation."""
 
-    def __init__(self, dimensions: int, inputs: int, outputs: int, kernel: Sequence[int], stride: Sequence[int]):
+    def __init__(self, dimensions: int, inputs: int, outputs: int, kernel: Sequence[int], stride: Sequence[int],
+                 bias: bool = True):
         super().__init__()
         convolution, _, norm, _ = _LAYERS[dimensions]
-        self.conv = convolution(inputs, outputs, kernel, stride, tuple(size // 2 for size in kernel))
+        self.conv = convolution(inputs, outputs, kernel, stride, tuple(size // 2 for size in kernel), bias=bias)
         self.norm = norm(outputs, affine=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.leaky_relu(self.norm(self.conv(x)), _SLOPE, inplace=True)
+        return self.norm(self.conv(x))
+
+
+class _Block(_Norm):
+    """Convolution, instance normalisation, leaky ReLU."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.leaky_relu(super().forward(x), _SLOPE, inplace=True)
 
 
 def _per_level(sizes: Optional[Sizes], levels: int, dimensions: int, usual: int, what: str) -> List[Sequence[int]]:
@@ -162,13 +171,8 @@ class UNet(nn.Module):
                  kernels: Optional[Sizes] = None, strides: Optional[Sizes] = None, max_pool: bool = False,
                  bias: bool = False, heads: Optional[int] = None, dimensions: int = 3):
         super().__init__()
-        if dimensions not in _LAYERS or levels < 2 or not 0 < (heads or 1) < levels:
-            raise ArgumentError("a U-Net has 2 or 3 dimensions, 2 levels or more, and a head per level but the coarsest")
-        convolution, transposed, _, self._pool = _LAYERS[dimensions]
-        cap = cap or (320 if dimensions == 3 else 512)
-        kernels = _per_level(kernels, levels, dimensions, 3, "kernels")
-        strides = _per_level([1] + [2] * (levels - 1) if strides is None else strides, levels, dimensions, 2, "strides")
-        features = [min(cap, base * 2 ** level) for level in range(levels)]
+        self._pool = _LAYERS[dimensions][3] if dimensions in _LAYERS else None
+        features, kernels, strides = _widths(levels, base, cap, kernels, strides, heads, dimensions)
         one = (1,) * dimensions
         self._pooling = [stride if max_pool and level else None for level, stride in enumerate(strides)]
 
@@ -180,12 +184,9 @@ class UNet(nn.Module):
         self.encoder = nn.ModuleList(
             pair(level, features[level - 1] if level else channels, one if max_pool or level == 0 else strides[level])
             for level in range(levels))
-        self.up = nn.ModuleList(
-            transposed(features[level + 1], features[level], strides[level + 1], strides[level + 1], bias=bias)
-            for level in range(levels - 1))
+        self.up = _ups(features, strides, dimensions, bias)
         self.decoder = nn.ModuleList(pair(level, 2 * features[level], one) for level in range(levels - 1))
-        self.heads = nn.ModuleList(convolution(features[level], classes, 1, bias=bias)
-                                   for level in range(heads or levels - 1))
+        self.heads = _heads(features, classes, heads or levels - 1, dimensions, bias)
         _begin(self, _SLOPE)
 
     def forward(self, x: Tensor) -> Union[Tensor, List[Tensor]]:
@@ -193,12 +194,105 @@ class UNet(nn.Module):
         for pooling, blocks in zip(self._pooling, self.encoder):
             x = _run(blocks, x if pooling is None else self._pool(x, pooling, pooling))
             skips.append(x)
-        outputs: List[Tensor] = []
-        for level in reversed(range(len(self.decoder))):
-            x = _run(self.decoder[level], torch.cat([self.up[level](x), skips[level]], 1))
-            if level < len(self.heads) and (self.training or level == 0):
-                outputs.insert(0, self.heads[level](x))
-        return outputs if self.training else outputs[0]
+        return _decode(self, skips)
+
+
+class _ResidualBlock(nn.Module):
+    """Two convolutions are added to the input, averaged over the stride and projected where the features change."""
+
+    def __init__(self, dimensions: int, inputs: int, outputs: int, kernel: Sequence[int], stride: Sequence[int]):
+        super().__init__()
+        one = (1,) * dimensions
+        self._average, self._stride = _AVERAGE_POOL[dimensions], tuple(stride)
+        self.conv1 = _Block(dimensions, inputs, outputs, kernel, stride)
+        self.conv2 = _Norm(dimensions, outputs, outputs, kernel, one)
+        self.skip = _Norm(dimensions, inputs, outputs, one, one, bias=False) if inputs != outputs else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        residual = self._average(x, self._stride, self._stride) if max(self._stride) > 1 else x
+        residual = residual if self.skip is None else self.skip(residual)
+        return F.leaky_relu(self.conv2(self.conv1(x)) + residual, _SLOPE, inplace=True)
+
+
+class ResidualEncoderUNet(nn.Module):
+    """``resenc-m`` and ``resenc-l``, nnU-Net's U-Net with a residual encoder, which it calls ResidualEncoderUNet.
+
+    A stem, residual blocks on the way down (1, 3, 4, then 6 in each level, unless told otherwise), one block on the way up;
+    biases in transposed convolutions and heads. The arguments are those of :class:`UNet`; ``blocks`` of each level.
+
+    >>> import hws.models, torch
+    >>> model = hws.models.ResidualEncoderUNet(channels=1, classes=3, levels=3, base=4)
+    >>> [tuple(output.shape) for output in model(torch.zeros(1, 1, 8, 8, 8))]
+    [(1, 3, 8, 8, 8), (1, 3, 4, 4, 4)]
+    """
+
+    def __init__(self, channels: int, classes: int, levels: int = 4, base: int = 32, cap: Optional[int] = None,
+                 kernels: Optional[Sizes] = None, strides: Optional[Sizes] = None,
+                 blocks: Optional[Sequence[int]] = None, heads: Optional[int] = None, dimensions: int = 3):
+        super().__init__()
+        features, kernels, strides = _widths(levels, base, cap, kernels, strides, heads, dimensions)
+        one = (1,) * dimensions
+        blocks = [1, 3, 4, *[6] * levels][:levels] if blocks is None else list(blocks)
+        if len(blocks) != levels or min(blocks) < 1:
+            raise ArgumentError(f"blocks must be {levels} numbers, one per level, each at least 1")
+
+        def stage(level: int) -> nn.ModuleList:
+            inputs, outputs = features[max(level - 1, 0)], features[level]
+            return nn.ModuleList(
+                _ResidualBlock(dimensions, outputs if block else inputs, outputs, kernels[level],
+                               one if block or level == 0 else strides[level]) for block in range(blocks[level]))
+
+        self.stem = _Block(dimensions, channels, features[0], kernels[0], one)
+        self.encoder = nn.ModuleList(stage(level) for level in range(levels))
+        self.up = _ups(features, strides, dimensions, True)
+        self.decoder = nn.ModuleList(
+            nn.ModuleList([_Block(dimensions, 2 * features[level], features[level], kernels[level], one)])
+            for level in range(levels - 1))
+        self.heads = _heads(features, classes, heads or levels - 1, dimensions, True)
+        _begin(self, _SLOPE)
+        for layer in self.modules():    # a block begins as its skip
+            if isinstance(layer, _ResidualBlock):
+                nn.init.zeros_(layer.conv2.norm.weight)
+
+    def forward(self, x: Tensor) -> Union[Tensor, List[Tensor]]:
+        x = self.stem(x)
+        skips = []
+        for blocks in self.encoder:
+            x = _run(blocks, x)
+            skips.append(x)
+        return _decode(self, skips)
+
+
+def _widths(levels: int, base: int, cap: Optional[int], kernels: Optional[Sizes], strides: Optional[Sizes],
+            heads: Optional[int], dimensions: int) -> Any:
+    """Features, kernels and strides of all levels."""
+    if dimensions not in _LAYERS or levels < 2 or not 0 < (heads or 1) < levels:
+        raise ArgumentError("a U-Net has 2 or 3 dimensions, 2 levels or more, and a head per level but the coarsest")
+    cap = cap or (320 if dimensions == 3 else 512)
+    return ([min(cap, base * 2 ** level) for level in range(levels)],
+            _per_level(kernels, levels, dimensions, 3, "kernels"),
+            _per_level([1] + [2] * (levels - 1) if strides is None else strides, levels, dimensions, 2, "strides"))
+
+
+def _ups(features: Sequence[int], strides: Sequence[Sequence[int]], dimensions: int, bias: bool) -> nn.ModuleList:
+    transposed = _LAYERS[dimensions][1]
+    return nn.ModuleList(
+        transposed(features[level + 1], features[level], strides[level + 1], strides[level + 1], bias=bias)
+        for level in range(len(features) - 1))
+
+
+def _heads(features: Sequence[int], classes: int, count: int, dimensions: int, bias: bool) -> nn.ModuleList:
+    return nn.ModuleList(_LAYERS[dimensions][0](features[level], classes, 1, bias=bias) for level in range(count))
+
+
+def _decode(model: Any, skips: Sequence[Tensor]) -> Union[Tensor, List[Tensor]]:
+    """The way up, from the coarsest of the skips; in evaluation mode the finest output alone."""
+    x, outputs = skips[-1], []
+    for level in reversed(range(len(model.decoder))):
+        x = _run(model.decoder[level], torch.cat([model.up[level](x), skips[level]], 1))
+        if level < len(model.heads) and (model.training or level == 0):
+            outputs.insert(0, model.heads[level](x))
+    return outputs if model.training else outputs[0]
 
 
 def _run(blocks: nn.ModuleList, x: Tensor) -> Tensor:

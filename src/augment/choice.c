@@ -30,9 +30,16 @@ augment_options augment_options_plain(const plan *plan, int ignore) {
     return options;
 }
 
+/* Slices are turned all the way around unless they are long and narrow, volumes are if they are flat. */
+static double largest_angle(const int patch[3], int flat_axis) {
+    if (flat_axis < 0) return 30;
+    const int a = patch[(flat_axis + 1) % 3], b = patch[(flat_axis + 2) % 3];
+    return patch[flat_axis] == 1 && (2 * a > 3 * b || 2 * b > 3 * a) ? 15 : 180;
+}
+
 augment_options augment_options_for(const plan *plan, int ignore) {
     augment_options options = augment_options_plain(plan, ignore);
-    const double angle = (options.flat_axis >= 0 ? 180 : 30) * DEGREE;
+    const double angle = largest_angle(plan->patch, options.flat_axis) * DEGREE;
     options.rotation_probability = 0.2;
     options.rotation = (augment_range){-angle, angle};
     options.scaling_probability = 0.2;
@@ -52,7 +59,7 @@ augment_options augment_options_for(const plan *plan, int ignore) {
     options.inverted_gamma_probability = 0.1;
     options.gamma_probability = 0.3;
     options.gamma = (augment_range){0.7, 1.5};
-    for (int k = 0; k < 3; k++) options.mirror_probability[k] = 0.5;
+    for (int k = 0; k < 3; k++) options.mirror_probability[k] = plan->patch[k] > 1 ? 0.5 : 0;
     return options;
 }
 

@@ -51,10 +51,21 @@ typedef struct span {
     int start[3], size[3];
 } span;
 
+/* A patch of one slice that is turned within its plane looks at no other slice. */
+static int stays_in_slice(const patch_map *map, int axis) {
+    const int a = (axis + 1) % 3, b = (axis + 2) % 3;
+    return map->patch[axis] == 1 && map->matrix[axis][a] == 0 && map->matrix[axis][b] == 0;
+}
+
 /* What the patch looks at, with the prefilter's reach, but not farther beyond the case than that. */
 static span span_of(const patch_map *map, const int size[3]) {
     span span;
     for (int k = 0; k < 3; k++) {
+        if (stays_in_slice(map, k)) {
+            span.start[k] = (int)map->centre[k];
+            span.size[k] = 1;
+            continue;
+        }
         double extent = 0;
         for (int j = 0; j < 3; j++) extent += fabs(map->matrix[k][j]) * map->middle[j];
         const double low = fmax(floor(map->centre[k] - extent) - 1, 0), high = ceil(map->centre[k] + extent) + 1;
@@ -114,6 +125,30 @@ static float spline_at(const float *coefficients, const int size[3], const doubl
     return sum[0] * weight[2][0] + sum[1] * weight[2][1] + sum[2] * weight[2][2] + sum[3] * weight[2][3];
 }
 
+/* The same where the coefficients are of one slice, whose axis has a single one. */
+static float spline_in_slice(const float *coefficients, const int size[3], const double place[3]) {
+    float weight[3][4] = {{1}, {1}, {1}}, sum = 0;
+    int first[3] = {0, 0, 0}, taps[3] = {1, 1, 1};
+    for (int k = 0; k < 3; k++) {
+        const double below = floor(place[k]);
+        if (size[k] == 1) continue;
+        if (below < 1 || below > size[k] - 3) return 0;
+        first[k] = (int)below - 1;
+        taps[k] = 4;
+        cubic_weights((float)(place[k] - below), weight[k]);
+    }
+    for (int i = 0; i < taps[0]; i++)
+        for (int j = 0; j < taps[1]; j++) {
+            const float *row = coefficients +
+                               ((size_t)(first[0] + i) * (size_t)size[1] + (size_t)(first[1] + j)) * (size_t)size[2] +
+                               (size_t)first[2];
+            float line = 0;
+            for (int k = 0; k < taps[2]; k++) line += weight[2][k] * row[k];
+            sum += weight[0][i] * weight[1][j] * line;
+        }
+    return sum;
+}
+
 /* The place of the first voxel of a row, relative to `origin`. */
 static void row_place(const patch_map *map, const int origin[3], int z, int y, double place[3]) {
     const double offset[3] = {z - map->middle[0], y - map->middle[1], -map->middle[2]};
@@ -134,14 +169,19 @@ status_code spatial_image(const patch_map *map, const float *image, const int si
     const status_code status = grow_scratch(scratch, &span, failure);
     if (status != STATUS_OK) return status;
     box_copy_image(image, size, span.start, span.size, 0, scratch->coefficients);
-    for (int axis = 0; axis < 3; axis++) spline_filter_axis(scratch->coefficients, span.size, axis, scratch->lines);
+    int slice = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        if (stays_in_slice(map, axis)) slice = 1;
+        else spline_filter_axis(scratch->coefficients, span.size, axis, scratch->lines);
+    }
     for (int z = 0; z < patch[0]; z++)
         for (int y = 0; y < patch[1]; y++) {
             double first[3], place[3];
             row_place(map, span.start, z, y, first);
             for (int x = 0; x < patch[2]; x++) {
                 step_place(map, first, x, place);
-                *to++ = spline_at(scratch->coefficients, span.size, place);
+                *to++ = slice ? spline_in_slice(scratch->coefficients, span.size, place)
+                              : spline_at(scratch->coefficients, span.size, place);
             }
         }
     return STATUS_OK;

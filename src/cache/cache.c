@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,13 @@
 
 static status_code cache_path(char path[PATH_SIZE], const dataset *set, const char *folder, failure *failure) {
     return folder ? path_format(path, failure, "%s", folder) : path_join(path, set->folder, "hws_cache", failure);
+}
+
+static void plan_file(const plan_model *model, char *name, size_t size) {
+    char model_name[PLAN_MODEL_SIZE];
+    plan_model_name(model, model_name);
+    if (model->residual || model->slices) snprintf(name, size, "plans-%s.json", model_name);
+    else snprintf(name, size, "plans.json");
 }
 
 static status_code case_path(char path[PATH_SIZE], const char *folder, const char *id, failure *failure) {
@@ -145,14 +153,35 @@ static int is_shrunk(const plan *made, plan_request request, const fingerprint *
            memcmp(ideal.patch, made->patch, sizeof made->patch) != 0;
 }
 
+/* Cases are kept once for all models, so that a second plan must preprocess as the first does. */
+static status_code check_other_plans(const job *job, const char *own, failure *failure) {
+    static _Thread_local plan other; /* large */
+    for (int k = 0; k < PLAN_MODELS; k++) {
+        char name[32], path[PATH_SIZE];
+        const plan_model model = plan_model_at(k);
+        plan_file(&model, name, sizeof name);
+        const status_code status = path_join(path, job->folder, name, failure);
+        if (status != STATUS_OK) return status;
+        if (strcmp(path, own) == 0 || !path_exists(path) || plan_read(&other, path, NULL) != STATUS_OK) continue;
+        if (plan_preprocessing_checksum(&other) != plan_preprocessing_checksum(job->plan))
+            return fail(failure, STATUS_BAD_INPUT,
+                        "%.500s preprocesses the cases in another way than this plan would; name another folder (--out "
+                        "of hws plan, --cache of hws train), or remove it if it is not needed",
+                        path);
+    }
+    return STATUS_OK;
+}
+
 static status_code make_plan(job *job, const char *path, cache_outcome *outcome, failure *failure) {
     const dataset *set = job->set;
     const plan_request request = {.dataset = set->name,
                                   .channel_names = (const char *const *)set->channel_names,
                                   .labels = &job->labels,
+                                  .model = job->options->model,
                                   .memory = job->options->memory};
     fingerprint_finish(job->fingerprint);
-    const status_code status = plan_make(job->plan, &request, job->fingerprint, failure);
+    status_code status = plan_make(job->plan, &request, job->fingerprint, failure);
+    if (status == STATUS_OK) status = check_other_plans(job, path, failure);
     if (status != STATUS_OK) return status;
     outcome->shrunk = is_shrunk(job->plan, request, job->fingerprint);
     return plan_write(job->plan, path, failure);
@@ -192,6 +221,12 @@ static status_code check_plan(const job *job, const char *path, failure *failure
         return fail(failure, STATUS_BAD_INPUT,
                     "%s is for other label values or regions than dataset.json has; hws plan --replan makes a new one",
                     path);
+    if (memcmp(&plan->model, &job->options->model, sizeof plan->model) != 0) {
+        char found[PLAN_MODEL_SIZE];
+        plan_model_name(&plan->model, found);
+        return fail(failure, STATUS_BAD_INPUT, "%.500s is a plan for the model %s; hws plan --replan makes a new one",
+                    path, found);
+    }
     return check_same_dataset(job, path, failure);
 }
 
@@ -323,7 +358,8 @@ status_code cache_prepare(const dataset *set, const cache_options *options, plan
     char folder[PATH_SIZE], plan_path[PATH_SIZE];
     job job = {.set = set, .options = options, .folder = folder, .plan = plan};
     status_code status = cache_path(folder, set, options->folder, failure);
-    if (status == STATUS_OK) status = path_join(plan_path, folder, "plans.json", failure);
+    plan_file(&options->model, outcome->plan, sizeof outcome->plan);
+    if (status == STATUS_OK) status = path_join(plan_path, folder, outcome->plan, failure);
     if (status == STATUS_OK && !(outcome->folder = strdup(folder))) status = fail_memory(failure, "the cache");
     if (status == STATUS_OK) status = check_ids(set, failure);
     if (status == STATUS_OK) status = dataset_scheme(set, &job.labels, failure);

@@ -2,7 +2,8 @@
  * The preprocessed training cases of a dataset, in a folder:
  *
  *     CACHE/plans.json            the plan, kept when it is there already
- *     CACHE/cases/CASE.hwscase    one per training case
+ *     CACHE/plans-MODEL.json      the same for a model other than the plain U-Net in 3D
+ *     CACHE/cases/CASE.hwscase    one per training case, for all models
  *
  * cache_prepare makes the cases that are missing or out of date: whose image or label files have changed in size or
  * time, or that were made with another spacing or normalisation. Files appear whole or not at all, so that it may be
@@ -19,14 +20,16 @@
 typedef struct cache_options {
     const char *folder; /* NULL: hws_cache in the dataset's folder */
     int threads;
-    int replan;               /* make a new plans.json even if there is one */
+    plan_model model;
+    int replan;               /* make a new plan even if there is one */
     double memory;            /* bytes that training may use, as for plan_request; ignored if there is a plan */
     const listener *listener; /* may be NULL; given notice of what the check finds */
 } cache_options;
 
 typedef struct cache_outcome {
     char *folder;             /* the caller frees it */
-    int planned;              /* whether plans.json was made now */
+    char plan[32];            /* the name of the plan's file in it */
+    int planned;              /* whether it was made now */
     int shrunk;               /* and its patch is smaller than nnU-Net's, for lack of memory */
     size_t prepared, current; /* cases made now, and those that were there */
 } cache_outcome;

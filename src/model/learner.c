@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OUTPUTS = 8, FEWEST_PARTS = 4, LARGEST_PART = 16 };
+enum { MAX_OUTPUTS = MODEL_MAX_LEVELS, FEWEST_PARTS = 4, LARGEST_PART = 16 };
 
 typedef struct output {
     shape shape;

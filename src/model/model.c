@@ -17,6 +17,13 @@ status_code model_parse(const char *text, model_options *options, failure *failu
         model_unet_defaults(options, 3);
         return STATUS_OK;
     }
+    if (strcmp(text, "resenc") == 0) {
+        model_unet_defaults(options, 3);
+        options->unet_bias = 1;
+        for (int level = 0; level < MODEL_MAX_LEVELS; level++)
+            options->unet_blocks[level] = level < 3 ? (const int[]){1, 3, 4}[level] : 6;
+        return STATUS_OK;
+    }
     if (two_numbers(text, "wrn-", &options->wrn_depth, &options->wrn_width)) {
         options->kind = MODEL_WRN;
         if (options->wrn_depth < 10 || options->wrn_depth > 1000 || (options->wrn_depth - 4) % 6 ||
@@ -33,8 +40,8 @@ status_code model_parse(const char *text, model_options *options, failure *failu
             return fail(failure, STATUS_BAD_INPUT, "'%s': mlp-L-m needs L of at least 0 and m of at least 1", text);
         return STATUS_OK;
     }
-    return fail(failure, STATUS_BAD_INPUT, "there is no model '%s': choose one such as wrn-16-1, mlp-2-64 or unet",
-                text);
+    return fail(failure, STATUS_BAD_INPUT,
+                "there is no model '%s': choose one such as wrn-16-1, mlp-2-64, unet or resenc", text);
 }
 
 void model_unet_defaults(model_options *options, int dimensions) {
@@ -52,7 +59,7 @@ void model_unet_defaults(model_options *options, int dimensions) {
 void model_name(const model_options *options, char *name, size_t size) {
     if (options->kind == MODEL_WRN) snprintf(name, size, "wrn-%d-%d", options->wrn_depth, options->wrn_width);
     if (options->kind == MODEL_MLP) snprintf(name, size, "mlp-%d-%d", options->mlp_layers, options->mlp_nodes);
-    if (options->kind == MODEL_UNET) snprintf(name, size, "unet");
+    if (options->kind == MODEL_UNET) snprintf(name, size, "%s", options->unet_blocks[0] ? "resenc" : "unet");
 }
 
 static status_code check_unet(const model_options *options, failure *failure) {
@@ -63,6 +70,11 @@ static status_code check_unet(const model_options *options, failure *failure) {
         options->unet_heads > options->unet_levels - 1 || options->unet_base > 4096 || options->unet_cap > 4096)
         return fail(failure, STATUS_BAD_INPUT,
                     "a U-Net needs features, and at most one head per level but the coarsest");
+    for (int level = 0; level < options->unet_levels; level++)
+        if (options->unet_blocks[level] < 0 || !options->unet_blocks[level] != !options->unet_blocks[0] ||
+            (options->unet_blocks[level] && options->unet_max_pool))
+            return fail(failure, STATUS_BAD_INPUT,
+                        "a U-Net has residual blocks in all levels or in none, and none with max pooling");
     for (int axis = 0; axis < 3; axis++) {
         int factor = 1;
         for (int level = 0; level < options->unet_levels; level++) {

@@ -16,7 +16,7 @@
 
 typedef enum model_kind { MODEL_MLP, MODEL_WRN, MODEL_UNET } model_kind;
 
-enum { MODEL_MAX_LEVELS = 8 };
+enum { MODEL_MAX_LEVELS = 12 };
 
 typedef struct model_options {
     model_kind kind;
@@ -33,13 +33,16 @@ typedef struct model_options {
     int unet_kernel[MODEL_MAX_LEVELS][3]; /* 3x3x3, or 1x3x3 for pictures */
     int unet_stride[MODEL_MAX_LEVELS][3]; /* 2x2x2, or 1x2x2 */
     int unet_max_pool;                    /* 0: the first convolution of a level has its stride; 1: max pooling */
-    int unet_bias;  /* 0: no bias in transposed convolutions and heads (nnU-Net v1); 1: bias (v2) */
-    int unet_heads; /* outputs, finest first; 0 stands for one per level but the coarsest */
+    int unet_bias;                     /* 0: no bias in transposed convolutions and heads (nnU-Net v1); 1: bias (v2) */
+    int unet_heads;                    /* outputs, finest first; 0 stands for one per level but the coarsest */
+    int unet_blocks[MODEL_MAX_LEVELS]; /* residual blocks of each level on the way down (then one convolution on the
+                                          way up); 0: two plain convolutions on both ways */
 } model_options;
 
 /*
- * "mlp-L-m", "wrn-D-k" or "unet", with the defaults above. A U-Net's kernels and strides depend on the number of
- * dimensions: set `input` first, then model_unet_defaults, then change what differs.
+ * "mlp-L-m", "wrn-D-k", "unet" or "resenc", with the defaults above. "resenc" is nnU-Net's U-Net with a residual encoder:
+ * 1, 3, 4, then 6 blocks in each level, and biases. A U-Net's kernels and strides depend on the number of dimensions: set
+ * `input` first, then model_unet_defaults, then change what differs.
  */
 status_code model_parse(const char *text, model_options *options, failure *failure);
 void model_unet_defaults(model_options *options, int dimensions);
@@ -57,5 +60,22 @@ status_code model_open(const model_options *options, const graph_options *graph_
 void mlp_build(graph *graph, const model_options *options, tensor input);
 void wrn_build(graph *graph, const model_options *options, tensor input);
 void unet_build(graph *graph, const model_options *options, tensor input);
+
+/* The residual encoder's part of unet_build: the stem, and the blocks of a level. */
+tensor residual_encoder_stem(graph *graph, const model_options *options, tensor input);
+tensor residual_encoder_level(graph *graph, const model_options *options, int level, tensor input);
+
+/* What U-Nets are made of: a convolution with its bias, an instance norm and the leaky ReLU of slope 0.01. */
+typedef struct unet_layer {
+    const char *name;  /* NAME.conv and NAME.norm */
+    int level;         /* whose features and kernel it has */
+    const int *stride; /* NULL: 1 */
+    tensor second;     /* concatenated behind the input, or NO_TENSOR */
+    tensor residual;   /* added before the activation, or NO_TENSOR; then the norm's weights begin at 0 */
+} unet_layer;
+
+tensor unet_convolve(graph *graph, const model_options *options, const unet_layer *layer, tensor input);
+int unet_level_features(const model_options *options, int level);
+#define UNET_SLOPE 0.01
 
 #endif

@@ -9,9 +9,11 @@ void segmentation_model(const plan *plan, model_options *options) {
                                .unet_levels = plan->topology.count,
                                .unet_base = plan->topology.stages[0].features,
                                .unet_cap = TOPOLOGY_MAX_FEATURES,
-                               .unet_bias = plan->labels.regions > 0};
+                               /* As nnU-Net has them since version 2. */
+                               .unet_bias = plan->labels.regions > 0 || plan->model.residual};
     for (int level = 0; level < plan->topology.count; level++) {
         options->unet_features[level] = plan->topology.stages[level].features;
+        options->unet_blocks[level] = plan->topology.stages[level].blocks;
         memcpy(options->unet_kernel[level], plan->topology.stages[level].kernel, sizeof options->unet_kernel[level]);
         memcpy(options->unet_stride[level], plan->topology.stages[level].stride, sizeof options->unet_stride[level]);
     }

@@ -99,13 +99,25 @@ typedef struct norm_options {
     float slope;     /* of the leaky ReLU that follows: z above zero, slope * z below; 1 for none, 0 for ReLU */
     double epsilon;  /* 0 stands for 1e-5 */
     double momentum; /* 0 stands for 0.1; of the running statistics of batch normalisation */
+    tensor addend;   /* added to the result before the activation: a residual; used if has_addend */
+    int has_addend;
+    int begins_at_zero; /* its weights begin at 0 instead of 1, so that a residual block begins as its addend alone */
 } norm_options;
 
 tensor graph_norm(graph *graph, const char *name, tensor input, const norm_options *options);
 
 /* Leaky ReLU: z above zero, slope * z below. */
 tensor graph_activation(graph *graph, tensor input, float slope);
-tensor graph_max_pool(graph *graph, tensor input, const int kernel[3], const int stride[3]);
+
+typedef struct pool_options {
+    int window[3], stride[3];
+    int padding[3]; /* on each side, at most half of the window; what lies there is never the maximum */
+} pool_options;
+
+/* The first of equal maxima gets the gradient. Windows of at most 256 positions. */
+tensor graph_max_pool(graph *graph, tensor input, const pool_options *options);
+/* The mean over windows that lie side by side; what is left behind the last one counts for nothing. */
+tensor graph_average_pool(graph *graph, tensor input, const int window[3]);
 /* The mean over all positions. */
 tensor graph_mean(graph *graph, tensor input);
 typedef enum upsampling { UPSAMPLING_NEAREST, UPSAMPLING_LINEAR } upsampling;

@@ -35,7 +35,7 @@ struct op {
     int samples_in_line;     /* of fully connected layers: the samples are the positions of one line */
     int bias_cancels;        /* an instance norm follows, which takes the bias away again */
     norm_options norm;
-    int window[3], stride[3];
+    int window[3], stride[3], padding[3]; /* of pools */
     upsampling upsampling;
     float slope;
 };

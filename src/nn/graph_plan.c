@@ -100,7 +100,8 @@ static void plan_gradients(graph *g) {
             op->accumulate[i] = latest_consumer(g, input) != o || is_output(g, input);
             for (int k = 0; k < i; k++)
                 if (op->inputs[k] == input) op->accumulate[i] = 1;
-            const int shares = i == op->addend || (i == 0 && op->kind->gradient_in_place);
+            const int taken = op->addend != NOWHERE && may_share(g, o, op->addend);
+            const int shares = i == op->addend || (i == 0 && op->kind->gradient_in_place && !taken);
             if (shares && may_share(g, o, i)) g->nodes[input].gradient_root = root_of(g, op->output);
         }
     }
@@ -208,10 +209,10 @@ static status_code open_blocks(graph *g, failure *failure) {
 
 /* An instance norm subtracts the mean of each channel, so what a bias before it adds comes off again. */
 static void drop_cancelled_biases(graph *g) {
-    extern const op_kind op_norm, op_convolution;
+    extern const op_kind op_norm, op_residual_norm, op_convolution;
     for (int o = 0; o < g->op_count; o++) {
         const op *norm = &g->ops[o];
-        if (norm->kind != &op_norm || norm->norm.kind != NORM_INSTANCE) continue;
+        if ((norm->kind != &op_norm && norm->kind != &op_residual_norm) || norm->norm.kind != NORM_INSTANCE) continue;
         const node *input = &g->nodes[norm->inputs[0]];
         if (input->producer != NOWHERE && input->consumers == 1 && !is_output(g, norm->inputs[0]) &&
             g->ops[input->producer].kind == &op_convolution)

@@ -62,13 +62,15 @@ typedef struct kernel_addends {
     int accumulate;
 } kernel_addends;
 
-/* Rows of channels that are normalised, z = x * scale + shift, and activated by the leaky ReLU: z above zero,
+/* Rows of channels that are normalised, z = x * scale + shift + addend, and activated by the leaky ReLU: z above zero,
    slope * z elsewhere; a slope of 1 leaves z, 0 is ReLU. Backward needs the mean as well. */
 typedef struct kernel_norm {
     size_t rows;
     int channels;
     const float *scale, *shift, *mean;
     float slope;
+    const void *addend; /* rows like x, or NULL: none */
+    const void *output; /* for backward if there is an addend: the rows y, which have z's sign */
 } kernel_norm;
 
 /* The gradient of a normalisation, per channel; see scale_backward. */
@@ -104,11 +106,16 @@ typedef struct kernels {
     /* The sums of the first `channels` numbers of rows that are `stride` numbers apart. */
     void (*sum_rows)(const void *x, size_t rows, ptrdiff_t stride, int channels, float *sums);
 
+    /* One tap of a maximum over windows: where a row of x is larger than `best`, or NaN, it takes its place, and `where`
+       (may be NULL) gets the tap. Its gradient: sums += dy where `where` is the tap. */
+    void (*take_larger)(const void *x, int channels, uint8_t tap, float *best, uint8_t *where);
+    void (*add_where)(const void *dy, const uint8_t *where, int channels, uint8_t tap, float *sums);
+
     /* Per channel of `rows` rows: the mean, and the sum of squared deviations from it, in f32. */
     void (*moments)(const void *x, size_t rows, int channels, float *mean, float *deviation);
-    /* y = leaky ReLU(x * scale + shift) */
+    /* y = leaky ReLU(x * scale + shift + addend) */
     void (*scale_rows)(const kernel_norm *norm, const void *x, void *y);
-    /* With g = dy * the leaky ReLU's derivative at x * scale + shift: sums of g and of g * (x - mean). */
+    /* With g = dy * the leaky ReLU's derivative at z: sums of g and of g * (x - mean). */
     void (*scale_sums)(const kernel_norm *norm, const void *x, const void *dy, float *sum, float *sum_deviation);
     /* dx = or += g * by_gradient + (x - mean) * by_value + constant */
     void (*scale_backward)(const kernel_norm *norm, const kernel_norm_gradient *gradient, const void *x, const void *dy,

@@ -65,6 +65,21 @@ static void sum_rows(const void *x, size_t rows, ptrdiff_t stride, int channels,
     }
 }
 
+static void take_larger(const void *x, int channels, uint8_t tap, float *best, uint8_t *where) {
+    const ELEMENT *candidates = x;
+    for (int c = 0; c < channels; c++) {
+        const float candidate = NUMBER(candidates[c]);
+        const int larger = candidate > best[c] || candidate != candidate;
+        best[c] = larger ? candidate : best[c];
+        if (where) where[c] = larger ? tap : where[c];
+    }
+}
+
+static void add_where(const void *dy, const uint8_t *where, int channels, uint8_t tap, float *sums) {
+    const ELEMENT *gradients = dy;
+    for (int c = 0; c < channels; c++) sums[c] += where[c] == tap ? NUMBER(gradients[c]) : 0;
+}
+
 static void moments(const void *x, size_t rows, int channels, float *mean, float *deviation) {
     const vec share = vec_all(1.0f / (float)rows);
     for (int c = 0; c < channels; c += LANES) {
@@ -99,15 +114,14 @@ static void scale_rows(const kernel_norm *norm, const void *x, void *y) {
     for (int c = 0; c < n.channels; c += LANES) {
         const int count = lanes_left(n.channels, c);
         const vec factor = load_some_f32(n.scale + c, count), offset = load_some_f32(n.shift + c, count);
-        const ELEMENT *from = (const ELEMENT *)x + c;
+        const ELEMENT *from = (const ELEMENT *)x + c, *added = n.addend ? (const ELEMENT *)n.addend + c : 0;
         ELEMENT *to = (ELEMENT *)y + c;
-        for (size_t r = 0; r < n.rows; r++, from += n.channels, to += n.channels)
-            store_some(to, count, leaky_relu_of(vec_fma(load_some(from, count), factor, offset), slope));
+        for (size_t r = 0; r < n.rows; r++, from += n.channels, to += n.channels) {
+            vec z = vec_fma(load_some(from, count), factor, offset);
+            if (added) z += load_some(added + r * (size_t)n.channels, count);
+            store_some(to, count, leaky_relu_of(z, slope));
+        }
     }
-}
-
-static inline vec activation_gradient(vec x, vec dy, vec scale, vec shift, vec slope) {
-    return vec_where_positive(vec_fma(x, scale, shift), dy, dy * slope);
 }
 
 static void scale_sums(const kernel_norm *norm, const void *x, const void *dy, float *sum, float *sum_deviation) {
@@ -118,10 +132,13 @@ static void scale_sums(const kernel_norm *norm, const void *x, const void *dy, f
         const vec factor = load_some_f32(n.scale + c, count), offset = load_some_f32(n.shift + c, count);
         const vec centre = load_some_f32(n.mean + c, count);
         const ELEMENT *values = (const ELEMENT *)x + c, *gradients = (const ELEMENT *)dy + c;
+        const ELEMENT *outputs = n.output ? (const ELEMENT *)n.output + c : 0;
         vec total[2] = {vec_all(0), vec_all(0)}, deviations[2] = {vec_all(0), vec_all(0)};
         for (size_t r = 0; r < n.rows; r++, values += n.channels, gradients += n.channels) {
             const vec value = load_some(values, count);
-            const vec g = activation_gradient(value, load_some(gradients, count), factor, offset, slope);
+            const vec dz = load_some(gradients, count);
+            const vec z = outputs ? load_some(outputs + r * (size_t)n.channels, count) : vec_fma(value, factor, offset);
+            const vec g = vec_where_positive(z, dz, dz * slope);
             total[r & 1] += g;
             deviations[r & 1] = vec_fma(g, value - centre, deviations[r & 1]);
         }
@@ -141,10 +158,13 @@ static void scale_backward(const kernel_norm *norm, const kernel_norm_gradient *
         const vec centre = load_some_f32(n.mean + c, count), by_gradient = load_some_f32(d.by_gradient + c, count);
         const vec by_value = load_some_f32(d.by_value + c, count), constant = load_some_f32(d.constant + c, count);
         const ELEMENT *values = (const ELEMENT *)x + c, *gradients = (const ELEMENT *)dy + c;
+        const ELEMENT *outputs = n.output ? (const ELEMENT *)n.output + c : 0;
         ELEMENT *to = (ELEMENT *)dx + c;
         for (size_t r = 0; r < n.rows; r++, values += n.channels, gradients += n.channels, to += n.channels) {
             const vec value = load_some(values, count);
-            const vec g = activation_gradient(value, load_some(gradients, count), factor, offset, slope);
+            const vec dz = load_some(gradients, count);
+            const vec z = outputs ? load_some(outputs + r * (size_t)n.channels, count) : vec_fma(value, factor, offset);
+            const vec g = vec_where_positive(z, dz, dz * slope);
             vec out = vec_fma(g, by_gradient, vec_fma(value - centre, by_value, constant));
             if (accumulate) out += load_some(to, count);
             store_some(to, count, out);

@@ -182,12 +182,15 @@ static void scale_all(graph *g, op *o) {
     const grouping k = grouping_of(g, o);
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]);
+    const char *addend = o->addend == NOWHERE ? 0 : value_of(g, o->inputs[o->addend]);
     char *y = value_of(g, o->output);
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (int index = 0; index < item_count(&k); index++) {
         const item i = item_at(&k, index);
-        const kernel_norm norm = chunk_norm(g, o, &k, &i);
-        kernels->scale_rows(&norm, x + i.start * k.row_bytes, y + i.start * k.row_bytes);
+        const size_t start = i.start * k.row_bytes;
+        kernel_norm norm = chunk_norm(g, o, &k, &i);
+        norm.addend = addend ? addend + start : 0;
+        kernels->scale_rows(&norm, x + start, y + start);
     }
 }
 
@@ -247,6 +250,21 @@ static void set_gradient(graph *g, op *o, const grouping *k, int group) {
     }
 }
 
+static kernel_norm backward_norm(const graph *g, const op *o, const grouping *k, const item *i) {
+    kernel_norm norm = chunk_norm(g, o, k, i);
+    if (o->addend != NOWHERE) norm.output = value_of(g, o->output) + i->start * k->row_bytes;
+    return norm;
+}
+
+/* The addend's gradient is the one before the activation. It may take the place of the output's where the planner let
+   them share it: then it comes last, and first where the input's gradient does. */
+static void backward_addend(const graph *g, const op *o, const kernel_norm *norm, size_t start, int in_place) {
+    char *dy = gradient_of(g, o->output), *to = o->addend == NOWHERE ? 0 : gradient_of(g, o->inputs[o->addend]);
+    if (to && (to == dy) == in_place)
+        graph_kernels(g)->leaky_relu_backward(norm->output, dy + start, norm->rows * (size_t)norm->channels,
+                                              norm->slope, o->accumulate[o->addend], to + start);
+}
+
 /* Those of some segments, for the gradients of a part. */
 static void add_parameter_gradients(graph *g, op *o, const grouping *k, int part, share segments) {
     float *weight = parameter_gradients(g, o, WEIGHT, part), *bias = parameter_gradients(g, o, BIAS, part);
@@ -279,7 +297,7 @@ static void sum_gradients(graph *g, op *o, const grouping *k) {
     for (int index = 0; index < item_count(k); index++) {
         const item i = item_at(k, index);
         const size_t start = i.start * k->row_bytes;
-        const kernel_norm norm = chunk_norm(g, o, k, &i);
+        const kernel_norm norm = backward_norm(g, o, k, &i);
         kernels->scale_sums(&norm, x + start, dy + start, chunk_sums(g, k, index, 0), chunk_sums(g, k, index, 1));
     }
     join_chunk_sums(g, k);
@@ -294,19 +312,20 @@ static void backward(graph *g, op *o) {
     sum_gradients(g, o, &k);
     for (int group = 0; group < k.groups; group++) set_gradient(g, o, &k, group);
     add_all_parameter_gradients(g, o, &k);
-    if (!dx) return;
 #pragma omp parallel for num_threads(g->options.threads) schedule(static)
     for (int index = 0; index < item_count(&k); index++) {
         const item i = item_at(&k, index);
         const size_t start = i.start * k.row_bytes;
-        const kernel_norm norm = chunk_norm(g, o, &k, &i);
+        const kernel_norm norm = backward_norm(g, o, &k, &i);
         const kernel_norm_gradient gradient = {kept(g, o, &k, i.group, BY_GRADIENT), kept(g, o, &k, i.group, BY_VALUE),
                                                kept(g, o, &k, i.group, CONSTANT)};
-        kernels->scale_backward(&norm, &gradient, x + start, dy + start, o->accumulate[0], dx + start);
+        backward_addend(g, o, &norm, start, 0);
+        if (dx) kernels->scale_backward(&norm, &gradient, x + start, dy + start, o->accumulate[0], dx + start);
+        backward_addend(g, o, &norm, start, 1);
     }
 }
 
-extern const op_kind op_norm;
+extern const op_kind op_norm, op_residual_norm;
 const op_kind op_norm = {.name = "norm",
                          .joins = 1,
                          .forward = forward,
@@ -314,6 +333,28 @@ const op_kind op_norm = {.name = "norm",
                          .backward_reads_inputs = 1,
                          .gradient_in_place = 1,
                          .recompute = scale_all};
+/* With an addend. It is not computed a second time, since the addend would have to be kept for that; and its backward pass
+   learns from the output on which side of zero it was. */
+const op_kind op_residual_norm = {.name = "norm",
+                                  .joins = 1,
+                                  .forward = forward,
+                                  .backward = backward,
+                                  .backward_reads_inputs = 1,
+                                  .backward_reads_output = 1,
+                                  .gradient_in_place = 1};
+
+static op *new_norm(graph *g, const char *name, tensor input, const norm_options *options) {
+    const shape s = g->nodes[input].shape;
+    if (!options->has_addend) return graph_new_op(g, &op_norm, name, &input, 1, s);
+    const node *addend = node_of(g, options->addend);
+    if (!addend) return 0;
+    if (memcmp(&addend->shape, &s, sizeof s) != 0)
+        return graph_fails(g, "'%s': the addend has another size", name), (op *)0;
+    const tensor inputs[2] = {input, options->addend};
+    op *o = graph_new_op(g, &op_residual_norm, name, inputs, 2, s);
+    if (o) o->addend = 1;
+    return o;
+}
 
 tensor graph_norm(graph *g, const char *name, tensor input, const norm_options *options) {
     const node *n = node_of(g, input);
@@ -324,7 +365,7 @@ tensor graph_norm(graph *g, const char *name, tensor input, const norm_options *
                            "'%s': instance normalisation needs more than one position; take fewer levels or a larger "
                            "patch",
                            name);
-    op *o = graph_new_op(g, &op_norm, name, &input, 1, s);
+    op *o = new_norm(g, name, input, options);
     if (!o) return NO_TENSOR;
     o->norm = *options;
     if (o->norm.epsilon == 0) o->norm.epsilon = 1e-5;
@@ -332,7 +373,7 @@ tensor graph_norm(graph *g, const char *name, tensor input, const norm_options *
     for (int k = 0; k < (options->kind == NORM_BATCH ? 4 : 2); k++) {
         const parameter p = {.shape = {s.channels},
                              .rank = 1,
-                             .start = k == WEIGHT || k == RUNNING_VARIANCE,
+                             .start = (k == WEIGHT && !options->begins_at_zero) || k == RUNNING_VARIANCE,
                              .running = k == RUNNING_MEAN || k == RUNNING_VARIANCE};
         o->parameters[k] = graph_new_parameter(g, name, SUFFIXES[k], &p);
     }

@@ -5,15 +5,37 @@
 #include "preprocess/resample.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* nnU-Net's constants: the feature maps that two patches may have on its reference card, and what a batch may cover. */
-#define REFERENCE_FEATURE_MAPS 560e6
-enum { REFERENCE_BATCH = 2, SMALLEST_BATCH = 2, FIRST_EDGE = 256, SMALLEST_PATCH_EDGE = 12 };
-#define COVERED_SHARE 0.05
+enum { SMALLEST_BATCH = 2, SMALLEST_PATCH_EDGE = 12 };
 #define COARSE_PERCENT 10
 #define MASKED_BELOW 0.75
+
+/* ---- models ----------------------------------------------------------------------------------------------------- */
+
+void plan_model_name(const plan_model *model, char name[PLAN_MODEL_SIZE]) {
+    const char *network = !model->residual ? "unet" : model->large ? "resenc-l" : "resenc-m";
+    snprintf(name, PLAN_MODEL_SIZE, "%s%s", network, model->slices ? "-2d" : "");
+}
+
+plan_model plan_model_at(int index) {
+    return (plan_model){.residual = index % 3 > 0, .large = index % 3 > 1, .slices = index >= 3};
+}
+
+status_code plan_model_parse(const char *text, plan_model *model, failure *failure) {
+    char name[PLAN_MODEL_SIZE];
+    for (int k = 0; k < PLAN_MODELS; k++) {
+        *model = plan_model_at(k);
+        plan_model_name(model, name);
+        if (strcmp(text, name) == 0) return STATUS_OK;
+    }
+    return fail(failure, STATUS_BAD_INPUT,
+                "there is no model '%.100s' for volumes: choose unet, resenc-m or resenc-l, or with -2d behind it the "
+                "same for slices",
+                text);
+}
 
 /* ---- spacing and size ------------------------------------------------------------------------------------------- */
 
@@ -100,40 +122,71 @@ static void choose_rules(plan *plan, const plan_request *request, const fingerpr
 
 /* ---- patch and batch -------------------------------------------------------------------------------------------- */
 
+/* nnU-Net's constants. */
+typedef struct budget {
+    double feature_maps; /* that a batch of `batch` patches may have, each counting for itself */
+    double patch_maps;   /* that a single patch may have */
+    double covered;      /* the share of the dataset that a batch may cover */
+    int batch;
+} budget;
+
+static budget budget_of(const plan_model *model) {
+    static const budget PLAIN[2] = {{560e6, 560e6, 0.05, 2}, {85e6, 510e6, 0.05, 12}};
+    static const budget RESIDUAL[2][2] = {{{680e6, 680e6, 1, 2}, {135e6, 135e6, 1, 12}},
+                                          {{2100e6, 2100e6, 1, 2}, {380e6, 380e6, 1, 12}}};
+    return model->residual ? RESIDUAL[model->large][model->slices] : PLAIN[model->slices];
+}
+
 static double patch_voxels(const int patch[3]) { return (double)patch[0] * patch[1] * patch[2]; }
 
-/* Of the shape that the spacing gives to 256^3 voxels, but no larger than the cases. */
+static topology_rules rules_of(const plan *plan) {
+    topology_rules rules = {.slices = -1, .residual = plan->model.residual};
+    for (int k = 0; k < 3 && plan->model.slices; k++)
+        if (rules.slices < 0 || plan->spacing[k] > plan->spacing[rules.slices]) rules.slices = k;
+    return rules;
+}
+
+static topology stages_for(const plan *plan, const double size[3]) {
+    const topology_rules rules = rules_of(plan);
+    return topology_of(&rules, plan->spacing, size);
+}
+
+/* Of the shape that the spacing gives to 256^3 voxels, or 2048^2 in 2D, but no larger than the cases. */
 static void first_patch(const plan *plan, double size[3]) {
-    const double *spacing = plan->spacing;
-    const double edge = FIRST_EDGE * cbrt(spacing[0] * spacing[1] * spacing[2]);
-    for (int k = 0; k < 3; k++) size[k] = fmin(rint(edge / spacing[k]), plan->median_size[k]);
+    const double *spacing = plan->spacing, all = spacing[0] * spacing[1] * spacing[2];
+    const int slices = rules_of(plan).slices;
+    const double edge = slices < 0 ? 256 * cbrt(all) : 2048 * sqrt(all / spacing[slices]);
+    for (int k = 0; k < 3; k++) size[k] = k == slices ? 1 : fmin(rint(edge / spacing[k]), plan->median_size[k]);
 }
 
 static void set_patch(plan *plan, const double size[3]) {
-    plan->topology = topology_of(plan->spacing, size);
+    plan->topology = stages_for(plan, size);
     int multiple[3];
     topology_multiple(&plan->topology, multiple);
     for (int k = 0; k < 3; k++) plan->patch[k] = (int)ceil(size[k] / multiple[k]) * multiple[k];
 }
 
 static int too_large(const plan *plan, double memory) {
-    return topology_feature_maps(&plan->topology, plan->patch, plan->classes) > REFERENCE_FEATURE_MAPS ||
+    const double most = budget_of(&plan->model).patch_maps;
+    return topology_feature_maps(&plan->topology, plan->patch, plan->classes) > most ||
            plan_memory(plan, 1, 0) > memory;
 }
 
 /* The axis that covers most of the cases, by one multiple: of the halvings that remain when it is made shorter, lest
    valid sizes be left out. Returns 0 if it cannot become smaller. */
 static int shrink_patch(plan *plan) {
-    int axis = 0, multiple[3];
-    for (int k = 1; k < 3; k++)
-        if (plan->patch[k] / plan->median_size[k] >= plan->patch[axis] / plan->median_size[axis]) axis = k;
+    const int slices = rules_of(plan).slices;
+    int axis = slices == 0, multiple[3];
+    for (int k = axis + 1; k < 3; k++)
+        if (k != slices && plan->patch[k] / plan->median_size[k] >= plan->patch[axis] / plan->median_size[axis])
+            axis = k;
     double size[3] = {plan->patch[0], plan->patch[1], plan->patch[2]};
     topology_multiple(&plan->topology, multiple);
     size[axis] -= multiple[axis];
-    const topology shorter = topology_of(plan->spacing, size);
+    const topology shorter = stages_for(plan, size);
     topology_multiple(&shorter, multiple);
     size[axis] = plan->patch[axis] - multiple[axis];
-    if (topology_of(plan->spacing, size).count < 2) return 0;
+    if (stages_for(plan, size).count < 2) return 0;
     set_patch(plan, size);
     return 1;
 }
@@ -141,8 +194,9 @@ static int shrink_patch(plan *plan) {
 static status_code choose_patch(plan *plan, double memory, failure *failure) {
     double size[3];
     first_patch(plan, size);
-    if (topology_of(plan->spacing, size).count < 2) /* cases so small that nothing would be halved: pad them */
-        for (int k = 0; k < 3; k++) size[k] = fmax(size[k], SMALLEST_PATCH_EDGE);
+    if (stages_for(plan, size).count < 2) /* cases so small that nothing would be halved: pad them */
+        for (int k = 0; k < 3; k++)
+            if (k != rules_of(plan).slices) size[k] = fmax(size[k], SMALLEST_PATCH_EDGE);
     set_patch(plan, size);
     while (too_large(plan, memory))
         if (!shrink_patch(plan))
@@ -155,11 +209,12 @@ static status_code choose_patch(plan *plan, double memory, failure *failure) {
 }
 
 static int choose_batch(const plan *plan, size_t cases) {
+    const budget budget = budget_of(&plan->model);
     const double *median = plan->median_size;
     const double maps = topology_feature_maps(&plan->topology, plan->patch, plan->classes);
-    const double fits = rint(REFERENCE_FEATURE_MAPS / maps * REFERENCE_BATCH);
+    const double fits = rint(budget.feature_maps / maps * budget.batch);
     const double dataset = median[0] * median[1] * median[2] * (double)cases;
-    const double covers = rint(dataset * COVERED_SHARE / patch_voxels(plan->patch));
+    const double covers = rint(dataset * budget.covered / patch_voxels(plan->patch));
     return (int)fmin(fmax(fmin(fits, covers), SMALLEST_BATCH), PLAN_MAX_BATCH);
 }
 
@@ -174,6 +229,7 @@ status_code plan_make(plan *plan, const plan_request *request, const fingerprint
     plan->channels = fingerprint->channels;
     plan->labels = *request->labels;
     plan->classes = label_scheme_outputs(&plan->labels);
+    plan->model = request->model;
     const double kept = choose_spacing(plan, fingerprint, scratch);
     free(scratch);
     choose_rules(plan, request, fingerprint, kept);
@@ -241,7 +297,8 @@ int plan_agrees(const plan *a, const plan *b) {
                plan_preprocessing_checksum(a) == plan_preprocessing_checksum(b);
     for (int k = 0; same && k < a->topology.count; k++) {
         const topology_stage *x = &a->topology.stages[k], *y = &b->topology.stages[k];
-        same = x->features == y->features && memcmp(x->kernel, y->kernel, sizeof x->kernel) == 0 &&
+        same = x->features == y->features && x->blocks == y->blocks &&
+               memcmp(x->kernel, y->kernel, sizeof x->kernel) == 0 &&
                memcmp(x->stride, y->stride, sizeof x->stride) == 0;
     }
     return same;

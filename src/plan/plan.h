@@ -1,8 +1,10 @@
 /*
- * How a dataset is preprocessed and what network is trained on it, by nnU-Net v2's rules for 3d_fullres.
+ * How a dataset is preprocessed and what network is trained on it, by nnU-Net v2's rules for 3d_fullres and 2d, for its
+ * plain U-Net and for its U-Nets with residual encoders (its presets M and L).
  *
  * Three numbers are depth, height, width, depth being the slowest axis of the NIfTI files (their third). Unlike nnU-Net
- * no axis is moved to the front: strides and kernels are chosen per axis, so that its place does not matter.
+ * no axis is moved to the front: strides and kernels are chosen per axis, so that its place does not matter. A network
+ * for slices (2D) has patches of size 1 along the axis with the largest spacing.
  *
  * A plan is written to plans.json, which people may read and change; docs/formats.md describes it.
  */
@@ -22,8 +24,23 @@ typedef struct plan_channel {
     channel_rule rule;
 } plan_channel;
 
+/* A network and the budget that its patch and batch are made for, by name: "unet", "resenc-m", "resenc-l", and with "-2d"
+   behind it the same for slices. */
+typedef struct plan_model {
+    int residual; /* a residual encoder */
+    int large;    /* nnU-Net's preset L, else M; of residual encoders */
+    int slices;   /* in 2D */
+} plan_model;
+
+enum { PLAN_MODEL_SIZE = 16, PLAN_MODELS = 6 };
+/* All of them, the plain U-Net in 3D first. */
+plan_model plan_model_at(int index);
+status_code plan_model_parse(const char *text, plan_model *model, failure *failure);
+void plan_model_name(const plan_model *model, char name[PLAN_MODEL_SIZE]);
+
 typedef struct plan {
     char dataset[PLAN_NAME_SIZE];
+    plan_model model;
     int channels;
     int classes;         /* outputs of the network: one per class, background included, or one per region */
     label_scheme labels; /* what they stand for */
@@ -39,7 +56,8 @@ typedef struct plan_request {
     const char *dataset;
     const char *const *channel_names; /* as many as the fingerprint has channels */
     const label_scheme *labels;
-    double memory; /* bytes that training may use; the patch shrinks until it fits */
+    plan_model model; /* all 0: the plain U-Net in 3D */
+    double memory;    /* bytes that training may use; the patch shrinks until it fits */
 } plan_request;
 
 /* Fails if even the smallest patch needs more memory. */

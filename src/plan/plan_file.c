@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1, FILE_LIMIT = 1 << 22, MAX_FEATURES = 4096 };
+enum { VERSION = 1, FILE_LIMIT = 1 << 22, MAX_FEATURES = 4096, MAX_BLOCKS = 64 };
 #define MAX_PATCH_VOXELS 1e9
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -34,6 +34,7 @@ static void add_channel(text *text, const plan_channel *channel) {
 
 static void add_stage(text *text, const topology_stage *stage) {
     text_format(text, "    {\"features\": %d, ", stage->features);
+    if (stage->blocks) text_format(text, "\"blocks\": %d, ", stage->blocks);
     add_whole_three(text, "kernel", stage->kernel);
     text_add(text, ", ");
     add_whole_three(text, "stride", stage->stride);
@@ -73,9 +74,17 @@ static void add_labels(text *text, const label_scheme *labels) {
     }
 }
 
+/* A plan without a model is of the plain U-Net in 3D, as all once were. */
+static void add_model(text *text, const plan_model *model) {
+    char name[PLAN_MODEL_SIZE];
+    plan_model_name(model, name);
+    if (model->residual || model->slices) text_format(text, ",\n  \"model\": \"%s\"", name);
+}
+
 static void add_plan(text *text, const plan *plan) {
     text_format(text, "{\n  \"hws_plan\": %d,\n  \"dataset\": ", VERSION);
     json_text_string(text, plan->dataset);
+    add_model(text, &plan->model);
     add_labels(text, &plan->labels);
     add_three(text, "spacing", plan->spacing);
     text_add(text, ",\n  ");
@@ -221,11 +230,14 @@ static void read_channel(reader *reader, json_t *object, plan_channel *channel) 
     if (rule->low > rule->high) refuse(reader, "low", "must not be above high");
 }
 
-static void read_stage(reader *reader, json_t *object, int first, topology_stage *stage) {
-    static const char *const KEYS[] = {"features", "kernel", "stride", NULL};
+static void read_stage(reader *reader, json_t *object, const plan *plan, topology_stage *stage) {
+    static const char *const KEYS[] = {"features", "kernel", "stride", "blocks", NULL};
+    const int first = stage == plan->topology.stages;
     expect_keys(reader, object, "a stage", KEYS);
     if (reader->status != STATUS_OK) return;
     stage->features = whole(reader, object, "features", 1, MAX_FEATURES);
+    if (plan->model.residual) stage->blocks = whole(reader, object, "blocks", 1, MAX_BLOCKS);
+    else if (json_object_get(object, "blocks")) refuse(reader, "a stage", "has \"blocks\", but its model has none");
     whole_three(reader, object, "kernel", 1, 3, stage->kernel);
     whole_three(reader, object, "stride", 1, first ? 1 : 2, stage->stride);
     for (int k = 0; k < 3; k++)
@@ -291,17 +303,39 @@ static void read_lists(reader *reader, json_t *root, plan *plan) {
         read_channel(reader, json_array_get(channels, (size_t)c), &plan->channel[c]);
     plan->topology.count = (int)json_array_size(stages);
     for (int k = 0; k < plan->topology.count; k++)
-        read_stage(reader, json_array_get(stages, (size_t)k), k == 0, &plan->topology.stages[k]);
+        read_stage(reader, json_array_get(stages, (size_t)k), plan, &plan->topology.stages[k]);
+}
+
+static void read_model(reader *reader, json_t *root, plan_model *model) {
+    char text[PLAN_NAME_SIZE] = "";
+    *model = (plan_model){0};
+    if (!json_object_get(root, "model")) return;
+    name(reader, root, "model", text);
+    if (reader->status == STATUS_OK && plan_model_parse(text, model, NULL) != STATUS_OK)
+        refuse(reader, "model", "must be unet, resenc-m or resenc-l, or one of them with -2d behind it");
+}
+
+/* A network for slices has patches of one slice, and does nothing across them. */
+static void check_slices(reader *reader, const plan *plan) {
+    int thin = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        int across = plan->patch[axis] == 1;
+        for (int k = 0; k < plan->topology.count; k++)
+            across &= plan->topology.stages[k].kernel[axis] == 1 && plan->topology.stages[k].stride[axis] == 1;
+        thin |= across;
+    }
+    if (plan->model.slices && !thin) refuse(reader, "patch", "must be 1, like kernels and strides, across the slices");
 }
 
 static void read_plan(reader *reader, json_t *root, plan *plan) {
-    static const char *const KEYS[] = {"hws_plan",    "dataset", "classes", "labels",   "regions", "spacing",
-                                       "median_size", "patch",   "batch",   "channels", "stages",  NULL};
+    static const char *const KEYS[] = {"hws_plan",    "dataset", "model", "classes",  "labels", "regions", "spacing",
+                                       "median_size", "patch",   "batch", "channels", "stages", NULL};
     if (json_is_object(root) && !json_object_get(root, "hws_plan")) refuse(reader, "it", "is not a plan of hws");
     expect_keys(reader, root, "the plan", KEYS);
     if (reader->status != STATUS_OK) return;
     whole(reader, root, "hws_plan", VERSION, VERSION);
     name(reader, root, "dataset", plan->dataset);
+    read_model(reader, root, &plan->model);
     read_labels(reader, root, plan);
     three(reader, root, "spacing", 1e-6, 1e6, plan->spacing);
     three(reader, root, "median_size", 1, 1e6, plan->median_size);
@@ -309,6 +343,7 @@ static void read_plan(reader *reader, json_t *root, plan *plan) {
     plan->batch = whole(reader, root, "batch", 1, PLAN_MAX_BATCH);
     read_lists(reader, root, plan);
     if (reader->status == STATUS_OK) check_patch(reader, plan);
+    if (reader->status == STATUS_OK) check_slices(reader, plan);
 }
 
 status_code plan_parse(plan *plan, const char *file, const char *bytes, size_t size, failure *failure) {

@@ -39,10 +39,24 @@ static void go_down(descent *at, const int stride[3]) {
         }
 }
 
-topology topology_of(const double spacing[3], const double size[3]) {
+static int blocks_of(int stage) {
+    static const int FIRST[] = {1, 3, 4};
+    return stage < 3 ? FIRST[stage] : 6;
+}
+
+static void choose_widths(const topology_rules *rules, topology *topology) {
+    const double most = rules->slices >= 0 ? TOPOLOGY_MAX_FEATURES_SLICES : TOPOLOGY_MAX_FEATURES;
+    for (int k = 0; k < topology->count; k++) {
+        topology->stages[k].features = (int)fmin(ldexp(TOPOLOGY_BASE_FEATURES, k), most);
+        topology->stages[k].blocks = rules->residual ? blocks_of(k) : 0;
+    }
+}
+
+topology topology_of(const topology_rules *rules, const double spacing[3], const double size[3]) {
     descent at = {.kernel = {1, 1, 1}};
     memcpy(at.spacing, spacing, sizeof at.spacing);
     memcpy(at.size, size, sizeof at.size);
+    if (rules->slices >= 0) at.spacing[rules->slices] = INFINITY; /* never among the finest: it stays as it is */
     topology topology = {.count = 1};
     int stride[3];
     memcpy(topology.stages[0].stride, ((const int[3]){1, 1, 1}), sizeof stride);
@@ -52,9 +66,9 @@ topology topology_of(const double spacing[3], const double size[3]) {
         memcpy(topology.stages[topology.count++].stride, stride, sizeof stride);
         go_down(&at, stride);
     }
-    memcpy(topology.stages[topology.count - 1].kernel, ((const int[3]){3, 3, 3}), sizeof at.kernel);
-    for (int k = 0; k < topology.count; k++)
-        topology.stages[k].features = (int)fmin(ldexp(TOPOLOGY_BASE_FEATURES, k), TOPOLOGY_MAX_FEATURES);
+    int *bottom = topology.stages[topology.count - 1].kernel;
+    for (int k = 0; k < 3; k++) bottom[k] = k == rules->slices ? 1 : 3;
+    choose_widths(rules, &topology);
     return topology;
 }
 
@@ -65,18 +79,34 @@ void topology_multiple(const topology *topology, int multiple[3]) {
     }
 }
 
-/* Two convolutions per stage on the way down; two, the transposed one and, at the top, the head on the way up. */
+/* Convolutions of a stage, as nnU-Net counts them: two per plain stage or residual block, the stem, and for each other
+   residual stage its skip. On the way up one or two and the transposed one. */
+static int convolutions_down(const topology_stage *stage) { return stage->blocks ? 2 * stage->blocks + 1 : 2; }
+static int convolutions_up(const topology_stage *stage) { return stage->blocks ? 1 : 2; }
+
 double topology_feature_maps(const topology *topology, const int patch[3], int classes) {
     double voxels = (double)patch[0] * patch[1] * patch[2], sum = voxels * classes;
     for (int k = 0; k < topology->count; k++) {
         const topology_stage *stage = &topology->stages[k];
+        const int up = k < topology->count - 1 ? convolutions_up(stage) + 1 : 0;
         voxels /= stage->stride[0] * stage->stride[1] * stage->stride[2];
-        sum += voxels * stage->features * (k < topology->count - 1 ? 5 : 2);
+        sum += voxels * stage->features * (convolutions_down(stage) + up);
     }
     return sum;
 }
 
 static double volume_of(const int edges[3]) { return (double)edges[0] * edges[1] * edges[2]; }
+
+/* A convolution's weights, its bias and the two numbers of its norm. */
+static double layer(double kernel, double inputs, double features) { return kernel * inputs * features + 3 * features; }
+
+static double parameters_down(const topology_stage *stage, double below, int first) {
+    const double features = stage->features, kernel = volume_of(stage->kernel);
+    if (!stage->blocks) return layer(kernel, below, features) + layer(kernel, features, features);
+    const double stem = first ? layer(kernel, below, features) : 0, inputs = first ? features : below;
+    const double skip = inputs != features ? layer(1, inputs, features) : 0;
+    return stem + skip + layer(kernel, inputs, features) + (2 * stage->blocks - 1) * layer(kernel, features, features);
+}
 
 double topology_parameters(const topology *topology, int channels, int classes) {
     double sum = 0;
@@ -84,10 +114,11 @@ double topology_parameters(const topology *topology, int channels, int classes) 
     for (int k = 0; k < topology->count; k++) {
         const topology_stage *stage = &topology->stages[k];
         const double features = stage->features, kernel = volume_of(stage->kernel);
-        sum += kernel * features * (below + features) + 6 * features;
-        if (k < topology->count - 1) { /* the way up: two convolutions, the first over the skip, too, and a head */
+        sum += parameters_down(stage, below, k == 0);
+        if (k < topology->count - 1) { /* the way up: the first convolution is over the skip, too; and a head */
             const topology_stage *next = &topology->stages[k + 1];
-            sum += kernel * features * 3 * features + 6 * features + (features + 1) * classes;
+            sum += layer(kernel, 2 * features, features) + (features + 1) * classes;
+            sum += (convolutions_up(stage) - 1) * layer(kernel, features, features);
             sum += volume_of(next->stride) * next->features * features + features;
         }
         below = stage->features;

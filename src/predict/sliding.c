@@ -9,7 +9,7 @@ int sliding_starts(int size, int patch, double step, int *starts) {
         if (starts) starts[0] = 0;
         return 1;
     }
-    const int count = (int)ceil((size - patch) / (patch * step)) + 1;
+    const int count = (int)ceil((size - patch) / fmax(patch * step, 1)) + 1;
     const double apart = (double)(size - patch) / (count - 1);
     for (int i = 0; starts && i < count; i++) starts[i] = (int)nearbyint(apart * i);
     return count;

@@ -16,7 +16,7 @@ typedef struct sliding {
     int size[3], channels;
     const float *image; /* [channel][depth][height][width] */
     int patch[3], classes;
-    double step;   /* 0.5: windows are at most this share of the patch apart; above 0, at most 1 */
+    double step;   /* 0.5: windows are at most this share of the patch apart, or 1; above 0, at most 1 */
     int mirror[3]; /* axes along which windows are mirrored: 1 << (number of them) scores per window */
 } sliding;
 

@@ -114,7 +114,8 @@ static const setting TABLE[] = {
              "part, or of the test part where there is none"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
-     .help = "images: wrn-D-k | mlp-L-m; volumes: the plan's"},
+     .help = "images: wrn-D-k | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
+             "encoders), each also with -2d behind it: for slices"},
     {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
      .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
              "names, instead of random ones"},

@@ -280,12 +280,13 @@ static status_code name_labels(segmentation_source *s, failure *failure) {
 
 static status_code prepare(segmentation_source *s, const train_settings *settings, const listener *listener,
                            failure *failure) {
-    const cache_options options = {.folder = *settings->cache ? settings->cache : 0,
-                                   .threads = (int)settings->threads,
-                                   .memory = MEMORY_SHARE_PLANNED * memory_available(),
-                                   .listener = listener};
+    cache_options options = {.folder = *settings->cache ? settings->cache : 0,
+                             .threads = (int)settings->threads,
+                             .memory = MEMORY_SHARE_PLANNED * memory_available(),
+                             .listener = listener};
     cache_outcome outcome = {0};
-    status_code status = dataset_open(&s->set, settings->data, failure);
+    status_code status = plan_model_parse(settings->model, &options.model, failure);
+    if (status == STATUS_OK) status = dataset_open(&s->set, settings->data, failure);
     if (status == STATUS_OK) status = cache_prepare(&s->set, &options, &s->plan, &outcome, failure);
     s->cache = outcome.folder;
     return status;

@@ -206,8 +206,9 @@ static status_code train_on_images(training *t, failure *failure) {
 
 /* What means nothing for volumes is refused rather than passed over. */
 static status_code check_for_volumes(const train_settings *s, failure *failure) {
-    if (strcmp(s->model, "unet") != 0)
-        return fail(failure, STATUS_BAD_INPUT, "--model %.100s: volumes are segmented by the plan's U-Net", s->model);
+    plan_model model;
+    const status_code status = plan_model_parse(s->model, &model, failure);
+    if (status != STATUS_OK) return status;
     if (s->keep_count) return fail(failure, STATUS_BAD_INPUT, "--keep is for images with one label each");
     return STATUS_OK;
 }
@@ -225,9 +226,9 @@ static status_code keep_plan(training *t, const plan *plan, failure *failure) {
     if (!t->resume) return ranks_is_first(t->ranks) ? plan_write(plan, path, failure) : STATUS_OK;
     status = plan_read(&t->begun, path, failure);
     if (status != STATUS_OK || plan_agrees(plan, &t->begun)) return status;
-    return fail(
-        failure, STATUS_BAD_INPUT,
-        "the cache's plans.json is not the plan that this run began with; copy %.500s there, or start a new run", path);
+    return fail(failure, STATUS_BAD_INPUT,
+                "the cache's plan is not the plan that this run began with; copy %.500s there, or start a new run",
+                path);
 }
 
 /* Which cases are trained on and which are not, so that no later change of the folds can mix them up. */

@@ -272,6 +272,32 @@ static void a_quarter_turn_moves_voxels_to_their_places(void **state) {
     case_free(&made);
 }
 
+/* A slice is looked up in its own plane alone, and is the plane of a thicker patch that is turned in the same way. */
+static void a_turned_slice_is_a_plane_of_a_turned_volume(void **state) {
+    (void)state;
+    some_case made = case_of(12, 20, 20);
+    const plan thick = plan_for(3, 20, 20), thin = plan_for(1, 20, 20), narrow = plan_for(1, 20, 12);
+    const augment_options volume = augment_options_for(&thick, -1), slice = augment_options_for(&thin, -1);
+    assert_near(slice.rotation.high, 3.141592653589793, 1e-12);
+    assert_near(augment_options_for(&narrow, -1).rotation.high, 3.141592653589793 / 12, 1e-12);
+    const augment_choice choice = {.turned = 1, .scale = 1.2, .angle = {0.4, 0, 0}};
+    const patch_map maps[2] = {patch_map_of(&volume, &choice, (const int[3]){6, 0, 0}),
+                               patch_map_of(&slice, &choice, (const int[3]){7, 0, 0})};
+    float turned[2][1200];
+    int16_t labels[2][1200];
+    spatial_scratch scratch = {0};
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(spatial_image(&maps[k], made.image, made.view.size, turned[k], &scratch, NULL), STATUS_OK);
+        spatial_labels(&maps[k], made.labels, made.view.size, labels[k]);
+    }
+    for (int k = 0; k < 400; k++) {
+        assert_near((double)turned[1][k], (double)turned[0][400 + k], 1e-4);
+        assert_int_equal(labels[1][k], labels[0][400 + k]);
+    }
+    spatial_scratch_close(&scratch);
+    case_free(&made);
+}
+
 static void scaling_shows_more_or_less_of_the_case(void **state) {
     (void)state;
     some_case made = case_of(60, 60, 60);
@@ -433,6 +459,7 @@ int main(void) {
         cmocka_unit_test(boxes_beyond_the_volume_are_filled),
         cmocka_unit_test(an_identity_map_changes_nothing),
         cmocka_unit_test(a_quarter_turn_moves_voxels_to_their_places),
+        cmocka_unit_test(a_turned_slice_is_a_plane_of_a_turned_volume),
         cmocka_unit_test(scaling_shows_more_or_less_of_the_case),
         cmocka_unit_test(equal_keys_make_equal_patches),
         cmocka_unit_test(labels_follow_the_image),

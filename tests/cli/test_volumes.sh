@@ -30,6 +30,22 @@ wait $process 2>/dev/null
 if [ -e "$work/c/config.json" ]; then run 0 train --resume --quiet --out "$work/c"; else run 0 train $how --out "$work/c"; fi
 same "$work/a/latest.safetensors" "$work/c/latest.safetensors"
 
+# A network for slices and one with a residual encoder: plans of their own in the same cache, and the volumes' labels.
+for model in unet-2d resenc-m; do
+    run 0 train $how --model $model --threads 1 --out "$work/$model"
+    there "$data/hws_cache/plans-$model.json"
+    grep -q "\"model\": \"$model\"" "$work/$model/plans.json" || fail "the run's plan is not for $model"
+    run 0 predict "$work/$model" --input "$data/imagesTs" --output "$work/labels-$model" --threads 1 --quiet
+    [ "$(ls "$work/labels-$model"/*.nii.gz | wc -l)" -eq 3 ] || fail "$model did not predict three cases"
+    first=$(cd "$data/imagesTs" && ls *_0000.nii.gz | head -n 1)
+    "$segment" "$work/$model" "$data/imagesTs/$first" "$work/api.nii.gz" >/dev/null || fail "the library cannot use $model"
+    same "$work/api.nii.gz" "$work/labels-$model/${first%_0000.nii.gz}.nii.gz"
+done
+grep -q '"patch": \[1, ' "$work/unet-2d/plans.json" || fail "the plan for slices has no patch of one slice"
+run 0 train --resume --quiet --out "$work/resenc-m"
+run 2 train $how --model resenc-x --out "$work/none"
+complains "no model 'resenc-x' for volumes"
+
 # Subvolumes have losses of their own, and ordinary training knows no importance weights.
 run 0 train $how --split-volumes 16,12,16 --threads 1 --out "$work/parts"
 [ "$(wc -l <"$work/parts/losses.csv")" -gt "$(wc -l <"$work/a/losses.csv")" ] || fail "there are no more examples than volumes"
@@ -137,7 +153,7 @@ cp "$work/groups.csv" "$data/groups.csv"
 
 # What is wrong is told before anything starts.
 run 2 train $how --model wrn-16-1 --out "$work/no"
-complains "U-Net"
+complains "for volumes: choose unet"
 run 2 train $how --fold 9 --out "$work/no"
 complains "no fold 9"
 run 2 train $how --split-volumes 0,1 --out "$work/no"

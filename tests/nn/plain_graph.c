@@ -60,15 +60,20 @@ static void run_convolution(plain_graph *plain, const op *o, double *y) {
 static void run_norm(plain_graph *plain, const op *o, const shape *in, double *y) {
     const int groups = o->norm.kind == NORM_INSTANCE ? in->samples : 1;
     reference_norm(groups, shape_rows(in) / (size_t)groups, in->channels, plain->values[o->inputs[0]],
-                   parameter_of(plain, o, 0), parameter_of(plain, o, 1), o->norm.epsilon, (double)o->norm.slope, y, 0,
-                   0);
+                   parameter_of(plain, o, 0), parameter_of(plain, o, 1), o->norm.epsilon,
+                   o->addend == NOWHERE ? (double)o->norm.slope : 1, y, 0, 0);
+    for (size_t i = 0; o->addend != NOWHERE && i < shape_count(in); i++) {
+        y[i] += plain->values[o->inputs[o->addend]][i];
+        if (!(y[i] > 0)) y[i] *= (double)o->norm.slope;
+    }
 }
 
-static void run_max_pool(const op *o, const shape *in, const double *x, double *y) {
+static window pool_of(const op *o, const shape *in) {
     window w = {.in = *in, .features = in->channels};
     memcpy(w.kernel, o->window, sizeof w.kernel);
     memcpy(w.stride, o->stride, sizeof w.stride);
-    reference_max_pool(&w, x, y, 0);
+    memcpy(w.padding, o->padding, sizeof w.padding);
+    return w;
 }
 
 static void run_op(plain_graph *plain, const op *o) {
@@ -77,12 +82,14 @@ static void run_op(plain_graph *plain, const op *o) {
     const char *kind = o->kind->name;
     double *y = plain->values[o->output];
     const int none[3] = {0, 0, 0};
+    const window pool = pool_of(o, in);
     if (strcmp(kind, "convolution") == 0) run_convolution(plain, o, y);
     else if (strcmp(kind, "transposed convolution") == 0)
         reference_transposed(*in, *out, o->convolution.kernel, o->convolution.stride, none, parameter_of(plain, o, 0),
                              parameter_of(plain, o, 1), x, y);
     else if (strcmp(kind, "norm") == 0) run_norm(plain, o, in, y);
-    else if (strcmp(kind, "max pool") == 0) run_max_pool(o, in, x, y);
+    else if (strcmp(kind, "max pool") == 0) reference_max_pool(&pool, x, y, 0);
+    else if (strcmp(kind, "average pool") == 0) reference_average_pool(&pool, x, y);
     else if (strcmp(kind, "mean") == 0) reference_global_mean(*in, x, y);
     else if (strcmp(kind, "activation") == 0)
         for (size_t i = 0; i < shape_count(in); i++) y[i] = x[i] > 0 ? x[i] : (double)o->slope * x[i];

@@ -209,6 +209,17 @@ void reference_max_pool(const window *w, const double *input, double *output, si
     free(all.link);
 }
 
+void reference_average_pool(const window *w, const double *input, double *output) {
+    const size_t channels = (size_t)w->in.channels;
+    const double share = 1.0 / (w->kernel[0] * w->kernel[1] * w->kernel[2]);
+    const shape out = window_output(w);
+    memset(output, 0, shape_count(&out) * sizeof *output);
+    links all = find_links(w);
+    for (const link *l = all.link; l < all.link + all.count; l++)
+        for (size_t c = 0; c < channels; c++) output[l->out * channels + c] += share * input[l->in * channels + c];
+    free(all.link);
+}
+
 void reference_global_mean(shape in, const double *input, double *output) {
     const size_t channels = (size_t)in.channels, positions = shape_positions(&in);
     for (size_t i = 0; i < (size_t)in.samples * channels; i++) {

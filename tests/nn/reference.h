@@ -50,6 +50,9 @@ void reference_norm_backward(int groups, size_t rows_of_group, int channels, con
 /* Of `features` = channels; `chosen` (may be NULL) receives the input that each output came from, the first of equals. */
 void reference_max_pool(const window *w, const double *input, double *output, size_t *chosen);
 
+/* The mean over each window, whose padding counts for nothing. */
+void reference_average_pool(const window *w, const double *input, double *output);
+
 /* Means over the positions of each sample: [sample][channel]. */
 void reference_global_mean(shape in, const double *input, double *output);
 

@@ -143,6 +143,30 @@ static void use_sum_rows(use *u) {
     guarded_close(&x, "rows");
 }
 
+/* The maxima, then which rows they came from. */
+static void use_take_larger(use *u) {
+    const size_t channels = (size_t)u->channels, rows = (size_t)u->rows;
+    guarded x = stored(u, rows * channels);
+    open_result(u, PRECISION_F32, 2 * channels);
+    float *best = u->out.data;
+    uint8_t *where = (uint8_t *)(best + channels);
+    memset(best, 0, 2 * channels * sizeof *best);
+    for (size_t r = 0; r < rows; r++)
+        u->table->take_larger((const char *)x.data + r * channels * precision_bytes(u->precision), u->channels,
+                              (uint8_t)(r + 1), best, u->flag ? where : 0);
+    guarded_close(&x, "rows");
+}
+
+static void use_add_where(use *u) {
+    const size_t channels = (size_t)u->channels;
+    guarded in[2] = {stored(u, channels), floats(u, channels)};
+    uint8_t *where = in[1].data;
+    for (size_t c = 0; c < channels; c++) where[c] &= 3;
+    open_result(u, PRECISION_F32, channels);
+    u->table->add_where(in[0].data, where, u->channels, (uint8_t)(u->rows & 3), u->out.data);
+    close_all(in, 2);
+}
+
 static void use_moments(use *u) {
     const size_t channels = (size_t)u->channels, rows = (size_t)u->rows;
     guarded x = stored(u, rows * channels);
@@ -155,11 +179,12 @@ static float slope_of(const use *u) { return u->flag ? 0.01f : 0; }
 
 static void use_scale_rows(use *u) {
     const size_t channels = (size_t)u->channels, rows = (size_t)u->rows;
-    guarded in[3] = {stored(u, rows * channels), floats(u, channels), floats(u, channels)};
+    guarded in[4] = {stored(u, rows * channels), floats(u, channels), floats(u, channels), stored(u, rows * channels)};
     open_result(u, u->precision, rows * channels);
-    const kernel_norm norm = {rows, u->channels, in[1].data, in[2].data, 0, slope_of(u)};
+    const kernel_norm norm = {rows, u->channels, in[1].data, in[2].data, 0, slope_of(u), u->rows & 1 ? in[3].data : 0,
+                              0};
     u->table->scale_rows(&norm, in[0].data, u->out.data);
-    close_all(in, 3);
+    close_all(in, 4);
 }
 
 static void use_scale_sums(use *u) {
@@ -167,7 +192,8 @@ static void use_scale_sums(use *u) {
     guarded in[5] = {stored(u, rows * channels), stored(u, rows * channels), floats(u, channels), floats(u, channels),
                      floats(u, channels)};
     open_result(u, PRECISION_F32, 2 * channels);
-    const kernel_norm norm = {rows, u->channels, in[2].data, in[3].data, in[4].data, slope_of(u)};
+    const kernel_norm norm = {rows,       u->channels, in[2].data, in[3].data,
+                              in[4].data, slope_of(u), 0,          u->rows & 2 ? in[1].data : 0};
     u->table->scale_sums(&norm, in[0].data, in[1].data, u->out.data, (float *)u->out.data + channels);
     close_all(in, 5);
 }
@@ -177,7 +203,8 @@ static void use_scale_backward(use *u) {
     guarded in[8];
     for (int i = 0; i < 8; i++) in[i] = i < 2 ? stored(u, rows * channels) : floats(u, channels);
     open_result(u, u->precision, rows * channels);
-    const kernel_norm norm = {rows, u->channels, in[2].data, in[3].data, in[4].data, slope_of(u)};
+    const kernel_norm norm = {rows,       u->channels, in[2].data, in[3].data,
+                              in[4].data, slope_of(u), 0,          u->rows & 2 ? in[1].data : 0};
     const kernel_norm_gradient gradient = {in[5].data, in[6].data, in[7].data};
     u->table->scale_backward(&norm, &gradient, in[0].data, in[1].data, u->rows & 1, u->out.data);
     close_all(in, 8);
@@ -239,6 +266,8 @@ static const struct recipe {
                USE(store_row),
                USE(sum_rows),
                USE(moments),
+               USE(take_larger),
+               USE(add_where),
                USE(scale_rows),
                USE(scale_sums),
                USE(scale_backward),

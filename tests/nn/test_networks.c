@@ -54,7 +54,7 @@ typedef struct network {
     double bound; /* of a derivative in f32, relative to the lengths of gradient and direction */
 } network;
 
-enum { MLP, WRN, WRN_WINOGRAD, UNET_3D, UNET_ANISOTROPIC, UNET_2D, UNET_WINOGRAD, NETWORKS };
+enum { MLP, WRN, WRN_WINOGRAD, UNET_3D, UNET_ANISOTROPIC, UNET_2D, UNET_WINOGRAD, RESENC, NETWORKS };
 static const network ALL[NETWORKS] = {
     [MLP] = {"mlp", "mlp-2-17", {5, {1, 1, 1}, 12}, 4, 0, 0, 0, 0, LOSS_CROSS_ENTROPY, CONVOLUTION_DIRECT, 1e-5},
     [WRN] = {"wrn", "wrn-10-1", {3, {1, 9, 11}, 1}, 5, 0, 0, 0, 0, LOSS_CROSS_ENTROPY, CONVOLUTION_DIRECT, 2e-5},
@@ -75,6 +75,8 @@ static const network ALL[NETWORKS] = {
     [UNET_2D] = {"unet in 2D", "unet", {2, {1, 12, 16}, 2}, 3, 8, 0, 1, 1, LOSS_DICE_CE, CONVOLUTION_DIRECT, 2e-5},
     [UNET_WINOGRAD] =
         {"unet by Winograd", "unet", {1, {4, 12, 8}, 1}, 2, 16, 0, 0, 0, LOSS_DICE_CE, CONVOLUTION_WINOGRAD, 2e-5},
+    [RESENC] =
+        {"residual encoder", "resenc", {2, {4, 8, 12}, 2}, 3, 5, 1, 0, 1, LOSS_DICE_CE, CONVOLUTION_DIRECT, 2e-5},
 };
 
 static learner_options options_of(const network *n) {

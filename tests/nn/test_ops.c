@@ -121,6 +121,25 @@ static void norm_reference(const example *e, const graph *g, const double *const
                    named(g, parameters, "op.bias"), e->norm.epsilon, (double)e->norm.slope, y, 0, 0);
 }
 
+/* The second input is added between the norm and the activation. */
+static tensor build_residual(graph *g, const example *e, tensor a, tensor b) {
+    norm_options options = e->norm;
+    options.addend = b;
+    options.has_addend = 1;
+    return graph_norm(g, "op", a, &options);
+}
+
+static void residual_reference(const example *e, const graph *g, const double *const x[2], const double *parameters,
+                               double *y) {
+    example plain = *e;
+    plain.norm.slope = 1;
+    norm_reference(&plain, g, x, parameters, y);
+    for (size_t i = 0; i < shape_count(&e->in); i++) {
+        y[i] += x[1][i];
+        if (!(y[i] > 0)) y[i] *= (double)e->norm.slope;
+    }
+}
+
 static tensor build_activation(graph *g, const example *e, tensor a, tensor b) {
     (void)b;
     return graph_activation(g, a, e->norm.slope);
@@ -135,7 +154,11 @@ static void activation_reference(const example *e, const graph *g, const double 
 
 static tensor build_max_pool(graph *g, const example *e, tensor a, tensor b) {
     (void)b;
-    return graph_max_pool(g, a, e->w.kernel, e->w.stride);
+    pool_options options;
+    memcpy(options.window, e->w.kernel, sizeof options.window);
+    memcpy(options.stride, e->w.stride, sizeof options.stride);
+    memcpy(options.padding, e->w.padding, sizeof options.padding);
+    return graph_max_pool(g, a, &options);
 }
 
 static void max_pool_reference(const example *e, const graph *g, const double *const x[2], const double *parameters,
@@ -145,6 +168,21 @@ static void max_pool_reference(const example *e, const graph *g, const double *c
     window w = window_of(e);
     w.features = e->in.channels;
     reference_max_pool(&w, x[0], y, 0);
+}
+
+static tensor build_average_pool(graph *g, const example *e, tensor a, tensor b) {
+    (void)b;
+    return graph_average_pool(g, a, e->w.kernel);
+}
+
+static void average_pool_reference(const example *e, const graph *g, const double *const x[2], const double *parameters,
+                                   double *y) {
+    (void)g;
+    (void)parameters;
+    window w = window_of(e);
+    memcpy(w.stride, w.kernel, sizeof w.stride);
+    w.features = e->in.channels;
+    reference_average_pool(&w, x[0], y);
 }
 
 static tensor build_mean(graph *g, const example *e, tensor a, tensor b) {
@@ -249,17 +287,45 @@ static const example EXAMPLES[] = {
      0,
      {.features = 10, .kernel = {1, 1, 1}, .stride = {1, 1, 1}},
      {0}},
-    {OP(norm), {3, {1, 4, 5}, 5}, 0, {.features = 0}, {NORM_BATCH, 0, 1e-5, 0}},
-    {OP(norm), {2, {3, 2, 3}, 17}, 0, {.features = 0}, {NORM_BATCH, 1, 1e-3, 0.5}},
-    {OP(norm), {2, {3, 4, 3}, 4}, 0, {.features = 0}, {NORM_INSTANCE, 0.01f, 1e-5, 0}},
-    {OP(norm), {1, {1, 1, 7}, 20}, 0, {.features = 0}, {NORM_INSTANCE, 0, 1e-5, 0}},
-    {OP(norm), {1, {3, 11, 13}, 2}, 0, {.features = 0}, {NORM_INSTANCE, 0.2f, 1e-5, 0}}, /* more than one chunk */
+    {OP(norm), {3, {1, 4, 5}, 5}, 0, {.features = 0}, {.kind = NORM_BATCH, .slope = 0, .epsilon = 1e-5, .momentum = 0}},
+    {OP(norm),
+     {2, {3, 2, 3}, 17},
+     0,
+     {.features = 0},
+     {.kind = NORM_BATCH, .slope = 1, .epsilon = 1e-3, .momentum = 0.5}},
+    {OP(norm),
+     {2, {3, 4, 3}, 4},
+     0,
+     {.features = 0},
+     {.kind = NORM_INSTANCE, .slope = 0.01f, .epsilon = 1e-5, .momentum = 0}},
+    {OP(norm),
+     {1, {1, 1, 7}, 20},
+     0,
+     {.features = 0},
+     {.kind = NORM_INSTANCE, .slope = 0, .epsilon = 1e-5, .momentum = 0}},
+    {OP(norm),
+     {1, {3, 11, 13}, 2},
+     0,
+     {.features = 0},
+     {.kind = NORM_INSTANCE, .slope = 0.2f, .epsilon = 1e-5, .momentum = 0}}, /* more than one chunk */
+    {OP(residual), {3, {1, 4, 5}, 5}, 5, {.features = 0}, {.kind = NORM_BATCH, .slope = 0, .epsilon = 1e-5}},
+    {OP(residual), {2, {3, 4, 3}, 4}, 4, {.features = 0}, {.kind = NORM_INSTANCE, .slope = 0.01f, .epsilon = 1e-5}},
+    {OP(residual), {1, {3, 11, 13}, 2}, 2, {.features = 0}, {.kind = NORM_INSTANCE, .slope = 0.2f, .epsilon = 1e-3}},
+    {OP(residual), {2, {1, 3, 3}, 2}, 2, {.features = 0}, {.kind = NORM_BATCH, .slope = 1, .epsilon = 1e-5}},
     {OP(activation), {2, {1, 5, 7}, 5}, 0, {.features = 0}, {.slope = 0}},
     {OP(activation), {1, {3, 5, 7}, 4}, 0, {.features = 0}, {.slope = 0.1f}},
     {OP(max_pool), {2, {4, 6, 4}, 3}, 0, {.kernel = {2, 2, 2}, .stride = {2, 2, 2}}, {0}},
     {OP(max_pool), {1, {3, 7, 8}, 5}, 0, {.kernel = {1, 2, 2}, .stride = {1, 2, 2}}, {0}},
     {OP(max_pool), {1, {1, 7, 9}, 17}, 0, {.kernel = {1, 3, 3}, .stride = {1, 2, 2}}, {0}}, /* overlapping */
     {OP(max_pool), {1, {1, 8, 9}, 2}, 0, {.kernel = {1, 2, 1}, .stride = {1, 3, 2}}, {0}},  /* with gaps */
+    {OP(max_pool),
+     {2, {1, 8, 7}, 5},
+     0,
+     {.kernel = {1, 3, 3}, .stride = {1, 2, 2}, .padding = {0, 1, 1}}, /* as residual networks have it */
+     {0}},
+    {OP(max_pool), {1, {3, 4, 5}, 3}, 0, {.kernel = {2, 3, 2}, .stride = {1, 1, 2}, .padding = {1, 1, 0}}, {0}},
+    {OP(average_pool), {2, {4, 6, 4}, 3}, 0, {.kernel = {2, 2, 2}}, {0}},
+    {OP(average_pool), {1, {3, 5, 6}, 17}, 0, {.kernel = {1, 2, 2}}, {0}}, /* with a rest */
     {OP(mean), {3, {2, 3, 4}, 5}, 0, {.features = 0}, {0}},
     {OP(mean), {1, {1, 1, 1}, 20}, 0, {.features = 0}, {0}},
     {OP(nearest), {2, {2, 3, 2}, 3}, 0, {.stride = {2, 2, 2}}, {0}},
@@ -537,7 +603,11 @@ static void equal_maxima_send_their_gradient_to_the_first(void **state) {
 /* As PyTorch: the variance that is remembered is the unbiased one. */
 static void batch_norm_remembers_and_uses_its_statistics(void **state) {
     (void)state;
-    const example e = {OP(norm), {3, {1, 4, 5}, 5}, 0, {.features = 0}, {NORM_BATCH, 0.1f, 1e-3, 0.25}};
+    const example e = {OP(norm),
+                       {3, {1, 4, 5}, 5},
+                       0,
+                       {.features = 0},
+                       {.kind = NORM_BATCH, .slope = 0.1f, .epsilon = 1e-3, .momentum = 0.25}};
     trial t = trial_open(&e, PRECISION_F32, PLAIN, 2);
     graph_initialise(t.g, 1); /* running statistics begin as mean 0 and variance 1 */
     fill(&t, 7);
@@ -570,7 +640,11 @@ static void batch_norm_remembers_and_uses_its_statistics(void **state) {
 /* x * scale + shift loses what the mean has more digits than the deviation, here all: the bias is left, roughly. */
 static void a_norm_of_equal_values_is_about_the_bias(void **state) {
     (void)state;
-    const example e = {OP(norm), {1, {1, 3, 3}, 4}, 0, {.features = 0}, {NORM_INSTANCE, 1, 1e-5, 0}};
+    const example e = {OP(norm),
+                       {1, {1, 3, 3}, 4},
+                       0,
+                       {.features = 0},
+                       {.kind = NORM_INSTANCE, .slope = 1, .epsilon = 1e-5, .momentum = 0}};
     trial t = trial_open(&e, PRECISION_F32, PLAIN, 1);
     for (size_t i = 0; i < t.counts[0]; i++) graph_input_values(t.g)[i] = 1000;
     graph_forward(t.g, 1);
@@ -601,7 +675,7 @@ static graph *started(tensor *x) {
 static void mistakes_of_layers_are_told_when_the_graph_is_planned(void **state) {
     (void)state;
     const convolution_options filter = {.features = 4, .kernel = {1, 3, 3}};
-    const int two[3] = {1, 2, 2}, none[3] = {0, 0, 0}, large[3] = {1, 5, 5};
+    const int two[3] = {1, 2, 2}, none[3] = {0, 0, 0};
     tensor x, y;
     check_refused(graph_open(&(graph_options){.threads = 1}), "it is empty");
     check_refused(started(&x), "it has no output");
@@ -618,8 +692,19 @@ static void mistakes_of_layers_are_told_when_the_graph_is_planned(void **state) 
     graph_output(g, graph_upsample(g, x, none, UPSAMPLING_LINEAR));
     check_refused(g, "nothing is enlarged");
     g = started(&x);
-    graph_output(g, graph_max_pool(g, x, large, two));
+    graph_output(g, graph_max_pool(g, x, &(pool_options){.window = {1, 5, 5}, .stride = {1, 2, 2}}));
     check_refused(g, "the window is larger than the image");
+    g = started(&x);
+    graph_output(g,
+                 graph_max_pool(g, x, &(pool_options){.window = {1, 2, 2}, .stride = {1, 1, 1}, .padding = {0, 2, 0}}));
+    check_refused(g, "a window could lie outside");
+    g = started(&x);
+    graph_output(g, graph_average_pool(g, x, none));
+    check_refused(g, "the mean is over nothing");
+    g = started(&x);
+    y = graph_convolution(g, "c", x, &filter);
+    graph_output(g, graph_norm(g, "n", y, &(norm_options){.kind = NORM_BATCH, .addend = x, .has_addend = 1}));
+    check_refused(g, "a residual differs in channels");
     g = started(&x);
     graph_output(g, graph_transposed_convolution(g, "t", x, 3, none, 1));
     check_refused(g, "a stride is zero");

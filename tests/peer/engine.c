@@ -66,12 +66,14 @@ static void *give(const char *name, safetensors_dtype dtype, size_t rank, const 
 
 static void read_unet(model_options *m) {
     const safetensor *kernels = tensor_of("hws.kernels", 2), *strides = tensor_of("hws.strides", 2);
+    const int32_t *blocks = tensor_of("hws.blocks", 1)->data;
     model_unet_defaults(m, (int)number("dimensions"));
     m->unet_levels = (int)number("levels");
     m->unet_base = (int)number("base");
     m->unet_max_pool = (int)number("max_pool");
     m->unet_bias = (int)number("bias");
     for (int level = 0; level < m->unet_levels; level++) {
+        m->unet_blocks[level] = blocks[level];
         memcpy(m->unet_kernel[level], (const int32_t *)kernels->data + 3 * level, 3 * sizeof(int32_t));
         memcpy(m->unet_stride[level], (const int32_t *)strides->data + 3 * level, 3 * sizeof(int32_t));
     }

@@ -264,16 +264,21 @@ def compare_network(title, make, shape, classes, settings, sizes={}, runs=RUNS):
 def compare_unet(title, shape, channels, count, part, **options):
     dimensions = len(shape)
     levels, kernels, strides = options["levels"], options.get("kernels"), options.get("strides")
+    blocks = options.get("blocks")
     flat = [1] if dimensions == 2 else []
     kernels = kernels or [(3,) * dimensions] * levels
     strides = strides or [(1,) * dimensions] + [(2,) * dimensions] * (levels - 1)
     sizes = {"hws.kernels": np.array([[*flat, *row] for row in kernels], np.int32),
-             "hws.strides": np.array([[*flat, *row] for row in strides], np.int32)}
-    settings = {**NESTEROV, "model": "unet", "loss": options.get("loss", "dice-ce"), "part": part, "levels": levels, "dimensions": dimensions,
+             "hws.strides": np.array([[*flat, *row] for row in strides], np.int32),
+             "hws.blocks": np.array(blocks or [0] * levels, np.int32)}
+    settings = {**NESTEROV, "model": "resenc" if blocks else "unet", "loss": options.get("loss", "dice-ce"), "part": part, "levels": levels, "dimensions": dimensions,
                 "base": options["base"], "max_pool": int(options.get("max_pool", 0)), "bias": int(options.get("bias", 0)),
                 "recompute": options.get("recompute", 0)}
 
     def make():
+        if blocks:
+            return hws.models.ResidualEncoderUNet(channels, 3, levels, options["base"], kernels=kernels, strides=strides,
+                                                  blocks=blocks, dimensions=dimensions)
         return hws.models.UNet(channels, 3, levels, options["base"], kernels=kernels, strides=strides,
                                max_pool=bool(options.get("max_pool")), bias=bool(options.get("bias")),
                                dimensions=dimensions)
@@ -293,6 +298,12 @@ def networks():
     compare_unet("unet, max pooling, recomputing", (16, 16, 16), 1, 2, 1, levels=3, base=16, max_pool=True, recompute=1)
     compare_unet("unet, regions, 2 channels, biases", (16, 16, 24), 2, 2, 1, levels=3, base=16, bias=True, loss="regions")
     compare_unet("unet, pictures of 32x48", (32, 48), 1, 2, 2, levels=3, base=16)
+    compare_unet("resenc, 16x24x16, 3 levels, recomputing", (16, 24, 16), 1, 2, 1, levels=3, base=16, bias=True,
+                 blocks=[1, 3, 4], recompute=1)
+    compare_unet("resenc, 2 channels, anisotropic, parts of 2", (8, 24, 32), 2, 3, 2, levels=4, base=8, bias=True,
+                 blocks=[1, 2, 2, 3], kernels=[(1, 3, 3), (3, 3, 3), (3, 3, 3), (3, 3, 3)],
+                 strides=[(1, 1, 1), (1, 2, 2), (2, 2, 2), (1, 1, 2)], runs=FORCED)
+    compare_unet("resenc, pictures of 32x48", (32, 48), 1, 2, 2, levels=3, base=16, bias=True, blocks=[1, 3, 4])
 
 
 # ---- losses and optimisers -----------------------------------------------------------------------------------------------

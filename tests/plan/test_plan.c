@@ -29,14 +29,18 @@ static fingerprint even_fingerprint(size_t count, const double spacing[3], const
     return fingerprint;
 }
 
-static plan planned(size_t count, const double spacing[3], const int size[3], int classes) {
+static plan planned_for(const char *model, size_t count, const double spacing[3], const int size[3], int classes) {
     fingerprint fingerprint = even_fingerprint(count, spacing, size);
-    const plan_request request = {
-        .dataset = "test", .channel_names = MRI, .labels = plain(classes), .memory = INFINITY};
+    plan_request request = {.dataset = "test", .channel_names = MRI, .labels = plain(classes), .memory = INFINITY};
     plan plan;
+    assert_int_equal(plan_model_parse(model, &request.model, NULL), STATUS_OK);
     assert_int_equal(plan_make(&plan, &request, &fingerprint, NULL), STATUS_OK);
     fingerprint_close(&fingerprint);
     return plan;
+}
+
+static plan planned(size_t count, const double spacing[3], const int size[3], int classes) {
+    return planned_for("unet", count, spacing, size, classes);
 }
 
 #define assert_three(three, a, b, c) assert_memory_equal(three, ((const int[3]){a, b, c}), sizeof(int[3]))
@@ -88,6 +92,63 @@ static void the_coarse_axis_may_be_the_last(void **state) {
     assert_three(plan.patch, 288, 224, 28);
     assert_three(plan.topology.stages[1].stride, 2, 2, 1);
     assert_three(plan.topology.stages[0].kernel, 3, 3, 1);
+}
+
+/* What nnU-Net's own planners give for these sizes: patch, batch and stages. */
+static void residual_encoders_get_the_plans_of_nnunets_presets(void **state) {
+    (void)state;
+    plan plan = planned_for("resenc-m", 260, (const double[3]){1, 1, 1}, (const int[3]){36, 50, 35}, 3);
+    assert_three(plan.patch, 40, 56, 40);
+    assert_int_equal(plan.batch, 58);
+    assert_int_equal(plan.topology.count, 4);
+    assert_near(topology_feature_maps(&plan.topology, plan.patch, 3), 23609600, 0.5);
+    const int blocks[4] = {1, 3, 4, 6};
+    for (int k = 0; k < 4; k++) assert_int_equal(plan.topology.stages[k].blocks, blocks[k]);
+    plan = planned_for("resenc-m", 484, (const double[3]){1, 1, 1}, (const int[3]){138, 170, 138}, 4);
+    assert_three(plan.patch, 128, 128, 128);
+    assert_int_equal(plan.batch, 2);
+    assert_int_equal(plan.topology.count, 6);
+    plan = planned_for("resenc-l", 100, (const double[3]){1, 1, 1}, (const int[3]){138, 170, 138}, 3);
+    assert_three(plan.patch, 160, 192, 160);
+    assert_int_equal(plan.batch, 3);
+    assert_int_equal(plan.topology.stages[5].features, 320);
+}
+
+static void slices_lie_across_the_coarsest_axis(void **state) {
+    (void)state;
+    plan plan = planned_for("resenc-m-2d", 140, (const double[3]){10, 3, 3}, (const int[3]){10, 120, 110}, 4);
+    assert_three(plan.patch, 1, 128, 112);
+    assert_int_equal(plan.topology.count, 5);
+    assert_int_equal(plan.topology.stages[4].features, 512);
+    for (int k = 0; k < 5; k++) {
+        assert_three(plan.topology.stages[k].kernel, 1, 3, 3);
+        assert_three(plan.topology.stages[k].stride, 1, 1 + (k > 0), 1 + (k > 0));
+    }
+    plan = planned_for("unet-2d", 50, (const double[3]){0.5, 0.5, 2}, (const int[3]){400, 300, 40}, 2);
+    assert_three(plan.patch, 448, 320, 1);
+    assert_int_equal(plan.batch, 23);
+    assert_int_equal(plan.topology.count, 7);
+    assert_three(plan.topology.stages[6].kernel, 3, 3, 1);
+    assert_int_equal(plan.topology.stages[6].blocks, 0);
+    plan = planned_for("unet-2d", 20, (const double[3]){1, 1, 1}, (const int[3]){6, 7, 5}, 2);
+    assert_int_equal(plan.patch[0], 1);
+    assert_true(plan.topology.count >= 2);
+}
+
+static void models_have_names(void **state) {
+    (void)state;
+    for (int k = 0; k < PLAN_MODELS; k++) {
+        const plan_model model = plan_model_at(k);
+        char name[PLAN_MODEL_SIZE];
+        plan_model again;
+        plan_model_name(&model, name);
+        assert_int_equal(plan_model_parse(name, &again, NULL), STATUS_OK);
+        assert_memory_equal(&again, &model, sizeof model);
+    }
+    plan_model model;
+    failure failure;
+    assert_int_equal(plan_model_parse("wrn-16-1", &model, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "resenc-m"));
 }
 
 static void tiny_cases_are_padded_to_something_that_can_be_halved(void **state) {
@@ -252,6 +313,11 @@ static void plans_come_back_from_their_file(void **state) {
     assert_true(plan_preprocessing_checksum(&read) == plan_preprocessing_checksum(&written));
     read.channel[1].rule.high++;
     assert_true(plan_preprocessing_checksum(&read) != plan_preprocessing_checksum(&written));
+    const plan residual =
+        planned_for("resenc-l-2d", 32, (const double[3]){3.6, 0.62, 0.62}, (const int[3]){20, 320, 319}, 3);
+    assert_int_equal(plan_write(&residual, path, &failure), STATUS_OK);
+    assert_int_equal(plan_read(&read, path, &failure), STATUS_OK);
+    assert_memory_equal(&read, &residual, sizeof read);
     unlink(path);
 }
 
@@ -299,6 +365,10 @@ static void plans_that_cannot_be_are_refused(void **state) {
     expect_refused("\"kernel\": [3, 3, 3]", "\"kernel\": [3, 2, 3]", "kernel");
     expect_refused("\"stride\": [1, 1, 1]", "\"stride\": [1, 1, 2]", "stride");
     expect_refused("\"features\": 8", "\"features\": 8, \"x\": 1", "unknown");
+    expect_refused("\"features\": 8", "\"features\": 8, \"blocks\": 1", "blocks");
+    expect_refused("\"dataset\": \"d\"", "\"dataset\": \"d\", \"model\": \"resenc-m\"", "blocks");
+    expect_refused("\"dataset\": \"d\"", "\"dataset\": \"d\", \"model\": \"resnet\"", "resenc-m");
+    expect_refused("\"dataset\": \"d\"", "\"dataset\": \"d\", \"model\": \"unet-2d\"", "slices");
     expect_refused("}]}", "}]", "line");
     assert_int_equal(plan_parse(&plan, "p", "[]", 2, NULL), STATUS_CORRUPT);
     assert_int_equal(plan_parse(&plan, "p", "", 0, NULL), STATUS_CORRUPT);
@@ -378,6 +448,9 @@ int main(void) {
         cmocka_unit_test(larger_sets_get_the_known_patches),
         cmocka_unit_test(thick_slices_are_halved_later_and_get_flat_kernels),
         cmocka_unit_test(the_coarse_axis_may_be_the_last),
+        cmocka_unit_test(residual_encoders_get_the_plans_of_nnunets_presets),
+        cmocka_unit_test(slices_lie_across_the_coarsest_axis),
+        cmocka_unit_test(models_have_names),
         cmocka_unit_test(tiny_cases_are_padded_to_something_that_can_be_halved),
         cmocka_unit_test(spacings_are_medians_and_sizes_follow),
         cmocka_unit_test(an_anisotropic_set_uses_the_tenth_percentile),

@@ -81,6 +81,8 @@ static void windows_are_spread_evenly(void **state) {
     assert_int_equal(sliding_starts(40, 40, 0.5, starts), 1);
     assert_int_equal(sliding_starts(41, 40, 0.5, starts), 2);
     assert_int_equal(starts[1], 1);
+    assert_int_equal(sliding_starts(4, 1, 0.5, starts), 4); /* each slice once */
+    for (int k = 0; k < 4; k++) assert_int_equal(starts[k], k);
     assert_int_equal(sliding_starts(100, 40, 0.5, starts), 4);
     assert_int_equal(starts[0], 0);
     assert_int_equal(starts[1], 20);
