@@ -13,6 +13,7 @@ help:
 	@echo "make test         run all tests"
 	@echo "make test-long    the same at full size (hours)"
 	@echo "make test-python  the Python package's tests"
+	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_peer.py)"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
 	@echo "make test-browser the report's page in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
@@ -40,6 +41,11 @@ test-long: build
 
 test-python:
 	@scripts/test-python
+
+test-nnunet:
+	@[ -d "$(NNUNET)" ] || { echo "make test-nnunet NNUNET=FOLDER: a folder with clones, see python/tests/nnunet_peer.py" >&2; exit 2; }
+	@scripts/setup-python nnunet
+	@NNUNET="$(realpath $(NNUNET))" scripts/test-python -rs tests/test_nnunet.py tests/test_frameworks.py tests/test_examples.py
 
 test-peer: build
 	@scripts/setup peer
@@ -88,4 +94,4 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-long test-python test-browser test-peer check fuzz bench install format clean
+.PHONY: all help setup build demo test test-long test-python test-nnunet test-browser test-peer check fuzz bench install format clean

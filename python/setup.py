@@ -51,11 +51,25 @@ class BuildWithLibrary(build_py):
         shutil.copyfile(library.resolve(), target)
 
 
+def oldest_glibc(library):
+    """The oldest glibc that a library runs on, as (2, minor): the newest version that one of its symbols names."""
+    return max((tuple(map(int, found)) for found in re.findall(rb"GLIBC_(\d+)\.(\d+)", library.read_bytes())), default=None)
+
+
 class PlatformWheel(bdist_wheel):
-    """One wheel for every Python of a platform: the library is no extension module."""
+    """One wheel for every Python of a platform: the library is no extension module.
+
+    On Linux the tag names the oldest glibc that the library runs on, so that pip installs the wheel there, and there alone.
+    """
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        platform = super().get_tag()[2]
+        library = Path(self.bdist_dir) / "hws" / LIBRARY if self.bdist_dir else None
+        if platform.startswith("linux_") and library is not None and library.is_file():
+            glibc = oldest_glibc(library)
+            if glibc is not None:
+                platform = f"manylinux_{glibc[0]}_{glibc[1]}_{platform[len('linux_'):]}"
+        return "py3", "none", platform
 
 
 class WithLibrary(Distribution):

@@ -6,8 +6,8 @@
     sampler.update(batch, losses)
 
 Modules: :mod:`hws.torch` for PyTorch's DataLoader, :mod:`hws.shared` for losses that several processes see,
-:mod:`hws.models` for the program's networks, :mod:`hws.compat` for code written for the paper's package,
-:mod:`hws.telemetry` for logging.
+:mod:`hws.nnunet`, :mod:`hws.monai` and :mod:`hws.lightning` for these frameworks, :mod:`hws.models` for the program's
+networks, :mod:`hws.compat` for code written for the paper's package, :mod:`hws.telemetry` for logging.
 """
 
 from ._library import lib as _lib

@@ -137,7 +137,7 @@ class _Block(_Norm):
 
 def _per_level(sizes: Optional[Sizes], levels: int, dimensions: int, usual: int, what: str) -> List[Sequence[int]]:
     sizes = [usual] * levels if sizes is None else list(sizes)
-    rows = [(size,) * dimensions if isinstance(size, int) else tuple(size) for size in sizes]
+    rows: List[Sequence[int]] = [(size,) * dimensions if isinstance(size, int) else tuple(size) for size in sizes]
     if len(rows) != levels or any(len(row) != dimensions for row in rows):
         raise ArgumentError(f"{what} must be {levels}, one per level, each a number or {dimensions} of them")
     return rows
@@ -172,19 +172,19 @@ class UNet(nn.Module):
                  bias: bool = False, heads: Optional[int] = None, dimensions: int = 3):
         super().__init__()
         self._pool = _LAYERS[dimensions][3] if dimensions in _LAYERS else None
-        features, kernels, strides = _widths(levels, base, cap, kernels, strides, heads, dimensions)
+        features, sizes, steps = _widths(levels, base, cap, kernels, strides, heads, dimensions)
         one = (1,) * dimensions
-        self._pooling = [stride if max_pool and level else None for level, stride in enumerate(strides)]
+        self._pooling = [stride if max_pool and level else None for level, stride in enumerate(steps)]
 
         def pair(level: int, inputs: int, stride: Sequence[int]) -> nn.ModuleList:
-            outputs, kernel = features[level], kernels[level]
+            outputs, kernel = features[level], sizes[level]
             return nn.ModuleList([_Block(dimensions, inputs, outputs, kernel, stride),
                                   _Block(dimensions, outputs, outputs, kernel, one)])
 
         self.encoder = nn.ModuleList(
-            pair(level, features[level - 1] if level else channels, one if max_pool or level == 0 else strides[level])
+            pair(level, features[level - 1] if level else channels, one if max_pool or level == 0 else steps[level])
             for level in range(levels))
-        self.up = _ups(features, strides, dimensions, bias)
+        self.up = _ups(features, steps, dimensions, bias)
         self.decoder = nn.ModuleList(pair(level, 2 * features[level], one) for level in range(levels - 1))
         self.heads = _heads(features, classes, heads or levels - 1, dimensions, bias)
         _begin(self, _SLOPE)
@@ -230,23 +230,23 @@ class ResidualEncoderUNet(nn.Module):
                  kernels: Optional[Sizes] = None, strides: Optional[Sizes] = None,
                  blocks: Optional[Sequence[int]] = None, heads: Optional[int] = None, dimensions: int = 3):
         super().__init__()
-        features, kernels, strides = _widths(levels, base, cap, kernels, strides, heads, dimensions)
+        features, sizes, steps = _widths(levels, base, cap, kernels, strides, heads, dimensions)
         one = (1,) * dimensions
-        blocks = [1, 3, 4, *[6] * levels][:levels] if blocks is None else list(blocks)
-        if len(blocks) != levels or min(blocks) < 1:
+        counts = [1, 3, 4, *[6] * levels][:levels] if blocks is None else list(blocks)
+        if len(counts) != levels or min(counts) < 1:
             raise ArgumentError(f"blocks must be {levels} numbers, one per level, each at least 1")
 
         def stage(level: int) -> nn.ModuleList:
             inputs, outputs = features[max(level - 1, 0)], features[level]
             return nn.ModuleList(
-                _ResidualBlock(dimensions, outputs if block else inputs, outputs, kernels[level],
-                               one if block or level == 0 else strides[level]) for block in range(blocks[level]))
+                _ResidualBlock(dimensions, outputs if block else inputs, outputs, sizes[level],
+                               one if block or level == 0 else steps[level]) for block in range(counts[level]))
 
-        self.stem = _Block(dimensions, channels, features[0], kernels[0], one)
+        self.stem = _Block(dimensions, channels, features[0], sizes[0], one)
         self.encoder = nn.ModuleList(stage(level) for level in range(levels))
-        self.up = _ups(features, strides, dimensions, True)
+        self.up = _ups(features, steps, dimensions, True)
         self.decoder = nn.ModuleList(
-            nn.ModuleList([_Block(dimensions, 2 * features[level], features[level], kernels[level], one)])
+            nn.ModuleList([_Block(dimensions, 2 * features[level], features[level], sizes[level], one)])
             for level in range(levels - 1))
         self.heads = _heads(features, classes, heads or levels - 1, dimensions, True)
         _begin(self, _SLOPE)
@@ -287,7 +287,8 @@ def _heads(features: Sequence[int], classes: int, count: int, dimensions: int, b
 
 def _decode(model: Any, skips: Sequence[Tensor]) -> Union[Tensor, List[Tensor]]:
     """The way up, from the coarsest of the skips; in evaluation mode the finest output alone."""
-    x, outputs = skips[-1], []
+    x = skips[-1]
+    outputs: List[Tensor] = []
     for level in reversed(range(len(model.decoder))):
         x = _run(model.decoder[level], torch.cat([model.up[level](x), skips[level]], 1))
         if level < len(model.heads) and (model.training or level == 0):

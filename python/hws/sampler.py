@@ -121,7 +121,7 @@ class Sampler:
         if self._handle is not None:
             self.close()
         self._handle = handle.value
-        options = sampler_options(self._handle)
+        options = sampler_options(self._live())
         # A sampler with another divergence never calls back: it needs no guard.
         self._custom = custom if options.divergence.kind == CUSTOM else None
         self._weight_range = (np.float32(options.weight_min), np.float32(options.weight_max))

@@ -20,13 +20,13 @@ from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Sequence
 import numpy as np
 import torch
 import torch.distributed
-from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from ._arrays import as_count, as_indices, as_losses
 from ._learning import learn, mean_over_crops
 from ._loss import DROLoss, PerCase, per_example
 from ._pending import Draw, Match, Pending
+from ._ranks import exchanged
 from ._randomness import NumberedIndex, seed_of, seeded
 from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, OwnershipError
 from .sampler import Sampler
@@ -232,14 +232,9 @@ class _HandsOut:
         if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
             raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but torch.distributed is "
                                  "not initialised: the other ranks' losses cannot be had")
-        # float64 holds every index below 2^53 and every float32 loss exactly: one exchange is enough.
-        own = torch.from_numpy(np.stack([indices.astype(np.float64), losses.astype(np.float64)]))
-        if torch.distributed.get_backend(self.process_group) == "nccl":
-            own = own.to(given.device if isinstance(given, Tensor) and given.is_cuda else "cuda")
-        parts = [torch.empty_like(own) for _ in range(self.num_replicas)]
-        torch.distributed.all_gather(parts, own, group=self.process_group)
         # Rank r holds every num_replicas-th example from r on: interleaving restores the order of the draw.
-        together = torch.stack(parts, dim=2).reshape(2, -1).cpu().numpy()
+        together = exchanged(indices, losses, given, self.num_replicas, self.process_group)
+        together = np.moveaxis(together, 0, 2).reshape(2, -1)
         return together[0].astype(np.int64), together[1].astype(np.float32)
 
     def _settle(self, match: Match, updates: int) -> None:
@@ -283,6 +278,10 @@ class _HandsOut:
     def hardest(self, k: int) -> Tuple[np.ndarray, np.ndarray]:
         """The k examples with the largest stale losses, hardest first: (indices, losses)."""
         return self.sampler.hardest(k)
+
+    def triage(self, count: Optional[int] = None) -> np.ndarray:
+        """The examples by the doubt in their labels, as :meth:`hws.Sampler.triage` gives them."""
+        return self.sampler.triage(count)  # type: ignore[attr-defined, unused-ignore]
 
     def statistics(self) -> Dict[str, Union[int, float]]:
         """Losses and distribution in numbers, as :meth:`hws.Sampler.statistics`."""

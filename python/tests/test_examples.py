@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import PEERS
 
 PYTHON = Path(__file__).resolve().parents[1]
 DOCUMENT = PYTHON.parent / "docs" / "python.md"
@@ -14,7 +15,8 @@ DOCUMENT = PYTHON.parent / "docs" / "python.md"
 
 def run(*arguments, **options):
     result = subprocess.run([sys.executable, *map(str, arguments)], text=True, capture_output=True, timeout=600,
-                            env={**os.environ, "PYTHONPATH": str(PYTHON), "OMP_NUM_THREADS": "1"}, **options)
+                            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PYTHON), *PEERS]),
+                                 "OMP_NUM_THREADS": "1"}, **options)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -66,6 +68,8 @@ def test_the_document_has_blocks():
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_a_block_of_the_document_runs(number, tmp_path):
     """Each block by itself, as a reader would paste it into a file."""
+    if "from monai" in BLOCKS[number]:
+        pytest.importorskip("monai", reason="MONAI is not installed; make test-nnunet NNUNET=FOLDER has a clone")
     script = tmp_path / "block.py"
     script.write_text(BLOCKS[number])
     run(script, cwd=tmp_path)

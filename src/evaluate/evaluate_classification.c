@@ -21,7 +21,7 @@ static status_code open_images(job *j, failure *failure) {
     const run_config *run = &j->model.config;
     status_code status = classification_source_of_run(&source, run, j->request->data, failure);
     if (status == STATUS_OK) status = classification_data_open(&j->data, &source, j->listener, failure);
-    if (status == STATUS_OK && !j->request->data) status = classification_keep(&run->settings, &j->data.train, failure);
+    if (status == STATUS_OK && !j->request->data) status = classification_divide(&run->settings, &j->data, failure);
     j->set = j->request->on_training ? &j->data.train : &j->data.test;
     return status;
 }

@@ -91,6 +91,14 @@ status_code labelled_images_keep_named(labelled_images *set, const char *part, d
 /* Leaves the examples out for which `dropped` is not 0; the order of the others stays. */
 void labelled_images_leave_out(labelled_images *set, const uint8_t *dropped);
 
+/*
+ * Moves a share of each class, chosen by the seed, into another set: the nearest whole number of examples, but at least one
+ * of every class that has two, and never the last one. Fails, and changes nothing, when the share is not above 0 and below 1
+ * or no example could be moved.
+ */
+status_code labelled_images_split_off(labelled_images *set, double share, uint64_t seed, labelled_images *part,
+                                      failure *failure);
+
 /* CRC-64 of shape, classes, labels, origins and pixels: a resumed run compares it to know that its data are the same.
    The same on every machine. */
 uint64_t labelled_images_fingerprint(const labelled_images *set);

@@ -53,6 +53,7 @@ typedef struct train_settings {
     const char *size;          /* (""): pictures as they are; "S" or "H,W" */
     colour_kind colour;
     double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
+    double validation;     /* (0); the share of the training images that is only validated on */
     best_kind best;
     objective_kind objective;
     double beta, tail;             /* one of them is (NaN): beta follows from the losses if there is a tail */
@@ -77,6 +78,7 @@ typedef struct train_settings {
     double lr, momentum, weight_decay, clip_norm;
     schedule_kind schedule;
     long long epochs, iterations; /* iterations, if not (0), decide instead */
+    const char *budget;           /* (""); "60m": the time from which these three, and others, were chosen */
     long long epoch_length;       /* (0): floor(examples / batch) iterations */
     long long batch;              /* (0), for segmentation: the plan's */
     long long fold;               /* of segmentation; -1: train and validate on all cases */

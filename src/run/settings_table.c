@@ -108,6 +108,9 @@ static const setting TABLE[] = {
     {"picture_memory", NUMBER(-1, 1e9), TRAINING, AT(picture_memory), .is_free = 1, .images = "-1", .value = "MB",
      .help = "pictures: if they take more, they are decoded whenever they are wanted",
      .otherwise = "half of what is free"},
+    {"validation", NUMBER(0, 0.9), TRAINING, AT(validation), .images = "0", .value = "F",
+     .help = "images: do not train on this share of each class, but choose the best weights by it, so\n"
+             "that the test part chooses nothing; 0: the part that the data name, if any"},
     {"best", CHOICE(best_at), TRAINING, AT(best), .images = "accuracy", .value = "M",
      .help = "images: which weights are kept as the best: accuracy | worst-class and worst-group, the\n"
              "lowest accuracy of any | cvar, the mean loss of the hardest tenth; of the validation\n"
@@ -136,6 +139,10 @@ static const setting TABLE[] = {
      .help = "iterations per epoch; 0: floor(examples / batch)"},
     {"iterations", WHOLE(0, 1e12), TRAINING, AT(iterations), .images = "0", .value = "T",
      .help = "how many iterations to train, instead of --epochs", .otherwise = ""},
+    {"budget", TEXT, TRAINING, AT(budget), .images = "", .value = "TIME", .otherwise = "",
+     .help = "instead of both: the time one has, such as 60m, with validations and pictures. A few steps are\n"
+             "measured; iterations, validations and, unless they are given, optimizer, lr, schedule and batch\n"
+             "follow, and are kept in config.json"},
     {"batch", WHOLE(0, 1 << 20), TRAINING, AT(batch), .images = "64", .volumes = "0", .value = "B",
      .help = "examples per iteration; 0: the plan's"},
     {"fold", WHOLE(-1, 1000), TRAINING, AT(fold), .images = "0", .value = "F",

@@ -56,6 +56,16 @@ status_code classification_keep(const train_settings *s, labelled_images *train,
     return status;
 }
 
+status_code classification_divide(const train_settings *s, classification_data *data, failure *failure) {
+    const status_code status = classification_keep(s, &data->train, failure);
+    if (status != STATUS_OK || !(s->validation > 0)) return status;
+    if (data->validation.count)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--validation %g: the data say themselves which images are validated on; leave the option out",
+                    s->validation);
+    return labelled_images_split_off(&data->train, s->validation, (uint64_t)s->seed, &data->validation, failure);
+}
+
 status_code classification_group(const train_settings *s, const labelled_images *set, const char **column,
                                  failure *failure) {
     const example_column *found = labelled_images_column(set, *s->group ? s->group : "group");

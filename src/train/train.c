@@ -2,6 +2,7 @@
 #include "train/train.h"
 
 #include "core/available.h"
+#include "core/clock.h"
 #include "core/parallel.h"
 #include "plan/plan.h"
 #include "run/run_folder.h"
@@ -9,6 +10,7 @@
 #include "task/classification_source.h"
 #include "task/phantom_data.h"
 #include "task/segmentation_source.h"
+#include "train/budget.h"
 
 #include <math.h>
 #include <omp.h>
@@ -26,6 +28,7 @@ typedef struct training {
     train_outcome *outcome;
     const ranks *ranks; /* who train together; rank 0 alone makes and writes files */
     int resume;
+    double began; /* the clock */
 } training;
 
 static const listener *work_of(const training *t) { return t->listener ? &t->listener->work : 0; }
@@ -74,6 +77,22 @@ static status_code refuse_contradictions(const train_request *r, failure *failur
     if (!has_option(r, "beta") || !has_option(r, "tail")) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
                 "--beta and --tail cannot be used together: with a tail, beta follows from the losses");
+}
+
+/* A budget that a config tells of has been spent already: what was chosen for it is in the config, too. */
+static int wants_budget(const training *t) { return !t->resume && has_option(t->request, "budget"); }
+
+static status_code check_budget(const training *t, failure *failure) {
+    const train_request *r = t->request;
+    double seconds;
+    if (!wants_budget(t)) return STATUS_OK;
+    if (t->ranks->count > 1)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--budget measures what one process does: with several ranks choose --epochs or --iterations");
+    if (has_option(r, "epochs") || has_option(r, "iterations"))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--budget decides how long to train: leave out --epochs and --iterations");
+    return budget_parse(t->settings.budget, &seconds, failure);
 }
 
 static status_code apply_options(training *t, failure *failure) {
@@ -161,6 +180,7 @@ static status_code settle(training *t, failure *failure) {
     if (s->history == HISTORY_EXACT && base.history != HISTORY_EXACT && s->look_ahead == 1) s->look_ahead = 0;
     if (!t->resume) make_absolute(t);
     status = check_data(s, failure);
+    if (status == STATUS_OK) status = check_budget(t, failure);
     if (!s->threads) s->threads = parallel_processors();
     return status == STATUS_OK ? settings_check(s, failure) : status;
 }
@@ -186,6 +206,38 @@ static status_code train_task(training *t, const task *task, failure *failure) {
     return status;
 }
 
+/* ---- the time one has -------------------------------------------------------------------------------------------- */
+
+static void tell_budget(const training *t, const budget_costs *costs) {
+    const train_settings *s = &t->settings;
+    char notice[400];
+    snprintf(
+        notice, sizeof notice,
+        "budget %.40s: an iteration of %lld takes %.3g s, a validation %.3g s, the end %.3g s; %lld iterations of %lld "
+        "with %s at rate %g, validated every %lld",
+        s->budget, costs->batch, costs->step, costs->validation, costs->end, s->iterations, s->batch,
+        optimizer_name(s->optimizer), s->lr, s->epoch_length);
+    listener_notice(work_of(t), notice);
+}
+
+/* Measures with other settings than the run's, if need be, and chooses the run's. */
+static status_code fit_budget(training *t, const task *task, const train_settings *measured, failure *failure) {
+    const train_request *r = t->request;
+    const budget_fixed fixed = {.optimizer = has_option(r, "optimizer"),
+                                .lr = has_option(r, "lr"),
+                                .schedule = has_option(r, "schedule"),
+                                .batch = has_option(r, "batch") || !is_volumes(t->settings.data),
+                                .epoch_length = has_option(r, "epoch_length")};
+    budget_costs costs = {0};
+    double seconds = 0;
+    status_code status = budget_parse(t->settings.budget, &seconds, failure);
+    if (status == STATUS_OK) status = budget_measure(&costs, measured, task, seconds, failure);
+    if (status == STATUS_OK)
+        status = budget_choose(&t->settings, &costs, &fixed, seconds - (clock_seconds() - t->began), failure);
+    if (status == STATUS_OK) tell_budget(t, &costs);
+    return status;
+}
+
 /* ---- images ------------------------------------------------------------------------------------------------------ */
 
 static status_code train_on_images(training *t, failure *failure) {
@@ -195,8 +247,9 @@ static status_code train_on_images(training *t, failure *failure) {
     task task;
     status_code status = classification_source_of_settings(&source, &t->settings, failure);
     if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
-    if (status == STATUS_OK) status = classification_keep(&t->settings, &data.train, failure);
+    if (status == STATUS_OK) status = classification_divide(&t->settings, &data, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
+    if (status == STATUS_OK && wants_budget(t)) status = fit_budget(t, &task, &t->settings, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
     classification_data_close(&data);
     return status;
@@ -259,6 +312,18 @@ static status_code open_source(training *t, segmentation_source **source, failur
     return status == STATUS_OK ? segmentation_source_open(source, &settings, work_of(t), failure) : status;
 }
 
+/* Two examples are enough to know what one costs. */
+static status_code fit_budget_on(training *t, const segmentation_data *data, failure *failure) {
+    segmentation *context = 0;
+    task task;
+    train_settings measured = t->settings;
+    if (!has_option(t->request, "batch") && measured.batch > 2) measured.batch = 2;
+    status_code status = task_segmentation_open(&task, &context, data, &measured, failure);
+    if (status == STATUS_OK) status = fit_budget(t, &task, &measured, failure);
+    task_segmentation_close(&context);
+    return status;
+}
+
 static status_code train_on_source(training *t, const segmentation_source *source, failure *failure) {
     const segmentation_data *data = segmentation_source_data(source);
     segmentation *context = 0;
@@ -268,6 +333,7 @@ static status_code train_on_source(training *t, const segmentation_source *sourc
     status_code status = check_memory(t, data->plan, failure);
     if (status == STATUS_OK) status = keep_plan(t, data->plan, failure);
     if (status == STATUS_OK) status = keep_fold(t, source, failure);
+    if (status == STATUS_OK && wants_budget(t)) status = fit_budget_on(t, data, failure);
     if (status == STATUS_OK) status = task_segmentation_open(&task, &context, data, &t->settings, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
     task_segmentation_close(&context);
@@ -322,6 +388,7 @@ status_code train_run(const train_request *request, const train_listener *listen
     t->request = request;
     t->listener = listener;
     t->outcome = outcome;
+    t->began = clock_seconds();
     t->ranks = ranks_here();
     status_code status = ranks_agree(t->ranks, settle(t, failure), failure);
     outcome->stop_grad_norm = t->settings.stop_grad_norm;

@@ -31,6 +31,25 @@ head -n 1 "$work/a/history.csv" | grep -q '^epoch,iteration,seconds,lr,train_los
 grep -q '"keep": {"3": 0.5}' "$work/a/config.json" || fail "keep is not recorded"
 run 0 report "$work/a"
 
+# Baselines share the folder, the tables and the page.
+for objective in group-dro cvar-batch jtt; do
+    run 0 train $small --epochs 2 --keep 3=0.2 --objective $objective --quiet --out "$work/$objective"
+done
+run 0 report "$work/a" "$work/group-dro" "$work/cvar-batch" "$work/jtt" --out "$work/baselines.html"
+for name in 'Group DRO' 'CVaR per batch' JTT; do grep -q "$name" "$work/baselines.html" || fail "the page does not name $name"; done
+grep -q ',group_weight_max$' "$work/group-dro/history.csv" || fail "history.csv has no weights of groups"
+tail -n 1 "$work/group-dro/history.csv" | grep -q ',0[.][0-9]*$' || fail "the largest weight of a group is not recorded"
+refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --out "$work/none"
+refused 'give --tail' train $small --objective cvar-batch --beta 1 --out "$work/none"
+
+# A part of the training images that is only validated on chooses the weights.
+run 0 train $small --epochs 2 --validation 0.2 --quiet --out "$work/validated"
+head -n 1 "$work/validated/history.csv" | grep -q ',test_accuracy,.*,val_accuracy,' || fail "history.csv has no validation"
+grep -q '"examples": 161' "$work/validated/config.json" || fail "about a fifth of 200 images should not be trained on"
+run 0 evaluate "$work/validated" --part train --threads 1
+prints "161"
+run 0 train --resume --epochs 3 --quiet --out "$work/validated"
+
 run 0 inspect "$work/a" --hardest 5
 prints 'never trained on'
 [ "$(grep -c '^ *[0-9]* *[0-9]' "$work/out")" -ge 5 ] || fail "five examples are expected"

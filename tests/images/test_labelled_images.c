@@ -174,6 +174,56 @@ static void running_out_of_memory_is_reported_and_leaks_nothing(void **state) {
     }
 }
 
+static void a_share_of_each_class_is_split_off(void **state) {
+    (void)state;
+    enum { N = 503 };
+    static const int COUNTS[4] = {400, 100, 2, 1}; /* 10 %: 40, 10, 1 and none */
+    static const int MOVED[4] = {40, 10, 1, 0};
+    int64_t first[2][51];
+    for (int again = 0; again < 3; again++) { /* the same, then another seed */
+        labelled_images set, part;
+        uint8_t seen[N] = {0};
+        const labelled_images_shape shape = {N, 2, 1, 1, 4};
+        assert_int_equal(labelled_images_open(&set, &shape, NULL), STATUS_OK);
+        for (int i = 0; i < N; i++) {
+            set.labels[i] = i < 400 ? 0 : i < 500 ? 1 : i < 502 ? 2 : 3;
+            set.pixels[2 * i] = set.pixels[2 * i + 1] = (uint8_t)(i % 251);
+        }
+        assert_int_equal(labelled_images_split_off(&set, 0.1, again == 2 ? 8 : 7, &part, NULL), STATUS_OK);
+        assert_int_equal(part.count, 51);
+        for (int k = 0; k < 4; k++) {
+            assert_int_equal(labelled_images_count_class(&part, k), MOVED[k]);
+            assert_int_equal(labelled_images_count_class(&set, k), COUNTS[k] - MOVED[k]);
+        }
+        for (int which = 0; which < 2; which++) {
+            const labelled_images *one = which ? &part : &set;
+            for (int64_t i = 0; i < one->count; i++) {
+                assert_int_equal(seen[one->origins[i]]++, 0);
+                assert_int_equal(labelled_images_at(one, i)[1], one->origins[i] % 251);
+            }
+        }
+        for (int i = 0; i < N; i++) assert_int_equal(seen[i], 1);
+        if (again == 0) memcpy(first[0], part.origins, sizeof first[0]);
+        memcpy(first[1], part.origins, sizeof first[1]);
+        assert_int_equal(memcmp(first[0], first[1], sizeof first[0]) == 0, again < 2);
+        labelled_images_close(&set);
+        labelled_images_close(&part);
+    }
+}
+
+static void a_share_that_cannot_be_is_refused(void **state) {
+    (void)state;
+    labelled_images set, part;
+    const labelled_images_shape shape = {2, 1, 1, 1, 2};
+    assert_int_equal(labelled_images_open(&set, &shape, NULL), STATUS_OK);
+    set.labels[0] = 0, set.labels[1] = 1, set.pixels[0] = set.pixels[1] = 0;
+    assert_int_equal(labelled_images_split_off(&set, 0.5, 1, &part, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_split_off(&set, 1, 1, &part, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(set.count, 2);
+    assert_null(part.labels);
+    labelled_images_close(&set);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeping_leaves_the_floor_of_the_fraction_and_all_other_classes),
@@ -184,6 +234,8 @@ int main(void) {
         cmocka_unit_test(nonsense_is_refused_and_changes_nothing),
         cmocka_unit_test(the_fingerprint_notices_every_kind_of_change),
         cmocka_unit_test(running_out_of_memory_is_reported_and_leaks_nothing),
+        cmocka_unit_test(a_share_of_each_class_is_split_off),
+        cmocka_unit_test(a_share_that_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,6 +329,55 @@ static void offsets_do_not_matter(void **state) {
     }
 }
 
+/* ---- Lemma 1 ----------------------------------------------------------------------------------------------------- */
+
+/* The least second derivative of phi on [0, n]: rho of the paper's Definition 2. */
+static double curvature(hws_divergence_kind kind, double n) {
+    switch (kind) {
+    case HWS_KL: return 1 / n;
+    case HWS_CHI2: return 1;
+    case HWS_REVERSE_KL: return 1 / (n * n);
+    case HWS_HELLINGER: return 0.5 / pow(n, 1.5);
+    default: return 1 / (n * (n + 1)); /* Jensen-Shannon */
+    }
+}
+
+/* |p(L) - p(L')| / |L - L'|; p is the gradient of R. */
+static double steepness(const hws_divergence *d, double beta, int n, const float *one, const float *other) {
+    double p[16], q[16], moved = 0, change = 0;
+    assert_int_equal(hws_divergence_probabilities(d, beta, n, one, p, NULL), HWS_OK);
+    assert_int_equal(hws_divergence_probabilities(d, beta, n, other, q, NULL), HWS_OK);
+    for (int i = 0; i < n; i++) {
+        moved += ((double)one[i] - (double)other[i]) * ((double)one[i] - (double)other[i]);
+        change += (p[i] - q[i]) * (p[i] - q[i]);
+    }
+    return sqrt(change / moved);
+}
+
+/* The gradient of R is Lipschitz continuous with the constant beta / (n rho); chi-square reaches it. */
+static void the_gradient_of_r_changes_no_faster_than_lemma_1_says(void **state) {
+    (void)state;
+    static const hws_divergence_kind KINDS[] = {HWS_KL, HWS_CHI2, HWS_REVERSE_KL, HWS_HELLINGER, HWS_JENSEN_SHANNON};
+    static const double BETAS[] = {0.1, 1, 10};
+    uint64_t random = 11;
+    for (int trial = 0; trial < 3000; trial++) {
+        const hws_divergence d = {.kind = KINDS[trial % 5]};
+        const double beta = BETAS[trial / 5 % 3], scale = pow(10, -(trial / 15 % 4));
+        const int n = 2 + trial % 15;
+        float one[16], other[16];
+        for (int i = 0; i < n; i++) {
+            one[i] = (float)test_normal(&random);
+            other[i] = one[i] + (float)(scale * test_normal(&random));
+        }
+        const double bound = beta / (n * curvature(d.kind, n));
+        if (steepness(&d, beta, n, one, other) > bound * (1 + 1e-3))
+            fail_msg("divergence %d, beta %g, n %d: the gradient changes faster than %g", (int)d.kind, beta, n, bound);
+    }
+    const float equal[2] = {1, 1}, moved[2] = {1.125f, 0.875f};
+    assert_close(steepness(&(hws_divergence){.kind = HWS_CHI2}, 2, 2, equal, moved), 2 / 2., 1e-6);
+    assert_close(steepness(&(hws_divergence){.kind = HWS_KL}, 0.1, 2, equal, moved), 0.1 / 2, 1e-3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(probabilities_are_the_papers),
@@ -338,6 +387,7 @@ int main(void) {
         cmocka_unit_test(sampler_agrees_while_losses_change),
         cmocka_unit_test(thresholds_agree_with_sorting),
         cmocka_unit_test(offsets_do_not_matter),
+        cmocka_unit_test(the_gradient_of_r_changes_no_faster_than_lemma_1_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,32 @@ static void a_run_that_is_stopped_and_resumed_is_the_same_run(void **state) {
     assert_same_file(folder("whole"), folder("parts"), "losses.csv");
 }
 
+/* The time decides the settings; these alone decide the bits, also when the run is resumed or repeated. */
+static void a_budget_chooses_settings_that_the_run_keeps(void **state) {
+    (void)state;
+    static const train_option TIMED[] = {
+        {"model", "mlp-1-16"}, {"batch", "16"}, {"threads", "1"}, {"objective", "erm"}, {"budget", "10h"}};
+    heard timed = {.stop_after = 5}, first = {.stop_after = 2}, second = {.stop_after = 3};
+    failure why = {0};
+    char config[PATH_SIZE];
+    train_settings chosen = settings_default();
+    train_outcome outcome = {0};
+    assert_int_equal(train(folder("timed"), "digits:100,40", TIMED, 5, &timed, &why), STATUS_STOPPED);
+    assert_non_null(strstr(timed.notice, "budget 10h: an iteration of 16 takes "));
+    assert_int_equal(run_path(config, folder("timed"), RUN_CONFIG, NULL), STATUS_OK);
+    assert_int_equal(run_config_read_settings(&chosen, config, NULL), STATUS_OK);
+    assert_true(chosen.iterations > 100 && chosen.epoch_length > 1 && chosen.schedule == SCHEDULE_POLY);
+    assert_string_equal(chosen.budget, "10h");
+    settings_close(&chosen);
+    const train_listener listener = listener_of(&first);
+    const train_request again = {.folder = folder("untimed"), .config = config};
+    assert_int_equal(train_run(&again, &listener, &outcome, &why), STATUS_STOPPED);
+    assert_int_equal(resume(folder("untimed"), NULL, 0, &second, &why), STATUS_STOPPED);
+    assert_same_file(folder("timed"), folder("untimed"), "config.json");
+    assert_same_file(folder("timed"), folder("untimed"), "latest.safetensors");
+    assert_same_file(folder("timed"), folder("untimed"), "losses.csv");
+}
+
 /* One object, as older versions wrote it. */
 static void make_old(const char *where) {
     json_t *entries;
@@ -117,8 +143,13 @@ static void what_cannot_be_trained_is_refused_before_anything_is_written(void **
     (void)state;
     const char *where = folder("refused");
     const train_option wrong = {"beta", "three"}, unknown = {"betta", "3"},
+                       timed[] = {{"budget", "60m"}, {"epochs", "3"}}, soon = {"budget", "soon"},
                        exact[] = {{"history", "exact"}, {"look_ahead", "2"}};
     assert_refused(&(train_request){.folder = where}, STATUS_BAD_INPUT, "on what");
+    assert_refused(&(train_request){.folder = where, .data = "digits", .options = timed, .option_count = 2},
+                   STATUS_BAD_INPUT, "leave out --epochs");
+    assert_refused(&(train_request){.folder = where, .data = "digits", .options = &soon, .option_count = 1},
+                   STATUS_BAD_INPUT, "not a time");
     assert_refused(&(train_request){.folder = where, .data = "potatoes"}, STATUS_BAD_INPUT, "cannot be trained on");
     assert_refused(&(train_request){.folder = where, .resume = 1}, STATUS_BAD_INPUT, "holds no run");
     assert_refused(&(train_request){.folder = where, .resume = 1, .config = "x"}, STATUS_BAD_INPUT, "together");
@@ -164,6 +195,7 @@ static void a_damaged_checkpoint_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_is_the_same_run),
+        cmocka_unit_test(a_budget_chooses_settings_that_the_run_keeps),
         cmocka_unit_test(a_run_of_an_older_version_is_resumed_and_repeated),
         cmocka_unit_test(what_cannot_be_trained_is_refused_before_anything_is_written),
         cmocka_unit_test(a_run_keeps_its_settings),

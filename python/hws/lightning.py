@@ -1,0 +1,129 @@
+"""Hardness weighted sampling in Lightning: a callback, and a mixin for data modules.
+
+    class Data(hws.lightning.HardnessWeightedData, LightningDataModule):
+        def train_dataloader(self):
+            return self.hardness_weighted_loader(self.training, batch_size=16, num_workers=4)
+
+    class Model(LightningModule):
+        def training_step(self, batch, batch_index):
+            images, labels, _ = batch
+            return self.criterion(self(images), labels)
+
+    data = Data()
+    model = Model(criterion=hws.torch.DROLoss(nn.CrossEntropyLoss(), data.sampler))
+    Trainer(callbacks=[hws.lightning.HardnessWeightedCallback(model.criterion)]).fit(model, data)
+
+Works with ``lightning`` and ``pytorch_lightning`` from 2.0 on.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Dict, Mapping, Optional
+
+from torch.utils.data import DataLoader
+
+from .errors import ArgumentError, ArgumentTypeError
+from .monai import batch_indices
+from .telemetry import collect
+from .torch import HardnessWeightedBatchSampler, IndexedDataset
+
+__all__ = ["HardnessWeightedCallback", "HardnessWeightedData"]
+
+
+
+def _callback_base() -> Any:
+    """Lightning's Callback; without Lightning the mixin can be used, and the callback be looked at."""
+    for name in ("lightning.pytorch", "pytorch_lightning"):
+        try:
+            return importlib.import_module(name).Callback
+        except ImportError:
+            continue
+    return object
+
+
+_Base: Any = _callback_base()
+
+
+class HardnessWeightedCallback(_Base):
+    """Announces the examples of each training batch to a DROLoss, and logs the sampler's telemetry after each epoch.
+
+    Args:
+        criterion: the :class:`hws.torch.DROLoss` that the module's ``training_step`` calls, without indices.
+        index: the name of the batch's entry with the indices, where batches are dicts.
+        log: whether to log ``hws/...`` through the module.
+
+    The sampler's state goes into Lightning's checkpoints, unless a :class:`HardnessWeightedData` has put it there. Lightning
+    is kept from replacing the sampler by one of its own (``use_distributed_sampler=False``): the samplers of hws know the
+    ranks themselves.
+    """
+
+    def __init__(self, criterion: Any, index: str = "index", log: bool = True):
+        super().__init__()
+        if not hasattr(criterion, "expect"):
+            raise ArgumentTypeError(f"criterion must be a hws.torch.DROLoss, not {type(criterion).__name__}")
+        self.criterion, self.index, self.log = criterion, index, bool(log)
+        self._elsewhere = False  # whether the data module keeps the sampler's state
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        self._elsewhere = isinstance(getattr(trainer, "datamodule", None), HardnessWeightedData)
+        connector: Any = getattr(trainer, "_accelerator_connector", None)
+        if getattr(connector, "use_distributed_sampler", False):
+            connector.use_distributed_sampler = False
+        elif connector is None and getattr(trainer, "world_size", 1) > 1:
+            raise ArgumentError("give Trainer(use_distributed_sampler=False): Lightning would replace the sampler")
+
+    def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
+        self.criterion.expect(batch_indices(batch, self.index))
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        if self.log:
+            values = collect(self.criterion.sampler, self.criterion)
+            pl_module.log_dict({f"hws/{name}": float(value) for name, value in values.items()})
+
+    def state_dict(self) -> Dict[str, Any]:
+        return {} if self._elsewhere else {"sampler": self.criterion.sampler.state_dict()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        if "sampler" in state_dict:
+            self.criterion.sampler.load_state_dict(state_dict["sampler"])
+
+
+class HardnessWeightedData:
+    """To be put in front of LightningDataModule: a training loader whose sampler is saved and resumed with the run.
+
+    Call :meth:`hardness_weighted_loader` in ``train_dataloader``, or before it, where ``sampler`` is wanted for a DROLoss.
+    """
+
+    sampler: Optional[HardnessWeightedBatchSampler] = None
+    _loaded: Optional[Mapping[str, Any]] = None
+
+    def hardness_weighted_sampler(self, data: Any, batch_size: int, **options: Any) -> HardnessWeightedBatchSampler:
+        """The sampler of the training data, opened once; options are those of the sampler."""
+        if self.sampler is None:
+            self.sampler = HardnessWeightedBatchSampler(data, batch_size, **options)
+            if self._loaded is not None:
+                self.sampler.load_state_dict(self._loaded)
+                self._loaded = None
+        return self.sampler
+
+    def hardness_weighted_loader(self, data: Any, batch_size: int, sampler: Optional[Mapping[str, Any]] = None,
+                                 **options: Any) -> DataLoader:
+        """A DataLoader of the training data with their indices; ``sampler`` are options of the sampler."""
+        drawn = self.hardness_weighted_sampler(data, batch_size, **(sampler or {}))
+        return DataLoader(IndexedDataset(data), batch_sampler=drawn, **options)
+
+    def state_dict(self) -> Dict[str, Any]:
+        above = super()
+        state: Dict[str, Any] = above.state_dict() if hasattr(above, "state_dict") else {}
+        return {**state, "hws_sampler": self.sampler.state_dict()} if self.sampler is not None else state
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        above = super()
+        if hasattr(above, "load_state_dict"):
+            above.load_state_dict({name: value for name, value in state_dict.items() if name != "hws_sampler"})
+        loaded = state_dict.get("hws_sampler")
+        if loaded is not None and self.sampler is not None:
+            self.sampler.load_state_dict(loaded)
+        else:
+            self._loaded = loaded

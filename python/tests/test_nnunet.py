@@ -1,0 +1,364 @@
+"""hws.nnunet. Without nnU-Net: against stand-ins of ours that have its documented interface. With it: `make test-nnunet`."""
+import copy
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy_free import chi_square_p
+from torch import nn
+
+import hws
+import hws.nnunet
+from hws.nnunet import HardnessWeighted, Settings, _Learner, trainer
+
+CASES = [f"case_{number:02d}" for number in range(20)]
+HERE = Path(__file__).resolve().parent
+
+
+# ---- stand-ins: what nnU-Net's classes have that hws.nnunet uses ---------------------------------------------------------
+
+
+class Loader:
+    def __init__(self, data, batch_size):
+        self._data, self.batch_size, self.thread_id = data, batch_size, 0
+        self.indices = list(data.keys())
+
+    def get_indices(self):
+        return list(np.random.choice(self.indices, self.batch_size))
+
+    def batch(self):
+        keys = self.get_indices()
+        return {"data": torch.tensor([[float(key[-2:])] for key in keys]), "target": torch.zeros(len(keys), 1),
+                "keys": np.array(keys)}
+
+
+class Data(dict):
+    pass
+
+
+class BatchLoss(nn.Module):
+    """One number for a batch; batch_dice and ddp must be off case by case."""
+
+    batch_dice, ddp = True, True
+
+    def forward(self, output, target):
+        assert not (self.ddp and self.training and torch.is_grad_enabled())
+        return ((output - target) ** 2).mean()
+
+
+class Trainer:
+    local_rank, is_ddp, current_epoch, num_epochs, batch_size, disable_checkpointing = 0, False, 0, 4, 2, False
+    configuration_manager = types.SimpleNamespace(batch_size=2)
+
+    def __init__(self, folder):
+        self.output_folder, self.network, self.said = str(folder), nn.Linear(1, 1), []
+        self.optimizer = torch.optim.SGD(self.network.parameters(), lr=1e-4)
+
+    def initialize(self):
+        self.loss = self._build_loss()
+
+    def _build_loss(self):
+        return BatchLoss()
+
+    def get_tr_and_val_datasets(self):
+        return Data((case, 0) for case in CASES), Data(case_99=0)
+
+    def get_dataloaders(self):
+        training, validation = self.get_tr_and_val_datasets()
+        return Loader(training, self.batch_size), Loader(validation, self.batch_size)
+
+    def on_train_start(self):
+        self.training, self.validation = self.get_dataloaders()
+
+    def on_train_epoch_start(self):
+        pass
+
+    def train_step(self, batch):
+        self.optimizer.zero_grad()
+        loss = self.loss(self.network(batch["data"]), batch["target"])
+        loss.backward()
+        self.optimizer.step()
+        return {"loss": loss.detach().numpy()}
+
+    def on_train_epoch_end(self, outputs):
+        self.current_epoch += 1
+
+    def print_to_log_file(self, *words):
+        self.said.append(" ".join(words))
+
+    def save_checkpoint(self, filename):
+        torch.save({"network_weights": self.network.state_dict(), "current_epoch": self.current_epoch,
+                    "trainer_name": type(self).__name__}, filename)
+
+    def load_checkpoint(self, filename):
+        if not hasattr(self, "loss"):
+            self.initialize()
+        checkpoint = torch.load(filename)
+        self.network.load_state_dict(checkpoint["network_weights"])
+        self.current_epoch = checkpoint["current_epoch"]
+
+
+@pytest.fixture(autouse=True)
+def batchgenerators(monkeypatch):
+    """The one module of nnU-Net's that is imported while loaders are made."""
+    for name in ("batchgenerators", "batchgenerators.dataloading", "batchgenerators.dataloading.data_loader"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    sys.modules["batchgenerators.dataloading.data_loader"].DataLoader = Loader
+
+
+def make(folder, settings=Settings(warm_up=0, tail=0.3), base=Trainer, start=True):
+    made = trainer(base, "nnUNetTrainerHWS", settings)(folder)
+    if start:
+        made.initialize()
+        made.on_train_start()
+    return made
+
+
+def epoch(made, iterations=30):
+    made.on_train_epoch_start()
+    outputs = [made.train_step(made.training.batch()) for _ in range(iterations)]
+    made.on_train_epoch_end(outputs)
+    return outputs
+
+
+# ---- settings -------------------------------------------------------------------------------------------------------------
+
+
+def test_settings_by_name_and_environment():
+    assert Settings().named("nnUNetTrainerHWS") == Settings()
+    assert Settings().named("nnUNetTrainerHWS_tail05_warmup0") == Settings(tail=0.05, warm_up=0)
+    paper = Settings().named("nnUNetTrainerHWS_beta100_paper")
+    assert (paper.beta, paper.importance, paper.warm_up, paper.momentum) == (100, "paper", 0, 0)
+    assert paper.robustness(False) == {"tail": None, "beta": 100}
+    assert Settings().named("nnUNetTrainerHWS_beta2p5_250epochs").beta == 2.5
+    assert Settings().robustness(True) == {"tail": None, "beta": 0.0}
+    found = Settings.from_environment({"HWS_NNUNET_TAIL": "0.2", "HWS_NNUNET_EPOCHS": "7", "HWS_NNUNET_BASE": "Other"})
+    assert (found.tail, found.epochs, found.base) == (0.2, 7, "Other")
+    with pytest.raises(hws.ArgumentError, match="part 'tial20'"):
+        Settings().named("nnUNetTrainerHWS_tial20")
+    for value in ("a lot", "nan", "-1"):
+        with pytest.raises(hws.ArgumentError, match="HWS_NNUNET_TAIL"):
+            Settings.from_environment({"HWS_NNUNET_TAIL": value})
+    with pytest.raises(AttributeError):
+        hws.nnunet.nnUNetTrainerDA5
+
+
+def test_trainers_are_made_when_they_are_asked_for(monkeypatch):
+    monkeypatch.setattr(hws.nnunet, "_find_base", lambda name: Trainer)
+    monkeypatch.setattr(hws.nnunet, "_made", {})
+    made = hws.nnunet.nnUNetTrainerHWS_tail20_10epochs
+    assert made is getattr(hws.nnunet, "nnUNetTrainerHWS_tail20_10epochs")
+    assert issubclass(made, HardnessWeighted) and issubclass(made, Trainer)
+    assert made.__name__ == "nnUNetTrainerHWS_tail20_10epochs" and made.hws_settings.tail == 0.2
+    assert pickle.loads(pickle.dumps(made)) is made
+
+
+# ---- training ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_history_holds_the_losses_of_the_cases(tmp_path):
+    made = make(tmp_path, Settings(warm_up=0, tail=0.3, momentum=0))
+    made.optimizer = torch.optim.SGD(made.network.parameters(), lr=0.0)
+    outputs = epoch(made)
+    with torch.no_grad():
+        for name, loss in zip(made.hws_cases, made.hws_shared.losses()):
+            expected = made.network(torch.tensor([[float(name[-2:])]])).item() ** 2
+            assert np.isnan(loss) or loss == pytest.approx(expected, rel=1e-5)
+    assert made.hws_shared.unseen == 0 and made._hws_learner.visits.sum() == 60
+    assert all(np.isfinite(output["loss"]) for output in outputs)
+    assert "hardest: case_" in made.said[-1]
+    table = (tmp_path / "hardest_cases.csv").read_text().splitlines()
+    assert table[0] == "case,loss,probability,visits" and len(table) == 21
+    assert table[1].split(",")[0] == made.hws_cases[int(made.hws_shared.hardest(1)[0][0])]
+    with torch.no_grad():  # validation: the plain loss, nothing learnt
+        assert made.loss(torch.ones(2, 1), torch.zeros(2, 1)) == 1
+    assert made._hws_learner.visits.sum() == 60
+
+
+def test_weighted_gradients_and_unweighted_log(tmp_path):
+    made = make(tmp_path, Settings(warm_up=0, beta=0.5, tail=None, importance="paper", momentum=0))
+    made.hws_shared.set_losses(np.linspace(0, 2, 20))
+    batch = made.training.batch()
+    with torch.no_grad():
+        losses = (made.network(batch["data"])[:, 0] ** 2)
+    places = [CASES.index(key) for key in batch["keys"]]
+    weights = made.hws_shared.importance_weights(places, losses)
+    assert made.train_step(batch)["loss"] == pytest.approx(losses.mean().item(), rel=1e-5)
+    np.testing.assert_allclose(made.loss.robust.last_weights, weights, rtol=1e-5)
+
+
+def test_draws_follow_the_shared_losses_and_no_place_is_preferred(tmp_path):
+    made = make(tmp_path, Settings(warm_up=0, beta=2.0, tail=None))
+    made.hws_shared.set_losses(np.linspace(0, 1, 20))
+    made.training.batch_size = 1
+    counts = np.zeros(20)
+    for _ in range(4000):
+        counts[CASES.index(made.training.get_indices()[0])] += 1
+    assert chi_square_p(counts, made.hws_shared.probabilities()) > 1e-6
+    made.training.batch_size = 2
+    batches = np.array([[CASES.index(key) for key in made.training.get_indices()] for _ in range(4000)])
+    larger = (batches[:, 0] > batches[:, 1]).sum()
+    assert chi_square_p(np.array([larger, 4000 - larger]), np.array([0.5, 0.5])) > 1e-6
+    assert set(made.validation.get_indices()) == {"case_99"}
+
+
+def test_the_warm_up_is_uniform_and_ends(tmp_path):
+    made = make(tmp_path, Settings(warm_up=0.5, tail=0.3))
+    for number in range(4):
+        made.hws_shared.set_losses(np.linspace(0, 1, 20))
+        made.on_train_epoch_start()
+        uniform = np.ptp(made.hws_shared.probabilities()) < 1e-12
+        assert uniform == (number < 2) and made.hws_shared.tail == (None if number < 2 else 0.3)
+        assert np.ptp(made.training._data._hws_source.handle.reader(7).probabilities()) < 1e-12 or number >= 2
+        made.on_train_epoch_end([])
+    assert any("by their losses" in text for text in made.said)
+
+
+def test_checkpoints_resume_and_name_the_trainer_underneath(tmp_path):
+    made = make(tmp_path)
+    epoch(made)
+    made.save_checkpoint(str(tmp_path / "checkpoint.pth"))
+    assert torch.load(tmp_path / "checkpoint.pth")["trainer_name"] == "Trainer"
+    assert not list(tmp_path.glob("*.tmp"))
+    resumed = make(tmp_path, start=False)
+    resumed.load_checkpoint(str(tmp_path / "checkpoint.pth"))
+    resumed.on_train_start()
+    np.testing.assert_array_equal(resumed.hws_shared.losses(), made.hws_shared.losses())
+    assert resumed._hws_learner.visits.tolist() == made._hws_learner.visits.tolist()
+    before = [made.training.get_indices() for _ in range(20)]
+    assert [resumed.training.get_indices() for _ in range(20)] != before  # a stream that nobody has used
+    epoch(resumed)
+
+
+def test_a_checkpoint_of_other_cases_or_without_losses(tmp_path):
+    made = make(tmp_path)
+    epoch(made)
+    made.save_checkpoint(str(tmp_path / "checkpoint.pth"))
+
+    class Other(Trainer):
+        def get_tr_and_val_datasets(self):
+            return Data((case, 0) for case in [*CASES[10:], "new"]), Data(case_99=0)
+
+    other = make(tmp_path, base=Other, start=False)
+    other.load_checkpoint(str(tmp_path / "checkpoint.pth"))
+    other.on_train_start()
+    np.testing.assert_array_equal(other.hws_shared.losses()[:10], made.hws_shared.losses()[10:])
+    assert other.hws_shared.unseen == 1 and "10 cases are taken over" in " ".join(other.said)
+    Trainer.save_checkpoint(made, str(tmp_path / "plain.pth"))
+    fresh = make(tmp_path, start=False)
+    fresh.load_checkpoint(str(tmp_path / "plain.pth"))
+    fresh.on_train_start()
+    assert fresh.hws_shared.unseen == 20
+
+
+def test_losses_that_are_not_finite_are_left_out_and_named(tmp_path):
+    made = make(tmp_path)
+    batch = made.training.batch()
+    batch["data"][0] = float("inf")
+    made.train_step(batch)
+    made.on_train_epoch_end([])
+    assert any(f"'{batch['keys'][0]}': 1" in text for text in made.said)
+
+
+def test_more_draws_than_cases_and_unknown_loaders(tmp_path):
+    class Two(Trainer):
+        batch_size = 50
+
+    assert len(make(tmp_path, base=Two).training.get_indices()) == 50
+
+    class Unknown(Trainer):
+        def get_dataloaders(self):
+            training, _ = self.get_tr_and_val_datasets()
+            return training, None
+
+    with pytest.raises(hws.HwsError, match="does not know"):
+        make(tmp_path, base=Unknown)
+
+
+def draw_in_a_process(loader, number, results):
+    loader.thread_id = number
+    results.put([loader.get_indices() for _ in range(5)])
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_loader_processes_see_the_losses(tmp_path, method):
+    made = make(tmp_path, Settings(warm_up=0, beta=1000.0, tail=None))
+    made.hws_shared.set_losses(np.arange(20))
+    context = multiprocessing.get_context(method)
+    results = context.Queue()
+    process = context.Process(target=draw_in_a_process, args=(made.training, 1, results), daemon=True)
+    process.start()
+    batches = results.get(timeout=120)
+    process.join(120)
+    assert all(set(batch) == {"case_19", "case_18"} for batch in batches)
+
+
+def test_ranks_bring_their_losses_together(monkeypatch):
+    """Ranks with batches of different sizes: every rank learns all losses in the same order, and gets its own weights."""
+    own = [(np.array([3, 1]), torch.tensor([0.5, 0.1])), (np.array([7]), torch.tensor([0.9]))]
+    rooms = []
+    for indices, losses in own:
+        room = np.full((2, 2), -1.0)
+        room[0, :len(indices)], room[1, :len(indices)] = indices, losses
+        rooms.append(room)
+    states, weights = [], []
+    for rank, (indices, losses) in enumerate(own):
+        shared = hws.shared.SharedSampler(np.ones(10), beta=1)
+        monkeypatch.setattr(hws.nnunet, "exchanged", lambda *_: np.stack(rooms))
+        monkeypatch.setattr(torch.distributed, "get_rank", lambda: rank)
+        learner = _Learner(shared, 2, 2)
+        weights.append(learner.step(indices, losses))
+        states.append(shared.to_bytes())
+    assert states[0] == states[1]
+    expected = hws.Sampler(np.ones(10), beta=1).importance_weights([3, 1, 7], [0.5, 0.1, 0.9])
+    np.testing.assert_allclose(np.concatenate(weights), expected)
+
+
+# ---- installing ---------------------------------------------------------------------------------------------------------------
+
+
+def fake_nnunet(folder, paths=""):
+    variants = folder / "nnunetv2" / "training" / "nnUNetTrainer" / "variants"
+    variants.mkdir(parents=True)
+    (folder / "nnunetv2" / "__init__.py").write_text("")
+    (folder / "nnunetv2" / "paths.py").write_text(paths)
+    return variants / "hws_trainer.py"
+
+
+def command(folder, *arguments):
+    return subprocess.run([sys.executable, "-m", "hws.nnunet", *arguments], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{folder}"})
+
+
+def test_install_and_uninstall(tmp_path):
+    assert "not installed" in command(tmp_path, "install").stderr
+    file = fake_nnunet(tmp_path)
+    assert "uninstall" in command(tmp_path, "install").stdout
+    assert len(file.read_text().splitlines()) == 1 and "hws.nnunet" in file.read_text()
+    assert "Removed" in command(tmp_path, "uninstall").stdout and not file.exists()
+    assert "Nothing to undo" in command(tmp_path, "uninstall").stdout
+
+
+def test_where_a_variable_does_nothing_is_installed(tmp_path):
+    file = fake_nnunet(tmp_path, "nnUNet_extTrainer = 1")
+    told = command(tmp_path, "install").stdout
+    assert "export nnUNet_extTrainer=" in told and not file.exists()
+    folder = Path(told.split("export nnUNet_extTrainer=")[1].splitlines()[0])
+    assert [path.name for path in folder.glob("*.py")] == ["hws_trainer.py"]
+    command(tmp_path, "install", "--always")
+    assert file.exists()
+
+
+# ---- nnU-Net itself ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not os.environ.get("NNUNET"), reason="nnU-Net itself: make test-nnunet NNUNET=FOLDER of clones")
+def test_nnunet_itself(tmp_path):
+    subprocess.run([sys.executable, HERE / "nnunet_peer.py", os.environ["NNUNET"], tmp_path], check=True)

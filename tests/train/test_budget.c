@@ -1,0 +1,89 @@
+/* What --budget makes of the time one has. */
+#include "train/budget.h"
+
+#include "testing.h"
+
+static void times_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        double seconds;
+    } GOOD[] = {{"90s", 90}, {"60m", 3600}, {"2h", 7200}, {"1h30m", 5400}, {"0.5h", 1800}};
+    static const char *const WRONG[] = {"", "60", "m", "60x", "-5m", "0s", "nan", "infh", "1h m", "60m5", "+3m"};
+    double seconds;
+    failure why;
+    for (size_t k = 0; k < sizeof GOOD / sizeof *GOOD; k++) {
+        assert_int_equal(budget_parse(GOOD[k].words, &seconds, NULL), STATUS_OK);
+        assert_true(seconds == GOOD[k].seconds);
+    }
+    for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++)
+        assert_int_equal(budget_parse(WRONG[k], &seconds, &why), STATUS_BAD_INPUT);
+}
+
+static double duration(const train_settings *s, const budget_costs *costs) {
+    const double validations = ceil((double)s->iterations / (double)s->epoch_length);
+    return (double)s->iterations * costs->step * (double)s->batch / (double)costs->batch +
+           validations * costs->validation + costs->end;
+}
+
+/* Costs of all sizes: the run fits into nine tenths of the time, and fills them unless a step is longer than the rest. */
+static void what_is_chosen_fits_into_the_time(void **state) {
+    (void)state;
+    static const double STEPS[] = {0.001, 0.1, 2, 20}, VALIDATIONS[] = {0.01, 3, 40},
+                        TIMES[] = {600, 1800, 3600, 86400};
+    for (int k = 0; k < 4 * 3 * 4; k++) {
+        train_settings s = settings_default_volumes();
+        s.batch = 9;
+        const budget_costs costs = {2, STEPS[k % 4], VALIDATIONS[k / 4 % 3], 5};
+        const double seconds = TIMES[k / 12];
+        assert_int_equal(budget_choose(&s, &costs, &(budget_fixed){0}, seconds, NULL), STATUS_OK);
+        assert_true(duration(&s, &costs) <= 0.9 * seconds + 1e-6);
+        assert_true(duration(&s, &costs) >= 0.7 * seconds);
+        assert_true(s.batch == 9 || s.batch == 2);
+        assert_true(s.iterations % s.epoch_length == 0 && s.iterations / s.epoch_length <= 20);
+    }
+}
+
+static void few_iterations_are_adams_and_many_nnunets(void **state) {
+    (void)state;
+    train_settings s = settings_default_volumes();
+    s.batch = 6;
+    assert_int_equal(budget_choose(&s, &(budget_costs){2, 1, 10, 5}, &(budget_fixed){0}, 600, NULL), STATUS_OK);
+    assert_true(s.optimizer == OPTIMIZER_ADAM && s.lr == 0.003 && s.batch == 2);
+    s = settings_default_volumes();
+    s.batch = 6;
+    assert_int_equal(budget_choose(&s, &(budget_costs){2, 1, 10, 5}, &(budget_fixed){0}, 1e6, NULL), STATUS_OK);
+    assert_true(s.optimizer == OPTIMIZER_NESTEROV && s.lr == 0.01 && s.batch == 6);
+}
+
+static void what_was_given_stays(void **state) {
+    (void)state;
+    train_settings s = settings_default_volumes();
+    const budget_fixed fixed = {.optimizer = 1, .lr = 1, .schedule = 1, .batch = 1, .epoch_length = 1};
+    s.batch = 6;
+    s.epoch_length = 7;
+    s.schedule = SCHEDULE_CONSTANT;
+    assert_int_equal(budget_choose(&s, &(budget_costs){6, 1, 1, 5}, &fixed, 600, NULL), STATUS_OK);
+    assert_true(s.optimizer == OPTIMIZER_NESTEROV && s.lr == 0.01 && s.batch == 6 && s.epoch_length == 7);
+    assert_int_equal(s.schedule, SCHEDULE_CONSTANT);
+}
+
+static void too_little_time_is_refused_with_what_is_needed(void **state) {
+    (void)state;
+    train_settings s = settings_default_volumes();
+    failure why;
+    s.batch = 2;
+    assert_int_equal(budget_choose(&s, &(budget_costs){2, 4, 10, 4}, &(budget_fixed){0}, 15, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "take about 20 s, and there are 15 s left"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_read),
+        cmocka_unit_test(what_is_chosen_fits_into_the_time),
+        cmocka_unit_test(few_iterations_are_adams_and_many_nnunets),
+        cmocka_unit_test(what_was_given_stays),
+        cmocka_unit_test(too_little_time_is_refused_with_what_is_needed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
