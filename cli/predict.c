@@ -18,7 +18,8 @@ static const char USAGE[] =
     "x-labels-idx1-ubyte.csv\n"
     "(image, prediction, and the probability of each class); a name without 'images' gets the ending -labels.\n"
     "\n"
-    "Runs that segment volumes take a folder of .nii or .nii.gz images, CASE_0000.nii.gz, CASE_0001.nii.gz ... for "
+    "Runs that segment volumes take a folder of .nii or .nii.gz images, or one file of such a folder, "
+    "CASE_0000.nii.gz, CASE_0001.nii.gz ... for "
     "several\n"
     "channels, and write CASE.nii.gz with the labels, on the image's grid. Several runs (folds, say) are averaged. "
     "Cases\n"
@@ -30,7 +31,7 @@ static const char USAGE[] =
 enum { RUNS_MAX = 64 };
 
 typedef struct arguments {
-    const char *runs[RUNS_MAX], *weights, *precision;
+    const char *runs[RUNS_MAX], *weights, *precision, *average;
     int no_mirror, quiet;
     long long threads;
     predict_request request;
@@ -40,11 +41,19 @@ static int parse(int count, char **words, arguments *a) {
     const cli_option options[] = {
         CLI_TEXT("--input", "FILE|DIR", &a->request.input, NULL, NULL),
         CLI_TEXT("--output", "DIR", &a->request.output, NULL, NULL),
-        CLI_TEXT("--weights", "W", &a->weights, "best | latest", NULL),
+        CLI_TEXT("--weights", "W", &a->weights, "best: of the best epoch | latest, or final: of the last one", NULL),
         CLI_WHOLE("--threads", "N", &a->threads, 1, 4096, "threads to work with", "all"),
         CLI_NUMBER("--step", "S", &a->request.step, 0.01, 1, "volumes: windows are at most this share of a patch apart",
                    NULL),
         CLI_FLAG("--no-mirror", &a->no_mirror, "volumes: do not average over mirror images: eight times faster"),
+        CLI_TEXT("--average", "A", &a->average,
+                 "volumes: logits | probabilities: what is averaged over runs, windows and mirror\nimages; logits as "
+                 "nnU-Net v2 "
+                 "does, probabilities as the paper and nnU-Net v1",
+                 NULL),
+        CLI_FLAG("--save-probabilities", &a->request.save_probabilities,
+                 "volumes: also write CASE.npz, which numpy reads: the array probabilities,\nfloat16 [class or "
+                 "region][z][y][x]"),
         CLI_TEXT("--precision", "P", &a->precision, "volumes: f32 | bf16", NULL),
         CLI_FLAG("--overwrite", &a->request.overwrite,
                  "volumes: predict cases again whose label maps are there already"),
@@ -64,6 +73,9 @@ static int check(arguments *a) {
     a->request.bf16 = strcmp(a->precision, "bf16") == 0;
     if (!a->request.bf16 && strcmp(a->precision, "f32") != 0)
         return cli_error(EXIT_USAGE, "--precision %s is neither f32 nor bf16", a->precision);
+    a->request.average = strcmp(a->average, "logits") == 0 ? AVERAGE_LOGITS : AVERAGE_PROBABILITIES;
+    if (a->request.average != AVERAGE_LOGITS && strcmp(a->average, "probabilities") != 0)
+        return cli_error(EXIT_USAGE, "--average %s is neither logits nor probabilities", a->average);
     a->request.runs = a->runs;
     a->request.threads = (int)a->threads;
     a->request.mirror = !a->no_mirror;
@@ -76,13 +88,14 @@ static void print_path(void *context, const char *path) {
 }
 
 int verb_predict(int count, char **words) {
-    arguments a = {.weights = "best", .precision = "f32", .threads = parallel_processors()};
+    arguments a = {.weights = "best", .precision = "f32", .average = "logits", .threads = parallel_processors()};
     a.request = (predict_request){.step = 0.5, .wrote = print_path};
     int code = parse(count, words, &a);
     if (code == CLI_GO_ON) code = check(&a);
     if (code != CLI_GO_ON) return code;
     cli_progress progress;
     const listener listener = cli_listen(&progress, a.quiet);
+    progress.steps = PREDICT_STEPS;
     predict_outcome outcome;
     failure failure = {0};
     cli_catch_interrupts();

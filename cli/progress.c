@@ -31,8 +31,9 @@ void cli_progress_show(cli_progress *progress, const char *what, size_t done, si
     progress->shown = 1;
     char left[32];
     format_duration((time - progress->start) / (double)done * (double)(total - done), left, sizeof left);
-    fprintf(stderr, "%s%s: %zu of %zu, %s left%s", progress->terminal ? "\r" : "", what, done, total, left,
-            progress->terminal ? "\033[K" : "\n");
+    const size_t steps = progress->steps && total % progress->steps == 0 ? progress->steps : 1;
+    fprintf(stderr, "%s%s: %zu of %zu, %s left%s", progress->terminal ? "\r" : "", what, done / steps, total / steps,
+            left, progress->terminal ? "\033[K" : "\n");
     fflush(stderr);
 }
 

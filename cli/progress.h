@@ -8,6 +8,7 @@ typedef struct cli_progress {
     const char *what;         /* that is shown; NULL: nothing yet */
     double start, seen, last; /* seconds: when it began, was told of last, and was shown last */
     int terminal, quiet, shown;
+    size_t steps; /* that make one of what is counted; 0 and 1: the steps are counted themselves */
 } cli_progress;
 
 /* Shows progress and notices, unless `quiet`, and stops the work after an interrupt, if those are caught (interrupt.h).

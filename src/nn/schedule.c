@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const NAMES[] = {"constant", "poly"};
+static const char *const NAMES[] = {"constant", "poly", "poly-epoch"};
 enum { KINDS = sizeof NAMES / sizeof *NAMES };
 
 schedule schedule_default(schedule_kind kind, double rate, double length) {
-    return (schedule){.kind = kind, .rate = rate, .length = length, .power = 0.9};
+    return (schedule){.kind = kind, .rate = rate, .length = length, .power = 0.9, .epoch = 1};
 }
 
 status_code schedule_parse(const char *text, schedule_kind *kind, failure *failure) {
@@ -16,7 +16,7 @@ status_code schedule_parse(const char *text, schedule_kind *kind, failure *failu
         *kind = (schedule_kind)k;
         return STATUS_OK;
     }
-    return fail(failure, STATUS_BAD_INPUT, "there is no schedule '%.100s': choose constant or poly", text);
+    return fail(failure, STATUS_BAD_INPUT, "there is no schedule '%.100s': choose constant, poly or poly-epoch", text);
 }
 
 const char *schedule_name(schedule_kind kind) { return NAMES[kind]; }
@@ -29,15 +29,17 @@ status_code schedule_check(const schedule *schedule, failure *failure) {
     if (!(schedule->rate >= 0 && isfinite(schedule->rate)))
         return fail(failure, STATUS_BAD_INPUT, "the learning rate is %g, but must be finite and at least 0",
                     schedule->rate);
-    if (schedule->kind == SCHEDULE_POLY && !(positive(schedule->length) && positive(schedule->power)))
+    if (schedule->kind != SCHEDULE_CONSTANT &&
+        !(positive(schedule->length) && positive(schedule->power) && positive(schedule->epoch)))
         return fail(failure, STATUS_BAD_INPUT,
-                    "the length and the power of a poly schedule are %g and %g, but must be more than 0",
-                    schedule->length, schedule->power);
+                    "the length, the power and the epoch of a poly schedule are %g, %g and %g, but must be more than 0",
+                    schedule->length, schedule->power, schedule->epoch);
     return STATUS_OK;
 }
 
 double schedule_rate(const schedule *schedule, double t) {
     if (schedule->kind == SCHEDULE_CONSTANT) return schedule->rate;
+    if (schedule->kind == SCHEDULE_POLY_EPOCH) t = floor(t / schedule->epoch) * schedule->epoch;
     const double left = 1 - t / schedule->length;
     return left > 0 ? schedule->rate * pow(left, schedule->power) : 0;
 }

@@ -6,7 +6,9 @@
 
 typedef enum schedule_kind {
     SCHEDULE_CONSTANT = 0,
-    SCHEDULE_POLY = 1 /* rate (1 - t / length)^power: from the rate at t = 0 to 0 at t = length, and 0 after it */
+    SCHEDULE_POLY = 1, /* rate (1 - t / length)^power: from the rate at t = 0 to 0 at t = length, and 0 after it */
+    SCHEDULE_POLY_EPOCH =
+        2 /* the same, but constant within an epoch, with its rate at the epoch's beginning, as nnU-Net */
 } schedule_kind;
 
 typedef struct schedule {
@@ -14,11 +16,12 @@ typedef struct schedule {
     double rate;   /* the rate at the start */
     double length; /* in the unit of t, epochs or iterations; more than 0 */
     double power;  /* 0.9, more than 0 */
+    double epoch;  /* 1, in the unit of t; more than 0 */
 } schedule;
 
 schedule schedule_default(schedule_kind kind, double rate, double length);
 
-/* "constant" and "poly", and back. */
+/* "constant", "poly" and "poly-epoch", and back. */
 status_code schedule_parse(const char *text, schedule_kind *kind, failure *failure);
 const char *schedule_name(schedule_kind kind);
 

@@ -47,6 +47,26 @@ static status_code add_file(case_list *list, const char *folder, const case_list
     return STATUS_OK;
 }
 
+/* The id of a file that is listed, NULL: of no file. */
+static const char *id_of(const case_listing *listing, const char *file) {
+    for (size_t k = 0; k < listing->count; k++)
+        if (strcmp(listing->files[k].file, file) == 0) return listing->files[k].id;
+    return 0;
+}
+
+static status_code add_files(case_list *list, const case_listing *listing, const char *folder, const char *file,
+                             failure *failure) {
+    const char *only = file ? id_of(listing, file) : 0;
+    if (file && !only)
+        return fail(failure, STATUS_CANNOT_READ, "%.300s/%.200s: there is no image (.nii or .nii.gz) of this name",
+                    folder, file);
+    status_code status = STATUS_OK;
+    for (size_t k = 0; k < listing->count && status == STATUS_OK; k++)
+        if (!only || strcmp(only, listing->files[k].id) == 0)
+            status = add_file(list, folder, &listing->files[k], failure);
+    return status;
+}
+
 static status_code check(const case_list *list, const char *folder, int channels, failure *failure) {
     if (!list->count)
         return fail(failure, STATUS_BAD_INPUT, "%.500s holds no image: .nii or .nii.gz files are looked for", folder);
@@ -58,12 +78,11 @@ static status_code check(const case_list *list, const char *folder, int channels
     return STATUS_OK;
 }
 
-status_code case_list_open(case_list *list, const char *folder, int channels, failure *failure) {
+status_code case_list_open(case_list *list, const char *folder, const char *file, int channels, failure *failure) {
     *list = (case_list){0};
     case_listing listing;
     status_code status = case_listing_open(&listing, folder, channels == 1 ? CASE_ONE_CHANNEL : CASE_CHANNELS, failure);
-    for (size_t k = 0; k < listing.count && status == STATUS_OK; k++)
-        status = add_file(list, folder, &listing.files[k], failure);
+    if (status == STATUS_OK) status = add_files(list, &listing, folder, file, failure);
     case_listing_close(&listing);
     if (status == STATUS_OK) status = check(list, folder, channels, failure);
     if (status != STATUS_OK) case_list_close(list);

@@ -20,8 +20,9 @@ typedef struct case_list {
     listed_case *cases; /* by id */
 } case_list;
 
-/* Refused: a folder without images, and cases with missing or surplus channels, by their names. */
-status_code case_list_open(case_list *list, const char *folder, int channels, failure *failure);
+/* All images, or only the case that this file of the folder belongs to, unless it is NULL. Refused: a folder without images, a file
+   that is not there, and cases with missing or surplus channels, by their names. */
+status_code case_list_open(case_list *list, const char *folder, const char *file, int channels, failure *failure);
 void case_list_close(case_list *list);
 
 /* One file with all channels, or one for each; refused if their grids differ or a voxel is NaN or infinite. */

@@ -2,16 +2,20 @@
  * What hws predict does: it labels the images of a file or folder with trained networks.
  *
  * Networks that classify take an IDX file of images, or all files of a folder whose names hold "images", and write the
- * labels as IDX and, with the probabilities, as CSV. Networks that segment take a folder of NIfTI images and write a
- * label map for each case; cases that are there already are left alone, so that interrupted work goes on.
+ * labels as IDX and, with the probabilities, as CSV. Networks that segment take a folder of NIfTI images, or one of its files,
+ * and write a label map for each case; cases that are there already are left alone, so that interrupted work goes on.
  *
- * Several runs are an ensemble: classifiers are averaged in their probabilities, segmenters in their logits.
+ * Several runs are an ensemble: classifiers are averaged in their probabilities, segmenters as predict_request.average says.
  */
 #ifndef HWS_PREDICT_PREDICT_H
 #define HWS_PREDICT_PREDICT_H
 
 #include "core/listener.h"
+#include "predict/segmenter.h"
 #include "run/run_folder.h"
+
+/* Progress of volumes is told in so many steps for each case, so that the time left can be estimated. */
+enum { PREDICT_STEPS = 1000 };
 
 typedef struct predict_request {
     const char *const *runs; /* all of one task; for volumes exported models, too (model_folder.h) */
@@ -22,6 +26,8 @@ typedef struct predict_request {
     /* For volumes. */
     int bf16, mirror, overwrite;
     double step;
+    average_kind average;   /* segmenter.h */
+    int save_probabilities; /* 1: beside CASE.nii.gz also CASE.npz (probability_file.h) */
     /* For images that are classified: told the path of each file of labels; may be NULL. */
     void (*wrote)(void *context, const char *path);
     void *context;

@@ -1,9 +1,12 @@
+#define _POSIX_C_SOURCE 200809L
+#include "core/memory.h"
 #include "nifti/nifti.h"
 #include "predict/case_list.h"
 #include "predict/predict.h"
+#include "predict/probability_file.h"
 #include "predict/segmenter.h"
 
-enum { STEPS = 1000 }; /* of each image, so that the time left can be told */
+#include <string.h>
 
 typedef struct job {
     const predict_request *request;
@@ -15,7 +18,8 @@ typedef struct job {
 
 static void tell(void *context, const char *what, size_t done, size_t total) {
     const job *j = context;
-    listener_progress(j->listener, what, j->done * STEPS + done * STEPS / total, j->cases * STEPS);
+    listener_progress(j->listener, what, j->done * PREDICT_STEPS + done * PREDICT_STEPS / total,
+                      j->cases * PREDICT_STEPS);
 }
 
 static int stops(void *context) { return listener_stops(((const job *)context)->listener); }
@@ -30,20 +34,54 @@ static status_code fail_case(const job *j, const listed_case *one, status_code s
     return fail(failure, status, "%.200s: %.700s", one->id, reason.message);
 }
 
-static status_code predict_case(job *j, const listed_case *one, failure *failure) {
-    char path[PATH_SIZE];
-    status_code status = path_format(path, failure, "%s/%s%s", j->request->output, one->id, one->ending);
-    if (status != STATUS_OK || (!j->request->overwrite && path_exists(path))) return status;
-    volume image;
-    label_map labels;
-    status = case_list_load(one, segmenter_plan(j->segmenter)->channels, &image, failure);
-    if (status != STATUS_OK) return status;
-    status = segmenter_label(j->segmenter, &image, &j->windows, &labels, failure);
-    volume_close(&image);
-    if (status != STATUS_OK) return fail_case(j, one, status, failure);
-    status = nifti_write_labels(path, &labels, failure);
+/* Where a case's files go; `probabilities` is empty where they are not asked for. */
+typedef struct case_files {
+    char labels[PATH_SIZE], probabilities[PATH_SIZE];
+} case_files;
+
+static status_code name_files(const job *j, const listed_case *one, case_files *files, failure *failure) {
+    files->probabilities[0] = 0;
+    status_code status = path_format(files->labels, failure, "%s/%s%s", j->request->output, one->id, one->ending);
+    if (status == STATUS_OK && j->request->save_probabilities)
+        status = path_format(files->probabilities, failure, "%s/%s.npz", j->request->output, one->id);
+    return status;
+}
+
+static int is_done(const case_files *files) {
+    return path_exists(files->labels) && (!*files->probabilities || path_exists(files->probabilities));
+}
+
+/* Labels are written last: who finds them finds the probabilities, too. */
+static status_code label(job *j, const volume *image, const case_files *files, failure *failure) {
+    const int outputs = segmenter_plan(j->segmenter)->classes;
+    const size_t voxels = volume_grid_voxels(&image->grid);
+    label_map labels = {0};
+    segmenter_output output = {0};
+    status_code status = label_map_open(&labels, &image->grid, failure);
+    if (status == STATUS_OK && *files->probabilities) {
+        output.probabilities = memory_open(voxels * (size_t)outputs * sizeof *output.probabilities);
+        if (!output.probabilities) status = fail_memory(failure, "the probabilities");
+    }
+    output.labels = labels.labels;
+    if (status == STATUS_OK) status = segmenter_run(j->segmenter, image, &output, &j->windows, failure);
+    if (status == STATUS_OK && output.probabilities)
+        status = probability_file_write(files->probabilities, &image->grid, outputs, output.probabilities, failure);
+    if (status == STATUS_OK) status = nifti_write_labels(files->labels, &labels, failure);
+    memory_close(output.probabilities);
     label_map_close(&labels);
     return status;
+}
+
+static status_code predict_case(job *j, const listed_case *one, failure *failure) {
+    case_files files;
+    volume image;
+    status_code status = name_files(j, one, &files, failure);
+    if (status != STATUS_OK || (!j->request->overwrite && is_done(&files))) return status;
+    status = case_list_load(one, segmenter_plan(j->segmenter)->channels, &image, failure);
+    if (status != STATUS_OK) return status;
+    status = label(j, &image, &files, failure);
+    volume_close(&image);
+    return status == STATUS_OK ? STATUS_OK : fail_case(j, one, status, failure);
 }
 
 static status_code predict_cases(job *j, const case_list *list, failure *failure) {
@@ -52,7 +90,7 @@ static status_code predict_cases(job *j, const case_list *list, failure *failure
     for (size_t k = 0; k < list->count; k++) {
         status = predict_case(j, &list->cases[k], failure);
         if (status != STATUS_OK) break;
-        listener_progress(j->listener, "predicting", ++j->done * STEPS, j->cases * STEPS);
+        listener_progress(j->listener, "predicting", ++j->done * PREDICT_STEPS, j->cases * PREDICT_STEPS);
     }
     return status;
 }
@@ -65,18 +103,30 @@ static status_code open_segmenter(job *j, failure *failure) {
     options.bf16 = r->bf16;
     options.step = r->step;
     options.mirror = r->mirror;
+    options.average = r->average;
     options.temporary = r->output;
     return segmenter_open(&j->segmenter, &options, r->runs, r->run_count, failure);
+}
+
+/* The folder of the images: the input, or that of the file that is the input. */
+static status_code images_folder(const char *input, char folder[PATH_SIZE], failure *failure) {
+    const char *slash = strrchr(input, '/');
+    if (path_is_folder(input)) return path_format(folder, failure, "%s", input);
+    if (!slash) return path_format(folder, failure, ".");
+    return path_format(folder, failure, "%.*s", slash == input ? 1 : (int)(slash - input), input);
 }
 
 status_code predict_volumes(const predict_request *request, const listener *listener, size_t *done, failure *failure) {
     job j = {.request = request, .listener = listener};
     j.windows = (struct listener){.context = &j, .progress = tell, .stop = stops};
     case_list list = {0};
-    status_code status = predict_check_apart(request->input, request->output, failure);
+    char folder[PATH_SIZE];
+    status_code status = images_folder(request->input, folder, failure);
+    if (status == STATUS_OK) status = predict_check_apart(folder, request->output, failure);
     if (status == STATUS_OK) status = open_segmenter(&j, failure);
     if (status == STATUS_OK)
-        status = case_list_open(&list, request->input, segmenter_plan(j.segmenter)->channels, failure);
+        status = case_list_open(&list, folder, path_is_folder(request->input) ? NULL : path_name(request->input),
+                                segmenter_plan(j.segmenter)->channels, failure);
     if (status == STATUS_OK) status = folder_make(request->output, failure);
     if (status == STATUS_OK) status = predict_cases(&j, &list, failure);
     case_list_close(&list);

@@ -102,9 +102,10 @@ status_code run_write(const char *folder, run_file file, const text *text, failu
 }
 
 status_code run_weights_parse(const char *name, run_weights *weights, failure *failure) {
-    *weights = strcmp(name, "latest") == 0 ? RUN_WEIGHTS_LATEST : RUN_WEIGHTS_BEST;
+    const int last = strcmp(name, "latest") == 0 || strcmp(name, "final") == 0;
+    *weights = last ? RUN_WEIGHTS_LATEST : RUN_WEIGHTS_BEST;
     if (*weights == RUN_WEIGHTS_LATEST || strcmp(name, "best") == 0) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "--weights %.100s is neither best nor latest", name);
+    return fail(failure, STATUS_BAD_INPUT, "--weights %.100s is neither best nor latest (or final)", name);
 }
 
 run_file run_weights_file(run_weights weights) { return weights == RUN_WEIGHTS_LATEST ? RUN_LATEST : RUN_BEST; }

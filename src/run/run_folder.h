@@ -83,7 +83,7 @@ status_code run_write(const char *folder, run_file file, const text *text, failu
 /* Which of a run's weights to use. */
 typedef enum run_weights { RUN_WEIGHTS_BEST, RUN_WEIGHTS_LATEST } run_weights;
 
-/* "best" and "latest". */
+/* "best" and "latest"; "final", as nnU-Net calls it, is "latest", too. */
 status_code run_weights_parse(const char *name, run_weights *weights, failure *failure);
 run_file run_weights_file(run_weights weights);
 /* Where predictions of the validation cases belong: other weights and unmirrored windows give other label maps, and each

@@ -288,6 +288,7 @@ static status_code parse_number(train_settings *settings, const setting *s, cons
     const double number = strtod(given, &end);
     if (end != given && !*end && isfinite(number) && take_number(settings, s, number)) return STATUS_OK;
     if (strcmp(given, "none") == 0 && take_none(settings, s)) return STATUS_OK;
+    if (strcmp(given, "all") == 0 && s->or_all && take_number(settings, s, s->low)) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT, "%s %.100s is not a %snumber from %.15g to %.15g", option_name(s, name),
                 given, s->kind == SETTING_WHOLE ? "whole " : "", s->low, s->high);
 }

@@ -81,6 +81,8 @@ typedef struct train_settings {
     const char *budget;           /* (""); "60m": the time from which these three, and others, were chosen */
     long long epoch_length;       /* (0): floor(examples / batch) iterations */
     long long batch;              /* (0), for segmentation: the plan's */
+    int independent_draws;        /* of erm: with replacement */
+    long long validation_patches; /* (0): one of each validation case; else of so many, evenly spread */
     long long fold;               /* of segmentation; -1: train and validate on all cases */
     const char *stratify;         /* (""): folds as nnU-Net's; else a column of groups.csv whose shares they keep */
     const char *keep_together;    /* (""); a column of groups.csv whose groups stay in one fold each */
@@ -129,6 +131,7 @@ typedef struct setting {
     double low, high;
     const char *(*choice)(int value);    /* the names of the choices; NULL behind the last */
     int is_free;                         /* 1: decides no bit of the result, so that a resumed run may have another */
+    int or_all;                          /* 1: a whole number whose lowest value may be called "all" */
     int or_none;                         /* 1: a number that may be "none" */
     const char *instead_of;              /* the setting that becomes "none" when this one is given */
     const char *images, *volumes;        /* the defaults, as one would type them; NULL: the same for volumes */

@@ -31,7 +31,9 @@ static const char *convolution_at(int value) {
 static const char *optimizer_at(int value) {
     return value <= OPTIMIZER_ADAMW ? optimizer_name((optimizer_kind)value) : 0;
 }
-static const char *schedule_at(int value) { return value <= SCHEDULE_POLY ? schedule_name((schedule_kind)value) : 0; }
+static const char *schedule_at(int value) {
+    return value <= SCHEDULE_POLY_EPOCH ? schedule_name((schedule_kind)value) : 0;
+}
 
 #define AT(member) .offset = offsetof(train_settings, member)
 #define OBJECTIVE .group = SETTING_OBJECTIVE
@@ -132,7 +134,8 @@ static const setting TABLE[] = {
     {"clip_norm", NUMBER(0, 1e15), TRAINING, AT(clip_norm), .images = "0", .volumes = "12", .value = "C",
      .help = "scale the gradient down to this norm where it is longer; 0: never"},
     {"schedule", CHOICE(schedule_at), TRAINING, AT(schedule), .images = "constant", .volumes = "poly", .value = "S",
-     .help = "constant | poly: falls to zero at the end"},
+     .help = "constant | poly: falls to zero at the end | poly-epoch: the same in steps, once per\n"
+             "epoch, as nnU-Net and the paper"},
     {"epochs", WHOLE(1, 1e9), TRAINING, AT(epochs), .images = "6", .volumes = "1000", .value = "E",
      .help = "how long to train"},
     {"epoch_length", WHOLE(0, 1e9), TRAINING, AT(epoch_length), .images = "0", .volumes = "250", .value = "N",
@@ -145,8 +148,14 @@ static const setting TABLE[] = {
              "follow, and are kept in config.json"},
     {"batch", WHOLE(0, 1 << 20), TRAINING, AT(batch), .images = "64", .volumes = "0", .value = "B",
      .help = "examples per iteration; 0: the plan's"},
-    {"fold", WHOLE(-1, 1000), TRAINING, AT(fold), .images = "0", .value = "F",
-     .help = "volumes: which fold, of five 0 to 4; -1: train and validate on all cases"},
+    {"fold", WHOLE(-1, 1000), TRAINING, AT(fold), .or_all = 1, .images = "0", .value = "F",
+     .help = "volumes: which fold, of five 0 to 4; all, or -1: train and validate on all cases"},
+    {"independent_draws", FLAG, TRAINING, AT(independent_draws), .images = "off",
+     .help = "erm: every example of a batch is any of them, with equal chances, as nnU-Net draws,\n"
+             "instead of shuffled epochs",
+     .otherwise = ""},
+    {"validation_patches", WHOLE(0, 1e9), TRAINING, AT(validation_patches), .images = "100", .before = "0",
+     .value = "N", .help = "volumes: validate on patches of at most N cases at the end of an epoch; 0: of all"},
     {"stratify", TEXT, TRAINING, AT(stratify), .images = "", .value = "COLUMN", .otherwise = "",
      .help = "volumes: make folds with equal shares of each group in this column of groups.csv,\n"
              "whatever splits_final.json says"},

@@ -22,6 +22,7 @@ struct segmentation {
     segmentation_data data;
     uint64_t seed;
     int batch;
+    int64_t validation_patches; /* 0: one of each case */
     augmenter_pool augmenting, plain;
 };
 
@@ -181,6 +182,12 @@ static void score(const counts *of, int scored, double *values) {
     values[0] = known ? sum / known : (double)NAN;
 }
 
+/* How many of the validation cases are looked at. */
+static int64_t validated(const segmentation *s) {
+    const int64_t all = s->data.validation_count;
+    return s->validation_patches && s->validation_patches < all ? s->validation_patches : all;
+}
+
 /* What the ranks have counted, which are whole numbers, and the losses in the order of the cases. */
 static double join_cases(const ranks *r, const double *losses, int64_t cases, counts *each, int classes) {
     double sum = 0;
@@ -196,17 +203,19 @@ static double join_cases(const ranks *r, const double *losses, int64_t cases, co
 }
 
 /* Each rank takes a share of the validation cases. `of` has room for the counts of each rank; the first are the sums. */
-static status_code evaluate_cases(segmentation *s, learner *l, counts *of, double *loss_sum, failure *failure) {
+static status_code evaluate_cases(segmentation *s, learner *l, const listener *listener, counts *of, double *loss_sum,
+                                  failure *failure) {
     const ranks *r = learner_ranks(l);
     const int classes = s->data.plan->classes;
-    const int64_t cases = s->data.validation_count, first = ranks_start(r, cases, r->rank),
+    const int64_t all = s->data.validation_count, cases = validated(s), first = ranks_start(r, cases, r->rank),
                   end = ranks_start(r, cases, r->rank + 1);
     status_code status = STATUS_OK;
     size_t sizes[RANKS_MAX];
     double *losses = calloc((size_t)cases + 1, sizeof *losses);
     if (!losses) status = fail_memory(failure, "the evaluation");
     for (int64_t k = first; k < end && status == STATUS_OK; k++) {
-        status = evaluate_case(s, l, k, &losses[k], failure);
+        status = listener_stops(listener) ? fail(failure, STATUS_STOPPED, "stopped while it was validated")
+                                          : evaluate_case(s, l, k * all / cases, &losses[k], failure);
         if (status == STATUS_OK) count(s, l, of + r->rank * classes);
     }
     status = ranks_agree(r, status, failure);
@@ -218,17 +227,18 @@ static status_code evaluate_cases(segmentation *s, learner *l, counts *of, doubl
     return status;
 }
 
-/* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, every second one forced onto
-   foreground. */
-static status_code evaluate(void *context, learner *l, double *values, failure *failure) {
+/* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, or of some that are evenly spread over
+   them and the same in every epoch; every second case's is forced onto foreground. */
+static status_code evaluate(void *context, learner *l, const listener *listener, double *values, failure *failure) {
     segmentation *s = context;
     const int scored = label_scheme_scored(&s->data.plan->labels);
     counts *of = calloc((size_t)s->data.plan->classes * (size_t)learner_ranks(l)->count, sizeof *of);
     if (!of) return fail_memory(failure, "the evaluation");
     double loss_sum = 0;
-    const status_code status = evaluate_cases(s, l, of, &loss_sum, failure);
+    const int64_t some = validated(s);
+    const status_code status = evaluate_cases(s, l, listener, of, &loss_sum, failure);
     score(of + first_scored(s), scored, values);
-    values[scored + 1] = s->data.validation_count ? loss_sum / (double)s->data.validation_count : (double)NAN;
+    values[scored + 1] = some ? loss_sum / (double)some : (double)NAN;
     free(of);
     return status;
 }
@@ -326,6 +336,7 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
     if (!s) return fail_memory(failure, "the task");
     s->data = *data;
     s->seed = (uint64_t)settings->seed;
+    s->validation_patches = settings->validation_patches;
     s->batch = (int)(settings->batch * (settings->objective == OBJECTIVE_OHEM ? settings->ohem_factor : 1));
     const augment_options usual = augment_options_for(data->plan, data->ignore);
     const augment_options plain = augment_options_plain(data->plan, data->ignore);

@@ -11,6 +11,7 @@
 #ifndef HWS_TASK_TASK_H
 #define HWS_TASK_TASK_H
 
+#include "core/listener.h"
 #include "core/text.h"
 #include "model/learner.h"
 #include "run/config.h"
@@ -61,9 +62,11 @@ typedef struct task {
        --tail of all examples takes its place. For --objective jtt. */
     int (*is_wrong)(void *context, learner *learner, int slot);
 
-    /* Adds the name of a metric's column in history.csv. All of them for the network as it is now. */
+    /* Adds the name of a metric's column in history.csv. All of them for the network as it is now: the
+       listener, who may be NULL, is asked often whether to stop, which is STATUS_STOPPED. */
     void (*metric)(void *context, int index, text *name);
-    status_code (*evaluate)(void *context, learner *learner, double *values, failure *failure);
+    status_code (*evaluate)(void *context, learner *learner, const listener *listener, double *values,
+                            failure *failure);
 
     /* Label and prediction of an example, and a picture of it at `path` (.png). */
     status_code (*show)(void *context, learner *learner, int64_t example, const char *path, task_verdict *verdict,

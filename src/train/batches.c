@@ -117,6 +117,13 @@ static void draw_by_group(const batches *b, int64_t iteration, int64_t *drawn) {
     }
 }
 
+static void draw_uniformly(const batches *b, int64_t iteration, int64_t *drawn) {
+    random_stream stream;
+    random_start(&stream, b->options.seed, RANDOM_UNIFORM, (uint64_t)iteration, 0);
+    for (int64_t k = 0; k < b->options.size; k++)
+        drawn[k] = (int64_t)random_below(&stream, (uint64_t)b->options.examples);
+}
+
 static status_code draw_from_history(const batches *b, int64_t *drawn, failure *failure) {
     const hws_status status = hws_sampler_draw(b->options.history, b->options.size, drawn);
     if (status == HWS_ERROR_TOO_FEW)
@@ -131,6 +138,10 @@ status_code batches_draw(batches *b, int64_t iteration, int64_t *drawn, failure 
         return draw_from_history(b, drawn, failure);
     if (draws_by_group(&b->options)) {
         draw_by_group(b, iteration, drawn);
+        return STATUS_OK;
+    }
+    if (b->options.independent && !b->pool && b->options.kind != OBJECTIVE_OHEM) {
+        draw_uniformly(b, iteration, drawn);
         return STATUS_OK;
     }
     const int64_t per_pass = (b->pool ? b->pooled : b->options.examples) / b->options.size;

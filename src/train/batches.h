@@ -3,6 +3,7 @@
  *
  *     erm       shuffled epochs: each pass is a permutation that only the seed and the pass decide; what is left over
  *               when a pass cannot fill another batch is dropped
+ *               (independent: every example of a batch is uniform, with replacement, as in nnU-Net)
  *     dro       hardness weighted sampling: drawn by the sampler from the history of stale losses, after a warm-up of
  *               some iterations that are drawn as with erm
  *     reweight  static reweighting by sampling: first a class or group, all equally likely, then one of its examples, all
@@ -30,6 +31,7 @@ typedef struct batches_options {
     objective_kind kind;
     int64_t examples, size; /* size: drawn per iteration */
     uint64_t seed;
+    int independent;                              /* of erm, and of dro while it warms up */
     int64_t warm_up;                              /* iterations of dro that are drawn as erm would */
     hws_sampler *history;                         /* the caller's; for dro */
     int (*group)(void *context, int64_t example); /* the group of an example; for reweight and group-dro */

@@ -109,7 +109,8 @@ static status_code measure(trainer *t, double *row, failure *failure) {
     if (status == STATUS_OK) measure_tail(t, row + rows_later(t->task->metrics));
     if (status == STATUS_OK && t->settings.history == HISTORY_EXACT)
         status = measure_staleness(t, &row[rows_later(t->task->metrics) + ROW_STALE_DISTANCE], failure);
-    if (status == STATUS_OK) status = t->task->evaluate(t->task->context, t->learner, row + ROW_FIRST, failure);
+    if (status == STATUS_OK)
+        status = t->task->evaluate(t->task->context, t->learner, t->listener, row + ROW_FIRST, failure);
     if (status == STATUS_OK && t->settings.stop_grad_norm >= 0) {
         status = trainer_gradient_norm(t, &last[ROW_GRAD_NORM], failure);
         t->stopped = last[ROW_GRAD_NORM] < t->settings.stop_grad_norm;
@@ -144,6 +145,10 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     double *row = rows_add(&t->rows, trainer_seconds(t));
     if (!row) return fail_memory(failure, "the history");
     status_code status = measure(t, row, failure);
+    if (status == STATUS_STOPPED) {
+        t->rows.count--;
+        return status;
+    }
     if (status == STATUS_OK) status = choose_beta(t, failure);
     if (t->objective == OBJECTIVE_DRO) notice_unseen(t);
     if (t->objective == OBJECTIVE_DRO && t->iteration > t->warm_up) notice_effective_size(t, row[ROW_ESS]);

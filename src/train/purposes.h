@@ -6,6 +6,7 @@ enum {
     RANDOM_SHUFFLE = 28,    /* the order of the examples in a pass */
     RANDOM_REWEIGHT = 29,   /* draws by group */
     RANDOM_UPWEIGHTED = 30, /* the order in a pass in which some examples are several times */
+    RANDOM_UNIFORM = 72,    /* independent draws */
 };
 
 #endif

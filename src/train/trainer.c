@@ -119,6 +119,7 @@ static status_code plan(trainer *t, failure *failure) {
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
     t->warm_up = t->objective == OBJECTIVE_DRO ? (int64_t)(s->warm_up * (double)t->total) : 0;
     t->schedule = schedule_default(s->schedule, s->lr, (double)t->total);
+    t->schedule.epoch = (double)t->epoch_iterations;
     const status_code planned = schedule_check(&t->schedule, failure);
     return planned == STATUS_OK && t->objective == OBJECTIVE_JTT ? plan_two_trainings(t, failure) : planned;
 }
@@ -128,6 +129,7 @@ static status_code open_batches(trainer *t, failure *failure) {
                                      .examples = t->task->examples,
                                      .size = t->candidates,
                                      .seed = (uint64_t)t->settings.seed,
+                                     .independent = t->settings.independent_draws,
                                      .warm_up = t->warm_up,
                                      .history = t->history,
                                      .group = t->task->group,
@@ -294,18 +296,25 @@ status_code trainer_fail_update(const trainer *t, const char *why, failure *fail
                 (long long)t->iteration, why, t->folder, other_precision(t));
 }
 
-static int is_over(const trainer *t) { return t->stopped || t->iteration >= t->total; }
+/* An epoch has ended, but its row is not there: the run was stopped while it was validated. */
+static int epoch_is_due(const trainer *t) {
+    const int at_end = t->iteration > 0 && (t->iteration % t->epoch_iterations == 0 || t->iteration == t->total);
+    return at_end && (!t->rows.count || rows_at(&t->rows, t->rows.count - 1)[ROW_ITERATION] != (double)t->iteration);
+}
+
+static int is_over(const trainer *t) { return (t->stopped || t->iteration >= t->total) && !epoch_is_due(t); }
 
 /* One iteration, and what is due after it. */
 static status_code advance(trainer *t, const train_listener *listener, failure *failure) {
     double loss = 0;
     const double *row = 0;
-    status_code status = trainer_step(t, &loss, failure);
+    const int due = epoch_is_due(t);
+    status_code status = due ? STATUS_OK : trainer_step(t, &loss, failure);
     if (status != STATUS_OK) return status;
     const int64_t every = t->settings.checkpoint_every;
-    if (t->iteration % t->epoch_iterations == 0 || t->iteration == t->total)
-        status = trainer_end_epoch(t, &row, failure);
+    if (epoch_is_due(t)) status = trainer_end_epoch(t, &row, failure);
     else if (every && t->iteration % every == 0) status = checkpoint_write(t, failure);
+    if (due && row) loss = row[ROW_LOSS_MEAN];
     if (listener) trainer_tell(t, &listener->work);
     if (status == STATUS_OK && listener && listener->report) listener->report(listener->work.context, t, loss, row);
     return status;
@@ -314,13 +323,16 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
 status_code trainer_run(trainer *t, const train_listener *listener, trainer_end *end, failure *failure) {
     status_code status = STATUS_OK;
     int stop = 0, begun = 0;
+    t->listener = listener ? &listener->work : NULL;
     while (status == STATUS_OK && !stop && !is_over(t)) {
         status = advance(t, listener, failure);
-        stop = ranks_any(t->ranks, listener && listener_stops(&listener->work));
+        stop = ranks_any(t->ranks, status == STATUS_STOPPED || (listener && listener_stops(&listener->work)));
+        if (status == STATUS_STOPPED) status = STATUS_OK;
         begun = 1;
     }
+    t->listener = NULL;
     if (status != STATUS_OK) return status;
-    *end = t->stopped ? TRAINER_CONVERGED : is_over(t) ? TRAINER_FINISHED : TRAINER_INTERRUPTED;
+    *end = !is_over(t) ? TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
     if (!begun) return STATUS_OK;
     if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
     if (status == STATUS_OK && *end == TRAINER_INTERRUPTED && ranks_is_first(t->ranks))

@@ -61,6 +61,7 @@ typedef struct trainer {
     float *last_seen;         /* [examples]: the loss when last trained on, NaN before; --history exact keeps it */
     rows rows;
 
+    const listener *listener;             /* of trainer_run: a long evaluation asks it whether to stop; may be NULL */
     double seconds;                       /* of training before this process */
     double started;                       /* the clock when it began */
     char notice[1024];                    /* something worth telling, until it is told: trainer_tell */
@@ -138,7 +139,8 @@ status_code trainer_upweight_errors(trainer *trainer, failure *failure);
  */
 status_code trainer_gradient_norm(trainer *trainer, double *norm, failure *failure);
 
-/* The row of the epoch, beta for the next one, and history.csv, distribution.csv, losses.csv (epoch.c). */
+/* The row of the epoch, beta for the next one, and history.csv, distribution.csv, losses.csv (epoch.c). STATUS_STOPPED, without a
+   row, if the listener stops the evaluation: a resumed run begins with it. */
 status_code trainer_end_epoch(trainer *trainer, const double **row, failure *failure);
 
 /* latest.safetensors, with the one before kept as previous.safetensors; best.safetensors (checkpoint.c). */

@@ -17,6 +17,17 @@ static void a_poly_schedule_falls_to_zero_as_nnunet_s_does(void **state) {
     for (double t = 0; t < 1000; t++) assert_true(schedule_rate(&s, t + 1) < schedule_rate(&s, t));
 }
 
+static void a_poly_schedule_by_epochs_has_one_rate_per_epoch(void **state) {
+    (void)state;
+    schedule s = schedule_default(SCHEDULE_POLY_EPOCH, 0.01, 1000);
+    s.epoch = 250;
+    for (double t = 0; t < 1000; t++)
+        assert_true(schedule_rate(&s, t) == 0.01 * pow(1 - floor(t / 250) / 4, 0.9)); /* nnU-Net's formula */
+    assert_true(schedule_rate(&s, 1000) == 0);
+    s.epoch = 0;
+    assert_int_equal(schedule_check(&s, NULL), STATUS_BAD_INPUT);
+}
+
 static void names_are_read_and_others_refused(void **state) {
     (void)state;
     schedule_kind kind = SCHEDULE_CONSTANT;
@@ -24,6 +35,8 @@ static void names_are_read_and_others_refused(void **state) {
     assert_int_equal(schedule_parse("poly", &kind, &failure), STATUS_OK);
     assert_int_equal(kind, SCHEDULE_POLY);
     assert_string_equal(schedule_name(kind), "poly");
+    assert_int_equal(schedule_parse("poly-epoch", &kind, &failure), STATUS_OK);
+    assert_int_equal(kind, SCHEDULE_POLY_EPOCH);
     assert_int_equal(schedule_parse("constant", &kind, &failure), STATUS_OK);
     assert_int_equal(kind, SCHEDULE_CONSTANT);
     assert_int_equal(schedule_parse("cosine", &kind, &failure), STATUS_BAD_INPUT);
@@ -44,6 +57,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_constant_schedule_stays),
         cmocka_unit_test(a_poly_schedule_falls_to_zero_as_nnunet_s_does),
+        cmocka_unit_test(a_poly_schedule_by_epochs_has_one_rate_per_epoch),
         cmocka_unit_test(names_are_read_and_others_refused),
         cmocka_unit_test(senseless_schedules_are_refused),
     };

@@ -37,6 +37,17 @@ run(program, "train", folder / "data", "--fold", -1, "--objective", "erm", "--op
     "--epoch-length", 15, "--batch", 2, "--threads", 1, "--quiet", "--out", folder / "run")
 compare(folder / "data" / "imagesTs", "smaller")
 
+# Probabilities as numpy reads them: those of the classes sum to 1, and the label has the largest, of either average.
+for average in ("logits", "probabilities"):
+    run(program, "predict", folder / "run", "--input", folder / "data" / "imagesTs" / "test_001_0000.nii.gz", "--output", folder / average,
+        "--save-probabilities", "--average", average, "--no-mirror", "--threads", 1, "--quiet")
+    p = np.load(folder / average / "test_001.npz")["probabilities"]
+    labels = np.asarray(nibabel.load(folder / average / "test_001.nii.gz").dataobj)
+    assert p.dtype == np.float16 and p.shape == (4, *labels.shape[::-1])
+    assert abs(p.astype(np.float64).sum(0) - 1).max() < 2e-3
+    said = np.take_along_axis(p, labels.T[None].astype(int), 0)[0]
+    assert (p.max(0) - said <= 1e-3).all()
+
 # Several windows: the images beside themselves, with zeros around them, which are cropped away.
 (folder / "large").mkdir()
 for path in sorted((folder / "data" / "imagesTs").glob("*.nii.gz")):

@@ -2,9 +2,14 @@
 /* hws predict as a library call: folders of volumes, what is left alone, stopping and going on. */
 #include "predict/predict.h"
 
+#include "core/whole_file.h"
 #include "nifti/nifti.h"
 #include "plan/plan.h"
+#include "predict/probability_file.h"
 #include "waves.h"
+#include "zip/zip_archive.h"
+
+#include <unistd.h>
 
 enum { CASES = 3 };
 
@@ -64,6 +69,61 @@ static void every_case_gets_a_label_map(void **state) {
     assert_int_equal(must_predict(&two), CASES);
     assert_true(agreement(run_of("one/case0.nii"), run_of("deep/er/case0.nii")) > 0.999);
     assert_true(agreement(run_of("one/case2.nii.gz"), run_of("deep/er/case2.nii.gz")) > 0.999);
+}
+
+/* Against the definition: 1 bit of sign, 5 of exponent, 10 of fraction; the nearest one, the even one of two. */
+static void probabilities_become_the_nearest_half_precision_numbers(void **state) {
+    (void)state;
+    uint64_t seed = 3;
+    for (int trial = 0; trial < 20000; trial++) {
+        const double p = trial < 4 ? (double[]){0, 1, 0.5, 0x1p-14}[trial] : ldexp(test_unit(&seed), -(trial % 30));
+        const uint16_t half = half_of_probability((float)p);
+        const double value = half >> 10 ? ldexp(1024 + (half & 1023), (half >> 10) - 25) : ldexp(half, -24);
+        const int exponent = half >> 10 ? (half >> 10) - 25 : -24;
+        assert_true(half <= 15 << 10);
+        assert_true(fabs(value - (double)(float)p) <= ldexp(0.5, exponent));
+    }
+}
+
+static void probabilities_are_saved_beside_the_labels(void **state) {
+    (void)state;
+    const char *runs[1] = {run_of("middle")};
+    predict_request request = asked(runs, 1, run_of("saved"));
+    request.save_probabilities = 1;
+    assert_int_equal(must_predict(&request), CASES);
+    char *bytes = NULL;
+    size_t size = 0;
+    zip_archive *archive = NULL;
+    failure why;
+    assert_int_equal(whole_file_read(run_of("saved/case1.npz"), 1 << 24, &bytes, &size, &why), STATUS_OK);
+    if (zip_open(&archive, bytes, size, "case1.npz", &why) != STATUS_OK) fail_msg("%s", why.message);
+    const zip_entry *array = zip_find(archive, "probabilities.npy");
+    assert_non_null(array);
+    assert_int_equal(zip_verify(archive, array, NULL), STATUS_OK);
+    assert_int_equal(array->size, 128 + 2 * CLASSES * 21 * 18 * 17);
+    zip_close(&archive);
+    free(bytes);
+    assert_int_equal(unlink(run_of("saved/case1.npz")), 0);
+    assert_int_equal(must_predict(&request), CASES); /* what is missing is made again */
+    assert_true(path_exists(run_of("saved/case1.npz")));
+}
+
+static void a_single_file_is_a_case(void **state) {
+    (void)state;
+    const char *runs[1] = {run_of("middle")};
+    predict_request request = asked(runs, 1, run_of("single"));
+    request.input = run_of("images/case1_0000.nii.gz");
+    assert_int_equal(must_predict(&request), 1);
+    assert_true(path_exists(run_of("single/case1.nii.gz")));
+    assert_false(path_exists(run_of("single/case0.nii")));
+    request.input = run_of("images/none.nii.gz");
+    predict_outcome outcome;
+    failure why;
+    assert_int_equal(predict(&request, NULL, &outcome, &why), STATUS_CANNOT_READ);
+    assert_non_null(strstr(why.message, "none.nii.gz"));
+    request.input = run_of("images/case1_0000.nii.gz");
+    request.output = run_of("images");
+    assert_int_equal(predict(&request, NULL, &outcome, &why), STATUS_BAD_INPUT);
 }
 
 static void what_is_there_is_left_alone_unless_it_is_to_be_overwritten(void **state) {
@@ -152,6 +212,9 @@ static void what_cannot_be_is_refused_before_anything_is_written(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case_gets_a_label_map),
+        cmocka_unit_test(probabilities_become_the_nearest_half_precision_numbers),
+        cmocka_unit_test(probabilities_are_saved_beside_the_labels),
+        cmocka_unit_test(a_single_file_is_a_case),
         cmocka_unit_test(what_is_there_is_left_alone_unless_it_is_to_be_overwritten),
         cmocka_unit_test(stopped_work_goes_on),
         cmocka_unit_test(what_cannot_be_is_refused_before_anything_is_written),

@@ -63,8 +63,9 @@ static inline void points_metric(void *context, int index, text *name) {
     text_add(name, "accuracy");
 }
 
-static inline status_code points_evaluate(void *context, learner *learner, double *values, failure *failure) {
-    (void)context, (void)learner, (void)failure;
+static inline status_code points_evaluate(void *context, learner *learner, const listener *listener, double *values,
+                                          failure *failure) {
+    (void)context, (void)learner, (void)listener, (void)failure;
     values[0] = 0.5;
     return STATUS_OK;
 }

@@ -54,6 +54,28 @@ static void permutations_are_uniform(void **state) {
     batches_close(&b);
 }
 
+/* As nnU-Net's np.random.choice(cases, batch, True): uniform, and each draw for itself. */
+static void independent_draws_are_uniform_and_may_repeat_an_example(void **state) {
+    (void)state;
+    enum { EXAMPLES = 5, ITERATIONS = 20000 };
+    const batches_options options = {
+        .kind = OBJECTIVE_ERM, .examples = EXAMPLES, .size = 2, .seed = 4, .independent = 1};
+    batches b;
+    int64_t drawn[2], again[2];
+    double pairs[EXAMPLES][EXAMPLES] = {{0}};
+    assert_int_equal(batches_open(&b, &options, NULL), STATUS_OK);
+    for (int t = 0; t < ITERATIONS; t++) {
+        assert_int_equal(batches_draw(&b, t, drawn, NULL), STATUS_OK);
+        pairs[drawn[0]][drawn[1]]++;
+    }
+    const double expected = ITERATIONS / (double)(EXAMPLES * EXAMPLES);
+    for (int i = 0; i < EXAMPLES; i++)
+        for (int k = 0; k < EXAMPLES; k++) assert_near(pairs[i][k], expected, 5 * sqrt(expected));
+    assert_int_equal(batches_draw(&b, ITERATIONS - 1, again, NULL), STATUS_OK); /* an iteration alone decides */
+    assert_memory_equal(again, drawn, sizeof again);
+    batches_close(&b);
+}
+
 static void reweighting_draws_classes_equally_often_and_their_examples_too(void **state) {
     (void)state;
     batches b;
@@ -109,6 +131,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(erm_visits_each_example_once_per_epoch),
         cmocka_unit_test(permutations_are_uniform),
+        cmocka_unit_test(independent_draws_are_uniform_and_may_repeat_an_example),
         cmocka_unit_test(reweighting_draws_classes_equally_often_and_their_examples_too),
         cmocka_unit_test(a_warm_up_draws_as_erm_does),
         cmocka_unit_test(what_cannot_be_drawn_is_refused),

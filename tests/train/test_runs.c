@@ -421,10 +421,40 @@ static void weights_without_the_rest_are_no_checkpoint(void **state) {
     free(bytes);
 }
 
+static int stopped_evaluations;
+
+/* Long work: asks whether to stop, and in its end says something that depends on the network. */
+static status_code ask(void *context, learner *learner, const listener *listener, double *values, failure *failure) {
+    (void)context;
+    if (listener_stops(listener)) {
+        stopped_evaluations++;
+        return fail(failure, STATUS_STOPPED, "stopped");
+    }
+    values[0] = (double)graph_values(learner_graph(learner))[0];
+    return STATUS_OK;
+}
+
+static void a_run_that_is_stopped_while_it_is_validated_ends_with_the_same_bytes(void **state) {
+    (void)state;
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    s.epochs = 3;
+    s.look_ahead = 1;
+    task.evaluate = ask;
+    run_whole(&s, &task, folder("validated"));
+    stop_after = 1;
+    stopped_evaluations = 0;
+    assert_int_equal(run(&s, &task, folder("stopped"), 0), TRAINER_INTERRUPTED);
+    while (stop_after++, run(&s, &task, folder("stopped"), 1) == TRAINER_INTERRUPTED) continue;
+    assert_int_equal(stopped_evaluations, 3); /* each epoch's, the last one's included */
+    assert_same_run(folder("validated"), folder("stopped"));
+}
+
 static const double *said; /* what the metric is at the end of each epoch */
 
-static status_code say(void *context, learner *learner, double *values, failure *failure) {
-    (void)context, (void)learner, (void)failure;
+static status_code say(void *context, learner *learner, const listener *listener, double *values, failure *failure) {
+    (void)context, (void)learner, (void)listener, (void)failure;
     values[0] = *said++;
     return STATUS_OK;
 }
@@ -453,6 +483,7 @@ static void there_are_best_weights_even_if_the_metric_is_never_a_number(void **s
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_that_is_stopped_while_it_is_validated_ends_with_the_same_bytes),
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes),
         cmocka_unit_test(tail_weights_and_first_visits_survive_interruptions),
         cmocka_unit_test(loader_threads_do_not_change_a_bit),

@@ -1,0 +1,57 @@
+#!/bin/sh
+# The scripts of the paper's segmentation studies: help and wrong usage; with HWS_TEST_LONG (make test-long) their dry runs, too.
+# usage: test_experiments.sh PROGRAM FOLDER_OF_EXPERIMENTS
+set -u
+program=$1
+experiments=$2
+. "$(dirname "$0")/testing.sh"
+
+script() { # code, script, arguments
+    expected=$1
+    shift
+    HWS=$program JOBS=2 sh "$experiments/$1" $2 $3 >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$expected" ] || fail "$*: exit code $code, expected $expected"
+}
+
+for study in fetal brats; do
+    script 0 $study.sh --help ""
+    prints "usage: experiments/$study.sh DATASET"
+    script 2 $study.sh --what ""
+    script 2 $study.sh "" ""
+done
+mkdir "$work/empty"
+script 1 brats.sh "$work/empty" "$work/none"
+grep -q "neither a dataset nor BraTS" "$work/err" || fail "brats.sh does not say what is missing"
+
+# BraTS as it is distributed becomes a dataset of links.
+run 0 phantom --tumours --out "$work/phantoms" --cases 5 --size 16,16,16 --spacing 8 --threads 2
+for k in 1 2 3 4 5; do
+    grade=HGG name=BraTS19_CBICA_$k
+    [ $k -lt 4 ] || grade=LGG name=BraTS19_TCIA01_$k
+    mkdir -p "$work/raw/$grade/$name"
+    channel=0
+    for sequence in t1 t1ce t2 flair; do
+        cp "$work/phantoms/imagesTr/phantom_00${k}_000$channel.nii.gz" "$work/raw/$grade/$name/${name}_$sequence.nii.gz"
+        channel=$((channel + 1))
+    done
+    cp "$work/phantoms/labelsTr/phantom_00$k.nii.gz" "$work/raw/$grade/$name/${name}_seg.nii.gz"
+done
+EPOCHS=1 EPOCH_LENGTH=1 BATCH=2 BETAS=none script 1 brats.sh "$work/raw" "$work/made" # ends at the first training with such a beta
+grep -q "^BraTS19_TCIA01_5,TCIA,LGG$" "$work/made/data/groups.csv" || fail "groups.csv of BraTS lacks centre and grade"
+run 0 plan "$work/made/data" --out "$work/made/plan"
+prints "5 cases"
+
+if [ -n "${HWS_TEST_LONG:-}" ]; then
+    for study in fetal brats; do
+        script 0 $study.sh --dry-run "$work/$study"
+        prints "page: "
+        [ -s "$work/$study/page.html" ] || fail "$study.sh made no page"
+        grep -q "<svg" "$work/$study/page.html" || fail "$study.sh drew no boxes"
+        grep -q "data:image/png;base64,iVBOR" "$work/$study/page.html" || fail "$study.sh shows no pictures"
+        script 0 $study.sh --dry-run "$work/$study" # again: everything is there
+    done
+    grep -q "Table 5" "$work/brats/page.html" || fail "brats.sh has no Table 5"
+    [ -s "$work/brats/table3/comparison.tex" ] || fail "brats.sh has no table for LaTeX"
+fi
+exit $((failures > 0))
