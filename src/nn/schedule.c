@@ -5,7 +5,7 @@
 
 #define PI 3.14159265358979323846
 
-static const char *const NAMES[] = {"constant", "poly", "poly-epoch", "cosine"};
+static const char *const NAMES[] = {"constant", "poly", "cosine", "poly-epoch"};
 enum { KINDS = sizeof NAMES / sizeof *NAMES };
 
 schedule schedule_default(schedule_kind kind, double rate, double length) {
@@ -35,8 +35,8 @@ status_code schedule_check(const schedule *schedule, failure *failure) {
     if (schedule->kind != SCHEDULE_CONSTANT &&
         !(positive(schedule->length) && positive(schedule->power) && positive(schedule->epoch)))
         return fail(failure, STATUS_BAD_INPUT,
-                    "the length, the power and the epoch of a schedule are %g, %g and %g, but must be more than 0",
-                    schedule->length, schedule->power, schedule->epoch);
+                    "the length, the power and the epoch of a %s schedule are %g, %g and %g, but must be more than 0",
+                    NAMES[schedule->kind], schedule->length, schedule->power, schedule->epoch);
     if (!(schedule->warm_up >= 0 && isfinite(schedule->warm_up)) ||
         (schedule->warm_up > 0 && schedule->kind != SCHEDULE_CONSTANT && schedule->warm_up >= schedule->length))
         return fail(failure, STATUS_BAD_INPUT,

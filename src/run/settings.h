@@ -55,6 +55,9 @@ typedef struct train_settings {
     double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
     double validation;     /* (0); the share of the training images that is only validated on */
     best_kind best;
+    int flip; /* augmentation of pictures (images/picture_augment.h) */
+    long long crop;
+    double resized_crop, rotate, jitter, erase;
     objective_kind objective;
     double beta, tail;             /* one of them is (NaN): beta follows from the losses if there is a tail */
     hws_divergence divergence;     /* none that has callbacks */
@@ -162,7 +165,8 @@ status_code settings_set(train_settings *settings, const char *key, const char *
 /* Whether a word behind --importance is its value: it need not have one, and DATA may follow. */
 int settings_names_importance(const char *word);
 
-/* Sets what a recipe decides; the only one is "paper": the objective as the paper has it. */
+/* Sets what a recipe decides: "paper" the objective as the paper has it, "photos" and "xrays" how pictures are
+   augmented. */
 status_code settings_follow_recipe(train_settings *settings, const char *name, int volumes, failure *failure);
 
 /* Adds all settings to the object that is open. */

@@ -31,7 +31,9 @@ static const char *convolution_at(int value) {
 static const char *optimizer_at(int value) {
     return value <= OPTIMIZER_ADAMW ? optimizer_name((optimizer_kind)value) : 0;
 }
-static const char *schedule_at(int value) { return value <= SCHEDULE_COSINE ? schedule_name((schedule_kind)value) : 0; }
+static const char *schedule_at(int value) {
+    return value <= SCHEDULE_POLY_EPOCH ? schedule_name((schedule_kind)value) : 0;
+}
 
 #define AT(member) .offset = offsetof(train_settings, member)
 #define OBJECTIVE .group = SETTING_OBJECTIVE
@@ -115,6 +117,18 @@ static const setting TABLE[] = {
      .help = "images: which weights are kept as the best: accuracy | worst-class and worst-group, the\n"
              "lowest accuracy of any | cvar, the mean loss of the hardest tenth; of the validation\n"
              "part, or of the test part where there is none"},
+    {"flip", FLAG, TRAINING, AT(flip), .images = "off", .otherwise = "",
+     .help = "pictures: exchange left and right half of the time"},
+    {"crop", WHOLE(0, 4096), TRAINING, AT(crop), .images = "0", .value = "P",
+     .help = "pictures: move them by up to P pixels each way; edges continue"},
+    {"resized_crop", NUMBER(0, 1), TRAINING, AT(resized_crop), .images = "0", .value = "A",
+     .help = "pictures: a random part of at least the share A of the area fills the picture"},
+    {"rotate", NUMBER(0, 180), TRAINING, AT(rotate), .images = "0", .value = "D",
+     .help = "pictures: turn them by up to D degrees each way"},
+    {"jitter", NUMBER(0, 1), TRAINING, AT(jitter), .images = "0", .value = "J",
+     .help = "pictures: brightness, contrast and saturation times 1 - J to 1 + J"},
+    {"erase", NUMBER(0, 1), TRAINING, AT(erase), .images = "0", .value = "P",
+     .help = "pictures: erase a random box of this share of them"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
      .help =

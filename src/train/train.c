@@ -175,7 +175,9 @@ static status_code train_with(training *t, trainer *trainer, failure *failure) {
     trainer_tell(trainer, work_of(t));
     if (status != STATUS_OK) return status;
     if (t->listener && t->listener->begin) t->listener->begin(t->listener->work.context, trainer);
+    const double began = clock_seconds();
     status = trainer_run(trainer, t->listener, &t->outcome->end, failure);
+    t->outcome->waiting = loader_waited(trainer->loader) / fmax(clock_seconds() - began, 1e-9);
     if (status != STATUS_OK || t->outcome->end != TRAINER_INTERRUPTED) return status;
     return fail(failure, STATUS_STOPPED,
                 "stopped; a checkpoint is written. Go on with: hws train --resume --out %.500s", t->request->folder);

@@ -116,8 +116,8 @@ static status_code plan(trainer *t, failure *failure) {
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
     t->warm_up = t->objective == OBJECTIVE_DRO ? (int64_t)(s->warm_up * (double)t->total) : 0;
     t->schedule = schedule_default(s->schedule, s->lr, (double)t->total);
-    t->schedule.epoch = (double)t->epoch_iterations;
     t->schedule.warm_up = (double)s->lr_warm_up;
+    t->schedule.epoch = (double)t->epoch_iterations;
     const status_code planned = schedule_check(&t->schedule, failure);
     return planned == STATUS_OK && t->objective == OBJECTIVE_JTT ? plan_two_trainings(t, failure) : planned;
 }
