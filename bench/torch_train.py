@@ -1,6 +1,6 @@
 """Times training steps in PyTorch: the same networks, losses and optimisers as hws bench train, on random data.
 
-usage: torch_train.py --model wrn-16-1 | unet [--batch B] [--patch D,H,W] [--levels L] [--base F] [--classes K]
+usage: torch_train.py --model wrn-16-1 | resnet-18 | unet [--batch B] [--patch D,H,W] [--levels L] [--base F] [--classes K]
                       [--precision f32 | bf16] [--layout contiguous | channels_last] [--threads T] [--steps N]
 
 Prints one JSON object: model, batch, precision, layout, ms_per_iteration (the best of several runs of N steps),
@@ -21,17 +21,18 @@ import torch.nn.functional as F
 from hws import models
 
 #: Steps before the clock starts, and runs of which the best counts.
-WARM_UP = {"wrn-16-1": 5, "unet": 1}
-RUNS = {"wrn-16-1": 3, "unet": 2}
+WARM_UP = {"wrn-16-1": 5, "resnet-18": 1, "unet": 1}
+RUNS = {"wrn-16-1": 3, "resnet-18": 3, "unet": 2}
 DICE_SMOOTHING = 1e-5
 LAYOUTS = {"contiguous": (torch.contiguous_format,) * 2, "channels_last": (torch.channels_last, torch.channels_last_3d)}
 
 
 def parse():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", choices=("wrn-16-1", "unet"), default="wrn-16-1")
+    parser.add_argument("--model", choices=("wrn-16-1", "resnet-18", "unet"), default="wrn-16-1")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--patch", type=lambda text: tuple(map(int, text.split(","))), default=(40, 56, 40))
+    parser.add_argument("--channels", type=int, default=1)
     parser.add_argument("--levels", type=int, default=4)
     parser.add_argument("--base", type=int, default=32)
     parser.add_argument("--classes", type=int)
@@ -71,6 +72,14 @@ def wide_resnet(options):
     return network, optimizer, inputs, lambda logits: F.cross_entropy(logits.float(), labels, reduction="none")
 
 
+def resnet(options):
+    network = models.ResNet(18, options.classes, options.channels)
+    labels = torch.randint(0, options.classes, (options.batch,))
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
+    inputs = torch.rand(options.batch, options.channels, *options.patch[1:])
+    return network, optimizer, inputs, lambda logits: F.cross_entropy(logits.float(), labels, reduction="none")
+
+
 def unet(options):
     network = models.UNet(1, options.classes, options.levels, options.base)
     labels = [torch.randint(0, options.classes, (options.batch, *options.patch))]
@@ -91,7 +100,7 @@ def main():
     volumes = options.model == "unet"
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
-    network, optimizer, inputs, losses = unet(options) if volumes else wide_resnet(options)
+    network, optimizer, inputs, losses = {"wrn-16-1": wide_resnet, "resnet-18": resnet, "unet": unet}[options.model](options)
     layout = LAYOUTS[options.layout][volumes]
     network, inputs = network.to(memory_format=layout), inputs.contiguous(memory_format=layout)
 

@@ -82,6 +82,10 @@ wrn() { # batch, precision, seconds, steps of one of the three runs that follow 
     row "WRN-16-1" "$1" "$2" "$3" $((5 + 3 * $4)) "$4" --model wrn-16-1
 }
 
+resnet() { # batch, precision, seconds, steps of one of the three runs that follow one step
+    row "ResNet-18 224x224" "$1" "$2" "$3" $((1 + 3 * $4)) "$4" --model resnet-18 --patch 1,224,224 --channels 3
+}
+
 unet() { # patch, levels, batch, precision, seconds, steps of one of the two runs that follow one step
     row "U-Net $1, $2 levels" "$3" "$4" "$5" $((1 + 2 * $6)) "$6" --model unet --patch "$1" --levels "$2" --base 32
 }
@@ -93,6 +97,7 @@ printf '%-30s %6s %5s %9s %8s %7s' network batch "" "hws (ms)" "of peak" "MB"
 printf '\n'
 wrn 64 f32 120 "${ITERATIONS:-20}"
 wrn 64 bf16 "$limit" "${ITERATIONS:-3}"
+resnet 16 f32 120 "${ITERATIONS:-2}"
 unet 40,56,40 4 2 f32 120 "${ITERATIONS:-2}"
 unet 40,56,40 4 9 f32 120 1
 unet 40,56,40 4 2 bf16 "$limit" 1

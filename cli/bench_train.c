@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char USAGE[] =
-    "usage: hws bench train --model wrn-16-1 | unet | resenc | mlp-L-m [options]\n"
+    "usage: hws bench train --model wrn-16-1 | resnet-18 | unet | resenc | mlp-L-m [options]\n"
     "\n"
     "Times training steps (forward, a loss per example, backward, optimiser) on random data: the best of several "
     "runs.\n"

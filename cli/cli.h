@@ -25,12 +25,15 @@ int verb_bench(int count, char **arguments);
 int bench_train(int count, char **arguments);
 int verb_compare(int count, char **arguments);
 int verb_evaluate(int count, char **arguments);
+int verb_export(int count, char **arguments);
+int verb_import(int count, char **arguments);
 int verb_fetch(int count, char **arguments);
 int verb_phantom(int count, char **arguments);
 int verb_plan(int count, char **arguments);
 int verb_report(int count, char **arguments);
 int verb_train(int count, char **arguments);
 int verb_inspect(int count, char **arguments);
+int verb_triage(int count, char **arguments);
 int verb_predict(int count, char **arguments);
 int verb_evaluate_run(int count, char **arguments);
 

@@ -6,6 +6,7 @@
 
 #include "evaluate/evaluate_run.h"
 
+#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,8 @@ static const char USAGE[] =
     "usage: hws evaluate RUN [options]\n"
     "\n"
     "Classifies images with the network of a run and prints accuracy and loss, overall, per class and for the worst\n"
-    "class.\n"
+    "class; for pictures and tables also accuracy, balanced accuracy, AUROC and calibration error by group, with 95 %\n"
+    "bootstrap intervals, and the confusion matrix.\n"
     "\n";
 
 static const char VOLUMES[] =
@@ -22,21 +24,84 @@ static const char VOLUMES[] =
     "are kept), scores them by the groups of the dataset's groups.csv, and writes summary.json, cases.csv, the tables\n"
     "and pictures of the worst cases into the run's folder (or --out), where hws report finds them.\n";
 
+static const char *class_name(const class_results *scores, int k, char number[16]) {
+    if (scores->class_names) return scores->class_names[k];
+    snprintf(number, 16, "%d", k);
+    return number;
+}
+
 static void print_line(const char *name, const class_result *s) {
-    if (s->count) printf("%-8s %9lld %9.2f%% %10.4f\n", name, (long long)s->count, 100 * s->accuracy, s->loss);
-    else printf("%-8s %9d %10s %10s\n", name, 0, "-", "-");
+    if (s->count) printf("%-16s %9lld %9.2f%% %10.4f\n", name, (long long)s->count, 100 * s->accuracy, s->loss);
+    else printf("%-16s %9d %10s %10s\n", name, 0, "-", "-");
 }
 
 static void print_classes(const class_results *scores) {
-    char name[32];
-    printf("%-8s %9s %10s %10s\n", "class", "images", "accuracy", "loss");
-    for (int k = 0; k < scores->classes; k++) {
-        snprintf(name, sizeof name, "%d", k);
-        print_line(name, &scores->each[k]);
-    }
+    char number[16];
+    printf("%-16s %9s %10s %10s\n", "class", "images", "accuracy", "loss");
+    for (int k = 0; k < scores->classes; k++) print_line(class_name(scores, k, number), &scores->each[k]);
     print_line("all", &scores->each[scores->classes]);
     if (scores->worst >= 0)
-        printf("worst class: %d with %.2f%%\n", scores->worst, 100 * scores->each[scores->worst].accuracy);
+        printf("worst class: %s with %.2f%%\n", class_name(scores, scores->worst, number),
+               100 * scores->each[scores->worst].accuracy);
+}
+
+static void print_score(const class_scored *s, class_score which) {
+    const double factor = which == CLASS_AUROC ? 1 : 100;
+    const int digits = which == CLASS_AUROC ? 3 : 1;
+    if (isnan(s->value[which])) printf(" %22s", "-");
+    else if (isnan(s->ci[which].low)) printf(" %*.*f%15s", 7, digits, factor * s->value[which], "");
+    else
+        printf("  %6.*f (%5.*f to %5.*f)", digits, factor * s->value[which], digits, factor * s->ci[which].low, digits,
+               factor * s->ci[which].high);
+}
+
+/* The group with the lowest accuracy of those that have examples. */
+static void print_worst_group(const class_results *scores) {
+    const class_stratum *worst = NULL;
+    for (size_t k = 1; k < scores->stratum_count; k++) {
+        const class_stratum *one = &scores->strata[k];
+        if (!one->scored.count) continue;
+        if (!worst || one->scored.value[CLASS_ACCURACY] < worst->scored.value[CLASS_ACCURACY]) worst = one;
+    }
+    if (worst)
+        printf("worst group: %s %s with %.2f%%\n", worst->column, worst->value,
+               100 * worst->scored.value[CLASS_ACCURACY]);
+}
+
+static void print_groups(const class_results *scores) {
+    if (!scores->class_names && scores->stratum_count < 2) return; /* as before there were groups */
+    printf("\n%-24s %9s  %-22s %-23s %-22s %s\n", "group", "images", "accuracy, % (95 % CI)", "balanced accuracy, %",
+           "AUROC", "calibration error, %");
+    for (size_t k = 0; k < scores->stratum_count; k++) {
+        const class_stratum *one = &scores->strata[k];
+        char name[64];
+        snprintf(name, sizeof name, "%.28s%s%.28s", one->column ? one->column : "all", one->column ? " " : "",
+                 one->value ? one->value : "");
+        printf("%-24s %9lld", name, (long long)one->scored.count);
+        for (int s = 0; s < CLASS_SCORES; s++) print_score(&one->scored, (class_score)s);
+        printf("\n");
+    }
+    print_worst_group(scores);
+}
+
+static void print_confusion(const class_results *scores) {
+    char number[16];
+    if (!scores->class_names || scores->classes > 12) return;
+    printf("\n%-16s", "label, predicted");
+    for (int k = 0; k < scores->classes; k++) printf(" %12.12s", class_name(scores, k, number));
+    printf("\n");
+    for (int k = 0; k < scores->classes; k++) {
+        printf("%-16.16s", class_name(scores, k, number));
+        for (int p = 0; p < scores->classes; p++)
+            printf(" %12lld", (long long)scores->confusion[k * scores->classes + p]);
+        printf("\n");
+    }
+}
+
+static void print_classification(const class_results *scores) {
+    print_classes(scores);
+    print_groups(scores);
+    print_confusion(scores);
 }
 
 static int evaluate(const evaluate_run_request *request, int quiet) {
@@ -49,7 +114,7 @@ static int evaluate(const evaluate_run_request *request, int quiet) {
     cli_progress_end(&progress);
     int code = cli_end(status, &failure);
     if (code == EXIT_DONE && !quiet && result.is_segmentation) code = print_stratified(&result.cases);
-    else if (code == EXIT_DONE && !quiet) print_classes(&result.classes);
+    else if (code == EXIT_DONE && !quiet) print_classification(&result.classes);
     run_evaluation_close(&result);
     return code;
 }
@@ -61,11 +126,14 @@ int verb_evaluate_run(int count, char **arguments) {
     int quiet = 0;
     failure failure;
     const cli_option options[] = {
-        CLI_TEXT("--data", "DATA", &r.data, "digits | digits:TRAIN,TEST | mnist | mnist:DIR", "the run's"),
+        CLI_TEXT("--data", "DATA", &r.data, "other data of the same classes, as hws train takes them", "the run's"),
         CLI_TEXT("--part", "P", &part,
                  "test | train: which of the two sets; of the run's own training set, what --keep left", NULL),
+        CLI_TEXT("--by", "LIST", &r.by, "score the groups of these columns", "the run's --group; volumes: all"),
         CLI_TEXT("--weights", "W", &weights, "best | latest", NULL),
-        CLI_TEXT("--out", "DIR", &r.out, "write examples.csv (example, label, prediction, loss) and classes.csv there",
+        CLI_TEXT("--out", "DIR", &r.out,
+                 "write examples.csv (label, prediction, loss, probabilities, columns), classes.csv, strata.csv,\n"
+                 "confusion.csv and reliability.csv there",
                  NULL),
         CLI_WHOLE("--threads", "N", &threads, 1, 4096, "threads to work with", "all"),
         CLI_FLAG("--quiet", &quiet, "no table"),
@@ -75,7 +143,6 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_TEXT("--regions", "LIST", &r.regions, "named labels and unions of them, such as WT=1+2+3,ET=3",
                  "the labels of the dataset"),
         CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases", "the dataset's groups.csv"),
-        CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
         CLI_TEXT("--empty", "E", &r.empty, "nan | 1: what a label counts that is in neither prediction nor reference",
                  "nan"),
         CLI_NUMBER("--nsd", "MM", &r.nsd, 1e-6, 1e6, "also the normalised surface distance at this tolerance", ""),

@@ -16,10 +16,13 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "  bench sampler   time the hardness weighted sampler\n"
                             "  bench train     time training steps\n"
                             "  inspect         list the hardest examples of a run\n"
+                            "  triage          hard or mislabelled? List the labels in doubt\n"
                             "  predict         label new images with trained networks\n"
                             "  evaluate        score label maps or a run, by group and in the tail\n"
                             "  compare         compare two evaluations, with a paired test\n"
                             "  report          write an HTML page about runs\n"
+                            "  import nnunet   make runs of a model that nnU-Net has trained\n"
+                            "  export nnunet   make a model for nnU-Net of runs\n"
                             "\n"
                             "hws VERB --help explains a verb. hws --version prints the version.\n";
 
@@ -29,7 +32,8 @@ static const struct {
 } VERBS[] = {
     {"bench", verb_bench},     {"compare", verb_compare}, {"evaluate", verb_evaluate}, {"fetch", verb_fetch},
     {"report", verb_report},   {"train", verb_train},     {"inspect", verb_inspect},   {"predict", verb_predict},
-    {"phantom", verb_phantom}, {"plan", verb_plan},
+    {"phantom", verb_phantom}, {"plan", verb_plan},       {"export", verb_export},     {"import", verb_import},
+    {"triage", verb_triage},
 };
 
 int cli_error(int exit_code, const char *format, ...) {

@@ -10,7 +10,11 @@
 #include <string.h>
 
 static const char USAGE[] =
-    "usage: hws predict RUN... --input FILE|DIR --output DIR [options]\n"
+    "usage: hws predict RUN... --input FILE|DIR --output DIR|FILE.csv [options]\n"
+    "\n"
+    "Classifies pictures (PNG, JPEG): all of a folder and those below it, or those that a CSV file names in its column\n"
+    "'file'. Writes a CSV file, DIR/scores.csv or what --output names: file, prediction, and p_CLASS, the probability of\n"
+    "each class.\n"
     "\n"
     "Classifies the images of an IDX file, or of all files of a folder whose names hold 'images'. The "
     "probabilities\n"
@@ -40,7 +44,7 @@ typedef struct arguments {
 static int parse(int count, char **words, arguments *a) {
     const cli_option options[] = {
         CLI_TEXT("--input", "FILE|DIR", &a->request.input, NULL, NULL),
-        CLI_TEXT("--output", "DIR", &a->request.output, NULL, NULL),
+        CLI_TEXT("--output", "DIR|FILE", &a->request.output, NULL, NULL),
         CLI_TEXT("--weights", "W", &a->weights, "best: of the best epoch | latest, or final: of the last one", NULL),
         CLI_WHOLE("--threads", "N", &a->threads, 1, 4096, "threads to work with", "all"),
         CLI_NUMBER("--step", "S", &a->request.step, 0.01, 1, "volumes: windows are at most this share of a patch apart",

@@ -22,7 +22,10 @@ static const char USAGE[] =
     "  FOLDER                       pictures (PNG, JPEG) in a folder per class, or in those of train, val and test\n"
     "  FILE.csv                     pictures, a line each: file, label, and if you like split (train, val, test), "
     "group,\n"
-    "                               patient and others\n"
+    "                               patient and others; or a table of numbers and words without files, whose rows\n"
+    "                               are classified (--model mlp-L-m)\n"
+    "  FILE.npz                     images and labels as MedMNIST has them\n"
+    "  CIFAR_FOLDER                 CIFAR-10's binary files\n"
     "  DATASET_FOLDER               volumes with label maps, in nnU-Net's or the Decathlon's layout; first planned "
     "and\n"
     "                               preprocessed, if that has not been done yet (see hws plan)\n"
@@ -31,7 +34,9 @@ static const char USAGE[] =
 static const char USAGE_OF_RECIPES[] =
     "  --recipe paper       as in the paper: images --beta 10 --no-importance --loss-init 10, volumes\n"
     "                       --beta 100 --importance --loss-init 1, without a tail or a warm-up;\n"
-    "                       other options change it\n";
+    "                       other options change it\n"
+    "  --recipe photos|xrays  how pictures are augmented: photos --flip --resized-crop 0.25 --jitter 0.2 --erase 0.1,\n"
+    "                       xrays --crop 4 --rotate 10 --jitter 0.2\n";
 
 static const char USAGE_OF_THE_RUN[] =
     "  --out RUN            the folder; refused if it holds a run already, unless it is resumed\n"
@@ -40,7 +45,7 @@ static const char USAGE_OF_THE_RUN[] =
     "                       --cache and --quiet may differ, and with a constant rate --epochs\n"
     "  --config FILE        begin with the settings of another run's config.json\n";
 
-enum { OPTIONS_MAX = 64, NAME_SIZE = 40, GIVEN_MAX = OPTIONS_MAX + CLI_LIST_MAX };
+enum { OPTIONS_MAX = 128, NAME_SIZE = 40, GIVEN_MAX = OPTIONS_MAX + CLI_LIST_MAX };
 
 typedef struct train_command {
     train_request request;
@@ -135,6 +140,7 @@ static int train(const train_command *c) {
     const status_code status = train_run(&c->request, &listener, &outcome, &failure);
     train_progress_end(&progress);
     if (status != STATUS_OK) return cli_end(status, &failure);
+    if (!c->quiet) printf("%.1f %% of the time was spent waiting for the loader\n", 100 * outcome.waiting);
     if (outcome.end == TRAINER_CONVERGED && !c->quiet)
         printf("stopped: the norm of the gradient of the robust loss is below %g\n", outcome.stop_grad_norm);
     return EXIT_DONE;

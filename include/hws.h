@@ -242,6 +242,10 @@ typedef struct hws_options {
     int reserved;              /* 0      must be 0 */
     double tail;               /* 0      in (0, 1]: train for the hardest fraction `tail`. beta follows from the losses,
                                          see hws_sampler_set_beta; of CVaR it is the fraction itself. 0: beta as given */
+    double trim;     /* 0      in [0, 1), below tail: the hardest fraction `trim` is left out before p is formed */
+    double doubt;    /* 0      in [0, 1]: how much a loss that does not fall when its peers' do is discounted */
+    int keep_record; /* 0      keep what hws_sampler_records tells (20 bytes per example); with doubt it is kept */
+    int reserved_2;  /* 0      must be 0 */
 } hws_options;
 
 /* Fills a struct of this size with the defaults that stand beside the members; what the library does not know is 0. */
@@ -352,6 +356,32 @@ HWS_API hws_status hws_sampler_draw_counts(hws_sampler *sampler, int64_t first, 
  *     for (int64_t cursor = 0, i; hws_sampler_next_stale(s, 1000, &cursor, &i) == HWS_OK && i >= 0;) ...
  */
 HWS_API hws_status hws_sampler_next_stale(hws_sampler *sampler, uint64_t min_age, int64_t *cursor, int64_t *example);
+
+/*
+ * Labels, one per example, from 0 to 2^20 - 1: which examples are peers for the doubt (all, unless labels are given). They
+ * are those that training uses, right or wrong. HWS_ERROR_NOT_KEPT unless a record is kept.
+ */
+HWS_API hws_status hws_sampler_set_labels(hws_sampler *sampler, int64_t first, int64_t count, const int32_t *labels);
+
+/* How the losses of an example answered to being drawn. */
+typedef struct hws_record {
+    double loss_mean; /* of its losses that came back, of about the last 16; NAN if none has */
+    double
+        level; /* what its peers, the examples with the same label, have: the geometric mean of their stale losses, but
+                         at least half the mean of all; NAN if none has a loss */
+    double evidence;  /* a running sum, from 0 to 8, of ln(loss / level) - 1/4, each within [-2, 1] */
+    double doubt;     /* 0 to 1: that its label is wrong; (evidence - 1) / 5 within these limits */
+    uint64_t updates; /* how many losses have come back */
+    int64_t label;
+    uint64_t reserved[4]; /* 0 */
+} hws_record;
+
+/*
+ * The records of examples first .. first + count - 1; HWS_ERROR_NOT_KEPT unless one is kept. docs/triage.md tells how to read
+ * them. With options.doubt = d the stale loss of an example counts (1 - d * doubt) times when p is formed; what the
+ * history tells, and the mean, least and largest loss of hws_sampler_statistics, are the losses as they came.
+ */
+HWS_API hws_status hws_sampler_records(hws_sampler *sampler, int64_t first, int64_t count, hws_record *records);
 
 /* ---- the distribution ------------------------------------------------------------------------------------------ */
 

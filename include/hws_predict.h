@@ -1,7 +1,7 @@
 /*
- * hws_predict: segmentation of 3D images by networks that hws has trained
+ * hws_predict: segmentation of 3D images, and classification of pictures, by networks that hws has trained
  *
- * This header is the manual of libhws_predict. The library needs zlib, jansson, an OpenMP runtime and libm; it is apart
+ * This header is the manual of libhws_predict. The library needs zlib, jansson, libpng, libjpeg, an OpenMP runtime and libm; it is apart
  * from libhws, and a program may use both.
  *
  * WHAT IT DOES
@@ -258,6 +258,45 @@ HWS_PREDICT_API hws_predict_status hws_predict_write_labels(const hws_predict_im
 HWS_PREDICT_API hws_predict_status hws_predict_write_probabilities(const hws_predict_image *image, int classes,
                                                                    const float *probabilities, const char *file,
                                                                    hws_predict_error *error);
+
+/* ---- classification of pictures ---------------------------------------------------------------------------------- */
+
+/*
+ * Networks that say what a whole picture shows: runs of hws train on pictures with labels.
+ *
+ *     hws_predict_classifier *classifier;
+ *     const char *model = "runs/xrays";
+ *     float p[2];
+ *     status = hws_predict_classifier_open(&classifier, &model, 1, 0, &error);
+ *     if (status == HWS_PREDICT_OK) status = hws_predict_classify_file(classifier, "image.jpeg", p, &error);
+ *     hws_predict_classifier_close(&classifier);
+ *
+ * The rules above hold for classifiers as they do for predictors.
+ */
+typedef struct hws_predict_classifier hws_predict_classifier;
+
+/* Opens the best weights of `count` runs, whose probabilities are averaged; they must know the same classes. `threads`:
+   0 to 4096, 0 being one for each processor. On failure *classifier is NULL. */
+HWS_PREDICT_API hws_predict_status hws_predict_classifier_open(hws_predict_classifier **classifier,
+                                                               const char *const *models, int count, int threads,
+                                                               hws_predict_error *error);
+/* Accepts NULL and a pointer to NULL; sets it to NULL. */
+HWS_PREDICT_API void hws_predict_classifier_close(hws_predict_classifier **classifier);
+
+/* How many classes there are, 0 for NULL; and what they are called, NULL if there is none of this number. */
+HWS_PREDICT_API int hws_predict_classifier_classes(const hws_predict_classifier *classifier);
+HWS_PREDICT_API const char *hws_predict_classifier_class_name(const hws_predict_classifier *classifier, int which);
+
+/* The probability of each class for a PNG or JPEG file, read, turned upright, resized and cropped as in training:
+   `probabilities` has hws_predict_classifier_classes numbers, which sum to 1. */
+HWS_PREDICT_API hws_predict_status hws_predict_classify_file(hws_predict_classifier *classifier, const char *file,
+                                                             float *probabilities, hws_predict_error *error);
+
+/* The same for a picture in memory: size is height, width, channels (1: grey, 3: red, green, blue), the pixels are bytes,
+   row by row from the top without padding. */
+HWS_PREDICT_API hws_predict_status hws_predict_classify_pixels(hws_predict_classifier *classifier,
+                                                               const uint8_t *pixels, const int size[3],
+                                                               float *probabilities, hws_predict_error *error);
 
 #ifdef __cplusplus
 }

@@ -59,6 +59,10 @@ class OptionsStruct(Structure):
         ("keep_counts", c_int),
         ("reserved", c_int),
         ("tail", c_double),
+        ("trim", c_double),
+        ("doubt", c_double),
+        ("keep_record", c_int),
+        ("reserved_2", c_int),
     ]
 
 
@@ -93,9 +97,21 @@ class StatisticsStruct(Structure):
     ]
 
 
+class RecordStruct(Structure):
+    _fields_ = [
+        ("loss_mean", c_double),
+        ("level", c_double),
+        ("evidence", c_double),
+        ("doubt", c_double),
+        ("updates", c_uint64),
+        ("label", c_int64),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
 def values(structure: Structure) -> Dict[str, Any]:
     """What a structure of the library says, without what only keeps its layout."""
-    return {name: getattr(structure, name) for name, *_ in structure._fields_ if name not in ("size", "reserved")}
+    return {name: getattr(structure, name) for name, *_ in structure._fields_ if name not in ("size", "reserved", "reserved_2")}
 
 
 _sampler, _array, _status = c_void_p, c_void_p, c_int
@@ -123,6 +139,8 @@ PROTOTYPES = {
     "hws_sampler_importance": (_status, [_sampler, c_int64, _array, _array, _array]),
     "hws_sampler_set_importance": (_status, [_sampler, c_int]),
     "hws_sampler_update": (_status, [_sampler, c_int64, _array, _array]),
+    "hws_sampler_set_labels": (_status, [_sampler, c_int64, c_int64, _array]),
+    "hws_sampler_records": (_status, [_sampler, c_int64, c_int64, _array]),
     "hws_sampler_get_losses": (_status, [_sampler, c_int64, c_int64, _array]),
     "hws_sampler_set_losses": (_status, [_sampler, c_int64, c_int64, _array]),
     "hws_sampler_grow": (_status, [_sampler, c_int64, _array]),

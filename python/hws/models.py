@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from . import _safetensors
 from .errors import ArgumentError, CorruptStateError
 
-__all__ = ["MLP", "WideResNet", "UNet", "ResidualEncoderUNet", "load_weights", "save_weights"]
+__all__ = ["MLP", "WideResNet", "ResNet", "UNet", "ResidualEncoderUNet", "load_weights", "save_weights"]
 
 #: Names that begin so are no weights: the optimiser's state of a checkpoint and the like.
 NOT_WEIGHTS = "hws."
@@ -101,6 +101,86 @@ class WideResNet(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.classifier(F.relu(self.norm(x), inplace=True).mean((2, 3)))
+
+
+# ---- the residual networks -----------------------------------------------------------------------------------------
+
+
+class _BasicBlock(nn.Module):
+    expansion = 1
+
+    def __init__(self, inputs: int, features: int, stride: int):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, features, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(features)
+        self.conv2 = nn.Conv2d(features, features, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(features)
+        self.downsample = _projection(inputs, features, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)), inplace=True)))
+        return F.relu(out + (x if self.downsample is None else self.downsample(x)), inplace=True)
+
+
+class _Bottleneck(nn.Module):
+    expansion = 4
+
+    def __init__(self, inputs: int, features: int, stride: int):
+        super().__init__()
+        outputs = self.expansion * features
+        self.conv1 = nn.Conv2d(inputs, features, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(features)
+        self.conv2 = nn.Conv2d(features, features, 3, stride, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(features)
+        self.conv3 = nn.Conv2d(features, outputs, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(outputs)
+        self.downsample = _projection(inputs, outputs, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = F.relu(self.bn1(self.conv1(x)), inplace=True)
+        out = self.bn3(self.conv3(F.relu(self.bn2(self.conv2(out)), inplace=True)))
+        return F.relu(out + (x if self.downsample is None else self.downsample(x)), inplace=True)
+
+
+def _projection(inputs: int, outputs: int, stride: int) -> Optional[nn.Module]:
+    if inputs == outputs and stride == 1:
+        return None
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+
+class ResNet(nn.Module):
+    """``resnet-18``, ``resnet-34`` and ``resnet-50`` with the names and numbers of torchvision's.
+
+    >>> import hws.models, torch
+    >>> hws.models.ResNet(18, classes=2)(torch.zeros(1, 3, 64, 64)).shape
+    torch.Size([1, 2])
+    """
+
+    def __init__(self, depth: int = 18, classes: int = 1000, channels: int = 3):
+        super().__init__()
+        blocks = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}.get(depth)
+        if blocks is None:
+            raise ArgumentError(f"the depth of a residual network is 18, 34 or 50, not {depth}")
+        block = _Bottleneck if depth == 50 else _BasicBlock
+        self.conv1 = nn.Conv2d(channels, 64, 7, 2, 3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        inputs = 64
+        for group, count in enumerate(blocks):
+            stage: List[nn.Module] = []
+            for index in range(count):
+                stage.append(block(inputs, 64 << group, 2 if group and index == 0 else 1))
+                inputs = block.expansion * (64 << group)
+            self.add_module(f"layer{group + 1}", nn.Sequential(*stage))
+        self.fc = nn.Linear(inputs, classes)
+        for layer in self.modules():
+            if isinstance(layer, nn.Conv2d):
+                nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x)), inplace=True), 3, 2, 1)
+        for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
+            x = stage(x)
+        return self.fc(x.mean((2, 3)))
 
 
 # ---- the U-Net ---------------------------------------------------------------------------------------------------

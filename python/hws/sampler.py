@@ -10,13 +10,19 @@ from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
 import numpy as np
 
 from ._arrays import as_count, as_indices, as_losses, as_number, is_array, output, pointer
-from ._library import (CUSTOM, CVAR, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, StatisticsStruct, default_options,
+from ._library import (CUSTOM, CVAR, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, RecordStruct, StatisticsStruct, default_options,
                        lib, sampler_options, values)
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
 from .errors import (ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, ExampleIndexError,
                      OwnershipError, TooFewError, from_library)
 
 __all__ = ["Sampler"]
+
+#: The fields of a record in C, and of what triage tells.
+_RECORD = np.dtype([("loss_mean", "f8"), ("level", "f8"), ("evidence", "f8"), ("doubt", "f8"), ("updates", "u8"), ("label", "i8"),
+                    ("reserved", "V32")])
+_TRIAGE = np.dtype([("example", "i8"), ("doubt", "f8"), ("loss", "f8"), ("loss_mean", "f8"), ("peers", "f8"),
+                    ("trend", "f8"), ("evidence", "f8"), ("updates", "i8"), ("label", "i8")])
 
 #: What is trained for where neither tail nor beta is given.
 DEFAULT_TAIL = 0.1
@@ -52,6 +58,11 @@ class Sampler:
             normaliser with this one loss replaced).
         weight_min, weight_max: the range to which importance weights are clipped; 0 and ``math.inf`` for none.
         keep_counts: keep each example's age and number of draws.
+        trim: leave this fraction, the hardest, out of p; below ``tail``. Mix with uniform, so that they are seen again.
+        doubt: from 0 to 1: how much a loss that stays above those of its peers although it is drawn, as that of a wrong
+            label does, is discounted when p is formed.
+        keep_record: keep what :meth:`triage` tells; with ``doubt`` or ``labels`` it is kept.
+        labels: one label per example, from 0 on; the examples with the same label are peers. Without, all are.
 
     >>> import hws
     >>> sampler = hws.Sampler(1000, beta=10, seed=1)
@@ -75,7 +86,8 @@ class Sampler:
                  initial_loss: Optional[float] = None, jitter: float = 0.0, momentum: float = 0.0,
                  replacement: bool = False, floor: float = 0.0, uniform_mix: float = 0.0, importance: str = "paper",
                  weight_min: float = 0.1, weight_max: float = 10.0, keep_counts: bool = False,
-                 tail: Optional[float] = None):
+                 tail: Optional[float] = None, trim: float = 0.0, doubt: float = 0.0, keep_record: bool = False,
+                 labels: Any = None):
         if not is_array(examples):
             losses, n = None, as_count(examples, "the number of examples")
         else:
@@ -102,10 +114,15 @@ class Sampler:
         options.weight_min = as_number(weight_min, "weight_min")
         options.weight_max = as_number(weight_max, "weight_max")
         options.keep_counts = bool(keep_counts)
+        options.trim = as_number(trim, "trim")
+        options.doubt = as_number(doubt, "doubt")
+        options.keep_record = bool(keep_record) or options.doubt > 0 or labels is not None
         handle, error = c_void_p(), ErrorStruct()
         lib.hws_sampler_open(byref(handle), n, None if losses is None else pointer(losses), byref(options),
                              byref(error))
         self._adopt(handle, error, divergence)
+        if labels is not None:
+            self.set_labels(labels)
 
     def _adopt(self, handle: c_void_p, error: ErrorStruct, divergence: Any) -> None:
         """Takes over a sampler that the library has opened, in place of the one at hand; raises if it has not."""
@@ -262,6 +279,47 @@ class Sampler:
     def memory(self) -> int:
         """Bytes of memory held, everything included."""
         return int(lib.hws_sampler_memory(self._live()))
+
+    # ---- wrong labels ---------------------------------------------------------------------------------------------
+
+    def set_labels(self, labels: Any) -> None:
+        """Says which examples are peers: one label per example, an integer from 0 on. Needs a record."""
+        given = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
+        if given.ndim != 1 or len(given) != len(self) or not np.issubdtype(given.dtype, np.integer):
+            raise ArgumentError(f"labels must be {len(self)} integers, one for each example")
+        if len(given) and not (0 <= given.min() and given.max() < 2**20):
+            raise ArgumentError(f"labels are from 0 to {2**20 - 1}, not {given.min()} to {given.max()}")
+        given = np.ascontiguousarray(given, np.int32)
+        self._invoke(lib.hws_sampler_set_labels, 0, len(given), pointer(given))
+
+    def triage(self, count: Optional[int] = None) -> np.ndarray:
+        """The examples by the doubt in their labels: hard, or mislabelled? (docs/triage.md tells how to read it.)
+
+        Returns a structured array, in most doubt first, with the fields ``example``, ``doubt`` (0 to 1), ``loss`` (the last),
+        ``loss_mean`` (of about the last 16), ``peers`` (the level of the examples with the same label), ``trend`` (loss minus
+        mean), ``evidence``, ``updates`` and ``label``; of the first ``count`` examples, or all. Needs a record.
+
+        >>> import hws
+        >>> sampler = hws.Sampler(20, labels=[0] * 20)
+        >>> for _ in range(8):
+        ...     sampler.update(range(20), [0.1] * 19 + [4.0])
+        >>> int(sampler.triage()["example"][0]), float(sampler.triage()["doubt"][0])
+        (19, 1.0)
+        """
+        raw = (RecordStruct * len(self))()
+        self._invoke(lib.hws_sampler_records, 0, len(raw), byref(raw))
+        records = np.frombuffer(raw, _RECORD)
+        result = np.zeros(len(raw), _TRIAGE)
+        result["example"] = np.arange(len(raw))
+        result["loss"] = self.losses()
+        for name, source in (("doubt", "doubt"), ("loss_mean", "loss_mean"), ("peers", "level"), ("evidence", "evidence"),
+                             ("updates", "updates"), ("label", "label")):
+            result[name] = records[source]
+        result["trend"] = result["loss"] - result["loss_mean"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = result["evidence"] + np.log(result["loss_mean"] / result["peers"])
+        order = np.argsort(-np.where(np.isnan(score), -np.inf, score), kind="stable")
+        return result[order[:None if count is None else as_count(count, "count")]]
 
     # ---- Algorithm 1 ----------------------------------------------------------------------------------------------
 
@@ -591,4 +649,5 @@ def _options_dict(options: OptionsStruct, custom: Optional[CustomDivergence]) ->
     result["tail"] = options.tail if options.tail > 0 else None
     result["replacement"] = bool(options.replacement)
     result["keep_counts"] = bool(options.keep_counts)
+    result["keep_record"] = bool(options.keep_record)
     return result

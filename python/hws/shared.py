@@ -203,7 +203,7 @@ class Reader:
         _fence()
         # The owner publishes losses with the momentum applied: here they are taken as they are.
         # So is beta, which need not follow from a tail here, and nobody asks a reader for weights.
-        private: Dict[str, Any] = {**options, "momentum": 0.0, "keep_counts": False, "tail": None,
+        private: Dict[str, Any] = {**options, "momentum": 0.0, "keep_counts": False, "keep_record": False, "tail": None,
                                    "importance": "paper", "beta": float(block.beta[_BETA]),
                                    "seed": stream_seed(options["seed"], worker, era)}
         self._sampler = Sampler(np.array(block.losses), **private)
@@ -310,6 +310,8 @@ class SharedSampler(Sampler):
         journal = as_count(journal, "journal")
         if journal < 1:
             raise ArgumentError("the journal must hold at least one change")
+        if options.get("doubt"):
+            raise ArgumentError("doubt cannot be shared: readers know the losses, but not the records that it follows from")
         super().__init__(examples, **options)
         self._process = os.getpid()
         self._momentum = self.options["momentum"]

@@ -38,7 +38,8 @@ def test_every_status_has_an_exception():
 
 def test_structures_have_the_layout_that_the_compiler_gives_them(tmp_path):
     structures = {"hws_divergence": _library.DivergenceStruct, "hws_options": _library.OptionsStruct,
-                  "hws_error": _library.ErrorStruct, "hws_statistics": _library.StatisticsStruct}
+                  "hws_error": _library.ErrorStruct, "hws_statistics": _library.StatisticsStruct,
+                  "hws_record": _library.RecordStruct}
     lines = []
     for name, structure in structures.items():
         lines.append(f'printf("{name} %zu\\n", sizeof({name}));')

@@ -233,6 +233,8 @@ def test_saved_and_loaded(tmp_path):
 def test_wrong_arguments():
     with pytest.raises(hws.ArgumentError, match="journal"):
         SharedSampler(3, journal=0)
+    with pytest.raises(hws.ArgumentError, match="cannot be shared"):
+        SharedSampler(3, doubt=1)
     handle = SharedSampler(3).handle
     with pytest.raises(hws.ArgumentError, match="below 4096"):
         handle.reader(4096)

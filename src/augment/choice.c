@@ -59,7 +59,7 @@ augment_options augment_options_for(const plan *plan, int ignore) {
     options.inverted_gamma_probability = 0.1;
     options.gamma_probability = 0.3;
     options.gamma = (augment_range){0.7, 1.5};
-    for (int k = 0; k < 3; k++) options.mirror_probability[k] = plan->patch[k] > 1 ? 0.5 : 0;
+    for (int k = 0; k < 3; k++) options.mirror_probability[k] = plan->patch[k] > 1 && !plan->unmirrored[k] ? 0.5 : 0;
     return options;
 }
 

@@ -31,7 +31,7 @@ status_code training_task_complete(training_task *task, failure *failure) {
     if (!task->patch[0]) memcpy(task->patch, unet ? (int[3]){40, 56, 40} : (int[3]){1, 28, 28}, sizeof task->patch);
     set_input(task);
     l->graph = task->graph;
-    l->graph.recompute = unet;
+    l->graph.recompute = unet || l->model.kind == MODEL_RESNET;
     l->loss = unet ? LOSS_DICE_CE : LOSS_CROSS_ENTROPY;
     l->optimizer = optimizer_options_default(unet ? OPTIMIZER_NESTEROV : OPTIMIZER_SGD);
     if (unet) {

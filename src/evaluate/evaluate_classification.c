@@ -1,19 +1,26 @@
+#define _POSIX_C_SOURCE 200809L
 #include "core/arg_max.h"
+#include "core/array.h"
+#include "core/csv.h"
 #include "evaluate/evaluate_run.h"
 #include "predict/classifier.h"
 #include "task/classification_source.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct job {
     const evaluate_run_request *request;
-    classifier model;
     const listener *listener;
+    classifier model;
     classification_data data;
     const labelled_images *set; /* one of its sets */
     double *losses;
+    float *probabilities;
     int *predictions;
+    size_t stratum_capacity;
+    class_results *scores;
 } job;
 
 static status_code open_images(job *j, failure *failure) {
@@ -23,27 +30,32 @@ static status_code open_images(job *j, failure *failure) {
     if (status == STATUS_OK) status = classification_data_open(&j->data, &source, j->listener, failure);
     if (status == STATUS_OK && !j->request->data) status = classification_divide(&run->settings, &j->data, failure);
     j->set = j->request->on_training ? &j->data.train : &j->data.test;
+    if (status == STATUS_OK && !j->set->count)
+        status = fail(failure, STATUS_BAD_INPUT, "the data have nothing in their %s part; see --part",
+                      j->request->on_training ? "training" : "test");
     return status;
 }
 
 static status_code classify(job *j, failure *failure) {
     const size_t count = (size_t)j->set->count, classes = (size_t)j->model.classes;
-    float *probabilities = malloc(count * classes * sizeof *probabilities);
+    j->probabilities = malloc(count * classes * sizeof *j->probabilities);
     j->losses = malloc(count * sizeof *j->losses);
     j->predictions = malloc(count * sizeof *j->predictions);
     status_code status =
-        probabilities && j->losses && j->predictions ? STATUS_OK : fail_memory(failure, "the evaluation");
-    if (status == STATUS_OK) status = classifier_run(&j->model, j->set, j->losses, probabilities, failure);
+        j->probabilities && j->losses && j->predictions ? STATUS_OK : fail_memory(failure, "the evaluation");
+    if (status == STATUS_OK) status = classifier_run(&j->model, j->set, j->losses, j->probabilities, failure);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        j->predictions[i] = arg_max(probabilities + i * classes, (int)classes);
-    free(probabilities);
+        j->predictions[i] = arg_max(j->probabilities + i * classes, (int)classes);
     return status;
 }
 
-static void score(const job *j, class_results *scores) {
-    const int classes = scores->classes = j->model.classes;
+/* ---- by class ---------------------------------------------------------------------------------------------------- */
+
+static void score_classes(const job *j, class_results *scores) {
+    const int classes = scores->classes;
     for (int64_t i = 0; i < j->set->count; i++) {
         const int label = j->set->labels[i], both[2] = {label, classes};
+        scores->confusion[label * classes + j->predictions[i]]++;
         for (int k = 0; k < 2; k++) {
             class_result *one = &scores->each[both[k]];
             one->count++;
@@ -61,46 +73,218 @@ static void score(const job *j, class_results *scores) {
     }
 }
 
-static status_code write_examples(const job *j, failure *failure) {
-    text csv = {0};
-    text_add(&csv, "example,label,prediction,loss\n");
+/* ---- by group ---------------------------------------------------------------------------------------------------- */
+
+/* The examples with this value in the column; all of them without a column. */
+static status_code add_stratum(job *j, const example_column *column, int value, failure *failure) {
+    class_results *s = j->scores;
+    class_stratum *grown = array_grow(s->strata, s->stratum_count, &j->stratum_capacity, sizeof *grown);
+    int64_t *members = malloc(((size_t)j->set->count + 1) * sizeof *members), count = 0;
+    if (grown) s->strata = grown;
+    if (!grown || !members) return free(members), fail_memory(failure, "the groups");
     for (int64_t i = 0; i < j->set->count; i++)
-        text_format(&csv, "%lld,%d,%d,%.9g\n", (long long)j->set->origins[i], j->set->labels[i], j->predictions[i],
-                    j->losses[i]);
-    const status_code status = run_write(j->request->out, RUN_EXAMPLES, &csv, failure);
-    text_close(&csv);
+        if (!column || column->of[i] == value) members[count++] = i;
+    class_stratum one = {.column = column ? strdup(column->name) : NULL,
+                         .value = column ? strdup(column->values[value]) : NULL};
+    const class_predictions p = {j->set->count, j->model.classes, j->set->labels, j->probabilities};
+    const status_code status = class_scores_of(&p, members, count, &one.scored, failure);
+    free(members);
+    s->strata[s->stratum_count++] = one;
     return status;
 }
 
-static status_code write_classes(const job *j, const class_results *scores, failure *failure) {
+static status_code add_column(job *j, const char *name, failure *failure) {
+    const example_column *column = labelled_images_column(j->set, name);
+    status_code status = STATUS_OK;
+    if (!column) return fail(failure, STATUS_BAD_INPUT, "--by %.100s: the data have no such column of groups", name);
+    if (column->value_count > LABELLED_IMAGES_CLASSES_MAX)
+        return fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
+                    column->value_count, LABELLED_IMAGES_CLASSES_MAX);
+    for (int v = 0; v < column->value_count && status == STATUS_OK; v++) status = add_stratum(j, column, v, failure);
+    return status;
+}
+
+/* "sex,site" */
+static status_code score_groups(job *j, failure *failure) {
+    const char *own = NULL;
+    status_code status = add_stratum(j, NULL, 0, failure);
+    if (status == STATUS_OK && !j->request->by && !j->request->data)
+        status = classification_group(&j->model.config.settings, j->set, &own, failure);
+    if (!j->request->by && j->request->data && labelled_images_column(j->set, "group")) own = "group";
+    if (status == STATUS_OK && own) status = add_column(j, own, failure);
+    for (const char *at = j->request->by; at && *at && status == STATUS_OK;) {
+        const size_t length = strcspn(at, ",");
+        char *name = strndup(at, length);
+        status = name ? add_column(j, name, failure) : fail_memory(failure, "the groups");
+        free(name);
+        at += length + (at[length] == ',');
+    }
+    return status;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static void add_class(const labelled_images *set, int k, text *csv) {
+    text name = {0};
+    labelled_images_class_name(set, k, &name);
+    csv_add_field(csv, text_string(&name));
+    text_close(&name);
+}
+
+static void add_header(const job *j, text *csv) {
+    text_add(csv, "example,label,prediction,loss");
+    for (int k = 0; k < j->model.classes; k++) {
+        text name = {0};
+        text_add(&name, "p_");
+        labelled_images_class_name(j->set, k, &name);
+        text_add(csv, ",");
+        csv_add_field(csv, text_string(&name));
+        text_close(&name);
+    }
+    for (int k = 0; k < j->set->column_count; k++) {
+        text_add(csv, ",");
+        csv_add_field(csv, j->set->columns[k].name);
+    }
+    text_add(csv, "\n");
+}
+
+static void add_example(const job *j, int64_t i, text *csv) {
+    text name = {0};
+    labelled_images_name(j->set, i, &name);
+    csv_add_field(csv, text_string(&name));
+    text_close(&name);
+    text_add(csv, ",");
+    add_class(j->set, j->set->labels[i], csv);
+    text_add(csv, ",");
+    add_class(j->set, j->predictions[i], csv);
+    text_format(csv, ",%.9g", j->losses[i]);
+    for (int k = 0; k < j->model.classes; k++)
+        text_format(csv, ",%.7g", (double)j->probabilities[i * j->model.classes + k]);
+    for (int k = 0; k < j->set->column_count; k++) {
+        const example_column *column = &j->set->columns[k];
+        text_add(csv, ",");
+        if (column->of[i] >= 0) csv_add_field(csv, column->values[column->of[i]]);
+    }
+    text_add(csv, "\n");
+}
+
+static status_code write_out(const job *j, run_file file, text *csv, failure *failure) {
+    const status_code status = run_write(j->request->out, file, csv, failure);
+    text_close(csv);
+    return status;
+}
+
+static status_code write_examples(const job *j, failure *failure) {
+    text csv = {0};
+    add_header(j, &csv);
+    for (int64_t i = 0; i < j->set->count; i++) add_example(j, i, &csv);
+    return write_out(j, RUN_EXAMPLES, &csv, failure);
+}
+
+static status_code write_classes(const job *j, failure *failure) {
     text csv = {0};
     text_add(&csv, "class,images,accuracy,loss\n");
-    for (int k = 0; k <= scores->classes; k++) {
-        const class_result *one = &scores->each[k];
-        if (k < scores->classes) text_format(&csv, "%d,%lld,", k, (long long)one->count);
-        else text_format(&csv, "all,%lld,", (long long)one->count);
+    for (int k = 0; k <= j->scores->classes; k++) {
+        const class_result *one = &j->scores->each[k];
+        if (k < j->scores->classes) add_class(j->set, k, &csv);
+        else text_add(&csv, "all");
+        text_format(&csv, ",%lld,", (long long)one->count);
         if (one->count) text_format(&csv, "%.9g,%.9g\n", one->accuracy, one->loss);
         else text_add(&csv, ",\n");
     }
-    const status_code status = run_write(j->request->out, RUN_CLASSES, &csv, failure);
-    text_close(&csv);
-    return status;
+    return write_out(j, RUN_CLASSES, &csv, failure);
+}
+
+static status_code write_strata(const job *j, failure *failure) {
+    text csv = {0};
+    text_add(&csv, "column,value,examples");
+    for (int s = 0; s < CLASS_SCORES; s++) {
+        const char *name = class_score_name((class_score)s);
+        text_format(&csv, ",%s,%s_low,%s_high", name, name, name);
+    }
+    text_add(&csv, "\n");
+    for (size_t k = 0; k < j->scores->stratum_count; k++) {
+        const class_stratum *one = &j->scores->strata[k];
+        csv_add_field(&csv, one->column ? one->column : "");
+        text_add(&csv, ",");
+        csv_add_field(&csv, one->value ? one->value : "all");
+        text_format(&csv, ",%lld", (long long)one->scored.count);
+        for (int s = 0; s < CLASS_SCORES; s++) {
+            csv_add_number(&csv, one->scored.value[s]);
+            csv_add_number(&csv, one->scored.ci[s].low);
+            csv_add_number(&csv, one->scored.ci[s].high);
+        }
+        text_add(&csv, "\n");
+    }
+    return write_out(j, RUN_STRATA, &csv, failure);
+}
+
+static status_code write_confusion(const job *j, failure *failure) {
+    text csv = {0};
+    const int classes = j->scores->classes;
+    text_add(&csv, "label");
+    for (int k = 0; k < classes; k++) {
+        text_add(&csv, ",");
+        add_class(j->set, k, &csv);
+    }
+    text_add(&csv, "\n");
+    for (int k = 0; k < classes; k++) {
+        add_class(j->set, k, &csv);
+        for (int p = 0; p < classes; p++) text_format(&csv, ",%lld", (long long)j->scores->confusion[k * classes + p]);
+        text_add(&csv, "\n");
+    }
+    return write_out(j, RUN_CONFUSION, &csv, failure);
+}
+
+static status_code write_reliability(const job *j, failure *failure) {
+    class_bin bins[CLASS_BINS];
+    text csv = {0};
+    class_scores_bins(&(class_predictions){j->set->count, j->model.classes, j->set->labels, j->probabilities}, bins);
+    text_add(&csv, "confidence_from,confidence_to,examples,confidence,accuracy\n");
+    for (int b = 0; b < CLASS_BINS; b++) {
+        text_format(&csv, "%.9g,%.9g,%.0f", (double)b / CLASS_BINS, (double)(b + 1) / CLASS_BINS, bins[b].count);
+        csv_add_number(&csv, bins[b].confidence / bins[b].count);
+        csv_add_number(&csv, bins[b].hits / bins[b].count);
+        text_add(&csv, "\n");
+    }
+    return write_out(j, RUN_RELIABILITY, &csv, failure);
+}
+
+static status_code write_files(const job *j, failure *failure) {
+    status_code status = folder_make(j->request->out, failure);
+    if (status == STATUS_OK) status = write_examples(j, failure);
+    if (status == STATUS_OK) status = write_classes(j, failure);
+    if (status == STATUS_OK) status = write_strata(j, failure);
+    if (status == STATUS_OK) status = write_confusion(j, failure);
+    return status == STATUS_OK ? write_reliability(j, failure) : status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static status_code score(job *j, failure *failure) {
+    class_results *s = j->scores;
+    const size_t classes = (size_t)j->model.classes;
+    s->classes = j->model.classes;
+    s->confusion = calloc(classes * classes, sizeof *s->confusion);
+    s->class_names = j->set->class_names ? words_copy(j->set->class_names, classes) : NULL;
+    if (!s->confusion || (j->set->class_names && !s->class_names)) return fail_memory(failure, "the scores");
+    score_classes(j, s);
+    return score_groups(j, failure);
 }
 
 status_code evaluate_classification(class_results *scores, const evaluate_run_request *request,
                                     const listener *listener, failure *failure) {
     *scores = (class_results){0};
-    job j = {.request = request, .listener = listener};
+    job j = {.request = request, .listener = listener, .scores = scores};
     status_code status = classifier_open(&j.model, request->run, request->weights, request->threads, failure);
     if (status == STATUS_OK) status = open_images(&j, failure);
     if (status == STATUS_OK) status = classify(&j, failure);
-    if (status == STATUS_OK) score(&j, scores);
-    if (status == STATUS_OK && request->out) status = folder_make(request->out, failure);
-    if (status == STATUS_OK && request->out) status = write_examples(&j, failure);
-    if (status == STATUS_OK && request->out) status = write_classes(&j, scores, failure);
+    if (status == STATUS_OK) status = score(&j, failure);
+    if (status == STATUS_OK && request->out) status = write_files(&j, failure);
     classifier_close(&j.model);
     classification_data_close(&j.data);
     free(j.losses);
+    free(j.probabilities);
     free(j.predictions);
     return status;
 }

@@ -3,6 +3,8 @@
 #include "core/parallel.h"
 #include "run/config.h"
 
+#include <stdlib.h>
+
 status_code evaluate_run(run_evaluation *result, const evaluate_run_request *request, const listener *listener,
                          failure *failure) {
     *result = (run_evaluation){0};
@@ -19,4 +21,15 @@ status_code evaluate_run(run_evaluation *result, const evaluate_run_request *req
     return evaluate_segmentation(&result->cases, &own, listener, failure);
 }
 
-void run_evaluation_close(run_evaluation *result) { evaluation_close(&result->cases); }
+void run_evaluation_close(run_evaluation *result) {
+    class_results *c = &result->classes;
+    evaluation_close(&result->cases);
+    words_free(c->class_names, (size_t)c->classes);
+    for (size_t k = 0; k < c->stratum_count; k++) {
+        free(c->strata[k].column);
+        free(c->strata[k].value);
+    }
+    free(c->strata);
+    free(c->confusion);
+    *result = (run_evaluation){0};
+}

@@ -8,6 +8,7 @@
 #ifndef HWS_EVALUATE_EVALUATE_RUN_H
 #define HWS_EVALUATE_EVALUATE_RUN_H
 
+#include "evaluate/class_scores.h"
 #include "evaluate/evaluate.h"
 #include "images/labelled_images.h"
 #include "run/run_folder.h"
@@ -17,6 +18,8 @@ typedef struct evaluate_run_request {
     run_weights weights;
     int threads;     /* 0: one per processor */
     const char *out; /* the folder for files. NULL: a classifier writes none, a segmentation into the run's folder */
+
+    const char *by; /* columns of groups, "sex,site". NULL: of a classifier the run's --group, else all */
 
     /* Classification. */
     const char *data; /* as hws train takes it; NULL: the run's */
@@ -30,7 +33,6 @@ typedef struct evaluate_run_request {
     const char *empty;   /* "nan" or "1"; NULL: nan */
     const char *regions; /* "WT=1+2+3,ET=3", instead of the dataset's labels; NULL: these */
     const char *groups;  /* a groups.csv; NULL: the dataset's */
-    const char *by;      /* which of its columns; NULL: all */
 } evaluate_run_request;
 
 typedef struct class_result {
@@ -38,10 +40,20 @@ typedef struct class_result {
     double accuracy, loss; /* means; NaN without images */
 } class_result;
 
+/* Examples that belong together. */
+typedef struct class_stratum {
+    char *column, *value; /* NULL: all examples */
+    class_scored scored;
+} class_stratum;
+
 typedef struct class_results {
     int classes;
     int worst; /* the class with the lowest accuracy, the first of equals; -1: there are no images */
     class_result each[LABELLED_IMAGES_CLASSES_MAX + 1]; /* one per class, then that of all */
+    char **class_names;                                 /* classes; NULL: their numbers */
+    int64_t *confusion;                                 /* [label][prediction] */
+    class_stratum *strata;                              /* all examples, then each group of each column */
+    size_t stratum_count;
 } class_results;
 
 typedef struct run_evaluation {
@@ -51,7 +63,8 @@ typedef struct run_evaluation {
 } run_evaluation;
 
 /*
- * Classification: accuracy and loss by class; with request.out, examples.csv and classes.csv.
+ * Classification: accuracy and loss by class, the scores of class_scores.h by group, and the confusion matrix; with
+ * request.out, examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv.
  * Segmentation: predicts the validation cases of the run's fold into its folder, keeps those that are newer than the
  * weights, and evaluates them by the groups of the dataset's groups.csv (evaluate.h). After STATUS_STOPPED the same call
  * goes on with the cases that are left. The listener may be NULL. Close the result, also after a failure.

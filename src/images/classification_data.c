@@ -1,9 +1,12 @@
 #include "images/classification_data.h"
 
 #include "core/path.h"
+#include "images/cifar.h"
 #include "images/digits.h"
 #include "images/idx.h"
 #include "images/mnist.h"
+#include "images/npz.h"
+#include "images/table_sets.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +34,7 @@ static int has_file(const char *folder, const char *name) {
 int classification_data_is_word(const char *data) { return after(data, "digits") || after(data, "mnist"); }
 
 int classification_data_named(const char *data) {
-    if (classification_data_is_word(data) || ends_with(data, ".csv")) return 1;
+    if (classification_data_is_word(data) || ends_with(data, ".csv") || ends_with(data, ".npz")) return 1;
     return path_is_folder(data) && !has_file(data, "dataset.json") && !has_file(data, "imagesTr");
 }
 
@@ -87,15 +90,26 @@ static status_code list_pictures(const classification_source *source, example_li
     return status == STATUS_OK ? example_list_of_csv(list, path, o, listener, failure) : status;
 }
 
-static status_code open_pictures(classification_data *d, const classification_source *source, const listener *listener,
-                                 failure *failure) {
+static status_code open_pictures(labelled_images sets[DATA_PARTS], const classification_source *source,
+                                 const listener *listener, failure *failure) {
     example_list list;
-    labelled_images sets[DATA_PARTS];
     status_code status = list_pictures(source, &list, listener, failure);
     if (status != STATUS_OK) return status;
     status = picture_sets_open(sets, &list, &source->pictures, listener, failure);
-    if (status == STATUS_OK) *d = (classification_data){sets[PART_TRAIN], sets[PART_VALIDATION], sets[PART_TEST]};
     example_list_close(&list);
+    return status;
+}
+
+static status_code open_files(classification_data *d, const classification_source *source, const listener *listener,
+                              failure *failure) {
+    labelled_images sets[DATA_PARTS];
+    status_code status;
+    if (cifar_is_there(source->data)) return cifar_open(&d->train, &d->test, source->data, failure);
+    if (ends_with(source->data, ".npz")) status = npz_open(sets, source->data, failure);
+    else if (!path_is_folder(source->data) && table_sets_is_table(source->data))
+        status = table_sets_open(sets, source->data, source->trained_on, &source->examples, listener, failure);
+    else status = open_pictures(sets, source, listener, failure);
+    if (status == STATUS_OK) *d = (classification_data){sets[PART_TRAIN], sets[PART_VALIDATION], sets[PART_TEST]};
     return status;
 }
 
@@ -108,7 +122,7 @@ status_code classification_data_open(classification_data *d, const classificatio
     if (rest) return open_digits(rest, &d->train, &d->test, failure);
     rest = after(source->data, "mnist");
     if (rest) return open_mnist(rest, &d->train, &d->test, failure);
-    if (path_exists(source->data)) return open_pictures(d, source, listener, failure);
+    if (path_exists(source->data)) return open_files(d, source, listener, failure);
     return fail(failure, STATUS_BAD_INPUT,
                 "there is no data '%.300s' for classification; digits, digits:TRAIN,TEST, mnist, mnist:DIR, a folder "
                 "of pictures and a CSV file are known",

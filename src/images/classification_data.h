@@ -6,7 +6,9 @@
  *     mnist                MNIST in the cache folder, where hws fetch mnist puts it
  *     mnist:DIR            MNIST in another folder
  *     FILE.csv             pictures with labels, a line each (images/example_list.h)
- *     DIR                  a folder of pictures per class, or a folder with labels.csv
+ *                          or, without file names, a table (images/table_sets.h)
+ *     FILE.npz             images and labels as MedMNIST has them (images/npz.h)
+ *     DIR                  a folder of pictures per class, a folder with labels.csv, or CIFAR-10's binary files
  */
 #ifndef HWS_IMAGES_CLASSIFICATION_DATA_H
 #define HWS_IMAGES_CLASSIFICATION_DATA_H
@@ -17,6 +19,7 @@ typedef struct classification_source {
     const char *data;
     example_options examples; /* of pictures and tables */
     picture_options pictures;
+    const char *trained_on; /* the table that decides how others become numbers; NULL: `data` */
 } classification_source;
 
 /* The defaults for some data: everything as the data have it. */

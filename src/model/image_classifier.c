@@ -10,12 +10,13 @@ status_code image_classifier_network(const labelled_images *like, const char *mo
     if (status != STATUS_OK) return status;
     if (options->model.kind == MODEL_UNET)
         return fail(failure, STATUS_BAD_INPUT,
-                    "a U-Net does not classify images: choose one such as wrn-16-1 or mlp-2-64");
+                    "a U-Net does not classify images: choose one such as wrn-16-1, resnet-18 or mlp-2-64");
     options->model.input = options->model.kind == MODEL_MLP
                                ? (shape){batch, {1, 1, 1}, (int)labelled_images_stride(like)}
                                : (shape){batch, {1, like->height, like->width}, like->channels};
     options->model.classes = like->classes;
     options->loss = LOSS_CROSS_ENTROPY;
+    options->graph.recompute |= options->model.kind == MODEL_RESNET; /* whose activations are large */
     return STATUS_OK;
 }
 

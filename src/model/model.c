@@ -33,6 +33,15 @@ status_code model_parse(const char *text, model_options *options, failure *failu
                         text);
         return STATUS_OK;
     }
+    if (sscanf(text, "resnet-%d", &options->resnet_depth) == 1) {
+        char name[32];
+        options->kind = MODEL_RESNET;
+        model_name(options, name, sizeof name);
+        const int depth = options->resnet_depth;
+        if (strcmp(text, name) != 0 || (depth != 18 && depth != 34 && depth != 50))
+            return fail(failure, STATUS_BAD_INPUT, "'%s': there are resnet-18, resnet-34 and resnet-50", text);
+        return STATUS_OK;
+    }
     if (two_numbers(text, "mlp-", &options->mlp_layers, &options->mlp_nodes)) {
         options->kind = MODEL_MLP;
         if (options->mlp_layers < 0 || options->mlp_layers > 1000 || options->mlp_nodes < 1 ||
@@ -41,7 +50,7 @@ status_code model_parse(const char *text, model_options *options, failure *failu
         return STATUS_OK;
     }
     return fail(failure, STATUS_BAD_INPUT,
-                "there is no model '%s': choose one such as wrn-16-1, mlp-2-64, unet or resenc", text);
+                "there is no model '%s': choose one such as wrn-16-1, resnet-18, mlp-2-64, unet or resenc", text);
 }
 
 void model_unet_defaults(model_options *options, int dimensions) {
@@ -58,6 +67,7 @@ void model_unet_defaults(model_options *options, int dimensions) {
 
 void model_name(const model_options *options, char *name, size_t size) {
     if (options->kind == MODEL_WRN) snprintf(name, size, "wrn-%d-%d", options->wrn_depth, options->wrn_width);
+    if (options->kind == MODEL_RESNET) snprintf(name, size, "resnet-%d", options->resnet_depth);
     if (options->kind == MODEL_MLP) snprintf(name, size, "mlp-%d-%d", options->mlp_layers, options->mlp_nodes);
     if (options->kind == MODEL_UNET) snprintf(name, size, "%s", options->unet_blocks[0] ? "resenc" : "unet");
 }
@@ -97,8 +107,8 @@ status_code model_check(const model_options *options, failure *failure) {
     if (options->classes < 1 || options->classes > 4096)
         return fail(failure, STATUS_BAD_INPUT, "%d classes are not 1 to 4096", options->classes);
     if (options->kind == MODEL_UNET) return check_unet(options, failure);
-    if (options->kind == MODEL_WRN && in->size[0] != 1)
-        return fail(failure, STATUS_BAD_INPUT, "a wide residual network takes pictures, not volumes");
+    if ((options->kind == MODEL_WRN || options->kind == MODEL_RESNET) && in->size[0] != 1)
+        return fail(failure, STATUS_BAD_INPUT, "a residual network takes pictures, not volumes");
     if (options->kind == MODEL_MLP && (in->size[0] != 1 || in->size[1] != 1 || in->size[2] != 1))
         return fail(failure, STATUS_BAD_INPUT, "a fully connected network takes vectors: 1x1x1 with all as channels");
     return STATUS_OK;
@@ -114,6 +124,7 @@ status_code model_open(const model_options *options, const graph_options *graph_
     const tensor input = graph_input(*graph, options->input);
     if (options->kind == MODEL_MLP) mlp_build(*graph, options, input);
     if (options->kind == MODEL_WRN) wrn_build(*graph, options, input);
+    if (options->kind == MODEL_RESNET) resnet_build(*graph, options, input);
     if (options->kind == MODEL_UNET) unet_build(*graph, options, input);
     status = graph_plan(*graph, failure);
     if (status != STATUS_OK) graph_close(graph);

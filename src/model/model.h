@@ -14,7 +14,7 @@
 
 #include "nn/graph.h"
 
-typedef enum model_kind { MODEL_MLP, MODEL_WRN, MODEL_UNET } model_kind;
+typedef enum model_kind { MODEL_MLP, MODEL_WRN, MODEL_UNET, MODEL_RESNET } model_kind;
 
 enum { MODEL_MAX_LEVELS = 12 };
 
@@ -25,6 +25,7 @@ typedef struct model_options {
 
     int mlp_layers, mlp_nodes; /* hidden layers beside the first (L of the paper's Assumption 1), nodes of each */
     int wrn_depth, wrn_width;  /* depth 6n + 4 */
+    int resnet_depth;          /* 18, 34 or 50 */
 
     /* A U-Net. Level 0 is the finest; stride l leads from level l - 1 to level l (stride 0 is not used). */
     int unet_levels;                      /* 4 */
@@ -40,7 +41,7 @@ typedef struct model_options {
 } model_options;
 
 /*
- * "mlp-L-m", "wrn-D-k", "unet" or "resenc", with the defaults above. "resenc" is nnU-Net's U-Net with a residual encoder:
+ * "mlp-L-m", "wrn-D-k", "resnet-D", "unet" or "resenc", with the defaults above. "resenc" is nnU-Net's U-Net with a residual encoder:
  * 1, 3, 4, then 6 blocks in each level, and biases. A U-Net's kernels and strides depend on the number of dimensions: set
  * `input` first, then model_unet_defaults, then change what differs.
  */
@@ -59,6 +60,7 @@ status_code model_open(const model_options *options, const graph_options *graph_
 /* What each file of this folder does: builds its network on `input` and names its outputs. */
 void mlp_build(graph *graph, const model_options *options, tensor input);
 void wrn_build(graph *graph, const model_options *options, tensor input);
+void resnet_build(graph *graph, const model_options *options, tensor input);
 void unet_build(graph *graph, const model_options *options, tensor input);
 
 /* The residual encoder's part of unet_build: the stem, and the blocks of a level. */

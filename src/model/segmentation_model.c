@@ -10,7 +10,7 @@ void segmentation_model(const plan *plan, model_options *options) {
                                .unet_base = plan->topology.stages[0].features,
                                .unet_cap = TOPOLOGY_MAX_FEATURES,
                                /* As nnU-Net has them since version 2. */
-                               .unet_bias = plan->labels.regions > 0 || plan->model.residual};
+                               .unet_bias = plan->bias || plan->labels.regions > 0 || plan->model.residual};
     for (int level = 0; level < plan->topology.count; level++) {
         options->unet_features[level] = plan->topology.stages[level].features;
         options->unet_blocks[level] = plan->topology.stages[level].blocks;

@@ -26,6 +26,13 @@ status_code weights_save(graph *graph, int64_t steps, const char *path, failure 
  */
 status_code weights_load(graph *graph, const char *path, int64_t *steps, failure *failure);
 
+/*
+ * The same for weights to begin with, such as torchvision's for ImageNet: there need be no num_batches_tracked, and where
+ * the fully connected layer at the end is for another number of classes, the graph's own stays as it is and `replaced`
+ * receives that number; 0 otherwise.
+ */
+status_code weights_begin(graph *graph, const char *path, int *replaced, failure *failure);
+
 /* ---- for checkpoints, which hold more than weights ---------------------------------------------------------------- */
 
 /* The same into a file that is being written, and from one that is open. */

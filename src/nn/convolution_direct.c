@@ -141,6 +141,24 @@ static int lines_read(const convolution *c, const char *image, int channels, lin
 
 enum { MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
 
+/* Of an image of few channels, the taps of a line are one row of numbers and one tap, for groups of outputs that lie
+   far enough from its ends. Sums are the same, in the same order. */
+static int taps_join(const convolution *c, int start, int rows) {
+    const int first = start * c->stride[2] - c->padding[2];
+    const int last = (start + rows - 1) * c->stride[2] - c->padding[2] + c->kernel[2];
+    return c->inputs == 1 && c->in.channels < KERNEL_PANEL && c->kernel[2] > 1 && first >= 0 && last <= c->in.size[2];
+}
+
+static void join_taps(const convolution *c, kernel_rows *group, kernel_tap *joined, const void **a) {
+    const int width = c->kernel[2], rows = group->rows, lines = group->taps / width;
+    for (int k = 0; k < lines; k++) {
+        joined[k] = (kernel_tap){group->tap[k * width].b, width * c->in.channels};
+        for (int r = 0; r < rows; r++) a[k * rows + r] = a[k * width * rows + r];
+    }
+    group->taps = lines;
+    group->tap = joined;
+}
+
 static void forward_line(const convolution *c, const direct_memory *memory, const void *const inputs[2], size_t line,
                          const line_output *out) {
     const line_place at = place_of(&c->out, line);
@@ -172,7 +190,10 @@ static void forward_line(const convolution *c, const direct_memory *memory, cons
                 a[t * rows + r] =
                     x >= 0 && x < c->in.size[2] ? origin[t] + (size_t)x * (size_t)channels[t] * number : memory->zeros;
             }
-        multiply_group(out, &(kernel_rows){rows, taps, tap, a}, panel_floats, start);
+        kernel_rows rows_of = {rows, taps, tap, a};
+        kernel_tap joined[CONVOLUTION_MAX_TAPS];
+        if (taps_join(c, start, rows)) join_taps(c, &rows_of, joined, a);
+        multiply_group(out, &rows_of, panel_floats, start);
     }
 }
 

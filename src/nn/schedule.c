@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const NAMES[] = {"constant", "poly", "poly-epoch"};
+#define PI 3.14159265358979323846
+
+static const char *const NAMES[] = {"constant", "poly", "cosine", "poly-epoch"};
 enum { KINDS = sizeof NAMES / sizeof *NAMES };
 
 schedule schedule_default(schedule_kind kind, double rate, double length) {
@@ -16,7 +18,8 @@ status_code schedule_parse(const char *text, schedule_kind *kind, failure *failu
         *kind = (schedule_kind)k;
         return STATUS_OK;
     }
-    return fail(failure, STATUS_BAD_INPUT, "there is no schedule '%.100s': choose constant, poly or poly-epoch", text);
+    return fail(failure, STATUS_BAD_INPUT, "there is no schedule '%.100s': choose constant, poly, poly-epoch or cosine",
+                text);
 }
 
 const char *schedule_name(schedule_kind kind) { return NAMES[kind]; }
@@ -32,14 +35,23 @@ status_code schedule_check(const schedule *schedule, failure *failure) {
     if (schedule->kind != SCHEDULE_CONSTANT &&
         !(positive(schedule->length) && positive(schedule->power) && positive(schedule->epoch)))
         return fail(failure, STATUS_BAD_INPUT,
-                    "the length, the power and the epoch of a poly schedule are %g, %g and %g, but must be more than 0",
-                    schedule->length, schedule->power, schedule->epoch);
+                    "the length, the power and the epoch of a %s schedule are %g, %g and %g, but must be more than 0",
+                    NAMES[schedule->kind], schedule->length, schedule->power, schedule->epoch);
+    if (!(schedule->warm_up >= 0 && isfinite(schedule->warm_up)) ||
+        (schedule->warm_up > 0 && schedule->kind != SCHEDULE_CONSTANT && schedule->warm_up >= schedule->length))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%g iterations in which the learning rate rises are not less than the %g of the whole training",
+                    schedule->warm_up, schedule->length);
     return STATUS_OK;
 }
 
 double schedule_rate(const schedule *schedule, double t) {
+    if (t < schedule->warm_up) return schedule->rate * (t + 1) / (schedule->warm_up + 1);
     if (schedule->kind == SCHEDULE_CONSTANT) return schedule->rate;
-    if (schedule->kind == SCHEDULE_POLY_EPOCH) t = floor(t / schedule->epoch) * schedule->epoch;
-    const double left = 1 - t / schedule->length;
-    return left > 0 ? schedule->rate * pow(left, schedule->power) : 0;
+    if (schedule->kind == SCHEDULE_POLY_EPOCH)
+        t = fmax(floor(t / schedule->epoch) * schedule->epoch, schedule->warm_up);
+    const double left = 1 - (t - schedule->warm_up) / (schedule->length - schedule->warm_up);
+    if (left <= 0) return 0;
+    if (schedule->kind == SCHEDULE_COSINE) return schedule->rate * (1 + cos(PI * (1 - left))) / 2;
+    return schedule->rate * pow(left, schedule->power);
 }

@@ -6,9 +6,9 @@
 
 typedef enum schedule_kind {
     SCHEDULE_CONSTANT = 0,
-    SCHEDULE_POLY = 1, /* rate (1 - t / length)^power: from the rate at t = 0 to 0 at t = length, and 0 after it */
-    SCHEDULE_POLY_EPOCH =
-        2 /* the same, but constant within an epoch, with its rate at the epoch's beginning, as nnU-Net */
+    SCHEDULE_POLY = 1,      /* rate (1 - t / length)^power: from the rate at t = 0 to 0 at t = length, and 0 after it */
+    SCHEDULE_COSINE = 2,    /* rate (1 + cos(pi t / length)) / 2, and 0 after the length */
+    SCHEDULE_POLY_EPOCH = 3 /* poly with one rate per epoch, that of its beginning, as nnU-Net */
 } schedule_kind;
 
 typedef struct schedule {
@@ -17,11 +17,14 @@ typedef struct schedule {
     double length; /* in the unit of t, epochs or iterations; more than 0 */
     double power;  /* 0.9, more than 0 */
     double epoch;  /* 1, in the unit of t; more than 0 */
+    double
+        warm_up; /* 0; the first so many t have (t + 1) / (warm_up + 1) of the rate that the schedule gives at the end
+                       of them, from where it begins: its length is what is left */
 } schedule;
 
 schedule schedule_default(schedule_kind kind, double rate, double length);
 
-/* "constant", "poly" and "poly-epoch", and back. */
+/* "constant", "poly", "cosine" and "poly-epoch", and back. */
 status_code schedule_parse(const char *text, schedule_kind *kind, failure *failure);
 const char *schedule_name(schedule_kind kind);
 

@@ -292,7 +292,8 @@ uint64_t plan_preprocessing_checksum(const plan *plan) {
 }
 
 int plan_agrees(const plan *a, const plan *b) {
-    int same = a->channels == b->channels && label_scheme_same(&a->labels, &b->labels) &&
+    int same = a->channels == b->channels && label_scheme_same(&a->labels, &b->labels) && a->bias == b->bias &&
+               memcmp(a->unmirrored, b->unmirrored, sizeof a->unmirrored) == 0 &&
                a->topology.count == b->topology.count && memcmp(a->patch, b->patch, sizeof a->patch) == 0 &&
                plan_preprocessing_checksum(a) == plan_preprocessing_checksum(b);
     for (int k = 0; same && k < a->topology.count; k++) {

@@ -48,6 +48,8 @@ typedef struct plan {
     double spacing[3];
     double median_size[3]; /* of the cases at that spacing, after cropping */
     int patch[3], batch;
+    int bias;          /* 1: transposed convolutions and heads have biases, as nnU-Net has them since version 2 */
+    int unmirrored[3]; /* 1: the axis is mirrored neither in training nor in prediction; left and right may differ */
     topology topology;
 } plan;
 
@@ -82,6 +84,9 @@ int plan_agrees(const plan *a, const plan *b);
 
 /* A number that changes with everything that changes preprocessed cases, and with nothing else. */
 uint64_t plan_preprocessing_checksum(const plan *plan);
+
+/* Whether plans.json can say it: STATUS_CORRUPT with the key that it would be refused for. `name` is what messages call it. */
+status_code plan_check(const plan *plan, const char *name, failure *failure);
 
 /* ---- plans.json ------------------------------------------------------------------------------------------------- */
 

@@ -81,6 +81,15 @@ static void add_model(text *text, const plan_model *model) {
     if (model->residual || model->slices) text_format(text, ",\n  \"model\": \"%s\"", name);
 }
 
+/* Only where they differ from what plans always were. */
+static void add_choices(text *text, const plan *plan) {
+    if (plan->bias) text_add(text, "  \"bias\": true,\n");
+    if (!plan->unmirrored[0] && !plan->unmirrored[1] && !plan->unmirrored[2]) return;
+    text_add(text, "  ");
+    add_whole_three(text, "unmirrored", plan->unmirrored);
+    text_add(text, ",\n");
+}
+
 static void add_plan(text *text, const plan *plan) {
     text_format(text, "{\n  \"hws_plan\": %d,\n  \"dataset\": ", VERSION);
     json_text_string(text, plan->dataset);
@@ -91,7 +100,9 @@ static void add_plan(text *text, const plan *plan) {
     add_three(text, "median_size", plan->median_size);
     text_add(text, ",\n  ");
     add_whole_three(text, "patch", plan->patch);
-    text_format(text, ",\n  \"batch\": %d,\n  \"channels\": [\n", plan->batch);
+    text_format(text, ",\n  \"batch\": %d,\n", plan->batch);
+    add_choices(text, plan);
+    text_add(text, "  \"channels\": [\n");
     for (int c = 0; c < plan->channels; c++) {
         add_channel(text, &plan->channel[c]);
         text_add(text, c + 1 < plan->channels ? ",\n" : "\n  ],\n  \"stages\": [\n");
@@ -327,9 +338,17 @@ static void check_slices(reader *reader, const plan *plan) {
     if (plan->model.slices && !thin) refuse(reader, "patch", "must be 1, like kernels and strides, across the slices");
 }
 
+static void read_choices(reader *reader, json_t *root, plan *plan) {
+    const json_t *bias = json_object_get(root, "bias");
+    if (bias && !json_is_boolean(bias)) refuse(reader, "bias", "must be true or false");
+    plan->bias = json_is_true(bias);
+    if (json_object_get(root, "unmirrored")) whole_three(reader, root, "unmirrored", 0, 1, plan->unmirrored);
+}
+
 static void read_plan(reader *reader, json_t *root, plan *plan) {
-    static const char *const KEYS[] = {"hws_plan",    "dataset", "model", "classes",  "labels", "regions", "spacing",
-                                       "median_size", "patch",   "batch", "channels", "stages", NULL};
+    static const char *const KEYS[] = {"hws_plan", "dataset", "model",       "classes",    "labels",
+                                       "regions",  "spacing", "median_size", "patch",      "batch",
+                                       "channels", "stages",  "bias",        "unmirrored", NULL};
     if (json_is_object(root) && !json_object_get(root, "hws_plan")) refuse(reader, "it", "is not a plan of hws");
     expect_keys(reader, root, "the plan", KEYS);
     if (reader->status != STATUS_OK) return;
@@ -341,6 +360,7 @@ static void read_plan(reader *reader, json_t *root, plan *plan) {
     three(reader, root, "median_size", 1, 1e6, plan->median_size);
     whole_three(reader, root, "patch", 1, PLAN_MAX_EDGE, plan->patch);
     plan->batch = whole(reader, root, "batch", 1, PLAN_MAX_BATCH);
+    read_choices(reader, root, plan);
     read_lists(reader, root, plan);
     if (reader->status == STATUS_OK) check_patch(reader, plan);
     if (reader->status == STATUS_OK) check_slices(reader, plan);
@@ -357,6 +377,17 @@ status_code plan_parse(plan *plan, const char *file, const char *bytes, size_t s
     read_plan(&reader, root, plan);
     json_decref(root);
     return reader.status;
+}
+
+status_code plan_check(const plan *checked, const char *name, failure *failure) {
+    text text = {0};
+    plan *again = malloc(sizeof *again);
+    add_plan(&text, checked);
+    const status_code status =
+        again && !text.failed ? plan_parse(again, name, text.bytes, text.size, failure) : fail_memory(failure, name);
+    text_close(&text);
+    free(again);
+    return status;
 }
 
 status_code plan_read(plan *plan, const char *path, failure *failure) {

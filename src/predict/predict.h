@@ -1,9 +1,10 @@
 /*
  * What hws predict does: it labels the images of a file or folder with trained networks.
  *
- * Networks that classify take an IDX file of images, or all files of a folder whose names hold "images", and write the
- * labels as IDX and, with the probabilities, as CSV. Networks that segment take a folder of NIfTI images, or one of its files,
- * and write a label map for each case; cases that are there already are left alone, so that interrupted work goes on.
+ * Networks that classify take a folder or CSV file of pictures (PNG, JPEG) and write a CSV file of probabilities. Or they
+ * take an IDX file of images, or all files of a folder whose names hold "images", and write the labels as IDX and, with
+ * the probabilities, as CSV. Networks that segment take a folder of NIfTI images, or one of its files, and write a label map for
+ * each case; cases that are there already are left alone, so that interrupted work goes on.
  *
  * Several runs are an ensemble: classifiers are averaged in their probabilities, segmenters as predict_request.average says.
  */
@@ -35,7 +36,8 @@ typedef struct predict_request {
 
 typedef struct predict_outcome {
     int volumes; /* 1: label maps were made; 0: images were classified */
-    size_t done; /* label maps that are in the output folder now, made or found there; or files of images */
+    size_t
+        done; /* label maps that are in the output folder now, made or found there; or pictures, or files of images */
 } predict_outcome;
 
 /* STATUS_STOPPED when the listener says so: what was written stays, and is whole. */

@@ -2,8 +2,7 @@
 #include "core/arg_max.h"
 #include "core/whole_file.h"
 #include "images/idx.h"
-#include "predict/classifier.h"
-#include "predict/predict.h"
+#include "predict/predict_pictures.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +13,7 @@
 typedef struct job {
     const predict_request *request;
     const listener *listener;
-    classifier *models;
-    int opened;
+    class_ensemble ensemble;
     size_t done;
 } job;
 
@@ -32,22 +30,6 @@ static status_code labels_name(const char *images_path, char name[PATH_SIZE], fa
     char *idx = strstr(base, "idx3");
     if (idx) idx[3] = '1';
     return path_format(name, failure, "%s", base);
-}
-
-/* The mean of the runs' probabilities. */
-static status_code classify(job *j, const labelled_images *set, float *mean, failure *failure) {
-    const size_t all = (size_t)set->count * (size_t)set->classes;
-    const int runs = j->request->run_count;
-    float *one = malloc(all * sizeof *one + 1);
-    status_code status = one ? STATUS_OK : fail_memory(failure, "the probabilities");
-    memset(mean, 0, all * sizeof *mean);
-    for (int r = 0; r < runs && status == STATUS_OK; r++) {
-        if (listener_stops(j->listener)) status = fail(failure, STATUS_STOPPED, "stopped");
-        if (status == STATUS_OK) status = classifier_run(&j->models[r], set, 0, one, failure);
-        for (size_t k = 0; k < all && status == STATUS_OK; k++) mean[k] += one[k] / (float)runs;
-    }
-    free(one);
-    return status;
 }
 
 static void add_rows(const labelled_images *set, const float *probabilities, uint8_t *labels, text *csv) {
@@ -85,11 +67,11 @@ static status_code write_labels(const job *j, const char *images, const labelled
 
 static status_code predict_file(job *j, const char *images, failure *failure) {
     labelled_images set;
-    status_code status = idx_open(&set, images, 0, j->models[0].classes, failure);
+    status_code status = idx_open(&set, images, 0, j->ensemble.models[0].classes, failure);
     if (status != STATUS_OK) return status;
     float *mean = malloc((size_t)set.count * (size_t)set.classes * sizeof *mean + 1);
     status = mean ? folder_make(j->request->output, failure) : fail_memory(failure, "the probabilities");
-    if (status == STATUS_OK) status = classify(j, &set, mean, failure);
+    if (status == STATUS_OK) status = class_ensemble_run(&j->ensemble, &set, j->listener, mean, failure);
     if (status == STATUS_OK) status = write_labels(j, images, &set, mean, failure);
     if (status == STATUS_OK) j->done++;
     free(mean);
@@ -118,19 +100,6 @@ static status_code predict_folder(job *j, failure *failure) {
     return status;
 }
 
-static status_code open_runs(job *j, failure *failure) {
-    const predict_request *r = j->request;
-    status_code status = STATUS_OK;
-    for (int k = 0; k < r->run_count && status == STATUS_OK; k++) {
-        status = classifier_open(&j->models[k], r->runs[k], r->weights, r->threads, failure);
-        if (status == STATUS_OK) j->opened++;
-        if (status == STATUS_OK && j->models[k].classes != j->models[0].classes)
-            status = fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s were trained on different classes", r->runs[0],
-                          r->runs[k]);
-    }
-    return status;
-}
-
 /* The folder that holds the images: the input, or where the input is. */
 static status_code check_apart(const predict_request *request, int is_folder, failure *failure) {
     char folder[PATH_SIZE];
@@ -141,19 +110,20 @@ static status_code check_apart(const predict_request *request, int is_folder, fa
 }
 
 static status_code predict_all(job *j, failure *failure) {
-    const int is_folder = path_is_folder(j->request->input);
-    status_code status = check_apart(j->request, is_folder, failure);
-    if (status == STATUS_OK) status = open_runs(j, failure);
+    const predict_request *r = j->request;
+    const int is_folder = path_is_folder(r->input), pictures = predict_takes_pictures(r->input);
+    status_code status = pictures ? STATUS_OK : check_apart(r, is_folder, failure);
+    if (status == STATUS_OK)
+        status = class_ensemble_open(&j->ensemble, r->runs, r->run_count, r->weights, r->threads, failure);
     if (status != STATUS_OK) return status;
-    return is_folder ? predict_folder(j, failure) : predict_file(j, j->request->input, failure);
+    if (pictures) return predict_pictures(r, &j->ensemble, j->listener, &j->done, failure);
+    return is_folder ? predict_folder(j, failure) : predict_file(j, r->input, failure);
 }
 
 status_code predict_images(const predict_request *request, const listener *listener, size_t *done, failure *failure) {
     job j = {.request = request, .listener = listener};
-    j.models = calloc((size_t)request->run_count, sizeof *j.models);
-    const status_code status = j.models ? predict_all(&j, failure) : fail_memory(failure, "the networks");
-    for (int k = 0; k < j.opened; k++) classifier_close(&j.models[k]);
-    free(j.models);
+    const status_code status = predict_all(&j, failure);
+    class_ensemble_close(&j.ensemble);
     *done = j.done;
     return status;
 }

@@ -271,7 +271,8 @@ static status_code slide(segmenter *p, const prepared_case *prepared, const segm
     for (int axis = 0; axis < 3; axis++) {
         s.size[axis] = prepared->geometry.size[axis];
         s.patch[axis] = p->plan.patch[axis];
-        s.mirror[axis] = p->options.mirror && s.patch[axis] > 1; /* a slice is its own mirror image */
+        /* A slice is its own mirror image. */
+        s.mirror[axis] = p->options.mirror && s.patch[axis] > 1 && !p->plan.unmirrored[axis];
     }
     const sliding_calls calls = {&c, score, plane, tell};
     status_code status = open_collection(&c, output->probabilities != 0, failure);

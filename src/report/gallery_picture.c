@@ -5,6 +5,7 @@
 #include "report/html.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { THUMBNAIL = 64 };
 static const size_t LARGEST_PICTURE = (size_t)4 << 20;
@@ -26,4 +27,31 @@ void gallery_picture(text *page, const run *run, run_file pictures, const char *
         text_add(page, "<span class=\"nopicture\">no picture</span>");
     }
     free(bytes);
+}
+
+/* A case has no class that it could be taken for: its prediction is in words. */
+static void add_words(text *page, const char *words) {
+    if (!*words) return;
+    text_add(page, "<span>");
+    html_escape(page, words);
+    text_add(page, "</span>");
+}
+
+void gallery_verdict(text *page, const run *run, const char *label, const char *prediction) {
+    if (run->is_segmentation) return add_words(page, prediction);
+    if (!*label && !*prediction) return;
+    const int wrong = strcmp(label, prediction) != 0;
+    text_format(page, "<b class=\"%s\">", wrong ? "wrong" : "right");
+    html_escape(page, run_class_name(run, label));
+    if (wrong && *prediction) {
+        text_add(page, " <span aria-label=\"taken for\">\xE2\x86\x92</span> ");
+        html_escape(page, run_class_name(run, prediction));
+    }
+    text_add(page, "</b>");
+}
+
+void gallery_identity(text *page, const char *open, const char *close, const char *example) {
+    text_format(page, "<%s>%s", open, *close == 'b' ? "" : "#");
+    html_escape(page, example);
+    text_format(page, "</%s>", close);
 }

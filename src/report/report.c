@@ -97,6 +97,7 @@ static void add_sections(text *page, const runs *runs, const struct runs *traine
     if (!trained->count) return;
     distribution_section(page, trained);
     gallery_section(page, trained);
+    triage_section(page, trained);
     settings_section(page, trained);
 }
 

@@ -110,6 +110,7 @@ status_code run_open(run *run, const char *folder, failure *failure) {
     read_table(run, RUN_DISTRIBUTION, &run->distribution);
     read_table(run, RUN_LOSSES, &run->losses);
     read_table(run, RUN_HARDEST, &run->hardest);
+    read_table(run, RUN_TRIAGE, &run->triage);
     read_table(run, RUN_CASES, &run->cases);
     read_table(run, RUN_GROUPS, &run->groups);
     read_table(run, RUN_WORST, &run->worst);
@@ -167,7 +168,7 @@ void run_close(run *run) {
     free(run->folder);
     free(run->name);
     run_table *tables[] = {&run->history, &run->distribution, &run->losses, &run->hardest,
-                           &run->cases,   &run->groups,       &run->worst};
+                           &run->triage,  &run->cases,        &run->groups, &run->worst};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) csv_close(&tables[k]->data);
     *run = (struct run){0};
 }

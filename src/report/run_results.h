@@ -27,7 +27,7 @@ typedef struct run {
     size_t setting_count;
     char **classes;
     size_t class_count;
-    run_table history, distribution, losses, hardest, cases, groups, worst;
+    run_table history, distribution, losses, hardest, triage, cases, groups, worst;
 } run;
 
 /* Only a config.json that is missing or damaged is a failure; the run is then closed. */

@@ -26,6 +26,7 @@ void cases_section(text *page, const runs *runs);
 void distribution_section(text *page, const runs *runs);
 void worst_section(text *page, const runs *runs);
 void gallery_section(text *page, const runs *runs);
+void triage_section(text *page, const runs *runs);
 void settings_section(text *page, const runs *runs);
 
 /* <section> with its heading and a sentence or two; a legend if there are several runs and it is wanted. */

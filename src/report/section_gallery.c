@@ -9,34 +9,6 @@
 
 enum { SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12, MOST = 64, LISTED = 20 };
 
-/* A case has no class that it could be taken for: its prediction is in words. */
-static void add_words(text *page, const char *words) {
-    if (!*words) return;
-    text_add(page, "<span>");
-    html_escape(page, words);
-    text_add(page, "</span>");
-}
-
-static void add_verdict(text *page, const run *run, const char *label, const char *prediction) {
-    if (run->is_segmentation) return add_words(page, prediction);
-    if (!*label && !*prediction) return;
-    const int wrong = strcmp(label, prediction) != 0;
-    text_format(page, "<b class=\"%s\">", wrong ? "wrong" : "right");
-    html_escape(page, run_class_name(run, label));
-    if (wrong && *prediction) {
-        text_add(page, " <span aria-label=\"taken for\">\xE2\x86\x92</span> ");
-        html_escape(page, run_class_name(run, prediction));
-    }
-    text_add(page, "</b>");
-}
-
-/* Cases have names, which come first; other examples have numbers, which come last. */
-static void add_identity(text *page, const char *open, const char *close, const char *example) {
-    text_format(page, "<%s>%s", open, *close == 'b' ? "" : "#");
-    html_escape(page, example);
-    text_format(page, "</%s>", close);
-}
-
 static void add_card(text *page, const run *run, size_t row) {
     const run_table *table = &run->hardest;
     const char *example = run_cell(table, row, "example"), *draws = run_cell(table, row, "draws");
@@ -49,11 +21,11 @@ static void add_card(text *page, const run *run, size_t row) {
     html_escape(page, run_cell(table, row, "age"));
     text_add(page, " iterations ago\">");
     gallery_picture(page, run, RUN_HARDEST_PICTURES, example);
-    if (run->is_segmentation) add_identity(page, "b", "b", example);
-    add_verdict(page, run, run_cell(table, row, "label"), run_cell(table, row, "prediction"));
+    if (run->is_segmentation) gallery_identity(page, "b", "b", example);
+    gallery_verdict(page, run, run_cell(table, row, "label"), run_cell(table, row, "prediction"));
     text_format(page, "<span>loss %s</span>", loss);
     if (*draws) text_format(page, "<span>drawn %s\xC3\x97</span>", drawn);
-    if (!run->is_segmentation) add_identity(page, "span class=\"id\"", "span", example);
+    if (!run->is_segmentation) gallery_identity(page, "span class=\"id\"", "span", example);
     text_add(page, "</li>\n");
 }
 

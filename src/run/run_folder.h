@@ -20,6 +20,9 @@
     X(RUN_LOSSES, "losses.csv")                           /* the last loss of every example */                         \
     X(RUN_HARDEST, "hardest.csv")                         /* the examples with the largest losses */                   \
     X(RUN_HARDEST_PICTURES, "hardest")                    /* a folder with a picture of each */                        \
+    X(RUN_TRIAGE, "triage.csv")                           /* all examples by the doubt in their labels */              \
+    X(RUN_TRIAGE_PICTURES, "triage")                      /* a folder with a picture of each of the first */           \
+    X(RUN_MISLABELLED, "mislabelled.csv")                 /* which labels were made wrong for study */                 \
     X(RUN_LATEST, "latest.safetensors")                   /* the checkpoint */                                         \
     X(RUN_PREVIOUS, "previous.safetensors")               /* the checkpoint before it */                               \
     X(RUN_BEST, "best.safetensors")                       /* the weights of the best epoch */                          \
@@ -29,6 +32,9 @@
     X(RUN_VALIDATION_LATEST_UNMIRRORED, "validation-latest-unmirrored")                                                \
     X(RUN_EXAMPLES, "examples.csv") /* classification: predictions, a row per example */                               \
     X(RUN_CLASSES, "classes.csv")   /* classification: accuracy by class */                                            \
+    X(RUN_STRATA, "strata.csv")           /* classification: scores by group */                                        \
+    X(RUN_CONFUSION, "confusion.csv")     /* classification: labels against predictions */                             \
+    X(RUN_RELIABILITY, "reliability.csv") /* classification: confidence against accuracy */                            \
     X(RUN_SUMMARY, "summary.json")  /* scores, in nnU-Net's form */                                                    \
     X(RUN_CASES, "cases.csv")       /* scores, a row per case and label */                                             \
     X(RUN_TABLE_TEXT, "table.txt")  /* scores by group */                                                              \

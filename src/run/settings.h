@@ -55,12 +55,18 @@ typedef struct train_settings {
     double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
     double validation;     /* (0); the share of the training images that is only validated on */
     best_kind best;
+    int flip; /* augmentation of pictures (images/picture_augment.h) */
+    long long crop;
+    double resized_crop, rotate, jitter, erase;
     objective_kind objective;
     double beta, tail;             /* one of them is (NaN): beta follows from the losses if there is a tail */
     hws_divergence divergence;     /* none that has callbacks */
     importance_kind importance;    /* of the weights p_new / p_old, clipped to [weight_min, weight_max] */
     double weight_min, weight_max; /* the latter may be infinite */
     double target_ess;             /* (0); else beta is chosen after each epoch */
+    double trim;                   /* the hardest fraction that is left out */
+    int doubt;                     /* 1: losses of examples whose label is in doubt count for less */
+    double mislabel;               /* the fraction of the labels that are made wrong for study */
     double warm_up;                /* of the run: so much of it is drawn as erm would */
     double loss_init;              /* (NaN): examples without a loss are drawn first; else taken for their loss */
     const char *loss_init_file;    /* (""); a losses.csv or a run with losses to begin with */
@@ -77,6 +83,7 @@ typedef struct train_settings {
     optimizer_kind optimizer;
     double lr, momentum, weight_decay, clip_norm;
     schedule_kind schedule;
+    long long lr_warm_up;         /* iterations in which the learning rate rises */
     long long epochs, iterations; /* iterations, if not (0), decide instead */
     const char *budget;           /* (""); "60m": the time from which these three, and others, were chosen */
     long long epoch_length;       /* (0): floor(examples / batch) iterations */
@@ -161,7 +168,8 @@ status_code settings_set(train_settings *settings, const char *key, const char *
 /* Whether a word behind --importance is its value: it need not have one, and DATA may follow. */
 int settings_names_importance(const char *word);
 
-/* Sets what a recipe decides; the only one is "paper": the objective as the paper has it. */
+/* Sets what a recipe decides: "paper" the objective as the paper has it, "photos" and "xrays" how pictures are
+   augmented. */
 status_code settings_follow_recipe(train_settings *settings, const char *name, int volumes, failure *failure);
 
 /* Adds all settings to the object that is open. */

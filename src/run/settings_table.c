@@ -62,6 +62,15 @@ static const setting TABLE[] = {
      .help = "train for the hardest fraction A; beta follows from the losses"},
     {"warm_up", NUMBER(0, 1), OBJECTIVE, AT(warm_up), .images = "0", .volumes = "0.5", .paper = "0", .before = "0",
      .value = "F", .help = "dro: draw as erm would for this fraction of the run, recording losses"},
+    {"trim", NUMBER(0, 0.999999), OBJECTIVE, AT(trim), .images = "0", .value = "E",
+     .help = "dro: leave the hardest fraction E out before weighing, below A (DORO); what is left\n"
+             "out is seen again by --uniform-mix, which is 0.1 then unless it or --floor is given"},
+    {"doubt", FLAG, OBJECTIVE, AT(doubt), .images = "off",
+     .help = "dro: losses that stay above those of the same label although they are drawn, as wrong\n"
+             "labels do, count for less; see hws triage",
+     .otherwise = ""},
+    {"mislabel", NUMBER(0, 1), OBJECTIVE, AT(mislabel), .images = "0", .value = "F",
+     .help = "for study: make this fraction of the training labels wrong (RUN/mislabelled.csv)"},
     {"divergence", .kind = SETTING_DIVERGENCE, OBJECTIVE, AT(divergence), .images = "kl", .value = "D",
      .help = "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A"},
     {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .paper = "off", .paper_volumes = "0.1,10",
@@ -117,9 +126,21 @@ static const setting TABLE[] = {
      .help = "images: which weights are kept as the best: accuracy | worst-class and worst-group, the\n"
              "lowest accuracy of any | cvar, the mean loss of the hardest tenth; of the validation\n"
              "part, or of the test part where there is none"},
+    {"flip", FLAG, TRAINING, AT(flip), .images = "off", .otherwise = "",
+     .help = "pictures: exchange left and right half of the time"},
+    {"crop", WHOLE(0, 4096), TRAINING, AT(crop), .images = "0", .value = "P",
+     .help = "pictures: move them by up to P pixels each way; edges continue"},
+    {"resized_crop", NUMBER(0, 1), TRAINING, AT(resized_crop), .images = "0", .value = "A",
+     .help = "pictures: a random part of at least the share A of the area fills the picture"},
+    {"rotate", NUMBER(0, 180), TRAINING, AT(rotate), .images = "0", .value = "D",
+     .help = "pictures: turn them by up to D degrees each way"},
+    {"jitter", NUMBER(0, 1), TRAINING, AT(jitter), .images = "0", .value = "J",
+     .help = "pictures: brightness, contrast and saturation times 1 - J to 1 + J"},
+    {"erase", NUMBER(0, 1), TRAINING, AT(erase), .images = "0", .value = "P",
+     .help = "pictures: erase a random box of this share of them"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
-     .help = "images: wrn-D-k | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
+     .help = "images: wrn-D-k | resnet-18, -34, -50 | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
              "encoders), each also with -2d behind it: for slices"},
     {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
      .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
@@ -134,8 +155,10 @@ static const setting TABLE[] = {
     {"clip_norm", NUMBER(0, 1e15), TRAINING, AT(clip_norm), .images = "0", .volumes = "12", .value = "C",
      .help = "scale the gradient down to this norm where it is longer; 0: never"},
     {"schedule", CHOICE(schedule_at), TRAINING, AT(schedule), .images = "constant", .volumes = "poly", .value = "S",
-     .help = "constant | poly: falls to zero at the end | poly-epoch: the same in steps, once per\n"
+     .help = "constant | poly, cosine: falls to zero at the end | poly-epoch: poly in steps, once per\n"
              "epoch, as nnU-Net and the paper"},
+    {"lr_warm_up", WHOLE(0, 1e12), TRAINING, AT(lr_warm_up), .images = "0", .value = "T",
+     .help = "iterations in which the learning rate rises to its value first"},
     {"epochs", WHOLE(1, 1e9), TRAINING, AT(epochs), .images = "6", .volumes = "1000", .value = "E",
      .help = "how long to train"},
     {"epoch_length", WHOLE(0, 1e9), TRAINING, AT(epoch_length), .images = "0", .volumes = "250", .value = "N",

@@ -21,20 +21,31 @@ static proposal proposal_of(const hws_sampler *sampler) {
 
 static const int64_t REJECTED = -1;
 
+/* One of the examples that have a loss, left out of p or not, each with the same chance. */
+static int64_t draw_known(const hws_sampler *sampler, random_stream *random) {
+    int64_t example;
+    do example = (int64_t)random_below(random, (uint64_t)sampler->law.n);
+    while (!history_knows(sampler, example));
+    return example;
+}
+
 /* Replaces a draw from p-bar by one from the uniform part, by chance, and rejects what the floor's shape asks for. */
 static int64_t mixed(hws_sampler *sampler, proposal from, double law_left, uint32_t slot, int64_t drawn) {
     random_stream random;
     random_start(&random, sampler->options.seed, RANDOM_MIX, sampler->draws_made, slot);
     const law *law = &sampler->law;
     const double law_mass = from.law * law_left;
-    /* Where some examples have no loss, uniform is over those that have one, without those taken out. */
-    const int some = law->known < law->n;
+    /* Where some examples have no loss, uniform is over those that have one, without those taken out; who is drawn for a
+       second time is dropped. */
+    const int own = sampler->history.losses != NULL, some = law->known < law->n && !own;
     const double uniform =
         some ? from.uniform * (double)(law->known - (int64_t)law->taken_count) / (double)law->known : from.uniform;
     if (random_unit(&random) * (law_mass + uniform) < uniform)
-        drawn = some ? law_draw_uniform(law, &random) : (int64_t)random_below(&random, (uint64_t)law->n);
-    if (sampler->options.floor > 0 && law_knows(law, drawn)) {
-        const double least = sampler->options.floor / (double)law->known;
+        drawn = own    ? draw_known(sampler, &random)
+                : some ? law_draw_uniform(law, &random)
+                       : (int64_t)random_below(&random, (uint64_t)law->n);
+    if (sampler->options.floor > 0 && (own || law_knows(law, drawn))) {
+        const double least = sampler->options.floor / (double)history_known(sampler);
         const double p = law_probability(law, drawn);
         /* Not >=: both sides may be 0, and then nothing would ever be accepted. */
         if (random_unit(&random) * (p + least) > (p > least ? p : least)) return REJECTED;
@@ -117,12 +128,10 @@ static void draw_with_replacement(hws_sampler *sampler, int64_t count, int64_t *
 /* The examples with a loss that can be drawn for it. */
 static int64_t drawable_by_loss(hws_sampler *sampler) {
     if (sampler->law.known == 0) return 0;
-    return proposal_of(sampler).uniform > 0 ? sampler->law.known : law_drawable(&sampler->law);
+    return proposal_of(sampler).uniform > 0 ? history_known(sampler) : law_drawable(&sampler->law);
 }
 
-int64_t sampler_drawable(hws_sampler *sampler) {
-    return sampler->law.n - sampler->law.known + drawable_by_loss(sampler);
-}
+int64_t sampler_drawable(hws_sampler *sampler) { return hws_sampler_unseen(sampler) + drawable_by_loss(sampler); }
 
 hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count) {
     if (!sampler) return HWS_ERROR_ARGUMENT;

@@ -26,7 +26,8 @@ static double ratio(double fresh, double old) { return old > 0 ? fresh / old : f
 /* For KL: ln(p_new / p_old) with the normaliser as it was. */
 static double log_ratio(const hws_sampler *sampler, int64_t example, float loss) {
     const hws_options *options = &sampler->options;
-    return options->beta * (1 - options->momentum) * ((double)loss - sampler->law.losses[example]);
+    return options->beta * (1 - options->momentum) *
+           ((double)history_believed(&sampler->history, example, loss) - (double)sampler->law.losses[example]);
 }
 
 static double approximate_weight(hws_sampler *sampler, int64_t example, float loss) {
@@ -72,7 +73,7 @@ static const double REMEMBERED = 64;
 /* What is drawn from, but for the total of a floor, which is between 1 and 1 + floor: p-bar with floor and mixing. */
 static double drawn_from(const hws_sampler *sampler, double p) {
     const hws_options *options = &sampler->options;
-    const double n = (double)sampler->law.known;
+    const double n = (double)history_known(sampler);
     if (options->floor == 0) return (1 - options->uniform_mix) * p + options->uniform_mix / n;
     return p > options->floor / n ? p : options->floor / n;
 }
@@ -147,7 +148,7 @@ static double normalised_weight(const hws_sampler *sampler, int64_t example, flo
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
 static hws_status weigh(hws_sampler *sampler, int64_t position, int64_t example, float loss, double *weight) {
-    *weight = 1; /* of a first visit */
+    *weight = 1; /* of a first visit, and of who is left out */
     if (!law_knows(&sampler->law, example)) return HWS_OK;
     if (sampler->options.importance == HWS_IMPORTANCE_EXACT)
         return exact_weight(sampler, position, example, loss, weight);

@@ -78,8 +78,8 @@ size_t law_memory(const law *law) {
 
 /* ---- changing losses ------------------------------------------------------------------------------------------- */
 
-static void write_ranked(law *law, uint32_t example, float loss) {
-    const float old = law->losses[example];
+static void write_ranked(law *law, uint32_t example, float given) {
+    const float old = law->losses[example], loss = is_known(given) ? given : -INFINITY;
     if (old == loss) return;
     if (is_known(old)) ranked_set_erase(&law->set, example);
     if (is_known(old) && !has_closed_form(law)) level_window_remove(&law->window, old);
@@ -108,8 +108,8 @@ void law_write(law *law, int64_t count, const int64_t *examples, const float *lo
         if (law->tree_behind && !writes_what_is_behind(law, count, examples)) catch_up(law);
         law->tree_behind = 0;
         for (int64_t j = 0; j < count; j++) {
-            law->known += !law_knows(law, examples[j]);
-            law->losses[examples[j]] = losses[j];
+            law->known -= law_knows(law, examples[j]);
+            law->known += copy_losses(law->losses + examples[j], losses + j, 1);
         }
         weight_tree_refresh(&law->tree, examples, (size_t)count);
     } else {
@@ -152,8 +152,7 @@ hws_status law_write_range(law *law, int64_t first, int64_t count, const float *
         if (count < law->n / 4) refresh_range(law, first, count);
         else weight_tree_rebuild(&law->tree, law->losses, law->tree.scale);
     } else {
-        for (int64_t j = 0; j < count; j++)
-            write_ranked(law, (uint32_t)(first + j), is_known(losses[j]) ? losses[j] : -INFINITY);
+        for (int64_t j = 0; j < count; j++) write_ranked(law, (uint32_t)(first + j), losses[j]);
     }
     forget(law);
     return HWS_OK;
@@ -162,6 +161,8 @@ hws_status law_write_range(law *law, int64_t first, int64_t count, const float *
 hws_status law_grow(law *law, int64_t count, const float *losses) {
     return remake(law, law->n + count, law->n, count, losses);
 }
+
+hws_status law_replace(law *law, int64_t n, const float *losses) { return remake(law, n, 0, n, losses); }
 
 void law_set_beta(law *law, double beta) {
     law->beta = law->window.beta = beta;
@@ -254,7 +255,9 @@ double law_probability_at(const law *law, double loss) {
     return ranked_weight(law, loss) / law->level.total;
 }
 
-double law_probability(const law *law, int64_t example) { return law_probability_at(law, law->losses[example]); }
+double law_probability(const law *law, int64_t example) {
+    return law_knows(law, example) ? law_probability_at(law, law->losses[example]) : 0;
+}
 
 /* For an example with most of the mass, 1 - p has no digits left: the others' total must come from the tree. */
 static double giant_probability_after(law *law, int64_t example, float loss) {
@@ -373,7 +376,7 @@ void law_take(law *law, const int64_t *examples, size_t count) {
             law->losses[example] = -INFINITY;
         } else {
             law->taken_mass += law_probability(law, example);
-            ranked_set_erase(&law->set, (uint32_t)example);
+            if (law_knows(law, example)) ranked_set_erase(&law->set, (uint32_t)example);
         }
     }
     if (law_is_kl(law)) weight_tree_refresh(&law->tree, examples, count);
@@ -384,7 +387,7 @@ void law_restore(law *law) {
     if (law->taken_count == 0) return;
     for (size_t j = 0; j < law->taken_count; j++) {
         law->losses[law->taken[j]] = law->taken_losses[j];
-        if (!law_is_kl(law)) ranked_set_insert(&law->set, (uint32_t)law->taken[j]);
+        if (!law_is_kl(law) && is_known(law->taken_losses[j])) ranked_set_insert(&law->set, (uint32_t)law->taken[j]);
     }
     if (law_is_kl(law)) law->tree_behind = law->taken_count;
     law->taken_count = 0;

@@ -64,13 +64,14 @@ void law_close(law *law);
 size_t law_memory(const law *law);
 int law_is_kl(const law *law);
 
-/* Replaces single losses; indices and values, all of them losses, have been checked. The last of repeated indices
-   wins. */
+/* Replaces single losses; indices and values have been checked. NaN is no loss. The last of repeated indices wins. */
 void law_write(law *law, int64_t count, const int64_t *examples, const float *losses);
 /* Replaces a range; NaN is no loss. */
 hws_status law_write_range(law *law, int64_t first, int64_t count, const float *losses);
 /* Makes room for and adds losses at the end; nothing changes on failure. */
 hws_status law_grow(law *law, int64_t count, const float *losses);
+/* Other losses, of as many examples or more; nothing changes on failure. */
+hws_status law_replace(law *law, int64_t n, const float *losses);
 void law_set_beta(law *law, double beta);
 
 /* The losses as a list. Not while members are taken out. */
@@ -82,7 +83,7 @@ static inline int law_knows(const law *law, int64_t example) { return is_known(l
 /* Brings the normaliser up to date. To be called before any of those below, all of which need some known loss. */
 hws_status law_prepare(law *law);
 
-/* p-bar of one example that has a loss. */
+/* p-bar of one example; 0 without a loss. */
 double law_probability(const law *law, int64_t example);
 /* p-bar of an example that had this loss, the normaliser taken as it is; may exceed 1. */
 double law_probability_at(const law *law, double loss);

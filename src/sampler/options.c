@@ -11,7 +11,7 @@
 enum { SMALLEST_SIZE = offsetof(hws_options, beta) + sizeof(double), LARGEST_SIZE = 4096 };
 
 /* A later member must not lie where an older program's struct had padding, whose bytes may be anything. */
-_Static_assert(offsetof(hws_options, tail) + sizeof(double) == sizeof(hws_options), "hws_options ends in padding");
+_Static_assert(offsetof(hws_options, reserved_2) + sizeof(int) == sizeof(hws_options), "hws_options ends in padding");
 
 static const hws_options DEFAULTS = {
     .size = sizeof(hws_options),
@@ -51,9 +51,10 @@ hws_status options_read(const hws_options *given, hws_options *options, hws_erro
                          given->size);
     memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
     options->size = sizeof *options;
-    if (options->reserved != 0)
+    if (options->reserved != 0 || options->reserved_2 != 0)
         return error_set(error, HWS_ERROR_ARGUMENT,
-                         "reserved is %d; begin with hws_options_default() and leave it at 0", options->reserved);
+                         "reserved is %d; begin with hws_options_default() and leave it at 0",
+                         options->reserved ? options->reserved : options->reserved_2);
     return check_unknown(given, error);
 }
 
@@ -108,6 +109,8 @@ hws_status options_check(const hws_options *options, int64_t n, hws_error *error
              options->importance == HWS_IMPORTANCE_NORMALISED,
          "one of hws_importance"},
         {"tail", options->tail, in_range(options->tail, 0, 1), "above 0 and at most 1, or 0 for none"},
+        {"trim", options->trim, in_range(options->trim, 0, 1) && options->trim < 1, "at least 0 and below 1"},
+        {"doubt", options->doubt, in_range(options->doubt, 0, 1), "from 0 to 1"},
     };
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
         if (!ranges[k].right)
@@ -115,6 +118,15 @@ hws_status options_check(const hws_options *options, int64_t n, hws_error *error
                              ranges[k].wanted);
     if (options->floor > 0 && options->uniform_mix > 0)
         return error_set(error, HWS_ERROR_ARGUMENT, "floor and uniform_mix exclude each other; set one of them to 0");
+    if (options->trim > 0 && options->tail > 0 && options->trim >= options->tail)
+        return error_set(error, HWS_ERROR_ARGUMENT,
+                         "trim is %g and tail is %g: with the hardest %g left out nothing would be left of the tail; "
+                         "trim must be below tail",
+                         options->trim, options->tail, options->trim);
+    if (options->trim > 0 && options->importance == HWS_IMPORTANCE_EXACT)
+        return error_set(error, HWS_ERROR_ARGUMENT,
+                         "exact importance weights cannot be had with trim: another loss can change who is left out; "
+                         "use approximate or normalised ones");
     const hws_status status = divergence_check(&options->divergence, n, error);
     return status == HWS_OK ? check_divergence_options(options, error) : status;
 }

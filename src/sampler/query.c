@@ -14,18 +14,18 @@ static hws_status null_result(hws_sampler *sampler) {
 /* ---- probabilities --------------------------------------------------------------------------------------------- */
 
 static double floored(const hws_sampler *sampler, double p) {
-    const double least = sampler->options.floor / (double)sampler->law.known;
+    const double least = sampler->options.floor / (double)history_known(sampler);
     return p > least ? p : least;
 }
 
 double sampler_drawn_probability(hws_sampler *sampler, double p) {
     const hws_options *options = &sampler->options;
-    const double n = (double)sampler->law.known;
+    const double n = (double)history_known(sampler);
     if (options->floor == 0) return (1 - options->uniform_mix) * p + options->uniform_mix / n;
     if (!sampler->floor_current) {
         wide_sum total = {0, 0};
         for (int64_t i = 0; i < sampler->law.n; i++)
-            if (law_knows(&sampler->law, i))
+            if (history_knows(sampler, i))
                 total = wide_add_double(total, floored(sampler, law_probability(&sampler->law, i)));
         sampler->floor_total = total.high;
         sampler->floor_current = 1;
@@ -51,7 +51,8 @@ static double next_probability(hws_sampler *sampler, int64_t example, double tot
     const visit_set *left = &sampler->visits.left;
     if (left->size > 0) return visit_set_has(left, example) ? 1 / (double)left->size : 0;
     if (law->known == 0) return 1 / (double)law->n; /* all wait for their loss, and are visited again */
-    return law_knows(law, example) ? sampler_drawn_probability(sampler, law_probability(law, example) / total) : 0;
+    return history_knows(sampler, example) ? sampler_drawn_probability(sampler, law_probability(law, example) / total)
+                                           : 0;
 }
 
 hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example, double *probability) {
@@ -85,9 +86,10 @@ hws_status hws_sampler_hardest(hws_sampler *sampler, int64_t k, int64_t *indices
     if (k < 0 || k > law->n || (k > 0 && !indices))
         return sampler_fail(sampler, HWS_ERROR_ARGUMENT, -1, -1, "cannot name the %lld hardest of %lld examples",
                             (long long)k, (long long)law->n);
-    if (law_is_kl(law)) hardest_k(law->losses, (size_t)law->n, (size_t)k, indices);
+    const float *own = sampler->history.losses;
+    if (own || law_is_kl(law)) hardest_k(own ? own : law->losses, (size_t)law->n, (size_t)k, indices);
     else hardest_ranked(law, k, indices);
-    for (int64_t j = 0; losses && j < k; j++) losses[j] = law_knows(law, indices[j]) ? law->losses[indices[j]] : NAN;
+    for (int64_t j = 0; losses && j < k; j++) losses[j] = history_loss(sampler, indices[j]);
     return HWS_OK;
 }
 
@@ -125,6 +127,51 @@ hws_status hws_sampler_next_stale(hws_sampler *sampler, uint64_t min_age, int64_
     while (at < sampler->law.n && sampler->updates_made - sampler->last_seen[at] < min_age) at++;
     *example = at < sampler->law.n ? at : -1;
     *cursor = at < sampler->law.n ? at + 1 : sampler->law.n;
+    return HWS_OK;
+}
+
+static hws_status check_record(hws_sampler *sampler) {
+    if (sampler->history.record.entries) return HWS_OK;
+    return sampler_fail(sampler, HWS_ERROR_NOT_KEPT, -1, -1,
+                        "no record is kept; open the sampler with keep_record = 1, or with doubt");
+}
+
+hws_status hws_sampler_records(hws_sampler *sampler, int64_t first, int64_t count, hws_record *records) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
+    hws_status status = check_record(sampler);
+    if (status == HWS_OK) status = check_range(sampler, first, count, records);
+    if (status != HWS_OK) return status;
+    const record *record = &sampler->history.record;
+    for (int64_t j = 0; j < count; j++) {
+        const record_entry *entry = &record->entries[first + j];
+        records[j] = (hws_record){.loss_mean = entry->count ? (double)entry->mean : (double)NAN,
+                                  .level = record_level(record, first + j),
+                                  .evidence = (double)entry->evidence,
+                                  .doubt = record_doubt(record, first + j),
+                                  .updates = entry->count,
+                                  .label = entry->label};
+    }
+    return HWS_OK;
+}
+
+hws_status hws_sampler_set_labels(hws_sampler *sampler, int64_t first, int64_t count, const int32_t *labels) {
+    if (!sampler) return HWS_ERROR_ARGUMENT;
+    record *record = &sampler->history.record;
+    int32_t most = 0;
+    hws_status status = check_record(sampler);
+    if (status == HWS_OK) status = check_range(sampler, first, count, labels);
+    if (status != HWS_OK) return status;
+    for (int64_t j = 0; j < count; j++) {
+        if (labels[j] < 0 || labels[j] >= RECORD_LABELS_MAX)
+            return sampler_fail(sampler, HWS_ERROR_ARGUMENT, j, first + j,
+                                "the label of example %lld (position %lld) is %ld; labels are from 0 to %d",
+                                (long long)(first + j), (long long)j, (long)labels[j], RECORD_LABELS_MAX - 1);
+        most = labels[j] > most ? labels[j] : most;
+    }
+    if (!record_reserve_labels(record, most + 1))
+        return sampler_fail(sampler, HWS_ERROR_MEMORY, -1, -1, "no memory for %ld labels", (long)most + 1);
+    for (int64_t j = 0; j < count; j++)
+        record_set_label(record, first + j, labels[j], history_loss(sampler, first + j));
     return HWS_OK;
 }
 
@@ -232,7 +279,7 @@ static void count_statistics(const hws_sampler *sampler, hws_statistics *statist
 
 static void loss_statistics(hws_sampler *sampler, hws_statistics *statistics) {
     const law *law = &sampler->law;
-    const loss_list list = law_list(law);
+    const loss_list list = history_list(sampler);
     statistics->loss_mean = mean_of(&list);
     statistics->loss_std = deviation_of(&list, statistics->loss_mean);
     statistics->loss_max = largest_of(&list);
@@ -241,16 +288,17 @@ static void loss_statistics(hws_sampler *sampler, hws_statistics *statistics) {
     const double total = shortfall(sampler);
     wide_sum squares = {0, 0}, entropy = {0, 0};
     for (int64_t i = 0; i < law->n; i++) {
-        if (!law_knows(law, i)) continue;
+        if (!history_knows(sampler, i)) continue;
         const double p = sampler_drawn_probability(sampler, law_probability(law, i) / total);
         squares = wide_add_double(squares, p * p);
         if (p > 0) entropy = wide_add_double(entropy, -p * log(p));
         statistics->largest_p = p > statistics->largest_p ? p : statistics->largest_p;
-        statistics->loss_min = law->losses[i] < statistics->loss_min ? law->losses[i] : statistics->loss_min;
+        const double loss = (double)history_loss(sampler, i);
+        statistics->loss_min = loss < statistics->loss_min ? loss : statistics->loss_min;
     }
     statistics->effective_size = 1 / squares.high;
     statistics->entropy = entropy.high;
-    statistics->kl_to_uniform = log((double)law->known) - entropy.high;
+    statistics->kl_to_uniform = log((double)history_known(sampler)) - entropy.high;
 }
 
 hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *result) {

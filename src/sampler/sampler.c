@@ -117,6 +117,19 @@ static hws_status open_law(hws_sampler *sampler, int64_t n, const float *losses)
     return status;
 }
 
+/* From the losses that the law was opened with. */
+static hws_status open_history(hws_sampler *sampler) {
+    const int64_t n = sampler->law.n;
+    if (!history_open(&sampler->history, n, &sampler->options)) return HWS_ERROR_MEMORY;
+    if (!sampler->history.losses) return HWS_OK;
+    float *losses = memory_open((size_t)n * sizeof *losses);
+    if (!losses) return HWS_ERROR_MEMORY;
+    for (int64_t i = 0; i < n; i++) losses[i] = law_knows(&sampler->law, i) ? sampler->law.losses[i] : NAN;
+    const hws_status status = history_write_range(sampler, 0, n, losses);
+    memory_close(losses);
+    return status;
+}
+
 static hws_status check_open(int64_t n, const float *losses, const hws_options *options, hws_error *error) {
     if (n < 1 || n > HWS_MAX_EXAMPLES)
         return error_set(error, HWS_ERROR_ARGUMENT, "there are %lld examples; there must be 1 to %lld", (long long)n,
@@ -132,7 +145,7 @@ static hws_status check_open(int64_t n, const float *losses, const hws_options *
 }
 
 static hws_status open_visits(hws_sampler *sampler) {
-    if (sampler->law.known == sampler->law.n) return HWS_OK;
+    if (history_known(sampler) == sampler->law.n) return HWS_OK;
     if (!visits_reserve(&sampler->visits, sampler->law.n)) return HWS_ERROR_MEMORY;
     visits_begin_again(sampler);
     return HWS_OK;
@@ -145,7 +158,8 @@ static hws_sampler *sampler_create(int64_t n, const float *losses, const hws_opt
     memset(sampler, 0, sizeof *sampler);
     sampler->options = *options;
     error_clear(&sampler->error);
-    if (open_law(sampler, n, losses) != HWS_OK || open_visits(sampler) != HWS_OK || open_counts(sampler) != HWS_OK)
+    if (open_law(sampler, n, losses) != HWS_OK || open_history(sampler) != HWS_OK || open_visits(sampler) != HWS_OK ||
+        open_counts(sampler) != HWS_OK)
         hws_sampler_close(&sampler);
     return sampler;
 }
@@ -169,6 +183,7 @@ hws_status hws_sampler_open(hws_sampler **out, int64_t n, const float *losses, c
 void hws_sampler_close(hws_sampler **sampler) {
     if (!sampler || !*sampler) return;
     law_close(&(*sampler)->law);
+    history_close(&(*sampler)->history);
     visit_set_close(&(*sampler)->visits.left);
     memory_close((*sampler)->last_seen);
     memory_close((*sampler)->draw_counts);
@@ -180,7 +195,7 @@ void hws_sampler_close(hws_sampler **sampler) {
 }
 
 int64_t hws_sampler_size(const hws_sampler *sampler) { return sampler ? sampler->law.n : 0; }
-int64_t hws_sampler_unseen(const hws_sampler *sampler) { return sampler ? sampler->law.n - sampler->law.known : 0; }
+int64_t hws_sampler_unseen(const hws_sampler *sampler) { return sampler ? sampler->law.n - history_known(sampler) : 0; }
 
 void hws_sampler_get_options(const hws_sampler *sampler, hws_options *options, size_t size) {
     if (sampler) options_write(&sampler->options, options, size);
@@ -195,7 +210,8 @@ size_t hws_sampler_memory(const hws_sampler *sampler) {
     const size_t counts = sampler->last_seen ? 2 * (size_t)sampler->law.n * sizeof *sampler->last_seen : 0;
     const size_t batch = sampler->batch_capacity * (sizeof *sampler->proposals + sizeof *sampler->blended) +
                          sampler->found_size * sizeof *sampler->found;
-    return sizeof *sampler + law_memory(&sampler->law) + sampler->visits.left.block_size + counts + batch;
+    return sizeof *sampler + law_memory(&sampler->law) + history_memory(&sampler->history) +
+           sampler->visits.left.block_size + counts + batch;
 }
 
 /* ---- shared steps ---------------------------------------------------------------------------------------------- */
@@ -211,6 +227,8 @@ hws_status sampler_prepare(hws_sampler *sampler) {
 void sampler_changed(hws_sampler *sampler) { sampler->floor_current = 0; }
 
 hws_status sampler_reserve_batch(hws_sampler *sampler, int64_t count) {
+    if (!history_reserve(&sampler->history, (size_t)count))
+        return sampler_fail(sampler, HWS_ERROR_MEMORY, -1, -1, "no memory for a batch of %lld", (long long)count);
     if ((size_t)count <= sampler->batch_capacity && law_reserve(&sampler->law, (size_t)count) == HWS_OK) return HWS_OK;
     const size_t found_size = batch_table_size(count);
     int64_t *proposals = memory_open((size_t)count * sizeof *proposals);
@@ -235,6 +253,6 @@ hws_status sampler_reserve_batch(hws_sampler *sampler, int64_t count) {
 
 float sampler_blend(const hws_sampler *sampler, int64_t example, float loss) {
     const double momentum = sampler->options.momentum;
-    if (momentum == 0 || !law_knows(&sampler->law, example)) return loss;
-    return (float)(momentum * sampler->law.losses[example] + (1 - momentum) * loss);
+    if (momentum == 0 || !history_knows(sampler, example)) return loss;
+    return (float)(momentum * (double)history_loss(sampler, example) + (1 - momentum) * (double)loss);
 }

@@ -4,6 +4,7 @@
 
 #include "hws.h"
 #include "sampler/error.h"
+#include "sampler/history.h"
 #include "sampler/importance.h"
 #include "sampler/law.h"
 #include "sampler/tail.h"
@@ -12,6 +13,7 @@
 struct hws_sampler {
     hws_options options;
     law law;
+    history history;
     visits visits;
     tail_watch watch;
     ratio_mean ratios;

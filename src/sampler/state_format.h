@@ -6,7 +6,17 @@
 
 #include <string.h>
 
-enum { HEADER_SIZE = 232, FIRST_HEADER_SIZE = 168, CHECKSUM_SIZE = 8, VERSION = 2, FLAG_COUNTS = 1, FLAG_WINDOW = 2 };
+enum {
+    HEADER_SIZE = 256, /* the largest */
+    SECOND_HEADER_SIZE = 232,
+    FIRST_HEADER_SIZE = 168,
+    CHECKSUM_SIZE = 8,
+    RECORD_SIZE = 16,
+    VERSION = 3,
+    FLAG_COUNTS = 1,
+    FLAG_WINDOW = 2,
+    FLAG_RECORD = 4
+};
 
 /* In the place of a loss: none yet. The example is still to be drawn, or was drawn. */
 #define NOT_VISITED UINT32_C(0x7fc00000)
@@ -23,13 +33,20 @@ typedef struct state_header {
     uint64_t waited;
     tail_watch watch;
     ratio_mean ratios;
+    double loss_sum; /* of the record */
 } state_header;
 
-static inline size_t header_size(uint32_t version) { return version == 1 ? FIRST_HEADER_SIZE : HEADER_SIZE; }
+static inline size_t header_size(uint32_t version) {
+    return version == 1 ? FIRST_HEADER_SIZE : version == 2 ? SECOND_HEADER_SIZE : HEADER_SIZE;
+}
+
+static inline uint64_t bytes_per_example(uint32_t flags) {
+    return 4u + (flags & FLAG_COUNTS ? 16u : 0u) + (flags & FLAG_RECORD ? (uint32_t)RECORD_SIZE : 0u);
+}
 
 /* n is at most 2^32, so this cannot overflow 64 bits. */
 static inline uint64_t total_size(uint32_t version, int64_t n, uint32_t flags) {
-    return header_size(version) + (uint64_t)n * (flags & FLAG_COUNTS ? 4 + 16 : 4) + CHECKSUM_SIZE;
+    return header_size(version) + (uint64_t)n * bytes_per_example(flags) + CHECKSUM_SIZE;
 }
 
 /* ---- little-endian numbers ------------------------------------------------------------------------------------- */

@@ -74,6 +74,18 @@ static hws_status header_parse_added(const reading *reading, const unsigned char
     return HWS_OK;
 }
 
+/* What version 3 has added. */
+static hws_status header_parse_record(const reading *reading, const unsigned char *at, state_header *header) {
+    header->options.trim = get_f64(at + 232);
+    header->options.doubt = get_f64(at + 240);
+    header->options.keep_record = (header->flags & FLAG_RECORD) != 0;
+    header->loss_sum = get_f64(at + 248);
+    if (!isfinite(header->loss_sum) || (header->options.doubt > 0 && !header->options.keep_record) ||
+        (!header->options.keep_record && header->options.trim == 0))
+        return refuse_header(reading, "record");
+    return HWS_OK;
+}
+
 /* Reads and checks everything but the options' ranges, which need the callbacks of a custom divergence. */
 static hws_status header_parse(const reading *reading, const unsigned char *at, state_header *header) {
     *header = (state_header){.version = get_u32(at + 8),
@@ -81,7 +93,8 @@ static hws_status header_parse(const reading *reading, const unsigned char *at, 
                              .draws_made = get_u64(at + 24),
                              .updates_made = get_u64(at + 32)};
     const uint64_t n = get_u64(at + 16);
-    if (header->flags & ~(uint32_t)(FLAG_COUNTS | FLAG_WINDOW)) return refuse_header(reading, "flag");
+    const uint32_t known = FLAG_COUNTS | FLAG_WINDOW | (header->version > 2 ? FLAG_RECORD : 0);
+    if (header->flags & ~known) return refuse_header(reading, "flag");
     if (n < 1 || n > (uint64_t)HWS_MAX_EXAMPLES) return refuse_header(reading, "number of examples");
     if (get_u32(at + 56) > HWS_CUSTOM) return refuse_header(reading, "divergence");
     if (get_u32(at + 60) > HWS_IMPORTANCE_NORMALISED) return refuse_header(reading, "kind of importance weights");
@@ -104,7 +117,9 @@ static hws_status header_parse(const reading *reading, const unsigned char *at, 
     header->options.keep_counts = (header->flags & FLAG_COUNTS) != 0;
     header->window = (window_place){get_f64(at + 136), get_f64(at + 144), get_f64(at + 152), get_f64(at + 160)};
     if (header->flags & FLAG_WINDOW && !window_is_sane(&header->window)) return refuse_header(reading, "level window");
-    return header->version == 1 ? HWS_OK : header_parse_added(reading, at, header);
+    hws_status status = header->version > 1 ? header_parse_added(reading, at, header) : HWS_OK;
+    if (status == HWS_OK && header->version > 2) status = header_parse_record(reading, at, header);
+    return status;
 }
 
 /* The header, when it explains the size of the whole; `at` holds it as far as it goes. */
@@ -191,6 +206,34 @@ static hws_status restore_counters(const reading *reading, hws_sampler *sampler,
     return HWS_OK;
 }
 
+static hws_status read_entry(const reading *reading, const unsigned char *at, record_entry *entry) {
+    const uint32_t label = get_u32(at + 12);
+    *entry = (record_entry){get_f32(at), get_f32(at + 4), get_u32(at + 8), 0};
+    if (label >= RECORD_LABELS_MAX || !isfinite(entry->mean) || !(entry->evidence >= 0 && isfinite(entry->evidence)))
+        return refuse(reading, HWS_ERROR_CORRUPT, "was altered: it has a record that cannot be");
+    entry->label = (int32_t)label;
+    return HWS_OK;
+}
+
+/* The records, and what the law is told according to them. */
+static hws_status restore_record(const reading *reading, hws_sampler *sampler, const state_header *header,
+                                 const unsigned char *at) {
+    record *record = &sampler->history.record;
+    if (!record->entries) return HWS_OK;
+    for (int64_t i = 0; i < header->n; i++) {
+        record_entry entry;
+        const hws_status status = read_entry(reading, at + RECORD_SIZE * i, &entry);
+        if (status != HWS_OK) return status;
+        if (!record_reserve_labels(record, entry.label + 1))
+            return refuse(reading, HWS_ERROR_MEMORY, "has many labels: out of memory");
+        record_set_label(record, i, entry.label, history_loss(sampler, i));
+        record->entries[i] = entry;
+    }
+    record->sum = header->loss_sum;
+    const hws_status status = sampler->options.doubt > 0 ? history_tell_all(sampler) : HWS_OK;
+    return status == HWS_OK ? status : refuse(reading, status, "cannot be restored: out of memory");
+}
+
 static hws_status take_callbacks(const reading *reading, state_header *header) {
     if (header->options.divergence.kind != HWS_CUSTOM) return HWS_OK;
     if (!reading->divergence || reading->divergence->kind != HWS_CUSTOM)
@@ -207,8 +250,10 @@ static hws_status read_state(const reading *reading, hws_sampler **out, const un
     if (status == HWS_OK) status = check_sum(reading, at, size);
     if (status == HWS_OK) status = take_callbacks(reading, &header);
     if (status == HWS_OK) status = restore_losses(reading, out, &header, at + header_size(header.version));
-    if (status == HWS_OK)
-        status = restore_counters(reading, *out, &header, at + header_size(header.version) + 4 * header.n);
+    at += header_size(header.version) + 4 * (size_t)header.n;
+    const size_t counts = header.flags & FLAG_COUNTS ? 16 * (size_t)header.n : 0;
+    if (status == HWS_OK) status = restore_record(reading, *out, &header, at + counts);
+    if (status == HWS_OK) status = restore_counters(reading, *out, &header, at);
     if (status != HWS_OK) hws_sampler_close(out);
     return status;
 }

@@ -9,12 +9,17 @@
 
 enum { CHUNK = 1 << 16 };
 
-/* The first version, which older libraries read, where it says all there is to say. */
+/* An earlier version, which older libraries read, where it says all there is to say. */
 static uint32_t version_of(const hws_sampler *sampler) {
     const hws_options *options = &sampler->options;
     const int first = options->tail == 0 && options->importance != HWS_IMPORTANCE_NORMALISED &&
-                      isfinite(options->initial_loss) && sampler->law.known == sampler->law.n;
-    return first ? 1 : VERSION;
+                      isfinite(options->initial_loss) && history_known(sampler) == sampler->law.n;
+    if (sampler->history.losses) return VERSION;
+    return first ? 1 : 2;
+}
+
+static uint32_t sections_of(const hws_sampler *sampler) {
+    return (sampler->last_seen ? FLAG_COUNTS : 0) | (sampler->history.record.entries ? FLAG_RECORD : 0);
 }
 
 static state_header header_of(const hws_sampler *sampler) {
@@ -28,7 +33,8 @@ static state_header header_of(const hws_sampler *sampler) {
         .watch = sampler->watch,
         .ratios = sampler->ratios,
     };
-    if (sampler->last_seen) header.flags |= FLAG_COUNTS;
+    header.flags = sections_of(sampler);
+    header.loss_sum = sampler->history.record.sum;
     if (sampler->law.window.valid) {
         header.flags |= FLAG_WINDOW;
         header.window = sampler->law.window.place;
@@ -71,6 +77,10 @@ static void header_write(const state_header *header, unsigned char *at) {
     put_f64(at + 208, header->ratios.weight);
     put_f64(at + 216, header->watch.radius);
     put_f64(at + 224, header->watch.target);
+    if (header->version == 2) return;
+    put_f64(at + 232, options->trim);
+    put_f64(at + 240, options->doubt);
+    put_f64(at + 248, header->loss_sum);
 }
 
 /* Where the bytes go: into memory, or in chunks into a file. */
@@ -102,8 +112,15 @@ static unsigned char *room(sink *sink, size_t size) {
 }
 
 static void put_loss(const hws_sampler *sampler, int64_t example, unsigned char *at) {
-    if (law_knows(&sampler->law, example)) put_f32(at, sampler->law.losses[example]);
+    if (history_knows(sampler, example)) put_f32(at, history_loss(sampler, example));
     else put_u32(at, visit_set_has(&sampler->visits.left, example) ? NOT_VISITED : VISITED);
+}
+
+static void put_entry(const record_entry *entry, unsigned char *at) {
+    put_f32(at, entry->mean);
+    put_f32(at + 4, entry->evidence);
+    put_u32(at + 8, entry->count);
+    put_u32(at + 12, (uint32_t)entry->label);
 }
 
 static void write_state(const hws_sampler *sampler, sink *sink) {
@@ -113,6 +130,8 @@ static void write_state(const hws_sampler *sampler, sink *sink) {
     for (int64_t i = 0; i < header.n; i++) put_loss(sampler, i, room(sink, 4));
     for (int64_t i = 0; sampler->last_seen && i < header.n; i++) put_u64(room(sink, 8), sampler->last_seen[i]);
     for (int64_t i = 0; sampler->last_seen && i < header.n; i++) put_u64(room(sink, 8), sampler->draw_counts[i]);
+    for (int64_t i = 0; header.flags & FLAG_RECORD && i < header.n; i++)
+        put_entry(&sampler->history.record.entries[i], room(sink, RECORD_SIZE));
     flush(sink);
     const uint64_t checksum = crc64_value(&sink->crc);
     put_u64(room(sink, CHECKSUM_SIZE), checksum);
@@ -121,7 +140,7 @@ static void write_state(const hws_sampler *sampler, sink *sink) {
 
 size_t hws_sampler_state_size(const hws_sampler *sampler) {
     if (!sampler) return 0;
-    return (size_t)total_size(version_of(sampler), sampler->law.n, sampler->last_seen ? FLAG_COUNTS : 0);
+    return (size_t)total_size(version_of(sampler), sampler->law.n, sections_of(sampler));
 }
 
 static hws_status no_memory(hws_sampler *sampler) {

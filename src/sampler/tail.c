@@ -231,6 +231,10 @@ tail_part tail_part_of(hws_sampler *sampler, int64_t count, const int64_t *examp
 void tail_exchange(hws_sampler *sampler, const tail_part *before, const tail_part *after) {
     tail_watch *watch = &sampler->watch;
     if (!is_followed(sampler)) return;
+    if (sampler->options.trim > 0) { /* others may have gone in or out */
+        watch->radius = 0;
+        return;
+    }
     if (!law_is_kl(&sampler->law)) {
         watch->radius += after->radius - before->radius;
     } else if (before->known > 0) {
@@ -246,7 +250,7 @@ void tail_follow(hws_sampler *sampler, int64_t changed, int64_t known_before) {
     const law *law = &sampler->law;
     tail_watch *watch = &sampler->watch;
     watch->updated += (uint64_t)changed;
-    const int complete = law->known == law->n && known_before < law->n;
+    const int complete = history_known(sampler) == law->n && known_before < law->n;
     const uint64_t known = (uint64_t)law->known;
     const int alarmed = fabs(watch->radius - watch->target) > RENEW * watch->target;
     if (complete || watch->updated >= known >> (alarmed ? ALARMED_HASTE : (int)watch->haste)) look(sampler);

@@ -19,10 +19,10 @@ hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t
     sampler->updates_made++;
     if (count == 0) return HWS_OK;
     if (normalised) sampler->ratios = ratio_mean_with(sampler, count, indices, losses);
-    const int64_t known_before = sampler->law.known;
+    const int64_t known_before = history_known(sampler);
     const tail_part before = tail_part_of(sampler, count, indices);
     for (int64_t j = 0; j < count; j++) sampler->blended[j] = sampler_blend(sampler, indices[j], losses[j]);
-    law_write(&sampler->law, count, indices, sampler->blended);
+    history_update(sampler, count, indices, losses, sampler->blended);
     for (int64_t j = 0; sampler->last_seen && j < count; j++) sampler->last_seen[indices[j]] = sampler->updates_made;
     for (int64_t j = 0; sampler->visits.left.bits && j < count; j++)
         visit_set_remove(&sampler->visits.left, indices[j]);
@@ -37,8 +37,7 @@ hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t
 hws_status hws_sampler_get_losses(hws_sampler *sampler, int64_t first, int64_t count, float *losses) {
     if (!sampler) return HWS_ERROR_ARGUMENT;
     const hws_status status = check_range(sampler, first, count, losses);
-    for (int64_t j = 0; status == HWS_OK && j < count; j++)
-        losses[j] = law_knows(&sampler->law, first + j) ? sampler->law.losses[first + j] : NAN;
+    for (int64_t j = 0; status == HWS_OK && j < count; j++) losses[j] = history_loss(sampler, first + j);
     return status;
 }
 
@@ -62,9 +61,9 @@ hws_status hws_sampler_set_losses(hws_sampler *sampler, int64_t first, int64_t c
     hws_status status = check_range(sampler, first, count, losses);
     if (status == HWS_OK) status = check_losses(sampler, first, count, losses);
     if (status != HWS_OK || count == 0) return status;
-    const int64_t known_before = sampler->law.known;
+    const int64_t known_before = history_known(sampler);
     if (any_missing(count, losses) && !visits_reserve(&sampler->visits, sampler->law.n)) status = HWS_ERROR_MEMORY;
-    if (status == HWS_OK) status = law_write_range(&sampler->law, first, count, losses);
+    if (status == HWS_OK) status = history_write_range(sampler, first, count, losses);
     if (status == HWS_OK) set_visits(sampler, first, count, losses);
     visits_settle(sampler);
     if (status != HWS_OK)
@@ -78,6 +77,7 @@ hws_status hws_sampler_set_losses(hws_sampler *sampler, int64_t first, int64_t c
 typedef struct growth {
     float *initial; /* the new examples' losses, where the caller gives none */
     visits visits;
+    history history;
     uint64_t *last_seen, *draw_counts;
 } growth;
 
@@ -113,6 +113,7 @@ static int growth_open(growth *growth, const hws_sampler *sampler, int64_t count
         initial_losses(&sampler->options, n, count, growth->initial);
     }
     if (!grow_visits(growth, sampler, count, losses ? losses : growth->initial)) return 0;
+    if (!history_open(&growth->history, n + count, &sampler->options)) return 0;
     if (!sampler->last_seen) return 1;
     growth->last_seen = grown(sampler->last_seen, n, count, sampler->updates_made);
     growth->draw_counts = grown(sampler->draw_counts, n, count, 0);
@@ -122,6 +123,7 @@ static int growth_open(growth *growth, const hws_sampler *sampler, int64_t count
 static void growth_close(growth *growth) {
     memory_close(growth->initial);
     visit_set_close(&growth->visits.left);
+    history_close(&growth->history);
     memory_close(growth->last_seen);
     memory_close(growth->draw_counts);
 }
@@ -145,7 +147,7 @@ hws_status hws_sampler_grow(hws_sampler *sampler, int64_t count, const float *lo
 
     growth growth = {0};
     status = growth_open(&growth, sampler, count, losses)
-                 ? law_grow(&sampler->law, count, losses ? losses : growth.initial)
+                 ? history_grow(sampler, &growth.history, count, losses ? losses : growth.initial)
                  : HWS_ERROR_MEMORY;
     if (status == HWS_OK) {
         swap_counts(&sampler->last_seen, &growth.last_seen);

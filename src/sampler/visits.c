@@ -5,7 +5,7 @@
 int visits_reserve(visits *visits, int64_t n) { return visits->left.bits != NULL || visit_set_open(&visits->left, n); }
 
 void visits_settle(hws_sampler *sampler) {
-    if (sampler->law.known < sampler->law.n) return;
+    if (history_known(sampler) < sampler->law.n) return;
     visit_set_close(&sampler->visits.left);
     sampler->visits.waited = 0;
 }
@@ -26,13 +26,13 @@ int64_t visits_draw(hws_sampler *sampler, uint32_t slot, int64_t count, int64_t 
 void visits_begin_again(hws_sampler *sampler) {
     visit_set *left = &sampler->visits.left;
     for (int64_t i = 0; i < sampler->law.n; i++)
-        if (!law_knows(&sampler->law, i)) visit_set_add(left, i);
+        if (!history_knows(sampler, i)) visit_set_add(left, i);
     sampler->visits.waited = 0;
 }
 
 void visits_set_apart(hws_sampler *sampler, int64_t count, const int64_t *batch, int apart) {
     for (int64_t j = 0; j < count; j++) {
-        if (law_knows(&sampler->law, batch[j])) continue;
+        if (history_knows(sampler, batch[j])) continue;
         if (apart) visit_set_remove(&sampler->visits.left, batch[j]);
         else visit_set_add(&sampler->visits.left, batch[j]);
     }

@@ -22,10 +22,27 @@ static status_code network(void *context, const train_settings *settings, learne
 
 /* ---- examples ---------------------------------------------------------------------------------------------------- */
 
+static status_code fill_augmented(const classification *c, const task_request *request, failure *failure) {
+    const labelled_images *train = &c->data->train;
+    const size_t stride = labelled_images_stride(train);
+    const uint64_t key[2] = {c->seed, request->iteration};
+    uint8_t *pixels = memory_open(2 * stride);
+    if (!pixels) return fail_memory(failure, "a picture");
+    const status_code status = labelled_images_copy(train, request->example, pixels, failure);
+    if (status == STATUS_OK) {
+        picture_augment_apply(&c->augment, train, key, request->slot, pixels, pixels + stride);
+        pixel_scale_apply(&c->pixels, pixels + stride, stride, request->input);
+    }
+    memory_close(pixels);
+    return status;
+}
+
 static status_code fill(void *context, const task_request *request, failure *failure) {
     const classification *c = context;
     const labelled_images *train = &c->data->train;
     request->labels[0] = train->labels[request->example];
+    if (request->iteration != TASK_PLAIN && picture_augment_is_on(&c->augment))
+        return fill_augmented(c, request, failure);
     return pixel_scale_example(&c->pixels, train, request->example, request->input, failure);
 }
 
@@ -183,6 +200,13 @@ static void write_class(const labelled_images *set, int class_label, char *words
     text_close(&name);
 }
 
+static double margin_of(const float *scores, int classes, int label) {
+    double other = -(double)INFINITY;
+    for (int k = 0; k < classes; k++)
+        if (k != label && (double)scores[k] > other) other = (double)scores[k];
+    return (double)scores[label] - other;
+}
+
 static status_code show(void *context, learner *l, int64_t example, const char *path, task_verdict *verdict,
                         failure *failure) {
     const classification *c = context;
@@ -193,6 +217,7 @@ static status_code show(void *context, learner *l, int64_t example, const char *
     write_class(set, set->labels[example], verdict->label, sizeof verdict->label);
     write_class(set, arg_max(graph_output_values(learner_graph(l), 0), set->classes), verdict->prediction,
                 sizeof verdict->prediction);
+    verdict->margin = margin_of(graph_output_values(learner_graph(l), 0), set->classes, set->labels[example]);
     return save_picture(set, example, path, failure);
 }
 
@@ -241,6 +266,14 @@ static uint64_t fingerprint(const classification_data *data) {
     return print;
 }
 
+static status_code prepare_augmentation(classification *c, const train_settings *s, failure *failure) {
+    c->seed = (uint64_t)s->seed;
+    c->augment = (picture_augment){
+        s->flip, (int)s->crop, s->resized_crop, s->rotate, s->jitter, s->erase, (uint8_t)(255 * c->pixels.mean + 0.5)};
+    if (!picture_augment_is_on(&c->augment) || !c->data->train.values) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "--flip, --crop and the like are for pictures, not for tables");
+}
+
 /* Runs on images without names and groups go on having the columns that they always had. */
 static status_code prepare(classification *c, const train_settings *settings, failure *failure) {
     const labelled_images *train = &c->data->train;
@@ -263,6 +296,7 @@ status_code task_classification(task *t, classification *c, const classification
                                 const train_settings *settings, failure *failure) {
     *c = (classification){.data = data};
     status_code status = prepare(c, settings, failure);
+    if (status == STATUS_OK) status = prepare_augmentation(c, settings, failure);
     if (status != STATUS_OK) return status;
     *t = (task){.context = c,
                 .kind = TASK_CLASSIFICATION,

@@ -9,6 +9,7 @@
 #define HWS_TASK_CLASSIFICATION_H
 
 #include "images/classification_data.h"
+#include "images/picture_augment.h"
 #include "images/pixel_scale.h"
 #include "task/task.h"
 
@@ -27,6 +28,8 @@ typedef struct classification {
     const char *group; /* the column of groups; NULL: none */
     class_metrics metrics;
     pixel_scale pixels;
+    picture_augment augment;
+    uint64_t seed;
 } classification;
 
 /* Fills `context` and `task`, which refers to it and to the settings. Fails when the sets do not fit together, all pixels

@@ -43,6 +43,7 @@ status_code classification_source_of_run(classification_source *source, const ru
     source->pictures.channels = run->facts.channels;
     source->pictures.threads = 0;
     if (!data) return status;
+    source->trained_on = source->data;
     source->data = data;
     source->examples.class_names = run->facts.class_names;
     source->examples.class_count = run->facts.class_count;

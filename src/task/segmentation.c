@@ -2,8 +2,10 @@
 #include "task/segmentation.h"
 
 #include "core/arg_max.h"
+#include "core/csv.h"
 #include "model/segmentation_model.h"
 #include "picture/outlines.h"
+#include "task/mislabel.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -24,6 +26,7 @@ struct segmentation {
     int batch;
     int64_t validation_patches; /* 0: one of each case */
     augmenter_pool augmenting, plain;
+    mislabel_kind *wrong; /* of the training cases; NULL: all are right */
 };
 
 /* Iterations of validation patches; those of training stay far below. */
@@ -87,6 +90,14 @@ static size_t patch_voxels(const plan *plan) {
     return (size_t)plan->patch[0] * (size_t)plan->patch[1] * (size_t)plan->patch[2];
 }
 
+/* What --mislabel does to the labels of a patch. */
+static void make_wrong(const segmentation *s, int64_t example, int16_t *labels) {
+    const plan *plan = s->data.plan;
+    const size_t voxels = patch_voxels(plan);
+    if (!s->wrong || s->wrong[example] == MISLABEL_NOT) return;
+    for (size_t v = 0; v < voxels; v++) labels[v] = mislabel_voxel(s->wrong[example], labels[v], plan->labels.classes);
+}
+
 /* A patch with the classes of its voxels. */
 static status_code fill_classes(void *context, const task_request *request, failure *failure) {
     segmentation *s = context;
@@ -97,7 +108,10 @@ static status_code fill_classes(void *context, const task_request *request, fail
                 plain ? (uint32_t)request->example : request->slot},
         .forced = plain || patch_is_forced((int)request->slot, s->batch),
     };
-    return make_patch(plain ? &s->plain : &s->augmenting, &patch, request->input, request->labels, failure);
+    const status_code status =
+        make_patch(plain ? &s->plain : &s->augmenting, &patch, request->input, request->labels, failure);
+    if (status == STATUS_OK) make_wrong(s, request->example, request->labels);
+    return status;
 }
 
 static status_code fill(void *context, const task_request *request, failure *failure) {
@@ -279,6 +293,7 @@ static status_code show(void *context, learner *l, int64_t example, const char *
     snprintf(verdict->prediction, sizeof verdict->prediction, "Dice %.2f in this plane",
              predict_plane(&plane, scores, plan));
     verdict->label[0] = 0;
+    verdict->margin = (double)NAN;
     status = draw_plane(&plane, path, failure);
     free(plane.said);
     return status;
@@ -294,6 +309,22 @@ static void describe(void *context, run_facts *facts) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+static status_code choose_wrong(segmentation *s, const train_settings *settings, failure *failure) {
+    s->wrong = calloc((size_t)s->data.train_count, sizeof *s->wrong);
+    if (!s->wrong) return fail_memory(failure, "the wrong labels");
+    mislabel_volumes(s->wrong, s->data.train_count, settings->mislabel, s->seed, s->data.plan->labels.classes);
+    return STATUS_OK;
+}
+
+void task_segmentation_list_wrong(const segmentation *s, text *csv) {
+    text_add(csv, "example,label,given\n");
+    for (int64_t i = 0; s->wrong && i < s->data.train_count; i++) {
+        if (s->wrong[i] == MISLABEL_NOT) continue;
+        csv_add_field(csv, s->data.train[i].name);
+        text_format(csv, ",right,%s\n", mislabel_kind_name(s->wrong[i]));
+    }
+}
+
 status_code task_segmentation_open(task *t, segmentation **opened, const segmentation_data *data,
                                    const train_settings *settings, failure *failure) {
     segmentation *s = *opened = calloc(1, sizeof *s);
@@ -306,6 +337,7 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
     const augment_options plain = augment_options_plain(data->plan, data->ignore);
     status_code status = pool_open(&s->augmenting, &usual, data->fill_threads, failure);
     if (status == STATUS_OK) status = pool_open(&s->plain, &plain, data->fill_threads, failure);
+    if (status == STATUS_OK && settings->mislabel > 0) status = choose_wrong(s, settings, failure);
     if (status != STATUS_OK) {
         task_segmentation_close(opened);
         return status;
@@ -331,6 +363,7 @@ void task_segmentation_close(segmentation **opened) {
     if (!opened || !*opened) return;
     pool_close(&(*opened)->augmenting);
     pool_close(&(*opened)->plain);
+    free((*opened)->wrong);
     free(*opened);
     *opened = 0;
 }

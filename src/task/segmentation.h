@@ -35,6 +35,8 @@ typedef struct segmentation segmentation;
 /* Fills `task`. The data stay the caller's and must outlive it. */
 status_code task_segmentation_open(task *task, segmentation **opened, const segmentation_data *data,
                                    const train_settings *settings, failure *failure);
+/* The cases whose labels --mislabel made wrong, and how: example, label, given. */
+void task_segmentation_list_wrong(const segmentation *segmentation, text *csv);
 void task_segmentation_close(segmentation **opened);
 
 #endif

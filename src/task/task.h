@@ -31,6 +31,7 @@ typedef struct task_request {
 /* What the gallery of hard examples says about one: two class numbers, or no label and words about the prediction. */
 typedef struct task_verdict {
     char label[128], prediction[128];
+    double margin; /* the label's score minus the largest of the others'; NaN, if left alone: unknown */
 } task_verdict;
 
 typedef struct task {

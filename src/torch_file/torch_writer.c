@@ -145,11 +145,15 @@ size_t torch_add_tensor(torch_writer *writer, const char *key, size_t rank, cons
     return writer->tensors++;
 }
 
+void torch_writer_abandon(torch_writer *writer) {
+    zip_writer_abandon(&writer->archive);
+    text_close(&writer->program);
+}
+
 status_code torch_writer_close(torch_writer *writer, failure *failure) {
     opcode(writer, '.');
     if (writer->program.failed) {
-        zip_writer_abandon(&writer->archive);
-        text_close(&writer->program);
+        torch_writer_abandon(writer);
         return fail_memory(failure, writer->archive.file.path);
     }
     zip_writer_add(&writer->archive, FOLDER "data.pkl", &(zip_span){writer->program.bytes, writer->program.size}, 1,

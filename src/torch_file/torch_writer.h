@@ -29,6 +29,7 @@ typedef struct torch_writer {
 /* The path must stay until it is closed. */
 void torch_writer_open(torch_writer *writer, const char *path);
 status_code torch_writer_close(torch_writer *writer, failure *failure);
+void torch_writer_abandon(torch_writer *writer);
 
 /* What stands in a dict has a key. */
 void torch_begin_dict(torch_writer *writer, const char *key);

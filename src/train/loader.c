@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/loader.h"
 
+#include "core/clock.h"
 #include "core/memory.h"
 
 #include <pthread.h>
@@ -18,6 +19,7 @@ struct loader {
     loader_options options;
     slot *slots; /* a ring */
     int64_t first, count;
+    double waited; /* seconds */
     pthread_t *threads;
     int thread_count, closing;
     int has_mutex, has_work, has_filled;
@@ -142,14 +144,18 @@ void loader_add(loader *l, int64_t iteration, const int64_t *examples) {
 
 status_code loader_take(loader *l, const loaded **batch, failure *failure) {
     slot *s = slot_at(l, 0);
+    const double began = clock_seconds();
     pthread_mutex_lock(&l->mutex);
     while (!l->thread_count && s->begun < l->options.size) fill_next(l, s);
     while (s->done < l->options.size) pthread_cond_wait(&l->filled, &l->mutex);
     pthread_mutex_unlock(&l->mutex);
+    l->waited += clock_seconds() - began;
     *batch = &s->batch;
     if (s->status != STATUS_OK && failure) *failure = s->failure;
     return s->status;
 }
+
+double loader_waited(const loader *l) { return l->waited; }
 
 void loader_release(loader *l) {
     pthread_mutex_lock(&l->mutex);

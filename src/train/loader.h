@@ -40,6 +40,9 @@ const int64_t *loader_examples(const loader *loader, int64_t index);
 
 /* The oldest batch, filled: waits until it is. It stays as it is until loader_release. */
 status_code loader_take(loader *loader, const loaded **batch, failure *failure);
+
+/* How many seconds loader_take has waited or filled so far. */
+double loader_waited(const loader *loader);
 void loader_release(loader *loader);
 
 #endif

@@ -43,8 +43,7 @@ status_code write_history(const trainer *t, failure *failure) {
     return status;
 }
 
-/* The name of an example as a field. */
-static void add_name(const trainer *t, int64_t example, text *csv) {
+void add_example_name(const trainer *t, int64_t example, text *csv) {
     text name = {0};
     t->task->name(t->task->context, example, &name);
     csv_add_field(csv, text_string(&name));
@@ -59,7 +58,7 @@ static void add_loss_field(text *csv, float loss) {
 }
 
 static void add_loss(const trainer *t, int64_t example, uint64_t age, text *csv) {
-    add_name(t, example, csv);
+    add_example_name(t, example, csv);
     add_loss_field(csv, t->all[example]);
     text_format(csv, ",%llu,%llu", (unsigned long long)age, (unsigned long long)t->draws[example]);
     if (t->task->label) text_format(csv, ",%d", t->task->label(t->task->context, example));
@@ -84,13 +83,12 @@ status_code write_losses(trainer *t, failure *failure) {
     return status;
 }
 
-static status_code show(trainer *t, int64_t example, task_verdict *verdict, failure *failure) {
+status_code show_example(trainer *t, int64_t example, run_file pictures, task_verdict *verdict, failure *failure) {
     char path[PATH_SIZE];
     text name = {0};
     t->task->name(t->task->context, example, &name);
     status_code status = name.failed ? fail_memory(failure, "a name") : STATUS_OK;
-    if (status == STATUS_OK)
-        status = run_picture_path(path, t->folder, RUN_HARDEST_PICTURES, text_string(&name), failure);
+    if (status == STATUS_OK) status = run_picture_path(path, t->folder, pictures, text_string(&name), failure);
     if (status == STATUS_OK) status = t->task->show(t->task->context, t->learner, example, path, verdict, failure);
     text_close(&name);
     return status;
@@ -102,12 +100,12 @@ typedef struct hard_example {
 } hard_example;
 
 static status_code add_hard_example(trainer *t, const hard_example *hard, text *csv, failure *failure) {
-    task_verdict verdict = {{0}, {0}};
+    task_verdict verdict = {0};
     uint64_t age = 0;
-    const status_code status = show(t, hard->example, &verdict, failure);
+    const status_code status = show_example(t, hard->example, RUN_HARDEST_PICTURES, &verdict, failure);
     hws_sampler_ages(t->history, hard->example, 1, &age);
     text_format(csv, "%lld,", (long long)hard->rank);
-    add_name(t, hard->example, csv);
+    add_example_name(t, hard->example, csv);
     text_add(csv, ",");
     csv_add_field(csv, verdict.label);
     text_add(csv, ",");

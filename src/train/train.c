@@ -7,6 +7,7 @@
 #include "run/run_folder.h"
 #include "task/classification.h"
 #include "task/classification_source.h"
+#include "task/mislabel.h"
 #include "task/phantom_data.h"
 #include "task/segmentation_source.h"
 #include "train/budget.h"
@@ -59,6 +60,13 @@ static int has_option(const train_request *r, const char *key) {
     return 0;
 }
 
+/* Who is left out must be seen again, or would be left out for good. */
+static void take_trim(training *t) {
+    train_settings *s = &t->settings;
+    if (has_option(t->request, "trim") && s->trim > 0 && s->floor == 0 && !has_option(t->request, "uniform_mix"))
+        s->uniform_mix = 0.1;
+}
+
 /* What the default of the tail must give way to: a fraction of CVaR is a tail, and --target-ess chooses beta. */
 static status_code yield_tail(training *t, failure *failure) {
     const train_request *r = t->request;
@@ -100,6 +108,7 @@ static status_code apply_options(training *t, failure *failure) {
         if (strcmp(r->options[k].key, "keep") == 0 && !keeps++) t->settings.keep_count = 0;
         status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
     }
+    if (status == STATUS_OK) take_trim(t);
     return status == STATUS_OK ? yield_tail(t, failure) : status;
 }
 
@@ -175,7 +184,9 @@ static status_code train_with(training *t, trainer *trainer, failure *failure) {
     trainer_tell(trainer, work_of(t));
     if (status != STATUS_OK) return status;
     if (t->listener && t->listener->begin) t->listener->begin(t->listener->work.context, trainer);
+    const double began = clock_seconds();
     status = trainer_run(trainer, t->listener, &t->outcome->end, failure);
+    t->outcome->waiting = loader_waited(trainer->loader) / fmax(clock_seconds() - began, 1e-9);
     if (status != STATUS_OK || t->outcome->end != TRAINER_INTERRUPTED) return status;
     return fail(failure, STATUS_STOPPED,
                 "stopped; a checkpoint is written. Go on with: hws train --resume --out %.500s", t->request->folder);
@@ -223,6 +234,21 @@ static status_code fit_budget(training *t, const task *task, const train_setting
 
 /* ---- images ------------------------------------------------------------------------------------------------------ */
 
+/* The list is the run's; when it is resumed the same ones are made wrong again. */
+static status_code write_wrong(const training *t, const text *csv, failure *failure) {
+    if (t->request->resume || t->settings.mislabel == 0) return STATUS_OK;
+    return run_write(t->request->folder, RUN_MISLABELLED, csv, failure);
+}
+
+static status_code mislabel(const training *t, labelled_images *train, failure *failure) {
+    text csv = {0};
+    if (t->settings.mislabel == 0) return STATUS_OK;
+    status_code status = mislabel_images(train, t->settings.mislabel, (uint64_t)t->settings.seed, &csv, failure);
+    if (status == STATUS_OK) status = write_wrong(t, &csv, failure);
+    text_close(&csv);
+    return status;
+}
+
 static status_code train_on_images(training *t, failure *failure) {
     classification_source source;
     classification_data data = {0};
@@ -231,6 +257,7 @@ static status_code train_on_images(training *t, failure *failure) {
     status_code status = classification_source_of_settings(&source, &t->settings, failure);
     if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
     if (status == STATUS_OK) status = classification_divide(&t->settings, &data, failure);
+    if (status == STATUS_OK) status = mislabel(t, &data.train, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
     if (status == STATUS_OK && wants_budget(t)) status = fit_budget(t, &task, &t->settings, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
@@ -295,6 +322,14 @@ static status_code open_source(training *t, segmentation_source **source, failur
     return status == STATUS_OK ? segmentation_source_open(source, &settings, work_of(t), failure) : status;
 }
 
+static status_code list_wrong(const training *t, const segmentation *context, failure *failure) {
+    text csv = {0};
+    task_segmentation_list_wrong(context, &csv);
+    const status_code status = csv.failed ? fail_memory(failure, "the wrong labels") : write_wrong(t, &csv, failure);
+    text_close(&csv);
+    return status;
+}
+
 /* Two examples are enough to know what one costs. */
 static status_code fit_budget_on(training *t, const segmentation_data *data, failure *failure) {
     segmentation *context = 0;
@@ -318,6 +353,7 @@ static status_code train_on_source(training *t, const segmentation_source *sourc
     if (status == STATUS_OK) status = keep_fold(t, source, failure);
     if (status == STATUS_OK && wants_budget(t)) status = fit_budget_on(t, data, failure);
     if (status == STATUS_OK) status = task_segmentation_open(&task, &context, data, &t->settings, failure);
+    if (status == STATUS_OK) status = list_wrong(t, context, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
     task_segmentation_close(&context);
     return status;

@@ -30,6 +30,7 @@ typedef struct train_request {
 typedef struct train_outcome {
     trainer_end end;
     double stop_grad_norm; /* as it was set */
+    double waiting;        /* the share of the time that training waited for its loader */
 } train_outcome;
 
 /*

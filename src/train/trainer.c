@@ -9,6 +9,7 @@
 #include "train/sampler_status.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,16 @@ double trainer_seconds(const trainer *t) { return t->seconds + clock_seconds() -
 static hws_importance importance_of(importance_kind kind) {
     if (kind == IMPORTANCE_NORMALISED) return HWS_IMPORTANCE_NORMALISED;
     return kind == IMPORTANCE_EXACT ? HWS_IMPORTANCE_EXACT : HWS_IMPORTANCE_APPROXIMATE;
+}
+
+/* Examples are compared with those of the same label; volumes, which have none, with all. */
+static status_code take_labels(trainer *t, failure *failure) {
+    hws_status status = HWS_OK;
+    for (int64_t i = 0; t->task->label && i < t->task->examples && status == HWS_OK; i++) {
+        const int32_t label = t->task->label(t->task->context, i);
+        if (label >= 0) status = hws_sampler_set_labels(t->history, i, 1, &label);
+    }
+    return sampler_status(hws_sampler_error(t->history), status, "the labels", failure);
 }
 
 static status_code open_history(trainer *t, failure *failure) {
@@ -37,10 +48,13 @@ static status_code open_history(trainer *t, failure *failure) {
     options.weight_min = s->weight_min;
     options.weight_max = s->weight_max;
     options.importance = importance_of(s->importance);
-    options.keep_counts = 1;
+    options.keep_counts = options.keep_record = 1;
+    options.trim = s->trim;
+    options.doubt = s->doubt;
     options.divergence = s->divergence;
     const hws_status status = hws_sampler_open(&t->history, t->task->examples, 0, &options, &error);
-    return sampler_status(&error, status, "the sampler", failure);
+    if (status != HWS_OK) return sampler_status(&error, status, "the sampler", failure);
+    return take_labels(t, failure);
 }
 
 static status_code open_learner(trainer *t, failure *failure) {
@@ -115,6 +129,7 @@ static status_code plan(trainer *t, failure *failure) {
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
     t->warm_up = t->objective == OBJECTIVE_DRO ? (int64_t)(s->warm_up * (double)t->total) : 0;
     t->schedule = schedule_default(s->schedule, s->lr, (double)t->total);
+    t->schedule.warm_up = (double)s->lr_warm_up;
     t->schedule.epoch = (double)t->epoch_iterations;
     const status_code planned = schedule_check(&t->schedule, failure);
     return planned == STATUS_OK && t->objective == OBJECTIVE_JTT ? plan_two_trainings(t, failure) : planned;
@@ -209,8 +224,14 @@ status_code trainer_first_weights(trainer *t, failure *failure) {
     status_code status = path_is_folder(from) ? run_require(from, failure) : STATUS_OK;
     if (status == STATUS_OK && path_is_folder(from)) status = run_path(path, from, RUN_BEST, failure);
     if (status != STATUS_OK) return status;
-    status = weights_load(learner_graph(t->learner), path_is_folder(from) ? path : from, 0, &why);
-    return status == STATUS_OK ? status : fail(failure, status, "--from: %s", why.message);
+    int replaced = 0;
+    status = weights_begin(learner_graph(t->learner), path_is_folder(from) ? path : from, &replaced, &why);
+    if (status != STATUS_OK) return fail(failure, status, "--from: %s", why.message);
+    if (replaced)
+        snprintf(t->notice, sizeof t->notice,
+                 "--from: the weights are for %d classes, so that the last layer begins with random ones for its %d",
+                 replaced, graph_output_shape(learner_graph(t->learner), 0).channels);
+    return STATUS_OK;
 }
 
 /* The checkpoint of the beginning makes a run that was killed early a run that can be resumed. */
@@ -299,5 +320,6 @@ status_code trainer_run(trainer *t, const train_listener *listener, trainer_end 
     if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
     if (status == STATUS_OK && *end == TRAINER_INTERRUPTED) status = write_losses(t, failure);
     const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
-    return status == STATUS_OK ? write_hardest(t, hardest, failure) : status;
+    if (status == STATUS_OK) status = write_hardest(t, hardest, failure);
+    return status == STATUS_OK ? write_triage(t, hardest, failure) : status;
 }

@@ -150,6 +150,31 @@ grep -q '"loss_init": 10' "$work/paper/config.json" || fail "the recipe's first 
 run 2 train $small --model mlp-1-8 --from "$work/tail" --out "$work/x"
 complains "tensor"
 
+# ---- wrong labels: made, doubted, left out, listed
+run 0 train $small --mislabel 0.1 --doubt --trim 0.05 --epochs 3 --quiet --out "$work/wrong"
+grep -q '"mislabel": 0.1' "$work/wrong/config.json" || fail "mislabel is not recorded"
+grep -q '"uniform_mix": 0.1' "$work/wrong/config.json" || fail "who is left out is not seen again"
+[ "$(wc -l <"$work/wrong/mislabelled.csv")" -eq 21 ] || fail "not a tenth of 200 labels was made wrong"
+awk -F, 'NR > 1 && $2 == $3' "$work/wrong/mislabelled.csv" | grep -q . && fail "a wrong label is the right one"
+[ "$(wc -l <"$work/wrong/triage.csv")" -eq 201 ] || fail "triage.csv does not have all examples"
+run 0 triage "$work/wrong" --count 7
+prints 'labels are in doubt'
+[ "$(wc -l <"$work/out")" -eq 10 ] || fail "triage does not list 7 examples"
+run 0 triage "$work/wrong" --csv --count 3
+prints '^rank,example,doubt,label,prediction,margin'
+run 0 report "$work/wrong" --out "$work/wrong.html"
+grep -q 'Labels in doubt' "$work/wrong.html" || fail "the report does not tell of labels in doubt"
+run 0 triage --help
+prints 'peers'
+refused 'triage which run' triage
+refused "is not a run's folder" triage "$work/nowhere"
+rm "$work/wrong/triage.csv"
+refused 'triage.csv is missing' triage "$work/wrong"
+refused 'trim must be below tail' train $small --trim 0.2 --out "$work/x"
+refused 'trim 1 is not' train $small --trim 1 --out "$work/x"
+refused 'mislabel 2 is not' train $small --mislabel 2 --out "$work/x"
+refused "another 'doubt'" train --resume --doubt --out "$work/a"
+
 # ---- the same bits: with a config, with signals, with kill -9
 run 0 train --config "$work/a/config.json" --out "$work/b" --quiet
 is_silent out

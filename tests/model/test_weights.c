@@ -207,6 +207,79 @@ static void a_missing_file_and_missing_memory_are_reported(void **state) {
     graph_close(&g);
 }
 
+/* The published numbers of parameters, and some of torchvision's names. */
+static void residual_networks_have_torchvisions_parameters(void **state) {
+    (void)state;
+    static const struct {
+        const char *model;
+        size_t count;
+    } KNOWN[] = {{"resnet-18", 11689512}, {"resnet-34", 21797672}, {"resnet-50", 25557032}};
+    for (int k = 0; k < 3; k++) {
+        model_options options;
+        graph *g = NULL;
+        assert_int_equal(model_parse(KNOWN[k].model, &options, NULL), STATUS_OK);
+        options.input = (shape){1, {1, 32, 32}, 3};
+        options.classes = 1000;
+        assert_int_equal(model_open(&options, &(graph_options){.inference = 1}, &g, NULL), STATUS_OK);
+        size_t count = 0, found = 0;
+        for (int i = 0; i < graph_parameter_count(g); i++) {
+            const parameter *p = graph_parameter(g, i);
+            count += p->running ? 0 : p->count;
+            found += !strcmp(p->name, "layer2.0.downsample.1.running_var") || !strcmp(p->name, "layer4.1.bn2.weight") ||
+                     !strcmp(p->name, "conv1.weight") || !strcmp(p->name, "fc.bias");
+        }
+        assert_int_equal(count, KNOWN[k].count);
+        assert_int_equal(found, 4);
+        graph_close(&g);
+    }
+    model_options options;
+    assert_int_equal(model_parse("resnet-20", &options, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(model_parse("resnet-18x", &options, NULL), STATUS_BAD_INPUT);
+}
+
+static graph *wrn_for(int classes) {
+    model_options options;
+    graph *g = NULL;
+    assert_int_equal(model_parse("wrn-10-1", &options, NULL), STATUS_OK);
+    options.input = (shape){2, {1, 8, 8}, 1};
+    options.classes = classes;
+    assert_int_equal(model_open(&options, &(graph_options){.threads = 1}, &g, NULL), STATUS_OK);
+    graph_initialise(g, (uint64_t)classes);
+    return g;
+}
+
+/* Weights of another number of classes: all but the last layer are taken. */
+static void the_last_layer_is_replaced_for_other_classes(void **state) {
+    (void)state;
+    char path[] = "/tmp/hws_begin_XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    graph *from = wrn_for(5), *same = wrn_for(5), *other = wrn_for(3), *fresh = wrn_for(3);
+    int replaced = -1;
+    assert_int_equal(weights_save(from, 7, path, NULL), STATUS_OK);
+    graph_initialise(same, 99);
+    assert_int_equal(weights_begin(same, path, &replaced, NULL), STATUS_OK);
+    assert_int_equal(replaced, 0);
+    assert_memory_equal(graph_values(same), graph_values(from), graph_trained_floats(from) * sizeof(float));
+    assert_int_equal(weights_load(other, path, NULL, NULL), STATUS_CORRUPT);
+    assert_int_equal(weights_begin(other, path, &replaced, NULL), STATUS_OK);
+    assert_int_equal(replaced, 5);
+    for (int i = 0; i < graph_parameter_count(other); i++) {
+        const parameter *p = graph_parameter(other, i);
+        if (p->running) continue;
+        const graph *expected = strncmp(p->name, "classifier.", 11) == 0 ? fresh : from;
+        assert_memory_equal(graph_values(other) + p->offset,
+                            graph_values((graph *)expected) + graph_parameter(expected, i)->offset,
+                            p->count * sizeof(float));
+    }
+    graph_close(&from);
+    graph_close(&same);
+    graph_close(&other);
+    graph_close(&fresh);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_come_back_to_the_bit),
@@ -214,6 +287,8 @@ int main(void) {
         cmocka_unit_test(what_does_not_fit_is_named_and_changes_nothing),
         cmocka_unit_test(what_belongs_to_a_checkpoint_is_passed_over),
         cmocka_unit_test(a_missing_file_and_missing_memory_are_reported),
+        cmocka_unit_test(residual_networks_have_torchvisions_parameters),
+        cmocka_unit_test(the_last_layer_is_replaced_for_other_classes),
     };
     return cmocka_run_group_tests_name("weights", tests, make_folder, remove_folder);
 }

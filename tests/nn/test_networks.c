@@ -307,6 +307,22 @@ static void runs_threads_and_recomputing_change_no_bit(void **state) {
     }
 }
 
+/* Too large for plain loops; its layers are tested by themselves (test_ops), the whole by make test-peer. */
+static void residual_networks_keep_their_bits(void **state) {
+    (void)state;
+    static const network RESNETS[] = {
+        {"resnet", "resnet-18", {3, {1, 40, 36}, 3}, 3, 0, 0, 0, 0, LOSS_CROSS_ENTROPY, CONVOLUTION_AUTOMATIC, 0},
+        {"bottlenecks", "resnet-50", {2, {1, 33, 32}, 1}, 3, 0, 0, 0, 0, LOSS_CROSS_ENTROPY, CONVOLUTION_DIRECT, 0}};
+    for (int i = 0; i < 2; i++) {
+        learner_options options = options_of(&RESNETS[i]);
+        options.graph.threads = 1;
+        learner_options other = options;
+        other.graph.threads = 3;
+        other.graph.recompute = 1;
+        check_same(&RESNETS[i], "threads or computing twice", &options, &other);
+    }
+}
+
 /* A plan without the backward pass shares memory differently and gives the same. */
 static void inference_gives_the_bits_of_training(void **state) {
     (void)state;
@@ -429,6 +445,7 @@ int main(void) {
         cmocka_unit_test(losses_and_gradients_are_those_of_plain_loops),
         cmocka_unit_test(bf16_gradients_are_within_its_rounding),
         cmocka_unit_test(runs_threads_and_recomputing_change_no_bit),
+        cmocka_unit_test(residual_networks_keep_their_bits),
         cmocka_unit_test(inference_gives_the_bits_of_training),
         cmocka_unit_test(a_step_allocates_nothing),
         cmocka_unit_test(memory_stays_flat_over_many_steps),

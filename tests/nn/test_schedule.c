@@ -17,6 +17,33 @@ static void a_poly_schedule_falls_to_zero_as_nnunet_s_does(void **state) {
     for (double t = 0; t < 1000; t++) assert_true(schedule_rate(&s, t + 1) < schedule_rate(&s, t));
 }
 
+static void a_cosine_schedule_falls_slowly_at_both_ends(void **state) {
+    (void)state;
+    const schedule s = schedule_default(SCHEDULE_COSINE, 0.2, 100);
+    assert_true(schedule_rate(&s, 0) == 0.2);
+    assert_close(schedule_rate(&s, 25), 0.1 * (1 + sqrt(0.5)), 1e-14);
+    assert_close(schedule_rate(&s, 50), 0.1, 1e-14);
+    assert_true(schedule_rate(&s, 100) == 0 && schedule_rate(&s, 200) == 0);
+    for (double t = 0; t < 100; t++) assert_true(schedule_rate(&s, t + 1) < schedule_rate(&s, t));
+}
+
+static void the_rate_rises_before_the_schedule_begins(void **state) {
+    (void)state;
+    for (int kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_COSINE; kind++) {
+        schedule s = schedule_default((schedule_kind)kind, 0.5, 60),
+                 rest = schedule_default((schedule_kind)kind, 0.5, 50);
+        s.warm_up = 10;
+        assert_int_equal(schedule_check(&s, NULL), STATUS_OK);
+        for (int t = 0; t < 10; t++) assert_close(schedule_rate(&s, t), 0.5 * (t + 1) / 11, 1e-15);
+        for (int t = 0; t <= 50; t++) assert_true(schedule_rate(&s, 10 + t) == schedule_rate(&rest, t));
+    }
+    schedule s = schedule_default(SCHEDULE_COSINE, 0.5, 60);
+    s.warm_up = 60;
+    assert_int_equal(schedule_check(&s, NULL), STATUS_BAD_INPUT);
+    s.warm_up = -1;
+    assert_int_equal(schedule_check(&s, NULL), STATUS_BAD_INPUT);
+}
+
 static void a_poly_schedule_by_epochs_has_one_rate_per_epoch(void **state) {
     (void)state;
     schedule s = schedule_default(SCHEDULE_POLY_EPOCH, 0.01, 1000);
@@ -39,7 +66,7 @@ static void names_are_read_and_others_refused(void **state) {
     assert_int_equal(kind, SCHEDULE_POLY_EPOCH);
     assert_int_equal(schedule_parse("constant", &kind, &failure), STATUS_OK);
     assert_int_equal(kind, SCHEDULE_CONSTANT);
-    assert_int_equal(schedule_parse("cosine", &kind, &failure), STATUS_BAD_INPUT);
+    assert_int_equal(schedule_parse("cosinus", &kind, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "cosine"));
 }
 
@@ -57,6 +84,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_constant_schedule_stays),
         cmocka_unit_test(a_poly_schedule_falls_to_zero_as_nnunet_s_does),
+        cmocka_unit_test(a_cosine_schedule_falls_slowly_at_both_ends),
+        cmocka_unit_test(the_rate_rises_before_the_schedule_begins),
         cmocka_unit_test(a_poly_schedule_by_epochs_has_one_rate_per_epoch),
         cmocka_unit_test(names_are_read_and_others_refused),
         cmocka_unit_test(senseless_schedules_are_refused),

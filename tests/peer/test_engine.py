@@ -289,6 +289,9 @@ def compare_unet(title, shape, channels, count, part, **options):
 def networks():
     compare_network("wrn-16-1, 16 pictures of 28x28, SGD", lambda: hws.models.WideResNet(16, 1), (16, 1, 28, 28), 10,
                     {**SGD, "model": "wrn-16-1", "loss": "ce", "part": 16})
+    for depth, size in ((18, 64), (50, 48)):
+        compare_network(f"resnet-{depth}, 8 pictures of {size}x{size}, SGD", lambda: hws.models.ResNet(depth, 5),
+                        (8, 3, size, size), 5, {**SGD, "model": f"resnet-{depth}", "loss": "ce", "part": 8, "recompute": 1})
     compare_network("mlp-2-64, SGD", lambda: hws.models.MLP(50, 2, 64, 10), (16, 50), 10,
                     {**SGD, "model": "mlp-2-64", "loss": "ce", "part": 16})
     compare_unet("unet, 16x24x16, 3 levels, Nesterov and clipping", (16, 24, 16), 1, 2, 1, levels=3, base=16)

@@ -273,24 +273,26 @@ static hws_options options_of(hws_divergence divergence, int variant) {
     options.keep_counts = 1;
     options.initial_loss = variant < 2 ? 1 : NAN;
     options.jitter = 0.1;
-    options.importance = variant ? HWS_IMPORTANCE_EXACT : HWS_IMPORTANCE_APPROXIMATE;
+    options.importance = variant == 1 || variant == 2 ? HWS_IMPORTANCE_EXACT : HWS_IMPORTANCE_APPROXIMATE;
     options.momentum = variant ? 0.5 : 0;
     options.floor = variant == 2 ? 0.1 : 0;
-    options.uniform_mix = variant == 1 ? 0.1 : 0;
+    options.uniform_mix = variant == 1 || variant == 3 ? 0.1 : 0;
+    options.trim = variant == 3 ? 0.1 : 0;
+    options.doubt = variant == 3 ? 1 : 0;
     return options;
 }
 
 static void test_every_allocation(void **state) {
     (void)state;
     for (size_t d = 0; d < DIVERGENCES; d++)
-        for (int variant = 0; variant < 3; variant++)
+        for (int variant = 0; variant < 4; variant++)
             assert_true(walk_through(options_of(divergence_number(d), variant)) > 40);
 }
 
 static void test_failures_leave_no_trace(void **state) {
     (void)state;
     for (size_t d = 0; d < DIVERGENCES; d++)
-        for (int variant = 0; variant < 3; variant++) {
+        for (int variant = 0; variant < 4; variant++) {
             const hws_options options = options_of(divergence_number(d), variant);
             const snapshot plain = end_of_walk(options, 0), disturbed = end_of_walk(options, 1);
             assert_int_equal(plain.size, disturbed.size);

@@ -379,12 +379,12 @@ static void test_newer_version(void **state) {
     hws_sampler *sampler = small_sampler(HWS_KL);
     bytes saved = state_of(sampler);
     const char *path = in_folder("newer");
-    saved.at[8] = 3;
+    saved.at[8] = 4;
     make_checksum_right(saved);
     assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_VERSION);
     write_file(path, saved.at, saved.size);
     assert_int_equal(load_status(path), HWS_ERROR_VERSION);
-    assert_said("/newer was written by a newer version of hws (format 3; ");
+    assert_said("/newer was written by a newer version of hws (format 4; ");
     /* A later format may have another header: it is not called truncated. */
     assert_int_equal(read_status(saved.at, 12), HWS_ERROR_VERSION);
     saved.at[8] = 0;

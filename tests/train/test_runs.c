@@ -59,8 +59,8 @@ static void assert_same_history(const char *a, const char *b) {
 }
 
 static void assert_same_run(const char *a, const char *b) {
-    static const char *const FILES[] = {"latest.safetensors", "best.safetensors", "distribution.csv", "losses.csv",
-                                        "hardest.csv"};
+    static const char *const FILES[] = {"latest.safetensors", "best.safetensors", "distribution.csv",
+                                        "losses.csv",         "hardest.csv",      "triage.csv"};
     for (size_t k = 0; k < sizeof FILES / sizeof *FILES; k++) assert_same_file(a, b, FILES[k]);
     assert_same_history(a, b);
 }
@@ -69,14 +69,14 @@ static void assert_same_run(const char *a, const char *b) {
 
 static void a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes(void **state) {
     (void)state;
-    static const objective_kind OBJECTIVES[] = {OBJECTIVE_DRO,       OBJECTIVE_ERM, OBJECTIVE_REWEIGHT,
-                                                OBJECTIVE_OHEM,      OBJECTIVE_DRO, OBJECTIVE_DRO,
-                                                OBJECTIVE_GROUP_DRO, OBJECTIVE_JTT, OBJECTIVE_CVAR_BATCH};
+    static const objective_kind OBJECTIVES[] = {
+        OBJECTIVE_DRO,       OBJECTIVE_ERM, OBJECTIVE_REWEIGHT,   OBJECTIVE_OHEM, OBJECTIVE_DRO, OBJECTIVE_DRO,
+        OBJECTIVE_GROUP_DRO, OBJECTIVE_JTT, OBJECTIVE_CVAR_BATCH, OBJECTIVE_DRO,  OBJECTIVE_DRO};
     points p;
     const task task = points_task(&p);
     char name[40], whole[40];
     p.noise = 0.1;
-    for (int kind = 0; kind < 9; kind++) {
+    for (int kind = 0; kind < 11; kind++) {
         train_settings s = points_settings();
         s.objective = OBJECTIVES[kind];
         if (kind == 8) assert_int_equal(settings_set(&s, "tail", "0.3", NULL), STATUS_OK);
@@ -88,6 +88,8 @@ static void a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes(void **st
         if (kind == 4) s.divergence.kind = HWS_HELLINGER;
         if (kind == 4) s.target_ess = 20;
         if (kind == 5) s.history = HISTORY_EXACT, s.look_ahead = 0, s.stop_grad_norm = 0;
+        if (kind >= 9) s.doubt = 1, s.trim = 0.1, s.uniform_mix = 0.1, s.warm_up = 0.3;
+        if (kind == 9) assert_int_equal(settings_set(&s, "tail", "0.3", NULL), STATUS_OK);
         snprintf(whole, sizeof whole, "whole-%d", kind);
         run_whole(&s, &task, folder(whole));
         for (int step = kind ? 5 : 1; step < 24; step += 8) {

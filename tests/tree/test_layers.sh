@@ -26,8 +26,8 @@ for folder in "$root"/src/*/; do
 done
 inside=$(grep -rlE 'include "sampler/' "$root/src" "$root/cli" "$root/examples" --include='*.[ch]' | grep -v "/src/sampler/" || true)
 [ -z "$inside" ] || tell "only src/sampler includes sampler/; the others include hws.h: $inside"
-# A literal that is such a name, alone or at a path's end; sentences may mention them. A cache has a plans.json and a dataset
-# a groups.csv of its own.
+# A literal that is such a name, alone or at a path's end; sentences may mention them. A cache and a model of nnU-Net have
+# a plans.json of their own, and a dataset a groups.csv.
 names=$(sed -n 's/.*X(RUN_[A-Z_]*, "\([^"]*\)").*/\1/p' "$root/src/run/run_folder.h" | sed 's/[.]/[.]/g')
 [ "$(echo "$names" | wc -l)" -gt 20 ] || tell "the names of a run's files were not found"
 for name in $names; do
@@ -36,7 +36,7 @@ for name in $names; do
     *) pattern="\"[^\" ]*/$name(/[^\" ]*)?\"" ;; # a folder's name alone may be a word
     esac
     found=$(grep -rnE "$pattern" "$root/src" "$root/cli" --include='*.[ch]' | grep -vE "^$root/src/run/|:[0-9]+: *(/[*]|[*])" |
-        grep -vE "^$root/src/(cache/.*plans[.]json|(dataset|phantom)/.*groups[.]csv)" || true)
+        grep -vE "^$root/src/((cache|nnunet)/.*plans[.]json|(dataset|phantom)/.*groups[.]csv)" || true)
     [ -z "$found" ] || tell "only src/run knows the names of a run's files, ask run_path: $found"
 done
 twice=$(cat "$root"/src/*/purposes.h | sed -n 's/.*RANDOM_[A-Z_]* *= *\([0-9]*\).*/\1/p' | sort | uniq -d)

@@ -1,0 +1,94 @@
+/* hws triage: hard or mislabelled? */
+#include "cli.h"
+#include "options.h"
+#include "report/run_results.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char USAGE[] =
+    "usage: hws triage RUN [--count K] [--csv]\n"
+    "\n"
+    "Lists the training examples of a run by the doubt in their labels: those whose losses stayed above those of the "
+    "same label\n"
+    "(of all cases, for volumes) although they were drawn. Wrong labels do so; rare examples fall once their kind is "
+    "learnt.\n"
+    "RUN/triage.csv has all examples, RUN/triage pictures of the first, and hws report shows them.\n"
+    "\n"
+    "  doubt       0 to 1: that the label is wrong; for a look, not for a verdict\n"
+    "  loss        mean over its draws (about the last 16)\n"
+    "  peers       the usual loss of examples with the same label\n"
+    "  trend       its last loss minus the mean: far below 0, it is being learnt\n"
+    "  prediction  what the network said at the end, and margin the label's score minus that of the best other class; "
+    "of the\n"
+    "              first examples only\n"
+    "\n";
+
+enum { COLUMNS = 10 };
+static const char *const FIELDS[COLUMNS] = {"rank",   "example",   "doubt", "label", "prediction",
+                                            "margin", "loss_mean", "peers", "trend", "draws"};
+static const char *const TITLES[COLUMNS] = {"rank",   "example", "doubt", "label", "prediction",
+                                            "margin", "loss",    "peers", "trend", "draws"};
+static const int WIDTHS[COLUMNS] = {5, 12, 6, 8, 10, 8, 8, 8, 8, 6};
+
+static int is_number(int column) { return column == 2 || (column >= 5 && column <= 8); }
+
+static void print_title(int csv) {
+    for (int k = 0; k < COLUMNS; k++) {
+        if (csv) printf("%s%s", k ? "," : "", TITLES[k]);
+        else printf("%s%*s", k ? " " : "", WIDTHS[k], TITLES[k]);
+    }
+    puts("");
+}
+
+static void print_row(const run *run, size_t row, int csv) {
+    text line = {0};
+    for (int k = 0; k < COLUMNS; k++) {
+        char number[32];
+        const double value = run_number(&run->triage, row, FIELDS[k]);
+        const char *cell = run_cell(&run->triage, row, FIELDS[k]);
+        if (k == 3 || k == 4) cell = run_class_name(run, cell);
+        if (is_number(k) && isfinite(value) && !csv) {
+            snprintf(number, sizeof number, "%.*f", k == 2 ? 2 : 3, value);
+            cell = number;
+        }
+        if (k) text_add(&line, csv ? "," : " ");
+        if (csv) csv_add_field(&line, cell);
+        else text_format(&line, "%*s", WIDTHS[k], cell);
+    }
+    puts(text_string(&line));
+    text_close(&line);
+}
+
+static int triage(const run *run, long long count, int csv) {
+    const run_table *table = &run->triage;
+    size_t doubts = 0;
+    if (!table->data.rows)
+        return cli_error(cli_exit_code(STATUS_CANNOT_READ),
+                         "%s: %s; a run writes it when it ends or is stopped, since there is hws triage", run->folder,
+                         *table->problem ? table->problem : "triage.csv is empty");
+    for (size_t row = 0; row < table->data.rows; row++) doubts += run_number(table, row, "doubt") >= 0.5;
+    if (!csv) printf("%zu of %zu labels are in doubt (0.5 or more)\n\n", doubts, table->data.rows);
+    print_title(csv);
+    for (size_t row = 0; row < table->data.rows && row < (size_t)count; row++) print_row(run, row, csv);
+    return EXIT_DONE;
+}
+
+int verb_triage(int count, char **arguments) {
+    long long shown = 20;
+    int csv = 0;
+    const char *folder = NULL;
+    const cli_option options[] = {CLI_WHOLE("--count", "K", &shown, 1, 1e12, "how many", NULL),
+                                  CLI_FLAG("--csv", &csv, "print CSV")};
+    const cli_verb verb = {"triage", USAGE, options, 2, NULL, &folder, 1};
+    int code = cli_read(&verb, count, arguments, NULL);
+    if (code != CLI_GO_ON) return code;
+    if (!folder) return cli_error(EXIT_USAGE, "triage which run? See hws triage --help");
+    run run;
+    failure failure = {0};
+    const status_code status = run_open(&run, folder, &failure);
+    if (status != STATUS_OK) return cli_end(status, &failure);
+    code = triage(&run, shown, csv);
+    run_close(&run);
+    return code;
+}

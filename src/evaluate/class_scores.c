@@ -1,0 +1,216 @@
+#include "evaluate/class_scores.h"
+
+#include "core/arg_max.h"
+#include "core/quantile.h"
+#include "core/random.h"
+#include "evaluate/purposes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESAMPLES = 1000, RESAMPLES_LEAST = 200, CLASSES_MAX = 256 };
+static const double WORK_MAX = 2e8; /* examples x classes x resamples */
+
+const char *class_score_name(class_score score) {
+    static const char *const NAMES[] = {"accuracy", "balanced_accuracy", "auroc", "ece"};
+    return NAMES[score];
+}
+
+/* The examples at work, and for each class their order by its probability. */
+typedef struct job {
+    const class_predictions *p;
+    const int64_t *members;
+    int64_t count;
+    int *hits, *bins; /* [count] */
+    int64_t *orders;  /* [classes][count]; positions among the members */
+    double *weights;  /* [count]; how often each is in the resample */
+} job;
+
+typedef struct placed {
+    float probability;
+    int64_t at;
+} placed;
+
+static int by_probability(const void *a, const void *b) {
+    const placed *x = a, *y = b;
+    if (x->probability != y->probability) return x->probability < y->probability ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static const float *row_of(const job *j, int64_t k) { return j->p->probabilities + j->members[k] * j->p->classes; }
+static int label_of(const job *j, int64_t k) { return j->p->labels[j->members[k]]; }
+
+static int bin_of(float confidence) {
+    const int bin = (int)((double)confidence * CLASS_BINS);
+    return bin < 0 ? 0 : bin >= CLASS_BINS ? CLASS_BINS - 1 : bin;
+}
+
+/* Of two classes one order says all. */
+static int first_class(const job *j) { return j->p->classes == 2; }
+
+static status_code prepare(job *j, failure *failure) {
+    const size_t n = (size_t)j->count;
+    placed *line = malloc((n + 1) * sizeof *line);
+    j->hits = malloc((n + 1) * sizeof *j->hits);
+    j->bins = malloc((n + 1) * sizeof *j->bins);
+    j->weights = malloc((n + 1) * sizeof *j->weights);
+    j->orders = malloc((n * (size_t)j->p->classes + 1) * sizeof *j->orders);
+    const int good = line && j->hits && j->bins && j->weights && j->orders;
+    for (int64_t k = 0; good && k < j->count; k++) {
+        const int best = arg_max(row_of(j, k), j->p->classes);
+        j->hits[k] = best == label_of(j, k);
+        j->bins[k] = bin_of(row_of(j, k)[best]);
+        j->weights[k] = 1;
+    }
+    for (int c = first_class(j); good && c < j->p->classes; c++) {
+        for (int64_t k = 0; k < j->count; k++) line[k] = (placed){row_of(j, k)[c], k};
+        qsort(line, n, sizeof *line, by_probability);
+        for (int64_t k = 0; k < j->count; k++) j->orders[c * j->count + k] = line[k].at;
+    }
+    free(line);
+    return good ? STATUS_OK : fail_memory(failure, "the scores");
+}
+
+static void finish(job *j) {
+    free(j->hits);
+    free(j->bins);
+    free(j->weights);
+    free(j->orders);
+}
+
+/* ---- the scores of weighted examples ----------------------------------------------------------------------------- */
+
+static void accuracies(const job *j, double *value) {
+    double hits[CLASSES_MAX] = {0}, all[CLASSES_MAX] = {0}, hit = 0, count = 0, sum = 0;
+    int classes = 0;
+    for (int64_t k = 0; k < j->count; k++) {
+        const int label = label_of(j, k);
+        all[label] += j->weights[k];
+        hits[label] += j->weights[k] * j->hits[k];
+    }
+    for (int c = 0; c < j->p->classes; c++) {
+        hit += hits[c];
+        count += all[c];
+        if (all[c] > 0) sum += hits[c] / all[c];
+        classes += all[c] > 0;
+    }
+    value[CLASS_ACCURACY] = hit / count;
+    value[CLASS_BALANCED] = sum / classes;
+}
+
+/* The share of pairs of an example of the class and another in which the first is more probable; ties count half. */
+static double area_of(const job *j, int c) {
+    const int64_t *order = j->orders + c * j->count;
+    double below = 0, others = 0, own = 0, area = 0;
+    for (int64_t k = 0; k < j->count;) {
+        const float probability = row_of(j, order[k])[c];
+        double tied_own = 0, tied_others = 0;
+        for (; k < j->count && row_of(j, order[k])[c] == probability; k++) {
+            const double weight = j->weights[order[k]];
+            if (label_of(j, order[k]) == c) tied_own += weight;
+            else tied_others += weight;
+        }
+        area += tied_own * (below + tied_others / 2);
+        below += tied_others;
+        own += tied_own;
+        others += tied_others;
+    }
+    return own > 0 && others > 0 ? area / own / others : (double)NAN;
+}
+
+static double mean_area(const job *j) {
+    double sum = 0;
+    int areas = 0;
+    for (int c = first_class(j); c < j->p->classes; c++) {
+        const double area = area_of(j, c);
+        if (isnan(area)) continue;
+        sum += area;
+        areas++;
+    }
+    return areas ? sum / areas : (double)NAN;
+}
+
+static double calibration_error(const job *j) {
+    class_bin bins[CLASS_BINS] = {0};
+    double sum = 0, count = 0;
+    for (int64_t k = 0; k < j->count; k++) {
+        const float *row = row_of(j, k);
+        class_bin *bin = &bins[j->bins[k]];
+        bin->count += j->weights[k];
+        bin->hits += j->weights[k] * j->hits[k];
+        bin->confidence += j->weights[k] * (double)row[arg_max(row, j->p->classes)];
+    }
+    for (int b = 0; b < CLASS_BINS; b++) {
+        sum += fabs(bins[b].hits - bins[b].confidence);
+        count += bins[b].count;
+    }
+    return sum / count;
+}
+
+static void score(const job *j, double *value) {
+    accuracies(j, value);
+    value[CLASS_AUROC] = mean_area(j);
+    value[CLASS_ECE] = calibration_error(j);
+}
+
+/* ---- intervals --------------------------------------------------------------------------------------------------- */
+
+static void resample(job *j, uint64_t number) {
+    random_stream stream;
+    random_start(&stream, 0, RANDOM_BOOTSTRAP, number, 1);
+    memset(j->weights, 0, (size_t)j->count * sizeof *j->weights);
+    for (int64_t k = 0; k < j->count; k++) j->weights[random_below(&stream, (uint64_t)j->count)]++;
+}
+
+static interval interval_of(double *values, size_t count) {
+    size_t known = 0;
+    for (size_t k = 0; k < count; k++)
+        if (!isnan(values[k])) values[known++] = values[k];
+    sort_numbers(values, known);
+    return (interval){quantile_of_sorted(values, known, 0.025), quantile_of_sorted(values, known, 0.975)};
+}
+
+static status_code bootstrap(job *j, interval *ci, failure *failure) {
+    const double most = WORK_MAX / ((double)j->count * j->p->classes);
+    const size_t count = most >= RESAMPLES ? RESAMPLES : most > RESAMPLES_LEAST ? (size_t)most : RESAMPLES_LEAST;
+    double *values = malloc(CLASS_SCORES * count * sizeof *values);
+    if (!values) return fail_memory(failure, "the intervals");
+    for (size_t r = 0; r < count; r++) {
+        double value[CLASS_SCORES];
+        resample(j, r);
+        score(j, value);
+        for (int s = 0; s < CLASS_SCORES; s++) values[(size_t)s * count + r] = value[s];
+    }
+    for (int s = 0; s < CLASS_SCORES; s++) ci[s] = interval_of(values + (size_t)s * count, count);
+    free(values);
+    return STATUS_OK;
+}
+
+status_code class_scores_of(const class_predictions *p, const int64_t *members, int64_t count, class_scored *result,
+                            failure *failure) {
+    *result = (class_scored){.count = count};
+    for (int s = 0; s < CLASS_SCORES; s++) {
+        result->value[s] = (double)NAN;
+        result->ci[s] = (interval){(double)NAN, (double)NAN};
+    }
+    if (!count) return STATUS_OK;
+    job j = {.p = p, .members = members, .count = count};
+    status_code status = prepare(&j, failure);
+    if (status == STATUS_OK) score(&j, result->value);
+    if (status == STATUS_OK && count >= STATISTICS_INTERVAL_CASES) status = bootstrap(&j, result->ci, failure);
+    finish(&j);
+    return status;
+}
+
+void class_scores_bins(const class_predictions *p, class_bin bins[CLASS_BINS]) {
+    for (int b = 0; b < CLASS_BINS; b++) bins[b] = (class_bin){0};
+    for (int64_t i = 0; i < p->count; i++) {
+        const float *row = p->probabilities + i * p->classes;
+        const int best = arg_max(row, p->classes);
+        class_bin *bin = &bins[bin_of(row[best])];
+        bin->count++;
+        bin->hits += best == p->labels[i];
+        bin->confidence += (double)row[best];
+    }
+}

@@ -1,0 +1,25 @@
+/*
+ * Tables as examples: a CSV file whose rows are classified by their columns, numbers and words.
+ *
+ * Every column is a feature but the label, `split`, `patient` and `id`. A column of numbers (empty cells are missing)
+ * becomes (x - mean) / std with mean and standard deviation of the training rows, 0 where it is missing. A column of words
+ * becomes a number for each word of the training rows, 1 where it is this one and else 0; words that training did not see
+ * are 0 everywhere. All columns can be groups, too.
+ */
+#ifndef HWS_IMAGES_TABLE_SETS_H
+#define HWS_IMAGES_TABLE_SETS_H
+
+#include "images/example_list.h"
+#include "images/labelled_images.h"
+
+enum { TABLE_WORDS_MAX = 256 }; /* in a column; more are a name or a number of a person rather than a feature */
+
+/* Whether the file is a CSV table: it can be read and has no column of file names. */
+int table_sets_is_table(const char *path);
+
+/* As picture_sets_open. `trained_on` is the table whose training rows decide how columns become numbers; NULL: `path`
+   itself. */
+status_code table_sets_open(labelled_images sets[DATA_PARTS], const char *path, const char *trained_on,
+                            const example_options *options, const listener *listener, failure *failure);
+
+#endif

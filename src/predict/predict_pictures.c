@@ -1,0 +1,111 @@
+/* Picture files classified: see predict.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "predict/predict_pictures.h"
+#include "core/arg_max.h"
+#include "core/csv.h"
+#include "core/whole_file.h"
+#include "images/picture_sets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int ends_with(const char *name, const char *ending) {
+    const size_t length = strlen(name), tail = strlen(ending);
+    return length > tail && strcmp(name + length - tail, ending) == 0;
+}
+
+/* A file of scores, or one in the folder that is named. */
+static status_code table_path(const char *output, char path[PATH_SIZE], failure *failure) {
+    if (ends_with(output, ".csv")) return path_format(path, failure, "%s", output);
+    const status_code status = folder_make(output, failure);
+    return status == STATUS_OK ? path_join(path, output, "scores.csv", failure) : status;
+}
+
+static void add_scores(const labelled_images *set, const run_facts *facts, const float *probabilities, text *csv) {
+    text_add(csv, "file,prediction");
+    for (int k = 0; k < facts->class_count; k++) {
+        text name = {0};
+        text_format(&name, "p_%s", facts->class_names[k]);
+        text_add(csv, ",");
+        csv_add_field(csv, text_string(&name));
+        text_close(&name);
+    }
+    for (int64_t i = 0; i < set->count; i++) {
+        const float *p = probabilities + i * facts->class_count;
+        text_add(csv, "\n");
+        csv_add_field(csv, set->names[i]);
+        text_add(csv, ",");
+        csv_add_field(csv, facts->class_names[arg_max(p, facts->class_count)]);
+        for (int k = 0; k < facts->class_count; k++) text_format(csv, ",%.7g", (double)p[k]);
+    }
+    text_add(csv, "\n");
+}
+
+static status_code list_one(const char *input, example_list *list, failure *failure) {
+    const size_t length = (size_t)(path_name(input) - input);
+    *list = (example_list){.folder = length ? strndup(input, length) : strdup("."),
+                           .names = calloc(1, sizeof *list->names),
+                           .parts = calloc(1, 1)};
+    if (list->names) list->names[0] = strdup(path_name(input));
+    list->count = list->names != NULL;
+    if (list->parts) list->parts[0] = PART_TEST;
+    if (list->folder && list->parts && list->count && list->names[0]) return STATUS_OK;
+    example_list_close(list);
+    return fail_memory(failure, input);
+}
+
+static status_code list_input(const char *input, example_list *list, const listener *listener, failure *failure) {
+    const example_options options = {.unlabelled = 1};
+    if (ends_with(input, ".csv")) return example_list_of_csv(list, input, &options, listener, failure);
+    if (!path_is_folder(input)) return list_one(input, list, failure);
+    return example_list_of_folder(list, input, &options, listener, failure);
+}
+
+static status_code open_set(const class_ensemble *e, const char *input, const predict_request *request,
+                            const listener *listener, labelled_images *set, failure *failure) {
+    const run_facts *f = &e->models[0].config.facts;
+    const picture_options options = {.height = f->height,
+                                     .width = f->width,
+                                     .channels = f->channels,
+                                     .memory = -1,
+                                     .threads = request->threads,
+                                     .classes = f->class_count};
+    example_list list;
+    labelled_images sets[DATA_PARTS];
+    status_code status = list_input(input, &list, listener, failure);
+    if (status != STATUS_OK) return status;
+    status = picture_sets_open(sets, &list, &options, listener, failure);
+    if (status == STATUS_OK) *set = sets[PART_TEST];
+    example_list_close(&list);
+    return status;
+}
+
+int predict_takes_pictures(const char *input) {
+    example_list list;
+    const example_options options = {.unlabelled = 1};
+    if (ends_with(input, ".csv") || example_list_is_picture(input)) return 1;
+    if (!path_is_folder(input)) return 0;
+    const int found = example_list_of_folder(&list, input, &options, NULL, NULL) == STATUS_OK;
+    if (found) example_list_close(&list);
+    return found;
+}
+
+status_code predict_pictures(const predict_request *request, class_ensemble *e, const listener *listener, size_t *done,
+                             failure *failure) {
+    char path[PATH_SIZE];
+    text csv = {0};
+    labelled_images set = {0};
+    status_code status = open_set(e, request->input, request, listener, &set, failure);
+    float *p = status == STATUS_OK ? malloc((size_t)(set.count * set.classes) * sizeof *p + 1) : NULL;
+    if (status == STATUS_OK && !p) status = fail_memory(failure, "the probabilities");
+    if (status == STATUS_OK) status = class_ensemble_run(e, &set, listener, p, failure);
+    if (status == STATUS_OK) status = table_path(request->output, path, failure);
+    if (status == STATUS_OK) add_scores(&set, &e->models[0].config.facts, p, &csv);
+    if (status == STATUS_OK) status = whole_file_write_text(path, &csv, failure);
+    if (status == STATUS_OK && request->wrote) request->wrote(request->context, path);
+    if (status == STATUS_OK) *done = (size_t)set.count;
+    text_close(&csv);
+    free(p);
+    labelled_images_close(&set);
+    return status;
+}

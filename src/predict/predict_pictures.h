@@ -1,0 +1,14 @@
+/* Picture files classified: a part of predict_images. */
+#ifndef HWS_PREDICT_PREDICT_PICTURES_H
+#define HWS_PREDICT_PREDICT_PICTURES_H
+
+#include "predict/class_ensemble.h"
+#include "predict/predict.h"
+
+/* Whether the input is a CSV file, a PNG or JPEG file by its name, or a folder with PNG or JPEG files somewhere in it. */
+int predict_takes_pictures(const char *input);
+
+status_code predict_pictures(const predict_request *request, class_ensemble *ensemble, const listener *listener,
+                             size_t *done, failure *failure);
+
+#endif

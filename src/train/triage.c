@@ -1,0 +1,90 @@
+/* Hard or mislabelled: the examples by the doubt in their labels. */
+#include "core/csv.h"
+#include "core/path.h"
+#include "picture/png.h"
+#include "run/run_folder.h"
+#include "train/records.h"
+#include "train/sampler_status.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct suspect {
+    int64_t example;
+    hws_record record;
+    double loss, score;
+} suspect;
+
+/* Evidence, and how far above its peers it was on the whole: the former does not tell those apart that reached its end. */
+static double score_of(const hws_record *r) {
+    const double ratio = r->loss_mean / r->level;
+    return r->updates && ratio > 0 ? r->evidence + log(ratio) : -(double)INFINITY;
+}
+
+static int by_score(const void *a, const void *b) {
+    const suspect *x = a, *y = b;
+    if (x->score != y->score) return x->score < y->score ? 1 : -1;
+    return x->example < y->example ? -1 : x->example > y->example;
+}
+
+static status_code rank(trainer *t, suspect *suspects, failure *failure) {
+    const int64_t n = t->task->examples;
+    hws_status status = hws_sampler_get_losses(t->history, 0, n, t->all);
+    for (int64_t i = 0; i < n && status == HWS_OK; i++) {
+        suspect *s = &suspects[i];
+        s->example = i;
+        s->loss = (double)t->all[i];
+        status = hws_sampler_records(t->history, i, 1, &s->record);
+        s->score = score_of(&s->record);
+    }
+    if (status == HWS_OK) qsort(suspects, (size_t)n, sizeof *suspects, by_score);
+    return sampler_status(hws_sampler_error(t->history), status, "the records", failure);
+}
+
+static void add_number(text *csv, double number) {
+    text_add(csv, ",");
+    if (isfinite(number)) text_format(csv, "%.6g", number);
+}
+
+static status_code add_suspect(trainer *t, const suspect *s, int shown, text *csv, failure *failure) {
+    task_verdict verdict = {.margin = (double)NAN};
+    status_code status = STATUS_OK;
+    if (shown) status = show_example(t, s->example, RUN_TRIAGE_PICTURES, &verdict, failure);
+    add_example_name(t, s->example, csv);
+    add_number(csv, s->record.doubt);
+    add_number(csv, s->loss);
+    add_number(csv, s->record.loss_mean);
+    add_number(csv, s->record.level);
+    add_number(csv, s->loss - s->record.loss_mean);
+    add_number(csv, s->record.evidence);
+    text_format(csv, ",%llu,", (unsigned long long)t->draws[s->example]);
+    csv_add_field(csv, verdict.label);
+    text_add(csv, ",");
+    csv_add_field(csv, verdict.prediction);
+    add_number(csv, verdict.margin);
+    text_add(csv, "\n");
+    return status;
+}
+
+/* Pictures of those alone that are worth a look: in doubt, or at least above their peers. */
+status_code write_triage(trainer *t, int count, failure *failure) {
+    char pictures[PATH_SIZE];
+    text csv = {0};
+    const int64_t n = t->task->examples;
+    if (!hws_sampler_options(t->history).keep_record) return STATUS_OK; /* begun before there were records */
+    suspect *suspects = malloc((size_t)n * sizeof *suspects);
+    if (!suspects) return fail_memory(failure, "the labels in doubt");
+    status_code status = rank(t, suspects, failure);
+    if (status == STATUS_OK) status = run_path(pictures, t->folder, RUN_TRIAGE_PICTURES, failure);
+    if (status == STATUS_OK) status = folder_make(pictures, failure);
+    if (status == STATUS_OK) png_remove_all(pictures);
+    text_add(&csv, "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin\n");
+    for (int64_t k = 0; k < n && status == STATUS_OK; k++) {
+        text_format(&csv, "%lld,", (long long)k + 1);
+        status = add_suspect(t, &suspects[k], k < count && suspects[k].score > 0, &csv, failure);
+    }
+    if (status == STATUS_OK) status = run_write(t->folder, RUN_TRIAGE, &csv, failure);
+    text_close(&csv);
+    free(suspects);
+    return status;
+}

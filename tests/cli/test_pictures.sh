@@ -1,0 +1,84 @@
+#!/bin/sh
+# hws on folders and CSV files of pictures, from outside. usage: test_pictures.sh PROGRAM MAKE_PICTURES
+set -u
+program=$1
+pictures=$2
+. "$(dirname "$0")/testing.sh"
+
+refused() { # words, then arguments: wrong usage or bad input
+    words=$1
+    shift
+    run 2 "$@"
+    complains "$words"
+}
+
+"$pictures" "$work/data" 96 || fail "no pictures"
+small="--model mlp-1-16 --batch 8 --lr 0.02 --threads 1"
+run 0 train "$work/data" $small --epochs 4 --best worst-group --out "$work/run"
+head -n 1 "$work/run/history.csv" | grep -q 'test_accuracy_dark,test_accuracy_light,.*test_accuracy_group:even,test_accuracy_group:odd,test_worst_group,val_accuracy' ||
+    fail "metrics of classes and groups are missing"
+grep -q '"classes": \["dark", "light"\]' "$work/run/config.json" || fail "classes have no names"
+grep -q '^p0[0-9][0-9].png,' "$work/run/losses.csv" || fail "examples have no names"
+
+# Decoded by the loaders, and stopped in between: the same bytes.
+run 0 train "$work/data" $small --epochs 4 --best worst-group --picture-memory 0 --loaders 2 --out "$work/lazy"
+cmp -s "$work/run/losses.csv" "$work/lazy/losses.csv" || fail "decoding on demand changes the result"
+run 0 train "$work/data" $small --epochs 2 --best worst-group --out "$work/two"
+run 0 train --resume --epochs 4 --out "$work/two"
+cmp -s "$work/run/losses.csv" "$work/two/losses.csv" || fail "resuming changes the result"
+
+# Augmented: other losses, but the same ones for any number of loaders.
+run 0 train "$work/data" $small --epochs 2 --recipe photos --loaders 0 --out "$work/photos"
+prints 'waiting for the loader'
+run 0 train "$work/data" $small --epochs 2 --recipe photos --loaders 3 --picture-memory 0 --out "$work/photos3"
+same "$work/photos/losses.csv" "$work/photos3/losses.csv"
+cmp -s "$work/photos/losses.csv" "$work/two/losses.csv" && fail "nothing was augmented"
+refused 'paper, photos and xrays' train "$work/data" $small --recipe soup --out "$work/x"
+
+# Objectives, thinned groups.
+run 0 train "$work/data" $small --epochs 1 --objective reweight --keep group:odd=0.5 --out "$work/few"
+grep -q '"keep": {"group:odd": 0.5}' "$work/few/config.json" || fail "keep is not recorded"
+refused "no column 'sex'" train "$work/data" $small --keep sex:f=0.5 --out "$work/x"
+refused 'no such class' train "$work/data" $small --keep green=0.5 --out "$work/x"
+refused 'no such column' train "$work/data" $small --group sex --out "$work/x"
+refused 'neither a side' train "$work/data" $small --size big --out "$work/x"
+
+# Evaluation by group.
+run 0 evaluate "$work/run" --out "$work/scores"
+[ "$(wc -l <"$work/scores/strata.csv")" -eq 4 ] || fail "all and two groups are expected"
+grep -q '^label,dark,light$' "$work/scores/confusion.csv" || fail "no confusion matrix"
+head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient$' || fail "examples.csv lacks columns"
+[ "$(wc -l <"$work/scores/reliability.csv")" -eq 16 ] || fail "15 bins are expected"
+refused 'no such column' evaluate "$work/run" --by sex
+run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group
+
+# Prediction: a folder, a CSV file, a single file, several runs.
+run 0 predict "$work/run" "$work/lazy" --input "$work/data" --output "$work/pred"
+[ "$(wc -l <"$work/pred/scores.csv")" -eq 97 ] || fail "96 pictures are expected"
+head -n 1 "$work/pred/scores.csv" | grep -q '^file,prediction,p_dark,p_light$' || fail "scores.csv lacks columns"
+run 0 predict "$work/run" --input "$work/data/p007.png" --output "$work/one.csv"
+printf 'file\r\n"p007.png"\r\n' >"$work/data/some.csv"
+run 0 predict "$work/run" --input "$work/data/some.csv" --output "$work/some.csv"
+cmp -s "$work/one.csv" "$work/some.csv" || fail "a file and a CSV file that names it differ"
+
+# Broken files are named before anything is trained.
+head -c 60 "$work/data/p001.png" >"$work/cut" && mv "$work/cut" "$work/data/p001.png"
+refused 'p001.png: is a broken PNG file' train "$work/data" $small --out "$work/x"
+refused 'p001.png' predict "$work/run" --input "$work/data" --output "$work/pred2"
+[ ! -e "$work/x" ] && [ ! -e "$work/pred2" ] || fail "something was left behind"
+
+# A table of numbers and words.
+sh "$(dirname "$0")/../../experiments/make_table.sh" 400 >"$work/table.csv"
+run 0 train "$work/table.csv" --label income --group sex $small --epochs 6 --out "$work/table"
+complains 'a fifth of each class'
+run 0 evaluate "$work/table" --by sex,job --out "$work/table-scores"
+[ "$(wc -l <"$work/table-scores/strata.csv")" -eq 8 ] || fail "all, two and four groups are expected"
+grep -q '^sex,female,' "$work/table-scores/strata.csv" || fail "no group of women"
+run 0 evaluate "$work/table" --data "$work/table.csv"
+cut -d, -f1,2,4-7 "$work/table.csv" >"$work/narrow.csv"
+refused "lacks the column 'hours'" evaluate "$work/table" --data "$work/narrow.csv"
+refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
+refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
+
+[ $failures -eq 0 ] && echo "all is well"
+exit $((failures > 0))

@@ -1,0 +1,191 @@
+/* MedMNIST's and CIFAR-10's files, tables, and augmentation of pictures. */
+#define _XOPEN_SOURCE 700
+#include "images/cifar.h"
+#include "images/npz.h"
+#include "images/picture_augment.h"
+#include "images/table_sets.h"
+
+#include "core/path.h"
+#include "core/whole_file.h"
+#include "testing.h"
+#include "zip/zip_writer.h"
+
+static char work[PATH_SIZE];
+
+static const char *at(const char *name) {
+    static char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%.3000s/%.500s", work, name);
+    return path;
+}
+
+/* ---- .npz -------------------------------------------------------------------------------------------------------- */
+
+static void add_array(zip_writer *zip, const char *name, const char *type, const char *shape, const void *data,
+                      size_t size) {
+    static char header[8][128];
+    static int next;
+    char *h = header[next++ % 8];
+    memset(h, ' ', 128);
+    memcpy(h, "\x93NUMPY\1\0\x76\0", 10);
+    const int length = snprintf(h + 10, 118, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", type, shape);
+    h[10 + length] = ' ';
+    h[127] = '\n';
+    const zip_span spans[] = {{h, 128}, {data, size}};
+    zip_writer_add(zip, name, spans, 2, 1);
+}
+
+static void write_npz(const char *name, const char *label_shape, size_t label_bytes) {
+    static const uint8_t pixels[2 * 3 * 2 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    static const int64_t labels[4] = {4, 0, 1, 1};
+    zip_writer zip;
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s", at(name));
+    zip_writer_open(&zip, path);
+    add_array(&zip, "train_images.npy", "|u1", "(2, 3, 2, 3)", pixels, sizeof pixels);
+    add_array(&zip, "train_labels.npy", "<i8", label_shape, labels, label_bytes);
+    add_array(&zip, "test_images.npy", "|u1", "(1, 3, 2, 3)", pixels, 18);
+    add_array(&zip, "test_labels.npy", "|u1", "(1,)", labels, 1);
+    assert_int_equal(zip_writer_close(&zip, NULL), STATUS_OK);
+}
+
+static void npz_files_as_medmnist_has_them(void **state) {
+    (void)state;
+    labelled_images sets[DATA_PARTS];
+    failure why = {0};
+    write_npz("a.npz", "(2, 1)", 16);
+    if (npz_open(sets, at("a.npz"), &why) != STATUS_OK) fail_msg("%s", why.message);
+    const labelled_images *train = &sets[PART_TRAIN];
+    assert_true(train->count == 2 && train->height == 3 && train->width == 2 && train->channels == 3);
+    assert_true(train->classes == 5 && train->labels[0] == 4 && train->labels[1] == 0 && train->pixels[8] == 9);
+    assert_true(sets[PART_VALIDATION].count == 0 && sets[PART_TEST].count == 1);
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    write_npz("b.npz", "(2, 2)", 32);
+    assert_int_equal(npz_open(sets, at("b.npz"), &why), STATUS_CORRUPT);
+    assert_non_null(strstr(why.message, "not one number for each image"));
+    assert_int_equal(whole_file_write(at("c.npz"), "PK", 2, NULL), STATUS_OK);
+    assert_int_not_equal(npz_open(sets, at("c.npz"), &why), STATUS_OK);
+}
+
+/* ---- CIFAR-10 ---------------------------------------------------------------------------------------------------- */
+
+static void cifar_planes_become_pixels(void **state) {
+    (void)state;
+    static char record[3073];
+    char name[32];
+    labelled_images train, test;
+    failure why = {0};
+    for (int k = 1; k < 3073; k++) record[k] = (char)((k - 1) / 1024 * 50 + 1);
+    assert_false(cifar_is_there(work));
+    for (int k = 0; k < 6; k++) {
+        record[0] = (char)k;
+        snprintf(name, sizeof name, k < 5 ? "data_batch_%d.bin" : "test_batch.bin", k + 1);
+        assert_int_equal(whole_file_write(at(name), record, sizeof record, NULL), STATUS_OK);
+    }
+    assert_true(cifar_is_there(work));
+    if (cifar_open(&train, &test, work, &why) != STATUS_OK) fail_msg("%s", why.message);
+    assert_true(train.count == 5 && test.count == 1 && train.labels[3] == 3 && test.labels[0] == 5);
+    assert_memory_equal(train.pixels, "\x01\x33\x65\x01\x33\x65", 6);
+    labelled_images_close(&train);
+    labelled_images_close(&test);
+    assert_int_equal(whole_file_write(at("test_batch.bin"), record, 3000, NULL), STATUS_OK);
+    assert_int_equal(cifar_open(&train, &test, work, &why), STATUS_CORRUPT);
+    assert_non_null(strstr(why.message, "test_batch.bin: has 3000 bytes"));
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static void tables_become_numbers(void **state) {
+    (void)state;
+    static const char TABLE[] = "id,age,city,split,label\n"
+                                "1,10,A,train,x\n2,30,B,train,y\n3,,A,train,x\n4,50,C,test,y\n5,20,?,test,x\n";
+    labelled_images sets[DATA_PARTS];
+    failure why = {0};
+    assert_int_equal(whole_file_write(at("t.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
+    assert_true(table_sets_is_table(at("t.csv")));
+    if (table_sets_open(sets, at("t.csv"), NULL, &(example_options){0}, NULL, &why) != STATUS_OK)
+        fail_msg("%s", why.message);
+    const float train[] = {-1, 1, 0, 1, 0, 1, 0, 1, 0}, test[] = {3, 0, 0, 0, 0, 0}; /* mean 20, std 10 */
+    assert_int_equal(sets[PART_TRAIN].channels, 3);
+    for (int k = 0; k < 9; k++) assert_near((double)sets[PART_TRAIN].values[k], (double)train[k], 1e-6);
+    for (int k = 0; k < 6; k++) assert_near((double)sets[PART_TEST].values[k], (double)test[k], 1e-6);
+    assert_memory_equal(sets[PART_TRAIN].labels, "\0\1\0", 3);
+    assert_non_null(labelled_images_column(&sets[PART_TEST], "city"));
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+/* ---- augmentation ------------------------------------------------------------------------------------------------ */
+
+enum { SIDE = 9 };
+
+static const labelled_images LIKE = {.count = 1, .height = SIDE, .width = SIDE, .channels = 3};
+
+static void apply(const picture_augment *a, uint64_t iteration, const uint8_t *from, uint8_t *to) {
+    const uint64_t key[2] = {7, iteration};
+    picture_augment_apply(a, &LIKE, key, 3, from, to);
+}
+
+static void flips_and_moves_are_exact(void **state) {
+    (void)state;
+    uint8_t from[SIDE * SIDE * 3], to[SIDE * SIDE * 3];
+    uint64_t random = 1;
+    int flipped = 0, moves = 0;
+    for (size_t k = 0; k < sizeof from; k++) from[k] = (uint8_t)test_random(&random);
+    for (uint64_t t = 0; t < 200; t++) {
+        apply(&(picture_augment){.flip = 1}, t, from, to);
+        const int mirrored = memcmp(to, from, sizeof to) != 0;
+        flipped += mirrored;
+        for (int y = 0; y < SIDE && mirrored; y++)
+            for (int x = 0; x < SIDE; x++)
+                assert_memory_equal(to + (y * SIDE + x) * 3, from + (y * SIDE + SIDE - 1 - x) * 3, 3);
+        apply(&(picture_augment){.crop = 2}, t, from, to);
+        int found = 0;
+        for (int dy = -2; dy <= 2; dy++)
+            for (int dx = -2; dx <= 2; dx++) /* the middle, which no edge reaches */
+                found += memcmp(to + (4 * SIDE + 4) * 3, from + ((4 + dy) * SIDE + 4 + dx) * 3, 3) == 0 &&
+                         memcmp(to + (5 * SIDE + 3) * 3, from + ((5 + dy) * SIDE + 3 + dx) * 3, 3) == 0;
+        assert_int_equal(found, 1);
+        moves += memcmp(to, from, sizeof to) != 0;
+    }
+    assert_true(flipped > 70 && flipped < 130 && moves > 170);
+}
+
+static void what_is_random_follows_from_the_key(void **state) {
+    (void)state;
+    const picture_augment all = {1, 2, 0.3, 20, 0.3, 0.5, 128};
+    uint8_t from[SIDE * SIDE * 3], a[SIDE * SIDE * 3], b[SIDE * SIDE * 3];
+    int different = 0;
+    assert_true(picture_augment_is_on(&all) && !picture_augment_is_on(&(picture_augment){0}));
+    for (size_t k = 0; k < sizeof from; k++) from[k] = (uint8_t)(k * 3);
+    for (uint64_t t = 0; t < 50; t++) {
+        apply(&all, t, from, a);
+        apply(&all, t, from, b);
+        assert_memory_equal(a, b, sizeof a);
+        apply(&all, t + 1, from, b);
+        different += memcmp(a, b, sizeof a) != 0;
+    }
+    assert_int_equal(different, 50);
+    apply(&(picture_augment){0}, 1, from, a);
+    assert_memory_equal(a, from, sizeof a);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    return folder_make_temporary(work, NULL) == STATUS_OK ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    folder_remove(work);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(npz_files_as_medmnist_has_them),
+        cmocka_unit_test(cifar_planes_become_pixels),
+        cmocka_unit_test(tables_become_numbers),
+        cmocka_unit_test(flips_and_moves_are_exact),
+        cmocka_unit_test(what_is_random_follows_from_the_key),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,358 @@
+/* Models of nnU-Net: what is exported and imported again is the same to the bit, and what cannot be served is refused. */
+#define _GNU_SOURCE /* mkdtemp, memmem */
+#include "core/whole_file.h"
+#include "model/segmentation_model.h"
+#include "model/weights.h"
+#include "nnunet/nnunet.h"
+#include "plan/plan.h"
+#include "testing.h"
+#include "torch_file/torch_writer.h"
+
+#include <unistd.h>
+
+static char folder[PATH_SIZE];
+
+static int make_folder(void **state) {
+    (void)state;
+    failure failure;
+    return folder_make_temporary(folder, &failure) != STATUS_OK;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    folder_remove(folder);
+    return 0;
+}
+
+static const char *in(const char *name) {
+    static char paths[4][PATH_SIZE];
+    static int next;
+    char *path = paths[next++ % 4];
+    failure failure;
+    assert_int_equal(path_join(path, folder, name, &failure), STATUS_OK);
+    return path;
+}
+
+static void must(status_code status, const failure *failure) {
+    if (status != STATUS_OK) fail_msg("%s", failure->message);
+}
+
+/* ---- models of ours ------------------------------------------------------------------------------------------------ */
+
+/* Three stages of 4, 8 and 8 features; slices lie across the axis `across`, or -1 in 3D. */
+static plan small_plan(int residual, int across) {
+    plan plan = {.dataset = "Dataset001_Test",
+                 .model = {.residual = residual, .slices = across >= 0},
+                 .channels = 2,
+                 .channel = {{"CT", {NORMALISE_CT, 0, 10, 2, -100, 300}}, {"T2", {NORMALISE_ZSCORE, 1, 1, 1, 0, 2}}},
+                 .spacing = {1, 2, 3.5},
+                 .median_size = {20, 24, 28},
+                 .patch = {8, 16, 24},
+                 .batch = 3,
+                 .topology = {.count = 3}};
+    label_scheme_plain(&plan.labels, 3);
+    for (int level = 0; level < 3; level++) {
+        topology_stage *stage = &plan.topology.stages[level];
+        *stage = (topology_stage){level ? 8 : 4, residual ? level + 1 : 0, {3, 3, 3}, {1, 2, 2}};
+        for (int axis = 0; axis < 3; axis++) {
+            if (!level) stage->stride[axis] = 1;
+            if (axis == across) stage->kernel[axis] = stage->stride[axis] = 1;
+        }
+        if (!level && across < 0) stage->kernel[0] = 1;
+    }
+    if (across >= 0) plan.patch[across] = 1;
+    if (across == 0) plan.patch[2] = 32;
+    if (across > 0) plan.topology.stages[1].stride[0] = plan.topology.stages[2].stride[0] = 2;
+    plan.classes = label_scheme_outputs(&plan.labels);
+    return plan;
+}
+
+/* Three nested regions of label values with a gap, in nnU-Net's order. */
+static void use_regions(plan *plan) {
+    static const char *const NAMES[] = {"whole", "core", "centre"};
+    label_scheme_plain(&plan->labels, 4);
+    plan->labels.values[3] = 6;
+    plan->labels.regions = 3;
+    for (int r = 0; r < 3; r++) {
+        strcpy(plan->labels.region[r].name, NAMES[r]);
+        plan->labels.region[r].writes = (int16_t)(r + 1);
+        for (int c = r + 1; c < 4; c++) plan->labels.inside[c] |= (uint16_t)(1u << r);
+    }
+    plan->classes = label_scheme_outputs(&plan->labels);
+}
+
+static void write_model(const plan *plan, const char *name, uint64_t seed) {
+    char path[PATH_SIZE];
+    model_options model;
+    graph *g;
+    failure failure = {0};
+    must(folder_make(in(name), &failure), &failure);
+    snprintf(path, sizeof path, "%.4000s/plans.json", in(name));
+    must(plan_write(plan, path, &failure), &failure);
+    segmentation_model(plan, &model);
+    must(model_open(&model, &(graph_options){.threads = 1, .inference = 1}, &g, &failure), &failure);
+    graph_initialise(g, seed);
+    snprintf(path, sizeof path, "%.4000s/best.safetensors", in(name));
+    must(weights_save(g, 0, path, &failure), &failure);
+    graph_close(&g);
+}
+
+static void export(const char *const *names, int count, const char *to) {
+    const char *runs[4];
+    failure failure = {0};
+    for (int k = 0; k < count; k++) runs[k] = in(names[k]);
+    must(nnunet_export(&(nnunet_export_request){.runs = runs, .run_count = count, .output = in(to)}, NULL, &failure),
+         &failure);
+}
+
+static status_code import(const char *from, const char *to, const char *folds, failure *failure) {
+    nnunet_import_outcome *outcome = malloc(sizeof *outcome);
+    const nnunet_import_request request = {in(from), in(to), folds, "final"};
+    const status_code status = nnunet_import(&request, NULL, outcome, failure);
+    free(outcome);
+    return status;
+}
+
+/* ---- there and back ------------------------------------------------------------------------------------------------ */
+
+static void same_weights(const char *a, const char *b) {
+    safetensors *one, *other;
+    char path[PATH_SIZE];
+    failure failure = {0};
+    snprintf(path, sizeof path, "%.4000s/best.safetensors", in(a));
+    must(safetensors_open(&one, path, &failure), &failure);
+    snprintf(path, sizeof path, "%.4000s/best.safetensors", in(b));
+    must(safetensors_open(&other, path, &failure), &failure);
+    for (size_t k = 0; k < safetensors_count(one); k++) {
+        const safetensor *x = safetensors_at(one, k), *y = safetensors_find(other, x->name);
+        assert_non_null(y);
+        assert_int_equal(x->size, y->size);
+        assert_memory_equal(x->data, y->data, x->size);
+    }
+    for (size_t k = 0; k < safetensors_count(other); k++) { /* what was added are biases of 0 */
+        const safetensor *y = safetensors_at(other, k);
+        const float *values = y->data;
+        for (size_t v = 0; !safetensors_find(one, y->name) && v < y->size / sizeof *values; v++)
+            assert_true(values[v] == 0);
+    }
+    safetensors_close(&one);
+    safetensors_close(&other);
+}
+
+static void same_plan(const plan *expected, const char *name) {
+    plan *found = malloc(sizeof *found), *wanted = malloc(sizeof *wanted);
+    char path[PATH_SIZE];
+    failure failure = {0};
+    snprintf(path, sizeof path, "%.4000s/plans.json", in(name));
+    must(plan_read(found, path, &failure), &failure);
+    *wanted = *expected;
+    wanted->bias = 1;
+    assert_true(plan_agrees(found, wanted));
+    assert_string_equal(found->dataset, wanted->dataset);
+    assert_string_equal(found->channel[0].name, "CT");
+    assert_int_equal(found->batch, wanted->batch);
+    assert_memory_equal(&found->model, &wanted->model, sizeof found->model);
+    for (int k = 0; k < 3; k++) assert_true(found->spacing[k] == wanted->spacing[k]);
+    free(found);
+    free(wanted);
+}
+
+static void there_and_back(const plan *plan, const char *name) {
+    char there[64], back[64];
+    failure failure = {0};
+    snprintf(there, sizeof there, "%s-nnunet", name);
+    snprintf(back, sizeof back, "%s-back", name);
+    write_model(plan, name, 7);
+    export(&name, 1, there);
+    must(import(there, back, NULL, &failure), &failure);
+    same_plan(plan, back);
+    same_weights(name, back);
+}
+
+static void plain_networks_come_back(void **state) {
+    (void)state;
+    plan plan = small_plan(0, -1);
+    there_and_back(&plan, "plain");
+    plan.unmirrored[2] = 1;
+    there_and_back(&plan, "unmirrored");
+    use_regions(&plan);
+    there_and_back(&plan, "regions");
+}
+
+static void residual_networks_come_back(void **state) {
+    (void)state;
+    const plan plan = small_plan(1, -1);
+    there_and_back(&plan, "residual");
+}
+
+static void networks_for_slices_come_back(void **state) {
+    (void)state;
+    for (int across = 0; across < 3; across++)
+        for (int residual = 0; residual < 2; residual++) {
+            const plan plan = small_plan(residual, across);
+            char name[32];
+            snprintf(name, sizeof name, "slices-%d-%d", across, residual);
+            there_and_back(&plan, name);
+        }
+}
+
+static void folds_become_folders(void **state) {
+    (void)state;
+    const plan plan = small_plan(0, -1);
+    failure failure = {0};
+    write_model(&plan, "a", 1);
+    write_model(&plan, "b", 2);
+    export((const char *const[]){"a", "b"}, 2, "two");
+    must(import("two", "both", NULL, &failure), &failure);
+    same_weights("a", "both/fold_0");
+    same_weights("b", "both/fold_1");
+    must(import("two", "second", "1", &failure), &failure);
+    same_weights("b", "second");
+    assert_int_equal(import("two", "third", "2", &failure), STATUS_CANNOT_READ);
+    assert_int_equal(import("two", "third", "0,", &failure), STATUS_BAD_INPUT);
+    assert_false(path_exists(in("third")));
+    assert_int_equal(import("two", "second", "0", &failure), STATUS_BAD_INPUT); /* a run is there */
+    assert_non_null(strstr(failure.message, "holds a run already"));
+}
+
+/* ---- nnU-Net's own habits ------------------------------------------------------------------------------------------ */
+
+/* Replaces the first `from` in a file of the model. */
+static void edit(const char *model, const char *file, const char *from, const char *to) {
+    char path[PATH_SIZE], *bytes;
+    size_t size;
+    failure failure = {0};
+    text text = {0};
+    snprintf(path, sizeof path, "%.4000s/%s", in(model), file);
+    must(whole_file_read(path, 1 << 20, &bytes, &size, &failure), &failure);
+    char *at = strstr(bytes, from);
+    if (!at) fail_msg("%s is not in %s", from, file);
+    text_add_bytes(&text, bytes, (size_t)(at - bytes));
+    text_add(&text, to);
+    text_add(&text, at + strlen(from));
+    must(whole_file_write_text(path, &text, &failure), &failure);
+    text_close(&text);
+    free(bytes);
+}
+
+static void refused(const char *file, const char *from, const char *to, const char *why) {
+    failure failure = {0};
+    edit("strange", file, from, to);
+    assert_int_equal(import("strange", "never", NULL, &failure), STATUS_BAD_INPUT);
+    if (!strstr(failure.message, why)) fail_msg("expected '%s' in: %s", why, failure.message);
+    assert_false(path_exists(in("never")));
+    edit("strange", file, to, from);
+}
+
+static void what_cannot_be_served_is_refused_by_name(void **state) {
+    (void)state;
+    const plan plan = small_plan(0, -1);
+    failure failure = {0};
+    write_model(&plan, "ours", 3);
+    export((const char *const[]){"ours"}, 1, "strange");
+    refused("plans.json", "unet.PlainConvUNet", "other.SwinUNETR", "SwinUNETR");
+    refused("plans.json", "DefaultPreprocessor", "MyPreprocessor", "MyPreprocessor");
+    refused("plans.json", "resample_data_or_seg_to_shape", "resample_torch_simple", "resample_torch_simple");
+    refused("plans.json", "InstanceNorm3d", "BatchNorm3d", "BatchNorm3d");
+    refused("plans.json", "torch.nn.LeakyReLU", "torch.nn.ReLU", "ReLU");
+    refused("plans.json", "CTNormalization", "RGBTo01Normalization", "RGBTo01Normalization");
+    refused("plans.json", "\"3d_fullres\"", "\"3d_lowres\"", "3d_fullres is no configuration");
+    refused("plans.json", "\"batch_dice\"", "\"previous_stage\": \"3d_lowres\", \"batch_dice\"", "cascade");
+    refused("plans.json", "\"n_conv_per_stage\": [2, 2, 2]", "\"n_conv_per_stage\": [2, 3, 2]", "n_conv_per_stage");
+    must(import("strange", "fine", NULL, &failure), &failure); /* nothing was left of the changes */
+    edit("strange", "plans.json", "\"features_per_stage\": [4, 8, 8]", "\"features_per_stage\": [4, 8, 16]");
+    assert_int_equal(import("strange", "never", NULL, &failure), STATUS_CORRUPT);
+    assert_non_null(strstr(failure.message, "does not have the shape"));
+    assert_int_equal(import("nowhere", "never", NULL, &failure), STATUS_CANNOT_READ);
+    assert_int_equal(import("ours", "never", NULL, &failure), STATUS_CANNOT_READ);
+    assert_non_null(strstr(failure.message, "checkpoint_final.pth"));
+}
+
+/* Old plans (before 2.3) name the network otherwise; a configuration may inherit from another. */
+static void old_and_inherited_plans_are_read(void **state) {
+    (void)state;
+    plan plan = small_plan(0, -1);
+    failure failure = {0};
+    plan.topology.stages[2].features = 16; /* doubled from stage to stage, as old plans can say it */
+    write_model(&plan, "modern", 4);
+    export((const char *const[]){"modern"}, 1, "old");
+    edit("old", "plans.json", "\"architecture\"", "\"passed over\"");
+    edit("old", "plans.json", "\"3d_fullres\": {", "\"3d_fullres\": {\"inherits_from\": \"base\"}, \"base\": {");
+    must(import("old", "old-back", NULL, &failure), &failure);
+    same_plan(&plan, "old-back");
+    same_weights("modern", "old-back");
+    edit("old", "plans.json", "\"base\": {", "\"base\": {\"inherits_from\": \"3d_fullres\",");
+    assert_int_equal(import("old", "circle", NULL, &failure), STATUS_BAD_INPUT);
+}
+
+/* A network trained on transposed images is ours with turned kernels: with axes turned by transpose_forward the plan and every
+   kernel must come back turned. */
+static void transposed_axes_are_turned_back(void **state) {
+    (void)state;
+    const plan plan = small_plan(0, -1);
+    struct plan *turned = malloc(sizeof *turned);
+    failure failure = {0};
+    char path[PATH_SIZE];
+    write_model(&plan, "straight", 5);
+    export((const char *const[]){"straight"}, 1, "turned");
+    edit("turned", "plans.json", "\"transpose_forward\": [0, 1, 2]", "\"transpose_forward\": [2, 0, 1]");
+    must(import("turned", "turned-back", NULL, &failure), &failure);
+    snprintf(path, sizeof path, "%.4000s/plans.json", in("turned-back"));
+    must(plan_read(turned, path, &failure), &failure);
+    assert_int_equal(turned->patch[2], 8); /* the network's first axis is the image's third */
+    assert_int_equal(turned->patch[0], 16);
+    assert_int_equal(turned->patch[1], 24);
+    assert_int_equal(turned->topology.stages[0].kernel[2], 1);
+    assert_true(turned->spacing[2] == 1 && turned->spacing[0] == 2 && turned->spacing[1] == 3.5);
+    safetensors *a, *b;
+    snprintf(path, sizeof path, "%.4000s/best.safetensors", in("straight"));
+    must(safetensors_open(&a, path, &failure), &failure);
+    snprintf(path, sizeof path, "%.4000s/best.safetensors", in("turned-back"));
+    must(safetensors_open(&b, path, &failure), &failure);
+    const float *x = safetensors_find(a, "encoder.1.0.conv.weight")->data;
+    const float *y = safetensors_find(b, "encoder.1.0.conv.weight")->data;
+    for (int o = 0; o < 8 * 4; o++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                for (int k = 0; k < 3; k++) /* the network's (i, j, k) is the image's (j, k, i) */
+                    assert_true(x[o * 27 + i * 9 + j * 3 + k] == y[o * 27 + j * 9 + k * 3 + i]);
+    safetensors_close(&a);
+    safetensors_close(&b);
+    free(turned);
+}
+
+static void missing_tensors_are_refused(void **state) {
+    (void)state;
+    const plan plan = small_plan(0, -1);
+    torch_writer writer;
+    failure failure = {0};
+    char path[PATH_SIZE];
+    write_model(&plan, "base", 6);
+    export((const char *const[]){"base"}, 1, "poor");
+    snprintf(path, sizeof path, "%.4000s/fold_0/checkpoint_final.pth", in("poor"));
+    torch_writer_open(&writer, path);
+    torch_begin_dict(&writer, NULL);
+    torch_begin_dict(&writer, "network_weights");
+    torch_end_dict(&writer);
+    torch_begin_dict(&writer, "init_args");
+    torch_add_string(&writer, "configuration", "3d_fullres");
+    torch_end_dict(&writer);
+    torch_end_dict(&writer);
+    must(torch_writer_close(&writer, &failure), &failure);
+    assert_int_equal(import("poor", "never", NULL, &failure), STATUS_CORRUPT);
+    assert_non_null(strstr(failure.message, "is missing"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_networks_come_back),
+        cmocka_unit_test(residual_networks_come_back),
+        cmocka_unit_test(networks_for_slices_come_back),
+        cmocka_unit_test(folds_become_folders),
+        cmocka_unit_test(what_cannot_be_served_is_refused_by_name),
+        cmocka_unit_test(old_and_inherited_plans_are_read),
+        cmocka_unit_test(transposed_axes_are_turned_back),
+        cmocka_unit_test(missing_tensors_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

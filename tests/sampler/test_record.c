@@ -1,0 +1,142 @@
+/* How losses answered to being drawn: the records against their definition, and what they tell apart. */
+#include "opened.h"
+#include "sampler/record.h"
+
+enum { N = 40, LABELS = 4 };
+
+static double within(double x, double low, double high) { return fmin(fmax(x, low), high); }
+
+/* The definition, from scratch and in double. */
+typedef struct plain {
+    double last[N], mean[N], evidence[N];
+    int count[N], label[N];
+} plain;
+
+static double plain_level(const plain *p, int example) {
+    double logarithms = 0, sum = 0;
+    int peers = 0, all = 0;
+    for (int i = 0; i < N; i++) {
+        if (isnan(p->last[i])) continue;
+        all++, sum += p->last[i];
+        if (p->label[i] == p->label[example]) peers++, logarithms += log(p->last[i]);
+    }
+    return peers ? fmax(exp(logarithms / peers), 0.5 * sum / all) : (double)NAN;
+}
+
+static void plain_add(plain *p, int example, double loss) {
+    const double level = plain_level(p, example);
+    p->count[example]++;
+    p->mean[example] += (loss - p->mean[example]) / fmin(p->count[example], 16);
+    if (!isnan(level))
+        p->evidence[example] = within(p->evidence[example] + within(log(loss / level) - 0.25, -2, 1), 0, 8);
+    p->last[example] = loss;
+}
+
+static hws_record record_of(hws_sampler *sampler, int64_t example) {
+    hws_record record;
+    assert_int_equal(hws_sampler_records(sampler, example, 1, &record), HWS_OK);
+    return record;
+}
+
+static hws_sampler *recording(int64_t n, double doubt) {
+    hws_options options = hws_options_default();
+    options.beta = 1;
+    options.doubt = doubt;
+    options.keep_record = 1;
+    return opened(n, NULL, &options);
+}
+
+static void records_are_as_defined(void **state) {
+    (void)state;
+    plain p = {.count = {0}};
+    uint64_t seed = 9;
+    int32_t labels[N];
+    hws_sampler *sampler = recording(N, 0);
+    for (int i = 0; i < N; i++) {
+        p.last[i] = (double)NAN;
+        labels[i] = p.label[i] = (int)(test_random(&seed) % LABELS);
+    }
+    assert_int_equal(hws_sampler_set_labels(sampler, 0, N, labels), HWS_OK);
+    for (int step = 0; step < 2000; step++) {
+        const int64_t example = (int64_t)(test_random(&seed) % N);
+        const float loss = (float)exp(test_normal(&seed) + (example % 7 == 0));
+        plain_add(&p, (int)example, (double)loss);
+        assert_int_equal(hws_sampler_update(sampler, 1, &example, &loss), HWS_OK);
+        const int64_t other = (int64_t)(test_random(&seed) % N);
+        const hws_record r = record_of(sampler, other);
+        assert_int_equal(r.updates, p.count[other]);
+        assert_int_equal(r.label, p.label[other]);
+        if (r.updates) assert_close(r.loss_mean, p.mean[other], 1e-4);
+        else assert_true(isnan(r.loss_mean));
+        if (isnan(r.level)) assert_true(isnan(plain_level(&p, (int)other)));
+        else assert_close(r.level, plain_level(&p, (int)other), 1e-5);
+        assert_near(r.evidence, p.evidence[other], 1e-3);
+        assert_near(r.doubt, within((p.evidence[other] - 1) / 5, 0, 1), 1e-3);
+    }
+    hws_sampler_close(&sampler);
+}
+
+static void see(hws_sampler *sampler, int64_t example, double loss) {
+    const float fresh = (float)loss;
+    assert_int_equal(hws_sampler_update(sampler, 1, &example, &fresh), HWS_OK);
+}
+
+/* 0 to 19 are easy, 20 to 24 a label of their own that is hard as a whole, 25 has the easy ones' label and is hard. */
+static hws_sampler *story(int rounds, double rare, double wrong) {
+    hws_sampler *sampler = recording(26, 1);
+    int32_t labels[26] = {0};
+    for (int i = 20; i < 25; i++) labels[i] = 1;
+    assert_int_equal(hws_sampler_set_labels(sampler, 0, 26, labels), HWS_OK);
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < 26; i++) see(sampler, i, i < 20 ? 0.05 : i < 25 ? rare : wrong);
+    return sampler;
+}
+
+static void a_wrong_label_is_doubted_and_a_rare_one_is_not(void **state) {
+    (void)state;
+    hws_sampler *sampler = story(10, 4, 4);
+    for (int i = 0; i < 25; i++) assert_true(record_of(sampler, i).doubt == 0);
+    assert_true(record_of(sampler, 25).doubt == 1);
+    double p_rare, p_wrong, p_easy;
+    hws_sampler_probability(sampler, 20, &p_rare);
+    hws_sampler_probability(sampler, 25, &p_wrong);
+    hws_sampler_probability(sampler, 0, &p_easy);
+    assert_true(p_wrong <= p_easy && p_rare > 10 * p_easy);
+    float loss; /* what it is told as is its loss */
+    assert_int_equal(hws_sampler_get_losses(sampler, 25, 1, &loss), HWS_OK);
+    assert_true(loss == 4);
+    hws_statistics statistics;
+    assert_int_equal(hws_sampler_statistics(sampler, &statistics), HWS_OK);
+    assert_true(statistics.loss_max == 4);
+    hws_sampler_close(&sampler);
+}
+
+/* Once its peers are learnt, who stays behind in a rare label is doubted, too. */
+static void within_a_rare_label_who_stays_behind_is_doubted(void **state) {
+    (void)state;
+    hws_sampler *sampler = story(10, 4, 0.05);
+    for (int round = 0; round < 10; round++)
+        for (int i = 20; i < 25; i++) see(sampler, i, i < 23 ? 0.05 : 4);
+    for (int i = 20; i < 23; i++) assert_true(record_of(sampler, i).doubt == 0);
+    for (int i = 23; i < 25; i++) assert_true(record_of(sampler, i).doubt > 0.9);
+    hws_sampler_close(&sampler);
+}
+
+static void doubt_goes_when_the_example_is_learnt(void **state) {
+    (void)state;
+    hws_sampler *sampler = story(20, 4, 4);
+    assert_true(record_of(sampler, 25).doubt == 1);
+    for (int round = 0; round < 4; round++) see(sampler, 25, 0.01);
+    assert_true(record_of(sampler, 25).doubt == 0);
+    hws_sampler_close(&sampler);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_are_as_defined),
+        cmocka_unit_test(a_wrong_label_is_doubted_and_a_rare_one_is_not),
+        cmocka_unit_test(within_a_rare_label_who_stays_behind_is_doubted),
+        cmocka_unit_test(doubt_goes_when_the_example_is_learnt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
