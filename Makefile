@@ -8,9 +8,11 @@ all: build
 
 help:
 	@echo "make              set up and build"
+	@echo "make MPI=1        the same with MPI, so that several processes or machines train together (docs/cluster.md)"
 	@echo "make demo         train on MNIST with few 3s, ERM and DRO, and show the difference"
 	@echo "make test         run all tests"
 	@echo "make test-long    the same at full size (hours)"
+	@echo "make test-ranks   training on several processes by MPI"
 	@echo "make test-python  the Python package's tests"
 	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_peer.py)"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
@@ -23,10 +25,10 @@ help:
 	@echo "make clean        remove what was built"
 
 setup:
-	@scripts/setup build test
+	@scripts/setup build test $(if $(MPI),mpi)
 
 build: setup
-	@cmake --preset release >/dev/null
+	@cmake --preset release -DHWS_MPI=$(if $(MPI),ON,OFF) >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS) -- --no-print-directory -s
 
 demo: build
@@ -37,6 +39,13 @@ test: build
 
 test-long: build
 	@HWS_TEST_LONG=1 ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j$(JOBS) --timeout 86400
+
+# Several processes by MPI, in a build of its own.
+test-ranks:
+	@scripts/setup build test mpi
+	@cmake --preset release -B build/mpi -DHWS_MPI=ON >/dev/null
+	@cmake --build build/mpi -j$(JOBS) -- --no-print-directory -s
+	@ctest --test-dir build/mpi -R '^ranks/' --output-on-failure --no-tests=error
 
 test-python:
 	@scripts/test-python
@@ -93,4 +102,4 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-long test-python test-nnunet test-browser test-peer check fuzz bench install format clean
+.PHONY: all help setup build demo test test-long test-ranks test-python test-nnunet test-browser test-peer check fuzz bench install format clean

@@ -1,6 +1,7 @@
 /* hws bench train: what a training step costs. */
 #include "bench/training_cost.h"
 #include "cli.h"
+#include "core/parallel.h"
 #include "options.h"
 
 #include <omp.h>
@@ -83,7 +84,7 @@ int bench_train(int count, char **arguments) {
                      .levels = 4,
                      .base = 32,
                      .channels = 1,
-                     .threads = omp_get_max_threads(),
+                     .threads = parallel_processors(),
                      .seconds = 10,
                      .task = {.model = "wrn-16-1"}};
     const cli_option options[] = {

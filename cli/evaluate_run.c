@@ -1,5 +1,6 @@
 /* hws evaluate RUN: how good a trained network is on its test set or validation cases. */
 #include "cli.h"
+#include "core/parallel.h"
 #include "interrupt.h"
 #include "options.h"
 #include "progress.h"
@@ -122,7 +123,7 @@ static int evaluate(const evaluate_run_request *request, int quiet) {
 int verb_evaluate_run(int count, char **arguments) {
     evaluate_run_request r = {0};
     const char *part = "test", *weights = "best";
-    long long threads = omp_get_max_threads();
+    long long threads = parallel_processors();
     int quiet = 0;
     failure failure;
     const cli_option options[] = {

@@ -1,4 +1,4 @@
-/* Ctrl-C and SIGTERM: asked about now and then, so that long work can stop in good order. A second one ends at once. */
+/* Ctrl-C, SIGTERM, SIGHUP and SIGUSR1: asked about now and then, so that long work can stop in good order. A second one ends at once. */
 #ifndef HWS_CLI_INTERRUPT_H
 #define HWS_CLI_INTERRUPT_H
 

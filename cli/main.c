@@ -1,9 +1,12 @@
+#define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 #include "hws.h"
+#include "ranks/ranks_mpi.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep learning\n"
                             "\n"
@@ -36,8 +39,14 @@ static const struct {
     {"triage", verb_triage},
 };
 
+static char last_error[1024]; /* for a rank that does not speak */
+static int kept = -1;         /* its stderr */
+
 int cli_error(int exit_code, const char *format, ...) {
     va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_error, sizeof last_error, format, arguments);
+    va_end(arguments);
     va_start(arguments, format);
     fputs("hws: ", stderr);
     vfprintf(stderr, format, arguments);
@@ -66,21 +75,59 @@ static int finish(int exit_code) {
     return exit_code;
 }
 
+/* ---- ranks: the processes that mpirun or srun started together --------------------------------------------------- */
+
+/* Verbs that ranks do together; all others are the first one's business. */
+static int is_shared(const char *verb) {
+    static const char *const SHARED[] = {"train", "bench"};
+    for (size_t k = 0; k < sizeof SHARED / sizeof *SHARED; k++)
+        if (strcmp(verb, SHARED[k]) == 0) return 1;
+    return 0;
+}
+
+/* The first rank speaks for all. */
+static int quieten(void) {
+    if (ranks_is_first(ranks_here())) return 1;
+    kept = dup(STDERR_FILENO);
+    return kept >= 0 && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr);
+}
+
+/* For a rank that failed when the others did not. */
+static void tell_alone(void) {
+    if (!*last_error) return;
+    dprintf(kept >= 0 ? kept : STDERR_FILENO, "hws: rank %d failed, and with it the others: %s\n", ranks_here()->rank,
+            last_error);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static int run(int count, char **arguments) {
+    const char *verb = arguments[1];
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
+        fputs(USAGE, stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(verb, "--version") == 0) {
+        printf("hws %s\n", hws_version());
+        return EXIT_DONE;
+    }
+    for (size_t k = 0; k < sizeof VERBS / sizeof *VERBS; k++) {
+        if (strcmp(verb, VERBS[k].name) != 0) continue;
+        const int does = is_shared(verb) || ranks_is_first(ranks_here());
+        return does ? VERBS[k].run(count - 2, arguments + 2) : EXIT_DONE;
+    }
+    return cli_error(EXIT_USAGE, "there is no verb '%s'; hws --help lists them", verb);
+}
+
 int main(int count, char **arguments) {
+    failure failure = {0};
     if (count < 2) {
         fputs(USAGE, stderr);
         return EXIT_USAGE;
     }
-    const char *verb = arguments[1];
-    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
-        fputs(USAGE, stdout);
-        return finish(EXIT_DONE);
-    }
-    if (strcmp(verb, "--version") == 0) {
-        printf("hws %s\n", hws_version());
-        return finish(EXIT_DONE);
-    }
-    for (size_t k = 0; k < sizeof VERBS / sizeof *VERBS; k++)
-        if (strcmp(verb, VERBS[k].name) == 0) return finish(VERBS[k].run(count - 2, arguments + 2));
-    return cli_error(EXIT_USAGE, "there is no verb '%s'; hws --help lists them", verb);
+    int code = cli_end(ranks_mpi_start(&failure), &failure);
+    if (code == EXIT_DONE && !quieten()) code = cli_error(EXIT_FAILED, "/dev/null cannot be opened");
+    if (code == EXIT_DONE) code = finish(run(count, arguments));
+    ranks_mpi_end(code, tell_alone);
+    return code;
 }

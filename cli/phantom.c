@@ -1,5 +1,6 @@
 /* hws phantom: a dataset of synthetic fetal heads or brain tumours. */
 #include "cli.h"
+#include "core/parallel.h"
 #include "interrupt.h"
 #include "options.h"
 #include "progress.h"
@@ -8,7 +9,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static int draw(const char *folder, const phantom_options *options) {
 int verb_phantom(int count, char **arguments) {
     phantom_options o = phantom_options_default();
     const char *out = NULL, *spina_bifida = NULL, *other = NULL;
-    long long cases = o.cases, test = 0, seed = 0, threads = omp_get_max_threads();
+    long long cases = o.cases, test = 0, seed = 0, threads = parallel_processors();
     int size[3] = {o.size[2], o.size[1], o.size[0]};
     const cli_option options[] = {
         CLI_TEXT("--out", "DIR", &out, "a new or empty folder", NULL),

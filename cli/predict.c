@@ -1,11 +1,11 @@
 /* hws predict: what trained networks say about new images. */
 #include "predict/predict.h"
 #include "cli.h"
+#include "core/parallel.h"
 #include "interrupt.h"
 #include "options.h"
 #include "progress.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ static void print_path(void *context, const char *path) {
 }
 
 int verb_predict(int count, char **words) {
-    arguments a = {.weights = "best", .precision = "f32", .average = "logits", .threads = omp_get_max_threads()};
+    arguments a = {.weights = "best", .precision = "f32", .average = "logits", .threads = parallel_processors()};
     a.request = (predict_request){.step = 0.5, .wrote = print_path};
     int code = parse(count, words, &a);
     if (code == CLI_GO_ON) code = check(&a);

@@ -43,6 +43,7 @@ static const char USAGE_OF_THE_RUN[] =
     "  --resume             go on from the last checkpoint, to the same bits as without the interruption; all\n"
     "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every,\n"
     "                       --cache and --quiet may differ, and with a constant rate --epochs\n"
+    "  --resume-or-start    go on if RUN holds a run, begin one if not: for jobs that are started again\n"
     "  --config FILE        begin with the settings of another run's config.json\n";
 
 enum { OPTIONS_MAX = 128, NAME_SIZE = 40, GIVEN_MAX = OPTIONS_MAX + CLI_LIST_MAX };
@@ -104,6 +105,7 @@ static int parse(train_command *c, int count, char **arguments) {
     add_option(c, "--config", OPTION_TEXT, &c->request.config);
     add_option(c, "--recipe", OPTION_TEXT, &c->request.recipe);
     add_option(c, "--resume", OPTION_FLAG, &c->request.resume);
+    add_option(c, "--resume-or-start", OPTION_FLAG, &c->request.resume_or_start);
     add_option(c, "--quiet", OPTION_FLAG, &c->quiet);
     const cli_verb verb = {"train", USAGE, c->options, c->option_count, NULL, &c->request.data, 1};
     return cli_read(&verb, count, arguments, NULL);

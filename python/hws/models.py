@@ -161,7 +161,7 @@ class ResNet(nn.Module):
         blocks = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}.get(depth)
         if blocks is None:
             raise ArgumentError(f"the depth of a residual network is 18, 34 or 50, not {depth}")
-        block = _Bottleneck if depth == 50 else _BasicBlock
+        block: Any = _Bottleneck if depth == 50 else _BasicBlock
         self.conv1 = nn.Conv2d(channels, 64, 7, 2, 3, bias=False)
         self.bn1 = nn.BatchNorm2d(64)
         inputs = 64

@@ -31,6 +31,8 @@ status_code training_task_complete(training_task *task, failure *failure) {
     if (!task->patch[0]) memcpy(task->patch, unet ? (int[3]){40, 56, 40} : (int[3]){1, 28, 28}, sizeof task->patch);
     set_input(task);
     l->graph = task->graph;
+    l->batch = task->batch;
+    l->ranks = ranks_here();
     l->graph.recompute = unet || l->model.kind == MODEL_RESNET;
     l->loss = unet ? LOSS_DICE_CE : LOSS_CROSS_ENTROPY;
     l->optimizer = optimizer_options_default(unet ? OPTIMIZER_NESTEROV : OPTIMIZER_SGD);
@@ -69,16 +71,25 @@ static void fill(learner *l, int classes) {
     for (size_t i = 0; i < shape_rows(&out); i++) learner_labels(l)[i] = (int16_t)(next(&state) % (unsigned)classes);
 }
 
+/* Each rank works on its share. */
 static status_code step(learner *l, int batch, double *losses, double *weights, failure *failure) {
-    const int count = learner_micro_batch(l);
+    const learner_share own = learner_own(l);
+    const int whole = learner_takes_whole(l), count = whole ? own.end - own.first : 1;
     learner_begin(l);
-    for (int done = 0; done < batch; done += count) {
+    for (int done = 0; done < (whole ? 1 : own.end - own.first); done++) {
         const status_code status = learner_losses(l, count, losses, failure);
         if (status != STATUS_OK) return status;
         for (int i = 0; i < count; i++) weights[i] = 1.0 / batch;
         learner_backward(l, count, weights);
     }
+    learner_join(l);
     return learner_update(l, 0.01, 0, failure);
+}
+
+/* The clock of the first rank counts. */
+static int first_says(const learner *l, int go_on) {
+    ranks_share_first(learner_ranks(l), &go_on, sizeof go_on);
+    return go_on;
 }
 
 /* Each run is at least a quarter of a second long. */
@@ -89,10 +100,10 @@ static status_code time_steps(learner *l, int batch, double seconds, double *bes
     status_code status = step(l, batch, losses, weights, failure);
     const double end = clock_seconds() + seconds;
     *best = 1e300;
-    while (status == STATUS_OK && (clock_seconds() < end || *best > 1e299)) {
+    while (status == STATUS_OK && first_says(l, clock_seconds() < end || *best > 1e299)) {
         const double start = clock_seconds();
         int steps = 0;
-        while (status == STATUS_OK && (steps == 0 || clock_seconds() - start < 0.25)) {
+        while (status == STATUS_OK && first_says(l, steps == 0 || clock_seconds() - start < 0.25)) {
             status = step(l, batch, losses, weights, failure);
             steps++;
         }

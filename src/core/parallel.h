@@ -22,7 +22,8 @@ typedef struct parallel_work {
  */
 status_code parallel_run(const parallel_work *work, size_t count, int threads, failure *failure);
 
-/* How many processors there are. */
+/* How many processors this process may use: OMP_NUM_THREADS if it is set, else those that its affinity allows, within the share
+   of time of its cgroup. */
 int parallel_processors(void);
 
 #endif

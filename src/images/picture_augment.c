@@ -42,7 +42,7 @@ static void choose_box(const picture_augment *a, random_stream *stream, const do
 static view choose_view(const picture_augment *a, random_stream *stream, const labelled_images *like) {
     const double side[2] = {like->height, like->width};
     view v = {.centre = {side[0] / 2, side[1] / 2}, .size = {side[0], side[1]}, .cosine = 1};
-    v.mirrored = a->flip && random_bits(stream, 1);
+    v.mirrored = a->flip && random_below(stream, 2);
     if (a->resized_crop > 0) choose_box(a, stream, side, &v);
     for (int k = 0; k < 2 && a->crop; k++)
         v.centre[k] += (double)random_below(stream, 2 * (uint64_t)a->crop + 1) - a->crop;

@@ -52,11 +52,13 @@ status_code image_classifier_load(learner *l, const pixel_scale *scale, const la
     return status;
 }
 
-status_code image_classifier_evaluate(learner *l, const pixel_scale *scale, const labelled_images *set, double *losses,
-                                      float *probabilities, failure *failure) {
+static status_code evaluate_some(learner *l, const pixel_scale *scale, const labelled_images *set, double *losses,
+                                 float *probabilities, failure *failure) {
+    const ranks *r = learner_ranks(l);
+    const int64_t first = ranks_start(r, set->count, r->rank), end = ranks_start(r, set->count, r->rank + 1);
     const int most = learner_micro_batch(l), classes = graph_output_shape(learner_graph(l), 0).channels;
-    for (int64_t done = 0; done < set->count; done += most) {
-        const int count = (int)(set->count - done < most ? set->count - done : most);
+    for (int64_t done = first; done < end; done += most) {
+        const int count = (int)(end - done < most ? end - done : most);
         status_code status = image_classifier_load(l, scale, set, done, count, failure);
         if (status == STATUS_OK) status = learner_evaluate(l, count, losses ? losses + done : 0, failure);
         if (status != STATUS_OK) return status;
@@ -65,5 +67,23 @@ status_code image_classifier_evaluate(learner *l, const pixel_scale *scale, cons
             softmax(logits + (size_t)k * (size_t)classes, classes,
                     probabilities + ((size_t)done + (size_t)k) * (size_t)classes);
     }
+    return STATUS_OK;
+}
+
+static void gather(const ranks *r, int64_t count, void *values, size_t size) {
+    size_t sizes[RANKS_MAX];
+    for (int k = 0; k < r->count; k++)
+        sizes[k] = (size_t)(ranks_start(r, count, k + 1) - ranks_start(r, count, k)) * size;
+    if (values) ranks_gather(r, values, sizes);
+}
+
+status_code image_classifier_evaluate(learner *l, const pixel_scale *scale, const labelled_images *set, double *losses,
+                                      float *probabilities, failure *failure) {
+    const ranks *r = learner_ranks(l);
+    const size_t classes = (size_t)graph_output_shape(learner_graph(l), 0).channels;
+    const status_code status = ranks_agree(r, evaluate_some(l, scale, set, losses, probabilities, failure), failure);
+    if (status != STATUS_OK) return status;
+    gather(r, set->count, losses, sizeof *losses);
+    gather(r, set->count, probabilities, classes * sizeof *probabilities);
     return STATUS_OK;
 }

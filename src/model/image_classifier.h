@@ -15,7 +15,7 @@ status_code image_classifier_load(learner *learner, const pixel_scale *scale, co
                                   int count, failure *failure);
 
 /* Losses (may be NULL) and class probabilities [count][classes] (may be NULL) of all images of a set: softmax of the
-   logits. Sets without labels have no losses. */
+   logits. Sets without labels have no losses. Done by the learner's ranks together. */
 status_code image_classifier_evaluate(learner *learner, const pixel_scale *scale, const labelled_images *set,
                                       double *losses, float *probabilities, failure *failure);
 

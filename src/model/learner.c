@@ -1,5 +1,6 @@
 #include "model/learner.h"
 #include "core/memory.h"
+#include "model/gradient_join.h"
 #include "nn/supervision.h"
 
 #include <stdlib.h>
@@ -27,6 +28,13 @@ struct learner {
     float *state;
     size_t state_floats;
     int64_t steps;
+
+    /* Several ranks: */
+    const ranks *ranks;
+    int part, *starts; /* examples of a part; the first part of each rank */
+    int batch, whole;  /* examples of a batch; 1: they are worked on at once */
+    gradient_join *join;
+    int part_done; /* own parts of this batch whose backward pass is over */
 };
 
 static status_code open_output(learner *l, int index, failure *failure) {
@@ -49,10 +57,79 @@ static int part_of(int batch) {
     return fourth < 1 ? 1 : fourth > LARGEST_PART ? LARGEST_PART : fourth;
 }
 
-static status_code open_parts(learner *l, failure *failure) {
-    l->options.graph.batch.part = part_of(l->options.model.input.samples);
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+int learner_parts(const learner *l) { return (l->batch + l->part - 1) / l->part; }
+const ranks *learner_ranks(const learner *l) { return l->ranks; }
+int learner_takes_whole(const learner *l) { return l->whole; }
+
+learner_share learner_of(const learner *l, int rank) {
+    const int first = l->starts[rank] * l->part, end = l->starts[rank + 1] * l->part;
+    return (learner_share){first < l->batch ? first : l->batch, end < l->batch ? end : l->batch};
+}
+learner_share learner_own(const learner *l) { return learner_of(l, l->ranks->rank); }
+
+/* For graphs: values are [part][per_part]. */
+static void join_parts(void *context, double *values, size_t per_part) {
+    const learner *l = context;
+    size_t sizes[RANKS_MAX];
+    for (int k = 0; k < l->ranks->count; k++)
+        sizes[k] = (size_t)(l->starts[k + 1] - l->starts[k]) * per_part * sizeof *values;
+    ranks_gather(l->ranks, values, sizes);
+}
+
+static void send_complete(void *context, size_t offset) {
+    learner *l = context;
+    const int parts = l->whole ? l->starts[l->ranks->rank + 1] - l->starts[l->ranks->rank] : 1;
+    gradient_join_ready(l->join, l->part_done, parts, offset);
+}
+
+/* Ranks get parts by their threads. */
+static status_code divide(learner *l, failure *failure) {
+    const ranks *r = l->ranks;
+    int threads[RANKS_MAX];
+    l->starts = malloc((size_t)(r->count + 1) * sizeof *l->starts);
+    if (!l->starts) return fail_memory(failure, "the shares of the ranks");
+    threads[r->rank] = l->options.graph.threads > 0 ? l->options.graph.threads : 1;
+    ranks_gather_each(r, threads, sizeof *threads);
+    ranks_divide(learner_parts(l), r->count, threads, l->starts);
+    return STATUS_OK;
+}
+
+/* The graph of this rank's share; one that has none gets room for a part, to evaluate with. */
+static void share_graph(learner *l) {
+    graph_batch *batch = &l->options.graph.batch;
+    const learner_share own = learner_own(l);
+    batch->context = l;
+    batch->ready = send_complete;
+    if (!l->whole) return;
+    batch->samples = l->batch;
+    batch->first_part = l->starts[l->ranks->rank];
+    batch->idle = own.first == own.end;
+    batch->join = join_parts;
+    l->options.model.input.samples = batch->idle ? l->part : own.end - own.first;
+}
+
+static status_code open_network(learner *l, failure *failure) {
     status_code status = optimizer_check(&l->options.optimizer, failure);
+    l->ranks = l->options.ranks ? l->options.ranks : &RANKS_ALONE;
+    const int samples = l->options.model.input.samples;
+    l->whole = samples >= l->options.batch;
+    l->batch = l->whole ? samples : l->options.batch;
+    l->part = l->whole ? part_of(l->batch) : samples;
+    l->options.graph.batch.part = l->part;
+    if (status == STATUS_OK) status = divide(l, failure);
+    if (status == STATUS_OK && l->ranks->count > 1) share_graph(l);
     if (status == STATUS_OK) status = model_open(&l->options.model, &l->options.graph, &l->graph, failure);
+    if (status == STATUS_OK && l->ranks->count > 1)
+        status = gradient_join_open(&l->join, l->ranks, graph_trained_floats(l->graph), l->starts, failure);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static status_code open_parts(learner *l, failure *failure) {
+    status_code status = open_network(l, failure);
     if (status != STATUS_OK) return status;
     const shape first = graph_output_shape(l->graph, 0);
     l->positions = shape_positions(&first);
@@ -90,6 +167,8 @@ void learner_close(learner **opened) {
     }
     memory_close(l->labels);
     memory_close(l->state);
+    gradient_join_close(&l->join);
+    free(l->starts);
     graph_close(&l->graph);
     free(l);
     *opened = 0;
@@ -105,7 +184,11 @@ float *learner_state(learner *l) { return l->state; }
 int64_t learner_steps(const learner *l) { return l->steps; }
 void learner_set_steps(learner *l, int64_t steps) { l->steps = steps; }
 
-void learner_begin(learner *l) { graph_clear_gradients(l->graph); }
+void learner_begin(learner *l) {
+    graph_clear_gradients(l->graph);
+    l->part_done = 0;
+    if (l->join) gradient_join_begin(l->join);
+}
 
 /* The outputs of one example, as the losses see them. */
 static void outputs_of(learner *l, int example, int with_gradients, supervised_output *outputs) {
@@ -146,7 +229,7 @@ status_code learner_losses(learner *l, int count, double *losses, failure *failu
     return losses_of(l, count, losses, failure);
 }
 
-void learner_backward(learner *l, int count, const double *weights) {
+static void backward_losses(learner *l, int count, const double *weights) {
     for (int example = 0; example < learner_micro_batch(l); example++) {
         supervised_output outputs[MAX_OUTPUTS];
         outputs_of(l, example, 1, outputs);
@@ -155,15 +238,53 @@ void learner_backward(learner *l, int count, const double *weights) {
         supervised_backward(l->options.loss, l->outputs[0].loss.classes, (size_t)l->output_count, outputs,
                             example < count ? weights[example] : 0);
     }
+}
+
+void learner_backward(learner *l, int count, const double *weights) {
+    if (!l->options.graph.batch.idle) backward_losses(l, count, weights);
+    if (l->join)
+        graph_gradients_by_part(l->graph, gradient_join_part(l->join, l->part_done), graph_trained_floats(l->graph));
     graph_backward(l->graph);
+    l->part_done += graph_parts(l->graph);
+}
+
+void learner_join(learner *l) {
+    if (!l->join) return;
+    gradient_join_finish(l->join, graph_gradients(l->graph));
+    gradient_join_begin(l->join);
+    l->part_done = 0;
+}
+
+double learner_gradient_norm(learner *l) {
+    return l->join ? gradient_join_norm(l->join, graph_gradients(l->graph))
+                   : gradient_norm(graph_trained_floats(l->graph), graph_gradients(l->graph));
+}
+
+/* The optimiser works on the buckets that this rank has joined. */
+static void step_own(learner *l, double rate, double norm, const optimizer_block *block) {
+    size_t first = 0, end = 0;
+    while (gradient_join_next(l->join, &first, &end))
+        optimizer_step_some(&l->options.optimizer, rate, l->steps + 1, norm, block, first, end);
+    gradient_join_spread(l->join, block->parameters);
 }
 
 status_code learner_update(learner *l, double rate, double *norm, failure *failure) {
     const optimizer_block block = {graph_trained_floats(l->graph), graph_gradients(l->graph), graph_values(l->graph),
                                    l->state};
-    const status_code status = optimizer_step(&l->options.optimizer, rate, l->steps + 1, &block, norm, failure);
-    if (status == STATUS_OK) l->steps++;
-    return status;
+    const double measured = learner_gradient_norm(l);
+    if (norm) *norm = measured;
+    const status_code status = optimizer_allows(measured, l->steps + 1, failure);
+    if (status != STATUS_OK) return status;
+    if (l->join) step_own(l, rate, measured, &block);
+    else optimizer_step_some(&l->options.optimizer, rate, l->steps + 1, measured, &block, 0, block.count);
+    l->steps++;
+    return STATUS_OK;
+}
+
+void learner_gather_state(learner *l) {
+    const size_t floats = graph_trained_floats(l->graph);
+    for (size_t done = 0; l->join && done < l->state_floats; done += floats)
+        gradient_join_spread(l->join, l->state + done);
 }
 
 status_code learner_evaluate(learner *l, int count, double *losses, failure *failure) {

@@ -123,25 +123,34 @@ static void adam(pass t, size_t count, const float *restrict g, float *restrict 
     }
 }
 
-status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, const optimizer_block *block,
-                           double *norm, failure *failure) {
+status_code optimizer_allows(double norm, int64_t step, failure *failure) {
+    if (isfinite(norm)) return STATUS_OK;
+    return fail(failure, STATUS_NOT_FINITE,
+                "the norm of the gradients is %g at step %lld: lower the learning rate or clip the gradients", norm,
+                (long long)step);
+}
+
+void optimizer_step_some(const optimizer_options *options, double rate, int64_t step, double norm,
+                         const optimizer_block *block, size_t first, size_t end) {
     assert(step >= 1 && isfinite(rate));
-    const size_t count = block->count;
-    const float *gradients = block->gradients;
-    float *parameters = block->parameters, *state = block->state;
-    const double measured = gradient_norm(count, gradients);
-    if (norm) *norm = measured;
-    if (!isfinite(measured))
-        return fail(failure, STATUS_NOT_FINITE,
-                    "the norm of the gradients is %g at step %lld: lower the learning rate or clip the gradients",
-                    measured, (long long)step);
-    const pass pass = plan_pass(options, rate, step, measured);
+    const size_t count = end - first;
+    const float *gradients = block->gradients + first;
+    float *parameters = block->parameters + first, *state = block->state + first;
+    const pass pass = plan_pass(options, rate, step, norm);
     switch (options->kind) {
     case OPTIMIZER_SGD: sgd(pass, count, gradients, parameters); break;
     case OPTIMIZER_MOMENTUM: momentum(pass, count, gradients, parameters, state); break;
     case OPTIMIZER_NESTEROV: nesterov(pass, count, gradients, parameters, state); break;
     case OPTIMIZER_ADAM:
-    case OPTIMIZER_ADAMW: adam(pass, count, gradients, parameters, state, state + count); break;
+    case OPTIMIZER_ADAMW: adam(pass, count, gradients, parameters, state, state + block->count); break;
     }
-    return STATUS_OK;
+}
+
+status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, const optimizer_block *block,
+                           double *norm, failure *failure) {
+    const double measured = gradient_norm(block->count, block->gradients);
+    if (norm) *norm = measured;
+    const status_code status = optimizer_allows(measured, step, failure);
+    if (status == STATUS_OK) optimizer_step_some(options, rate, step, measured, block, 0, block->count);
+    return status;
 }

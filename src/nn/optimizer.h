@@ -45,6 +45,13 @@ size_t optimizer_state_size(optimizer_kind kind, size_t count);
 /* The Euclidean norm of a block; NaN or infinite if one of the values is. */
 double gradient_norm(size_t count, const float *gradients);
 
+/* Its steps: a block of `count` values is cut into at most GRADIENT_NORM_CHUNKS chunks of gradient_norm_chunk values;
+   partials[first] to partials[end - 1] become the sums of squares of these chunks; all of them are joined in order. */
+enum { GRADIENT_NORM_CHUNKS = 1024 };
+size_t gradient_norm_chunk(size_t count);
+void gradient_norm_partials(size_t count, const float *gradients, size_t first, size_t end, double *partials);
+double gradient_norm_join(size_t chunks, const double *partials);
+
 /* What a step works on: `count` parameters, their gradients and the optimiser's state. */
 typedef struct optimizer_block {
     size_t count;
@@ -58,5 +65,10 @@ typedef struct optimizer_block {
  */
 status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, const optimizer_block *block,
                            double *norm, failure *failure);
+
+/* The same step in two: whether a norm of the gradients allows it, and the step of the parameters [first, end) alone. */
+status_code optimizer_allows(double norm, int64_t step, failure *failure);
+void optimizer_step_some(const optimizer_options *options, double rate, int64_t step, double norm,
+                         const optimizer_block *block, size_t first, size_t end);
 
 #endif

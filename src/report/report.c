@@ -120,7 +120,10 @@ static void add_page(text *page, const runs *runs, const methods *methods, const
 static status_code open_one(run *run, const char *folder, const char *groups, failure *failure) {
     const int trained = !evaluated_is_there(folder) || run_exists(folder);
     const status_code status = trained ? run_open(run, folder, failure) : run_open_evaluation(run, folder, failure);
-    return status == STATUS_OK && groups ? run_use_groups(run, groups, failure) : status;
+    if (status != STATUS_OK || !groups) return status;
+    const status_code grouped = run_use_groups(run, groups, failure);
+    if (grouped != STATUS_OK) run_close(run);
+    return grouped;
 }
 
 static status_code open_runs(runs *runs, const report_request *request, failure *failure) {

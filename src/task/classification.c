@@ -174,8 +174,9 @@ static status_code evaluate(void *context, learner *l, const listener *listener,
     const classification *c = context;
     status_code status = STATUS_OK;
     for (int k = 0; k < c->evaluated_count && status == STATUS_OK; k++)
-        status = listener_stops(listener) ? fail(failure, STATUS_STOPPED, "stopped while it was validated")
-                                          : evaluate_set(c, c->evaluated[k], l, values + k * c->metrics.count, failure);
+        status = ranks_any(learner_ranks(l), listener_stops(listener))
+                     ? fail(failure, STATUS_STOPPED, "stopped while it was validated")
+                     : evaluate_set(c, c->evaluated[k], l, values + k * c->metrics.count, failure);
     return status;
 }
 

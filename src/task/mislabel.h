@@ -24,7 +24,7 @@ void mislabel_volumes(mislabel_kind *kinds, int64_t count, double fraction, uint
 /* A voxel's label, of `classes` with the background; what is below 0 counts for nothing and stays. */
 static inline int16_t mislabel_voxel(mislabel_kind kind, int16_t label, int classes) {
     if (kind == MISLABEL_NOT || label <= 0 || label >= classes) return label;
-    return kind == MISLABEL_MISSING ? 0 : (int16_t)(label % (classes - 1) + 1);
+    return (int16_t)(kind == MISLABEL_MISSING ? 0 : label % (classes - 1) + 1);
 }
 
 #endif

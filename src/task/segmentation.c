@@ -196,25 +196,61 @@ static void score(const counts *of, int scored, double *values) {
     values[0] = known ? sum / known : (double)NAN;
 }
 
+/* How many of the validation cases are looked at. */
+static int64_t validated(const segmentation *s) {
+    const int64_t all = s->data.validation_count;
+    return s->validation_patches && s->validation_patches < all ? s->validation_patches : all;
+}
+
+/* What the ranks have counted, which are whole numbers, and the losses in the order of the cases. */
+static double join_cases(const ranks *r, const double *losses, int64_t cases, counts *each, int classes) {
+    double sum = 0;
+    ranks_gather_each(r, each, (size_t)classes * sizeof *each);
+    for (int k = 1; k < r->count; k++)
+        for (int c = 0; c < classes; c++) {
+            each[c].hit += each[k * classes + c].hit;
+            each[c].predicted += each[k * classes + c].predicted;
+            each[c].present += each[k * classes + c].present;
+        }
+    for (int64_t k = 0; k < cases; k++) sum += losses[k];
+    return sum;
+}
+
+/* Each rank takes a share of the validation cases. `of` has room for the counts of each rank; the first are the sums. */
+static status_code evaluate_cases(segmentation *s, learner *l, const listener *listener, counts *of, double *loss_sum,
+                                  failure *failure) {
+    const ranks *r = learner_ranks(l);
+    const int classes = s->data.plan->classes;
+    const int64_t all = s->data.validation_count, cases = validated(s), first = ranks_start(r, cases, r->rank),
+                  end = ranks_start(r, cases, r->rank + 1);
+    status_code status = STATUS_OK;
+    size_t sizes[RANKS_MAX];
+    double *losses = calloc((size_t)cases + 1, sizeof *losses);
+    if (!losses) status = fail_memory(failure, "the evaluation");
+    for (int64_t k = first; k < end && status == STATUS_OK; k++) {
+        status = listener_stops(listener) ? fail(failure, STATUS_STOPPED, "stopped while it was validated")
+                                          : evaluate_case(s, l, k * all / cases, &losses[k], failure);
+        if (status == STATUS_OK) count(s, l, of + r->rank * classes);
+    }
+    status = ranks_agree(r, status, failure);
+    for (int k = 0; k < r->count; k++)
+        sizes[k] = (size_t)(ranks_start(r, cases, k + 1) - ranks_start(r, cases, k)) * sizeof *losses;
+    if (status == STATUS_OK) ranks_gather(r, losses, sizes);
+    if (status == STATUS_OK) *loss_sum = join_cases(r, losses, cases, of, classes);
+    free(losses);
+    return status;
+}
+
 /* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, or of some that are evenly spread over
    them and the same in every epoch; every second case's is forced onto foreground. */
 static status_code evaluate(void *context, learner *l, const listener *listener, double *values, failure *failure) {
     segmentation *s = context;
     const int scored = label_scheme_scored(&s->data.plan->labels);
-    counts *of = calloc((size_t)s->data.plan->classes, sizeof *of);
+    counts *of = calloc((size_t)s->data.plan->classes * (size_t)learner_ranks(l)->count, sizeof *of);
     if (!of) return fail_memory(failure, "the evaluation");
     double loss_sum = 0;
-    status_code status = STATUS_OK;
-    const int64_t all = s->data.validation_count,
-                  some = s->validation_patches && s->validation_patches < all ? s->validation_patches : all;
-    for (int64_t k = 0; k < some && status == STATUS_OK; k++) {
-        double loss = 0;
-        status = listener_stops(listener) ? fail(failure, STATUS_STOPPED, "stopped while it was validated")
-                                          : evaluate_case(s, l, k * all / some, &loss, failure);
-        if (status != STATUS_OK) break;
-        count(s, l, of);
-        loss_sum += loss;
-    }
+    const int64_t some = validated(s);
+    const status_code status = evaluate_cases(s, l, listener, of, &loss_sum, failure);
     score(of + first_scored(s), scored, values);
     values[scored + 1] = some ? loss_sum / (double)some : (double)NAN;
     free(of);

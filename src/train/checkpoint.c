@@ -144,12 +144,15 @@ static status_code write_file(trainer *t, int whole, const char *path, failure *
 
 status_code checkpoint_write(trainer *t, failure *failure) {
     char path[PATH_SIZE];
-    const status_code status = run_path(path, t->folder, RUN_LATEST, failure);
-    return status == STATUS_OK ? write_file(t, 1, path, failure) : status;
+    status_code status = run_path(path, t->folder, RUN_LATEST, failure);
+    learner_gather_state(t->learner);
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_file(t, 1, path, failure);
+    return ranks_agree(t->ranks, status, failure);
 }
 
 status_code checkpoint_write_best(trainer *t, failure *failure) {
     char path[PATH_SIZE];
+    if (!ranks_is_first(t->ranks)) return STATUS_OK;
     const status_code status = run_path(path, t->folder, RUN_BEST, failure);
     return status == STATUS_OK ? write_file(t, 0, path, failure) : status;
 }

@@ -159,8 +159,10 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     /* Until the metric is a number the newest weights are the best there are: a run always ends with some. */
     const int is_best = (t->task->best_is_least ? value < t->best : value > t->best) || !isfinite(t->best);
     if (is_best) t->best = value;
-    if (status == STATUS_OK) status = write_history(t, failure);
-    if (status == STATUS_OK) status = write_losses(t, failure);
+    const int writes = ranks_is_first(t->ranks);
+    if (status == STATUS_OK && writes) status = write_history(t, failure);
+    if (status == STATUS_OK && writes) status = write_losses(t, failure);
     if (status == STATUS_OK && is_best) status = checkpoint_write_best(t, failure);
+    status = ranks_agree(t->ranks, status, failure);
     return status == STATUS_OK ? checkpoint_write(t, failure) : status;
 }

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A micro-batch of the examples in their order, beginning with `first`; beyond the end it goes on from the front. */
-static status_code fill_micro_batch(trainer *t, int64_t first, failure *failure) {
+/* `count` examples in their order, beginning with `first`; beyond the end it goes on from the front. */
+static status_code fill(trainer *t, int64_t first, int count, failure *failure) {
     status_code status = STATUS_OK;
-    for (int k = 0; k < learner_micro_batch(t->learner) && status == STATUS_OK; k++) {
+    for (int k = 0; k < count && status == STATUS_OK; k++) {
         const task_request request = {.example = (first + k) % t->task->examples,
                                       .iteration = TASK_PLAIN,
                                       .input = learner_input(t->learner) + (size_t)k * t->input_floats,
@@ -19,26 +19,74 @@ static status_code fill_micro_batch(trainer *t, int64_t first, failure *failure)
     return status;
 }
 
+static status_code take_losses(trainer *t, int64_t first, int count, const double *losses, failure *failure) {
+    status_code status = STATUS_OK;
+    for (int k = 0; k < count && first + k < t->task->examples && status == STATUS_OK; k++) {
+        if (!isfinite((float)losses[k])) status = trainer_fail_loss(t, first + k, losses[k], failure);
+        t->all[first + k] = (float)losses[k];
+    }
+    return status;
+}
+
 typedef status_code (*loss_function)(learner *, int, double *, failure *);
+
+/* Of examples that do not depend on each other: each rank takes a share of them. */
+static status_code losses_apart(trainer *t, loss_function losses_of, double *losses, uint8_t *wrong, failure *failure) {
+    const int64_t n = t->task->examples, first = ranks_start(t->ranks, n, t->ranks->rank),
+                  end = ranks_start(t->ranks, n, t->ranks->rank + 1);
+    const int most = learner_micro_batch(t->learner);
+    status_code status = STATUS_OK;
+    size_t sizes[RANKS_MAX];
+    for (int64_t done = first; done < end && status == STATUS_OK; done += most) {
+        const int count = (int)(end - done < most ? end - done : most);
+        status = fill(t, done, count, failure);
+        if (status == STATUS_OK) status = losses_of(t->learner, count, losses, failure);
+        if (status == STATUS_OK) status = take_losses(t, done, count, losses, failure);
+        for (int k = 0; k < count && status == STATUS_OK && wrong && t->task->is_wrong; k++)
+            wrong[done + k] = (uint8_t)t->task->is_wrong(t->task->context, t->learner, k);
+    }
+    for (int k = 0; k < t->ranks->count; k++)
+        sizes[k] = (size_t)(ranks_start(t->ranks, n, k + 1) - ranks_start(t->ranks, n, k)) * sizeof *t->all;
+    ranks_gather(t->ranks, t->all, sizes);
+    for (int k = 0; k < t->ranks->count; k++) sizes[k] /= sizeof *t->all;
+    if (wrong) ranks_gather(t->ranks, wrong, sizes);
+    return ranks_agree(t->ranks, status, failure);
+}
+
+/* The own examples of the batch that begins with `first`, forward in training. */
+static status_code forward_own(trainer *t, int64_t first, double *losses, failure *failure) {
+    const learner_share own = learner_own(t->learner);
+    const status_code status = ranks_agree(t->ranks, fill(t, first + own.first, own.end - own.first, failure), failure);
+    return status == STATUS_OK
+               ? ranks_agree(t->ranks, learner_losses(t->learner, own.end - own.first, losses, failure), failure)
+               : status;
+}
+
+/* Of batches that are normalised together. */
+static status_code losses_together(trainer *t, double *losses, failure *failure) {
+    status_code status = STATUS_OK;
+    size_t sizes[RANKS_MAX];
+    for (int k = 0; k < t->ranks->count; k++) {
+        const learner_share share = learner_of(t->learner, k);
+        sizes[k] = (size_t)(share.end - share.first) * sizeof *losses;
+    }
+    for (int64_t done = 0; done < t->task->examples && status == STATUS_OK; done += t->batch) {
+        status = forward_own(t, done, losses + learner_own(t->learner).first, failure);
+        if (status != STATUS_OK) break;
+        ranks_gather(t->ranks, losses, sizes);
+        status = take_losses(t, done, (int)t->batch, losses, failure);
+    }
+    return status;
+}
 
 /* `wrong`, which may be NULL, says which examples the task calls wrong. */
 static status_code all_losses(trainer *t, loss_function losses_of, uint8_t *wrong, failure *failure) {
-    const int64_t n = t->task->examples;
     const int most = learner_micro_batch(t->learner);
-    status_code status = STATUS_OK;
-    double *losses = malloc((size_t)most * sizeof *losses);
+    double *losses = malloc(((size_t)most + (size_t)t->batch) * sizeof *losses);
     if (!losses) return fail_memory(failure, "the losses");
-    for (int64_t done = 0; done < n && status == STATUS_OK; done += most) {
-        const int count = (int)(n - done < most ? n - done : most);
-        status = fill_micro_batch(t, done, failure);
-        if (status == STATUS_OK) status = losses_of(t->learner, count, losses, failure);
-        for (int k = 0; k < count && status == STATUS_OK; k++) {
-            if (!isfinite((float)losses[k])) status = trainer_fail_loss(t, done + k, losses[k], failure);
-            t->all[done + k] = (float)losses[k];
-            if (wrong && t->task->is_wrong)
-                wrong[done + k] = (uint8_t)t->task->is_wrong(t->task->context, t->learner, k);
-        }
-    }
+    const int together = losses_of == learner_losses && learner_takes_whole(t->learner);
+    const status_code status =
+        together ? losses_together(t, losses, failure) : losses_apart(t, losses_of, losses, wrong, failure);
     free(losses);
     return status;
 }
@@ -48,19 +96,43 @@ status_code trainer_all_errors(trainer *t, uint8_t *wrong, failure *failure) {
     return all_losses(t, learner_evaluate, wrong, failure);
 }
 
-static status_code add_gradients(trainer *t, const double *p, failure *failure) {
-    const int64_t n = t->task->examples;
+/* A micro-batch of at most `count` examples, on the rank that has it; what lies beyond the end has no weight. */
+static status_code add_micro_batch(trainer *t, int64_t first, int64_t count, const double *p, failure *failure) {
     const int most = learner_micro_batch(t->learner);
+    const int64_t rest = t->task->examples - first;
+    if (count > rest) count = rest;
+    if (count > most) count = most;
+    if (count <= 0) return STATUS_OK;
+    status_code status = fill(t, first, most, failure);
+    if (status == STATUS_OK) status = learner_losses(t->learner, (int)count, t->losses, failure);
+    if (status == STATUS_OK) learner_backward(t->learner, (int)count, p + first);
+    return status;
+}
+
+/* The gradients of the batch that begins with `first`. */
+static status_code add_batch(trainer *t, int64_t first, const double *p, double *losses, failure *failure) {
+    const learner_share own = learner_own(t->learner);
     status_code status = STATUS_OK;
-    double *losses = malloc((size_t)most * sizeof *losses);
+    if (learner_takes_whole(t->learner)) {
+        const int64_t rest = t->task->examples - first - own.first, all = own.end - own.first;
+        status = forward_own(t, first, losses, failure);
+        if (status != STATUS_OK) return status;
+        learner_backward(t->learner, (int)(rest < 0 ? 0 : rest < all ? rest : all), p + first + own.first);
+    } else {
+        for (int k = own.first; k < own.end && status == STATUS_OK; k += learner_micro_batch(t->learner))
+            status = add_micro_batch(t, first + k, own.end - k, p, failure);
+    }
+    learner_join(t->learner);
+    return ranks_agree(t->ranks, status, failure);
+}
+
+static status_code add_gradients(trainer *t, const double *p, failure *failure) {
+    status_code status = STATUS_OK;
+    double *losses = malloc((size_t)t->batch * sizeof *losses);
     if (!losses) return fail_memory(failure, "the losses");
     learner_begin(t->learner);
-    for (int64_t done = 0; done < n && status == STATUS_OK; done += most) {
-        const int count = (int)(n - done < most ? n - done : most);
-        status = fill_micro_batch(t, done, failure);
-        if (status == STATUS_OK) status = learner_losses(t->learner, count, losses, failure);
-        if (status == STATUS_OK) learner_backward(t->learner, count, p + done);
-    }
+    for (int64_t done = 0; done < t->task->examples && status == STATUS_OK; done += t->batch)
+        status = add_batch(t, done, p, losses, failure);
     free(losses);
     return status;
 }
@@ -74,7 +146,7 @@ static status_code measure(trainer *t, double *p, double *norm, failure *failure
         hws_divergence_probabilities(&options.divergence, options.beta, t->task->examples, t->all, p, &error);
     if (found != HWS_OK) return sampler_status(&error, found, "the gradient of R", failure);
     status = add_gradients(t, p, failure);
-    *norm = gradient_norm(graph_trained_floats(learner_graph(t->learner)), graph_gradients(learner_graph(t->learner)));
+    if (status == STATUS_OK) *norm = learner_gradient_norm(t->learner);
     return status;
 }
 

@@ -32,7 +32,7 @@ static slot *slot_at(const loader *l, int64_t index) { return &l->slots[(l->firs
 /* The oldest batch with an example that nobody has begun with. */
 static slot *next_work(const loader *l) {
     for (int64_t k = 0; k < l->count; k++)
-        if (slot_at(l, k)->begun < l->options.size) return slot_at(l, k);
+        if (slot_at(l, k)->begun < l->options.end) return slot_at(l, k);
     return 0;
 }
 
@@ -52,7 +52,7 @@ static void fill_next(loader *l, slot *s) {
         s->status = status;
         s->failure = why;
     }
-    if (++s->done == l->options.size) pthread_cond_broadcast(&l->filled);
+    if (++s->done == l->options.end) pthread_cond_broadcast(&l->filled);
 }
 
 static void *work(void *argument) {
@@ -135,7 +135,7 @@ void loader_add(loader *l, int64_t iteration, const int64_t *examples) {
     pthread_mutex_lock(&l->mutex);
     memcpy(s->batch.examples, examples, (size_t)l->options.size * sizeof *examples);
     s->batch.iteration = iteration;
-    s->begun = s->done = 0;
+    s->begun = s->done = l->options.first;
     s->status = STATUS_OK;
     l->count++;
     pthread_cond_broadcast(&l->work);
@@ -146,8 +146,8 @@ status_code loader_take(loader *l, const loaded **batch, failure *failure) {
     slot *s = slot_at(l, 0);
     const double began = clock_seconds();
     pthread_mutex_lock(&l->mutex);
-    while (!l->thread_count && s->begun < l->options.size) fill_next(l, s);
-    while (s->done < l->options.size) pthread_cond_wait(&l->filled, &l->mutex);
+    while (!l->thread_count && s->begun < l->options.end) fill_next(l, s);
+    while (s->done < l->options.end) pthread_cond_wait(&l->filled, &l->mutex);
     pthread_mutex_unlock(&l->mutex);
     l->waited += clock_seconds() - began;
     *batch = &s->batch;

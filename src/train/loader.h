@@ -22,6 +22,7 @@ typedef struct loader loader;
 typedef struct loader_options {
     const task *task;                 /* must outlive the loader */
     int64_t size;                     /* examples of a batch */
+    int64_t first, end;               /* those of them that are filled; the others are the business of other ranks */
     int64_t capacity;                 /* batches that can be there at once */
     size_t input_floats, label_count; /* of an example */
     int threads;

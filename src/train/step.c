@@ -55,18 +55,25 @@ static status_code check_finite(const trainer *t, const loaded *batch, int64_t f
 }
 
 /* The losses of all candidates as in prediction (batch normalisation by its running statistics), which enter the
-   history. */
+   history; each rank takes a share of them. */
 static status_code score(trainer *t, const loaded *batch, failure *failure) {
-    status_code status = STATUS_OK;
     const int most = learner_micro_batch(t->learner);
-    for (int64_t done = 0; done < t->candidates && status == STATUS_OK; done += most) {
-        const int count = smaller(most, t->candidates - done);
+    status_code status = STATUS_OK;
+    size_t sizes[RANKS_MAX];
+    for (int k = 0; k < t->ranks->count; k++)
+        sizes[k] = (size_t)(ranks_start(t->ranks, t->candidates, k + 1) - ranks_start(t->ranks, t->candidates, k)) *
+                   sizeof *t->losses;
+    const int64_t first = ranks_start(t->ranks, t->candidates, t->ranks->rank),
+                  end = ranks_start(t->ranks, t->candidates, t->ranks->rank + 1);
+    for (int64_t done = first; done < end && status == STATUS_OK; done += most) {
+        const int count = smaller(most, end - done);
         load(t, batch, done, count);
         status = learner_evaluate(t->learner, count, t->losses + done, failure);
         if (status == STATUS_OK) status = check_finite(t, batch, done, count, failure);
     }
+    ranks_gather(t->ranks, t->losses, sizes);
     for (int64_t k = 0; k < t->candidates; k++) t->scores[k] = (float)t->losses[k];
-    return status;
+    return ranks_agree(t->ranks, status, failure);
 }
 
 /* Online hard example mining: the hardest candidates are trained on. */
@@ -96,8 +103,8 @@ static status_code weigh_batch(trainer *t, int64_t first, int count, failure *fa
         const double weight = by_group ? group_weights_at(&t->groups, t->chosen_examples[k]) : t->tail[t->chosen[k]];
         t->fresh[k] = (float)t->losses[k];
         t->weights[k] = weight;
-        t->weighed++;
-        t->weight_sum += weight * batch;
+        t->ratios[k] = (float)(weight * batch);
+        t->compared[k] = 0;
     }
     return status;
 }
@@ -120,14 +127,23 @@ static status_code weigh(trainer *t, int64_t first, int count, failure *failure)
         /* A loss that was only guessed is none to compare with. */
         const int guessed = isfinite(t->settings.loss_init) && !t->draws[t->chosen_examples[k]];
         const int compared = importance && !guessed;
-        const double ratio = compared ? (double)t->ratios[k] : 1;
-        t->weights[k] = ratio / (double)t->batch;
-        t->weighed++;
-        t->weight_sum += ratio;
-        t->clipped += compared && (ratio <= (double)(float)t->settings.weight_min ||
-                                   ratio >= (double)(float)t->settings.weight_max);
+        if (!compared) t->ratios[k] = 1;
+        t->compared[k] = (char)compared;
+        t->weights[k] = (double)t->ratios[k] / (double)t->batch;
     }
     return STATUS_OK;
+}
+
+/* What a row of the history says about the weights. */
+static void count_weights(trainer *t) {
+    const int by_batch = t->objective == OBJECTIVE_GROUP_DRO || t->objective == OBJECTIVE_CVAR_BATCH;
+    for (int64_t k = 0; k < t->trained; k++) {
+        const double ratio = by_batch ? t->weights[k] * (double)t->batch : (double)t->ratios[k];
+        t->weighed++;
+        t->weight_sum += ratio;
+        t->clipped += t->compared[k] && (ratio <= (double)(float)t->settings.weight_min ||
+                                         ratio >= (double)(float)t->settings.weight_max);
+    }
 }
 
 /* Step 12: L_I <- fresh losses. Once for the whole batch, so that all weights come from the losses before it. */
@@ -151,11 +167,36 @@ static status_code choose(trainer *t, const loaded *batch, failure *failure) {
     t->trained = t->batch;
     for (int64_t k = 0; k < t->candidates; k++) t->chosen[k] = k;
     if (t->objective == OBJECTIVE_OHEM) status = mine(t, batch, failure);
-    if (t->objective == OBJECTIVE_CVAR_BATCH && learner_micro_batch(t->learner) < t->batch)
-        status = find_tail(t, batch, failure);
+    if (t->objective == OBJECTIVE_CVAR_BATCH && !learner_takes_whole(t->learner)) status = find_tail(t, batch, failure);
     for (int64_t k = 0; k < t->trained; k++) t->chosen_examples[k] = batch->examples[t->chosen[k]];
     if (t->objective == OBJECTIVE_GROUP_DRO) group_weights_begin(&t->groups, t->chosen_examples, t->trained);
     return status;
+}
+
+/* What each rank knows about its own examples, for all; `size` bytes each. */
+static void gather_own(const trainer *t, void *values, size_t size) {
+    size_t sizes[RANKS_MAX];
+    for (int k = 0; k < t->ranks->count; k++) {
+        const learner_share share = learner_of(t->learner, k);
+        sizes[k] = (size_t)(share.end - share.first) * size;
+    }
+    ranks_gather(t->ranks, values, sizes);
+}
+
+/* A batch that is worked on at once: its losses are all there before the first weight is needed. */
+static status_code train_at_once(trainer *t, const loaded *batch, failure *failure) {
+    const learner_share own = learner_own(t->learner);
+    const int count = own.end - own.first;
+    load(t, batch, own.first, count);
+    status_code status = learner_losses(t->learner, count, t->losses + own.first, failure);
+    gather_own(t, t->losses, sizeof *t->losses);
+    status = ranks_agree(t->ranks, status, failure);
+    if (status == STATUS_OK) status = check_finite(t, batch, 0, (int)t->batch, failure);
+    if (status == STATUS_OK) status = weigh(t, 0, (int)t->batch, failure);
+    if (status != STATUS_OK) return status;
+    learner_backward(t->learner, count, t->weights + own.first);
+    learner_join(t->learner);
+    return STATUS_OK;
 }
 
 /* Losses and gradients of a micro-batch. */
@@ -166,6 +207,23 @@ static status_code train_on(trainer *t, const loaded *batch, int64_t first, int 
     if (status == STATUS_OK) status = weigh(t, first, count, failure);
     if (status == STATUS_OK) learner_backward(t->learner, count, t->weights + first);
     return status;
+}
+
+/* One micro-batch after the other. Also after a failure the ranks join, since the others wait for it. */
+static status_code train_in_turn(trainer *t, const loaded *batch, failure *failure) {
+    const learner_share own = learner_own(t->learner);
+    const int most = learner_micro_batch(t->learner);
+    const int64_t end = smaller(own.end, t->trained);
+    status_code status = STATUS_OK;
+    for (int64_t done = own.first; done < end && status == STATUS_OK; done += most)
+        status = train_on(t, batch, done, smaller(most, end - done), failure);
+    learner_join(t->learner);
+    gather_own(t, t->losses, sizeof *t->losses);
+    gather_own(t, t->fresh, sizeof *t->fresh);
+    gather_own(t, t->weights, sizeof *t->weights);
+    gather_own(t, t->ratios, sizeof *t->ratios);
+    gather_own(t, t->compared, sizeof *t->compared);
+    return ranks_agree(t->ranks, status, failure);
 }
 
 /* Step 13: theta <- theta - rate * gradient. */
@@ -185,13 +243,14 @@ static double mean_loss(const trainer *t) {
 
 status_code trainer_step(trainer *t, double *loss, failure *failure) {
     const loaded *batch;
-    const int most = learner_micro_batch(t->learner);
     status_code status = draw(t, failure);
     if (status == STATUS_OK) status = loader_take(t->loader, &batch, failure);
+    status = ranks_agree(t->ranks, status, failure);
     if (status == STATUS_OK) status = choose(t, batch, failure);
-    if (status == STATUS_OK) learner_begin(t->learner);
-    for (int64_t done = 0; done < t->trained && status == STATUS_OK; done += most)
-        status = train_on(t, batch, done, smaller(most, t->trained - done), failure);
+    if (status != STATUS_OK) return status;
+    learner_begin(t->learner);
+    status = (learner_takes_whole(t->learner) ? train_at_once : train_in_turn)(t, batch, failure);
+    if (status == STATUS_OK) count_weights(t);
     if (status == STATUS_OK) status = remember(t, batch, failure);
     if (status == STATUS_OK) status = descend(t, failure);
     if (status != STATUS_OK) return status;

@@ -3,6 +3,7 @@
 
 #include "core/available.h"
 #include "core/clock.h"
+#include "core/parallel.h"
 #include "plan/plan.h"
 #include "run/run_folder.h"
 #include "task/classification.h"
@@ -26,6 +27,8 @@ typedef struct training {
     char data[PATH_SIZE], cache[PATH_SIZE], phantoms[PATH_SIZE], from[PATH_SIZE], losses[PATH_SIZE]; /* of settings */
     plan begun; /* of the run that is resumed */
     train_outcome *outcome;
+    const ranks *ranks; /* who train together; rank 0 alone makes and writes files */
+    int resume;
     double began; /* the clock */
 } training;
 
@@ -48,8 +51,8 @@ static status_code read_base(training *t, failure *failure) {
     const train_request *r = t->request;
     char path[PATH_SIZE];
     t->settings = r->data && is_volumes(r->data) ? settings_default_volumes() : settings_default();
-    if (r->config) return read_config(&t->settings, r->data, r->config, failure);
-    if (!r->resume) return STATUS_OK;
+    if (r->config && !t->resume) return read_config(&t->settings, r->data, r->config, failure);
+    if (!t->resume) return STATUS_OK;
     const status_code status = run_path(path, r->folder, RUN_CONFIG, failure);
     return status == STATUS_OK ? read_config(&t->settings, 0, path, failure) : status;
 }
@@ -85,12 +88,15 @@ static status_code refuse_contradictions(const train_request *r, failure *failur
 }
 
 /* A budget that a config tells of has been spent already: what was chosen for it is in the config, too. */
-static int wants_budget(const training *t) { return !t->request->resume && has_option(t->request, "budget"); }
+static int wants_budget(const training *t) { return !t->resume && has_option(t->request, "budget"); }
 
 static status_code check_budget(const training *t, failure *failure) {
     const train_request *r = t->request;
     double seconds;
     if (!wants_budget(t)) return STATUS_OK;
+    if (t->ranks->count > 1)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--budget measures what one process does: with several ranks choose --epochs or --iterations");
     if (has_option(r, "epochs") || has_option(r, "iterations"))
         return fail(failure, STATUS_BAD_INPUT,
                     "--budget decides how long to train: leave out --epochs and --iterations");
@@ -113,7 +119,7 @@ static status_code apply_options(training *t, failure *failure) {
 }
 
 static status_code check_same(const train_settings *base, const training *t, failure *failure) {
-    const char *difference = t->request->resume ? settings_difference(base, &t->settings) : 0;
+    const char *difference = t->resume ? settings_difference(base, &t->settings) : 0;
     if (!difference) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
                 "%.500s was begun with another '%s', see its config.json; a run is resumed with the settings it began "
@@ -148,13 +154,23 @@ static status_code check_data(const train_settings *s, failure *failure) {
         s->data);
 }
 
-static status_code check_request(const train_request *r, failure *failure) {
+/* The first rank looks: what it makes later must not confuse the others. */
+static void choose_resume(training *t) {
+    const train_request *r = t->request;
+    t->resume = r->resume || (r->resume_or_start && run_exists(r->folder));
+    ranks_share_first(t->ranks, &t->resume, sizeof t->resume);
+}
+
+static status_code check_request(const training *t, failure *failure) {
+    const train_request *r = t->request;
+    if (r->resume && r->resume_or_start)
+        return fail(failure, STATUS_BAD_INPUT, "train: --resume and --resume-or-start cannot be used together");
     if (r->resume && r->config)
         return fail(failure, STATUS_BAD_INPUT, "train: --resume and --config cannot be used together");
     if (r->resume && !run_exists(r->folder))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s holds no run that could be resumed; leave out --resume to begin one", r->folder);
-    if (!r->resume && run_exists(r->folder))
+    if (!t->resume && run_exists(r->folder))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s holds a run already; continue it with --resume, or name another folder", r->folder);
     return STATUS_OK;
@@ -162,7 +178,8 @@ static status_code check_request(const train_request *r, failure *failure) {
 
 static status_code settle(training *t, failure *failure) {
     train_settings *s = &t->settings;
-    status_code status = check_request(t->request, failure);
+    choose_resume(t);
+    status_code status = check_request(t, failure);
     if (status == STATUS_OK) status = read_base(t, failure);
     if (status != STATUS_OK) return status;
     const train_settings base = *s;
@@ -170,17 +187,17 @@ static status_code settle(training *t, failure *failure) {
     if (status == STATUS_OK) status = check_same(&base, t, failure);
     if (status != STATUS_OK) return status;
     if (s->history == HISTORY_EXACT && base.history != HISTORY_EXACT && s->look_ahead == 1) s->look_ahead = 0;
-    if (!t->request->resume) make_absolute(t);
+    if (!t->resume) make_absolute(t);
     status = check_data(s, failure);
     if (status == STATUS_OK) status = check_budget(t, failure);
-    if (!s->threads) s->threads = omp_get_max_threads();
+    if (!s->threads) s->threads = parallel_processors();
     return status == STATUS_OK ? settings_check(s, failure) : status;
 }
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
 static status_code train_with(training *t, trainer *trainer, failure *failure) {
-    status_code status = t->request->resume ? trainer_resume(trainer, failure) : trainer_begin(trainer, failure);
+    status_code status = t->resume ? trainer_resume(trainer, failure) : trainer_begin(trainer, failure);
     trainer_tell(trainer, work_of(t));
     if (status != STATUS_OK) return status;
     if (t->listener && t->listener->begin) t->listener->begin(t->listener->work.context, trainer);
@@ -278,7 +295,7 @@ static status_code check_for_volumes(const train_settings *s, failure *failure) 
 
 /* A run that goes on has fitted before. */
 static status_code check_memory(const training *t, const plan *plan, failure *failure) {
-    if (t->request->resume) return STATUS_OK;
+    if (t->resume) return STATUS_OK;
     return plan_fits(plan, t->settings.precision == PRECISION_BF16, memory_available(), failure);
 }
 
@@ -286,7 +303,7 @@ static status_code keep_plan(training *t, const plan *plan, failure *failure) {
     char path[PATH_SIZE];
     status_code status = run_path(path, t->request->folder, RUN_PLAN, failure);
     if (status != STATUS_OK) return status;
-    if (!t->request->resume) return plan_write(plan, path, failure);
+    if (!t->resume) return ranks_is_first(t->ranks) ? plan_write(plan, path, failure) : STATUS_OK;
     status = plan_read(&t->begun, path, failure);
     if (status != STATUS_OK || plan_agrees(plan, &t->begun)) return status;
     return fail(failure, STATUS_BAD_INPUT,
@@ -297,7 +314,7 @@ static status_code keep_plan(training *t, const plan *plan, failure *failure) {
 /* Which cases are trained on and which are not, so that no later change of the folds can mix them up. */
 static status_code keep_fold(const training *t, const segmentation_source *source, failure *failure) {
     char path[PATH_SIZE];
-    if (t->request->resume || t->settings.fold < 0) return STATUS_OK;
+    if (t->resume || t->settings.fold < 0 || !ranks_is_first(t->ranks)) return STATUS_OK;
     const status_code status = run_path(path, t->request->folder, RUN_FOLD, failure);
     return status == STATUS_OK ? segmentation_source_write_fold(source, path, failure) : status;
 }
@@ -359,9 +376,17 @@ static status_code train_on_source(training *t, const segmentation_source *sourc
     return status;
 }
 
+/* What is made in the cache is there when the others look for it. */
+static status_code open_in_turn(training *t, segmentation_source **source, failure *failure) {
+    status_code status = ranks_is_first(t->ranks) ? open_source(t, source, failure) : STATUS_OK;
+    status = ranks_agree(t->ranks, status, failure);
+    if (status == STATUS_OK && !ranks_is_first(t->ranks)) status = open_source(t, source, failure);
+    return ranks_agree(t->ranks, status, failure);
+}
+
 static status_code train_on_volumes(training *t, failure *failure) {
     segmentation_source *source = 0;
-    status_code status = open_source(t, &source, failure);
+    status_code status = open_in_turn(t, &source, failure);
     if (status == STATUS_OK) status = train_on_source(t, source, failure);
     segmentation_source_close(&source);
     return status;
@@ -369,16 +394,26 @@ static status_code train_on_volumes(training *t, failure *failure) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+/* The first rank makes and locks it for all. */
+static status_code take_folder(const training *t, int *lock, failure *failure) {
+    status_code status = STATUS_OK;
+    *lock = -1;
+    if (ranks_is_first(t->ranks)) {
+        status = folder_make(t->request->folder, failure);
+        if (status == STATUS_OK) status = run_lock(t->request->folder, lock, failure);
+        if (status == STATUS_OK) run_clean(t->request->folder);
+    }
+    return ranks_agree(t->ranks, status, failure);
+}
+
 static status_code train_in_folder(training *t, failure *failure) {
     int lock;
-    const int is_new = !path_exists(t->request->folder);
-    status_code status = folder_make(t->request->folder, failure);
-    if (status == STATUS_OK) status = run_lock(t->request->folder, &lock, failure);
-    if (status != STATUS_OK) return status;
-    run_clean(t->request->folder);
-    status = is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
+    const int is_new = ranks_is_first(t->ranks) && !path_exists(t->request->folder);
+    status_code status = take_folder(t, &lock, failure);
+    if (status == STATUS_OK)
+        status = is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
     if (status != STATUS_OK && is_new) rmdir(t->request->folder); /* if nothing is in it */
-    close(lock);
+    if (lock >= 0) close(lock);
     return status;
 }
 
@@ -390,7 +425,8 @@ status_code train_run(const train_request *request, const train_listener *listen
     t->listener = listener;
     t->outcome = outcome;
     t->began = clock_seconds();
-    status_code status = settle(t, failure);
+    t->ranks = ranks_here();
+    status_code status = ranks_agree(t->ranks, settle(t, failure), failure);
     outcome->stop_grad_norm = t->settings.stop_grad_norm;
     if (status == STATUS_OK) {
         omp_set_num_threads((int)t->settings.threads);

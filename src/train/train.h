@@ -18,11 +18,12 @@ typedef struct train_option {
 } train_option;
 
 typedef struct train_request {
-    const char *folder; /* the run's */
-    const char *data;   /* NULL: as the config says */
-    int resume;         /* go on with the run in the folder; else it must hold none */
-    const char *config; /* a config.json to begin with; may be NULL */
-    const char *recipe; /* see settings_follow_recipe; may be NULL */
+    const char *folder;  /* the run's */
+    const char *data;    /* NULL: as the config says */
+    int resume;          /* go on with the run in the folder; else it must hold none */
+    int resume_or_start; /* resume if the folder holds a run, begin one if not */
+    const char *config;  /* a config.json to begin with; may be NULL */
+    const char *recipe;  /* see settings_follow_recipe; may be NULL */
     const train_option *options;
     size_t option_count;
 } train_request;

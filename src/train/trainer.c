@@ -67,6 +67,8 @@ static status_code open_learner(trainer *t, failure *failure) {
     options.graph.precision = s->precision;
     options.graph.convolution = s->conv;
     options.graph.threads = (int)s->threads;
+    options.batch = (int)t->batch;
+    options.ranks = t->ranks;
     status_code status = t->task->network(t->task->context, s, &options, failure);
     if (status == STATUS_OK) status = learner_open(&options, &t->learner, failure);
     if (status != STATUS_OK) return status;
@@ -87,13 +89,14 @@ static status_code open_scratch(trainer *t, failure *failure) {
     t->fresh = calloc(n, sizeof *t->fresh);
     t->ratios = calloc(n, sizeof *t->ratios);
     t->scores = calloc(n, sizeof *t->scores);
+    t->compared = calloc(n, sizeof *t->compared);
     t->tail = calloc(n, sizeof *t->tail);
     t->errors = calloc(all, sizeof *t->errors);
     t->last_seen = calloc(all, sizeof *t->last_seen);
     t->all = calloc(all, sizeof *t->all);
     t->draws = calloc(all, sizeof *t->draws);
     const int good = t->drawn && t->chosen && t->chosen_examples && t->losses && t->weights && t->fresh && t->ratios &&
-                     t->scores && t->all && t->draws && t->tail && t->errors && t->last_seen;
+                     t->scores && t->compared && t->all && t->draws && t->tail && t->errors && t->last_seen;
     for (size_t i = 0; i < all && good; i++) t->last_seen[i] = (float)NAN;
     return good ? rows_open(&t->rows, t->task->metrics, failure) : fail_memory(failure, "the batches");
 }
@@ -151,8 +154,13 @@ static status_code open_batches(trainer *t, failure *failure) {
 }
 
 static status_code open_loader(trainer *t, failure *failure) {
+    const learner_share own = learner_own(t->learner);
+    /* Where who is trained on is not known before, all are there. */
+    const int all = t->objective == OBJECTIVE_OHEM || t->objective == OBJECTIVE_CVAR_BATCH;
     const loader_options options = {.task = t->task,
                                     .size = t->candidates,
+                                    .first = all ? 0 : own.first,
+                                    .end = all ? t->candidates : own.end,
                                     .capacity = t->settings.look_ahead + 1,
                                     .input_floats = t->input_floats,
                                     .label_count = t->label_count,
@@ -170,6 +178,15 @@ static status_code open_parts(trainer *t, failure *failure) {
     return status;
 }
 
+static void notice_idle(trainer *t) {
+    const int parts = learner_parts(t->learner), idle = t->ranks->count - parts;
+    if (idle < 1) return;
+    snprintf(
+        t->notice, sizeof t->notice,
+        "a batch of %lld is worked on in %d parts: %d of %d ranks have nothing to do; a larger --batch occupies more",
+        (long long)t->batch, parts, idle, t->ranks->count);
+}
+
 status_code trainer_open(trainer **opened, const train_settings *settings, const task *task, const char *folder,
                          failure *failure) {
     trainer *t = *opened = calloc(1, sizeof *t);
@@ -177,10 +194,12 @@ status_code trainer_open(trainer **opened, const train_settings *settings, const
     t->settings = *settings;
     t->task = task;
     t->folder = folder;
+    t->ranks = ranks_here();
     t->best = (double)NAN;
     t->started = clock_seconds();
-    const status_code status = open_parts(t, failure);
+    const status_code status = ranks_agree(t->ranks, open_parts(t, failure), failure);
     if (status != STATUS_OK) trainer_close(opened);
+    else notice_idle(t);
     return status;
 }
 
@@ -201,6 +220,7 @@ void trainer_close(trainer **opened) {
     free(t->fresh);
     free(t->ratios);
     free(t->scores);
+    free(t->compared);
     free(t->tail);
     free(t->errors);
     free(t->last_seen);
@@ -240,21 +260,38 @@ status_code trainer_begin(trainer *t, failure *failure) {
     if (status == STATUS_OK && *t->settings.loss_init_file)
         status = trainer_take_losses(t, t->settings.loss_init_file, failure);
     if (status == STATUS_OK) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK) status = write_config(t, failure);
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_config(t, failure);
     t->started = clock_seconds();
-    return status;
+    return ranks_agree(t->ranks, status, failure);
+}
+
+/* Whether all ranks have read the same: a file system may show an old file to some. */
+static status_code check_alike(const trainer *t, failure *failure) {
+    int64_t each[RANKS_MAX];
+    each[t->ranks->rank] = t->iteration;
+    ranks_gather_each(t->ranks, each, sizeof *each);
+    for (int k = 1; k < t->ranks->count; k++)
+        if (each[k] != each[0])
+            return fail(
+                failure, STATUS_CANNOT_READ,
+                "rank %d read a checkpoint of iteration %lld in %.300s, rank 0 one of iteration %lld: the folder must "
+                "be on a file system that all ranks share; try again",
+                k, (long long)each[k], t->folder, (long long)each[0]);
+    return STATUS_OK;
 }
 
 status_code trainer_resume(trainer *t, failure *failure) {
     char path[PATH_SIZE];
-    status_code status = checkpoint_read(t, failure);
+    status_code status = ranks_agree(t->ranks, checkpoint_read(t, failure), failure);
+    if (status == STATUS_OK) status = check_alike(t, failure);
     if (status != STATUS_OK) return status;
     if (run_path(path, t->folder, RUN_HISTORY, 0) == STATUS_OK) rows_take_seconds(&t->rows, path);
     if (t->rows.count && isfinite(t->rows.seconds[t->rows.count - 1])) t->seconds = t->rows.seconds[t->rows.count - 1];
-    if (t->rows.count) status = write_history(t, failure);
-    if (status == STATUS_OK) status = write_config(t, failure); /* epochs and threads may be others now */
+    if (t->rows.count && ranks_is_first(t->ranks)) status = write_history(t, failure);
+    if (status == STATUS_OK && ranks_is_first(t->ranks))
+        status = write_config(t, failure); /* epochs and threads may be others now */
     t->started = clock_seconds();
-    return status;
+    return ranks_agree(t->ranks, status, failure);
 }
 
 static const char *other_precision(const trainer *t) {
@@ -309,7 +346,7 @@ status_code trainer_run(trainer *t, const train_listener *listener, trainer_end 
     t->listener = listener ? &listener->work : NULL;
     while (status == STATUS_OK && !stop && !is_over(t)) {
         status = advance(t, listener, failure);
-        stop = status == STATUS_STOPPED || (listener && listener_stops(&listener->work));
+        stop = ranks_any(t->ranks, status == STATUS_STOPPED || (listener && listener_stops(&listener->work)));
         if (status == STATUS_STOPPED) status = STATUS_OK;
         begun = 1;
     }
@@ -318,8 +355,10 @@ status_code trainer_run(trainer *t, const train_listener *listener, trainer_end 
     *end = !is_over(t) ? TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
     if (!begun) return STATUS_OK;
     if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED) status = write_losses(t, failure);
+    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
+        status = write_losses(t, failure);
     const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
-    if (status == STATUS_OK) status = write_hardest(t, hardest, failure);
-    return status == STATUS_OK ? write_triage(t, hardest, failure) : status;
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_hardest(t, hardest, failure);
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_triage(t, hardest, failure);
+    return ranks_agree(t->ranks, status, failure);
 }

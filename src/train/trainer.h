@@ -33,6 +33,8 @@ typedef struct trainer {
     train_settings settings; /* texts are the caller's */
     const task *task;
     const char *folder;
+    const ranks
+        *ranks; /* who train together: all do the same but for their shares of a batch, and rank 0 alone writes */
     learner *learner;
     objective_kind objective;
     hws_sampler *history; /* the stale losses and their ages; dro draws from it. It counts draws, too, but only its
@@ -72,9 +74,11 @@ typedef struct trainer {
     double *tail;    /* by position: the weights of cvar-batch */
     double *losses, *weights;
     float *fresh, *ratios, *scores;
-    float *all; /* [examples]: losses, when all are needed */
+    char *compared; /* whether a ratio is one of probabilities, not just 1 */
+    float *all;     /* [examples]: losses, when all are needed */
 } trainer;
 
+/* All functions are called by all ranks together (ranks_here). */
 status_code trainer_open(trainer **trainer, const train_settings *settings, const task *task, const char *folder,
                          failure *failure);
 void trainer_close(trainer **trainer);

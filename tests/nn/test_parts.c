@@ -147,7 +147,7 @@ static void parts_may_be_anywhere(void **state) {
     for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++)
         for (int norm = NORM_BATCH; norm <= NORM_INSTANCE; norm++)
             for (int algorithm = CONVOLUTION_AUTOMATIC; algorithm <= CONVOLUTION_WINOGRAD; algorithm++)
-                check_network(&(network){precision, norm, algorithm});
+                check_network(&(network){(enum precision)precision, (norm_kind)norm, (convolution_algorithm)algorithm});
 }
 
 /* The sum of a part does not depend on what is there: gradients of zeros and of something differ by one addition. */

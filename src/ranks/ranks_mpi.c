@@ -1,0 +1,137 @@
+#define _POSIX_C_SOURCE 200809L
+#include "ranks/ranks_mpi.h"
+
+#include "core/clock.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#ifdef HWS_HAVE_MPI
+#include <limits.h>
+#include <mpi.h>
+#endif
+
+static int number_in(const char *variable) {
+    const char *value = getenv(variable);
+    return value ? atoi(value) : 0;
+}
+
+int ranks_launched(void) {
+    static const char *const SIZES[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    for (size_t k = 0; k < sizeof SIZES / sizeof *SIZES; k++)
+        if (number_in(SIZES[k]) > 0) return number_in(SIZES[k]);
+    /* srun --mpi=pmix says how many there are in a variable of its own. */
+    const int tasks = number_in("SLURM_STEP_NUM_TASKS");
+    return tasks > 1 && (getenv("PMIX_RANK") || getenv("PMI_RANK")) ? tasks : 1;
+}
+
+#ifndef HWS_HAVE_MPI
+
+status_code ranks_mpi_start(failure *failure) {
+    if (ranks_launched() == 1) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%d processes were started together, but this hws was built without MPI: build it with make MPI=1",
+                ranks_launched());
+}
+
+void ranks_mpi_end(int exit_code, void (*alone)(void)) { (void)exit_code, (void)alone; }
+
+#else
+
+enum { SECONDS_FOR_OTHERS = 5 };
+
+/* Messages under way. */
+typedef struct under_way {
+    MPI_Request *requests;
+    int count, capacity;
+} under_way;
+
+/* MPI has no error to return to us: its handler ends all processes. Nor may memory run out here. */
+static MPI_Request *next_request(under_way *u) {
+    if (u->count == u->capacity) {
+        u->capacity = u->capacity ? 2 * u->capacity : 64;
+        MPI_Request *grown = realloc(u->requests, (size_t)u->capacity * sizeof *grown);
+        if (!grown) MPI_Abort(MPI_COMM_WORLD, 1);
+        u->requests = grown;
+    }
+    return &u->requests[u->count++];
+}
+
+static void gather(const ranks *r, void *bytes, const size_t *sizes) {
+    int counts[RANKS_MAX], starts[RANKS_MAX];
+    size_t before = 0;
+    for (int k = 0; k < r->count; k++) {
+        if (sizes[k] > INT_MAX || before > INT_MAX) MPI_Abort(MPI_COMM_WORLD, 1);
+        counts[k] = (int)sizes[k];
+        starts[k] = (int)before;
+        before += sizes[k];
+    }
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bytes, counts, starts, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void send(const ranks *r, ranks_message m) {
+    MPI_Isend(m.bytes, (int)m.size, MPI_BYTE, m.other, m.tag, MPI_COMM_WORLD, next_request(r->context));
+}
+
+static void receive(const ranks *r, ranks_message m) {
+    MPI_Irecv(m.bytes, (int)m.size, MPI_BYTE, m.other, m.tag, MPI_COMM_WORLD, next_request(r->context));
+}
+
+/* MPI moves messages only while it is called. */
+static void advance(const ranks *r) {
+    int arrived;
+    (void)r;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
+}
+
+static void wait_all(const ranks *r) {
+    under_way *u = r->context;
+    MPI_Waitall(u->count, u->requests, MPI_STATUSES_IGNORE);
+    u->count = 0;
+}
+
+static const ranks_backend MPI_BACKEND = {gather, send, receive, advance, wait_all};
+static under_way messages;
+static ranks all;
+
+status_code ranks_mpi_start(failure *failure) {
+    int given;
+    if (ranks_launched() == 1) return STATUS_OK;
+    MPI_Init_thread(0, 0, MPI_THREAD_FUNNELED, &given);
+    all = (ranks){.backend = &MPI_BACKEND, .context = &messages};
+    MPI_Comm_rank(MPI_COMM_WORLD, &all.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &all.count);
+    ranks_set(&all);
+    if (given < MPI_THREAD_FUNNELED)
+        return fail(failure, STATUS_FAILED, "this MPI does not allow programs with threads");
+    if (all.count > RANKS_MAX)
+        return fail(failure, STATUS_BAD_INPUT, "%d processes are more than the %d that can work together", all.count,
+                    RANKS_MAX);
+    return STATUS_OK;
+}
+
+static int all_come(void) {
+    MPI_Request barrier;
+    int here = 0;
+    const double end = clock_seconds() + SECONDS_FOR_OTHERS;
+    MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+    while (!here && clock_seconds() < end) {
+        MPI_Test(&barrier, &here, MPI_STATUS_IGNORE);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, 0);
+    }
+    return here;
+}
+
+void ranks_mpi_end(int exit_code, void (*alone)(void)) {
+    if (!all.backend) return;
+    if (exit_code && !all_come()) {
+        alone();
+        MPI_Abort(MPI_COMM_WORLD, exit_code);
+    }
+    MPI_Finalize();
+    free(messages.requests);
+    messages = (under_way){0};
+    ranks_set(0);
+}
+
+#endif

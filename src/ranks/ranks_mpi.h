@@ -1,0 +1,20 @@
+/* Ranks that MPI starts (mpirun, srun). Without MPI in the build there are none. */
+#ifndef HWS_RANKS_RANKS_MPI_H
+#define HWS_RANKS_RANKS_MPI_H
+
+#include "ranks/ranks.h"
+
+/* How many processes a launcher has started with this one, by what it left in the environment; 1 if none has. */
+int ranks_launched(void);
+
+/* Starts MPI if a launcher has started several processes, and sets ranks_here. STATUS_BAD_INPUT if it has and MPI is not
+   built in. */
+status_code ranks_mpi_start(failure *failure);
+
+/*
+ * Ends MPI. With an exit code other than 0 the others are given some seconds to come here, too; if one does not, `alone`
+ * is called, which may say why this rank has failed, and all processes are ended.
+ */
+void ranks_mpi_end(int exit_code, void (*alone)(void));
+
+#endif

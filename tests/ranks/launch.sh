@@ -1,0 +1,44 @@
+# For tests with ranks, after cli/testing.sh: mpirun on the loopback, bounded in time. Needs $program, $mpirun, $work.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_WAIT_POLICY=passive
+export TMPDIR="${TMPDIR:-/tmp}" # Open MPI's sockets want short names
+over_loopback="--oversubscribe --bind-to none --mca btl self,vader,tcp --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo"
+over_loopback="$over_loopback --mca mpi_yield_when_idle 1 --mca btl_vader_single_copy_mechanism none"
+
+launch() { # CODE RANKS ARGUMENTS...
+    expected=$1 ranks=$2
+    shift 2
+    timeout -k 5 300 "$mpirun" $over_loopback -n "$ranks" "$program" "$@" >"$work/out" 2>"$work/err" </dev/null
+    code=$?
+    [ $code -eq "$expected" ] || fail "mpirun -n $ranks hws $* ended with $code, not $expected: $(cat "$work/err")"
+}
+
+start() { # RANKS ARGUMENTS...: in the background; its process is $launched, what it says goes to $work/launched
+    ranks=$1
+    shift
+    timeout -k 5 300 "$mpirun" $over_loopback -n "$ranks" "$program" "$@" >"$work/launched" 2>&1 </dev/null &
+    bounded=$!
+    launched=
+    until_true "mpirun" has_begun
+}
+
+has_begun() {
+    launched=$(ps -o pid= --ppid "$bounded" | tr -d ' ')
+    [ -n "$launched" ] || ! kill -0 "$bounded" 2>/dev/null
+}
+
+rank_pid() { # RANK of $launched
+    for pid in $(ps -o pid= --ppid "$launched"); do
+        tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$1" && echo "$pid"
+    done
+}
+
+until_true() { # WHAT COMMAND...: polls for two minutes
+    what=$1
+    shift
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 1200 ] || { fail "waited in vain for $what: $(cat "$work/launched")"; return; }
+        sleep 0.1
+    done
+}
