@@ -88,7 +88,7 @@ def test_damage_is_found_and_leaves_the_sampler_alone(sampler, tmp_path):
 def test_the_library_says_what_is_wrong_with_a_state(sampler, tmp_path):
     state = bytearray(sampler.to_bytes())
     newer, altered = bytearray(state), bytearray(state)
-    newer[8] = 3
+    newer[8] = 4
     altered[-20] ^= 1
     for bad, exception, words in (
             (state[:-1], hws.CorruptStateError, "is truncated"), (b"", hws.CorruptStateError, "is empty"),
