@@ -12,8 +12,10 @@
 static const char USAGE[] =
     "usage: hws predict RUN... --input FILE|DIR --output DIR|FILE.csv [options]\n"
     "\n"
-    "Classifies pictures (PNG, JPEG): all of a folder and those below it, or those that a CSV file names in its column\n"
-    "'file'. Writes a CSV file, DIR/scores.csv or what --output names: file, prediction, and p_CLASS, the probability of\n"
+    "Classifies pictures (PNG, JPEG): all of a folder and those below it, or those that a CSV file names in its "
+    "column\n"
+    "'file'. Writes a CSV file, DIR/scores.csv or what --output names: file, prediction, and p_CLASS, the probability "
+    "of\n"
     "each class.\n"
     "\n"
     "Classifies the images of an IDX file, or of all files of a folder whose names hold 'images'. The "

@@ -140,8 +140,9 @@ static const setting TABLE[] = {
      .help = "pictures: erase a random box of this share of them"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
-     .help = "images: wrn-D-k | resnet-18, -34, -50 | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
-             "encoders), each also with -2d behind it: for slices"},
+     .help =
+         "images: wrn-D-k | resnet-18, -34, -50 | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
+         "encoders), each also with -2d behind it: for slices"},
     {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
      .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
              "names, instead of random ones"},

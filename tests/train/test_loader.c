@@ -3,8 +3,13 @@
 enum { SIZE = 8, BATCHES = 40 };
 
 static status_code open_loader(loader **l, const task *t, int64_t capacity, int threads) {
-    const loader_options options = {
-        .task = t, .size = SIZE, .end = SIZE, .capacity = capacity, .input_floats = FEATURES, .label_count = 1, .threads = threads};
+    const loader_options options = {.task = t,
+                                    .size = SIZE,
+                                    .end = SIZE,
+                                    .capacity = capacity,
+                                    .input_floats = FEATURES,
+                                    .label_count = 1,
+                                    .threads = threads};
     return loader_open(l, &options, NULL);
 }
 
