@@ -4,6 +4,7 @@
 
 enum {
     RANDOM_WEIGHTS = 8, /* the first values of a network */
+    RANDOM_DROPOUT = 31, /* what dropout leaves out */
 };
 
 #endif

@@ -17,7 +17,12 @@ enum { GROUPS_MAX = 1000 };
 
 static status_code network(void *context, const train_settings *settings, learner_options *options, failure *failure) {
     const classification *c = context;
-    return image_classifier_network(&c->data->train, settings->model, (int)settings->batch, options, failure);
+    const status_code status =
+        image_classifier_network(&c->data->train, settings->model, (int)settings->batch, options, failure);
+    options->model.dropout = settings->dropout;
+    options->smoothing = settings->label_smoothing;
+    options->seed = (uint64_t)settings->seed;
+    return status;
 }
 
 /* ---- examples ---------------------------------------------------------------------------------------------------- */
@@ -248,7 +253,8 @@ static status_code check_sets(const classification_data *data, failure *failure)
 }
 
 /* Which of the sets and numbers decides on the best weights. */
-static status_code choose_best(task *t, const classification *c, best_kind best, failure *failure) {
+static status_code choose_best(task *t, const classification *c, const train_settings *s, failure *failure) {
+    const best_kind best = s->best;
     const class_metrics *m = &c->metrics;
     const int first = (c->evaluated_count - 1) * m->count; /* the validation set is the last, where there is one */
     const int of[] = {m->accuracy, m->worst_class, m->worst_group, m->cvar};
@@ -258,6 +264,7 @@ static status_code choose_best(task *t, const classification *c, best_kind best,
     t->shown = first + m->accuracy;
     t->best = first + of[best];
     t->best_is_least = best == BEST_CVAR;
+    t->keeps_last = c->evaluated_count < 2 && !s->best_by_test;
     return STATUS_OK;
 }
 
@@ -314,5 +321,5 @@ status_code task_classification(task *t, classification *c, const classification
                 .evaluate = evaluate,
                 .show = show,
                 .describe = describe};
-    return choose_best(t, c, settings->best, failure);
+    return choose_best(t, c, settings, failure);
 }
