@@ -34,7 +34,8 @@ static void begin(void *context, const trainer *t) {
            graph_trained_floats(learner_graph(t->learner)), (long long)t->total, (long long)t->batch,
            t->settings.look_ahead, t->settings.threads);
     if (t->task->keeps_last)
-        printf("there is no validation part to choose weights by: those of the last epoch are kept; --validation 0.1 holds a "
+        printf("there is no validation part to choose weights by: those of the last epoch are kept; --validation 0.1 "
+               "holds a "
                "tenth of each class out\n");
     if (t->iteration >= t->total || t->stopped) printf("this run is finished already\n");
     else if (t->iteration) printf("resumed after iteration %lld\n", (long long)t->iteration);

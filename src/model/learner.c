@@ -42,8 +42,7 @@ static status_code open_output(learner *l, int index, failure *failure) {
     const shape full = graph_output_shape(l->graph, 0);
     o->shape = graph_output_shape(l->graph, index);
     for (int axis = 0; axis < 3; axis++) o->stride[axis] = (size_t)(full.size[axis] / o->shape.size[axis]);
-    o->loss = (loss){l->options.loss, shape_positions(&o->shape), (size_t)o->shape.channels,
-                     l->options.smoothing};
+    o->loss = (loss){l->options.loss, shape_positions(&o->shape), (size_t)o->shape.channels, l->options.smoothing};
     const status_code status = loss_check(&o->loss, failure);
     if (status != STATUS_OK) return status;
     o->workspace_bytes = (loss_workspace(&o->loss) + 63) / 64 * 64;

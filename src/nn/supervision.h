@@ -22,7 +22,7 @@ typedef struct supervised_output {
     size_t positions;
     const float *logits;
     const int16_t *labels;
-    void *workspace; /* of loss_workspace bytes */
+    void *workspace;  /* of loss_workspace bytes */
     double smoothing; /* of the labels; see nn/loss.h */
     float *gradient;  /* may be NULL where the weight is 0; else it is filled with zeros there */
 } supervised_output;

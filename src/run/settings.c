@@ -148,7 +148,8 @@ status_code settings_check(const train_settings *s, failure *failure) {
         return fail(failure, STATUS_BAD_INPUT,
                     "--tail and --target-ess cannot be used together: both say how beta follows from the losses");
     if (s->dropout > 0 && s->stop_grad_norm >= 0)
-        return fail(failure, STATUS_BAD_INPUT,
-                    "--stop-grad-norm measures the gradient of the whole network, of which --dropout leaves a part out");
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "--stop-grad-norm measures the gradient of the whole network, of which --dropout leaves a part out");
     return STATUS_OK;
 }

@@ -56,7 +56,7 @@ typedef struct train_settings {
     double validation;     /* (0); the share of the training images that is only validated on */
     best_kind best;
     int best_by_test; /* 1: the test part chooses the best weights where there is no validation part */
-    int flip; /* augmentation of pictures (images/picture_augment.h) */
+    int flip;         /* augmentation of pictures (images/picture_augment.h) */
     long long crop;
     double resized_crop, rotate, jitter, erase;
     objective_kind objective;
@@ -81,7 +81,7 @@ typedef struct train_settings {
     long long jtt_weight;  /* of jtt: how often each of them is in a pass of the second training */
     const char *model;
     double dropout, label_smoothing; /* of images; (0): none */
-    const char *from; /* (""): random weights; else a run or a file with those to begin with */
+    const char *from;                /* (""): random weights; else a run or a file with those to begin with */
     optimizer_kind optimizer;
     double lr, momentum, weight_decay, clip_norm;
     schedule_kind schedule;

@@ -23,8 +23,7 @@ static double plain_smoothed(const loss *loss, const double *logits, const int16
         for (size_t c = 1; c < classes; c++) largest = fmax(largest, x[c]);
         for (size_t c = 0; c < classes; c++) total += exp(x[c] - largest);
         for (size_t c = 0; c < classes; c++) {
-            const double target =
-                loss->smoothing / (double)classes + (labels[i] == (int)c ? 1 - loss->smoothing : 0);
+            const double target = loss->smoothing / (double)classes + (labels[i] == (int)c ? 1 - loss->smoothing : 0);
             sum -= target * (x[c] - largest - log(total));
         }
         counted++;

@@ -275,19 +275,12 @@ static void labels_beyond_the_classes_are_refused(void **state) {
 
 static void senseless_losses_are_refused(void **state) {
     (void)state;
-    const loss bad[] = {{LOSS_DICE, 10, 1, 0},
-                        {LOSS_CROSS_ENTROPY, 0, 3, 0},
-                        {LOSS_CROSS_ENTROPY, 3, 0, 0},
-                        {LOSS_DICE_CE, 10, 40000, 0},
-                        {(loss_kind)KINDS, 10, 3, 0},
-                        {LOSS_SQUARED, SIZE_MAX / 8, 3, 0},
-                        {LOSS_DICE, SIZE_MAX / 2, 2, 0},
-                        {LOSS_REGIONS, 10, 16, 0},
-                        {LOSS_REGIONS, 10, 0, 0},
-                        {LOSS_CROSS_ENTROPY, 10, 3, 1},
-                        {LOSS_CROSS_ENTROPY, 10, 3, -0.1},
-                        {LOSS_CROSS_ENTROPY, 10, 3, NAN},
-                        {LOSS_DICE_CE, 10, 3, 0.1}};
+    const loss bad[] = {
+        {LOSS_DICE, 10, 1, 0},           {LOSS_CROSS_ENTROPY, 0, 3, 0},     {LOSS_CROSS_ENTROPY, 3, 0, 0},
+        {LOSS_DICE_CE, 10, 40000, 0},    {(loss_kind)KINDS, 10, 3, 0},      {LOSS_SQUARED, SIZE_MAX / 8, 3, 0},
+        {LOSS_DICE, SIZE_MAX / 2, 2, 0}, {LOSS_REGIONS, 10, 16, 0},         {LOSS_REGIONS, 10, 0, 0},
+        {LOSS_CROSS_ENTROPY, 10, 3, 1},  {LOSS_CROSS_ENTROPY, 10, 3, -0.1}, {LOSS_CROSS_ENTROPY, 10, 3, NAN},
+        {LOSS_DICE_CE, 10, 3, 0.1}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         failure failure = {0};
         assert_int_equal(loss_check(&bad[k], &failure), STATUS_BAD_INPUT);

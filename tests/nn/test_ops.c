@@ -591,8 +591,9 @@ static void drop(precision precision, int samples, int first, int64_t iteration,
     for (int i = 0; i < samples * 1000; i++) graph_output_gradients(g, 0)[i] = 3;
     graph_backward(g);
     for (int i = 0; i < samples * 1000; i++)
-        d->gradient[i] = precision == PRECISION_F32 ? ((const float *)(const void *)gradient_of(g, x))[i]
-                                                    : float_from_bf16(((const uint16_t *)(const void *)gradient_of(g, x))[i]);
+        d->gradient[i] = precision == PRECISION_F32
+                             ? ((const float *)(const void *)gradient_of(g, x))[i]
+                             : float_from_bf16(((const uint16_t *)(const void *)gradient_of(g, x))[i]);
     graph_forward(g, 0);
     for (int i = 0; i < samples * 1000; i++) assert_true(graph_output_values(g, 0)[i] == 3);
     graph_close(&g);
