@@ -2,6 +2,7 @@
 #include "core/arg_max.h"
 #include "core/array.h"
 #include "core/csv.h"
+#include "evaluate/class_gallery.h"
 #include "evaluate/evaluate_run.h"
 #include "predict/classifier.h"
 #include "task/classification_source.h"
@@ -21,6 +22,7 @@ typedef struct job {
     float *probabilities;
     int *predictions;
     size_t stratum_capacity;
+    const char *gallery_column; /* the first column of groups that is scored, or NULL */
     class_results *scores;
 } job;
 
@@ -113,6 +115,7 @@ static status_code add_column(job *j, const char *name, failure *failure) {
     if (column->value_count > LABELLED_IMAGES_CLASSES_MAX)
         return fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
                     column->value_count, LABELLED_IMAGES_CLASSES_MAX);
+    if (!j->gallery_column) j->gallery_column = column->name;
     const int first = (int)j->scores->stratum_count;
     for (int v = 0; v < column->value_count && status == STATUS_OK; v++) status = add_stratum(j, column, v, failure);
     return status == STATUS_OK ? find_worst(j, column, first, failure) : status;
@@ -270,7 +273,9 @@ static status_code write_files(const job *j, failure *failure) {
     if (status == STATUS_OK) status = write_classes(j, failure);
     if (status == STATUS_OK) status = write_strata(j, failure);
     if (status == STATUS_OK) status = write_confusion(j, failure);
-    return status == STATUS_OK ? write_reliability(j, failure) : status;
+    if (status == STATUS_OK) status = write_reliability(j, failure);
+    const class_gallery gallery = {j->set, j->probabilities, j->losses, j->gallery_column, j->out};
+    return status == STATUS_OK ? class_gallery_write(&gallery, failure) : status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */

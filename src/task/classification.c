@@ -4,7 +4,6 @@
 #include "core/memory.h"
 #include "core/quantile.h"
 #include "model/image_classifier.h"
-#include "picture/png.h"
 #include "task/classification_source.h"
 
 #include <math.h>
@@ -187,18 +186,6 @@ static status_code evaluate(void *context, learner *l, const listener *listener,
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
-static status_code save_picture(const labelled_images *set, int64_t example, const char *path, failure *failure) {
-    if (set->values || (set->channels != 1 && set->channels != 3)) return STATUS_OK; /* nothing that could be shown */
-    uint8_t *pixels = memory_open(labelled_images_stride(set));
-    if (!pixels) return fail_memory(failure, "a picture");
-    status_code status = labelled_images_copy(set, example, pixels, failure);
-    if (status == STATUS_OK)
-        status = png_save(path, pixels, (size_t)set->width, (size_t)set->height,
-                          set->channels == 3 ? PNG_RGB : PNG_GREY, failure);
-    memory_close(pixels);
-    return status;
-}
-
 static void write_class(const labelled_images *set, int class_label, char *words, size_t size) {
     text name = {0};
     labelled_images_class_name(set, class_label, &name);
@@ -224,7 +211,7 @@ static status_code show(void *context, learner *l, int64_t example, const char *
     write_class(set, arg_max(graph_output_values(learner_graph(l), 0), set->classes), verdict->prediction,
                 sizeof verdict->prediction);
     verdict->margin = margin_of(graph_output_values(learner_graph(l), 0), set->classes, set->labels[example]);
-    return save_picture(set, example, path, failure);
+    return labelled_images_save(set, example, path, failure);
 }
 
 static void describe(void *context, run_facts *facts) {

@@ -71,6 +71,15 @@ sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/exampl
 refused "is no class" compare "$work/run" "$work/fewer-scores"
 refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
 
+# The report shows the evaluation: groups, confusion matrix, reliability, curves and pictures by group.
+run 0 report "$work/run" --out "$work/report.html"
+for words in 'The test examples, by group' 'group odd' 'Confusion matrix' 'Reliability' 'Accuracy of group even' \
+    'Hardest of group odd' 'Most doubtful' 'data:image/png'; do
+    grep -q "$words" "$work/report.html" || fail "the report lacks '$words'"
+done
+[ "$(grep -c '^hardest,group,' "$work/run/worst.csv")" -eq 12 ] || fail "six of each group are expected"
+run 0 report "$work/run" "$work/photos" "$work/lazy" --out "$work/report.html"
+
 # Prediction: a folder, a CSV file, a single file, several runs.
 run 0 predict "$work/run" "$work/lazy" --input "$work/data" --output "$work/pred"
 [ "$(wc -l <"$work/pred/scores.csv")" -eq 97 ] || fail "96 pictures are expected"
