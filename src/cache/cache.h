@@ -21,9 +21,9 @@ typedef struct cache_options {
     const char *folder; /* NULL: hws_cache in the dataset's folder */
     int threads;
     plan_model model;
-    int verify;               /* read the cases that are there and compare their checksums, and make damaged ones anew */
-    int replan;               /* make a new plan even if there is one */
-    double memory;            /* bytes that training may use, as for plan_request; ignored if there is a plan */
+    int verify;    /* read the cases that are there and compare their checksums, and make damaged ones anew */
+    int replan;    /* make a new plan even if there is one */
+    double memory; /* bytes that training may use, as for plan_request; ignored if there is a plan */
     const listener *listener; /* may be NULL; given notice of what the check finds */
 } cache_options;
 

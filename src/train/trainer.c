@@ -353,12 +353,11 @@ status_code trainer_run(trainer *t, const train_listener *listener, trainer_end 
     t->listener = NULL;
     if (status != STATUS_OK) return status;
     *end = !is_over(t) ? TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
-    if (!begun) return STATUS_OK;
-    if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
+    if (begun && *end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
+    if (status == STATUS_OK && begun && *end == TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
         status = write_losses(t, failure);
+    /* A run that has ended already may have been killed before all of it was drawn. */
     const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
-    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_hardest(t, hardest, failure);
-    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_triage(t, hardest, failure);
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_galleries(t, hardest, begun, failure);
     return ranks_agree(t->ranks, status, failure);
 }
