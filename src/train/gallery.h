@@ -22,7 +22,8 @@ typedef struct gallery {
 /* Adds all rows, the header first. */
 typedef status_code gallery_fill(trainer *trainer, gallery *gallery, failure *failure);
 
-/* For `fill`: shows an example, and tells what the network says about it. */
+/* For `fill`: shows an example, and tells what the network says about it; nothing, if the run was told to stop and the time for
+   pictures is over. */
 status_code gallery_show(trainer *trainer, gallery *gallery, int64_t example, task_verdict *verdict, failure *failure);
 
 status_code gallery_write(trainer *trainer, gallery gallery, gallery_fill *fill, failure *failure);

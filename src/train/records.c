@@ -113,8 +113,10 @@ static status_code fill_hardest(trainer *t, gallery *g, failure *failure) {
         sampler_status(hws_sampler_error(t->history), hws_sampler_hardest(t->history, k, examples, t->all),
                        "the hardest examples", failure);
     text_add(&g->csv, "rank,example,label,prediction,loss,draws,age\n");
-    for (int64_t i = 0; i < k && status == STATUS_OK; i++)
+    for (int64_t i = 0; i < k && status == STATUS_OK; i++) {
+        if (g->draws) listener_progress(t->listener, "drawing the hardest examples", (size_t)i, (size_t)k);
         status = add_hard_example(t, g, &(hard_example){i + 1, examples[i], t->all[i]}, failure);
+    }
     free(examples);
     return status;
 }

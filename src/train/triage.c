@@ -70,6 +70,8 @@ status_code fill_triage(trainer *t, gallery *g, failure *failure) {
     text_add(&g->csv, "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin\n");
     for (int64_t k = 0; k < n && status == STATUS_OK; k++) {
         text_format(&g->csv, "%lld,", (long long)k + 1);
+        if (g->draws && k < g->count)
+            listener_progress(t->listener, "drawing labels in doubt", (size_t)k, (size_t)g->count);
         status = add_suspect(t, g, &suspects[k], k < g->count && suspects[k].score > 0, failure);
     }
     free(suspects);
