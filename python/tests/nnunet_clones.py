@@ -1,7 +1,12 @@
 """Clones of nnU-Net v2 and of what it needs, made importable for the scripts nnunet_*.py beside this one.
 
-A folder of clones holds those whose names begin with nnUNet (any of v2.1 to v2.8.1, several if you like), and for running
-v2.1 also batchgenerators (v0.25), dynamic-network-architectures (v0.2) and acvl_utils (v0.2).
+A folder of clones (make test-nnunet NNUNET=FOLDER) holds any of these; what is missing is said and skipped:
+
+- nnUNet...: v2.1 to v2.8.1, several if you like. Their sources are held against what hws.nnunet relies on.
+- batchgenerators (v0.25), dynamic-network-architectures (v0.2) and acvl_utils (v0.2), to run nnU-Net v2.1.
+- nnUNet...-needs, to run a later version: batchgenerators, batchgeneratorsv2, dynamic-network-architectures and acvl_utils that go
+  with it.
+- MONAI (1.4) and ignite; lightning (2.0), lightning-utilities and torchmetrics.
 """
 import os
 import re
