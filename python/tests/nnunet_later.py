@@ -7,6 +7,7 @@ each version nnUNet-X beside it a folder nnUNet-X-needs with clones of batchgene
 dynamic-network-architectures and acvl_utils that go with it. These versions ask for torch 2.1.2; here they run on the torch that
 is there, with stand-ins for what only newer ones have, and for packages that this epoch does not need or that a few lines replace.
 """
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -19,7 +20,8 @@ NEEDED = {**PARTS, "batchgeneratorsv2": "batchgeneratorsv2"}
 STAND_INS = {
     "SimpleITK": "",
     "cc3d": "",
-    "blosc2": "",  # the files are .npz, as v2.1 writes them
+    # Named, not used: the files are .npz, as v2.1 writes them.
+    "blosc2": "class ndarray:\n    class NDArray:\n        pass\nclass Codec:\n    LZ4HC = ZSTD = None\nclass Filter:\n    pass\n",
     "einops": "def rearrange(*_):\n    raise NotImplementedError\n",
     # The same sum without Fourier transforms.
     "fft_conv_pytorch": """
@@ -29,6 +31,9 @@ def fft_conv(signal, kernel, bias=None, **options):
     return getattr(F, f"conv{signal.ndim - 2}d")(signal, kernel, bias, **options)
 """,
 }
+
+# Looking for a trainer imports all of them; these need timm, or a name that torch 1.13 lacks.
+BEYOND = ("primus", "variants/lr_schedule")
 
 
 def packages_of(clone):
@@ -44,6 +49,8 @@ def train(clone, scratch):
         return
     home = scratch / f"packages-{version(clone)}"
     copy_packages(packages, home, STAND_INS)
+    for place in BEYOND:
+        shutil.rmtree(home / "nnunetv2" / "training" / "nnUNetTrainer" / place, ignore_errors=True)
     results = scratch / f"results-{version(clone)}"
     set_folders(scratch, home, nnUNet_extTrainer=str(HERE.parents[1] / "hws" / "nnunet_trainers"), nnUNet_compile="f")
     run_step(HERE, "train", nnUNet_results=results)
@@ -55,12 +62,20 @@ def train(clone, scratch):
     said(f"{clone.name} trained one epoch; its log: {log[log.index('hws: beta'):].splitlines()[0]}")
 
 
-def step_train():
+def complete_torch():
+    """What torch 1.13 lacks and nnU-Net names: a class that nothing here is an instance of, and a newer name of another."""
     import torch
 
     dynamo = types.ModuleType("torch._dynamo")
     dynamo.OptimizedModule = type("OptimizedModule", (), {})
     sys.modules.setdefault("torch._dynamo", dynamo)
+    if not hasattr(torch, "GradScaler"):
+        torch.GradScaler = torch.cuda.amp.GradScaler
+    return torch
+
+
+def step_train():
+    torch = complete_torch()
     from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
 
     initialize = nnUNetTrainer.initialize
