@@ -2,6 +2,7 @@
 
 #include "core/path.h"
 #include "dataset/case_groups.h"
+#include "ranks/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ status_code folds_make(splits *folds, const dataset *set, const fold_columns *co
 status_code folds_keep(const splits *folds, const dataset *set, const char *cache, failure *failure) {
     char path[PATH_SIZE];
     const status_code status = path_join(path, cache, FILE_NAME, failure);
+    if (!ranks_is_first(ranks_here())) return status;
     return status == STATUS_OK ? splits_write(folds, path, set->ids, failure) : status;
 }
 
@@ -72,6 +74,7 @@ static status_code make_anew(splits *folds, const dataset *set, const char *path
         listener_notice(listener, notice);
     }
     const status_code status = make(folds, set, &(fold_columns){"", ""}, failure);
+    if (!ranks_is_first(ranks_here())) return status; /* all make the same; one keeps them */
     return status == STATUS_OK ? splits_write(folds, path, set->ids, failure) : status;
 }
 

@@ -90,9 +90,65 @@ static void wait_all(const ranks *r) {
     u->count = 0;
 }
 
-static const ranks_backend MPI_BACKEND = {gather, send, receive, advance, wait_all};
+/* ---- notes -------------------------------------------------------------------------------------------------------- */
+
+typedef struct posted {
+    struct posted *next;
+    MPI_Request request;
+    ranks_note note;
+} posted;
+
+static MPI_Comm note_world; /* apart from all messages */
+static posted *posts;       /* that may still be under way */
+
+static void forget_sent(void) {
+    for (posted **at = &posts; *at;) {
+        posted *one = *at;
+        int sent;
+        MPI_Test(&one->request, &sent, MPI_STATUS_IGNORE);
+        if (sent) {
+            *at = one->next;
+            free(one);
+        } else {
+            at = &one->next;
+        }
+    }
+}
+
+static void post(const ranks *r, int other, ranks_note note) {
+    (void)r;
+    forget_sent();
+    posted *one = malloc(sizeof *one);
+    if (!one) MPI_Abort(MPI_COMM_WORLD, 1);
+    *one = (posted){.next = posts, .note = note};
+    posts = one;
+    MPI_Isend(&one->note, (int)sizeof one->note, MPI_BYTE, other, 0, note_world, &one->request);
+}
+
+static int poll_note(const ranks *r, ranks_note *note) {
+    int there;
+    MPI_Status from;
+    (void)r;
+    forget_sent();
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, note_world, &there, &from);
+    if (there) MPI_Recv(note, (int)sizeof *note, MPI_BYTE, from.MPI_SOURCE, 0, note_world, MPI_STATUS_IGNORE);
+    return there;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static const ranks_backend MPI_BACKEND = {gather, send, receive, advance, wait_all, post, poll_note};
 static under_way messages;
 static ranks all;
+
+static int count_neighbours(void) {
+    MPI_Comm machine;
+    int count;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Comm_size(machine, &count);
+    MPI_Comm_free(&machine);
+    return count;
+}
 
 status_code ranks_mpi_start(failure *failure) {
     int given;
@@ -101,6 +157,8 @@ status_code ranks_mpi_start(failure *failure) {
     all = (ranks){.backend = &MPI_BACKEND, .context = &messages};
     MPI_Comm_rank(MPI_COMM_WORLD, &all.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &all.count);
+    all.neighbours = count_neighbours();
+    MPI_Comm_dup(MPI_COMM_WORLD, &note_world);
     ranks_set(&all);
     if (given < MPI_THREAD_FUNNELED)
         return fail(failure, STATUS_FAILED, "this MPI does not allow programs with threads");
@@ -128,6 +186,8 @@ void ranks_mpi_end(int exit_code, void (*alone)(void)) {
         alone();
         MPI_Abort(MPI_COMM_WORLD, exit_code);
     }
+    while (posts) forget_sent();
+    MPI_Comm_free(&note_world);
     MPI_Finalize();
     free(messages.requests);
     messages = (under_way){0};

@@ -8,6 +8,7 @@
 #include "dataset/case_groups.h"
 #include "dataset/folds.h"
 #include "dataset/value_numbers.h"
+#include "ranks/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,10 +70,12 @@ static status_code open_groups(segmentation_source *s, const char *column, failu
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
+/* Each rank reads all of its share of the cases, and of the others what it will need. */
 static status_code open_case(segmentation_source *s, size_t index, segmentation_case *to, failure *failure) {
     if (!s->files[index].map) {
         const status_code status =
-            cache_open_case(&s->files[index], s->cache, s->set.ids[index], CACHED_CASE_VERIFY, failure);
+            cache_open_case(&s->files[index], s->cache, s->set.ids[index],
+                            ranks_has(ranks_here(), index) ? CACHED_CASE_VERIFY : CACHED_CASE_TRUST, failure);
         if (status != STATUS_OK) return status;
     }
     *to = (segmentation_case){s->set.ids[index], s->files[index].view, s->group_of ? (int)s->group_of[index] : -1};
@@ -287,6 +290,7 @@ static status_code prepare(segmentation_source *s, const train_settings *setting
     cache_outcome outcome = {0};
     status_code status = plan_model_parse(settings->model, &options.model, failure);
     if (status == STATUS_OK) status = dataset_open(&s->set, settings->data, failure);
+    status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = cache_prepare(&s->set, &options, &s->plan, &outcome, failure);
     s->cache = outcome.folder;
     return status;
@@ -302,6 +306,8 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
     if (status == STATUS_OK) status = open_groups(s, settings->group, failure);
     if (status == STATUS_OK) status = open_fold(s, settings->fold, failure);
     const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s) : 0;
+    status = ranks_agree(ranks_here(), status, failure);
+    if (status == STATUS_OK) status = ranks_check_same(ranks_here(), fingerprint, s->cache, failure);
     if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);
     s->data = (segmentation_data){.plan = &s->plan,
                                   .label_names = s->label_names,
