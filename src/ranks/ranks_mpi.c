@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "ranks/ranks_mpi.h"
 
 #include "core/clock.h"
@@ -9,6 +9,7 @@
 #ifdef HWS_HAVE_MPI
 #include <limits.h>
 #include <mpi.h>
+#include <sched.h>
 #endif
 
 static int number_in(const char *variable) {
@@ -86,7 +87,7 @@ static void advance(const ranks *r) {
 
 static void wait_all(const ranks *r) {
     under_way *u = r->context;
-    MPI_Waitall(u->count, u->requests, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < u->count; k++) MPI_Wait(&u->requests[k], MPI_STATUS_IGNORE);
     u->count = 0;
 }
 
@@ -141,13 +142,23 @@ static const ranks_backend MPI_BACKEND = {gather, send, receive, advance, wait_a
 static under_way messages;
 static ranks all;
 
-static int count_neighbours(void) {
+/* How many ranks of a machine may run where this one may: all that are bound to nothing, one that is bound to its own. */
+static int count_sharers(MPI_Comm machine, int count) {
+    cpu_set_t own, all_of_them[RANKS_MAX];
+    int sharers = 0;
+    CPU_ZERO(&own);
+    sched_getaffinity(0, sizeof own, &own);
+    MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, all_of_them, (int)sizeof own, MPI_BYTE, machine);
+    for (int k = 0; k < count; k++) sharers += CPU_EQUAL(&own, &all_of_them[k]) != 0;
+    return sharers;
+}
+
+static void meet_neighbours(ranks *r) {
     MPI_Comm machine;
-    int count;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-    MPI_Comm_size(machine, &count);
+    MPI_Comm_size(machine, &r->neighbours);
+    if (r->neighbours <= RANKS_MAX) parallel_share_processors(count_sharers(machine, r->neighbours));
     MPI_Comm_free(&machine);
-    return count;
 }
 
 status_code ranks_mpi_start(failure *failure) {
@@ -157,7 +168,7 @@ status_code ranks_mpi_start(failure *failure) {
     all = (ranks){.backend = &MPI_BACKEND, .context = &messages};
     MPI_Comm_rank(MPI_COMM_WORLD, &all.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &all.count);
-    all.neighbours = count_neighbours();
+    meet_neighbours(&all);
     MPI_Comm_dup(MPI_COMM_WORLD, &note_world);
     ranks_set(&all);
     if (given < MPI_THREAD_FUNNELED)
