@@ -21,7 +21,7 @@ help:
 	@echo "make test-long    the same at full size (hours)"
 	@echo "make test-ranks   training on several processes by MPI"
 	@echo "make test-python  the Python package's tests"
-	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_peer.py)"
+	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_clones.py)"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
 	@echo "make test-browser the report's page in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
@@ -58,9 +58,10 @@ test-python:
 	@scripts/test-python
 
 test-nnunet:
-	@[ -d "$(NNUNET)" ] || { echo "make test-nnunet NNUNET=FOLDER: a folder with clones, see python/tests/nnunet_peer.py" >&2; exit 2; }
+	@[ -d "$(NNUNET)" ] || { echo "make test-nnunet NNUNET=FOLDER: a folder with clones, see python/tests/nnunet_clones.py" >&2; exit 2; }
+	@$(MAKE) --no-print-directory build
 	@scripts/setup-python nnunet
-	@NNUNET="$(realpath $(NNUNET))" scripts/test-python -rs tests/test_nnunet.py tests/test_frameworks.py tests/test_examples.py
+	@NNUNET="$(realpath $(NNUNET))" scripts/test-python -rsP tests/test_nnunet.py tests/test_frameworks.py tests/test_examples.py
 
 test-peer: build
 	@scripts/setup peer
