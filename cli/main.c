@@ -25,7 +25,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "  compare         compare evaluations of any number of methods, case by case\n"
                             "  report          write an HTML page about runs and evaluations\n"
                             "  import nnunet   make runs of a model that nnU-Net has trained\n"
-                            "  export nnunet   make a model for nnU-Net of runs\n"
+                            "  export          make an ONNX model of a run, or a model for nnU-Net of runs\n"
                             "\n"
                             "hws VERB --help explains a verb. hws --version prints the version.\n";
 

@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/records.h"
+#include "core/clock.h"
 #include "core/csv.h"
 #include "core/path.h"
 #include "train/sampler_status.h"
@@ -83,9 +84,13 @@ status_code write_losses(trainer *t, failure *failure) {
     return status;
 }
 
+/* Who has told it to stop does not wait for pictures. */
+static int may_draw(const trainer *t) { return !listener_stops(t->listener) || clock_seconds() < t->draw_until; }
+
 status_code show_example(trainer *t, int64_t example, run_file pictures, task_verdict *verdict, failure *failure) {
     char path[PATH_SIZE];
     text name = {0};
+    if (!may_draw(t)) return STATUS_OK;
     t->task->name(t->task->context, example, &name);
     status_code status = name.failed ? fail_memory(failure, "a name") : STATUS_OK;
     if (status == STATUS_OK) status = run_picture_path(path, t->folder, pictures, text_string(&name), failure);
@@ -128,8 +133,10 @@ status_code write_hardest(trainer *t, int count, failure *failure) {
     if (status == STATUS_OK) status = folder_make(pictures, failure);
     if (status == STATUS_OK) png_remove_all(pictures); /* those of earlier moments */
     text_add(&csv, "rank,example,label,prediction,loss,draws,age\n");
-    for (int64_t i = 0; i < k && status == STATUS_OK; i++)
+    for (int64_t i = 0; i < k && status == STATUS_OK; i++) {
+        listener_progress(t->listener, "drawing the hardest examples", (size_t)i, (size_t)k);
         status = add_hard_example(t, &(hard_example){i + 1, examples[i], t->all[i]}, &csv, failure);
+    }
     if (status == STATUS_OK) status = run_write(t->folder, RUN_HARDEST, &csv, failure);
     text_close(&csv);
     free(examples);

@@ -15,7 +15,8 @@ status_code write_triage(trainer *trainer, int count, failure *failure);
 
 /* The name of an example as a field. */
 void add_example_name(const trainer *trainer, int64_t example, text *csv);
-/* What the network says of an example, and its picture in one of the run's folders of pictures. */
+/* What the network says of an example, and its picture in one of the run's folders of pictures; nothing, if the run was told to
+   stop and the time for pictures is over. */
 status_code show_example(trainer *trainer, int64_t example, run_file pictures, task_verdict *verdict, failure *failure);
 
 #endif

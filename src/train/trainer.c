@@ -15,6 +15,7 @@
 
 /* Each has to be predicted for its picture: who stops a run does not want to wait for all of them. */
 enum { HARDEST = 64, HARDEST_WHEN_STOPPED = 16 };
+static const double SECONDS_WHEN_STOPPED = 3; /* for pictures */
 
 double trainer_seconds(const trainer *t) { return t->seconds + clock_seconds() - t->started; }
 
@@ -340,6 +341,23 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
     return status;
 }
 
+/* Leaves the folder complete, `begun` if anything was done. */
+static status_code finish(trainer *t, int begun, trainer_end *end, failure *failure) {
+    status_code status = STATUS_OK;
+    *end = !is_over(t) ? TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
+    if (!begun) return STATUS_OK;
+    t->draw_until = clock_seconds() + SECONDS_WHEN_STOPPED;
+    /* A run that came to its end all the same has all pictures: it would not draw them later. */
+    if (*end != TRAINER_INTERRUPTED && listener_stops(t->listener)) t->draw_until = INFINITY;
+    if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
+    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
+        status = write_losses(t, failure);
+    const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_hardest(t, hardest, failure);
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_triage(t, hardest, failure);
+    return ranks_agree(t->ranks, status, failure);
+}
+
 status_code trainer_run(trainer *t, const train_listener *listener, trainer_end *end, failure *failure) {
     status_code status = STATUS_OK;
     int stop = 0, begun = 0;
@@ -350,15 +368,7 @@ status_code trainer_run(trainer *t, const train_listener *listener, trainer_end 
         if (status == STATUS_STOPPED) status = STATUS_OK;
         begun = 1;
     }
+    if (status == STATUS_OK) status = finish(t, begun, end, failure);
     t->listener = NULL;
-    if (status != STATUS_OK) return status;
-    *end = !is_over(t) ? TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
-    if (!begun) return STATUS_OK;
-    if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
-        status = write_losses(t, failure);
-    const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
-    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_hardest(t, hardest, failure);
-    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_triage(t, hardest, failure);
-    return ranks_agree(t->ranks, status, failure);
+    return status;
 }

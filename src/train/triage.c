@@ -78,6 +78,7 @@ status_code write_triage(trainer *t, int count, failure *failure) {
     text_add(&csv, "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin\n");
     for (int64_t k = 0; k < n && status == STATUS_OK; k++) {
         text_format(&csv, "%lld,", (long long)k + 1);
+        if (k < count) listener_progress(t->listener, "drawing labels in doubt", (size_t)k, (size_t)count);
         status = add_suspect(t, &suspects[k], k < count && suspects[k].score > 0, &csv, failure);
     }
     if (status == STATUS_OK) status = run_write(t->folder, RUN_TRIAGE, &csv, failure);
