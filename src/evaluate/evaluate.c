@@ -1,10 +1,13 @@
 #include "evaluate/evaluate.h"
 
 #include "core/parallel.h"
+#include "evaluate/find_postprocessing.h"
 #include "evaluate/scoring.h"
 #include "evaluate/summary.h"
 #include "evaluate/worst_cases.h"
 #include "run/run_folder.h"
+
+#include <stdlib.h>
 
 /* What is under way: what was asked for, and what comes out. */
 typedef struct job {
@@ -18,6 +21,8 @@ typedef struct job {
 /* ---- before the work: everything that can be wrong with the input ---- */
 
 static status_code check_folders(const evaluate_request *request, failure *failure) {
+    if (request->find_postprocessing && !request->out)
+        return fail(failure, STATUS_BAD_INPUT, "--find-postprocessing needs --out, where it is written");
     if (request->images && !request->out)
         return fail(failure, STATUS_BAD_INPUT, "--images needs --out, where the pictures go");
     if (request->images && !path_is_folder(request->images))
@@ -121,10 +126,20 @@ static status_code write_all(const job *job, failure *failure) {
     return status == STATUS_OK ? write_worst(job, failure) : status;
 }
 
+static status_code find(const job *job, const case_pairs *pairs, failure *failure) {
+    postprocessing *found = malloc(sizeof *found); /* large */
+    if (!found) return fail_memory(failure, "the postprocessing");
+    status_code status = find_postprocessing(pairs, &job->result->scores, &job->options, job->listener, found, failure);
+    if (status == STATUS_OK) status = postprocessing_write(found, job->request->out, failure);
+    free(found);
+    return status;
+}
+
 static status_code evaluate(job *job, const case_pairs *pairs, failure *failure) {
     status_code status = score(job, pairs, failure);
     if (status == STATUS_OK) status = stratify(job, failure);
     if (status == STATUS_OK && job->request->out) status = write_all(job, failure);
+    if (status == STATUS_OK && job->request->find_postprocessing) status = find(job, pairs, failure);
     return status;
 }
 

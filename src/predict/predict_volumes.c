@@ -2,6 +2,7 @@
 #include "core/memory.h"
 #include "nifti/nifti.h"
 #include "predict/case_list.h"
+#include "predict/postprocessing.h"
 #include "predict/predict.h"
 #include "predict/probability_file.h"
 #include "predict/segmenter.h"
@@ -13,6 +14,7 @@ typedef struct job {
     const listener *listener; /* the caller's */
     listener windows;         /* of one image: passes on to the caller's */
     segmenter *segmenter;
+    postprocessing after;
     size_t done, cases;
 } job;
 
@@ -64,6 +66,7 @@ static status_code label(job *j, const volume *image, const case_files *files, f
     }
     output.labels = labels.labels;
     if (status == STATUS_OK) status = segmenter_run(j->segmenter, image, &output, &j->windows, failure);
+    if (status == STATUS_OK) status = postprocessing_apply(&j->after, image->grid.size, labels.labels, failure);
     if (status == STATUS_OK && output.probabilities)
         status = probability_file_write(files->probabilities, &image->grid, outputs, output.probabilities, failure);
     if (status == STATUS_OK) status = nifti_write_labels(files->labels, &labels, failure);
@@ -123,6 +126,8 @@ status_code predict_volumes(const predict_request *request, const listener *list
     char folder[PATH_SIZE];
     status_code status = images_folder(request->input, folder, failure);
     if (status == STATUS_OK) status = predict_check_apart(folder, request->output, failure);
+    if (status == STATUS_OK && request->postprocessing)
+        status = postprocessing_read(&j.after, request->postprocessing, failure);
     if (status == STATUS_OK) status = open_segmenter(&j, failure);
     if (status == STATUS_OK)
         status = case_list_open(&list, folder, path_is_folder(request->input) ? NULL : path_name(request->input),

@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/records.h"
+#include "core/clock.h"
 #include "core/csv.h"
 #include "core/path.h"
 #include "train/sampler_status.h"
@@ -128,7 +129,8 @@ status_code write_hardest(trainer *t, int count, failure *failure) {
     if (status == STATUS_OK) status = folder_make(pictures, failure);
     if (status == STATUS_OK) png_remove_all(pictures); /* those of earlier moments */
     text_add(&csv, "rank,example,label,prediction,loss,draws,age\n");
-    for (int64_t i = 0; i < k && status == STATUS_OK; i++)
+    const double until = trainer_time_share(t, 0.5); /* the other half is for the pictures of write_triage */
+    for (int64_t i = 0; i < k && status == STATUS_OK && clock_seconds() <= until; i++)
         status = add_hard_example(t, &(hard_example){i + 1, examples[i], t->all[i]}, &csv, failure);
     if (status == STATUS_OK) status = run_write(t->folder, RUN_HARDEST, &csv, failure);
     text_close(&csv);

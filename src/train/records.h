@@ -8,9 +8,9 @@
 status_code write_config(const trainer *trainer, failure *failure);
 status_code write_history(const trainer *trainer, failure *failure); /* RUN_HISTORY and RUN_DISTRIBUTION */
 status_code write_losses(trainer *trainer, failure *failure);
-/* RUN_HARDEST with so many examples, and a picture of each. */
+/* RUN_HARDEST with so many examples, and a picture of each; fewer if the time of a --budget does not suffice. */
 status_code write_hardest(trainer *trainer, int count, failure *failure);
-/* RUN_TRIAGE with all examples, and a picture of so many of the first (triage.c). */
+/* RUN_TRIAGE with all examples, and a picture of so many of the first (triage.c), or of fewer. */
 status_code write_triage(trainer *trainer, int count, failure *failure);
 
 /* The name of an example as a field. */

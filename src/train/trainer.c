@@ -130,6 +130,8 @@ static status_code plan(trainer *t, failure *failure) {
             "%lld examples are drawn per iteration, but there are only %lld to train on; choose a smaller --batch",
             (long long)t->candidates, (long long)t->task->examples);
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
+    const status_code paced = pace_open(&t->pace, t->total, s->budget_lengths, failure);
+    if (paced != STATUS_OK) return paced;
     t->warm_up = t->objective == OBJECTIVE_DRO ? (int64_t)(s->warm_up * (double)t->total) : 0;
     t->schedule = schedule_default(s->schedule, s->lr, (double)t->total);
     t->schedule.warm_up = (double)s->lr_warm_up;
@@ -212,6 +214,8 @@ void trainer_close(trainer **opened) {
     learner_close(&t->learner);
     hws_sampler_close(&t->history);
     rows_close(&t->rows);
+    pace_close(&t->pace);
+    text_close(&t->lengths);
     free(t->drawn);
     free(t->chosen);
     free(t->chosen_examples);
@@ -285,6 +289,7 @@ status_code trainer_resume(trainer *t, failure *failure) {
     status_code status = ranks_agree(t->ranks, checkpoint_read(t, failure), failure);
     if (status == STATUS_OK) status = check_alike(t, failure);
     if (status != STATUS_OK) return status;
+    trainer_follow_lengths(t);
     if (run_path(path, t->folder, RUN_HISTORY, 0) == STATUS_OK) rows_take_seconds(&t->rows, path);
     if (t->rows.count && isfinite(t->rows.seconds[t->rows.count - 1])) t->seconds = t->rows.seconds[t->rows.count - 1];
     if (t->rows.count && ranks_is_first(t->ranks)) status = write_history(t, failure);
@@ -324,6 +329,12 @@ static int epoch_is_due(const trainer *t) {
 
 static int is_over(const trainer *t) { return (t->stopped || t->iteration >= t->total) && !epoch_is_due(t); }
 
+static status_code validate(trainer *t, const double **row, failure *failure) {
+    const status_code status = trainer_end_epoch(t, row, failure);
+    pace_measure_validation(&t->pace, clock_seconds());
+    return status;
+}
+
 /* One iteration, and what is due after it. */
 static status_code advance(trainer *t, const train_listener *listener, failure *failure) {
     double loss = 0;
@@ -332,33 +343,61 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
     status_code status = due ? STATUS_OK : trainer_step(t, &loss, failure);
     if (status != STATUS_OK) return status;
     const int64_t every = t->settings.checkpoint_every;
-    if (epoch_is_due(t)) status = trainer_end_epoch(t, &row, failure);
-    else if (every && t->iteration % every == 0) status = checkpoint_write(t, failure);
+    if (!due) status = trainer_keep_time(t, failure);
+    if (status == STATUS_OK && epoch_is_due(t)) status = validate(t, &row, failure);
+    else if (status == STATUS_OK && every && t->iteration % every == 0) status = checkpoint_write(t, failure);
     if (due && row) loss = row[ROW_LOSS_MEAN];
     if (listener) trainer_tell(t, &listener->work);
     if (status == STATUS_OK && listener && listener->report) listener->report(listener->work.context, t, loss, row);
     return status;
 }
 
-status_code trainer_run(trainer *t, const train_listener *listener, trainer_end *end, failure *failure) {
+/* What a validation asks: it must not go on when the time is over, either. */
+typedef struct timed {
+    const trainer *trainer;
+    const listener *listener; /* may be NULL */
+} timed;
+
+static int is_to_stop(void *context) {
+    const timed *timed = context;
+    return listener_stops(timed->listener) || trainer_is_late(timed->trainer);
+}
+
+/* Until all is done or somebody, or the clock, wants an end. */
+static status_code run_on(trainer *t, const train_listener *listener, int *begun, failure *failure) {
+    timed timed = {t, listener ? &listener->work : NULL};
+    const struct listener asked = {.context = &timed, .stop = is_to_stop};
     status_code status = STATUS_OK;
-    int stop = 0, begun = 0;
-    t->listener = listener ? &listener->work : NULL;
+    int stop = 0;
+    t->listener = &asked;
     while (status == STATUS_OK && !stop && !is_over(t)) {
         status = advance(t, listener, failure);
-        stop = ranks_any(t->ranks, status == STATUS_STOPPED || (listener && listener_stops(&listener->work)));
+        stop = ranks_any(t->ranks, status == STATUS_STOPPED || listener_stops(timed.listener));
         if (status == STATUS_STOPPED) status = STATUS_OK;
-        begun = 1;
+        *begun = 1;
     }
     t->listener = NULL;
+    return status;
+}
+
+static trainer_end end_of(const trainer *t, const train_listener *listener) {
+    if (is_over(t)) return t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
+    return trainer_is_late(t) && !(listener && listener_stops(&listener->work)) ? TRAINER_LATE : TRAINER_INTERRUPTED;
+}
+
+status_code trainer_run(trainer *t, const train_listener *listener, trainer_end *end, failure *failure) {
+    int begun = 0;
+    status_code status = run_on(t, listener, &begun, failure);
     if (status != STATUS_OK) return status;
-    *end = !is_over(t) ? TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
+    *end = end_of(t, listener);
     if (!begun) return STATUS_OK;
+    if (*end == TRAINER_LATE) status = trainer_end_late(t, failure);
     if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
+    if (status == STATUS_OK && *end >= TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
         status = write_losses(t, failure);
     const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
     if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_hardest(t, hardest, failure);
     if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_triage(t, hardest, failure);
+    if (listener) trainer_tell(t, &listener->work);
     return ranks_agree(t->ranks, status, failure);
 }

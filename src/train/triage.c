@@ -1,4 +1,5 @@
 /* Hard or mislabelled: the examples by the doubt in their labels. */
+#include "core/clock.h"
 #include "core/csv.h"
 #include "core/path.h"
 #include "picture/png.h"
@@ -76,9 +77,11 @@ status_code write_triage(trainer *t, int count, failure *failure) {
     if (status == STATUS_OK) status = folder_make(pictures, failure);
     if (status == STATUS_OK) png_remove_all(pictures);
     text_add(&csv, "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin\n");
+    const double until = trainer_time_share(t, 1);
     for (int64_t k = 0; k < n && status == STATUS_OK; k++) {
         text_format(&csv, "%lld,", (long long)k + 1);
-        status = add_suspect(t, &suspects[k], k < count && suspects[k].score > 0, &csv, failure);
+        const int shown = k < count && suspects[k].score > 0 && clock_seconds() <= until;
+        status = add_suspect(t, &suspects[k], shown, &csv, failure);
     }
     if (status == STATUS_OK) status = run_write(t->folder, RUN_TRIAGE, &csv, failure);
     text_close(&csv);
