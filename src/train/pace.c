@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* Of the time that is left: so much is planned for, and a length that takes less than this is made longer. */
-static const double PLANNED = 0.97, UNUSED = 0.9;
-enum { FIRST_STEPS = 10 };        /* so many are measured before a length is made longer */
+static const double PLANNED = 0.97, UNUSED = 0.85;
+enum { FIRST_STEPS = 3 };         /* so many are measured before a length is made longer */
 static const double RECENT = 0.1; /* the weight of the newest step in their mean */
 static const double HICCUP = 2;   /* times the mean: a step that took more counts as this, or as the one before */
 
@@ -128,8 +128,8 @@ int pace_decide(pace *p, const pace_moment *m) {
     if (!(p->deadline > 0) || !(p->step > 0) || m->done >= total) return 0;
     if (p->count && m->done <= p->changes[p->count - 1].at) return 0;
     const double left = p->deadline - m->now - pace_reserve(p), needed = seconds_of(p, m, total);
-    const int64_t often = m->epoch / 10 > FIRST_STEPS ? m->epoch / 10 : FIRST_STEPS;
-    const int early = m->done % often == 0 && m->done < total / 2;
+    const int64_t often = m->epoch > 10 ? m->epoch / 10 : 1;
+    const int early = m->done % often == 0 && m->done >= FIRST_STEPS && m->done < total / 3 * 2;
     const int too_long = needed > left, too_short = early && needed < UNUSED * left;
     if (!too_long && !too_short) return 0;
     const int64_t fits = longest(p, m, PLANNED * left);

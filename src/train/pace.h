@@ -60,7 +60,7 @@ double pace_reserve(const pace *pace);
 
 /*
  * After `done` iterations, at least one, before the validation that comes after every `epoch` of them and after the last:
- * 1, and a change is added, if the time does not suffice for the length or, ten times per epoch in the first half of a run,
+ * 1, and a change is added, if the time does not suffice for the length or, ten times per epoch in the first two thirds of a run,
  * for more. No length is less than `done` or `least`. -1: no memory. What is before a recorded change decides nothing.
  */
 typedef struct pace_moment {
