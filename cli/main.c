@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 #include "hws.h"
+#include "interrupt.h"
 #include "ranks/ranks_mpi.h"
 
 #include <stdarg.h>
@@ -25,7 +26,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "  compare         compare evaluations of any number of methods, case by case\n"
                             "  report          write an HTML page about runs and evaluations\n"
                             "  import nnunet   make runs of a model that nnU-Net has trained\n"
-                            "  export nnunet   make a model for nnU-Net of runs\n"
+                            "  export          make an ONNX model of a run, or a model for nnU-Net of runs\n"
                             "\n"
                             "hws VERB --help explains a verb. hws --version prints the version.\n";
 
@@ -125,6 +126,7 @@ int main(int count, char **arguments) {
         fputs(USAGE, stderr);
         return EXIT_USAGE;
     }
+    cli_catch_lost_files();
     int code = cli_end(ranks_mpi_start(&failure), &failure);
     if (code == EXIT_DONE && !quieten()) code = cli_error(EXIT_FAILED, "/dev/null cannot be opened");
     if (code == EXIT_DONE) code = finish(run(count, arguments));

@@ -140,12 +140,8 @@ static int train(const train_command *c) {
     train_progress progress;
     const train_listener listener = train_progress_start(&progress, c->quiet);
     const status_code status = train_run(&c->request, &listener, &outcome, &failure);
-    train_progress_end(&progress);
-    if (status != STATUS_OK) return cli_end(status, &failure);
-    if (!c->quiet) printf("%.1f %% of the time was spent waiting for the loader\n", 100 * outcome.waiting);
-    if (outcome.end == TRAINER_CONVERGED && !c->quiet)
-        printf("stopped: the norm of the gradient of the robust loss is below %g\n", outcome.stop_grad_norm);
-    return EXIT_DONE;
+    train_progress_end(&progress, &outcome, status == STATUS_OK ? NULL : &failure);
+    return cli_end(status, &failure);
 }
 
 int verb_train(int count, char **arguments) {

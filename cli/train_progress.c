@@ -1,11 +1,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train_progress.h"
 #include "cli.h"
+#include "train_words.h"
 
 #include "core/clock.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,50 +18,37 @@ static void clear(train_progress *p) {
     p->shown = 0;
 }
 
-/* The columns of the table: at most the first metric and the worst of those per class fit. */
-static void show_header(void) {
-    printf("%8s %10s %9s %9s %9s %9s %8s  %s\n", "epoch", "iteration", "seconds", "loss", "robust", "ess", "metric",
-           "worst");
+/* Prints a text of one or more lines and keeps them in the log; empties it. */
+static void say(train_progress *p, text *lines) {
+    char *rest = lines->bytes;
+    if (!p->quiet) {
+        clear(p);
+        printf("%s\n", text_string(lines));
+        fflush(stdout);
+    }
+    while (rest && *rest) {
+        char *end = strchr(rest, '\n');
+        if (end) *end = 0;
+        run_log_add(&p->log, rest);
+        rest = end ? end + 1 : NULL;
+    }
+    text_close(lines);
 }
 
-static void begin(void *context, const trainer *t) {
-    train_progress *p = context;
-    cli_progress_end(&p->preparing);
-    p->first = t->iteration;
-    p->start = clock_seconds();
-    p->last = p->start - INTERVAL;
-    if (p->quiet) return;
-    printf("%s: %lld examples, %s, %zu parameters, %lld iterations of %lld examples, look-ahead %lld, %lld threads\n",
-           t->settings.data, (long long)t->task->examples, t->settings.model,
-           graph_trained_floats(learner_graph(t->learner)), (long long)t->total, (long long)t->batch,
-           t->settings.look_ahead, t->settings.threads);
-    if (t->iteration >= t->total || t->stopped) printf("this run is finished already\n");
-    else if (t->iteration) printf("resumed after iteration %lld\n", (long long)t->iteration);
-    if (t->iteration < t->total && !t->stopped) show_header();
-    fflush(stdout);
-}
+/* ---- the table ---------------------------------------------------------------------------------------------------- */
 
-static void duration(double seconds, char text[32]) {
-    const long whole = (long)(seconds + 0.5);
-    if (whole >= 3600) snprintf(text, 32, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
-    else snprintf(text, 32, "%ld:%02ld", whole / 60, whole % 60);
-}
+enum { METRIC_WIDTH = 14, WORST_WIDTH = 22 };
 
-static void show_line(train_progress *p, const trainer *t) {
-    const double time = clock_seconds(), done = (double)(t->iteration - p->first);
-    if (!p->terminal || time - p->last < INTERVAL) return;
-    double robust = (double)NAN;
-    char left[32];
-    const double rate = done / (time - p->start);
-    const hws_options options = hws_sampler_options(t->history);
-    if (options.divergence.kind == HWS_KL) hws_sampler_robust_loss(t->history, &robust); /* free for KL alone */
-    duration((double)(t->total - t->iteration) / rate, left);
-    const double ess = t->rows.count ? rows_at(&t->rows, t->rows.count - 1)[ROW_ESS] : (double)t->task->examples;
-    fprintf(stderr, "\r\033[Kepoch %.2f  loss %.4f  robust %.4f  ess %.0f  %.0f images/s  %s left",
-            (double)t->iteration / (double)t->epoch_iterations, p->loss, robust, ess, rate * (double)t->batch, left);
-    fflush(stderr);
-    p->last = time;
-    p->shown = 1;
+/* Only dro draws by losses: the others have neither an effective size nor a robust loss of their own. */
+static int draws_by_loss(const trainer *t) { return t->objective == OBJECTIVE_DRO; }
+
+static void show_header(train_progress *p, const trainer *t) {
+    text line = {0};
+    text_format(&line, "%14s %9s", "epoch", "loss");
+    if (draws_by_loss(t)) text_format(&line, " %9s %9s", "robust", "eff. size");
+    text_format(&line, " %*s  %-*s %9s %9s", METRIC_WIDTH, text_string(&p->metric), WORST_WIDTH, "worst", "time",
+                "left");
+    say(p, &line);
 }
 
 /* The least of the metrics that continue the shown one's name: test_accuracy_3. Its name is added. */
@@ -82,34 +71,93 @@ static int find_worst(const trainer *t, const double *values, text *name) {
     return worst;
 }
 
-static void show_row(train_progress *p, const trainer *t, const double *row) {
-    text name = {0};
-    const double *values = row + ROW_FIRST;
-    clear(p);
-    printf("%8.4g %10.0f %9.1f %9.4f %9.4f %9.1f %7.2f%%", row[ROW_EPOCH], row[ROW_ITERATION],
-           t->rows.seconds[t->rows.count - 1], row[ROW_LOSS_MEAN], row[ROW_ROBUST_LOSS], row[ROW_ESS],
-           100 * values[t->task->shown]);
+static void add_worst(const trainer *t, const double *values, text *line) {
+    text name = {0}, words = {0};
     const int worst = find_worst(t, values, &name);
-    if (worst >= 0) printf("  %.2f%% (%s)", 100 * values[worst], text_string(&name));
-    const double norm = row[ROW_FIRST + t->task->metrics + ROW_GRAD_NORM];
-    if (isfinite(norm)) printf("  |grad R| %.3g", norm);
-    printf("\n");
-    fflush(stdout);
+    if (worst >= 0) text_format(&words, "%.2f%% (%s)", 100 * values[worst], text_string(&name));
+    text_format(line, "  %-*s", WORST_WIDTH, text_string(&words));
     text_close(&name);
+    text_close(&words);
+}
+
+static double seconds_left(const train_progress *p, const trainer *t) {
+    const double done = (double)(t->iteration - p->first);
+    return done > 0 ? (double)(t->total - t->iteration) * (clock_seconds() - p->start) / done : (double)NAN;
+}
+
+static void add_times(const train_progress *p, const trainer *t, text *line) {
+    char past[32], left[32] = "";
+    train_words_duration(t->rows.seconds[t->rows.count - 1], past);
+    if (isfinite(seconds_left(p, t))) train_words_duration(seconds_left(p, t), left);
+    text_format(line, " %9s %9s", past, left);
+}
+
+static void show_row(train_progress *p, const trainer *t, const double *row) {
+    text line = {0};
+    char epoch[48];
+    const double *values = row + ROW_FIRST;
+    snprintf(epoch, sizeof epoch, "%.4g of %.4g", row[ROW_EPOCH], (double)t->total / (double)t->epoch_iterations);
+    text_format(&line, "%14s %9.4f", epoch, row[ROW_LOSS_MEAN]);
+    if (draws_by_loss(t)) text_format(&line, " %9.4f %9.1f", row[ROW_ROBUST_LOSS], row[ROW_ESS]);
+    text_format(&line, " %*.2f%%", METRIC_WIDTH - 1, 100 * values[t->task->shown]);
+    add_worst(t, values, &line);
+    add_times(p, t, &line);
+    const double norm = row[ROW_FIRST + t->task->metrics + ROW_GRAD_NORM];
+    if (isfinite(norm)) text_format(&line, "  |grad R| %.3g", norm);
+    p->best = t->best;
+    say(p, &line);
+}
+
+/* ---- the line that is rewritten ----------------------------------------------------------------------------------- */
+
+static void show_line(train_progress *p, const trainer *t) {
+    const double time = clock_seconds();
+    if (p->quiet || !p->terminal || time - p->last < INTERVAL) return;
+    char left[32];
+    const double done = (double)(t->iteration - p->first), rate = done / (time - p->start);
+    train_words_duration(seconds_left(p, t), left);
+    fprintf(stderr, "\r\033[Kepoch %.2f of %.4g  loss %.4f", (double)t->iteration / (double)t->epoch_iterations,
+            (double)t->total / (double)t->epoch_iterations, p->loss);
+    if (draws_by_loss(t) && t->rows.count)
+        fprintf(stderr, "  effective size %.0f", rows_at(&t->rows, t->rows.count - 1)[ROW_ESS]);
+    fprintf(stderr, "  %.3g %s/s  %s left", rate * (double)t->batch, train_words_examples(t), left);
+    fflush(stderr);
+    p->last = time;
+    p->shown = 1;
+}
+
+/* ---- what the trainer tells --------------------------------------------------------------------------------------- */
+
+static void begin(void *context, const trainer *t) {
+    train_progress *p = context;
+    text lines = {0};
+    cli_progress_end(&p->preparing);
+    p->first = t->iteration;
+    p->start = clock_seconds();
+    p->last = p->start - INTERVAL;
+    p->best = t->best;
+    train_words_metric(t, &p->metric);
+    train_words_next(t, &p->next);
+    if (ranks_is_first(t->ranks)) run_log_open(&p->log, t->folder);
+    train_words_summary(t, &lines);
+    if (t->iteration >= t->total || t->stopped) text_add(&lines, "\nthis run is finished already");
+    else if (t->iteration) text_format(&lines, "\nresumed after iteration %lld", (long long)t->iteration);
+    say(p, &lines);
+    if (t->iteration < t->total && !t->stopped) show_header(p, t);
 }
 
 static void report(void *context, const trainer *t, double loss, const double *row) {
     train_progress *p = context;
-    if (p->quiet) return;
     p->loss = isnan(p->loss) ? loss : 0.95 * p->loss + 0.05 * loss;
+    p->preparing.seen = clock_seconds(); /* what comes behind the last iteration begins there */
     if (row) show_row(p, t, row);
     else show_line(p, t);
 }
 
-/* ---- before the first iteration ---------------------------------------------------------------------------------- */
-
+/* Before the first iteration, and behind the last. */
 static void prepare(void *context, const char *what, size_t done, size_t total) {
     train_progress *p = context;
+    clear(p);
     cli_progress_show(&p->preparing, what, done, total);
 }
 
@@ -117,10 +165,11 @@ static void notice(void *context, const char *message) {
     train_progress *p = context;
     clear(p);
     cli_notice(&p->preparing, message);
+    run_log_add(&p->log, message);
 }
 
 train_listener train_progress_start(train_progress *p, int quiet) {
-    *p = (train_progress){.terminal = isatty(STDERR_FILENO), .quiet = quiet, .loss = (double)NAN};
+    *p = (train_progress){.terminal = isatty(STDERR_FILENO), .quiet = quiet, .loss = (double)NAN, .best = (double)NAN};
     const listener usual = cli_listen(&p->preparing, quiet);
     return (train_listener){
         .work = {.context = p, .progress = prepare, .notice = notice, .stop = usual.stop},
@@ -129,7 +178,26 @@ train_listener train_progress_start(train_progress *p, int quiet) {
     };
 }
 
-void train_progress_end(train_progress *p) {
+/* ---- the end ------------------------------------------------------------------------------------------------------ */
+
+static void say_end(train_progress *p, const train_outcome *outcome) {
+    text lines = {0};
+    if (outcome->end == TRAINER_CONVERGED)
+        text_format(&lines, "stopped: the norm of the gradient of the robust loss is below %g\n",
+                    outcome->stop_grad_norm);
+    text_format(&lines, "done");
+    if (isfinite(p->best)) text_format(&lines, "; best %s %.2f%%", text_string(&p->metric), 100 * p->best);
+    text_format(&lines, "; %.1f %% of the time was spent waiting for the loader\nnext: %s", 100 * outcome->waiting,
+                text_string(&p->next));
+    say(p, &lines);
+}
+
+void train_progress_end(train_progress *p, const train_outcome *outcome, const failure *failure) {
     cli_progress_end(&p->preparing);
     clear(p);
+    if (failure) run_log_add(&p->log, failure->message);
+    else say_end(p, outcome);
+    run_log_close(&p->log);
+    text_close(&p->metric);
+    text_close(&p->next);
 }

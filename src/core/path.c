@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 status_code path_format(char path[PATH_SIZE], failure *failure, const char *format, ...) {
     va_list arguments;
@@ -70,6 +71,22 @@ status_code folder_make(const char *folder, failure *failure) {
          is_file ? "a file has this name" : strerror(reason));
     errno = reason;
     return STATUS_CANNOT_WRITE;
+}
+
+size_t folder_existing(const char *folder) {
+    char path[PATH_SIZE];
+    if (path_format(path, NULL, "%s", folder) != STATUS_OK) return strlen(folder);
+    for (size_t size = strlen(path); size; path[--size] = 0)
+        if ((path[size - 1] != '/' || size == 1) && (!folder[size] || folder[size] == '/') && path_exists(path))
+            return size;
+    return 0;
+}
+
+void folder_unmake(const char *folder, size_t existing) {
+    char path[PATH_SIZE];
+    if (path_format(path, NULL, "%s", folder) != STATUS_OK) return;
+    for (size_t size = strlen(path); size > existing; path[--size] = 0)
+        if (path[size - 1] != '/' && (!folder[size] || folder[size] == '/') && rmdir(path) != 0) return;
 }
 
 status_code folder_make_temporary(char path[PATH_SIZE], failure *failure) {

@@ -4,6 +4,8 @@
 
 #include "core/failure.h"
 
+#include <stddef.h>
+
 enum { PATH_SIZE = 4096 };
 
 /* "folder/name", also of "folder/"; refused when it does not fit. */
@@ -29,6 +31,11 @@ int path_same(const char *a, const char *b);
 /* Makes the folder if it is not there, and those above it. After STATUS_CANNOT_WRITE errno says why, too, for callers
    who have more to tell about the folder. */
 status_code folder_make(const char *folder, failure *failure);
+
+/* How much of the path, in bytes, names folders that are there; folder_unmake removes those beyond it, as far as they are empty:
+   for who made a folder in vain. */
+size_t folder_existing(const char *folder);
+void folder_unmake(const char *folder, size_t existing);
 
 /* Makes a new folder in $TMPDIR, or else in /tmp, that only this user can enter. */
 status_code folder_make_temporary(char path[PATH_SIZE], failure *failure);

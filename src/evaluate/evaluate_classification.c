@@ -43,6 +43,7 @@ static status_code classify(job *j, failure *failure) {
     j->predictions = malloc(count * sizeof *j->predictions);
     status_code status =
         j->probabilities && j->losses && j->predictions ? STATUS_OK : fail_memory(failure, "the evaluation");
+    j->model.listener = j->listener;
     if (status == STATUS_OK) status = classifier_run(&j->model, j->set, j->losses, j->probabilities, failure);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         j->predictions[i] = arg_max(j->probabilities + i * classes, (int)classes);

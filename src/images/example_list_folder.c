@@ -184,7 +184,10 @@ status_code example_list_of_folder(example_list *l, const char *folder, const ex
     status_code status = search_all(&s, failure);
     if (status == STATUS_OK && !s.count)
         status = fail(failure, STATUS_BAD_INPUT, "%.500s: holds no .png, .jpg or .jpeg files%s", folder,
-                      options->unlabelled ? "" : " in folders of classes (DIR/CLASS/..., or DIR/train/CLASS/...)");
+                      options->unlabelled ? ""
+                                          : " in folders of classes (DIR/CLASS/..., or DIR/train/CLASS/...), nor is it "
+                                            "a dataset of volumes (dataset.json, imagesTr, labelsTr) or CIFAR-10's "
+                                            "(data_batch_1.bin)");
     if (status == STATUS_OK) status = take(l, &s, failure);
     if (status == STATUS_OK) status = example_list_complete(l, folder, s.given, options, listener, failure);
     if (status == STATUS_OK) tell_of_others(&s, listener);

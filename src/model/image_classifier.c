@@ -52,20 +52,22 @@ status_code image_classifier_load(learner *l, const pixel_scale *scale, const la
     return status;
 }
 
-static status_code evaluate_some(learner *l, const pixel_scale *scale, const labelled_images *set, double *losses,
-                                 float *probabilities, failure *failure) {
+static status_code evaluate_some(learner *l, const pixel_scale *scale, const labelled_images *set,
+                                 const image_scores *scores, failure *failure) {
     const ranks *r = learner_ranks(l);
     const int64_t first = ranks_start(r, set->count, r->rank), end = ranks_start(r, set->count, r->rank + 1);
     const int most = learner_micro_batch(l), classes = graph_output_shape(learner_graph(l), 0).channels;
     for (int64_t done = first; done < end; done += most) {
         const int count = (int)(end - done < most ? end - done : most);
+        if (listener_stops(scores->listener)) return fail(failure, STATUS_STOPPED, "stopped while it was evaluated");
         status_code status = image_classifier_load(l, scale, set, done, count, failure);
-        if (status == STATUS_OK) status = learner_evaluate(l, count, losses ? losses + done : 0, failure);
+        if (status == STATUS_OK)
+            status = learner_evaluate(l, count, scores->losses ? scores->losses + done : 0, failure);
         if (status != STATUS_OK) return status;
         const float *logits = graph_output_values(learner_graph(l), 0);
-        for (int k = 0; k < count && probabilities; k++)
+        for (int k = 0; k < count && scores->probabilities; k++)
             softmax(logits + (size_t)k * (size_t)classes, classes,
-                    probabilities + ((size_t)done + (size_t)k) * (size_t)classes);
+                    scores->probabilities + ((size_t)done + (size_t)k) * (size_t)classes);
     }
     return STATUS_OK;
 }
@@ -77,13 +79,13 @@ static void gather(const ranks *r, int64_t count, void *values, size_t size) {
     if (values) ranks_gather(r, values, sizes);
 }
 
-status_code image_classifier_evaluate(learner *l, const pixel_scale *scale, const labelled_images *set, double *losses,
-                                      float *probabilities, failure *failure) {
+status_code image_classifier_evaluate(learner *l, const pixel_scale *scale, const labelled_images *set,
+                                      const image_scores *scores, failure *failure) {
     const ranks *r = learner_ranks(l);
     const size_t classes = (size_t)graph_output_shape(learner_graph(l), 0).channels;
-    const status_code status = ranks_agree(r, evaluate_some(l, scale, set, losses, probabilities, failure), failure);
+    const status_code status = ranks_agree(r, evaluate_some(l, scale, set, scores, failure), failure);
     if (status != STATUS_OK) return status;
-    gather(r, set->count, losses, sizeof *losses);
-    gather(r, set->count, probabilities, classes * sizeof *probabilities);
+    gather(r, set->count, scores->losses, sizeof *scores->losses);
+    gather(r, set->count, scores->probabilities, classes * sizeof *scores->probabilities);
     return STATUS_OK;
 }

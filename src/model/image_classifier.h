@@ -2,6 +2,7 @@
 #ifndef HWS_MODEL_IMAGE_CLASSIFIER_H
 #define HWS_MODEL_IMAGE_CLASSIFIER_H
 
+#include "core/listener.h"
 #include "images/pixel_scale.h"
 #include "model/learner.h"
 
@@ -14,9 +15,15 @@ status_code image_classifier_network(const labelled_images *like, const char *mo
 status_code image_classifier_load(learner *learner, const pixel_scale *scale, const labelled_images *set, int64_t first,
                                   int count, failure *failure);
 
-/* Losses (may be NULL) and class probabilities [count][classes] (may be NULL) of all images of a set: softmax of the
-   logits. Sets without labels have no losses. Done by the learner's ranks together. */
+/* What an evaluation of a set gives; each may be NULL. */
+typedef struct image_scores {
+    double *losses;           /* [count]; sets without labels have none */
+    float *probabilities;     /* [count][classes]: softmax of the logits */
+    const listener *listener; /* who is asked whether to stop, which is STATUS_STOPPED */
+} image_scores;
+
+/* Of all images of a set. Done by the learner's ranks together. */
 status_code image_classifier_evaluate(learner *learner, const pixel_scale *scale, const labelled_images *set,
-                                      double *losses, float *probabilities, failure *failure);
+                                      const image_scores *scores, failure *failure);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "nn/convolution_inside.h"
 #include "nn/graph.h"
+#include "nn/graph_layers.h"
 
 enum { OP_INPUTS = 3, OP_PARAMETERS = 4, MAX_OUTPUTS = 16, NOWHERE = -1 };
 
@@ -12,6 +13,7 @@ typedef struct op op;
 /* An operation: what it computes and what its backward pass reads. One file each. */
 typedef struct op_kind {
     const char *name;
+    layer_kind layer;
     int joins; /* it takes part in joins (graph_batch), also without samples */
     void (*forward)(graph *graph, op *op, int training);
     /* Writes or adds to the gradients of the inputs (gradient_of, accumulates) and adds to those of the parameters. */

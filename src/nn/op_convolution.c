@@ -85,8 +85,11 @@ static void backward(graph *g, op *o) {
     backward_addend(g, o);
 }
 
-const op_kind op_convolution = {
-    .name = "convolution", .forward = forward, .backward = backward, .backward_reads_inputs = 1};
+const op_kind op_convolution = {.name = "convolution",
+                                .layer = LAYER_CONVOLUTION,
+                                .forward = forward,
+                                .backward = backward,
+                                .backward_reads_inputs = 1};
 
 /* The weights of a filter, and a bias of zeros. For transposed ones PyTorch counts the inputs the same way. */
 static void add_parameters(graph *g, op *o, const char *name, int from_vector, int transposed, int bias) {
@@ -206,6 +209,7 @@ static void transposed_backward(graph *g, op *o) {
 }
 
 static const op_kind op_transposed = {.name = "transposed convolution",
+                                      .layer = LAYER_TRANSPOSED_CONVOLUTION,
                                       .forward = transposed_forward,
                                       .backward = transposed_backward,
                                       .backward_reads_inputs = 1};

@@ -38,6 +38,7 @@ static void activation_backward(graph *g, op *o) {
 }
 
 static const op_kind op_activation = {.name = "activation",
+                                      .layer = LAYER_ACTIVATION,
                                       .forward = activation_forward,
                                       .backward = activation_backward,
                                       .backward_reads_inputs = 1,
@@ -76,7 +77,7 @@ static void add_backward(graph *g, op *o) {
         if (gradient_of(g, o->inputs[i])) copy_chunks(g, dy, count, o->accumulate[i], gradient_of(g, o->inputs[i]));
 }
 
-static const op_kind op_add = {.name = "add", .forward = add_forward, .backward = add_backward};
+static const op_kind op_add = {.name = "add", .layer = LAYER_ADD, .forward = add_forward, .backward = add_backward};
 
 static int same_places(const shape *a, const shape *b) {
     return a->samples == b->samples && memcmp(a->size, b->size, sizeof a->size) == 0;
@@ -122,7 +123,8 @@ static void concat_backward(graph *g, op *o) {
     }
 }
 
-static const op_kind op_concat = {.name = "concat", .forward = concat_forward, .backward = concat_backward};
+static const op_kind op_concat = {
+    .name = "concat", .layer = LAYER_CONCAT, .forward = concat_forward, .backward = concat_backward};
 
 tensor graph_concat(graph *g, tensor a, tensor b) {
     const node *left = node_of(g, a), *right = node_of(g, b);

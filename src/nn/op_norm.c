@@ -327,6 +327,7 @@ static void backward(graph *g, op *o) {
 
 extern const op_kind op_norm, op_residual_norm;
 const op_kind op_norm = {.name = "norm",
+                         .layer = LAYER_NORM,
                          .joins = 1,
                          .forward = forward,
                          .backward = backward,
@@ -336,6 +337,7 @@ const op_kind op_norm = {.name = "norm",
 /* With an addend. It is not computed a second time, since the addend would have to be kept for that; and its backward pass
    learns from the output on which side of zero it was. */
 const op_kind op_residual_norm = {.name = "norm",
+                                  .layer = LAYER_NORM,
                                   .joins = 1,
                                   .forward = forward,
                                   .backward = backward,

@@ -114,7 +114,8 @@ static void max_backward(graph *g, op *o) {
     }
 }
 
-static const op_kind op_max_pool = {.name = "max pool", .forward = max_forward, .backward = max_backward};
+static const op_kind op_max_pool = {
+    .name = "max pool", .layer = LAYER_MAX_POOL, .forward = max_forward, .backward = max_backward};
 
 /* The size that a pool leaves; 0, and a mistake, if its window does not fit. */
 static int pooled_size(graph *g, const pool_options *options, int axis, int size) {
@@ -200,7 +201,7 @@ static void average_backward(graph *g, op *o) {
 }
 
 static const op_kind op_average_pool = {
-    .name = "average pool", .forward = average_forward, .backward = average_backward};
+    .name = "average pool", .layer = LAYER_AVERAGE_POOL, .forward = average_forward, .backward = average_backward};
 
 tensor graph_average_pool(graph *g, tensor input, const int window[3]) {
     pool_options options = {.padding = {0, 0, 0}};
@@ -244,7 +245,8 @@ static void mean_backward(graph *g, op *o) {
     }
 }
 
-static const op_kind op_mean = {.name = "mean", .forward = mean_forward, .backward = mean_backward};
+static const op_kind op_mean = {
+    .name = "mean", .layer = LAYER_MEAN, .forward = mean_forward, .backward = mean_backward};
 
 tensor graph_mean(graph *g, tensor input) {
     const node *n = node_of(g, input);

@@ -104,7 +104,8 @@ static void backward(graph *g, op *o) {
     }
 }
 
-static const op_kind op_upsample = {.name = "upsample", .forward = forward, .backward = backward};
+static const op_kind op_upsample = {
+    .name = "upsample", .layer = LAYER_UPSAMPLE, .forward = forward, .backward = backward};
 
 tensor graph_upsample(graph *g, tensor input, const int factor[3], upsampling kind) {
     const node *n = node_of(g, input);

@@ -40,8 +40,9 @@ status_code class_ensemble_run(class_ensemble *e, const labelled_images *set, co
     status_code status = one ? STATUS_OK : fail_memory(failure, "the probabilities");
     memset(probabilities, 0, all * sizeof *probabilities);
     for (int r = 0; r < e->count && status == STATUS_OK; r++) {
-        if (listener_stops(listener)) status = fail(failure, STATUS_STOPPED, "stopped");
-        if (status == STATUS_OK) status = classifier_run(&e->models[r], set, 0, one, failure);
+        e->models[r].listener = listener;
+        status = classifier_run(&e->models[r], set, 0, one, failure);
+        e->models[r].listener = NULL;
         for (size_t k = 0; k < all && status == STATUS_OK; k++) probabilities[k] += one[k] / (float)e->count;
     }
     free(one);

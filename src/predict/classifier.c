@@ -69,5 +69,6 @@ status_code classifier_run(classifier *m, const labelled_images *images, double 
                     "the images are %dx%dx%d with %d classes, the network was trained on %dx%dx%d with %d",
                     images->height, images->width, images->channels, images->classes, f->height, f->width, f->channels,
                     m->classes);
-    return image_classifier_evaluate(m->learner, &m->pixels, images, losses, probabilities, failure);
+    const image_scores scores = {losses, probabilities, m->listener};
+    return image_classifier_evaluate(m->learner, &m->pixels, images, &scores, failure);
 }

@@ -17,6 +17,7 @@ typedef struct classifier {
     pixel_scale pixels; /* mean and standard deviation of the run's training set */
     int classes;
     learner *learner;
+    const listener *listener; /* who is asked by classifier_run whether to stop; NULL unless it is set */
 } classifier;
 
 status_code classifier_open(classifier *model, const char *folder, run_weights weights, int threads, failure *failure);

@@ -23,6 +23,7 @@
     X(RUN_TRIAGE, "triage.csv")                           /* all examples by the doubt in their labels */              \
     X(RUN_TRIAGE_PICTURES, "triage")                      /* a folder with a picture of each of the first */           \
     X(RUN_MISLABELLED, "mislabelled.csv")                 /* which labels were made wrong for study */                 \
+    X(RUN_LOG, "train.log")                               /* what hws train told */                                    \
     X(RUN_LATEST, "latest.safetensors")                   /* the checkpoint */                                         \
     X(RUN_PREVIOUS, "previous.safetensors")               /* the checkpoint before it */                               \
     X(RUN_BEST, "best.safetensors")                       /* the weights of the best epoch */                          \
@@ -80,9 +81,6 @@ status_code run_picture_path(char path[PATH_SIZE], const char *folder, run_file 
 
 /* Takes the folder for this process: fails when another one trains in it. *lock is a descriptor to close. */
 status_code run_lock(const char *folder, int *lock, failure *failure);
-
-/* Removes what a process that was killed in the middle of writing has left behind. */
-void run_clean(const char *folder);
 
 /* The file appears whole or not at all. */
 status_code run_write(const char *folder, run_file file, const text *text, failure *failure);

@@ -155,14 +155,15 @@ static void summarise(const classification *c, const labelled_images *set, doubl
     if (m->groups) values[m->worst_group] = accuracies(by_group, m->groups, values + m->first_group);
 }
 
-static status_code evaluate_set(const classification *c, const labelled_images *set, learner *l, double *values,
-                                failure *failure) {
+static status_code evaluate_set(const classification *c, const labelled_images *set, learner *l,
+                                const listener *listener, double *values, failure *failure) {
     const size_t count = (size_t)set->count;
     double *losses = malloc(count * sizeof *losses);
     float *probabilities = malloc(count * (size_t)set->classes * sizeof *probabilities);
     tally *tallies = calloc((size_t)c->metrics.classes + (size_t)c->metrics.groups, sizeof *tallies);
     status_code status = losses && probabilities && tallies ? STATUS_OK : fail_memory(failure, "the evaluation");
-    if (status == STATUS_OK) status = image_classifier_evaluate(l, &c->pixels, set, losses, probabilities, failure);
+    const image_scores scores = {losses, probabilities, listener};
+    if (status == STATUS_OK) status = image_classifier_evaluate(l, &c->pixels, set, &scores, failure);
     if (status == STATUS_OK) summarise(c, set, losses, probabilities, tallies, values);
     free(losses);
     free(probabilities);
@@ -174,9 +175,7 @@ static status_code evaluate(void *context, learner *l, const listener *listener,
     const classification *c = context;
     status_code status = STATUS_OK;
     for (int k = 0; k < c->evaluated_count && status == STATUS_OK; k++)
-        status = ranks_any(learner_ranks(l), listener_stops(listener))
-                     ? fail(failure, STATUS_STOPPED, "stopped while it was validated")
-                     : evaluate_set(c, c->evaluated[k], l, values + k * c->metrics.count, failure);
+        status = evaluate_set(c, c->evaluated[k], l, listener, values + k * c->metrics.count, failure);
     return status;
 }
 

@@ -75,8 +75,8 @@ static status_code measure_records(budget_costs *costs, trainer *trainer, double
     if (status == STATUS_OK) status = checkpoint_write(trainer, failure);
     costs->validation = clock_seconds() - began;
     began = clock_seconds();
-    if (status == STATUS_OK) status = write_hardest(trainer, PICTURES, failure);
-    const double pictures = 2 * fmin(PICTURES_AT_END, (double)trainer->task->examples); /* the hardest, and triage's */
+    if (status == STATUS_OK) status = write_galleries(trainer, PICTURES, 1, failure);
+    const double pictures = fmin(PICTURES_AT_END, (double)trainer->task->examples);
     costs->end = fmin(FOR_END * seconds, (clock_seconds() - began) * pictures / PICTURES);
     return status;
 }

@@ -39,7 +39,9 @@ static status_code losses_apart(trainer *t, loss_function losses_of, double *los
     size_t sizes[RANKS_MAX];
     for (int64_t done = first; done < end && status == STATUS_OK; done += most) {
         const int count = (int)(end - done < most ? end - done : most);
-        status = fill(t, done, count, failure);
+        status = listener_stops(t->listener)
+                     ? fail(failure, STATUS_STOPPED, "stopped while all examples were evaluated")
+                     : fill(t, done, count, failure);
         if (status == STATUS_OK) status = losses_of(t->learner, count, losses, failure);
         if (status == STATUS_OK) status = take_losses(t, done, count, losses, failure);
         for (int k = 0; k < count && status == STATUS_OK && wrong && t->task->is_wrong; k++)

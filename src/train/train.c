@@ -423,18 +423,17 @@ static status_code take_folder(const training *t, int *lock, failure *failure) {
     if (ranks_is_first(t->ranks)) {
         status = folder_make(t->request->folder, failure);
         if (status == STATUS_OK) status = run_lock(t->request->folder, lock, failure);
-        if (status == STATUS_OK) run_clean(t->request->folder);
     }
     return ranks_agree(t->ranks, status, failure);
 }
 
 static status_code train_in_folder(training *t, failure *failure) {
     int lock;
-    const int is_new = ranks_is_first(t->ranks) && !path_exists(t->request->folder);
+    const size_t existing = folder_existing(t->request->folder);
     status_code status = take_folder(t, &lock, failure);
     if (status == STATUS_OK)
         status = is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
-    if (status != STATUS_OK && is_new) rmdir(t->request->folder); /* if nothing is in it */
+    if (status != STATUS_OK && ranks_is_first(t->ranks)) folder_unmake(t->request->folder, existing);
     if (lock >= 0) close(lock);
     return status;
 }

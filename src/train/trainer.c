@@ -15,6 +15,7 @@
 
 /* Each has to be predicted for its picture: who stops a run does not want to wait for all of them. */
 enum { HARDEST = 64, HARDEST_WHEN_STOPPED = 16 };
+static const double SECONDS_WHEN_STOPPED = 3; /* for pictures */
 
 double trainer_seconds(const trainer *t) { return t->seconds + clock_seconds() - t->started; }
 
@@ -352,6 +353,24 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
     return status;
 }
 
+/* Leaves the folder complete, `begun` if anything was done; a run that was over already may have been killed before all of it
+   was drawn. */
+static status_code finish(trainer *t, int begun, trainer_end *end, failure *failure) {
+    status_code status = STATUS_OK;
+    const int stops = listener_stops(t->listener), late = trainer_is_late(t) && !stops;
+    *end = !is_over(t) ? late ? TRAINER_LATE : TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
+    const int interrupted = *end == TRAINER_INTERRUPTED;
+    t->draw_until = clock_seconds() + SECONDS_WHEN_STOPPED;
+    /* A run that came to its end all the same has all pictures. */
+    if (!interrupted && stops) t->draw_until = INFINITY;
+    if (*end == TRAINER_LATE) status = trainer_end_late(t, failure);
+    else if (interrupted) status = checkpoint_write(t, failure);
+    if (status == STATUS_OK && !is_over(t) && ranks_is_first(t->ranks)) status = write_losses(t, failure);
+    const int hardest = interrupted ? HARDEST_WHEN_STOPPED : HARDEST;
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_galleries(t, hardest, begun, failure);
+    return ranks_agree(t->ranks, status, failure);
+}
+
 /* What a validation asks: it must not go on when the time is over, either. */
 typedef struct timed {
     const trainer *trainer;
@@ -363,10 +382,14 @@ static int is_to_stop(void *context) {
     return listener_stops(timed->listener) || trainer_is_late(timed->trainer);
 }
 
+static void pass_on(void *context, const char *what, size_t done, size_t total) {
+    listener_progress(((const timed *)context)->listener, what, done, total);
+}
+
 /* Until all is done or somebody, or the clock, wants an end. */
 static status_code run_on(trainer *t, const train_listener *listener, int *begun, failure *failure) {
     timed timed = {t, listener ? &listener->work : NULL};
-    const struct listener asked = {.context = &timed, .stop = is_to_stop};
+    const struct listener asked = {.context = &timed, .stop = is_to_stop, .progress = pass_on};
     status_code status = STATUS_OK;
     int stop = 0;
     t->listener = &asked;
@@ -376,28 +399,15 @@ static status_code run_on(trainer *t, const train_listener *listener, int *begun
         if (status == STATUS_STOPPED) status = STATUS_OK;
         *begun = 1;
     }
-    t->listener = NULL;
+    t->listener = timed.listener;
     return status;
-}
-
-static trainer_end end_of(const trainer *t, const train_listener *listener) {
-    if (is_over(t)) return t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
-    return trainer_is_late(t) && !(listener && listener_stops(&listener->work)) ? TRAINER_LATE : TRAINER_INTERRUPTED;
 }
 
 status_code trainer_run(trainer *t, const train_listener *listener, trainer_end *end, failure *failure) {
     int begun = 0;
     status_code status = run_on(t, listener, &begun, failure);
-    if (status != STATUS_OK) return status;
-    *end = end_of(t, listener);
-    if (!begun) return STATUS_OK;
-    if (*end == TRAINER_LATE) status = trainer_end_late(t, failure);
-    if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && *end >= TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
-        status = write_losses(t, failure);
-    const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
-    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_hardest(t, hardest, failure);
-    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_triage(t, hardest, failure);
+    if (status == STATUS_OK) status = finish(t, begun, end, failure);
     if (listener) trainer_tell(t, &listener->work);
-    return ranks_agree(t->ranks, status, failure);
+    t->listener = NULL;
+    return status;
 }

@@ -66,6 +66,7 @@ typedef struct trainer {
     rows rows;
 
     const listener *listener;             /* of trainer_run: a long evaluation asks it whether to stop; may be NULL */
+    double draw_until;                    /* the clock: pictures are drawn so long after it was told to stop */
     double seconds;                       /* of training before this process */
     double started;                       /* the clock when it began */
     char notice[1024];                    /* something worth telling, until it is told: trainer_tell */

@@ -52,6 +52,28 @@ static void folders_are_made_with_those_above(void **state) {
     assert_int_equal(folder_make("", &failure), STATUS_BAD_INPUT);
 }
 
+static void folders_that_were_made_in_vain_go_away(void **state) {
+    (void)state;
+    char path[PATH_SIZE], above[PATH_SIZE];
+    assert_int_equal(path_join(above, folder, "kept", NULL), STATUS_OK);
+    assert_int_equal(folder_make(above, NULL), STATUS_OK);
+    assert_int_equal(path_join(path, above, "new/er//est/", NULL), STATUS_OK);
+    const size_t existing = folder_existing(path);
+    assert_int_equal(existing, strlen(above));
+    assert_int_equal(folder_existing("."), 1);
+    assert_int_equal(folder_existing("not there"), 0);
+    assert_int_equal(folder_make(path, NULL), STATUS_OK);
+    folder_unmake(path, existing);
+    assert_true(path_is_folder(above));
+    assert_int_equal(path_join(path, above, "new", NULL), STATUS_OK);
+    assert_false(path_exists(path));
+    assert_int_equal(path_join(path, above, "full/est", NULL), STATUS_OK);
+    assert_int_equal(folder_make(path, NULL), STATUS_OK);
+    assert_int_equal(path_join(path, above, "full", NULL), STATUS_OK);
+    folder_unmake(path, existing); /* something is in it */
+    assert_true(path_is_folder(path));
+}
+
 static void a_temporary_folder_is_new_and_private_and_in_tmpdir(void **state) {
     (void)state;
     char first[PATH_SIZE], second[PATH_SIZE], missing[PATH_SIZE];
@@ -111,6 +133,7 @@ static int close_folder(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(paths_are_joined_or_refused),
                                        cmocka_unit_test(folders_are_made_with_those_above),
+                                       cmocka_unit_test(folders_that_were_made_in_vain_go_away),
                                        cmocka_unit_test(a_temporary_folder_is_new_and_private_and_in_tmpdir),
                                        cmocka_unit_test(a_folder_is_removed_but_not_what_a_link_in_it_points_to)};
     return cmocka_run_group_tests(tests, open_folder, close_folder);

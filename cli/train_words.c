@@ -1,0 +1,112 @@
+#include "train_words.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *train_words_examples(const trainer *t) {
+    run_facts facts = {0};
+    if (t->task->kind == TASK_SEGMENTATION) return "volumes";
+    t->task->describe(t->task->context, &facts);
+    return facts.height * facts.width == 1 ? "rows" : "images";
+}
+
+void train_words_metric(const trainer *t, text *words) {
+    text name = {0};
+    t->task->metric(t->task->context, t->task->shown, &name);
+    for (char *at = name.bytes; at && *at; at++)
+        if (*at == '_') *at = ' ';
+    char *dice = name.bytes ? strstr(name.bytes, "dice") : NULL;
+    if (dice) *dice = 'D'; /* a person's name */
+    text_add(words, text_string(&name));
+    text_close(&name);
+}
+
+void train_words_duration(double seconds, char words[32]) {
+    const long whole = (long)(seconds + 0.5);
+    if (whole >= 3600) snprintf(words, 32, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+    else snprintf(words, 32, "%ld:%02ld", whole / 60, whole % 60);
+}
+
+/* ---- the summary -------------------------------------------------------------------------------------------------- */
+
+static void add_data(const trainer *t, text *lines) {
+    const train_settings *s = &t->settings;
+    run_facts facts = {0};
+    t->task->describe(t->task->context, &facts);
+    text_format(lines, "%s: %lld %s", s->data, (long long)t->task->examples, train_words_examples(t));
+    if (t->task->kind == TASK_CLASSIFICATION) {
+        text_format(lines, " of %d classes to train on, %lld to test on", facts.class_count, facts.test_examples);
+        return;
+    }
+    if (s->fold >= 0)
+        text_format(lines, " to train on, %lld to validate on (fold %lld)", facts.validation_cases, s->fold);
+    else text_add(lines, " to train on, which are validated on, too (fold -1: all)");
+    text_format(lines, ", patches of %dx%dx%d", facts.patch[0], facts.patch[1], facts.patch[2]);
+}
+
+static void add_weights(const train_settings *s, text *lines) {
+    static const char *const KINDS[] = {"", "the paper's", "normalised", "exact"};
+    if (s->importance == IMPORTANCE_OFF) text_add(lines, "no importance weights");
+    else if (isinf(s->weight_max))
+        text_format(lines, "%s importance weights from %g on", KINDS[s->importance], s->weight_min);
+    else text_format(lines, "%s importance weights in [%g, %g]", KINDS[s->importance], s->weight_min, s->weight_max);
+}
+
+static void add_robustness(const train_settings *s, text *lines) {
+    if (s->target_ess > 0) text_format(lines, "beta for an effective size of %g", s->target_ess);
+    else if (isfinite(s->tail)) text_format(lines, "the hardest %g %% (tail %g)", 100 * s->tail, s->tail);
+    else text_format(lines, "beta %g", s->beta);
+}
+
+static void add_objective(const trainer *t, text *lines) {
+    const train_settings *s = &t->settings;
+    text_format(lines, "objective %s", settings_find("objective")->choice((int)s->objective));
+    if (t->objective == OBJECTIVE_CVAR_BATCH) text_format(lines, ": the hardest %g %% of each batch", 100 * s->tail);
+    if (t->objective == OBJECTIVE_DRO) {
+        text_add(lines, ": ");
+        add_robustness(s, lines);
+        text_add(lines, ", ");
+        add_weights(s, lines);
+        if (t->warm_up > 0) text_format(lines, ", after a warm-up of %lld iterations", (long long)t->warm_up);
+    }
+    if (*s->from) text_format(lines, "; begins with the weights of %s", s->from);
+}
+
+static void add_length(const trainer *t, text *lines) {
+    const train_settings *s = &t->settings;
+    text_format(lines, "%s, %zu parameters; %.4g epochs of %lld iterations of %lld %s; %lld threads", s->model,
+                graph_trained_floats(learner_graph(t->learner)), (double)t->total / (double)t->epoch_iterations,
+                (long long)t->epoch_iterations, (long long)t->batch, train_words_examples(t), s->threads);
+}
+
+void train_words_summary(const trainer *t, text *lines) {
+    add_data(t, lines);
+    text_add(lines, "\n");
+    add_objective(t, lines);
+    text_add(lines, "\n");
+    add_length(t, lines);
+}
+
+/* ---- what comes next ---------------------------------------------------------------------------------------------- */
+
+void train_words_quote(const char *word, text *quoted) {
+    int plain = *word != 0;
+    for (const char *at = word; *at; at++) plain &= isalnum((unsigned char)*at) || strchr("/._-+=:,@%", *at) != NULL;
+    if (plain) return text_add(quoted, word);
+    text_add(quoted, "'");
+    for (const char *at = word; *at; at++) {
+        if (*at == '\'') text_add(quoted, "'\\''");
+        else text_add_bytes(quoted, at, 1);
+    }
+    text_add(quoted, "'");
+}
+
+/* Cases that were trained on say nothing: of --fold -1 there is only what new images show. */
+void train_words_next(const trainer *t, text *command) {
+    const int all = t->task->kind == TASK_SEGMENTATION && t->settings.fold < 0;
+    text_add(command, all ? "hws predict " : "hws evaluate ");
+    train_words_quote(t->folder, command);
+    if (all) text_add(command, " --input IMAGES --output LABELS");
+}

@@ -1,0 +1,246 @@
+/* ONNX models, read back by a reader of their own: the wire format is sound, every node finds its inputs, weights are the
+   network's to the bit. That the logits are ours in onnxruntime is shown by peer/onnx. */
+#include "core/path.h"
+#include "core/whole_file.h"
+#include "onnx/onnx.h"
+#include "onnx/onnx_network.h"
+#include "small_model.h"
+#include "testing.h"
+
+#include <stdint.h>
+
+static char folder[PATH_SIZE];
+
+static int make_folder(void **state) {
+    (void)state;
+    failure failure;
+    return folder_make_temporary(folder, &failure) != STATUS_OK;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    folder_remove(folder);
+    return 0;
+}
+
+static const char *in(const char *name) {
+    static char paths[4][PATH_SIZE];
+    static int next;
+    char *path = paths[next++ % 4];
+    assert_int_equal(path_join(path, folder, name, NULL), STATUS_OK);
+    return path;
+}
+
+/* ---- a reader of Protocol Buffers --------------------------------------------------------------------------------- */
+
+typedef struct span {
+    const unsigned char *at, *end;
+} span;
+
+typedef struct field {
+    int number, kind;
+    uint64_t value; /* of kind 0 */
+    span bytes;     /* of the others */
+} field;
+
+static uint64_t varint(span *s) {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+        assert_true(s->at < s->end && shift < 64);
+        value |= (uint64_t)(*s->at & 0x7f) << shift;
+        if (!(*s->at++ & 0x80)) return value;
+    }
+}
+
+static int next_field(span *message, field *f) {
+    if (message->at == message->end) return 0;
+    const uint64_t tag = varint(message);
+    *f = (field){.number = (int)(tag >> 3), .kind = (int)(tag & 7)};
+    if (f->kind == 0) return f->value = varint(message), 1;
+    const uint64_t size = f->kind == 2 ? varint(message) : f->kind == 5 ? 4 : 8;
+    assert_true(f->kind == 1 || f->kind == 2 || f->kind == 5);
+    assert_true(size <= (uint64_t)(message->end - message->at));
+    f->bytes = (span){message->at, message->at + size};
+    message->at += size;
+    return 1;
+}
+
+static size_t length(span s) { return (size_t)(s.end - s.at); }
+static int is(span s, const char *word) { return length(s) == strlen(word) && memcmp(s.at, word, length(s)) == 0; }
+
+/* The first field of this number. */
+static span part(span message, int number) {
+    field f;
+    while (next_field(&message, &f))
+        if (f.number == number) return f.bytes;
+    return (span){0};
+}
+
+/* ---- the model ---------------------------------------------------------------------------------------------------- */
+
+static span load(const char *name, char **bytes) {
+    size_t size;
+    failure failure = {0};
+    small_model_must(whole_file_read(in(name), 1 << 26, bytes, &size, &failure), &failure);
+    return (span){(unsigned char *)*bytes, (unsigned char *)*bytes + size};
+}
+
+enum { KNOWN_MAX = 512 };
+typedef struct known {
+    span names[KNOWN_MAX];
+    int count;
+} known;
+
+static void learn(known *k, span name) {
+    for (int i = 0; i < k->count; i++)
+        assert_false(length(k->names[i]) == length(name) && memcmp(k->names[i].at, name.at, length(name)) == 0);
+    assert_true(k->count < KNOWN_MAX);
+    k->names[k->count++] = name;
+}
+
+static void must_know(const known *k, span name) {
+    for (int i = 0; i < k->count; i++)
+        if (length(k->names[i]) == length(name) && memcmp(k->names[i].at, name.at, length(name)) == 0) return;
+    fail_msg("'%.*s' is used before it is made", (int)length(name), name.at);
+}
+
+/* An initializer: its bytes are as many as its sizes say, and those of the network's parameter. */
+static void check_weights(onnx_network *n, span tensor, known *k) {
+    const span whole = tensor, name = part(whole, 8), bytes = part(whole, 9);
+    size_t count = 1;
+    field f;
+    while (next_field(&tensor, &f)) {
+        if (f.number == 1) count *= (size_t)f.value;
+        if (f.number == 2) assert_int_equal(f.value, 1);
+    }
+    assert_int_equal(length(bytes), count * sizeof(float));
+    for (int i = 0; i < graph_parameter_count(n->graph); i++) {
+        const parameter *p = graph_parameter(n->graph, i);
+        if (!is(name, p->name)) continue;
+        float *values = malloc(p->count * sizeof *values);
+        graph_export(p, p->running ? graph_running(n->graph) : graph_values(n->graph), values);
+        assert_int_equal(count, p->count);
+        assert_memory_equal(values, bytes.at, length(bytes));
+        free(values);
+        learn(k, name);
+        return;
+    }
+    fail_msg("there is no parameter '%.*s'", (int)length(name), name.at);
+}
+
+static void check_node(span node, known *k) {
+    field f;
+    for (span rest = node; next_field(&rest, &f);)
+        if (f.number == 1) must_know(k, f.bytes);
+    for (span rest = node; next_field(&rest, &f);)
+        if (f.number == 2) learn(k, f.bytes);
+}
+
+static void check_graph(onnx_network *n, span graph, int *weights) {
+    known k = {0};
+    field f;
+    learn(&k, part(part(graph, 11), 1));
+    for (span rest = graph; next_field(&rest, &f);)
+        if (f.number == 5) check_weights(n, f.bytes, &k), ++*weights;
+    for (span rest = graph; next_field(&rest, &f);)
+        if (f.number == 1) check_node(f.bytes, &k);
+    assert_true(is(part(part(graph, 12), 1), "logits"));
+    must_know(&k, part(part(graph, 12), 1));
+}
+
+static void metadata(span model, const char *key, const char *value) {
+    field f;
+    while (next_field(&model, &f)) {
+        if (f.number != 14 || !is(part(f.bytes, 1), key)) continue;
+        const span is_there = part(f.bytes, 2);
+        if (!is(is_there, value)) fail_msg("%s is %.*s, not %s", key, (int)length(is_there), is_there.at, value);
+        return;
+    }
+    fail_msg("there is no %s", key);
+}
+
+static onnx_export_outcome export(const char *run, const char *file) {
+    onnx_export_outcome outcome;
+    failure failure = {0};
+    small_model_must(onnx_export(&(onnx_export_request){.run = in(run), .output = in(file)}, &outcome, &failure),
+                     &failure);
+    return outcome;
+}
+
+static void check_model(const char *run, const char *file, int heads) {
+    onnx_network n;
+    failure failure = {0};
+    char *bytes;
+    int weights = 0, own = 0;
+    const span model = load(file, &bytes);
+    small_model_must(onnx_network_open(&n, in(run), RUN_WEIGHTS_BEST, &failure), &failure);
+    check_graph(&n, part(model, 7), &weights);
+    for (int i = 0; i < graph_parameter_count(n.graph); i++) {
+        const char *name = graph_parameter(n.graph, i)->name;
+        own += strncmp(name, "heads.", 6) != 0 || strncmp(name, "heads.0.", 8) == 0;
+    }
+    assert_int_equal(graph_output_count(n.graph), heads);
+    assert_int_equal(weights, own); /* the coarser heads are for training */
+    onnx_network_close(&n);
+    free(bytes);
+}
+
+static void models_are_sound_and_hold_the_weights(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {"plain", "plain2d", "plain2d-last", "residual", "residual2d"};
+    static const char *const SHAPES[] = {"batch x 2 x 8 x 16 x 24", "batch x 2 x 16 x 32", "batch x 2 x 8 x 16",
+                                         "batch x 2 x 8 x 16 x 24", "batch x 2 x 16 x 32"};
+    static const int RESIDUAL[] = {0, 0, 0, 1, 1}, ACROSS[] = {-1, 0, 2, -1, 0};
+    for (int k = 0; k < 5; k++) {
+        char file[32];
+        const plan plan = small_plan(RESIDUAL[k], ACROSS[k]);
+        snprintf(file, sizeof file, "%s.onnx", NAMES[k]);
+        small_model_write(&plan, in(NAMES[k]), 7);
+        const onnx_export_outcome outcome = export(NAMES[k], file);
+        assert_string_equal(outcome.shape, SHAPES[k]);
+        assert_string_equal(outcome.input, "patch");
+        check_model(NAMES[k], file, 2);
+    }
+}
+
+static void metadata_tell_what_to_do(void **state) {
+    (void)state;
+    char *bytes;
+    plan plan = small_plan(0, -1);
+    plan.unmirrored[2] = 1;
+    use_regions(&plan);
+    small_model_write(&plan, in("regions"), 3);
+    export("regions", "regions.onnx");
+    const span model = load("regions.onnx", &bytes);
+    metadata(model, "task", "segmentation");
+    metadata(model, "labels", "[\"whole\", \"core\", \"centre\"]");
+    metadata(model, "output", "sigmoid");
+    metadata(model, "values", "[1, 2, 6]");
+    metadata(model, "spacing", "[1, 2, 3.5]");
+    metadata(model, "patch", "[8, 16, 24]");
+    metadata(model, "mirrored_axes", "[0, 1]");
+    free(bytes);
+}
+
+static void what_cannot_be_done_is_refused(void **state) {
+    (void)state;
+    onnx_export_outcome outcome;
+    failure failure = {0};
+    const plan plan = small_plan(0, -1);
+    small_model_write(&plan, in("good"), 3);
+    assert_int_equal(onnx_export(&(onnx_export_request){.run = in("none"), .output = in("x.onnx")}, &outcome, &failure),
+                     STATUS_BAD_INPUT);
+    assert_int_equal(
+        onnx_export(&(onnx_export_request){.run = in("good"), .output = in("no/folder.onnx")}, &outcome, &failure),
+        STATUS_CANNOT_WRITE);
+    assert_false(path_exists(in("x.onnx")));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_are_sound_and_hold_the_weights),
+        cmocka_unit_test(metadata_tell_what_to_do),
+        cmocka_unit_test(what_cannot_be_done_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
