@@ -247,6 +247,8 @@ def own_models(scratch):
         respaced(data / "imagesTs", data / "resampled", changed)
         model = train(data, scratch / f"anisotropic{axis}")
         yield f"anisotropic along axis {axis}", [model], [data / "imagesTs", data / "resampled"]
+    images = [scratch / "thick1" / "imagesTs", scratch / "thick1" / "resampled"]
+    yield "slices across axis 1", [train(scratch / "thick1", scratch / "thick-slices", "unet-2d")], images
 
 
 def main():
