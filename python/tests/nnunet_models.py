@@ -22,7 +22,7 @@ from nnunet_clones import first_version, make_importable, run_step, said
 
 HERE = Path(__file__).resolve()
 THREADS = os.environ.get("THREADS", "1")
-ROUNDING = 1e-4  # of all voxels: where the scores of two labels are as good as equal, either may win
+ROUNDING = 2e-4  # of all voxels: where the scores of two labels are as good as equal, either may win
 
 
 class Clock:
