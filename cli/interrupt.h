@@ -1,4 +1,8 @@
-/* Ctrl-C, SIGTERM, SIGHUP and SIGUSR1: asked about now and then, so that long work can stop in good order. A second one ends at once. */
+/*
+ * Signals. Ctrl-C, SIGTERM, SIGHUP, SIGUSR1, and a pipe to which nobody listens any more: asked about now and then, so that
+ * long work can stop in good order. A second one ends at once. And SIGBUS, which a file raises that is cut short while it
+ * is read.
+ */
 #ifndef HWS_CLI_INTERRUPT_H
 #define HWS_CLI_INTERRUPT_H
 
@@ -7,5 +11,8 @@
 extern volatile sig_atomic_t cli_interrupted;
 
 void cli_catch_interrupts(void);
+
+/* From now on a mapped file that is cut short ends the program with a message and EXIT_FAILED. */
+void cli_catch_lost_files(void);
 
 #endif

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 #include "hws.h"
+#include "interrupt.h"
 #include "ranks/ranks_mpi.h"
 
 #include <stdarg.h>
@@ -126,6 +127,7 @@ int main(int count, char **arguments) {
         fputs(USAGE, stderr);
         return EXIT_USAGE;
     }
+    cli_catch_lost_files();
     int code = cli_end(ranks_mpi_start(&failure), &failure);
     if (code == EXIT_DONE && !quieten()) code = cli_error(EXIT_FAILED, "/dev/null cannot be opened");
     if (code == EXIT_DONE) code = finish(run(count, arguments));

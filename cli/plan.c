@@ -93,7 +93,7 @@ static int plan_dataset(const char *folder, const fold_columns *columns, cache_o
 }
 
 int verb_plan(int count, char **arguments) {
-    cache_options o = {0};
+    cache_options o = {.verify = 1};
     fold_columns columns = {"", ""};
     long long threads = parallel_processors();
     int quiet = 0, words = 0;

@@ -262,8 +262,9 @@ static inline hws_options hws_options_default(void) {
 
 typedef struct hws_sampler hws_sampler;
 
-/* The most examples a sampler can hold. */
-#define HWS_MAX_EXAMPLES ((int64_t)4294967294)
+/* The most examples a sampler can hold, 2^31: as many as were tried (10 GB; `make test-long` opens and grows one where there
+   is memory for it). */
+#define HWS_MAX_EXAMPLES ((int64_t)2147483648)
 
 /*
  * Opens a sampler over n >= 1 examples. `losses` are their losses, NAN where there is none yet, or NULL for

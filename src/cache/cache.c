@@ -90,7 +90,8 @@ typedef struct job {
     fingerprint *fingerprint; /* NULL unless a plan is made */
     uint64_t *inputs;    /* of each training case, taken before anything is read: a file that changes later is seen */
     size_t *todo, count; /* indices of training cases */
-    kept_cases kept;     /* those of them that need not be read again */
+    enum case_state { CASE_CURRENT, CASE_MISSING, CASE_OLD, CASE_DAMAGED } * states; /* of each training case's file */
+    kept_cases kept; /* those of them that need not be read again */
     dataset_report report;
     int inner_threads;
 } job;
@@ -99,19 +100,47 @@ static case_checksums checksums_of(const job *job, size_t index) {
     return (case_checksums){.preprocessing = plan_preprocessing_checksum(job->plan), .inputs = job->inputs[index]};
 }
 
+static status_code look_at_file(void *context, size_t index, failure *failure) {
+    job *job = context;
+    const cached_case_mode mode = job->options->verify ? CACHED_CASE_VERIFY : CACHED_CASE_TRUST;
+    const case_checksums wanted = checksums_of(job, index);
+    case_checksums found;
+    char path[PATH_SIZE];
+    const status_code status = case_path(path, job->folder, job->set->train[index].id, failure);
+    if (status != STATUS_OK) return status;
+    if (!cached_case_checksums(path, mode, &found))
+        job->states[index] = path_exists(path) ? CASE_DAMAGED : CASE_MISSING;
+    else if (found.preprocessing != wanted.preprocessing || found.inputs != wanted.inputs)
+        job->states[index] = CASE_OLD;
+    return STATUS_OK;
+}
+
+static void tell_damaged(const job *job) {
+    const char *first = NULL;
+    size_t count = 0;
+    for (size_t k = 0; k < job->set->train_count; k++)
+        if (job->states[k] == CASE_DAMAGED && count++ == 0) first = job->set->train[k].id;
+    if (!count) return;
+    text notice = {0};
+    text_format(&notice, "%zu %s of the cache %s damaged or of another version and made anew, such as %s", count,
+                count == 1 ? "file" : "files", count == 1 ? "is" : "are", first);
+    listener_notice(job->options->listener, text_string(&notice));
+    text_close(&notice);
+}
+
 /* Lists the cases that must be made. */
 static status_code list_todo(job *job, failure *failure) {
+    const parallel_work work = {.run = look_at_file,
+                                .context = job,
+                                .listener = job->options->verify ? job->options->listener : NULL,
+                                .what = "verifying"};
+    memset(job->states, 0, job->set->train_count * sizeof *job->states);
+    const status_code status = parallel_run(&work, job->set->train_count, job->options->threads, failure);
+    if (status != STATUS_OK) return status;
+    tell_damaged(job);
     job->count = 0;
-    for (size_t k = 0; k < job->set->train_count; k++) {
-        char path[PATH_SIZE];
-        const status_code status = case_path(path, job->folder, job->set->train[k].id, failure);
-        if (status != STATUS_OK) return status;
-        case_checksums found;
-        const case_checksums wanted = checksums_of(job, k);
-        const int there = cached_case_checksums(path, &found);
-        if (!there || found.preprocessing != wanted.preprocessing || found.inputs != wanted.inputs)
-            job->todo[job->count++] = k;
-    }
+    for (size_t k = 0; k < job->set->train_count; k++)
+        if (job->states[k] != CASE_CURRENT) job->todo[job->count++] = k;
     return STATUS_OK;
 }
 
@@ -320,7 +349,9 @@ static status_code prepare_by_plan(job *job, const char *plan_path, failure *fai
     status_code status = plan_read(job->plan, plan_path, failure);
     if (status == STATUS_OK) status = check_plan(job, plan_path, failure);
     if (status == STATUS_OK) status = list_todo(job, failure);
-    if (status != STATUS_OK || job->count == 0) return status;
+    if (status != STATUS_OK || job->count == 0) return status; /* somebody else's, perhaps, and not to be written */
+    status = make_folders(job->folder, failure);
+    if (status != STATUS_OK) return status;
     kept_cases_want(&job->kept, job->todo, job->count);
     status = check_dataset(job, failure);
     return status == STATUS_OK ? prepare_cases(job, failure) : status;
@@ -329,7 +360,8 @@ static status_code prepare_by_plan(job *job, const char *plan_path, failure *fai
 static status_code prepare_all(job *job, const char *plan_path, cache_outcome *outcome, failure *failure) {
     if (path_exists(plan_path) && !job->options->replan) return prepare_by_plan(job, plan_path, failure);
     kept_cases_want_all(&job->kept);
-    status_code status = check_and_plan(job, plan_path, outcome, failure);
+    status_code status = make_folders(job->folder, failure);
+    if (status == STATUS_OK) status = check_and_plan(job, plan_path, outcome, failure);
     if (status == STATUS_OK) status = list_todo(job, failure);
     return status == STATUS_OK ? prepare_cases(job, failure) : status;
 }
@@ -338,7 +370,8 @@ static status_code job_open(job *job, failure *failure) {
     const size_t count = job->set->train_count;
     job->todo = calloc(count + 1, sizeof *job->todo);
     job->inputs = calloc(count + 1, sizeof *job->inputs);
-    if (!job->todo || !job->inputs) return fail_memory(failure, "the cache");
+    job->states = calloc(count + 1, sizeof *job->states);
+    if (!job->todo || !job->inputs || !job->states) return fail_memory(failure, "the cache");
     for (size_t k = 0; k < count; k++) job->inputs[k] = inputs_checksum(&job->set->train[k], &job->labels);
     return kept_cases_open(&job->kept, count, failure);
 }
@@ -347,6 +380,7 @@ static void job_close(job *job) {
     kept_cases_close(&job->kept);
     dataset_report_close(&job->report);
     free(job->inputs);
+    free(job->states);
     free(job->todo);
 }
 
@@ -363,7 +397,6 @@ status_code cache_prepare(const dataset *set, const cache_options *options, plan
     if (status == STATUS_OK && !(outcome->folder = strdup(folder))) status = fail_memory(failure, "the cache");
     if (status == STATUS_OK) status = check_ids(set, failure);
     if (status == STATUS_OK) status = dataset_scheme(set, &job.labels, failure);
-    if (status == STATUS_OK) status = make_folders(folder, failure);
     if (status == STATUS_OK) status = job_open(&job, failure);
     if (status == STATUS_OK) status = prepare_all(&job, plan_path, outcome, failure);
     if (status == STATUS_STOPPED) fail(failure, status, "stopped; the same command goes on from here");

@@ -7,7 +7,7 @@
  *
  * cache_prepare makes the cases that are missing or out of date: whose image or label files have changed in size or
  * time, or that were made with another spacing or normalisation. Files appear whole or not at all, so that it may be
- * interrupted at any time and goes on from there. A cache is for one dataset: a folder that was named is refused if its
+ * interrupted at any time and goes on from there. A cache in which nothing is missing need not be writable. A cache is for one dataset: a folder that was named is refused if its
  * plan has another dataset's name.
  */
 #ifndef HWS_CACHE_CACHE_H
@@ -21,8 +21,9 @@ typedef struct cache_options {
     const char *folder; /* NULL: hws_cache in the dataset's folder */
     int threads;
     plan_model model;
-    int replan;               /* make a new plan even if there is one */
-    double memory;            /* bytes that training may use, as for plan_request; ignored if there is a plan */
+    int verify;    /* read the cases that are there and compare their checksums, and make damaged ones anew */
+    int replan;    /* make a new plan even if there is one */
+    double memory; /* bytes that training may use, as for plan_request; ignored if there is a plan */
     const listener *listener; /* may be NULL; given notice of what the check finds */
 } cache_options;
 

@@ -1,4 +1,3 @@
-#define _POSIX_C_SOURCE 200809L
 #include "cache/cached_case.h"
 
 #include "cache/purposes.h"
@@ -8,14 +7,9 @@
 #include "core/random.h"
 #include "plan/plan.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char MAGIC[8] = "HWSCASE";
 enum { VERSION = 1, ALIGNMENT = 64 };
@@ -222,7 +216,7 @@ static int places_are_sound(const case_view *view, uint64_t count) {
 
 static void fill(cached_case *file, const header *header) {
     const layout layout = layout_of(header);
-    const char *base = file->map;
+    const char *base = (const char *)file->mapped.bytes;
     file->checksums = (case_checksums){.preprocessing = header->preprocessing, .inputs = header->inputs};
     file->view = (case_view){.channels = (int)header->channels,
                              .classes = (int)header->classes,
@@ -246,50 +240,35 @@ static status_code fail_damaged(const char *path, failure *failure) {
 
 static status_code check(cached_case *file, const char *path, cached_case_mode mode, failure *failure) {
     header header;
-    memcpy(&header, file->map, sizeof header);
-    if (!header_is_sound(&header, file->bytes)) return fail_damaged(path, failure);
-    const char *payload = (const char *)file->map + sizeof header;
-    if (mode == CACHED_CASE_VERIFY && crc_of(payload, file->bytes - sizeof header) != header.payload_crc)
+    if (file->mapped.size < sizeof header) return fail_damaged(path, failure);
+    memcpy(&header, file->mapped.bytes, sizeof header);
+    if (!header_is_sound(&header, file->mapped.size)) return fail_damaged(path, failure);
+    const size_t payload = file->mapped.size - sizeof header;
+    if (mode == CACHED_CASE_VERIFY && crc_of(file->mapped.bytes + sizeof header, payload) != header.payload_crc)
         return fail_damaged(path, failure);
     fill(file, &header);
     return places_are_sound(&file->view, header.places) ? STATUS_OK : fail_damaged(path, failure);
 }
 
-static status_code map_file(cached_case *file, const char *path, failure *failure) {
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat info;
-    if (descriptor < 0 || fstat(descriptor, &info) != 0) {
-        const int reason = errno;
-        if (descriptor >= 0) close(descriptor);
-        return fail(failure, STATUS_CANNOT_READ, "%s cannot be read: %s; hws plan makes it", path, strerror(reason));
-    }
-    file->bytes = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size : 0;
-    void *map =
-        file->bytes < sizeof(header) ? MAP_FAILED : mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    const int reason = errno;
-    close(descriptor);
-    if (file->bytes < sizeof(header)) return fail_damaged(path, failure);
-    if (map == MAP_FAILED) return fail(failure, STATUS_CANNOT_READ, "%s cannot be read: %s", path, strerror(reason));
-    file->map = map;
-    return STATUS_OK;
-}
-
 status_code cached_case_open(cached_case *file, const char *path, cached_case_mode mode, failure *failure) {
+    struct failure why = {0};
     *file = (cached_case){0};
-    status_code status = map_file(file, path, failure);
-    if (status == STATUS_OK) status = check(file, path, mode, failure);
+    status_code status = mapped_file_open(&file->mapped, path, &why);
+    if (status == STATUS_CORRUPT) return fail_damaged(path, failure);
+    if (status != STATUS_OK) return fail(failure, status, "%s; hws plan makes it", why.message);
+    status = check(file, path, mode, failure);
     if (status != STATUS_OK) cached_case_close(file);
     return status;
 }
 
 void cached_case_close(cached_case *file) {
-    if (file->map) munmap(file->map, file->bytes);
+    mapped_file_close(&file->mapped);
     *file = (cached_case){0};
 }
 
-int cached_case_checksums(const char *path, case_checksums *checksums) {
+int cached_case_checksums(const char *path, cached_case_mode mode, case_checksums *checksums) {
     cached_case file;
-    if (cached_case_open(&file, path, CACHED_CASE_TRUST, NULL) != STATUS_OK) return 0;
+    if (cached_case_open(&file, path, mode, NULL) != STATUS_OK) return 0;
     *checksums = file.checksums;
     cached_case_close(&file);
     return 1;

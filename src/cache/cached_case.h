@@ -3,6 +3,7 @@
 #define HWS_CACHE_CACHED_CASE_H
 
 #include "cache/case_view.h"
+#include "core/mapped_file.h"
 #include "preprocess/preprocess.h"
 
 enum { CACHED_CASE_PLACES = 10000, CACHED_CASE_MAX_CLASSES = 1000 };
@@ -21,8 +22,7 @@ typedef struct cached_case {
     case_view view;
     case_geometry geometry;
     case_checksums checksums;
-    void *map;
-    size_t bytes;
+    mapped_file mapped;
 } cached_case;
 
 typedef enum cached_case_mode {
@@ -34,7 +34,7 @@ typedef enum cached_case_mode {
 status_code cached_case_open(cached_case *file, const char *path, cached_case_mode mode, failure *failure);
 void cached_case_close(cached_case *file);
 
-/* Only the checksums; 0 if there is no such file or it is not sound as far as its header and size tell. */
-int cached_case_checksums(const char *path, case_checksums *checksums);
+/* Only the checksums; 0 if there is no such file or it is not sound as far as its mode tells. */
+int cached_case_checksums(const char *path, cached_case_mode mode, case_checksums *checksums);
 
 #endif

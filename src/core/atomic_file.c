@@ -2,6 +2,7 @@
 #include "core/atomic_file.h"
 
 #include "core/memory.h"
+#include "core/temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,20 +23,17 @@ int atomic_file_open(atomic_file *file, const char *path) {
         errno = EINVAL;
         return 0;
     }
-    const size_t size = strlen(path) + 32;
+    const size_t size = strlen(path) + TEMPORARY_NAME_SIZE;
     *file = (atomic_file){.descriptor = -1, .path = memory_open(size), .temporary = memory_open(size)};
     if (!file->path || !file->temporary) {
+        if (file->temporary) file->temporary[0] = 0;
         atomic_file_abandon(file);
         errno = ENOMEM;
         return 0;
     }
     strcpy(file->path, path);
-    for (int attempt = 0; attempt < 100; attempt++) {
-        snprintf(file->temporary, size, "%s.tmp%ld.%d", path, (long)getpid(), attempt);
-        file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file->descriptor >= 0) return 1;
-        if (errno != EEXIST) break;
-    }
+    file->descriptor = temporary_open(file->temporary, path);
+    if (file->descriptor >= 0) return 1;
     const int reason = errno;
     file->temporary[0] = 0;
     atomic_file_abandon(file);
@@ -55,33 +53,31 @@ int atomic_file_write(atomic_file *file, const void *bytes, size_t size) {
     return 1;
 }
 
-/* The rename itself must reach the disk too. A file system that cannot sync a folder is not an error. */
-static void sync_folder_of(char *path) {
+/* The rename itself must reach the disk too. 0 on failure; a folder that cannot be looked at, or a file system that cannot
+   sync folders, is none. */
+static int sync_folder_of(char *path) {
     char *slash = strrchr(path, '/');
     const char *folder = slash == path ? "/" : slash ? path : ".";
     if (slash) *slash = 0;
     const int descriptor = open(*folder ? folder : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    (void)fsync(descriptor);
+    if (descriptor < 0) return errno == EACCES;
+    const int good = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
+    const int reason = errno;
     close(descriptor);
+    errno = reason;
+    return good;
 }
 
+static int put_in_place(atomic_file *file) {
+    if (rename(file->temporary, file->path) != 0) return 0;
+    file->temporary[0] = 0;
+    return sync_folder_of(file->path);
+}
+
+/* Closed last, as the lock keeps others from taking the file for one that was left; what was synced is not lost by close. */
 int atomic_file_commit(atomic_file *file) {
-    int good = fsync(file->descriptor) == 0;
-    int reason = errno;
-    if (close(file->descriptor) != 0 && good) {
-        good = 0;
-        reason = errno;
-    }
-    file->descriptor = -1;
-    if (good && rename(file->temporary, file->path) != 0) {
-        good = 0;
-        reason = errno;
-    }
-    if (good) {
-        file->temporary[0] = 0;
-        sync_folder_of(file->path);
-    }
+    const int good = fsync(file->descriptor) == 0 && put_in_place(file);
+    const int reason = errno;
     atomic_file_abandon(file);
     errno = reason;
     return good;

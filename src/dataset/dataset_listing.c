@@ -2,6 +2,7 @@
 #include "dataset/dataset_inside.h"
 
 #include "core/array.h"
+#include "core/json_writer.h"
 #include "core/path.h"
 #include "nifti/case_names.h"
 
@@ -46,6 +47,10 @@ static int is_fine_id(const char *id) {
 }
 
 static status_code check_id(const lister *l, const char *id) {
+    if (!json_is_text(id))
+        return fail(l->failure, STATUS_CORRUPT,
+                    "%s: the name of the case '%.200s' is not UTF-8, as folds and plans must be; rename its files",
+                    l->path, id);
     if (is_fine_id(id)) return STATUS_OK;
     return fail(l->failure, STATUS_CORRUPT, "%s: '%.200s' cannot be the name of a case; rename it", l->path, id);
 }

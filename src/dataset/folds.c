@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L /* access */
 #include "dataset/folds.h"
 
 #include "core/path.h"
@@ -5,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char FILE_NAME[] = "splits_final.json";
 
@@ -61,9 +63,11 @@ static int are_complete(const splits *folds, const dataset *set) {
     return complete;
 }
 
-static status_code make_anew(splits *folds, const dataset *set, const char *path, const listener *listener,
+static status_code make_anew(splits *folds, const dataset *set, const char *cache, const listener *listener,
                              failure *failure) {
-    char notice[1024];
+    char notice[1024], path[PATH_SIZE];
+    const status_code joined = path_join(path, cache, FILE_NAME, failure);
+    if (joined != STATUS_OK) return joined;
     if (path_exists(path)) {
         snprintf(notice, sizeof notice,
                  "%.500s does not name the cases that the dataset has now: the folds are made anew, as nnU-Net's; hws "
@@ -72,7 +76,19 @@ static status_code make_anew(splits *folds, const dataset *set, const char *path
         listener_notice(listener, notice);
     }
     const status_code status = make(folds, set, &(fold_columns){"", ""}, failure);
-    return status == STATUS_OK ? splits_write(folds, path, set->ids, failure) : status;
+    /* A cache of somebody else may be read-only: the folds come out the same every time. */
+    if (status != STATUS_OK || (!path_exists(path) && access(cache, W_OK) != 0)) return status;
+    return splits_write(folds, path, set->ids, failure);
+}
+
+/* Other folds than nnU-Net's may stand there: only those are replaced that are known not to fit. */
+static status_code read_kept(splits *folds, const dataset *set, const char *path, int *fit, failure *failure) {
+    *fit = 0;
+    if (!path_exists(path)) return STATUS_OK;
+    const status_code status = splits_read(folds, path, set->ids, set->train_count, failure);
+    *fit = status == STATUS_OK && are_complete(folds, set);
+    if (status == STATUS_OK && !*fit) splits_close(folds);
+    return status == STATUS_CANNOT_READ || status == STATUS_OUT_OF_MEMORY ? status : STATUS_OK;
 }
 
 status_code folds_open(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
@@ -83,8 +99,7 @@ status_code folds_open(splits *folds, const dataset *set, const fold_columns *co
     if (status == STATUS_OK) status = path_join(kept, cache, FILE_NAME, failure);
     if (status != STATUS_OK) return status;
     if (path_exists(given)) return splits_read(folds, given, set->ids, set->train_count, failure);
-    if (splits_read(folds, kept, set->ids, set->train_count, NULL) == STATUS_OK && are_complete(folds, set))
-        return STATUS_OK;
-    splits_close(folds);
-    return make_anew(folds, set, kept, listener, failure);
+    int fit;
+    status = read_kept(folds, set, kept, &fit, failure);
+    return status != STATUS_OK || fit ? status : make_anew(folds, set, cache, listener, failure);
 }

@@ -2,6 +2,7 @@
 #include "evaluate/case_pairs.h"
 
 #include "core/array.h"
+#include "core/json_writer.h"
 #include "core/path.h"
 #include "nifti/case_names.h"
 #include "nifti/nifti.h"
@@ -18,6 +19,11 @@ static status_code list_folder(case_listing *listing, const char *folder, failur
     if (listing->count == 0)
         return fail(failure, STATUS_BAD_INPUT, "%.500s has no .nii or .nii.gz files; name a folder of label maps",
                     folder);
+    for (size_t k = 0; k < listing->count; k++)
+        if (!json_is_text(listing->files[k].id))
+            return fail(failure, STATUS_BAD_INPUT,
+                        "%.500s: the name '%.200s' is not UTF-8, as summary.json must be; rename the file", folder,
+                        listing->files[k].file);
     for (size_t k = 1; k < listing->count; k++)
         if (strcmp(listing->files[k - 1].id, listing->files[k].id) == 0)
             return fail(failure, STATUS_BAD_INPUT, "%.500s has the case %.300s twice, as .nii and as .nii.gz", folder,

@@ -65,9 +65,12 @@ status_code case_listing_open(case_listing *listing, const char *folder, case_na
     size_t capacity = 0;
     case_name name;
     status_code status = STATUS_OK;
-    for (const struct dirent *entry; status == STATUS_OK && (entry = readdir(directory));)
+    errno = 0; /* the end of a folder and a failure look alike */
+    for (const struct dirent *entry; status == STATUS_OK && (entry = readdir(directory)); errno = 0)
         if (case_name_read(entry->d_name, naming, &name) && !add(listing, &capacity, entry->d_name, &name))
             status = fail_memory(failure, "a folder's files");
+    if (status == STATUS_OK && errno)
+        status = fail(failure, STATUS_CANNOT_READ, "the folder %.500s cannot be read: %s", folder, strerror(errno));
     closedir(directory);
     if (status != STATUS_OK) case_listing_close(listing);
     if (listing->count) qsort(listing->files, listing->count, sizeof *listing->files, by_case);

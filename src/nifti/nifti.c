@@ -35,13 +35,15 @@ struct nifti_reader {
 
 /* Reads up to `size` bytes; fewer only at the end of the file. */
 static status_code stream_read(nifti_stream *stream, void *bytes, size_t size, size_t *count, failure *failure) {
-    errno = 0;
     const int got = gzread(stream->file, bytes, (unsigned)size);
     *count = got > 0 ? (size_t)got : 0;
     int code = Z_OK;
     const char *reason = gzerror(stream->file, &code);
+    /* errno may be an old one: an error that comes behind some bytes is told with the next ones. */
+    const char *colon = strstr(reason, ": ");
     if (code == Z_ERRNO)
-        return fail(failure, STATUS_CANNOT_READ, "%s could not be read: %s", stream->path, strerror(errno));
+        return fail(failure, STATUS_CANNOT_READ, "%s could not be read: %s", stream->path,
+                    colon ? colon + 2 : strerror(EIO));
     if (code == Z_BUF_ERROR)
         return fail(failure, STATUS_CORRUPT, "%s is cut off within its compressed data", stream->path);
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END))

@@ -84,12 +84,20 @@ int png_size(const void *bytes, size_t size, unsigned *width, unsigned *height) 
     return *width >= 1 && *height >= 1 && *width <= PNG_MAX_SIDE && *height <= PNG_MAX_SIDE;
 }
 
-void png_remove_all(const char *folder) {
+/* Whether "/NAME/" occurs in the list. */
+static int is_listed(const char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = strchr(list, '/'); at && at[1]; at = strchr(at + 1, '/'))
+        if (strncmp(at + 1, name, length) == 0 && at[1 + length] == '/') return 1;
+    return 0;
+}
+
+void png_remove_others(const char *folder, const char *kept) {
     char path[PATH_SIZE];
     DIR *listing = opendir(folder);
     for (const struct dirent *entry; listing && (entry = readdir(listing));) {
         const size_t length = strlen(entry->d_name);
-        if (length > 4 && strcmp(entry->d_name + length - 4, ".png") == 0 &&
+        if (length > 4 && strcmp(entry->d_name + length - 4, ".png") == 0 && !is_listed(kept, entry->d_name) &&
             path_join(path, folder, entry->d_name, NULL) == STATUS_OK)
             unlink(path);
     }

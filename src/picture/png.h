@@ -18,8 +18,8 @@ status_code png_save(const char *path, const unsigned char *pixels, size_t width
 /* The same file in memory, added to `bytes`. 0: there is no such image, or memory ran out. */
 int png_encode(text *bytes, const unsigned char *pixels, size_t width, size_t height, png_colour colour);
 
-/* Removes the .png files of a folder, so that it shows what is written next and nothing older. */
-void png_remove_all(const char *folder);
+/* Removes the .png files of a folder but for those that are listed, so that it shows nothing older: /a.png/b.png/ */
+void png_remove_others(const char *folder, const char *kept);
 
 /* Whether the bytes begin like a PNG file of at most PNG_MAX_SIDE pixels a side, and its width and height. */
 int png_size(const void *bytes, size_t size, unsigned *width, unsigned *height);

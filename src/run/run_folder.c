@@ -4,7 +4,6 @@
 #include "core/crc64.h"
 #include "core/whole_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -79,20 +78,6 @@ status_code run_lock(const char *folder, int *lock, failure *failure) {
     *lock = -1;
     return fail(failure, STATUS_FAILED, "%.500s: another process trains in this folder; wait for it or stop it",
                 folder);
-}
-
-/* NAME.tmpPID.NUMBER, as atomic_file makes it. */
-static int is_left_over(const char *name) {
-    const char *at = strstr(name, ".tmp");
-    return at && at[4] && strspn(at + 4, "0123456789.") == strlen(at + 4);
-}
-
-void run_clean(const char *folder) {
-    char path[PATH_SIZE];
-    DIR *listing = opendir(folder);
-    for (const struct dirent *entry; listing && (entry = readdir(listing));)
-        if (is_left_over(entry->d_name) && path_join(path, folder, entry->d_name, 0) == STATUS_OK) unlink(path);
-    if (listing) closedir(listing);
 }
 
 status_code run_write(const char *folder, run_file file, const text *text, failure *failure) {

@@ -81,9 +81,6 @@ status_code run_picture_path(char path[PATH_SIZE], const char *folder, run_file 
 /* Takes the folder for this process: fails when another one trains in it. *lock is a descriptor to close. */
 status_code run_lock(const char *folder, int *lock, failure *failure);
 
-/* Removes what a process that was killed in the middle of writing has left behind. */
-void run_clean(const char *folder);
-
 /* The file appears whole or not at all. */
 status_code run_write(const char *folder, run_file file, const text *text, failure *failure);
 

@@ -38,27 +38,37 @@ static int64_t copy_losses(float *to, const float *losses, int64_t count) {
 
 loss_list law_list(const law *law) { return (loss_list){law->losses, (size_t)law->n, (size_t)law->known}; }
 
-hws_status law_open(law *law, const hws_divergence *divergence, double beta, int64_t n, const float *losses) {
+/* Room for n losses, to be filled in by copy_losses. */
+static hws_status begin(law *law, const hws_divergence *divergence, double beta, int64_t n) {
     *law = (struct law){.divergence = divergence_canonical(divergence), .beta = beta, .n = n};
-    const size_t padded = tree_padded_size((size_t)n);
-    law->loss_bytes = padded * sizeof *law->losses;
+    law->loss_bytes = tree_padded_size((size_t)n) * sizeof *law->losses;
     law->losses = memory_open(law->loss_bytes);
-    if (!law->losses) goto out_of_memory;
-    law->known = copy_losses(law->losses, losses, n);
-    for (size_t i = (size_t)n; i < padded; i++) law->losses[i] = -INFINITY;
-    if (law_is_kl(law)) {
-        if (!weight_tree_open(&law->tree, (size_t)n)) goto out_of_memory;
-        weight_tree_rebuild(&law->tree, law->losses, tree_scale_of(beta));
-    } else {
-        if (!ranked_set_open(&law->set, law->losses, (size_t)n)) goto out_of_memory;
-        if (!ranked_set_fill(&law->set, (size_t)n)) goto out_of_memory;
+    return law->losses ? HWS_OK : HWS_ERROR_MEMORY;
+}
+
+static int build(law *law) {
+    const size_t n = (size_t)law->n, padded = law->loss_bytes / sizeof *law->losses;
+    for (size_t i = n; i < padded; i++) law->losses[i] = -INFINITY;
+    if (!law_is_kl(law)) return ranked_set_open(&law->set, law->losses, n) && ranked_set_fill(&law->set, n);
+    if (!weight_tree_open(&law->tree, n)) return 0;
+    weight_tree_rebuild(&law->tree, law->losses, tree_scale_of(law->beta));
+    return 1;
+}
+
+static hws_status finish(law *law) {
+    if (!build(law)) {
+        law_close(law);
+        return HWS_ERROR_MEMORY;
     }
     connect(law);
     return HWS_OK;
+}
 
-out_of_memory:
-    law_close(law);
-    return HWS_ERROR_MEMORY;
+hws_status law_open(law *law, const hws_divergence *divergence, double beta, int64_t n, const float *losses) {
+    const hws_status status = begin(law, divergence, beta, n);
+    if (status != HWS_OK) return status;
+    law->known = copy_losses(law->losses, losses, n);
+    return finish(law);
 }
 
 void law_close(law *law) {
@@ -129,13 +139,13 @@ static void refresh_range(law *law, int64_t first, int64_t count) {
 
 /* Puts a fresh law of n losses, some of them new, in the place of the old one, which stays until that is complete. */
 static hws_status remake(law *law, int64_t n, int64_t first, int64_t count, const float *losses) {
-    float *all = memory_open((size_t)n * sizeof *all);
-    if (!all) return HWS_ERROR_MEMORY;
-    memcpy(all, law->losses, (size_t)law->n * sizeof *all);
-    memcpy(all + first, losses, (size_t)count * sizeof *all);
     struct law fresh;
-    const hws_status status = law_open(&fresh, &law->divergence, law->beta, n, all);
-    memory_close(all);
+    hws_status status = begin(&fresh, &law->divergence, law->beta, n);
+    if (status != HWS_OK) return status;
+    const int64_t after = first + count;
+    fresh.known = copy_losses(fresh.losses, law->losses, first) + copy_losses(fresh.losses + first, losses, count);
+    if (after < law->n) fresh.known += copy_losses(fresh.losses + after, law->losses + after, law->n - after);
+    status = finish(&fresh);
     if (status != HWS_OK) return status;
     law_close(law);
     *law = fresh;

@@ -89,7 +89,9 @@ static tilt tilt_in(const level_window *window, double x) {
     return tilt_at(window->divergence, hws_exp(window->place.center + window->place.half * x), window->most);
 }
 
-void level_window_fill(level_window *window, const loss_list *list, window_place place) {
+/* Computes the sums for a place; returns how far interpolation may miss F, as soon as that is more than `most`. */
+static double fill(level_window *window, const loss_list *list, window_place place, double most) {
+    double error = 0;
     window->place = place;
     for (int j = 0; j < WINDOW_NODES; j++) {
         window->tilts[j] = tilt_in(window, NODE[j]);
@@ -97,11 +99,17 @@ void level_window_fill(level_window *window, const loss_list *list, window_place
     }
     for (int k = 0; k < WINDOW_PROBES; k++) window->probes[k] = tilt_in(window, PROBE[k]);
     window->valid = 1;
-    for (size_t i = 0; i < list->n && window->valid; i++)
-        if (is_known(list->losses[i])) {
-            if (place.error > 0) (void)add_terms(window, list->losses[i]);
-            else level_window_add(window, list->losses[i]);
-        }
+    for (size_t i = 0; i < list->n && window->valid && error <= most; i++)
+        if (is_known(list->losses[i])) error += add_terms(window, list->losses[i]);
+    return error;
+}
+
+/* The error that was kept counts losses that have been replaced meanwhile, too, and adds up in another order. */
+int level_window_restore(level_window *window, const loss_list *list, window_place place) {
+    const double most = TOLERANCE * (double)list->n;
+    if (list->n < SMALLEST || window->beta == 0 || !(place.error <= most)) return 0;
+    const double error = fill(window, list, place, most);
+    return window->valid && error <= place.error * (1 + 1e-6);
 }
 
 /* F - n at center + half * x. */
@@ -117,7 +125,9 @@ static void place_around(level_window *window, const loss_list *list, double ref
     window->valid = 0;
     if (window->n < SMALLEST || window->beta == 0) return;
     for (double half = 0.1; half > 1e-5; half /= 5) {
-        level_window_fill(window, list, (window_place){reference, center, half, 0});
+        const double most = TOLERANCE * (double)window->n;
+        window->place.error = fill(window, list, (window_place){reference, center, half, 0}, most);
+        if (!(window->place.error <= most)) window->valid = 0;
         if (window->valid) return;
     }
 }

@@ -38,8 +38,9 @@ typedef struct level_window {
 void level_window_remove(level_window *window, double loss);
 void level_window_add(level_window *window, double loss);
 
-/* Computes the sums for a given place, O(n). Where the place has an error already (resuming), it keeps that one. */
-void level_window_fill(level_window *window, const loss_list *list, window_place place);
+/* Puts the window where a state says it was, O(n). 0 if no window can have been there: it would interpolate worse than its
+   error says, or than any is allowed to. `list` has all examples, known or not. */
+int level_window_restore(level_window *window, const loss_list *list, window_place place);
 
 /* Where the weights sum to n: z at the reference loss. Where they are so steep in z that its last digit shows, `total` is
    what they really sum to. */

@@ -10,6 +10,8 @@
 #include "sampler/tail.h"
 #include "sampler/visits.h"
 
+#define UPDATES_MAX (UINT64_C(1) << 63)
+
 struct hws_sampler {
     hws_options options;
     law law;
@@ -17,7 +19,7 @@ struct hws_sampler {
     visits visits;
     tail_watch watch;
     ratio_mean ratios;
-    uint64_t draws_made, updates_made;
+    uint64_t draws_made, updates_made; /* the latter goes no further than UPDATES_MAX */
     uint64_t *last_seen, *draw_counts; /* NULL unless options.keep_counts */
     int floor_current;                 /* floor_total = sum(max(p, floor / n)) follows the current losses */
     double floor_total;

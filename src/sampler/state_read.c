@@ -98,6 +98,7 @@ static hws_status header_parse(const reading *reading, const unsigned char *at, 
     const uint32_t known = FLAG_COUNTS | FLAG_WINDOW | (header->version > 2 ? FLAG_RECORD : 0);
     if (header->flags & ~known) return refuse_header(reading, "flag");
     if (n < 1 || n > (uint64_t)HWS_MAX_EXAMPLES) return refuse_header(reading, "number of examples");
+    if (header->updates_made > UPDATES_MAX) return refuse_header(reading, "number of updates");
     if (get_u32(at + 56) > HWS_CUSTOM) return refuse_header(reading, "divergence");
     if (get_u32(at + 60) > HWS_IMPORTANCE_NORMALISED) return refuse_header(reading, "kind of importance weights");
     if (get_u32(at + 128) > 1) return refuse_header(reading, "answer about replacement");
@@ -204,8 +205,8 @@ static hws_status restore_counters(const reading *reading, hws_sampler *sampler,
     const hws_divergence_kind kind = sampler->law.divergence.kind;
     if (kind == HWS_KL || kind == HWS_CHI2 || kind == HWS_CVAR) return refuse_header(reading, "level window");
     const loss_list list = law_list(&sampler->law);
-    level_window_fill(&sampler->law.window, &list, header->window);
-    return HWS_OK;
+    return level_window_restore(&sampler->law.window, &list, header->window) ? HWS_OK
+                                                                             : refuse_header(reading, "level window");
 }
 
 static hws_status read_entry(const reading *reading, const unsigned char *at, record_entry *entry) {

@@ -16,7 +16,7 @@ hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t
     const int normalised = sampler->options.importance == HWS_IMPORTANCE_NORMALISED;
     if (normalised) status = sampler_prepare(sampler);
     if (status != HWS_OK) return status;
-    sampler->updates_made++;
+    sampler->updates_made += sampler->updates_made < UPDATES_MAX;
     if (count == 0) return HWS_OK;
     if (normalised) sampler->ratios = ratio_mean_with(sampler, count, indices, losses);
     const int64_t known_before = history_known(sampler);

@@ -70,7 +70,7 @@ static status_code open_groups(segmentation_source *s, const char *column, failu
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 static status_code open_case(segmentation_source *s, size_t index, segmentation_case *to, failure *failure) {
-    if (!s->files[index].map) {
+    if (!s->files[index].mapped.bytes) {
         const status_code status =
             cache_open_case(&s->files[index], s->cache, s->set.ids[index], CACHED_CASE_VERIFY, failure);
         if (status != STATUS_OK) return status;
@@ -88,6 +88,15 @@ static status_code open_cases(segmentation_source *s, const size_t *which, size_
         status = open_case(s, which ? which[k] : k, &(*cases)[k], failure);
     *case_count = count;
     return status;
+}
+
+static void close_fold(segmentation_source *s) {
+    for (size_t k = 0; s->files && k < s->set.train_count; k++) cached_case_close(&s->files[k]);
+    free(s->files);
+    free(s->train);
+    free(s->validation);
+    s->files = NULL;
+    s->train = s->validation = NULL;
 }
 
 static status_code open_fold(segmentation_source *s, long long fold, failure *failure) {
@@ -114,7 +123,7 @@ static uint64_t fingerprint_of(const segmentation_source *s) {
     if (!crc) return 0;
     crc64_start(crc);
     for (size_t k = 0; k < s->set.train_count; k++) {
-        if (!s->files[k].map) continue;
+        if (!s->files[k].mapped.bytes) continue;
         const uint64_t checksums[2] = {s->files[k].checksums.preprocessing, s->files[k].checksums.inputs};
         crc64_add(crc, checksums, sizeof checksums);
         crc64_add(crc, s->set.ids[k], strlen(s->set.ids[k]));
@@ -278,29 +287,41 @@ static status_code name_labels(segmentation_source *s, failure *failure) {
     return STATUS_OK;
 }
 
-static status_code prepare(segmentation_source *s, const train_settings *settings, const listener *listener,
+static status_code prepare(segmentation_source *s, const train_settings *settings, int verify, const listener *listener,
                            failure *failure) {
     cache_options options = {.folder = *settings->cache ? settings->cache : 0,
+                             .verify = verify,
                              .threads = (int)settings->threads,
                              .memory = MEMORY_SHARE_PLANNED * memory_available(),
                              .listener = listener};
     cache_outcome outcome = {0};
     status_code status = plan_model_parse(settings->model, &options.model, failure);
-    if (status == STATUS_OK) status = dataset_open(&s->set, settings->data, failure);
     if (status == STATUS_OK) status = cache_prepare(&s->set, &options, &s->plan, &outcome, failure);
+    free(s->cache);
     s->cache = outcome.folder;
     return status;
 }
 
+/* A file of the cache whose bytes have changed is made anew. */
+static status_code open_whole_fold(segmentation_source *s, const train_settings *settings, const listener *listener,
+                                   failure *failure) {
+    status_code status = open_fold(s, settings->fold, failure);
+    if (status != STATUS_CORRUPT) return status;
+    close_fold(s);
+    status = prepare(s, settings, 1, listener, failure);
+    return status == STATUS_OK ? open_fold(s, settings->fold, failure) : status;
+}
+
 static status_code open_parts(segmentation_source *s, const train_settings *settings, const listener *listener,
                               failure *failure) {
-    status_code status = prepare(s, settings, listener, failure);
+    status_code status = dataset_open(&s->set, settings->data, failure);
+    if (status == STATUS_OK) status = prepare(s, settings, 0, listener, failure);
     if (status == STATUS_OK) status = name_labels(s, failure);
     if (status == STATUS_OK && settings->fold >= 0)
         status = folds_open(&s->splits, &s->set, &(fold_columns){settings->stratify, settings->keep_together}, s->cache,
                             listener, failure);
     if (status == STATUS_OK) status = open_groups(s, settings->group, failure);
-    if (status == STATUS_OK) status = open_fold(s, settings->fold, failure);
+    if (status == STATUS_OK) status = open_whole_fold(s, settings, listener, failure);
     const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s) : 0;
     if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);
     s->data = (segmentation_data){.plan = &s->plan,
@@ -328,13 +349,10 @@ status_code segmentation_source_open(segmentation_source **opened, const train_s
 void segmentation_source_close(segmentation_source **opened) {
     if (!opened || !*opened) return;
     segmentation_source *s = *opened;
-    for (size_t k = 0; s->files && k < s->set.train_count; k++) cached_case_close(&s->files[k]);
+    close_fold(s);
     for (size_t k = 0; k < s->block_count; k++) memory_close(s->blocks[k]);
     free(s->blocks);
-    free(s->files);
     free(s->group_of);
-    free(s->train);
-    free(s->validation);
     free(s->label_names);
     free(s->cache);
     splits_close(&s->splits);

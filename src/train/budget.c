@@ -58,7 +58,7 @@ static status_code measure_records(budget_costs *costs, trainer *trainer, failur
     if (status == STATUS_OK) status = checkpoint_write(trainer, failure);
     costs->validation = clock_seconds() - began;
     began = clock_seconds();
-    if (status == STATUS_OK) status = write_hardest(trainer, PICTURES, failure);
+    if (status == STATUS_OK) status = write_galleries(trainer, PICTURES, 1, failure);
     const double examples = (double)trainer->task->examples;
     costs->end = (clock_seconds() - began) * fmin(PICTURES_AT_END, examples) / PICTURES;
     return status;

@@ -3,6 +3,7 @@
  * They hold no times, so that a run that was interrupted ends with the same bytes as one that was not.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "core/temporary_file.h"
 #include "model/weights.h"
 #include "run/run_folder.h"
 #include "train/sampler_status.h"
@@ -113,15 +114,20 @@ static status_code add_metadata(trainer *t, safetensors_writer *w, saved *s, fai
     return status;
 }
 
+/* Whether a link was refused because this file system has none. */
+static int has_no_links(int error) { return error == EPERM || error == ENOTSUP || error == ENOSYS || error == EMLINK; }
+
 /* The file that stands there becomes the previous one; at every moment one of the two is whole. */
 static void keep_previous(const char *folder, const char *latest) {
-    char previous[PATH_SIZE], linked[PATH_SIZE];
-    if (run_path(previous, folder, RUN_PREVIOUS, 0) != STATUS_OK ||
-        path_format(linked, 0, "%s.tmp0", previous) != STATUS_OK)
-        return;
-    unlink(linked);
-    if (link(latest, linked) == 0) rename(linked, previous);
-    else if (errno != ENOENT) rename(latest, previous); /* a file system without links */
+    char previous[PATH_SIZE], linked[PATH_SIZE + TEMPORARY_NAME_SIZE];
+    if (run_path(previous, folder, RUN_PREVIOUS, 0) != STATUS_OK) return;
+    temporary_path(linked, previous);
+    if (link(latest, linked) == 0) {
+        (void)rename(linked, previous);
+        unlink(linked); /* where it is still there: the two were the same file already */
+    } else if (has_no_links(errno)) {
+        (void)rename(latest, previous);
+    }
 }
 
 static status_code write_file(trainer *t, int whole, const char *path, failure *failure) {

@@ -1,11 +1,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/records.h"
-#include "core/clock.h"
 #include "core/csv.h"
 #include "core/path.h"
+#include "train/gallery.h"
 #include "train/sampler_status.h"
 
-#include "picture/png.h"
 #include "run/run_folder.h"
 
 #include <math.h>
@@ -84,30 +83,16 @@ status_code write_losses(trainer *t, failure *failure) {
     return status;
 }
 
-/* Who has told it to stop does not wait for pictures. */
-static int may_draw(const trainer *t) { return !listener_stops(t->listener) || clock_seconds() < t->draw_until; }
-
-status_code show_example(trainer *t, int64_t example, run_file pictures, task_verdict *verdict, failure *failure) {
-    char path[PATH_SIZE];
-    text name = {0};
-    if (!may_draw(t)) return STATUS_OK;
-    t->task->name(t->task->context, example, &name);
-    status_code status = name.failed ? fail_memory(failure, "a name") : STATUS_OK;
-    if (status == STATUS_OK) status = run_picture_path(path, t->folder, pictures, text_string(&name), failure);
-    if (status == STATUS_OK) status = t->task->show(t->task->context, t->learner, example, path, verdict, failure);
-    text_close(&name);
-    return status;
-}
-
 typedef struct hard_example {
     int64_t rank, example;
     float loss;
 } hard_example;
 
-static status_code add_hard_example(trainer *t, const hard_example *hard, text *csv, failure *failure) {
+static status_code add_hard_example(trainer *t, gallery *g, const hard_example *hard, failure *failure) {
     task_verdict verdict = {0};
     uint64_t age = 0;
-    const status_code status = show_example(t, hard->example, RUN_HARDEST_PICTURES, &verdict, failure);
+    text *csv = &g->csv;
+    const status_code status = gallery_show(t, g, hard->example, &verdict, failure);
     hws_sampler_ages(t->history, hard->example, 1, &age);
     text_format(csv, "%lld,", (long long)hard->rank);
     add_example_name(t, hard->example, csv);
@@ -120,25 +105,28 @@ static status_code add_hard_example(trainer *t, const hard_example *hard, text *
     return status;
 }
 
-status_code write_hardest(trainer *t, int count, failure *failure) {
-    char pictures[PATH_SIZE];
-    text csv = {0};
-    const int64_t k = count < t->task->examples ? count : t->task->examples;
+static status_code fill_hardest(trainer *t, gallery *g, failure *failure) {
+    const int64_t k = g->count < t->task->examples ? g->count : t->task->examples;
     int64_t *examples = malloc((size_t)k * sizeof *examples);
     if (!examples) return fail_memory(failure, "the hardest examples");
     status_code status =
         sampler_status(hws_sampler_error(t->history), hws_sampler_hardest(t->history, k, examples, t->all),
                        "the hardest examples", failure);
-    if (status == STATUS_OK) status = run_path(pictures, t->folder, RUN_HARDEST_PICTURES, failure);
-    if (status == STATUS_OK) status = folder_make(pictures, failure);
-    if (status == STATUS_OK) png_remove_all(pictures); /* those of earlier moments */
-    text_add(&csv, "rank,example,label,prediction,loss,draws,age\n");
+    text_add(&g->csv, "rank,example,label,prediction,loss,draws,age\n");
     for (int64_t i = 0; i < k && status == STATUS_OK; i++) {
-        listener_progress(t->listener, "drawing the hardest examples", (size_t)i, (size_t)k);
-        status = add_hard_example(t, &(hard_example){i + 1, examples[i], t->all[i]}, &csv, failure);
+        if (g->draws) listener_progress(t->listener, "drawing the hardest examples", (size_t)i, (size_t)k);
+        status = add_hard_example(t, g, &(hard_example){i + 1, examples[i], t->all[i]}, failure);
     }
-    if (status == STATUS_OK) status = run_write(t->folder, RUN_HARDEST, &csv, failure);
-    text_close(&csv);
     free(examples);
     return status;
+}
+
+status_code write_galleries(trainer *t, int count, int anew, failure *failure) {
+    status_code (*const make)(trainer *, gallery, gallery_fill *, struct failure *) =
+        anew ? gallery_write : gallery_complete;
+    const gallery hardest = {.table = RUN_HARDEST, .pictures = RUN_HARDEST_PICTURES, .count = count};
+    const gallery triage = {.table = RUN_TRIAGE, .pictures = RUN_TRIAGE_PICTURES, .count = count};
+    const status_code status = make(t, hardest, fill_hardest, failure);
+    if (status != STATUS_OK || !hws_sampler_options(t->history).keep_record) return status; /* begun without records */
+    return make(t, triage, fill_triage, failure);
 }

@@ -401,7 +401,6 @@ static status_code take_folder(const training *t, int *lock, failure *failure) {
     if (ranks_is_first(t->ranks)) {
         status = folder_make(t->request->folder, failure);
         if (status == STATUS_OK) status = run_lock(t->request->folder, lock, failure);
-        if (status == STATUS_OK) run_clean(t->request->folder);
     }
     return ranks_agree(t->ranks, status, failure);
 }

@@ -341,20 +341,19 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
     return status;
 }
 
-/* Leaves the folder complete, `begun` if anything was done. */
+/* Leaves the folder complete, `begun` if anything was done; a run that was over already may have been killed before all of it
+   was drawn. */
 static status_code finish(trainer *t, int begun, trainer_end *end, failure *failure) {
     status_code status = STATUS_OK;
     *end = !is_over(t) ? TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
-    if (!begun) return STATUS_OK;
+    const int interrupted = *end == TRAINER_INTERRUPTED;
     t->draw_until = clock_seconds() + SECONDS_WHEN_STOPPED;
-    /* A run that came to its end all the same has all pictures: it would not draw them later. */
-    if (*end != TRAINER_INTERRUPTED && listener_stops(t->listener)) t->draw_until = INFINITY;
-    if (*end == TRAINER_INTERRUPTED) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && *end == TRAINER_INTERRUPTED && ranks_is_first(t->ranks))
-        status = write_losses(t, failure);
-    const int hardest = *end == TRAINER_INTERRUPTED ? HARDEST_WHEN_STOPPED : HARDEST;
-    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_hardest(t, hardest, failure);
-    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_triage(t, hardest, failure);
+    /* A run that came to its end all the same has all pictures. */
+    if (!interrupted && listener_stops(t->listener)) t->draw_until = INFINITY;
+    if (interrupted) status = checkpoint_write(t, failure);
+    if (status == STATUS_OK && interrupted && ranks_is_first(t->ranks)) status = write_losses(t, failure);
+    const int hardest = interrupted ? HARDEST_WHEN_STOPPED : HARDEST;
+    if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_galleries(t, hardest, begun, failure);
     return ranks_agree(t->ranks, status, failure);
 }
 

@@ -1,8 +1,5 @@
 /* Hard or mislabelled: the examples by the doubt in their labels. */
 #include "core/csv.h"
-#include "core/path.h"
-#include "picture/png.h"
-#include "run/run_folder.h"
 #include "train/records.h"
 #include "train/sampler_status.h"
 
@@ -43,10 +40,11 @@ static void add_number(text *csv, double number) {
     if (isfinite(number)) text_format(csv, "%.6g", number);
 }
 
-static status_code add_suspect(trainer *t, const suspect *s, int shown, text *csv, failure *failure) {
+static status_code add_suspect(trainer *t, gallery *g, const suspect *s, int shown, failure *failure) {
     task_verdict verdict = {.margin = (double)NAN};
     status_code status = STATUS_OK;
-    if (shown) status = show_example(t, s->example, RUN_TRIAGE_PICTURES, &verdict, failure);
+    text *csv = &g->csv;
+    if (shown) status = gallery_show(t, g, s->example, &verdict, failure);
     add_example_name(t, s->example, csv);
     add_number(csv, s->record.doubt);
     add_number(csv, s->loss);
@@ -64,25 +62,18 @@ static status_code add_suspect(trainer *t, const suspect *s, int shown, text *cs
 }
 
 /* Pictures of those alone that are worth a look: in doubt, or at least above their peers. */
-status_code write_triage(trainer *t, int count, failure *failure) {
-    char pictures[PATH_SIZE];
-    text csv = {0};
+status_code fill_triage(trainer *t, gallery *g, failure *failure) {
     const int64_t n = t->task->examples;
-    if (!hws_sampler_options(t->history).keep_record) return STATUS_OK; /* begun before there were records */
     suspect *suspects = malloc((size_t)n * sizeof *suspects);
     if (!suspects) return fail_memory(failure, "the labels in doubt");
     status_code status = rank(t, suspects, failure);
-    if (status == STATUS_OK) status = run_path(pictures, t->folder, RUN_TRIAGE_PICTURES, failure);
-    if (status == STATUS_OK) status = folder_make(pictures, failure);
-    if (status == STATUS_OK) png_remove_all(pictures);
-    text_add(&csv, "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin\n");
+    text_add(&g->csv, "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin\n");
     for (int64_t k = 0; k < n && status == STATUS_OK; k++) {
-        text_format(&csv, "%lld,", (long long)k + 1);
-        if (k < count) listener_progress(t->listener, "drawing labels in doubt", (size_t)k, (size_t)count);
-        status = add_suspect(t, &suspects[k], k < count && suspects[k].score > 0, &csv, failure);
+        text_format(&g->csv, "%lld,", (long long)k + 1);
+        if (g->draws && k < g->count)
+            listener_progress(t->listener, "drawing labels in doubt", (size_t)k, (size_t)g->count);
+        status = add_suspect(t, g, &suspects[k], k < g->count && suspects[k].score > 0, failure);
     }
-    if (status == STATUS_OK) status = run_write(t->folder, RUN_TRIAGE, &csv, failure);
-    text_close(&csv);
     free(suspects);
     return status;
 }

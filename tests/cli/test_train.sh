@@ -240,7 +240,7 @@ same "$work/whole/distribution.csv" "$work/killed/distribution.csv"
 without_seconds "$work/whole/history.csv" >"$work/h1"
 without_seconds "$work/killed/history.csv" >"$work/h2"
 same "$work/h1" "$work/h2"
-ls "$work/killed" | grep -q '\.tmp' && fail "files of killed processes were left"
+ls -A "$work/killed" | grep -q '\.tmp' && fail "files of killed processes were left"
 
 # ---- a damaged checkpoint: the one before is used
 head -c 1000 "$work/whole/latest.safetensors" >"$work/half"

@@ -73,27 +73,6 @@ static void a_folder_belongs_to_one_process(void **state) {
     assert_int_equal(run_lock(folder("no-such"), &lock, &why), STATUS_CANNOT_READ);
 }
 
-static void only_what_is_left_over_is_removed(void **state) {
-    (void)state;
-    const char *where = made("left-over");
-    static const char *const KEPT[] = {"config.json", "notes.tmp", "a.tmpfile", "table.csv", ".tmp", "best.tmp1.x"};
-    static const char *const REMOVED[] = {"config.json.tmp123.4", "latest.safetensors.tmp7.0",
-                                          "previous.safetensors.tmp0"};
-    char path[PATH_SIZE];
-    for (size_t k = 0; k < sizeof KEPT / sizeof *KEPT; k++) file_write(where, KEPT[k], "x", 1);
-    for (size_t k = 0; k < sizeof REMOVED / sizeof *REMOVED; k++) file_write(where, REMOVED[k], "x", 1);
-    run_clean(where);
-    run_clean(folder("no-such"));
-    for (size_t k = 0; k < sizeof KEPT / sizeof *KEPT; k++) {
-        assert_int_equal(path_join(path, where, KEPT[k], NULL), STATUS_OK);
-        if (!path_exists(path)) fail_msg("%s is gone", KEPT[k]);
-    }
-    for (size_t k = 0; k < sizeof REMOVED / sizeof *REMOVED; k++) {
-        assert_int_equal(path_join(path, where, REMOVED[k], NULL), STATUS_OK);
-        if (path_exists(path)) fail_msg("%s is still there", REMOVED[k]);
-    }
-}
-
 static const char *picture(const char *example) {
     static char paths[4][PATH_SIZE];
     static int next;
@@ -144,7 +123,6 @@ int main(void) {
         cmocka_unit_test(every_file_has_a_name_of_its_own),
         cmocka_unit_test(a_folder_is_a_runs_when_it_has_a_config),
         cmocka_unit_test(a_folder_belongs_to_one_process),
-        cmocka_unit_test(only_what_is_left_over_is_removed),
         cmocka_unit_test(pictures_are_called_like_their_examples),
         cmocka_unit_test(long_names_have_pictures_of_their_own),
     };

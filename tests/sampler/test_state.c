@@ -501,6 +501,65 @@ static void test_impossible_windows(void **state) {
     hws_sampler_close(&sampler);
 }
 
+/* A window that no sampler can have had is refused even with a right checksum: interpolating in it would give another p. */
+static void test_invented_windows(void **state) {
+    (void)state;
+    hws_options options = hws_options_default();
+    options.divergence.kind = HWS_HELLINGER;
+    options.beta = 3;
+    uint64_t seed = 4;
+    float losses[700];
+    for (int i = 0; i < 700; i++) losses[i] = (float)test_normal(&seed);
+    hws_sampler *sampler = opened(700, losses, &options);
+    int64_t drawn[2];
+    assert_int_equal(hws_sampler_draw(sampler, 2, drawn), HWS_OK);
+    const window_place own = sampler->law.window.place;
+    assert_true(sampler->law.window.valid && own.error > 0);
+    const window_place invented[] = {{own.reference, own.center, 1, own.error},
+                                     {own.reference, own.center, own.half, own.error / 2},
+                                     {own.reference, own.center, own.half, 0},
+                                     {own.reference, own.center, own.half, 1}};
+    for (size_t k = 0; k < sizeof invented / sizeof *invented; k++) {
+        bytes saved = state_of(sampler);
+        assert_int_equal(read_status(saved.at, saved.size), HWS_OK);
+        put(saved, 136, &invented[k], sizeof invented[k]);
+        make_checksum_right(saved);
+        assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_CORRUPT);
+        assert_said("level window");
+        free(saved.at);
+    }
+    hws_sampler_close(&sampler);
+}
+
+/* Whatever is accepted can be saved and read again. */
+static void test_updates_near_the_end(void **state) {
+    (void)state;
+    const uint64_t possible[] = {(UINT64_C(1) << 63) - 1, UINT64_C(1) << 63},
+                   impossible[] = {UINT64_MAX, possible[1] + 1};
+    const int64_t example = 1;
+    const float loss = 2;
+    hws_sampler *sampler = small_sampler(HWS_KL);
+    bytes saved = state_of(sampler);
+    for (int k = 0; k < 2; k++) {
+        put(saved, 32, &impossible[k], 8);
+        make_checksum_right(saved);
+        assert_int_equal(read_status(saved.at, saved.size), HWS_ERROR_CORRUPT);
+        assert_said("number of updates");
+        put(saved, 32, &possible[k], 8);
+        make_checksum_right(saved);
+        hws_sampler *resumed = read_back(saved, NULL);
+        for (int again = 0; again < 3; again++) {
+            assert_int_equal(hws_sampler_update(resumed, 1, &example, &loss), HWS_OK);
+            bytes later = state_of(resumed);
+            assert_int_equal(read_status(later.at, later.size), HWS_OK);
+            free(later.at);
+        }
+        hws_sampler_close(&resumed);
+    }
+    free(saved.at);
+    hws_sampler_close(&sampler);
+}
+
 /* 200 bytes that say they are four thousand million examples: nothing of that size may be asked for. */
 static void test_size_is_checked_before_memory(void **state) {
     (void)state;
@@ -509,7 +568,8 @@ static void test_size_is_checked_before_memory(void **state) {
     hws_sampler *sampler = opened(6, NULL, &options);
     bytes saved = state_of(sampler);
     assert_int_equal(saved.size, 200);
-    const uint64_t sizes[] = {4294967294, 4294967295, UINT64_MAX, UINT64_C(1) << 62, UINT64_MAX / 4 + 7, 7, 5};
+    const uint64_t sizes[] = {2147483648,        2147483649,         4294967295, UINT64_MAX,
+                              UINT64_C(1) << 62, UINT64_MAX / 4 + 7, 7,          5};
     const char *path = in_folder("giant");
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (unsigned char counts = 0; counts < 2; counts++) {
@@ -666,8 +726,8 @@ static void test_failed_save_leaves_the_old_file(void **state) {
     hws_sampler_close(&sampler);
 }
 
-/* The name of the temporary file may be taken already, by another process or a crash. */
-static void test_leftover_temporary_files(void **state) {
+/* What looks like a temporary file but was not made by hws is somebody else's. */
+static void test_files_of_others_stay(void **state) {
     (void)state;
     hws_sampler *sampler = small_sampler(HWS_KL);
     char taken[400];
@@ -712,13 +772,15 @@ int main(void) {
         cmocka_unit_test(test_impossible_later_fields),
         cmocka_unit_test(test_the_first_version_is_written_where_it_suffices),
         cmocka_unit_test(test_impossible_windows),
+        cmocka_unit_test(test_invented_windows),
+        cmocka_unit_test(test_updates_near_the_end),
         cmocka_unit_test(test_size_is_checked_before_memory),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_bad_paths),
         cmocka_unit_test(test_special_files),
         cmocka_unit_test(test_unwritable_folder),
         cmocka_unit_test(test_failed_save_leaves_the_old_file),
-        cmocka_unit_test(test_leftover_temporary_files),
+        cmocka_unit_test(test_files_of_others_stay),
         cmocka_unit_test(test_save_in_the_current_folder),
     };
     return cmocka_run_group_tests_name("state", tests, open_folder, close_folder);

@@ -1,0 +1,34 @@
+/*
+ * A table of examples with a picture of some of them: hardest.csv with hardest/, triage.csv with triage/.
+ *
+ * The pictures come first, then the table, and what is left of earlier pictures goes last: so whoever is stopped in between
+ * leaves a table that does not fit, and gallery_complete sees it.
+ */
+#ifndef HWS_TRAIN_GALLERY_H
+#define HWS_TRAIN_GALLERY_H
+
+#include "run/run_folder.h"
+#include "train/trainer.h"
+
+typedef struct gallery {
+    run_file table, pictures;
+    int count;   /* of pictures, at most */
+    int draws;   /* otherwise its rows are only made to be compared, without what the network says */
+    int missing; /* pictures that are not there, if it does not draw */
+    text csv;    /* the table */
+    text drawn;  /* the names of its pictures: /a.png/b.png/ */
+} gallery;
+
+/* Adds all rows, the header first. */
+typedef status_code gallery_fill(trainer *trainer, gallery *gallery, failure *failure);
+
+/* For `fill`: shows an example, and tells what the network says about it; nothing, if the run was told to stop and the time for
+   pictures is over. */
+status_code gallery_show(trainer *trainer, gallery *gallery, int64_t example, task_verdict *verdict, failure *failure);
+
+status_code gallery_write(trainer *trainer, gallery gallery, gallery_fill *fill, failure *failure);
+
+/* The same, unless the table says already what it would say and its pictures are there. */
+status_code gallery_complete(trainer *trainer, gallery gallery, gallery_fill *fill, failure *failure);
+
+#endif
