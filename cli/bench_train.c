@@ -48,9 +48,11 @@ static void print_cost(const train_bench *bench, const training_cost *cost) {
     const double milliseconds = cost->step_seconds * 1e3, rate = task->batch / cost->step_seconds;
     if (bench->json) {
         printf("{\"model\": \"%s\", \"batch\": %d, \"precision\": \"%s\", \"ms_per_iteration\": %.3f, "
-               "\"items_per_second\": %.3f, \"gflops\": %.1f, \"peak_gflops\": %.1f, \"peak_mb\": %.0f}\n",
+               "\"items_per_second\": %.3f, \"gflops\": %.1f, \"peak_gflops\": %.1f, \"peak_mb\": %.0f",
                task->model, task->batch, bench->precision, milliseconds, rate, cost->gflops, cost->peak_gflops,
                cost->peak_megabytes);
+        if (cost->gather_seconds > 0) printf(", \"gather_ms\": %.4f", cost->gather_seconds * 1e3);
+        printf("}\n");
         return;
     }
     printf("%s, batch %d, %s, %d x %d x %d, %d threads (%s)\n", task->model, task->batch, bench->precision,
@@ -59,6 +61,9 @@ static void print_cost(const train_bench *bench, const training_cost *cost) {
     printf("%10.1f GFLOP/s of direct convolution, %.0f %% of the %.1f that this machine multiplies and adds\n",
            cost->gflops, 100 * cost->gflops / cost->peak_gflops, cost->peak_gflops);
     printf("%10.0f MB peak memory\n", cost->peak_megabytes);
+    if (cost->gather_seconds > 0)
+        printf("%10.4f ms to gather the losses of all ranks, %.2f %% of an iteration\n", cost->gather_seconds * 1e3,
+               100 * cost->gather_seconds / cost->step_seconds);
 }
 
 static int run(const train_bench *bench) {

@@ -81,7 +81,7 @@ static int finish(int exit_code) {
 
 /* Verbs that ranks do together; all others are the first one's business. */
 static int is_shared(const char *verb) {
-    static const char *const SHARED[] = {"train", "bench"};
+    static const char *const SHARED[] = {"train", "bench", "plan", "predict", "evaluate"};
     for (size_t k = 0; k < sizeof SHARED / sizeof *SHARED; k++)
         if (strcmp(verb, SHARED[k]) == 0) return 1;
     return 0;
@@ -115,8 +115,9 @@ static int run(int count, char **arguments) {
     }
     for (size_t k = 0; k < sizeof VERBS / sizeof *VERBS; k++) {
         if (strcmp(verb, VERBS[k].name) != 0) continue;
-        const int does = is_shared(verb) || ranks_is_first(ranks_here());
-        return does ? VERBS[k].run(count - 2, arguments + 2) : EXIT_DONE;
+        int code = is_shared(verb) || ranks_is_first(ranks_here()) ? VERBS[k].run(count - 2, arguments + 2) : EXIT_DONE;
+        if (!is_shared(verb)) ranks_share_first(ranks_here(), &code, sizeof code);
+        return code;
     }
     return cli_error(EXIT_USAGE, "there is no verb '%s'; hws --help lists them", verb);
 }

@@ -2,10 +2,8 @@
 
 usage: nnunet_peer.py FOLDER SCRATCH [DATASET]
 
-FOLDER holds clones whose names begin with nnUNet (any of v2.1 to v2.8.1, several if you like), and for training beside v2.1
-also batchgenerators (v0.25), dynamic-network-architectures (v0.2) and acvl_utils (v0.2). Trains nnU-Net v2.1 on the CPU: on
-small volumes made here, or on a DATASET folder in nnU-Net's layout. Of every version the source is held against what
-hws.nnunet relies on.
+FOLDER holds clones (nnunet_clones.py). Trains nnU-Net v2.1 on the CPU: on small volumes made here, or on a DATASET folder in
+nnU-Net's layout. Of every version the source is held against what hws.nnunet relies on.
 """
 import ast
 import json
@@ -18,12 +16,10 @@ import sys
 import time
 from pathlib import Path
 
+from nnunet_clones import first_version, found, make_importable, run_step, said
+
 HERE = Path(__file__).resolve()
 ITERATIONS, VALIDATIONS = 6, 2
-
-
-def said(text):
-    print(f"nnunet_peer: {text}", flush=True)
 
 
 # ---- every version: what hws.nnunet relies on -----------------------------------------------------------------------------
@@ -61,11 +57,6 @@ def check_source(clone):
     losses = "\n".join(path.read_text() for path in (root / "loss").glob("*.py"))
     assert "self.batch_dice = batch_dice" in losses and "self.ddp = ddp" in losses
     said(f"{clone.name}: its source has what hws.nnunet relies on (loaders {', '.join(sorted(loaders))})")
-
-
-def version(clone):
-    told = "".join((clone / name).read_text() for name in ("pyproject.toml", "setup.py") if (clone / name).is_file())
-    return re.search(r"version\s*=\s*[\"']([^\"']+)[\"']", told).group(1)
 
 
 # ---- v2.1 for real ----------------------------------------------------------------------------------------------------------
@@ -110,26 +101,8 @@ def copy_dataset(source, folder, cases=24, tests=2):
     describe(folder, json.loads((source / "dataset.json").read_text()))
 
 
-def prepare(clones, scratch, dataset):
-    """Copies of the clones, in which the trainer can be installed; stand-ins for what NIfTI does not need; a data set."""
-    packages = scratch / "packages"
-    packages.mkdir(parents=True)
-    for clone, package in ((clones["nnUNet"], "nnunetv2"), (clones["batchgenerators"], "batchgenerators"),
-                           (clones["dynamic-network-architectures"], "dynamic_network_architectures"),
-                           (clones["acvl_utils"], "acvl_utils")):
-        shutil.copytree(clone / package, packages / package)
-    for name in ("SimpleITK", "cc3d"):
-        (packages / f"{name}.py").write_text("")
-    folder = scratch / "raw" / "Dataset004_Test"
-    copy_dataset(dataset, folder) if dataset else make_volumes(folder)
-    os.environ.update(PYTHONPATH=f"{packages}{os.pathsep}{HERE.parents[1]}", nnUNet_raw=str(scratch / "raw"),
-                      nnUNet_preprocessed=str(scratch / "preprocessed"), nnUNet_results=str(scratch / "results"),
-                      OMP_NUM_THREADS="1", nnUNet_def_n_proc="2", nnUNet_n_proc_DA="2")
-
-
 def run(step, *arguments, **environment):
-    subprocess.run([sys.executable, HERE, "--step", step, *map(str, arguments)], check=True,
-                   env={**os.environ, **environment})
+    run_step(HERE, step, *arguments, **environment)
 
 
 def train_for_real(scratch):
@@ -332,19 +305,15 @@ def step_predict(images, output, model):
 
 def main():
     folder, scratch, *dataset = sys.argv[1:]
-    clones = sorted(path for path in Path(folder).resolve().iterdir() if (path / "nnunetv2").is_dir())
-    if not clones:
-        sys.exit(f"nnunet_peer: {folder} has no clone of nnU-Net v2")
-    for clone in clones:
+    for clone in found(folder):
         check_source(clone)
-    found = {name: Path(folder).resolve() / name for name in ("batchgenerators", "dynamic-network-architectures", "acvl_utils")}
-    missing = [name for name, path in found.items() if not path.is_dir()]
-    real = [clone for clone in clones if version(clone).startswith("2.1")]
-    if missing or not real:
-        said(f"skipped: training for real, for want of {', '.join(missing) or 'nnU-Net v2.1'}")
+    packages, scratch = first_version(folder), Path(scratch).resolve() / "nnunet"
+    if packages is None:
         return
-    prepare({**found, "nnUNet": real[0]}, Path(scratch).resolve() / "nnunet", dataset[0] if dataset else None)
-    train_for_real(Path(scratch).resolve() / "nnunet")
+    make_importable(packages, scratch)
+    data = scratch / "raw" / "Dataset004_Test"
+    copy_dataset(dataset[0], data) if dataset else make_volumes(data)
+    train_for_real(scratch)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -114,11 +115,38 @@ static status_code time_steps(learner *l, int batch, double seconds, double *bes
     return status;
 }
 
+/* As a step of training does at most: losses, weights and what they were made of, five numbers for each example. */
+static double time_gathering(const learner *l, double *values) {
+    enum { RUNS = 5, ROUNDS = 200, NUMBERS = 5 };
+    size_t sizes[RANKS_MAX];
+    double best = INFINITY;
+    for (int k = 0; k < learner_ranks(l)->count; k++) {
+        const learner_share share = learner_of(l, k);
+        sizes[k] = (size_t)(share.end - share.first) * sizeof *values;
+    }
+    for (int run = 0; run < RUNS; run++) {
+        const double start = clock_seconds();
+        for (int k = 0; k < ROUNDS * NUMBERS; k++) ranks_gather(learner_ranks(l), values, sizes);
+        best = fmin(best, (clock_seconds() - start) / ROUNDS);
+    }
+    return best;
+}
+
+static status_code measure_gathering(const learner *l, int batch, double *seconds, failure *failure) {
+    double *values = calloc((size_t)batch, sizeof *values);
+    *seconds = 0;
+    if (!values) return fail_memory(failure, "the losses");
+    if (learner_ranks(l)->count > 1) *seconds = time_gathering(l, values);
+    free(values);
+    return STATUS_OK;
+}
+
 status_code training_cost_measure(const training_task *task, learner *l, double seconds, training_cost *cost,
                                   failure *failure) {
     graph_initialise(learner_graph(l), 0);
     fill(l, task->classes);
-    const status_code status = time_steps(l, task->batch, seconds, &cost->step_seconds, failure);
+    status_code status = time_steps(l, task->batch, seconds, &cost->step_seconds, failure);
+    if (status == STATUS_OK) status = measure_gathering(l, task->batch, &cost->gather_seconds, failure);
     if (status != STATUS_OK) return status;
     const double passes = (double)task->batch / learner_micro_batch(l);
     cost->gflops = graph_flops(learner_graph(l)) * passes / cost->step_seconds / 1e9;

@@ -28,6 +28,7 @@ typedef struct training_cost {
     double gflops;         /* of direct convolution, per second */
     double peak_gflops;    /* what the threads can multiply and add in f32, measured */
     double peak_megabytes; /* the largest memory that the process ever had */
+    double gather_seconds; /* to tell all ranks the losses of a batch and what follows from them; 0 for one alone */
 } training_cost;
 
 /* Steps of a learner that was opened with `task->learner`, whose weights it initialises, for about so many seconds. */

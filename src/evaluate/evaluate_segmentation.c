@@ -4,6 +4,7 @@
 #include "evaluate/evaluate_run.h"
 #include "nifti/nifti.h"
 #include "predict/segmenter.h"
+#include "ranks/shared_work.h"
 #include "run/config.h"
 #include "task/phantom_data.h"
 
@@ -94,31 +95,47 @@ static status_code predict(job *j, const dataset_case *one, const char *path, fa
     const struct listener windows = listener_stop_only(j->listener);
     status = segmenter_label(j->segmenter, &image, &windows, &labels, failure);
     volume_close(&image);
-    if (status == STATUS_STOPPED)
-        return fail(failure, status, "stopped; the same command goes on with the cases that are left");
     if (status != STATUS_OK) return status;
     status = nifti_write_labels(path, &labels, failure);
     label_map_close(&labels);
     return status;
 }
 
-static status_code take_case(job *j, const dataset_case *one, failure *failure) {
+static status_code take_case(job *j, const dataset_case *one, int is_own, failure *failure) {
     char path[PATH_SIZE];
     if (!one->labels) return fail(failure, STATUS_BAD_INPUT, "%.300s has no labels of %.200s", j->set.folder, one->id);
     status_code status = path_format(path, failure, "%s/%s%s", j->validation, one->id, j->set.file_ending);
-    if (status == STATUS_OK && (j->request->overwrite || !is_current(j, path))) status = predict(j, one, path, failure);
+    if (status == STATUS_OK && is_own && (j->request->overwrite || !is_current(j, path)))
+        status = predict(j, one, path, failure);
     return status == STATUS_OK ? case_pairs_add(&j->pairs, one->id, path, one->labels, one->images[0], failure)
                                : status;
 }
 
-static status_code take_cases(job *j, failure *failure) {
+/* All cases are listed, and this rank's share is predicted. */
+static status_code take_share(job *j, size_t count, size_t *failed, failure *failure) {
     const split *fold = j->fold.count ? &j->fold.folds[0] : 0;
-    const size_t count = fold ? fold->val_count : j->set.train_count;
-    status_code status = STATUS_OK;
-    for (size_t k = 0; k < count && status == STATUS_OK; k++) {
-        status = take_case(j, &j->set.train[fold ? fold->val[k] : k], failure);
-        if (status == STATUS_OK) listener_progress(j->listener, "predicting", k + 1, count);
+    const ranks *r = ranks_here();
+    size_t done = 0;
+    for (size_t k = 0; k < count; k++) {
+        const status_code status = take_case(j, &j->set.train[fold ? fold->val[k] : k], ranks_has(r, k), failure);
+        *failed = k;
+        if (status != STATUS_OK) return status;
+        if (ranks_has(r, k)) listener_progress(j->listener, "predicting", ++done, count);
     }
+    return STATUS_OK;
+}
+
+static status_code take_cases(job *j, failure *failure) {
+    const size_t count = j->fold.count ? j->fold.folds[0].val_count : j->set.train_count;
+    const listener *outer = j->listener;
+    shared_work work;
+    size_t failed = 0;
+    j->listener = shared_work_begin(&work, ranks_here(), outer, count);
+    status_code status = take_share(j, count, &failed, failure);
+    status = shared_work_end(&work, status, status == STATUS_STOPPED ? count : failed, failure);
+    j->listener = outer;
+    if (status == STATUS_STOPPED)
+        fail(failure, status, "stopped; the same command goes on with the cases that are left");
     return status;
 }
 
@@ -178,7 +195,7 @@ status_code evaluate_segmentation(evaluation *evaluation, const evaluate_run_req
                                   failure *failure) {
     *evaluation = (struct evaluation){0};
     job j = {.request = request, .listener = listener, .settings = settings_default_volumes()};
-    status_code status = prepare(&j, failure);
+    status_code status = ranks_agree(ranks_here(), prepare(&j, failure), failure);
     if (status == STATUS_OK) status = take_cases(&j, failure);
     if (status == STATUS_OK) status = score(&j, evaluation, failure);
     segmenter_close(&j.segmenter);

@@ -21,6 +21,8 @@ status_code scoring_find_labels(const case_pairs *pairs, const scoring_options *
                                 const listener *listener, failure *failure);
 
 /*
+ * Both together with the other ranks (ranks/ranks.h), to whom the cases are dealt.
+ *
  * Scores every case, as the work "scored" of the listener, who may be NULL and is given notice of labels above 0 that
  * predictions or references hold but no region contains. Close the scores, also after a failure.
  */

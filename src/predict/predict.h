@@ -40,7 +40,8 @@ typedef struct predict_outcome {
         done; /* label maps that are in the output folder now, made or found there; or pictures, or files of images */
 } predict_outcome;
 
-/* STATUS_STOPPED when the listener says so: what was written stays, and is whole. */
+/* Together with the other ranks (ranks/ranks.h), to whom the volumes are dealt; images are the first one's. STATUS_STOPPED when
+   the listener says so: what was written stays, and is whole. */
 status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,
                     failure *failure);
 

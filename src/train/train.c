@@ -296,7 +296,8 @@ static status_code check_for_volumes(const train_settings *s, failure *failure) 
 /* A run that goes on has fitted before. */
 static status_code check_memory(const training *t, const plan *plan, failure *failure) {
     if (t->resume) return STATUS_OK;
-    return plan_fits(plan, t->settings.precision == PRECISION_BF16, memory_available(), failure);
+    return plan_fits(plan, t->settings.precision == PRECISION_BF16, ranks_memory(t->ranks, memory_available()),
+                     failure);
 }
 
 static status_code keep_plan(training *t, const plan *plan, failure *failure) {
@@ -376,17 +377,9 @@ static status_code train_on_source(training *t, const segmentation_source *sourc
     return status;
 }
 
-/* What is made in the cache is there when the others look for it. */
-static status_code open_in_turn(training *t, segmentation_source **source, failure *failure) {
-    status_code status = ranks_is_first(t->ranks) ? open_source(t, source, failure) : STATUS_OK;
-    status = ranks_agree(t->ranks, status, failure);
-    if (status == STATUS_OK && !ranks_is_first(t->ranks)) status = open_source(t, source, failure);
-    return ranks_agree(t->ranks, status, failure);
-}
-
 static status_code train_on_volumes(training *t, failure *failure) {
     segmentation_source *source = 0;
-    status_code status = open_in_turn(t, &source, failure);
+    status_code status = ranks_agree(t->ranks, open_source(t, &source, failure), failure);
     if (status == STATUS_OK) status = train_on_source(t, source, failure);
     segmentation_source_close(&source);
     return status;

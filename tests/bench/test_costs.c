@@ -44,7 +44,7 @@ static void a_training_step_has_a_cost(void **state) {
     task.graph.threads = 1;
     failure failure;
     learner *l = NULL;
-    training_cost cost = {-1, -1, -1, -1};
+    training_cost cost = {-1, -1, -1, -1, -1};
     assert_int_equal(training_task_complete(&task, &failure), STATUS_OK);
     assert_int_equal(learner_open(&task.learner, &l, &failure), STATUS_OK);
     assert_int_equal(training_cost_measure(&task, l, 0, &cost, &failure), STATUS_OK);
