@@ -26,7 +26,8 @@ help:
 	@echo "make test-browser the pages of hws report and hws watch in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
 	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
-	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps, beside PyTorch if it is there"
+	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps"
+	@echo "                  beside PyTorch if it is there, each convolution beside oneDNN"
 	@echo "make install      install to PREFIX (default /usr/local)"
 	@echo "make format       lay the sources out with clang-format"
 	@echo "make clean        remove what was built"
@@ -101,12 +102,13 @@ bench: build
 	@scripts/setup bench
 	@bench/overhead.sh $(BUILD)/cli/hws
 	@bench/train.sh $(BUILD)/cli/hws
+	@bench/layers.sh $(BUILD)/cli/hws
 
 install: build
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
 
 format:
-	@find include src cli examples tests -name '*.[ch]' | xargs clang-format -i
+	@find include src cli examples tests bench -name '*.[ch]' | xargs clang-format -i
 
 clean:
 	@rm -rf build

@@ -3,12 +3,13 @@
 usage: torch_train.py --model wrn-16-1 | resnet-18 | unet [--batch B] [--patch D,H,W] [--levels L] [--base F] [--classes K]
                       [--precision f32 | bf16] [--layout contiguous | channels_last] [--threads T] [--steps N]
 
-Prints one JSON object: model, batch, precision, layout, ms_per_iteration (the best of several runs of N steps),
+Prints one JSON object: model, batch, precision, layout, ms_per_iteration (the median of several runs of N steps),
 items_per_second, peak_mb. bf16 is autocast: activations in bfloat16, weights and losses in float32.
 """
 import argparse
 import json
 import resource
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -115,15 +116,16 @@ def main():
 
     for _ in range(WARM_UP[options.model]):
         step()
-    best = float("inf")
+    runs = []
     for _ in range(RUNS[options.model]):
         begin = time.perf_counter()
         for _ in range(options.steps):
             step()
-        best = min(best, (time.perf_counter() - begin) / options.steps)
+        runs.append((time.perf_counter() - begin) / options.steps)
+    median = statistics.median(runs)
     print(json.dumps({"model": options.model, "batch": options.batch, "precision": options.precision,
-                      "layout": options.layout, "ms_per_iteration": round(1000 * best, 3),
-                      "items_per_second": round(options.batch / best, 3),
+                      "layout": options.layout, "ms_per_iteration": round(1000 * median, 3),
+                      "items_per_second": round(options.batch / median, 3),
                       "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}))
 
 

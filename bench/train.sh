@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What a training step costs: ours beside PyTorch's (torch_train.py), where that is installed.
-# Each row is measured in one go, in turns: ours, PyTorch contiguous, ours, PyTorch channels_last; the best of each counts.
+# Each row is measured in one go, in turns: ours, PyTorch contiguous, ours, PyTorch channels_last; the better median of each
+# counts.
 # usage: bench/train.sh HWS
 # LONG=1 adds the paper's network (some minutes more). THREADS, SECONDS_EACH (of ours), ITERATIONS (of PyTorch), LIMIT
 # (seconds for one run of PyTorch's bf16, which is very slow on processors without bf16 instructions), ROWS (words that a

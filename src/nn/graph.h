@@ -204,5 +204,8 @@ size_t graph_memory(const graph *graph);
 /* One line per convolution: its name, shape and algorithm; for the records of a run. Returns the text's length without
    the final zero, like snprintf. */
 size_t graph_describe(const graph *graph, char *text, size_t size);
+/* The next convolution from `*place` on, which moves behind it; NULL at the end. Begin with 0. A fully connected layer is one,
+   and a transposed convolution is one whose backward pass serves forward. */
+const convolution *graph_next_convolution(const graph *graph, int *place);
 
 #endif
