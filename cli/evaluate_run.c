@@ -56,17 +56,14 @@ static void print_score(const class_scored *s, class_score which) {
                factor * s->ci[which].high);
 }
 
-/* The group with the lowest accuracy of those that have examples. */
+/* The group with the lowest accuracy; the interval is that of the lowest of its column, whichever it is. */
 static void print_worst_group(const class_results *scores) {
-    const class_stratum *worst = NULL;
-    for (size_t k = 1; k < scores->stratum_count; k++) {
-        const class_stratum *one = &scores->strata[k];
-        if (!one->scored.count) continue;
-        if (!worst || one->scored.value[CLASS_ACCURACY] < worst->scored.value[CLASS_ACCURACY]) worst = one;
-    }
-    if (worst)
-        printf("worst group: %s %s with %.2f%%\n", worst->column, worst->value,
-               100 * worst->scored.value[CLASS_ACCURACY]);
+    const class_worst *worst = &scores->worst_group;
+    if (!worst->group) return;
+    const class_stratum *one = &scores->strata[worst->group];
+    printf("worst group: %s %s with %.2f%%", one->column, one->value, 100 * worst->value);
+    if (!isnan(worst->ci.low)) printf(" (95 %% CI %.1f to %.1f)", 100 * worst->ci.low, 100 * worst->ci.high);
+    printf("\n");
 }
 
 static void print_groups(const class_results *scores) {
@@ -134,8 +131,8 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_TEXT("--weights", "W", &weights, "best | latest", NULL),
         CLI_TEXT("--out", "DIR", &r.out,
                  "write examples.csv (label, prediction, loss, probabilities, columns), classes.csv, strata.csv,\n"
-                 "confusion.csv and reliability.csv there",
-                 NULL),
+                 "confusion.csv and reliability.csv there, for hws report and hws compare",
+                 "the run's folder, for its own test set"),
         CLI_WHOLE("--threads", "N", &threads, 1, 4096, "threads to work with", "all"),
         CLI_FLAG("--quiet", &quiet, "no table"),
         CLI_PARAGRAPH(VOLUMES),

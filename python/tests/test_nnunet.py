@@ -464,3 +464,11 @@ def test_later_versions_train_an_epoch(trained):
 @pytest.mark.skipif(not PROGRAM.is_file(), reason="the program hws is not built: make")
 def test_models_both_ways_give_the_same_labels(tmp_path):
     run_script("nnunet_models", os.environ["NNUNET"], tmp_path / "models", PROGRAM)
+
+
+@needs_clones
+@pytest.mark.skipif(not PROGRAM.is_file(), reason="the program hws is not built: make")
+def test_a_model_that_nnunet_has_planned_and_trained_gives_its_labels(trained, tmp_path):
+    folder = trained / "nnunet"
+    model = folder / "results" / "Dataset004_Test" / "nnUNetTrainerHWS_warmup0__nnUNetPlans__3d_fullres"
+    run_script("nnunet_models", os.environ["NNUNET"], tmp_path / "models", PROGRAM, model, folder / "raw" / "Dataset004_Test" / "imagesTs")

@@ -17,7 +17,8 @@ typedef struct evaluate_run_request {
     const char *run; /* its folder */
     run_weights weights;
     int threads;     /* 0: one per processor */
-    const char *out; /* the folder for files. NULL: a classifier writes none, a segmentation into the run's folder */
+    const char *out; /* the folder for files. NULL: the run's, but a classifier writes none about other data, its
+                        training set or its latest weights */
 
     const char *by; /* columns of groups, "sex,site". NULL: of a classifier the run's --group, else all */
 
@@ -54,6 +55,8 @@ typedef struct class_results {
     int64_t *confusion;                                 /* [label][prediction] */
     class_stratum *strata;                              /* all examples, then each group of each column */
     size_t stratum_count;
+    class_worst
+        worst_group; /* of the groups of all columns together: `group` counts strata, from 1 on; 0: there is none */
 } class_results;
 
 typedef struct run_evaluation {
@@ -63,8 +66,8 @@ typedef struct run_evaluation {
 } run_evaluation;
 
 /*
- * Classification: accuracy and loss by class, the scores of class_scores.h by group, and the confusion matrix; with
- * request.out, examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv.
+ * Classification: accuracy and loss by class, the scores of class_scores.h by group, and the confusion matrix; in files
+ * examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv.
  * Segmentation: predicts the validation cases of the run's fold into its folder, keeps those that are newer than the
  * weights, and evaluates them by the groups of the dataset's groups.csv (evaluate.h). After STATUS_STOPPED the same call
  * goes on with the cases that are left. The listener may be NULL. Close the result, also after a failure.

@@ -92,6 +92,7 @@ static void add_sections(text *page, const runs *runs, const struct runs *traine
     scores_section(page, methods);
     if (trained->count) curves_section(page, trained);
     if (trained->count) classes_section(page, trained);
+    groups_section(page, trained);
     cases_section(page, runs);
     if (!cases_viewer_section(page, methods, request)) worst_section(page, runs);
     if (!trained->count) return;

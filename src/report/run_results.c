@@ -114,6 +114,9 @@ status_code run_open(run *run, const char *folder, failure *failure) {
     read_table(run, RUN_CASES, &run->cases);
     read_table(run, RUN_GROUPS, &run->groups);
     read_table(run, RUN_WORST, &run->worst);
+    read_table(run, RUN_STRATA, &run->strata);
+    read_table(run, RUN_CONFUSION, &run->confusion);
+    read_table(run, RUN_RELIABILITY, &run->reliability);
     return STATUS_OK;
 }
 
@@ -167,8 +170,9 @@ void run_close(run *run) {
     free(run->classes);
     free(run->folder);
     free(run->name);
-    run_table *tables[] = {&run->history, &run->distribution, &run->losses, &run->hardest,
-                           &run->triage,  &run->cases,        &run->groups, &run->worst};
+    run_table *tables[] = {&run->history, &run->distribution, &run->losses,     &run->hardest,
+                           &run->triage,  &run->cases,        &run->groups,     &run->worst,
+                           &run->strata,  &run->confusion,    &run->reliability};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) csv_close(&tables[k]->data);
     *run = (struct run){0};
 }

@@ -30,6 +30,7 @@ struct methods;
 void summary_section(text *page, const runs *runs, const struct methods *methods);
 void curves_section(text *page, const runs *runs);
 void classes_section(text *page, const runs *runs);
+void groups_section(text *page, const runs *runs);
 void cases_section(text *page, const runs *runs);
 void distribution_section(text *page, const runs *runs);
 void worst_section(text *page, const runs *runs);

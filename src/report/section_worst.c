@@ -25,7 +25,7 @@ static void add_card(text *page, const run *run, size_t row) {
 }
 
 static void write_run(text *page, const runs *runs, const run *run) {
-    if (run->worst.data.rows == 0) return;
+    if (run->worst.data.rows == 0 || !run->is_segmentation) return;
     section_run(page, runs, run, &run->worst);
     text_add(page, "<ul class=\"gallery large\">\n");
     const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE;
@@ -35,7 +35,7 @@ static void write_run(text *page, const runs *runs, const run *run) {
 
 void worst_section(text *page, const runs *runs) {
     size_t rows = 0;
-    for (size_t r = 0; r < runs->count; r++) rows += runs->all[r].worst.data.rows;
+    for (size_t r = 0; r < runs->count; r++) rows += runs->all[r].is_segmentation ? runs->all[r].worst.data.rows : 0;
     if (rows == 0) return; /* only evaluated segmentations have them */
     section_open(
         page, runs, "Worst cases: what failure looks like",

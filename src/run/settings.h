@@ -55,7 +55,8 @@ typedef struct train_settings {
     double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
     double validation;     /* (0); the share of the training images that is only validated on */
     best_kind best;
-    int flip; /* augmentation of pictures (images/picture_augment.h) */
+    int best_by_test; /* 1: the test part chooses the best weights where there is no validation part */
+    int flip;         /* augmentation of pictures (images/picture_augment.h) */
     long long crop;
     double resized_crop, rotate, jitter, erase;
     objective_kind objective;
@@ -79,7 +80,8 @@ typedef struct train_settings {
     long long jtt_epochs;  /* of jtt: how long the training lasts whose errors count */
     long long jtt_weight;  /* of jtt: how often each of them is in a pass of the second training */
     const char *model;
-    const char *from; /* (""): random weights; else a run or a file with those to begin with */
+    double dropout, label_smoothing; /* of images; (0): none */
+    const char *from;                /* (""): random weights; else a run or a file with those to begin with */
     optimizer_kind optimizer;
     double lr, momentum, weight_decay, clip_norm;
     schedule_kind schedule;

@@ -165,7 +165,8 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     *recorded = row;
     const double value = row[ROW_FIRST + t->task->best];
     /* Until the metric is a number the newest weights are the best there are: a run always ends with some. */
-    const int is_best = (t->task->best_is_least ? value < t->best : value > t->best) || !isfinite(t->best);
+    const int is_better = t->task->best_is_least ? value < t->best : value > t->best;
+    const int is_best = is_better || !isfinite(t->best) || t->task->keeps_last;
     if (is_best) t->best = value;
     const int writes = ranks_is_first(t->ranks);
     if (status == STATUS_OK && writes) status = write_history(t, failure);

@@ -191,6 +191,8 @@ static void threads_do_not_change_a_bit(void **state) {
     for (int bf16 = 0; bf16 < 2; bf16++) {
         train_settings s = digits_settings();
         s.precision = bf16 ? PRECISION_BF16 : PRECISION_F32;
+        s.dropout = 0.2;
+        s.label_smoothing = 0.1;
         omp_set_num_threads(1);
         run_whole(&s, &d.task, folder(bf16 ? "threads-1b" : "threads-1"));
         stop_after = 7;
