@@ -121,6 +121,11 @@ static status_code fill_hardest(trainer *t, gallery *g, failure *failure) {
     return status;
 }
 
+status_code write_hardest(trainer *t, int count, failure *failure) {
+    const gallery hardest = {.table = RUN_HARDEST, .pictures = RUN_HARDEST_PICTURES, .count = count};
+    return gallery_write(t, hardest, fill_hardest, failure);
+}
+
 status_code write_galleries(trainer *t, int count, int anew, failure *failure) {
     status_code (*const make)(trainer *, gallery, gallery_fill *, struct failure *) =
         anew ? gallery_write : gallery_complete;
