@@ -468,7 +468,8 @@ def test_models_both_ways_give_the_same_labels(tmp_path):
 
 @needs_clones
 @pytest.mark.skipif(not PROGRAM.is_file(), reason="the program hws is not built: make")
-def test_a_model_that_nnunet_has_planned_and_trained_gives_its_labels(trained, tmp_path):
+@pytest.mark.parametrize("data, configuration", [("Dataset004_Test", "3d_fullres"), ("Dataset005_Regions", "2d")])
+def test_a_model_that_nnunet_has_planned_and_trained_gives_its_labels(trained, tmp_path, data, configuration):
     folder = trained / "nnunet"
-    model = folder / "results" / "Dataset004_Test" / "nnUNetTrainerHWS_warmup0__nnUNetPlans__3d_fullres"
-    run_script("nnunet_models", os.environ["NNUNET"], tmp_path / "models", PROGRAM, model, folder / "raw" / "Dataset004_Test" / "imagesTs")
+    model = folder / "results" / data / f"nnUNetTrainerHWS_warmup0__nnUNetPlans__{configuration}"
+    run_script("nnunet_models", os.environ["NNUNET"], tmp_path / "models", PROGRAM, model, folder / "raw" / data / "imagesTs")
