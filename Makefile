@@ -62,7 +62,7 @@ test-nnunet:
 	@[ -d "$(NNUNET)" ] || { echo "make test-nnunet NNUNET=FOLDER: a folder with clones, see python/tests/nnunet_clones.py" >&2; exit 2; }
 	@$(MAKE) --no-print-directory build
 	@scripts/setup-python nnunet
-	@NNUNET="$(realpath $(NNUNET))" scripts/test-python -rsP tests/test_nnunet.py tests/test_frameworks.py tests/test_examples.py
+	@NNUNET="$(realpath $(NNUNET))" scripts/test-python -rsP -o faulthandler_timeout=0 tests/test_nnunet.py tests/test_frameworks.py tests/test_examples.py
 
 test-peer: build
 	@scripts/setup peer
