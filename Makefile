@@ -23,7 +23,7 @@ help:
 	@echo "make test-python  the Python package's tests"
 	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_clones.py)"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
-	@echo "make test-browser the report's page in headless Chromium"
+	@echo "make test-browser the pages of hws report and hws watch in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
 	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
 	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps"
@@ -62,7 +62,7 @@ test-nnunet:
 	@[ -d "$(NNUNET)" ] || { echo "make test-nnunet NNUNET=FOLDER: a folder with clones, see python/tests/nnunet_clones.py" >&2; exit 2; }
 	@$(MAKE) --no-print-directory build
 	@scripts/setup-python nnunet
-	@NNUNET="$(realpath $(NNUNET))" scripts/test-python -rsP tests/test_nnunet.py tests/test_frameworks.py tests/test_examples.py
+	@NNUNET="$(realpath $(NNUNET))" scripts/test-python -rsP -o faulthandler_timeout=0 tests/test_nnunet.py tests/test_frameworks.py tests/test_examples.py
 
 test-peer: build
 	@scripts/setup peer
@@ -72,6 +72,7 @@ test-browser: build
 	@scripts/setup browser
 	@cmake --build $(BUILD) -j$(JOBS) --target example_runs -- --no-print-directory -s
 	@sh tests/report/browser.sh $(BUILD)/cli/hws $(BUILD)/tests/report/example_runs
+	@sh tests/watch/browser.sh $(BUILD)/cli/hws
 
 # The plain kernels are tested in the preset that has no others, also under AddressSanitizer; ThreadSanitizer sees what has
 # threads. Nothing is tested twice in the same way: this must stay within an hour.

@@ -15,6 +15,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "\n"
                             "  plan            check, plan and preprocess a dataset of 3D images\n"
                             "  train           train a network, with DRO or ERM\n"
+                            "  watch           show runs in the browser while they train\n"
                             "  fetch mnist     get the MNIST digits\n"
                             "  phantom         make a dataset of synthetic fetal heads\n"
                             "  bench sampler   time the hardness weighted sampler\n"
@@ -37,7 +38,7 @@ static const struct {
     {"bench", verb_bench},     {"compare", verb_compare}, {"evaluate", verb_evaluate}, {"fetch", verb_fetch},
     {"report", verb_report},   {"train", verb_train},     {"inspect", verb_inspect},   {"predict", verb_predict},
     {"phantom", verb_phantom}, {"plan", verb_plan},       {"export", verb_export},     {"import", verb_import},
-    {"triage", verb_triage},
+    {"triage", verb_triage},   {"watch", verb_watch},
 };
 
 static char last_error[1024]; /* for a rank that does not speak */

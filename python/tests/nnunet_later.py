@@ -7,6 +7,7 @@ each version nnUNet-X beside it a folder nnUNet-X-needs with clones of batchgene
 dynamic-network-architectures and acvl_utils that go with it. These versions ask for torch 2.1.2; here they run on the torch that
 is there, with stand-ins for what only newer ones have, and for packages that this epoch does not need or that a few lines replace.
 """
+import inspect
 import shutil
 import sys
 import types
@@ -74,8 +75,23 @@ def complete_torch():
     return torch
 
 
+def complete_acvl_utils():
+    """nnU-Net v2.8 wants 0.2.6; in 0.2.5 an argument is missing that casts what is cut out before it is padded."""
+    from acvl_utils.cropping_and_padding import bounding_boxes
+
+    plain = getattr(bounding_boxes, "crop_and_pad_nd", None)
+    if plain is None or "cast_cropped_to" in inspect.signature(plain).parameters:
+        return
+
+    def crop_and_pad_nd(image, *arguments, cast_cropped_to=None, **named):
+        return plain(image if cast_cropped_to is None else image.astype(cast_cropped_to), *arguments, **named)
+
+    bounding_boxes.crop_and_pad_nd = crop_and_pad_nd
+
+
 def step_train():
     torch = complete_torch()
+    complete_acvl_utils()
     from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
 
     initialize = nnUNetTrainer.initialize

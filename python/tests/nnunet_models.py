@@ -22,7 +22,7 @@ from nnunet_clones import first_version, make_importable, run_step, said
 
 HERE = Path(__file__).resolve()
 THREADS = os.environ.get("THREADS", "1")
-ROUNDING = 1e-4  # of all voxels: where the scores of two labels are as good as equal, either may win
+ROUNDING = 2e-4  # of all voxels: where the scores of two labels are as good as equal, either may win
 
 
 class Clock:
@@ -159,7 +159,8 @@ def compare(what, model, images, scratch, how="quick"):
     ours = clock.read()
     run_step(HERE, "predict", folder, ",".join(map(str, folds)), how, scratch, *images, OMP_NUM_THREADS=THREADS)
     for where in images:
-        count(f"{what}, {where.name}", scratch / where.name, wanted_labels(folder))
+        missing = count(f"{what}, {where.name}", scratch / where.name, wanted_labels(folder))
+        assert how == "timed" or not missing, what  # how well another's model was trained is not ours to say
     if how == "timed":
         times = [json.loads((scratch / where.name / "half" / "seconds.json").read_text()) for where in images]
         theirs = [sum(column) for column in zip(*times)]
@@ -173,8 +174,10 @@ def count(name, scratch, wanted):
     _, own, _ = differing(scratch / "single", scratch / "half")
     said(f"{name}: of {voxels} voxels {single} differ from nnU-Net in single precision and {half} from nnU-Net as it is, "
          f"whose two precisions differ in {own}; labels {sorted(seen)}")
-    assert wanted <= seen, f"{name}: no voxel has the labels {wanted - seen}"
+    if wanted - seen:
+        said(f"{name}: no voxel has the labels {sorted(wanted - seen)}")
     assert single <= ROUNDING * voxels and half <= own + ROUNDING * voxels, name
+    return wanted - seen
 
 
 # ---- volumes and networks of our own ------------------------------------------------------------------------------------------
@@ -247,6 +250,8 @@ def own_models(scratch):
         respaced(data / "imagesTs", data / "resampled", changed)
         model = train(data, scratch / f"anisotropic{axis}")
         yield f"anisotropic along axis {axis}", [model], [data / "imagesTs", data / "resampled"]
+    images = [scratch / "thick1" / "imagesTs", scratch / "thick1" / "resampled"]
+    yield "slices across axis 1", [train(scratch / "thick1", scratch / "thick-slices", "unet-2d")], images
 
 
 def main():

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from nnunet_clones import first_version, found, make_importable, run_step, said
+from nnunet_clones import first_version, found, leave, make_importable, run_step, said
 
 HERE = Path(__file__).resolve()
 ITERATIONS, VALIDATIONS = 6, 2
@@ -62,7 +62,7 @@ def check_source(clone):
 # ---- v2.1 for real ----------------------------------------------------------------------------------------------------------
 
 
-def make_volumes(folder):
+def make_volumes(folder, regions=False):
     import nibabel
     import numpy as np
 
@@ -73,13 +73,18 @@ def make_volumes(folder):
         label = np.zeros((24, 24, 24), np.uint8)
         centre = rng.integers(8, 16, 3)
         label[tuple(slice(c - 4, c + 4) for c in centre)] = 1
+        if regions:
+            label[tuple(slice(c - 2, c + 2) for c in centre)] = 2
         image = (label * 2 + rng.normal(0, 0.5, label.shape)).astype(np.float32)
         name = f"case_{case:02d}"
         test = case >= 10
         nibabel.save(nibabel.Nifti1Image(image, np.eye(4)), folder / ("imagesTs" if test else "imagesTr") / f"{name}_0000.nii.gz")
         if not test:
             nibabel.save(nibabel.Nifti1Image(label, np.eye(4)), folder / "labelsTr" / f"{name}.nii.gz")
-    describe(folder, {"channel_names": {"0": "MRI"}, "labels": {"background": 0, "ball": 1}, "file_ending": ".nii.gz"})
+    labels = {"labels": {"background": 0, "box": 1}}
+    if regions:
+        labels = {"labels": {"background": 0, "box": [1, 2], "core": [2]}, "regions_class_order": [1, 2]}
+    describe(folder, {"channel_names": {"0": "MRI"}, "file_ending": ".nii.gz", **labels})
 
 
 def describe(folder, contents):
@@ -108,7 +113,7 @@ def run(step, *arguments, **environment):
 def train_for_real(scratch):
     results = scratch / "results" / "Dataset004_Test" / "nnUNetTrainerHWS_warmup0__nnUNetPlans__3d_fullres"
     subprocess.run([sys.executable, "-m", "hws.nnunet", "install", "--always"], check=True)
-    run("plan")
+    run("plan", 4, "3d_fullres")
     run("same_losses", nnUNet_n_proc_DA="0")
     run("draws")
     run("overhead", nnUNet_n_proc_DA="0")
@@ -124,10 +129,20 @@ def train_for_real(scratch):
     visits = sum(int(line.rsplit(",", 1)[1]) for line in (results / "fold_0" / "hardest_cases.csv").read_text().splitlines()[1:])
     assert visits == 3 * ITERATIONS * batch_size(scratch), visits
     run("train", "nnUNetTrainerHWS_warmup0", 3, "validate")
+    train_regions_in_2d(scratch)
     subprocess.run([sys.executable, "-m", "hws.nnunet", "uninstall"], check=True)
     run("predict", scratch / "raw" / "Dataset004_Test" / "imagesTs", scratch / "predicted", results)
     assert len(list((scratch / "predicted").glob("*.nii.gz"))) == 2
     said("v2.1 trained, resumed, validated; without the trainer, plain nnU-Net predicted with its checkpoint")
+
+
+def train_regions_in_2d(scratch):
+    make_volumes(scratch / "raw" / "Dataset005_Regions", regions=True)
+    run("plan", 5, "2d")
+    run("train", "nnUNetTrainerHWS_warmup0", 1, "", 5, "2d")
+    fold = scratch / "results" / "Dataset005_Regions" / "nnUNetTrainerHWS_warmup0__nnUNetPlans__2d" / "fold_0"
+    assert "hws: beta" in newest_log(fold.parent) and (fold / "checkpoint_final.pth").is_file()
+    said("v2.1 trained on regions in 2D, and validated")
 
 
 def newest_log(results):
@@ -177,10 +192,10 @@ def opened(name, epochs=1):
     return trainer
 
 
-def step_plan():
+def step_plan(dataset, configuration):
     from nnunetv2.experiment_planning.plan_and_preprocess_entrypoints import plan_and_preprocess_entry
 
-    sys.argv = ["plan", "-d", "4", "-c", "3d_fullres", "-np", "2"]
+    sys.argv = ["plan", "-d", dataset, "-c", configuration, "-np", "2"]
     plan_and_preprocess_entry()
 
 
@@ -245,7 +260,7 @@ def step_draws():
     uniform = chi_square_p(counts, np.full(len(counts), 1 / len(counts)))
     said(f"800 draws: chi-square p {p:.3f} for the shared losses, {uniform:.1e} for uniform draws")
     assert p > 1e-6 > uniform
-    os._exit(0)  # nnU-Net's loader processes wait for ever
+    leave()
 
 
 def step_overhead():
@@ -276,7 +291,7 @@ def step_overhead():
     assert ours[0] < 0.005 * whole
 
 
-def step_train(name, epochs, how):
+def step_train(name, epochs, how, dataset="4", configuration="3d_fullres"):
     import torch
 
     module = short(int(epochs))
@@ -291,7 +306,7 @@ def step_train(name, epochs, how):
     module.nnUNetTrainer.on_epoch_end = keep_latest
     from nnunetv2.run.run_training import run_training
 
-    run_training("4", "3d_fullres", 0, name, continue_training=how == "continue", only_run_validation=how == "validate",
+    run_training(dataset, configuration, 0, name, continue_training=how == "continue", only_run_validation=how == "validate",
                  device=torch.device("cpu"))
 
 

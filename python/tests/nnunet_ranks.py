@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from nnunet_clones import said, set_folders
+from nnunet_clones import leave, said, set_folders
 from nnunet_peer import ITERATIONS, short
 
 HERE = Path(__file__).resolve()
@@ -51,7 +51,7 @@ def step_rank(rank, meeting, report):
         "steps": steps, "cases": [str(name) for name in trainer.hws_cases], "losses": trainer.hws_shared.losses().tolist(),
         "state": trainer.hws_shared.to_bytes().hex(), "visits": trainer._hws_learner.visits.tolist(),
         "weights": [float(weights.double().sum()), float(weights.double().square().sum())]}))
-    os._exit(0)  # the destructor of gloo's group in PyTorch 1.13 may wait for ever
+    leave()  # not by the usual way: the destructor of gloo's group in PyTorch 1.13 may wait for ever
 
 
 def check(reports):

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import types
 import warnings
 from pathlib import Path
@@ -423,10 +424,13 @@ PROGRAM = HERE.parents[1] / "build" / "release" / "cli" / "hws"
 
 def run_script(name, *arguments):
     """Runs a script beside this one, shows what it says, and skips the test if that is only what it skipped."""
-    result = subprocess.run([sys.executable, HERE / f"{name}.py", *map(str, arguments)], text=True, errors="replace",
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert result.returncode == 0, result.stdout[-6000:]
-    told = [line for line in result.stdout.splitlines() if line.startswith(f"{name}: ")]
+    with tempfile.TemporaryFile("w+", errors="replace") as output:  # not a pipe, which a process left behind would keep open
+        result = subprocess.run([sys.executable, HERE / f"{name}.py", *map(str, arguments)], stdout=output,
+                                stderr=subprocess.STDOUT)
+        output.seek(0)
+        text = output.read()
+    assert result.returncode == 0, text[-6000:]
+    told = [line for line in text.splitlines() if line.startswith(f"{name}: ")]
     skipped = [line for line in told if line.startswith(f"{name}: skipped: ")]
     print("\n".join(told))
     if skipped and skipped == told:
@@ -464,3 +468,12 @@ def test_later_versions_train_an_epoch(trained):
 @pytest.mark.skipif(not PROGRAM.is_file(), reason="the program hws is not built: make")
 def test_models_both_ways_give_the_same_labels(tmp_path):
     run_script("nnunet_models", os.environ["NNUNET"], tmp_path / "models", PROGRAM)
+
+
+@needs_clones
+@pytest.mark.skipif(not PROGRAM.is_file(), reason="the program hws is not built: make")
+@pytest.mark.parametrize("data, configuration", [("Dataset004_Test", "3d_fullres"), ("Dataset005_Regions", "2d")])
+def test_a_model_that_nnunet_has_planned_and_trained_gives_its_labels(trained, tmp_path, data, configuration):
+    folder = trained / "nnunet"
+    model = folder / "results" / data / f"nnUNetTrainerHWS_warmup0__nnUNetPlans__{configuration}"
+    run_script("nnunet_models", os.environ["NNUNET"], tmp_path / "models", PROGRAM, model, folder / "raw" / data / "imagesTs")

@@ -15,6 +15,10 @@ status_code evaluate_run(run_evaluation *result, const evaluate_run_request *req
     result->is_segmentation = task == TASK_SEGMENTATION;
     evaluate_run_request own = *request;
     if (!own.threads) own.threads = parallel_processors();
+    if (!result->is_segmentation && own.other_count)
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "runs that classify are evaluated one by one; only the folds of a segmentation are scored together");
     if (!result->is_segmentation) {
         const ranks *r = ranks_here(); /* images are quick: the first rank does them */
         return ranks_agree(

@@ -15,6 +15,9 @@
 
 typedef struct evaluate_run_request {
     const char *run; /* its folder */
+    /* Segmentation: runs of other folds of the same dataset, whose validation cases count, too; then `out` is needed. */
+    const char *const *others;
+    int other_count;
     run_weights weights;
     int threads;     /* 0: one per processor */
     const char *out; /* the folder for files. NULL: the run's, but a classifier writes none about other data, its
@@ -27,13 +30,14 @@ typedef struct evaluate_run_request {
     int on_training;  /* 1: its training set, and of the run's own what the run kept; 0: its test set */
 
     /* Segmentation. */
-    int no_mirror;       /* do not average over mirror images */
-    int overwrite;       /* predict again what is there */
-    int hd95, surface;   /* distances too */
-    double nsd;          /* and NSD at this tolerance, in mm; 0: do not */
-    const char *empty;   /* "nan" or "1"; NULL: nan */
-    const char *regions; /* "WT=1+2+3,ET=3", instead of the dataset's labels; NULL: these */
-    const char *groups;  /* a groups.csv; NULL: the dataset's */
+    int no_mirror;           /* do not average over mirror images */
+    int overwrite;           /* predict again what is there */
+    int find_postprocessing; /* 1: and write it where the evaluation goes */
+    int hd95, surface;       /* distances too */
+    double nsd;              /* and NSD at this tolerance, in mm; 0: do not */
+    const char *empty;       /* "nan" or "1"; NULL: nan */
+    const char *regions;     /* "WT=1+2+3,ET=3", instead of the dataset's labels; NULL: these */
+    const char *groups;      /* a groups.csv; NULL: the dataset's */
 } evaluate_run_request;
 
 typedef struct class_result {

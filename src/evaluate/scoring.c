@@ -80,6 +80,9 @@ static status_code score_maps(scoring *scoring, size_t item, label_map *predicti
     status_code status =
         volume_grid_check_same(&prediction->grid, &reference->grid, scoring->pairs->list[item].name, failure);
     if (status != STATUS_OK) return status; /* a file that changed since it was checked */
+    if (scoring->options->after)
+        status = postprocessing_apply(scoring->options->after, prediction->grid.size, prediction->labels, failure);
+    if (status != STATUS_OK) return status;
     const size_t left_out = label_maps_ignore(prediction, reference, scoring->options->ignore);
     scoring->unevaluated[item] = find_unevaluated(scoring, prediction);
     if (!scoring->unevaluated[item]) scoring->unevaluated[item] = find_unevaluated(scoring, reference);

@@ -6,6 +6,7 @@
 #include "evaluate/case_pairs.h"
 #include "evaluate/scores.h"
 #include "nifti/volume.h"
+#include "predict/postprocessing.h"
 
 typedef struct scoring_options {
     int hd95, assd; /* measure these distances too */
@@ -13,6 +14,7 @@ typedef struct scoring_options {
     empty_rule empty;
     int ignore; /* where the reference has this label, nothing counts; 0: there is none */
     int threads;
+    const postprocessing *after; /* done to the predictions before they are scored; NULL: nothing */
 } scoring_options;
 
 /* Adds every label above 0 that some reference has, ascending. STATUS_BAD_INPUT if there is none. The listener, who may

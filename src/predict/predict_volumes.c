@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "nifti/nifti.h"
 #include "predict/case_list.h"
+#include "predict/postprocessing.h"
 #include "predict/predict.h"
 #include "predict/probability_file.h"
 #include "predict/segmenter.h"
@@ -16,6 +17,7 @@ typedef struct job {
     const listener *listener; /* of this rank's share */
     listener windows;         /* of one image: passes on to that */
     segmenter *segmenter;
+    postprocessing after;
     size_t done;  /* cases, of this rank's share */
     size_t steps; /* of all cases */
 } job;
@@ -64,6 +66,7 @@ static status_code label(job *j, const volume *image, const case_files *files, f
     }
     output.labels = labels.labels;
     if (status == STATUS_OK) status = segmenter_run(j->segmenter, image, &output, &j->windows, failure);
+    if (status == STATUS_OK) status = postprocessing_apply(&j->after, image->grid.size, labels.labels, failure);
     if (status == STATUS_OK && output.probabilities)
         status = probability_file_write(files->probabilities, &image->grid, outputs, output.probabilities, failure);
     if (status == STATUS_OK) status = nifti_write_labels(files->labels, &labels, failure);
@@ -145,6 +148,8 @@ status_code predict_volumes(const predict_request *request, const listener *list
     char folder[PATH_SIZE];
     status_code status = images_folder(request->input, folder, failure);
     if (status == STATUS_OK) status = predict_check_apart(folder, request->output, failure);
+    if (status == STATUS_OK && request->postprocessing)
+        status = postprocessing_read(&j.after, request->postprocessing, failure);
     if (status == STATUS_OK) status = open_segmenter(&j, failure);
     if (status == STATUS_OK)
         status = case_list_open(&list, folder, path_is_folder(request->input) ? NULL : path_name(request->input),

@@ -14,6 +14,14 @@ typedef struct runs {
     int *styles;
 } runs;
 
+struct report_request;
+/* Reads the folders of a request and names the runs. Close them in any case. */
+status_code runs_open(runs *runs, const struct report_request *request, failure *failure);
+void runs_close(runs *runs);
+
+/* "2 runs of wrn-16-1 on mnist" */
+void runs_title(text *page, const runs *runs);
+
 /* How many of them validate on the cases that they are trained on, as segmentations with --fold -1 do. */
 size_t runs_without_held_out(const runs *runs);
 

@@ -88,6 +88,8 @@ typedef struct train_settings {
     long long lr_warm_up;         /* iterations in which the learning rate rises */
     long long epochs, iterations; /* iterations, if not (0), decide instead */
     const char *budget;           /* (""); "60m": the time from which these three, and others, were chosen */
+    const char *budget_costs;     /* (""); seconds of an iteration, a validation and the end, as measured for it */
+    const char *budget_lengths;   /* (""); how the clock changed the number of iterations later (train/pace.h) */
     long long epoch_length;       /* (0): floor(examples / batch) iterations */
     long long batch;              /* (0), for segmentation: the plan's */
     int independent_draws;        /* of erm: with replacement */

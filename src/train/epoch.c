@@ -140,6 +140,14 @@ static void notice_effective_size(trainer *t, double size) {
              (long long)t->iteration, size, (long long)t->batch);
 }
 
+/* For those who watch: as many of the hardest as cost about a hundredth of the epoch to draw. The end draws them all. */
+static status_code show_hardest(trainer *t, failure *failure) {
+    enum { MOST = 12, ITERATIONS_PER_PICTURE = 50 };
+    const int64_t count = t->epoch_iterations / ITERATIONS_PER_PICTURE;
+    if (!count || t->iteration >= t->total) return STATUS_OK;
+    return write_hardest(t, (int)(count < MOST ? count : MOST), failure);
+}
+
 /* history.csv comes before the checkpoint: then each row of a checkpoint has its seconds there. */
 status_code trainer_end_epoch(trainer *t, const double **recorded, failure *failure) {
     double *row = rows_add(&t->rows, trainer_seconds(t));
@@ -165,5 +173,7 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     if (status == STATUS_OK && writes) status = write_losses(t, failure);
     if (status == STATUS_OK && is_best) status = checkpoint_write_best(t, failure);
     status = ranks_agree(t->ranks, status, failure);
-    return status == STATUS_OK ? checkpoint_write(t, failure) : status;
+    if (status == STATUS_OK) status = checkpoint_write(t, failure);
+    if (status == STATUS_OK && writes) status = show_hardest(t, failure);
+    return ranks_agree(t->ranks, status, failure);
 }
