@@ -77,14 +77,14 @@ test-browser: build
 # The plain kernels are tested in the preset that has no others, also under AddressSanitizer; ThreadSanitizer sees what has
 # threads. Nothing is tested twice in the same way: this must stay within an hour.
 check: setup
-	@scripts/setup clang
-	@$(call build_and_test,asan,-E _generic)
+	@scripts/setup clang mpi
+	@$(call build_and_test,asan,-E _generic,-DHWS_MPI=ON)
 	@$(call build_and_test,generic,-R '^(nn|sampler)/' -E _generic)
 	@$(call build_and_test,clang)
 	@TSAN_OPTIONS=ignore_noninstrumented_modules=1; export TSAN_OPTIONS; \
-	  $(call build_and_test,tsan,-R '^(nn|train|core|augment)/' -E _generic)
+	  $(call build_and_test,tsan,-R '^(nn|train|core|augment|ranks)/' -E _generic,-DHWS_MPI=ON)
 
-build_and_test = echo "== $(1)" && cmake --preset $(1) >/dev/null && \
+build_and_test = echo "== $(1)" && cmake --preset $(1) $(3) >/dev/null && \
   cmake --build build/$(1) -j$(JOBS) -- --no-print-directory -s && \
   ctest --test-dir build/$(1) $(2) --output-on-failure --no-tests=error -j$(JOBS)
 
