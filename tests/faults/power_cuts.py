@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-from workloads import DATA, ENVIRONMENT, SMALL, checked, run, same
+from workloads import DATA, ENVIRONMENT, SMALL, TOLD, checked, run, same
 
 LARGEST = 6
 
@@ -217,7 +217,8 @@ def cuts(program, save_states, work):
         done = run(program, command, out, timeout=600)
         if done.returncode != 0:
             return [f"code {done.returncode}: {done.stderr.decode()[-300:]}"]
-        return same(expected, out)
+        # The checkpoint before the last may be an older one, when its change of name was lost and the run had ended.
+        return same(expected, out, TOLD + ("previous.safetensors",))
 
     def judge_training(out):
         begun = os.path.exists(os.path.join(out, "run/config.json"))
