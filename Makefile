@@ -4,32 +4,40 @@ DESTDIR ?=
 JOBS ?= 2
 BUILD = build/release
 
+# Which MPI: the system's, or the one of a compiler such as MPICC=mpicc.mpich, whose mpiexec has the same ending.
+MPICC ?=
+MPI_PACKAGES = $(if $(findstring mpich,$(MPICC)),mpich,mpi)
+MPI_CHOICE = $(if $(MPICC),-DMPI_C_COMPILER=$(MPICC) -DMPIEXEC_EXECUTABLE=$(shell command -v $(subst mpicc,mpiexec,$(MPICC))))
+MPI_BUILD = build/$(MPI_PACKAGES)
+
 all: build
 
 help:
 	@echo "make              set up and build"
-	@echo "make MPI=1        the same with MPI, so that several processes or machines train together (docs/cluster.md)"
+	@echo "make MPI=1        the same with MPI, so that several processes or machines train together (docs/cluster.md);"
+	@echo "                  MPICC=mpicc.mpich chooses another MPI than the system's"
 	@echo "make demo         train on MNIST with few 3s, ERM and DRO, and show the difference"
 	@echo "make test         run all tests"
 	@echo "make test-long    the same at full size (hours)"
 	@echo "make test-ranks   training on several processes by MPI"
 	@echo "make test-python  the Python package's tests"
-	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_peer.py)"
+	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_clones.py)"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
-	@echo "make test-browser the report's page in headless Chromium"
+	@echo "make test-browser the pages of hws report and hws watch in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
 	@echo "make test-faults  fail and kill hws at every system call, and cut the power at every moment (half an hour)"
 	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
-	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps, beside PyTorch if it is there"
+	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps"
+	@echo "                  beside PyTorch if it is there, each convolution beside oneDNN"
 	@echo "make install      install to PREFIX (default /usr/local)"
 	@echo "make format       lay the sources out with clang-format"
 	@echo "make clean        remove what was built"
 
 setup:
-	@scripts/setup build test $(if $(MPI),mpi)
+	@scripts/setup build test $(if $(MPI),$(MPI_PACKAGES))
 
 build: setup
-	@cmake --preset release -DHWS_MPI=$(if $(MPI),ON,OFF) >/dev/null
+	@cmake --preset release -DHWS_MPI=$(if $(MPI),ON $(MPI_CHOICE),OFF) >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS) -- --no-print-directory -s
 
 demo: build
@@ -43,10 +51,10 @@ test-long: build
 
 # Several processes by MPI, in a build of its own.
 test-ranks:
-	@scripts/setup build test mpi
-	@cmake --preset release -B build/mpi -DHWS_MPI=ON >/dev/null
-	@cmake --build build/mpi -j$(JOBS) -- --no-print-directory -s
-	@ctest --test-dir build/mpi -R '^ranks/' --output-on-failure --no-tests=error
+	@scripts/setup build test $(MPI_PACKAGES)
+	@cmake --preset release -B $(MPI_BUILD) -DHWS_MPI=ON $(MPI_CHOICE) >/dev/null
+	@cmake --build $(MPI_BUILD) -j$(JOBS) --target hws_program test_ranks_ranks test_ranks_shared_work -- --no-print-directory -s
+	@ctest --test-dir $(MPI_BUILD) -R '^ranks/' --output-on-failure --no-tests=error
 
 # The whole of what make test has a few of.
 test-faults: build
@@ -56,9 +64,10 @@ test-python:
 	@scripts/test-python
 
 test-nnunet:
-	@[ -d "$(NNUNET)" ] || { echo "make test-nnunet NNUNET=FOLDER: a folder with clones, see python/tests/nnunet_peer.py" >&2; exit 2; }
+	@[ -d "$(NNUNET)" ] || { echo "make test-nnunet NNUNET=FOLDER: a folder with clones, see python/tests/nnunet_clones.py" >&2; exit 2; }
+	@$(MAKE) --no-print-directory build
 	@scripts/setup-python nnunet
-	@NNUNET="$(realpath $(NNUNET))" scripts/test-python -rs tests/test_nnunet.py tests/test_frameworks.py tests/test_examples.py
+	@NNUNET="$(realpath $(NNUNET))" scripts/test-python -rsP -o faulthandler_timeout=0 tests/test_nnunet.py tests/test_frameworks.py tests/test_examples.py
 
 test-peer: build
 	@scripts/setup peer
@@ -68,6 +77,7 @@ test-browser: build
 	@scripts/setup browser
 	@cmake --build $(BUILD) -j$(JOBS) --target example_runs -- --no-print-directory -s
 	@sh tests/report/browser.sh $(BUILD)/cli/hws $(BUILD)/tests/report/example_runs
+	@sh tests/watch/browser.sh $(BUILD)/cli/hws
 
 # The plain kernels are tested in the preset that has no others, also under AddressSanitizer; ThreadSanitizer sees what has
 # threads. Nothing is tested twice in the same way: this must stay within an hour.
@@ -97,12 +107,13 @@ bench: build
 	@scripts/setup bench
 	@bench/overhead.sh $(BUILD)/cli/hws
 	@bench/train.sh $(BUILD)/cli/hws
+	@bench/layers.sh $(BUILD)/cli/hws
 
 install: build
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
 
 format:
-	@find include src cli examples tests -name '*.[ch]' | xargs clang-format -i
+	@find include src cli examples tests bench -name '*.[ch]' | xargs clang-format -i
 
 clean:
 	@rm -rf build

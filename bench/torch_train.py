@@ -1,14 +1,15 @@
 """Times training steps in PyTorch: the same networks, losses and optimisers as hws bench train, on random data.
 
-usage: torch_train.py --model wrn-16-1 | resnet-18 | unet [--batch B] [--patch D,H,W] [--levels L] [--base F] [--classes K]
+usage: torch_train.py --model wrn-16-1 | resnet-18 | unet | resenc [--batch B] [--patch D,H,W] [--levels L] [--base F] [--classes K]
                       [--precision f32 | bf16] [--layout contiguous | channels_last] [--threads T] [--steps N]
 
-Prints one JSON object: model, batch, precision, layout, ms_per_iteration (the best of several runs of N steps),
+Prints one JSON object: model, batch, precision, layout, ms_per_iteration (the median of several runs of N steps),
 items_per_second, peak_mb. bf16 is autocast: activations in bfloat16, weights and losses in float32.
 """
 import argparse
 import json
 import resource
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -21,15 +22,15 @@ import torch.nn.functional as F
 from hws import models
 
 #: Steps before the clock starts, and runs of which the best counts.
-WARM_UP = {"wrn-16-1": 5, "resnet-18": 1, "unet": 1}
-RUNS = {"wrn-16-1": 3, "resnet-18": 3, "unet": 2}
+WARM_UP = {"wrn-16-1": 5, "resnet-18": 1, "unet": 1, "resenc": 1}
+RUNS = {"wrn-16-1": 3, "resnet-18": 3, "unet": 2, "resenc": 2}
 DICE_SMOOTHING = 1e-5
 LAYOUTS = {"contiguous": (torch.contiguous_format,) * 2, "channels_last": (torch.channels_last, torch.channels_last_3d)}
 
 
 def parse():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", choices=("wrn-16-1", "resnet-18", "unet"), default="wrn-16-1")
+    parser.add_argument("--model", choices=("wrn-16-1", "resnet-18", "unet", "resenc"), default="wrn-16-1")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--patch", type=lambda text: tuple(map(int, text.split(","))), default=(40, 56, 40))
     parser.add_argument("--channels", type=int, default=1)
@@ -41,7 +42,7 @@ def parse():
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--steps", type=int, default=2)
     options = parser.parse_args()
-    unet = options.model == "unet"
+    unet = options.model in ("unet", "resenc")
     options.batch = options.batch or (2 if unet else 64)
     options.classes = options.classes or (3 if unet else 10)
     return options
@@ -81,7 +82,8 @@ def resnet(options):
 
 
 def unet(options):
-    network = models.UNet(1, options.classes, options.levels, options.base)
+    make = models.UNet if options.model == "unet" else models.ResidualEncoderUNet
+    network = make(1, options.classes, options.levels, options.base)
     labels = [torch.randint(0, options.classes, (options.batch, *options.patch))]
     for _ in range(options.levels - 2):
         labels.append(labels[-1][:, ::2, ::2, ::2].contiguous())
@@ -97,10 +99,11 @@ def unet(options):
 
 def main():
     options = parse()
-    volumes = options.model == "unet"
+    volumes = options.model in ("unet", "resenc")
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
-    network, optimizer, inputs, losses = {"wrn-16-1": wide_resnet, "resnet-18": resnet, "unet": unet}[options.model](options)
+    network, optimizer, inputs, losses = {"wrn-16-1": wide_resnet, "resnet-18": resnet, "unet": unet,
+                                             "resenc": unet}[options.model](options)
     layout = LAYOUTS[options.layout][volumes]
     network, inputs = network.to(memory_format=layout), inputs.contiguous(memory_format=layout)
 
@@ -115,15 +118,16 @@ def main():
 
     for _ in range(WARM_UP[options.model]):
         step()
-    best = float("inf")
+    runs = []
     for _ in range(RUNS[options.model]):
         begin = time.perf_counter()
         for _ in range(options.steps):
             step()
-        best = min(best, (time.perf_counter() - begin) / options.steps)
+        runs.append((time.perf_counter() - begin) / options.steps)
+    median = statistics.median(runs)
     print(json.dumps({"model": options.model, "batch": options.batch, "precision": options.precision,
-                      "layout": options.layout, "ms_per_iteration": round(1000 * best, 3),
-                      "items_per_second": round(options.batch / best, 3),
+                      "layout": options.layout, "ms_per_iteration": round(1000 * median, 3),
+                      "items_per_second": round(options.batch / median, 3),
                       "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}))
 
 

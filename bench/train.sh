@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What a training step costs: ours beside PyTorch's (torch_train.py), where that is installed.
-# Each row is measured in one go, in turns: ours, PyTorch contiguous, ours, PyTorch channels_last; the best of each counts.
+# Each row is measured in one go, in turns: ours, PyTorch contiguous, ours, PyTorch channels_last; the better median of each
+# counts.
 # usage: bench/train.sh HWS
 # LONG=1 adds the paper's network (some minutes more). THREADS, SECONDS_EACH (of ours), ITERATIONS (of PyTorch), LIMIT
 # (seconds for one run of PyTorch's bf16, which is very slow on processors without bf16 instructions), ROWS (words that a
@@ -50,7 +51,7 @@ run_peer() { # seconds, how many steps these are for, the options
 }
 
 print_row() {
-    printf '%-30s %6s %5s %9.1f %6.0f %% %7.0f' "$1" "$2" "$3" "$ours_ms" "$share" "$ours_mb"
+    printf '%-32s %6s %5s %9.1f %6.0f %% %7.0f' "$1" "$2" "$3" "$ours_ms" "$share" "$ours_mb"
     if [ -n "$peer_ms" ]; then
         awk -v o="$ours_ms" -v p="$peer_ms" -v om="$ours_mb" -v pm="$peer_mb" \
             'BEGIN { printf " %12.1f %10.2f %9.0f %8.2f", p, p / o, pm, om / pm }'
@@ -90,9 +91,13 @@ unet() { # patch, levels, batch, precision, seconds, steps of one of the two run
     row "U-Net $1, $2 levels" "$3" "$4" "$5" $((1 + 2 * $6)) "$6" --model unet --patch "$1" --levels "$2" --base 32
 }
 
+resenc() { # patch, levels, batch, precision, seconds, steps of one of the two runs that follow one step
+    row "ResEnc U-Net $1, $2 levels" "$3" "$4" "$5" $((1 + 2 * $6)) "$6" --model resenc --patch "$1" --levels "$2" --base 32
+}
+
 echo "Training steps, $threads threads. Of the peak: multiplications and additions of direct convolution, of what this"
 echo "machine was measured to do in f32; above 100 % by Winograd or bf16. Ratios: above 1 ours is faster; of memory, below 1 it is smaller."
-printf '%-30s %6s %5s %9s %8s %7s' network batch "" "hws (ms)" "of peak" "MB"
+printf '%-32s %6s %5s %9s %8s %7s' network batch "" "hws (ms)" "of peak" "MB"
 [ -z "$peer" ] || printf ' %12s %10s %9s %8s' "PyTorch (ms)" "faster" "MB" "ratio"
 printf '\n'
 wrn 64 f32 120 "${ITERATIONS:-20}"
@@ -101,4 +106,5 @@ resnet 16 f32 120 "${ITERATIONS:-2}"
 unet 40,56,40 4 2 f32 120 "${ITERATIONS:-2}"
 unet 40,56,40 4 9 f32 120 1
 unet 40,56,40 4 2 bf16 "$limit" 1
+resenc 32,40,32 4 2 f32 120 "${ITERATIONS:-1}"
 [ -z "${LONG:-}" ] || unet 96,112,96 5 1 f32 300 1

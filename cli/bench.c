@@ -13,7 +13,8 @@ static const char USAGE[] =
     "       hws bench train ...          see hws bench train --help\n"
     "\n"
     "Times the sampler: an iteration draws a batch without replacement and writes its new losses back, on one "
-    "thread.\n"
+    "thread;\n"
+    "the median of five runs, and the times between which the middle half of them lies.\n"
     "The losses are normal with mean 1 and standard deviation 0.1.\n"
     "\n";
 
@@ -29,13 +30,15 @@ static int bench_size(const sampler_bench *bench, int64_t n) {
     failure failure;
     const status_code status = sampler_cost_measure(n, bench->batch, &bench->options, &cost, &failure);
     if (status != STATUS_OK) return cli_end(status, &failure);
-    const double nanoseconds = cost.iteration_seconds * 1e9, bytes = cost.bytes / (double)n;
+    const double nanoseconds = cost.iteration.median * 1e9, bytes = cost.bytes / (double)n;
     if (bench->json)
-        printf("{\"n\": %lld, \"batch\": %lld, \"iteration_ns\": %.1f, \"bytes_per_example\": %.3f}\n", (long long)n,
-               bench->batch, nanoseconds, bytes);
+        printf(
+            "{\"n\": %lld, \"batch\": %lld, \"iteration_ns\": %.1f, \"least_ns\": %.1f, \"bytes_per_example\": %.3f}\n",
+            (long long)n, bench->batch, nanoseconds, cost.iteration.least * 1e9, bytes);
     else
-        printf("%12lld %14.0f %16.1f %12.3f %14.3g\n", (long long)n, nanoseconds, nanoseconds / (double)bench->batch,
-               bytes, cost.opening_seconds);
+        printf("%12lld %14.0f %7.0f to %-7.0f %16.1f %12.3f %14.3g\n", (long long)n, nanoseconds,
+               cost.iteration.low * 1e9, cost.iteration.high * 1e9, nanoseconds / (double)bench->batch, bytes,
+               cost.opening_seconds);
     fflush(stdout);
     return EXIT_DONE;
 }
@@ -63,8 +66,8 @@ static int bench_sampler(const sampler_bench *bench) {
     const int code = check_sizes(bench);
     if (code != EXIT_DONE) return code;
     if (!bench->json)
-        printf("%12s %14s %16s %12s %14s\n", "examples", "ns/iteration", "ns/drawn example", "bytes/ex.",
-               "opening (s)");
+        printf("%12s %14s %18s %16s %12s %14s\n", "examples", "ns/iteration", "middle half", "ns/drawn example",
+               "bytes/ex.", "opening (s)");
     int result = EXIT_DONE;
     for (const char *list = bench->sizes; *list && result == EXIT_DONE;) result = bench_size(bench, next_size(&list));
     return result;
@@ -82,7 +85,8 @@ int verb_bench(int count, char **arguments) {
         CLI_NUMBER("--tail", "A", &bench.options.tail, 1e-9, 1, "instead: beta follows from the losses", "no"),
         CLI_TEXT("--divergence", "D", &divergence, "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A",
                  NULL),
-        CLI_FLAG("--json", &bench.json, "one JSON object per line: n, batch, iteration_ns, bytes_per_example"),
+        CLI_FLAG("--json", &bench.json,
+                 "one JSON object per line: n, batch, iteration_ns, least_ns, bytes_per_example"),
     };
     const cli_verb verb = {"bench sampler", USAGE, options, sizeof options / sizeof *options, NULL, &word, 1};
     if (!named && !cli_helped(count, arguments, ""))

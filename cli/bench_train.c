@@ -1,5 +1,6 @@
 /* hws bench train: what a training step costs. */
 #include "bench/training_cost.h"
+#include "bench_layers.h"
 #include "cli.h"
 #include "core/parallel.h"
 #include "options.h"
@@ -11,14 +12,16 @@
 static const char USAGE[] =
     "usage: hws bench train --model wrn-16-1 | resnet-18 | unet | resenc | mlp-L-m [options]\n"
     "\n"
-    "Times training steps (forward, a loss per example, backward, optimiser) on random data: the best of several "
-    "runs.\n"
+    "Times training steps (forward, a loss per example, backward, optimiser) on random data: the median of several "
+    "runs,\n"
+    "the times between which the middle half of them lies, and the best. With --layers instead each convolution by "
+    "itself.\n"
     "\n";
 
 typedef struct train_bench {
     const char *precision, *convolution;
     long long batch, levels, base, channels, classes, threads;
-    int json, describe;
+    int json, describe, layers;
     double seconds;
     training_task task;
 } train_bench;
@@ -45,20 +48,28 @@ static int choose(train_bench *bench) {
 
 static void print_cost(const train_bench *bench, const training_cost *cost) {
     const training_task *task = &bench->task;
-    const double milliseconds = cost->step_seconds * 1e3, rate = task->batch / cost->step_seconds;
+    const timing *step = &cost->step;
+    const double rate = task->batch / step->median;
     if (bench->json) {
         printf("{\"model\": \"%s\", \"batch\": %d, \"precision\": \"%s\", \"ms_per_iteration\": %.3f, "
-               "\"items_per_second\": %.3f, \"gflops\": %.1f, \"peak_gflops\": %.1f, \"peak_mb\": %.0f}\n",
-               task->model, task->batch, bench->precision, milliseconds, rate, cost->gflops, cost->peak_gflops,
-               cost->peak_megabytes);
+               "\"ms_least\": %.3f, \"ms_low\": %.3f, \"ms_high\": %.3f, \"items_per_second\": %.3f, \"gflops\": %.1f, "
+               "\"peak_gflops\": %.1f, \"peak_mb\": %.0f",
+               task->model, task->batch, bench->precision, step->median * 1e3, step->least * 1e3, step->low * 1e3,
+               step->high * 1e3, rate, cost->gflops, cost->peak_gflops, cost->peak_megabytes);
+        if (cost->gather_seconds > 0) printf(", \"gather_ms\": %.4f", cost->gather_seconds * 1e3);
+        printf("}\n");
         return;
     }
     printf("%s, batch %d, %s, %d x %d x %d, %d threads (%s)\n", task->model, task->batch, bench->precision,
            task->patch[0], task->patch[1], task->patch[2], task->graph.threads, kernels_name());
-    printf("%10.2f ms per iteration\n%10.2f items per second\n", milliseconds, rate);
+    printf("%10.2f ms per iteration (middle half of the runs %.2f to %.2f, best %.2f)\n%10.2f items per second\n",
+           step->median * 1e3, step->low * 1e3, step->high * 1e3, step->least * 1e3, rate);
     printf("%10.1f GFLOP/s of direct convolution, %.0f %% of the %.1f that this machine multiplies and adds\n",
            cost->gflops, 100 * cost->gflops / cost->peak_gflops, cost->peak_gflops);
     printf("%10.0f MB peak memory\n", cost->peak_megabytes);
+    if (cost->gather_seconds > 0)
+        printf("%10.4f ms to gather the losses of all ranks, %.2f %% of an iteration\n", cost->gather_seconds * 1e3,
+               100 * cost->gather_seconds / cost->step.median);
 }
 
 static int run(const train_bench *bench) {
@@ -70,6 +81,11 @@ static int run(const train_bench *bench) {
         char text[16384];
         graph_describe(learner_graph(l), text, sizeof text);
         fputs(text, stdout);
+    }
+    if (status == STATUS_OK && bench->layers) {
+        const int code = bench_layers(learner_graph(l), bench->seconds, bench->json);
+        learner_close(&l);
+        return code;
     }
     if (status == STATUS_OK) status = training_cost_measure(&bench->task, l, bench->seconds, &cost, &failure);
     learner_close(&l);
@@ -102,9 +118,10 @@ int bench_train(int count, char **arguments) {
         CLI_WHOLE("--threads", "T", &b.threads, 1, 1024, "threads to work with", "all"),
         CLI_NUMBER("--seconds", "S", &b.seconds, 0, 3600, "how long to measure", NULL),
         CLI_FLAG("--describe", &b.describe, "list the convolutions and their algorithms first"),
+        CLI_FLAG("--layers", &b.layers, "time each pass of each different convolution instead, --seconds in all"),
         CLI_FLAG("--json", &b.json,
-                 "one JSON object: model, batch, precision, ms_per_iteration, items_per_second, gflops,\n"
-                 "peak_gflops, peak_mb"),
+                 "one JSON object: model, batch, precision, ms_per_iteration (the median), ms_least, ms_low,\n"
+                 "ms_high, items_per_second, gflops, peak_gflops, peak_mb; with --layers one per convolution"),
     };
     const cli_verb verb = {"bench train", USAGE, options, sizeof options / sizeof *options, NULL, NULL, 0};
     int code = cli_read(&verb, count, arguments, NULL);

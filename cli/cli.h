@@ -38,6 +38,7 @@ int verb_report(int count, char **arguments);
 int verb_train(int count, char **arguments);
 int verb_inspect(int count, char **arguments);
 int verb_triage(int count, char **arguments);
+int verb_watch(int count, char **arguments);
 int verb_predict(int count, char **arguments);
 int verb_evaluate_run(int count, char **arguments);
 

@@ -4,6 +4,7 @@
 #include "progress.h"
 
 #include "evaluate/compare.h"
+#include "evaluate/compare_classes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,31 @@ static const char USAGE[] =
     "folder. Each is held against the first: the mean difference with its 95 % bootstrap interval, Wilcoxon's paired\n"
     "signed-rank test (two-sided), and its p corrected by Holm for all tests of the table. The best value is bold;\n"
     "on a terminal a star follows it; where two look the same there is none.\n"
+    "\n"
+    "Of images and tables an EVALUATION is a run that was evaluated, or --out of hws evaluate (examples.csv): "
+    "accuracy,\n"
+    "balanced accuracy, AUROC and calibration error of all examples, each group and the worst one; differences with 95 "
+    "%\n"
+    "bootstrap intervals, paired by example, and McNemar's exact test. Of the options --by, --format, --out, --names "
+    "and\n"
+    "--common are for these.\n"
     "\n";
+
+/* Evaluations of images or tables; their options are some of those for volumes. */
+static int compare_images(const compare_request *r, table_format format) {
+    static compared_classes compared; /* large */
+    const compare_classes_request request = {r->count, r->paths, r->names, r->by, r->out, r->common};
+    failure failure;
+    text out = {0};
+    cli_progress progress;
+    const listener listener = cli_listen(&progress, 0);
+    status_code status = compare_classes(&compared, &request, &listener, &failure);
+    if (status == STATUS_OK) status = compared_classes_write(&compared, format, &out, &failure);
+    if (status == STATUS_OK) fputs(text_string(&out), stdout);
+    text_close(&out);
+    compared_classes_close(&compared);
+    return cli_end(status, &failure);
+}
 
 static int compare(const compare_request *request, table_format format) {
     static compared compared; /* large */
@@ -75,5 +100,6 @@ int verb_compare(int count, char **arguments) {
     if (found < 2) return cli_error(EXIT_USAGE, "compare needs two or more evaluations; see hws compare --help");
     r.count = (size_t)found;
     code = choose(&r, metric, json ? "json" : format, layout, &table);
-    return code == CLI_GO_ON ? compare(&r, table) : code;
+    if (code != CLI_GO_ON) return code;
+    return classified_is_there(r.paths[0]) ? compare_images(&r, table) : compare(&r, table);
 }

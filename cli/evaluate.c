@@ -11,7 +11,7 @@
 
 static const char USAGE[] =
     "usage: hws evaluate --pred DIR --ref DIR [options]\n"
-    "       hws evaluate RUN [options]      what a run learnt: see hws evaluate RUN --help\n"
+    "       hws evaluate RUN... [options]   what a run learnt: see hws evaluate RUN --help\n"
     "\n"
     "Scores predicted label maps (.nii, .nii.gz) against their references, which have the same names, and prints\n"
     "for all cases and for each group the mean with its 95 % confidence interval, the tail, and the worst case by\n"
@@ -65,6 +65,9 @@ int verb_evaluate(int count, char **arguments) {
         CLI_TEXT("--empty", "E", &r.empty, "nan | 1: what a label counts that is in neither prediction nor reference",
                  "nan"),
         CLI_NUMBER("--nsd", "MM", &r.nsd, 1e-6, 1e6, "also the normalised surface distance at this tolerance", ""),
+        CLI_FLAG("--find-postprocessing", &r.find_postprocessing,
+                 "find out, by nnU-Net's rules, of which labels only the largest connected component\nshould stay, and "
+                 "write OUT/postprocessing.json for hws predict --postprocessing OUT"),
         CLI_FLAG("--hd95", &r.hd95, "also the 95 % Hausdorff distance"),
         CLI_FLAG("--surface", &r.surface, "also the average symmetric surface distance"),
         CLI_FLAG("--common", &r.common, "score the cases that both folders have; otherwise a missing one is an error"),

@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const char USAGE[] =
-    "usage: hws evaluate RUN [options]\n"
+    "usage: hws evaluate RUN... [options]\n"
     "\n"
     "Classifies images with the network of a run and prints accuracy and loss, overall, per class and for the worst\n"
     "class; for pictures and tables also accuracy, balanced accuracy, AUROC and calibration error by group, with 95 %\n"
@@ -23,7 +23,10 @@ static const char USAGE[] =
 static const char VOLUMES[] =
     "A run that segments volumes: predicts the validation cases of its fold into RUN/validation (those that are there\n"
     "are kept), scores them by the groups of the dataset's groups.csv, and writes summary.json, cases.csv, the tables\n"
-    "and pictures of the worst cases into the run's folder (or --out), where hws report finds them.\n";
+    "and pictures of the worst cases into the run's folder (or --out), where hws report finds them. Several runs, of\n"
+    "different folds, are scored together: each predicts its own validation cases.\n";
+
+enum { RUNS_MAX = 64 };
 
 static const char *class_name(const class_results *scores, int k, char number[16]) {
     if (scores->class_names) return scores->class_names[k];
@@ -56,17 +59,14 @@ static void print_score(const class_scored *s, class_score which) {
                factor * s->ci[which].high);
 }
 
-/* The group with the lowest accuracy of those that have examples. */
+/* The group with the lowest accuracy; the interval is that of the lowest of its column, whichever it is. */
 static void print_worst_group(const class_results *scores) {
-    const class_stratum *worst = NULL;
-    for (size_t k = 1; k < scores->stratum_count; k++) {
-        const class_stratum *one = &scores->strata[k];
-        if (!one->scored.count) continue;
-        if (!worst || one->scored.value[CLASS_ACCURACY] < worst->scored.value[CLASS_ACCURACY]) worst = one;
-    }
-    if (worst)
-        printf("worst group: %s %s with %.2f%%\n", worst->column, worst->value,
-               100 * worst->scored.value[CLASS_ACCURACY]);
+    const class_worst *worst = &scores->worst_group;
+    if (!worst->group) return;
+    const class_stratum *one = &scores->strata[worst->group];
+    printf("worst group: %s %s with %.2f%%", one->column, one->value, 100 * worst->value);
+    if (!isnan(worst->ci.low)) printf(" (95 %% CI %.1f to %.1f)", 100 * worst->ci.low, 100 * worst->ci.high);
+    printf("\n");
 }
 
 static void print_groups(const class_results *scores) {
@@ -122,9 +122,9 @@ static int evaluate(const evaluate_run_request *request, int quiet) {
 
 int verb_evaluate_run(int count, char **arguments) {
     evaluate_run_request r = {0};
-    const char *part = "test", *weights = "best";
+    const char *part = "test", *weights = "best", *runs[RUNS_MAX] = {NULL};
     long long threads = parallel_processors();
-    int quiet = 0;
+    int quiet = 0, run_count = 0;
     failure failure;
     const cli_option options[] = {
         CLI_TEXT("--data", "DATA", &r.data, "other data of the same classes, as hws train takes them", "the run's"),
@@ -134,12 +134,15 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_TEXT("--weights", "W", &weights, "best | latest", NULL),
         CLI_TEXT("--out", "DIR", &r.out,
                  "write examples.csv (label, prediction, loss, probabilities, columns), classes.csv, strata.csv,\n"
-                 "confusion.csv and reliability.csv there",
-                 NULL),
+                 "confusion.csv and reliability.csv there, for hws report and hws compare",
+                 "the run's folder, for its own test set"),
         CLI_WHOLE("--threads", "N", &threads, 1, 4096, "threads to work with", "all"),
         CLI_FLAG("--quiet", &quiet, "no table"),
         CLI_PARAGRAPH(VOLUMES),
         CLI_FLAG("--no-mirror", &r.no_mirror, "do not average over mirror images: eight times faster"),
+        CLI_FLAG("--find-postprocessing", &r.find_postprocessing,
+                 "find out, by nnU-Net's rules, of which labels only the largest connected component\nshould stay, and "
+                 "write it to RUN/postprocessing.json (or --out), for hws predict\n--postprocessing"),
         CLI_FLAG("--overwrite", &r.overwrite, "predict cases again whose label maps are there already"),
         CLI_TEXT("--regions", "LIST", &r.regions, "named labels and unions of them, such as WT=1+2+3,ET=3",
                  "the labels of the dataset"),
@@ -150,9 +153,12 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_FLAG("--hd95", &r.hd95, "also the 95 % Hausdorff distance"),
         CLI_FLAG("--surface", &r.surface, "also the average symmetric surface distance"),
     };
-    const cli_verb verb = {"evaluate", USAGE, options, sizeof options / sizeof *options, NULL, &r.run, 1};
-    const int code = cli_read(&verb, count, arguments, NULL);
+    const cli_verb verb = {"evaluate", USAGE, options, sizeof options / sizeof *options, NULL, runs, RUNS_MAX};
+    const int code = cli_read(&verb, count, arguments, &run_count);
     if (code != CLI_GO_ON) return code;
+    r.run = runs[0];
+    r.others = runs + 1;
+    r.other_count = run_count - 1;
     r.on_training = strcmp(part, "train") == 0;
     if (!r.on_training && strcmp(part, "test") != 0)
         return cli_error(EXIT_USAGE, "--part %s is neither test nor train", part);

@@ -15,6 +15,7 @@ static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep l
                             "\n"
                             "  plan            check, plan and preprocess a dataset of 3D images\n"
                             "  train           train a network, with DRO or ERM\n"
+                            "  watch           show runs in the browser while they train\n"
                             "  fetch mnist     get the MNIST digits\n"
                             "  phantom         make a dataset of synthetic fetal heads\n"
                             "  bench sampler   time the hardness weighted sampler\n"
@@ -37,7 +38,7 @@ static const struct {
     {"bench", verb_bench},     {"compare", verb_compare}, {"evaluate", verb_evaluate}, {"fetch", verb_fetch},
     {"report", verb_report},   {"train", verb_train},     {"inspect", verb_inspect},   {"predict", verb_predict},
     {"phantom", verb_phantom}, {"plan", verb_plan},       {"export", verb_export},     {"import", verb_import},
-    {"triage", verb_triage},
+    {"triage", verb_triage},   {"watch", verb_watch},
 };
 
 static char last_error[1024]; /* for a rank that does not speak */
@@ -89,7 +90,7 @@ static int finish(int exit_code) {
 
 /* Verbs that ranks do together; all others are the first one's business. */
 static int is_shared(const char *verb) {
-    static const char *const SHARED[] = {"train", "bench"};
+    static const char *const SHARED[] = {"train", "bench", "plan", "predict", "evaluate"};
     for (size_t k = 0; k < sizeof SHARED / sizeof *SHARED; k++)
         if (strcmp(verb, SHARED[k]) == 0) return 1;
     return 0;
@@ -123,8 +124,9 @@ static int run(int count, char **arguments) {
     }
     for (size_t k = 0; k < sizeof VERBS / sizeof *VERBS; k++) {
         if (strcmp(verb, VERBS[k].name) != 0) continue;
-        const int does = is_shared(verb) || ranks_is_first(ranks_here());
-        return does ? VERBS[k].run(count - 2, arguments + 2) : EXIT_DONE;
+        int code = is_shared(verb) || ranks_is_first(ranks_here()) ? VERBS[k].run(count - 2, arguments + 2) : EXIT_DONE;
+        if (!is_shared(verb)) ranks_share_first(ranks_here(), &code, sizeof code);
+        return code;
     }
     return cli_error(EXIT_USAGE, "there is no verb '%s'; hws --help lists them", verb);
 }

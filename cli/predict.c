@@ -60,6 +60,11 @@ static int parse(int count, char **words, arguments *a) {
         CLI_FLAG("--save-probabilities", &a->request.save_probabilities,
                  "volumes: also write CASE.npz, which numpy reads: the array probabilities,\nfloat16 [class or "
                  "region][z][y][x]"),
+        CLI_TEXT(
+            "--postprocessing", "DIR|FILE", &a->request.postprocessing,
+            "volumes: follow what hws evaluate --find-postprocessing found: the run or --out folder\nthat it wrote "
+            "to; label maps alone change, not probabilities",
+            ""),
         CLI_TEXT("--precision", "P", &a->precision, "volumes: f32 | bf16", NULL),
         CLI_FLAG("--overwrite", &a->request.overwrite,
                  "volumes: predict cases again whose label maps are there already"),

@@ -92,6 +92,11 @@ static void add_times(const train_progress *p, const trainer *t, text *line) {
     text_format(line, " %9s %9s", past, left);
 }
 
+/* NaN where nothing chose the weights, or another number than the one that is shown. */
+static double best_of(const trainer *t) {
+    return t->task->keeps_last || t->task->best != t->task->shown ? (double)NAN : t->best;
+}
+
 static void show_row(train_progress *p, const trainer *t, const double *row) {
     text line = {0};
     char epoch[48];
@@ -104,7 +109,7 @@ static void show_row(train_progress *p, const trainer *t, const double *row) {
     add_times(p, t, &line);
     const double norm = row[ROW_FIRST + t->task->metrics + ROW_GRAD_NORM];
     if (isfinite(norm)) text_format(&line, "  |grad R| %.3g", norm);
-    p->best = t->best;
+    p->best = best_of(t);
     say(p, &line);
 }
 
@@ -135,11 +140,15 @@ static void begin(void *context, const trainer *t) {
     p->first = t->iteration;
     p->start = clock_seconds();
     p->last = p->start - INTERVAL;
-    p->best = t->best;
+    p->best = best_of(t);
     train_words_metric(t, &p->metric);
     train_words_next(t, &p->next);
     if (ranks_is_first(t->ranks)) run_log_open(&p->log, t->folder);
     train_words_summary(t, &lines);
+    if (t->task->keeps_last)
+        text_add(&lines,
+                 "\nno validation part chooses weights, so that the last ones are kept; --validation 0.1 would hold a "
+                 "tenth of each class out");
     if (t->iteration >= t->total || t->stopped) text_add(&lines, "\nthis run is finished already");
     else if (t->iteration) text_format(&lines, "\nresumed after iteration %lld", (long long)t->iteration);
     say(p, &lines);

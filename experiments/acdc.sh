@@ -24,11 +24,7 @@ awk -F, 'NR == 1 { print $0 ",patient"; next } { patient = $1; sub(/_E[DS]$/, ""
     "$given/groups.csv" >"$dataset/groups.csv"
 if [ ! -e "$dataset/splits_final.json" ]; then
     "$hws" plan "$dataset" --out "$out/cache" --stratify diagnosis --keep-together patient
-    awk -v features="${FEATURES:-16}" '{ if (match($0, /"features": [0-9]+/)) {
-        now = substr($0, RSTART + 12, RLENGTH - 12); if (!first) first = now
-        sub(/"features": [0-9]+/, "\"features\": " int(now * features / first)) } print }' \
-        "$out/cache/plans.json" >"$out/plans.json"
-    cp "$out/plans.json" "$out/cache/plans.json"
+    narrow_plan "$out/cache" "${FEATURES:-16}"
     awk -v RARE="${RARE:-RV}" -v KEEP="${PATIENTS:-2}" -f "$root/experiments/rare_group.awk" \
         "$dataset/groups.csv" "$out/cache/splits_final.json" >"$out/splits.json"
     mv "$out/splits.json" "$dataset/splits_final.json"

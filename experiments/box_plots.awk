@@ -1,20 +1,6 @@
 # Box plots as SVG of the Dice by a column of groups and by label, one box per method. Input: cases.csv of several
-# evaluations, headers included, with the method's name before each line. A variable: column.
+# evaluations, headers included, with the method's name before each line. A variable: column. After csv.awk.
 # Boxes from quartile to quartile with the median; whiskers to the last case within 1.5 boxes; points are the cases beyond.
-
-# A line of CSV into f[1..n]: quotes may hold commas.
-function split_csv(line, f,    n, part, quoted, k, c) {
-    n = 1; f[1] = ""; quoted = 0
-    for (k = 1; k <= length(line); k++) {
-        c = substr(line, k, 1)
-        if (c == "\"") quoted = !quoted
-        else if (c == "," && !quoted) f[++n] = ""
-        else f[n] = f[n] c
-    }
-    return n
-}
-
-function escape(words) { gsub(/&/, "\\&amp;", words); gsub(/</, "\\&lt;", words); return words }
 
 # As numpy.quantile of v[1..n], sorted.
 function quantile(v, n, share,    place, low) {
@@ -70,9 +56,9 @@ END {
         if (groups[h] < groups[g]) { x = groups[g]; groups[g] = groups[h]; groups[h] = x }
     for (l = 1; l <= label_count; l++) {
         wide = 60 + group_count * (method_count * 24 + 30)
-        printf "<figure><figcaption>%s</figcaption><svg width=\"%d\" height=\"262\" viewBox=\"0 0 %d 262\" font-family=\"sans-serif\" font-size=\"11\">", escape(labels[l]), wide, wide
+        printf "<figure><figcaption>%s</figcaption><svg width=\"%d\" height=\"262\" viewBox=\"0 0 %d 262\" font-family=\"sans-serif\" font-size=\"11\" fill=\"currentColor\">", escape(labels[l]), wide, wide
         for (k = 0; k <= 4; k++)
-            printf "<path d=\"M34 %gH%d\" stroke=\"#ddd\"/><text x=\"30\" y=\"%g\" text-anchor=\"end\">%d</text>", y_of(k / 4), wide, y_of(k / 4) + 4, 25 * k
+            printf "<path d=\"M34 %gH%d\" class=\"line\"/><text x=\"30\" y=\"%g\" text-anchor=\"end\">%d</text>", y_of(k / 4), wide, y_of(k / 4) + 4, 25 * k
         for (g = 1; g <= group_count; g++) {
             left = 44 + (g - 1) * (method_count * 24 + 30)
             for (m = 1; m <= method_count; m++)

@@ -113,9 +113,11 @@ cd "$OUT/evaluations"
 "$HWS" compare $grid --layout wide --names "$names" --out "$OUT/table5" >"$OUT/table5.txt"
 cd "$OUT"
 page_begin "Brain tumours: ERM and DRO"
+page_composition "The data (as Table 1)"
 page_table "Table 3: Dice of the regions" "$OUT/table3.txt"
 page_table "The same with the tail" "$OUT/table3-tail.txt"
 page_boxes "Figure 4: Dice by centre" centre erm-nesterov dro-nesterov-b100-is
-page_pictures "The worst cases" erm-nesterov dro-nesterov-b100-is
+page_pictures "The worst cases of ERM" "ERM Nesterov,DRO Nesterov" erm-nesterov dro-nesterov-b100-is
+page_report "ERM Nesterov,DRO Nesterov" erm-nesterov dro-nesterov-b100-is
 page_table "Table 5: beta and importance sampling, Nesterov" "$OUT/table5.txt"
 page_end

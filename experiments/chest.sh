@@ -3,7 +3,7 @@
 # fiftieth. Accuracy by group for several objectives and seeds, at the last epoch (no weights are chosen by the test part).
 #
 # usage: experiments/chest.sh FOLDER [OUT]       (experiments/out/chest); FOLDER has labels.csv with a column group
-# In the environment: METHODS ("erm dro reweight group-dro"), SEEDS ("0 1 2"), EPOCHS (8), SIZE (48), MODEL (wrn-10-1),
+# In the environment: METHODS ("erm dro reweight group-dro"), SEEDS ("0 1 2"), EPOCHS (10), SIZE (48), MODEL (wrn-10-1),
 # KEEP (group:virus=0.02), HWS. Runs that are there are resumed or left alone.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -22,7 +22,7 @@ for seed in $seeds; do
             "$hws" train --resume --quiet --out "$run"
         else
             "$hws" train "$data" --keep "${KEEP:-group:virus=0.02}" --objective "$method" --seed "$seed" --size "${SIZE:-48}" \
-                --colour grey --model "${MODEL:-wrn-10-1}" --batch 32 --optimizer adam --lr 0.001 --epochs "${EPOCHS:-8}" \
+                --colour grey --model "${MODEL:-wrn-10-1}" --batch 32 --recipe xrays --optimizer adam --lr 0.001 --schedule cosine --epochs "${EPOCHS:-10}" \
                 --threads 1 --quiet --out "$run"
         fi
     done

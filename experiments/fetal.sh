@@ -1,5 +1,5 @@
 #!/bin/sh
-# The paper's fetal brain study (section 4.2: Table 2, Figure 3): nnU-Net with ERM and with DRO, five folds each, ensembles of the five,
+# The paper's fetal brain study (section 4.2: Tables 1 and 2, Figure 3): nnU-Net with ERM and with DRO, five folds each, ensembles of the five,
 # by condition.
 #
 # usage: experiments/fetal.sh DATASET [OUT]          OUT: experiments/out/fetal
@@ -56,8 +56,10 @@ stage evaluating
 "$HWS" compare "$OUT/evaluations/erm" "$OUT/evaluations/dro" --names nnU-Net-ERM,nnU-Net-DRO --out "$OUT/table2" >"$OUT/table2.txt"
 "$HWS" compare "$OUT/evaluations/erm" "$OUT/evaluations/dro" --names nnU-Net-ERM,nnU-Net-DRO --metric HD95 >"$OUT/table2-hd95.txt"
 page_begin "Fetal brain 3D MRI: ERM and DRO"
+page_composition "Table 1: the data"
 page_table "Table 2: Dice by group" "$OUT/table2.txt"
 page_table "Hausdorff distances (95 %)" "$OUT/table2-hd95.txt"
 page_boxes "Dice by $BY" "$BY" erm dro
-page_pictures "Figure 3: the worst cases" erm dro
+page_pictures "Figure 3: the worst cases of nnU-Net-ERM" "nnU-Net-ERM,nnU-Net-DRO" erm dro
+page_report "nnU-Net-ERM,nnU-Net-DRO" erm dro
 page_end

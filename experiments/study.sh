@@ -113,8 +113,15 @@ page_begin() { # title
     page=$OUT/page.html
     cat >"$page.part" <<END
 <!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>$1</title>
-<style>body{font:16px/1.5 sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#222}pre{overflow-x:auto;font-size:13px;line-height:1.35;background:#f6f6f4;padding:1rem}
-figure{display:inline-block;margin:0 1rem 1rem 0;vertical-align:top}figure img{height:16rem;image-rendering:pixelated}figcaption{font-size:14px;color:#555}svg{max-width:100%}</style>
+<meta name="viewport" content="width=device-width">
+<style>:root{color-scheme:light dark;--ink:#222;--soft:#555;--paper:#fff;--box:#f6f6f4;--line:#ddd}
+@media(prefers-color-scheme:dark){:root{--ink:#e6e6e6;--soft:#aaa;--paper:#16171a;--box:#212327;--line:#3a3d42}}
+body{font:16px/1.5 sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper)}
+pre,.scroll{overflow-x:auto}pre{font-size:13px;line-height:1.35;background:var(--box);padding:1rem}
+table{border-collapse:collapse}th,td{text-align:left;padding:.2rem 1.2rem .2rem 0;border-bottom:1px solid var(--line)}
+figure{display:inline-block;margin:0 1rem 1rem 0;vertical-align:top;max-width:100%}figcaption{font-size:14px;color:var(--soft)}
+.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr));gap:1rem;margin-bottom:1.5rem}.pair figure{margin:0}.pair img{width:100%}
+svg{max-width:100%;height:auto}.line{stroke:var(--line)}</style>
 <h1>$1</h1>
 END
     [ -z "$DRY" ] || echo "<p><b>A dry run on synthetic phantoms with $EPOCHS epochs of $EPOCH_LENGTH iterations: it shows that every
@@ -127,30 +134,59 @@ page_table() { # title, file
     { echo "<h2>$1</h2><pre>"; escaped <"$2"; echo "</pre>"; } >>"$page.part"
 }
 
-# The worst cases of the first method that all methods have a picture of, or else the worst ones of each, side by side.
-page_pictures() { # title, then evaluations
-    echo "<h2>$1</h2>" >>"$page.part"
-    shift
-    first=$1
-    shown=0
-    for picture in "$OUT/evaluations/$first"/worst/*.png; do
-        [ -e "$picture" ] && [ $shown -lt 4 ] || continue
-        shown=$((shown + 1))
-        for name in "$@"; do
-            file=$OUT/evaluations/$name/worst/$(basename "$picture")
+# What the dataset is made of.
+page_composition() { # title
+    [ -e "$DATASET/groups.csv" ] || return 0
+    for set in train test; do
+        folder=$DATASET/labelsTr
+        [ $set = train ] || folder=$DATASET/labelsTs
+        ls "$folder" 2>/dev/null | sed "s/[.]nii.*//; s/^/$set,/"
+    done >"$OUT/sets"
+    { echo "<h2>$1</h2>"
+        awk -f "$root/experiments/csv.awk" -f "$root/experiments/composition.awk" "$OUT/sets" "$DATASET/groups.csv"; } >>"$page.part"
+}
+
+caption() { # evaluation, case, the method's name
+    awk -v method="$3" -f "$root/experiments/csv.awk" -f "$root/experiments/captions.awk" "$OUT/evaluations/$1/cases.csv" |
+        awk -F '\t' -v case="$2" '$1 == case { print $2 }'
+}
+
+# The worst cases of the first method, the worst first, by all methods that have a picture of them, side by side.
+page_pictures() { # title, names of the methods, separated by commas, then their evaluations
+    echo "<h2>$1</h2><p>Rows are planes, each in the slice with the most wrong voxels.</p>" >>"$page.part"
+    method_names=$2
+    shift 2
+    for case_name in $(sed 1d "$OUT/evaluations/$1/worst.csv" | cut -d, -f2 | head -n 4); do
+        echo '<div class="pair">' >>"$page.part"
+        place=0
+        for evaluation in "$@"; do
+            place=$((place + 1))
+            file=$OUT/evaluations/$evaluation/worst/$case_name.png
             [ -e "$file" ] || continue
-            printf '<figure><img alt="" src="data:image/png;base64,%s"><figcaption>%s, %s</figcaption></figure>\n' \
-                "$(base64 "$file" | tr -d '\n')" "$(basename "$picture" .png)" "$name" >>"$page.part"
+            printf '<figure><img alt="%s" src="data:image/png;base64,%s"><figcaption>%s</figcaption></figure>\n' "$case_name" \
+                "$(base64 "$file" | tr -d '\n')" \
+                "$(caption "$evaluation" "$case_name" "$(echo "$method_names" | cut -d, -f$place)")" >>"$page.part"
         done
-        echo "<br>" >>"$page.part"
+        echo '</div>' >>"$page.part"
     done
+}
+
+# The worst case of each group, by all methods, with a slider over the slices: hws report, a page of its own.
+page_report() { # names of the methods, then their evaluations
+    report_names=$1
+    shift
+    images=$DATASET/imagesTs
+    has_test || images=$DATASET/imagesTr
+    [ ! -e "$DATASET/groups.csv" ] || set -- "$@" --groups "$DATASET/groups.csv"
+    (cd "$OUT/evaluations" && "$HWS" report "$@" --names "$report_names" --images "$images" --out "$OUT/report.html") >/dev/null
+    echo '<p>The worst case of each group, by all methods, slice by slice: <a href="report.html">report.html</a>.</p>' >>"$page.part"
 }
 
 page_boxes() { # title, column of the groups, then evaluations
     title=$1 column=$2
     shift 2
     { echo "<h2>$title</h2>"; for name in "$@"; do sed "s|^|$name,|" "$OUT/evaluations/$name/cases.csv"; done |
-        awk -v column="$column" -f "$root/experiments/box_plots.awk"; } >>"$page.part"
+        awk -v column="$column" -f "$root/experiments/csv.awk" -f "$root/experiments/box_plots.awk"; } >>"$page.part"
 }
 
 page_end() {

@@ -17,9 +17,9 @@ from .errors import ArgumentError, ArgumentTypeError
 
 Loss = Union[nn.Module, Callable[..., Tensor]]
 
-# Their mean over a batch is the mean over its elements, so the elements can be had and averaged per example at once.
-_ELEMENTWISE = (nn.L1Loss, nn.MSELoss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCELoss, nn.BCEWithLogitsLoss,
-                nn.CrossEntropyLoss, nn.NLLLoss)
+# What they reduce are losses of elements, so these can be had and reduced per example at once.
+_OF_LABELS = (nn.CrossEntropyLoss, nn.NLLLoss)
+_ELEMENTWISE = (nn.L1Loss, nn.MSELoss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCELoss, nn.BCEWithLogitsLoss, *_OF_LABELS)
 
 
 def per_example(losses: Tensor, count: int) -> Tensor:
@@ -118,20 +118,30 @@ class PerCase(nn.Module):
 
 
 class _Unreduced(nn.Module):
-    """A loss of torch that is a mean over elements, as one number per example; else, case by case."""
+    """A loss of torch that is a mean or sum over elements, as one number per example, without a loop over examples."""
 
     def __init__(self, loss: nn.Module):
         super().__init__()
+        self.loss = loss
         self.each = copy.copy(loss)
         self.each.reduction = "none"  # type: ignore[assignment]
-        self.per_case = PerCase(loss)
 
     def forward(self, prediction: Any, target: Any) -> Tensor:
-        ignored = getattr(self.each, "ignore_index", None)
-        if ignored is not None and isinstance(target, Tensor) and not target.is_floating_point():
-            if bool((target == ignored).any()):  # what is ignored must not count as a loss of zero
-                return self.per_case(prediction, target)
-        return self.each(prediction, target)
+        losses = self.each(prediction, target)
+        count = _batch_size(prediction)
+        if losses.ndim == 0 or losses.shape[0] != count:
+            return losses  # refused by name later
+        if self.loss.reduction == "sum":
+            return losses.reshape(count, -1).sum(1)
+        if not isinstance(self.loss, _OF_LABELS) or target.is_floating_point():
+            return losses
+        return losses.reshape(count, -1).sum(1) / self._counted(target, losses.dtype).reshape(count, -1).sum(1)
+
+    def _counted(self, target: Tensor, dtype: torch.dtype) -> Tensor:
+        """For how much each label counts in a mean of torch's: for its class's weight, and for nothing if it is ignored."""
+        kept = target != self.loss.ignore_index
+        weight = self.loss.weight
+        return kept.to(dtype) if weight is None else weight[torch.where(kept, target, 0)].to(dtype) * kept
 
 
 class _Whatever(nn.Module):
@@ -157,7 +167,8 @@ def _made_per_example(loss: Loss) -> nn.Module:
     if not callable(loss):
         raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
     reduction = getattr(loss, "reduction", None) if isinstance(loss, nn.Module) else None
-    if reduction == "mean" and type(loss) in _ELEMENTWISE and getattr(loss, "weight", None) is None:
+    of_batch = type(loss) not in _OF_LABELS and getattr(loss, "weight", None) is not None  # a weight for each element of it
+    if reduction in ("mean", "sum") and type(loss) in _ELEMENTWISE and not of_batch:
         return _Unreduced(loss)  # type: ignore[arg-type]
     if reduction in ("mean", "sum"):
         return PerCase(loss)
@@ -173,7 +184,7 @@ class DROLoss(nn.Module):
     Args:
         loss: a loss module or any function of (prediction, target). One that returns a loss per example is taken as it
             is, further dimensions (pixels, voxels) averaged. One that reduces runs case by case (:class:`PerCase`), in
-            its own reduction; torch's losses that are plain means are computed for all cases at once.
+            its own reduction; those of torch that are means or sums over elements are computed for all cases at once.
         sampler: a sampler of :mod:`hws.torch`, an :class:`hws.Sampler` or a :class:`hws.shared.SharedSampler`.
         importance: weight the examples by clip(p_new / p_old), as the paper recommends where losses are noisy (data
             augmentation, dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as
@@ -263,7 +274,7 @@ class DROLoss(nn.Module):
         return weights
 
     def _warn_of_class_weights(self, target: Any) -> None:
-        loss = self.loss.loss if isinstance(self.loss, PerCase) else None
+        loss = self.loss.loss if isinstance(self.loss, (PerCase, _Unreduced)) else None
         if isinstance(loss, (nn.CrossEntropyLoss, nn.NLLLoss)) and loss.reduction == "mean" and loss.weight is not None \
                 and isinstance(target, Tensor) and target.ndim == 1:
             warnings.warn("a class weight divided by itself is 1: with one label per example the weights of "

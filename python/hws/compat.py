@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from .divergence import probabilities
 from .errors import HwsError
-from .sampler import Sampler
+from .sampler import HasBeta, Sampler
 from .torch import per_example
 
 __all__ = ["WeightedSampler", "BatchWeightedSampler", "UnreducedLossFunction", "CompatError"]
@@ -44,7 +44,7 @@ def _require(condition: bool, message: str) -> None:
         raise CompatError(message)
 
 
-class WeightedSampler(torch.utils.data.Sampler):
+class WeightedSampler(HasBeta, torch.utils.data.Sampler):
     """Draws examples with probability softmax(beta * weights), one weight (stale loss) per example.
 
     Args:
@@ -86,14 +86,6 @@ class WeightedSampler(torch.utils.data.Sampler):
     @property
     def num_samples(self) -> int:
         return len(self.sampler)
-
-    @property
-    def beta(self) -> float:
-        return self.sampler.beta
-
-    @beta.setter
-    def beta(self, value: float) -> None:
-        self.sampler.beta = value
 
     @property
     def momentum(self) -> float:

@@ -287,6 +287,7 @@ class HardnessWeighted:
         if self.hws_settings.epochs is not None:
             self.num_epochs = self.hws_settings.epochs
         super().initialize()  # type: ignore[misc]
+        self._hws_connect()
 
     def _build_loss(self) -> Any:
         # Twice, since the one that runs case by case must not look at a batch, nor wait for other ranks.
@@ -359,9 +360,14 @@ class HardnessWeighted:
         self._hws_place = {str(name): place for place, name in enumerate(names)}
         self.hws_shared = SharedSampler(len(names), **options)
         self._hws_learner = _Learner(self.hws_shared, ranks, max(self.batch_size, self.configuration_manager.batch_size))
-        if isinstance(self.loss, _Criterion):
-            self.loss.robust = DROLoss(self.loss.per_case, self._hws_learner, settings.importance, skip_non_finite=True)
+        self._hws_connect()
         self._hws_take_over()
+
+    def _hws_connect(self) -> None:
+        """Lets the loss learn into the history: whichever is made last; in v2.5 the loaders come before the loss."""
+        if self._hws_learner is not None and isinstance(getattr(self, "loss", None), _Criterion):
+            self.loss.robust = DROLoss(self.loss.per_case, self._hws_learner, self.hws_settings.importance,
+                                       skip_non_finite=True)
 
     def _hws_warming_up(self) -> bool:
         return self.current_epoch < self.hws_settings.warm_up * self.num_epochs

@@ -649,3 +649,18 @@ def _options_dict(options: OptionsStruct, custom: Optional[CustomDivergence]) ->
     result["keep_counts"] = bool(options.keep_counts)
     result["keep_record"] = bool(options.keep_record)
     return result
+
+
+class HasBeta:
+    """What has its beta from the sampler that it holds."""
+
+    sampler: Any
+
+    @property
+    def beta(self) -> float:
+        """The robustness in force, as of :attr:`hws.Sampler.beta`; it can be set, which ends a tail."""
+        return self.sampler.beta
+
+    @beta.setter
+    def beta(self, value: float) -> None:
+        self.sampler.beta = value

@@ -29,7 +29,7 @@ from ._pending import Draw, Match, Pending
 from ._ranks import exchanged
 from ._randomness import NumberedIndex, seed_of, seeded
 from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, OwnershipError
-from .sampler import Sampler
+from .sampler import HasBeta, Sampler
 from .shared import SharedHandle, SharedSampler
 from .telemetry import concerns
 
@@ -101,7 +101,7 @@ class IndexedDataset(Dataset):
 # ---- samplers ------------------------------------------------------------------------------------------------------
 
 
-class _HandsOut:
+class _HandsOut(HasBeta):
     """What the two samplers have in common: draws made when they are asked for, in pieces of equal size."""
 
     def __init__(self, examples: Any, piece: int, pieces_per_epoch: int, ranks: Tuple[Any, Any, Any],
@@ -249,15 +249,6 @@ class _HandsOut:
     # ---- what it knows
 
     @property
-    def beta(self) -> float:
-        """The robustness in force, as of :attr:`hws.Sampler.beta`; it can be set, which ends a tail."""
-        return self.sampler.beta
-
-    @beta.setter
-    def beta(self, value: float) -> None:
-        self.sampler.beta = value
-
-    @property
     def tail(self) -> Optional[float]:
         """The fraction of the examples that is trained for, or None where beta was given."""
         return self.sampler.tail
@@ -281,7 +272,7 @@ class _HandsOut:
 
     def triage(self, count: Optional[int] = None) -> np.ndarray:
         """The examples by the doubt in their labels, as :meth:`hws.Sampler.triage` gives them."""
-        return self.sampler.triage(count)  # type: ignore[attr-defined, unused-ignore]
+        return self.sampler.triage(count)
 
     def statistics(self) -> Dict[str, Union[int, float]]:
         """Losses and distribution in numbers, as :meth:`hws.Sampler.statistics`."""

@@ -2,10 +2,8 @@
 
 usage: nnunet_peer.py FOLDER SCRATCH [DATASET]
 
-FOLDER holds clones whose names begin with nnUNet (any of v2.1 to v2.8.1, several if you like), and for training beside v2.1
-also batchgenerators (v0.25), dynamic-network-architectures (v0.2) and acvl_utils (v0.2). Trains nnU-Net v2.1 on the CPU: on
-small volumes made here, or on a DATASET folder in nnU-Net's layout. Of every version the source is held against what
-hws.nnunet relies on.
+FOLDER holds clones (nnunet_clones.py). Trains nnU-Net v2.1 on the CPU: on small volumes made here, or on a DATASET folder in
+nnU-Net's layout. Of every version the source is held against what hws.nnunet relies on.
 """
 import ast
 import json
@@ -18,12 +16,10 @@ import sys
 import time
 from pathlib import Path
 
+from nnunet_clones import first_version, found, leave, make_importable, run_step, said
+
 HERE = Path(__file__).resolve()
 ITERATIONS, VALIDATIONS = 6, 2
-
-
-def said(text):
-    print(f"nnunet_peer: {text}", flush=True)
 
 
 # ---- every version: what hws.nnunet relies on -----------------------------------------------------------------------------
@@ -63,15 +59,10 @@ def check_source(clone):
     said(f"{clone.name}: its source has what hws.nnunet relies on (loaders {', '.join(sorted(loaders))})")
 
 
-def version(clone):
-    told = "".join((clone / name).read_text() for name in ("pyproject.toml", "setup.py") if (clone / name).is_file())
-    return re.search(r"version\s*=\s*[\"']([^\"']+)[\"']", told).group(1)
-
-
 # ---- v2.1 for real ----------------------------------------------------------------------------------------------------------
 
 
-def make_volumes(folder):
+def make_volumes(folder, regions=False):
     import nibabel
     import numpy as np
 
@@ -82,13 +73,18 @@ def make_volumes(folder):
         label = np.zeros((24, 24, 24), np.uint8)
         centre = rng.integers(8, 16, 3)
         label[tuple(slice(c - 4, c + 4) for c in centre)] = 1
+        if regions:
+            label[tuple(slice(c - 2, c + 2) for c in centre)] = 2
         image = (label * 2 + rng.normal(0, 0.5, label.shape)).astype(np.float32)
         name = f"case_{case:02d}"
         test = case >= 10
         nibabel.save(nibabel.Nifti1Image(image, np.eye(4)), folder / ("imagesTs" if test else "imagesTr") / f"{name}_0000.nii.gz")
         if not test:
             nibabel.save(nibabel.Nifti1Image(label, np.eye(4)), folder / "labelsTr" / f"{name}.nii.gz")
-    describe(folder, {"channel_names": {"0": "MRI"}, "labels": {"background": 0, "ball": 1}, "file_ending": ".nii.gz"})
+    labels = {"labels": {"background": 0, "box": 1}}
+    if regions:
+        labels = {"labels": {"background": 0, "box": [1, 2], "core": [2]}, "regions_class_order": [1, 2]}
+    describe(folder, {"channel_names": {"0": "MRI"}, "file_ending": ".nii.gz", **labels})
 
 
 def describe(folder, contents):
@@ -110,32 +106,14 @@ def copy_dataset(source, folder, cases=24, tests=2):
     describe(folder, json.loads((source / "dataset.json").read_text()))
 
 
-def prepare(clones, scratch, dataset):
-    """Copies of the clones, in which the trainer can be installed; stand-ins for what NIfTI does not need; a data set."""
-    packages = scratch / "packages"
-    packages.mkdir(parents=True)
-    for clone, package in ((clones["nnUNet"], "nnunetv2"), (clones["batchgenerators"], "batchgenerators"),
-                           (clones["dynamic-network-architectures"], "dynamic_network_architectures"),
-                           (clones["acvl_utils"], "acvl_utils")):
-        shutil.copytree(clone / package, packages / package)
-    for name in ("SimpleITK", "cc3d"):
-        (packages / f"{name}.py").write_text("")
-    folder = scratch / "raw" / "Dataset004_Test"
-    copy_dataset(dataset, folder) if dataset else make_volumes(folder)
-    os.environ.update(PYTHONPATH=f"{packages}{os.pathsep}{HERE.parents[1]}", nnUNet_raw=str(scratch / "raw"),
-                      nnUNet_preprocessed=str(scratch / "preprocessed"), nnUNet_results=str(scratch / "results"),
-                      OMP_NUM_THREADS="1", nnUNet_def_n_proc="2", nnUNet_n_proc_DA="2")
-
-
 def run(step, *arguments, **environment):
-    subprocess.run([sys.executable, HERE, "--step", step, *map(str, arguments)], check=True,
-                   env={**os.environ, **environment})
+    run_step(HERE, step, *arguments, **environment)
 
 
 def train_for_real(scratch):
     results = scratch / "results" / "Dataset004_Test" / "nnUNetTrainerHWS_warmup0__nnUNetPlans__3d_fullres"
     subprocess.run([sys.executable, "-m", "hws.nnunet", "install", "--always"], check=True)
-    run("plan")
+    run("plan", 4, "3d_fullres")
     run("same_losses", nnUNet_n_proc_DA="0")
     run("draws")
     run("overhead", nnUNet_n_proc_DA="0")
@@ -151,10 +129,20 @@ def train_for_real(scratch):
     visits = sum(int(line.rsplit(",", 1)[1]) for line in (results / "fold_0" / "hardest_cases.csv").read_text().splitlines()[1:])
     assert visits == 3 * ITERATIONS * batch_size(scratch), visits
     run("train", "nnUNetTrainerHWS_warmup0", 3, "validate")
+    train_regions_in_2d(scratch)
     subprocess.run([sys.executable, "-m", "hws.nnunet", "uninstall"], check=True)
     run("predict", scratch / "raw" / "Dataset004_Test" / "imagesTs", scratch / "predicted", results)
     assert len(list((scratch / "predicted").glob("*.nii.gz"))) == 2
     said("v2.1 trained, resumed, validated; without the trainer, plain nnU-Net predicted with its checkpoint")
+
+
+def train_regions_in_2d(scratch):
+    make_volumes(scratch / "raw" / "Dataset005_Regions", regions=True)
+    run("plan", 5, "2d")
+    run("train", "nnUNetTrainerHWS_warmup0", 1, "", 5, "2d")
+    fold = scratch / "results" / "Dataset005_Regions" / "nnUNetTrainerHWS_warmup0__nnUNetPlans__2d" / "fold_0"
+    assert "hws: beta" in newest_log(fold.parent) and (fold / "checkpoint_final.pth").is_file()
+    said("v2.1 trained on regions in 2D, and validated")
 
 
 def newest_log(results):
@@ -204,10 +192,10 @@ def opened(name, epochs=1):
     return trainer
 
 
-def step_plan():
+def step_plan(dataset, configuration):
     from nnunetv2.experiment_planning.plan_and_preprocess_entrypoints import plan_and_preprocess_entry
 
-    sys.argv = ["plan", "-d", "4", "-c", "3d_fullres", "-np", "2"]
+    sys.argv = ["plan", "-d", dataset, "-c", configuration, "-np", "2"]
     plan_and_preprocess_entry()
 
 
@@ -272,7 +260,7 @@ def step_draws():
     uniform = chi_square_p(counts, np.full(len(counts), 1 / len(counts)))
     said(f"800 draws: chi-square p {p:.3f} for the shared losses, {uniform:.1e} for uniform draws")
     assert p > 1e-6 > uniform
-    os._exit(0)  # nnU-Net's loader processes wait for ever
+    leave()
 
 
 def step_overhead():
@@ -303,7 +291,7 @@ def step_overhead():
     assert ours[0] < 0.005 * whole
 
 
-def step_train(name, epochs, how):
+def step_train(name, epochs, how, dataset="4", configuration="3d_fullres"):
     import torch
 
     module = short(int(epochs))
@@ -318,7 +306,7 @@ def step_train(name, epochs, how):
     module.nnUNetTrainer.on_epoch_end = keep_latest
     from nnunetv2.run.run_training import run_training
 
-    run_training("4", "3d_fullres", 0, name, continue_training=how == "continue", only_run_validation=how == "validate",
+    run_training(dataset, configuration, 0, name, continue_training=how == "continue", only_run_validation=how == "validate",
                  device=torch.device("cpu"))
 
 
@@ -332,19 +320,15 @@ def step_predict(images, output, model):
 
 def main():
     folder, scratch, *dataset = sys.argv[1:]
-    clones = sorted(path for path in Path(folder).resolve().iterdir() if (path / "nnunetv2").is_dir())
-    if not clones:
-        sys.exit(f"nnunet_peer: {folder} has no clone of nnU-Net v2")
-    for clone in clones:
+    for clone in found(folder):
         check_source(clone)
-    found = {name: Path(folder).resolve() / name for name in ("batchgenerators", "dynamic-network-architectures", "acvl_utils")}
-    missing = [name for name, path in found.items() if not path.is_dir()]
-    real = [clone for clone in clones if version(clone).startswith("2.1")]
-    if missing or not real:
-        said(f"skipped: training for real, for want of {', '.join(missing) or 'nnU-Net v2.1'}")
+    packages, scratch = first_version(folder), Path(scratch).resolve() / "nnunet"
+    if packages is None:
         return
-    prepare({**found, "nnUNet": real[0]}, Path(scratch).resolve() / "nnunet", dataset[0] if dataset else None)
-    train_for_real(Path(scratch).resolve() / "nnunet")
+    make_importable(packages, scratch)
+    data = scratch / "raw" / "Dataset004_Test"
+    copy_dataset(dataset[0], data) if dataset else make_volumes(data)
+    train_for_real(scratch)
 
 
 if __name__ == "__main__":

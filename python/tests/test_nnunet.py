@@ -1,11 +1,14 @@
 """hws.nnunet. Without nnU-Net: against stand-ins of ours that have its documented interface. With it: `make test-nnunet`."""
 import copy
+import faulthandler
 import multiprocessing
 import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import types
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +19,8 @@ from torch import nn
 
 import hws
 import hws.nnunet
-from hws.nnunet import HardnessWeighted, Settings, _Learner, trainer
+from hws._learning import learn
+from hws.nnunet import HardnessWeighted, Settings, trainer
 
 CASES = [f"case_{number:02d}" for number in range(20)]
 HERE = Path(__file__).resolve().parent
@@ -105,12 +109,19 @@ class Trainer:
         self.current_epoch = checkpoint["current_epoch"]
 
 
-@pytest.fixture(autouse=True)
-def batchgenerators(monkeypatch):
+def use_batchgenerators(modules):
     """The one module of nnU-Net's that is imported while loaders are made."""
     for name in ("batchgenerators", "batchgenerators.dataloading", "batchgenerators.dataloading.data_loader"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    sys.modules["batchgenerators.dataloading.data_loader"].DataLoader = Loader
+        modules[name] = types.ModuleType(name)
+    modules["batchgenerators.dataloading.data_loader"].DataLoader = Loader
+
+
+@pytest.fixture(autouse=True)
+def batchgenerators(monkeypatch):
+    made = {}
+    use_batchgenerators(made)
+    for name, module in made.items():
+        monkeypatch.setitem(sys.modules, name, module)
 
 
 def make(folder, settings=Settings(warm_up=0, tail=0.3), base=Trainer, start=True):
@@ -179,6 +190,15 @@ def test_the_history_holds_the_losses_of_the_cases(tmp_path):
     assert table[1].split(",")[0] == made.hws_cases[int(made.hws_shared.hardest(1)[0][0])]
     with torch.no_grad():  # validation: the plain loss, nothing learnt
         assert made.loss(torch.ones(2, 1), torch.zeros(2, 1)) == 1
+    assert made._hws_learner.visits.sum() == 60
+
+
+def test_loaders_may_be_made_before_the_loss(tmp_path):
+    """As in nnU-Net v2.5, whose on_train_start initialises behind its loaders."""
+    made = make(tmp_path, start=False)
+    made.on_train_start()
+    made.initialize()
+    epoch(made)
     assert made._hws_learner.visits.sum() == 60
 
 
@@ -300,25 +320,64 @@ def test_loader_processes_see_the_losses(tmp_path, method):
     assert all(set(batch) == {"case_19", "case_18"} for batch in batches)
 
 
-def test_ranks_bring_their_losses_together(monkeypatch):
-    """Ranks with batches of different sizes: every rank learns all losses in the same order, and gets its own weights."""
-    own = [(np.array([3, 1]), torch.tensor([0.5, 0.1])), (np.array([7]), torch.tensor([0.9]))]
-    rooms = []
-    for indices, losses in own:
-        room = np.full((2, 2), -1.0)
-        room[0, :len(indices)], room[1, :len(indices)] = indices, losses
-        rooms.append(room)
-    states, weights = [], []
-    for rank, (indices, losses) in enumerate(own):
-        shared = hws.shared.SharedSampler(np.ones(10), beta=1)
-        monkeypatch.setattr(hws.nnunet, "exchanged", lambda *_: np.stack(rooms))
-        monkeypatch.setattr(torch.distributed, "get_rank", lambda: rank)
-        learner = _Learner(shared, 2, 2)
-        weights.append(learner.step(indices, losses))
-        states.append(shared.to_bytes())
-    assert states[0] == states[1]
-    expected = hws.Sampler(np.ones(10), beta=1).importance_weights([3, 1, 7], [0.5, 0.1, 0.9])
-    np.testing.assert_allclose(np.concatenate(weights), expected)
+PATIENCE = 300  # seconds until a rank that waits is given up
+
+
+def train_rank(rank, meeting, folder, results):
+    """One of two processes that train together, with batches of 2 and 1 cases."""
+    faulthandler.dump_traceback_later(PATIENCE / 2, file=sys.__stderr__)
+    use_batchgenerators(sys.modules)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2)
+
+    class Rank(Trainer):
+        local_rank, is_ddp, batch_size = rank, True, 2 - rank
+
+        def initialize(self):
+            super().initialize()
+            torch.manual_seed(0)
+            self.network = nn.parallel.DistributedDataParallel(nn.Linear(1, 1))
+            self.optimizer = torch.optim.SGD(self.network.parameters(), lr=1e-3)
+
+    made = make(folder, Settings(warm_up=0, beta=0.5, tail=None, importance="paper", momentum=0), Rank)
+    steps = []
+    for _ in range(12):
+        batch = made.training.batch()
+        made.train_step(batch)
+        robust = made.loss.robust
+        steps.append((batch["keys"].tolist(), robust.last_losses.tolist(), robust.last_weights.tolist()))
+    weights = [value.detach().numpy().tolist() for value in made.network.parameters()]
+    results.put((rank, steps, made.hws_shared.to_bytes(), made._hws_learner.visits.tolist(), weights))
+    results.close()
+    results.join_thread()
+    os._exit(0)  # the destructor of gloo's group in PyTorch 1.13 may wait for ever
+
+
+def test_two_ranks_learn_from_both_and_weigh_their_own(tmp_path):
+    """Two real processes, gloo: what each learns is what one sampler learns from the batches of both, rank after rank."""
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    processes = [context.Process(target=train_rank, args=(rank, tmp_path / "meeting", tmp_path, results), daemon=True)
+                 for rank in range(2)]
+    for process in processes:
+        process.start()
+    try:
+        reports = sorted(results.get(timeout=PATIENCE) for _ in processes)
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+    (_, first, state, visits, weights), (_, second, *others) = reports
+    assert others == [state, visits, weights]
+    reference = hws.Sampler(20, beta=0.5, importance="paper", momentum=0)
+    for parts in zip(first, second):
+        cases = np.array([CASES.index(key) for keys, _, _ in parts for key in keys])
+        losses = np.array([loss for _, own, _ in parts for loss in own], np.float32)
+        own = [weight for _, _, given in parts for weight in given]
+        np.testing.assert_allclose(own, learn(reference, cases, losses, True, True), rtol=1e-6)
+    np.testing.assert_array_equal(hws.Sampler.from_bytes(state).losses(), reference.losses())
+    assert sum(visits) == 12 * 3 and {len(keys) for keys, _, _ in first} == {2} and {len(keys) for keys, _, _ in second} == {1}
 
 
 # ---- installing ---------------------------------------------------------------------------------------------------------------
@@ -359,6 +418,62 @@ def test_where_a_variable_does_nothing_is_installed(tmp_path):
 # ---- nnU-Net itself ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not os.environ.get("NNUNET"), reason="nnU-Net itself: make test-nnunet NNUNET=FOLDER of clones")
-def test_nnunet_itself(tmp_path):
-    subprocess.run([sys.executable, HERE / "nnunet_peer.py", os.environ["NNUNET"], tmp_path], check=True)
+needs_clones = pytest.mark.skipif(not os.environ.get("NNUNET"), reason="nnU-Net itself: make test-nnunet NNUNET=FOLDER of clones")
+PROGRAM = HERE.parents[1] / "build" / "release" / "cli" / "hws"
+
+
+def run_script(name, *arguments):
+    """Runs a script beside this one, shows what it says, and skips the test if that is only what it skipped."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:  # not a pipe, which a process left behind would keep open
+        result = subprocess.run([sys.executable, HERE / f"{name}.py", *map(str, arguments)], stdout=output,
+                                stderr=subprocess.STDOUT)
+        output.seek(0)
+        text = output.read()
+    assert result.returncode == 0, text[-6000:]
+    told = [line for line in text.splitlines() if line.startswith(f"{name}: ")]
+    skipped = [line for line in told if line.startswith(f"{name}: skipped: ")]
+    print("\n".join(told))
+    if skipped and skipped == told:
+        pytest.skip("; ".join(skipped))
+    for line in skipped:
+        warnings.warn(line, stacklevel=2)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """What nnunet_peer.py leaves behind: a data set that nnU-Net v2.1 has preprocessed."""
+    scratch = tmp_path_factory.mktemp("nnunet")
+    run_script("nnunet_peer", os.environ["NNUNET"], scratch)
+    if not (scratch / "nnunet" / "preprocessed").is_dir():
+        pytest.skip("nnU-Net v2.1 could not be run")
+    return scratch
+
+
+@needs_clones
+def test_the_first_version_trains_resumes_validates_and_predicts(trained):
+    assert (trained / "nnunet" / "predicted").is_dir()
+
+
+@needs_clones
+def test_two_ranks_inside_the_first_version(trained):
+    run_script("nnunet_ranks", trained)
+
+
+@needs_clones
+def test_later_versions_train_an_epoch(trained):
+    run_script("nnunet_later", os.environ["NNUNET"], trained)
+
+
+@needs_clones
+@pytest.mark.skipif(not PROGRAM.is_file(), reason="the program hws is not built: make")
+def test_models_both_ways_give_the_same_labels(tmp_path):
+    run_script("nnunet_models", os.environ["NNUNET"], tmp_path / "models", PROGRAM)
+
+
+@needs_clones
+@pytest.mark.skipif(not PROGRAM.is_file(), reason="the program hws is not built: make")
+@pytest.mark.parametrize("data, configuration", [("Dataset004_Test", "3d_fullres"), ("Dataset005_Regions", "2d")])
+def test_a_model_that_nnunet_has_planned_and_trained_gives_its_labels(trained, tmp_path, data, configuration):
+    folder = trained / "nnunet"
+    model = folder / "results" / data / f"nnUNetTrainerHWS_warmup0__nnUNetPlans__{configuration}"
+    run_script("nnunet_models", os.environ["NNUNET"], tmp_path / "models", PROGRAM, model, folder / "raw" / data / "imagesTs")

@@ -43,10 +43,14 @@ def volumes(cases, *shape):
 @pytest.mark.parametrize("loss", [
     DiceAndCrossEntropy(), nn.CrossEntropyLoss(weight=CLASS_WEIGHTS), nn.CrossEntropyLoss(ignore_index=1), regions,
     nn.CrossEntropyLoss(weight=CLASS_WEIGHTS, ignore_index=2), nn.CrossEntropyLoss(), nn.CrossEntropyLoss(reduction="sum"),
-    nn.CrossEntropyLoss(label_smoothing=0.1),
+    nn.CrossEntropyLoss(label_smoothing=0.1), nn.CrossEntropyLoss(weight=CLASS_WEIGHTS, ignore_index=0, label_smoothing=0.2),
+    nn.CrossEntropyLoss(weight=CLASS_WEIGHTS, reduction="sum"), nn.NLLLoss(weight=CLASS_WEIGHTS, ignore_index=1),
+    nn.BCEWithLogitsLoss(weight=torch.rand(5, 6)),
 ])
 def test_each_case_has_the_loss_it_has_alone(loss):
     logits, target = volumes(4, 5, 6)
+    if isinstance(loss, nn.BCEWithLogitsLoss):
+        target = F.one_hot(target, 3).movedim(-1, 1).float()
     expected = torch.stack([loss(logits[i:i + 1], target[i:i + 1]) for i in range(4)])
     torch.testing.assert_close(PerCase(loss)(logits, target), expected)
     sampler = hws.Sampler(4)
@@ -75,8 +79,8 @@ def test_gradients_are_those_of_the_mean_over_cases():
     torch.testing.assert_close(logits.grad, mirror.grad)
 
 
-def test_a_plain_mean_is_computed_at_once():
-    """Not case by case: the module is called once, unless targets are to be ignored."""
+def test_losses_of_torch_are_computed_at_once(monkeypatch):
+    """Not case by case: the module is called once, also with class weights and labels to ignore."""
     calls = []
 
     class Counted(nn.CrossEntropyLoss):
@@ -85,18 +89,23 @@ def test_a_plain_mean_is_computed_at_once():
             return super().forward(*arguments)
 
     import hws._loss as module
-    elementwise = module._ELEMENTWISE
-    module._ELEMENTWISE = (*elementwise, Counted)
-    try:
-        criterion = DROLoss(Counted(), hws.Sampler(4))
-    finally:
-        module._ELEMENTWISE = elementwise
+    for name in ("_ELEMENTWISE", "_OF_LABELS"):
+        monkeypatch.setattr(module, name, (*getattr(module, name), Counted))
     logits, target = volumes(4, 5)
-    criterion(logits, target, [0, 1, 2, 3])
-    assert len(calls) == 1
     target[:, 0] = -100
-    criterion(logits, target, [0, 1, 2, 3])
-    assert len(calls) == 5
+    for options in ({}, {"weight": CLASS_WEIGHTS}, {"reduction": "sum"}):
+        calls.clear()
+        DROLoss(Counted(**options), hws.Sampler(4))(logits, target, [0, 1, 2, 3])
+        assert len(calls) == 1
+
+
+def test_a_case_without_labels_that_count_has_no_loss():
+    """As torch says itself: 0 / 0."""
+    logits, target = volumes(2, 5)
+    target[1] = -100
+    sampler = hws.Sampler(2)
+    DROLoss(nn.CrossEntropyLoss(), sampler, skip_non_finite=True, importance=False)(logits, target, [0, 1])
+    assert np.isnan(sampler.losses()[1]) and sampler.losses()[0] == pytest.approx(float(F.cross_entropy(logits[:1], target[:1])))
 
 
 def test_a_function_that_reduces_runs_case_by_case():

@@ -54,6 +54,26 @@ def test_what_makes_no_sense_is_refused(options, words):
         hws.Sampler(36, **options)
 
 
+def test_a_loader_s_sampler_keeps_the_record_too():
+    """labels= goes through to the sampler, the losses of a training loop fill the record, and a state carries it."""
+    torch = pytest.importorskip("torch")
+    from hws.torch import DROLoss, HardnessWeightedBatchSampler
+
+    def opened():
+        return HardnessWeightedBatchSampler(36, batch_size=6, tail=0.5, labels=[0] * 30 + [1] * 5 + [0])
+
+    sampler = opened()
+    criterion = DROLoss(torch.nn.MSELoss(), sampler, importance=None)
+    for _ in range(8):
+        for first in range(0, 36, 6):
+            indices = torch.arange(first, first + 6)
+            criterion(torch.where(indices < 30, 0.2, 1.7), torch.zeros(6), indices)
+    assert sampler.triage(1)["example"][0] == 35 and sampler.triage(1)["doubt"][0] == 1
+    resumed = opened()
+    resumed.load_state_dict(sampler.state_dict())
+    assert (resumed.triage() == sampler.triage()).all()
+
+
 def test_without_a_record_there_is_no_triage():
     with pytest.raises(hws.HwsError, match="no record is kept"):
         hws.Sampler(3).triage()

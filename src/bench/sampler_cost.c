@@ -1,7 +1,6 @@
 #include "bench/sampler_cost.h"
 
 #include "core/clock.h"
-#include "core/quantile.h"
 #include "train/sampler_status.h"
 
 #include <stdio.h>
@@ -51,20 +50,19 @@ static hws_status iterate(hws_sampler *sampler, const workload *w, int64_t count
     return HWS_OK;
 }
 
-/* Repeats until a run is long enough to be timed, then takes the median. */
-static hws_status time_iterations(hws_sampler *sampler, const workload *w, double *seconds) {
+/* Repeats until a run is long enough to be timed. */
+static hws_status time_iterations(hws_sampler *sampler, const workload *w, timing *result) {
     int64_t count = 1;
-    double run = 0, runs[RUNS];
+    double run = 0;
+    timings runs = {0};
     hws_status status = iterate(sampler, w, count, &run);
     while (status == HWS_OK && run <= 0.05) status = iterate(sampler, w, count *= 2, &run);
     for (int k = 0; k < RUNS && status == HWS_OK; k++) {
         status = iterate(sampler, w, count, &run);
-        runs[k] = run / (double)count;
+        if (status == HWS_OK && timings_add(&runs, run / (double)count, NULL) != STATUS_OK) status = HWS_ERROR_MEMORY;
     }
-    if (status != HWS_OK) return status;
-    sort_numbers(runs, RUNS);
-    *seconds = quantile_of_sorted(runs, RUNS, 0.5);
-    return HWS_OK;
+    timings_end(&runs, result);
+    return status;
 }
 
 static status_code measure(int64_t n, const workload *w, const hws_options *options, sampler_cost *cost,
@@ -76,7 +74,7 @@ static status_code measure(int64_t n, const workload *w, const hws_options *opti
     snprintf(what, sizeof what, "n = %lld", (long long)n);
     hws_status status = open_filled(&sampler, n, w->pool, options, &error);
     cost->opening_seconds = clock_seconds() - start;
-    if (status == HWS_OK) status = time_iterations(sampler, w, &cost->iteration_seconds);
+    if (status == HWS_OK) status = time_iterations(sampler, w, &cost->iteration);
     if (status == HWS_OK) cost->bytes = (double)hws_sampler_memory(sampler);
     const status_code result = sampler_status(sampler ? hws_sampler_error(sampler) : &error, status, what, failure);
     hws_sampler_close(&sampler);

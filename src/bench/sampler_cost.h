@@ -3,13 +3,13 @@
 #ifndef HWS_BENCH_SAMPLER_COST_H
 #define HWS_BENCH_SAMPLER_COST_H
 
-#include "core/failure.h"
+#include "bench/timings.h"
 #include "hws.h"
 
 enum { SAMPLER_COST_MAX_BATCH = 65535 };
 
 typedef struct sampler_cost {
-    double iteration_seconds; /* the median of five runs */
+    timing iteration; /* of five runs */
     double opening_seconds;
     double bytes;
 } sampler_cost;

@@ -1,8 +1,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bench/training_cost.h"
 
+#include "bench/layer_cost.h"
 #include "core/clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -44,21 +46,6 @@ status_code training_task_complete(training_task *task, failure *failure) {
     return STATUS_OK;
 }
 
-/* Multiply-adds that wait for nothing but each other, on all threads: the limit of this machine. */
-static double peak_gflops(int threads) {
-    const kernels *kernels = kernels_for(PRECISION_F32);
-    double best = 0;
-    for (int run = 0; run < 5; run++) {
-        double flops = 0;
-        const double start = clock_seconds();
-#pragma omp parallel num_threads(threads) reduction(+ : flops)
-        flops += kernels->multiply_adds(400000);
-        const double rate = flops / (clock_seconds() - start) / 1e9;
-        if (rate > best) best = rate;
-    }
-    return best;
-}
-
 static unsigned next(unsigned *state) {
     *state = *state * 1664525u + 1013904223u;
     return *state >> 8;
@@ -93,35 +80,66 @@ static int first_says(const learner *l, int go_on) {
 }
 
 /* Each run is at least a quarter of a second long. */
-static status_code time_steps(learner *l, int batch, double seconds, double *best, failure *failure) {
+static status_code time_run(learner *l, int batch, double *losses, double *weights, timings *all, failure *failure) {
+    const double start = clock_seconds();
+    status_code status = STATUS_OK;
+    int steps = 0;
+    while (status == STATUS_OK && first_says(l, steps == 0 || clock_seconds() - start < 0.25)) {
+        status = step(l, batch, losses, weights, failure);
+        steps++;
+    }
+    return status == STATUS_OK ? timings_add(all, (clock_seconds() - start) / steps, failure) : status;
+}
+
+static status_code time_steps(learner *l, int batch, double seconds, timing *result, failure *failure) {
     double *losses = calloc(2 * (size_t)learner_micro_batch(l), sizeof *losses),
            *weights = losses + learner_micro_batch(l);
     if (!losses) return fail_memory(failure, "the losses");
+    timings all = {0};
     status_code status = step(l, batch, losses, weights, failure);
     const double end = clock_seconds() + seconds;
-    *best = 1e300;
-    while (status == STATUS_OK && first_says(l, clock_seconds() < end || *best > 1e299)) {
-        const double start = clock_seconds();
-        int steps = 0;
-        while (status == STATUS_OK && first_says(l, steps == 0 || clock_seconds() - start < 0.25)) {
-            status = step(l, batch, losses, weights, failure);
-            steps++;
-        }
-        const double each = (clock_seconds() - start) / steps;
-        if (each < *best) *best = each;
-    }
+    while (status == STATUS_OK && first_says(l, clock_seconds() < end || !all.count))
+        status = time_run(l, batch, losses, weights, &all, failure);
+    timings_end(&all, result);
     free(losses);
     return status;
+}
+
+/* As a step of training does at most: losses, weights and what they were made of, five numbers for each example. */
+static double time_gathering(const learner *l, double *values) {
+    enum { RUNS = 5, ROUNDS = 200, NUMBERS = 5 };
+    size_t sizes[RANKS_MAX];
+    double best = INFINITY;
+    for (int k = 0; k < learner_ranks(l)->count; k++) {
+        const learner_share share = learner_of(l, k);
+        sizes[k] = (size_t)(share.end - share.first) * sizeof *values;
+    }
+    for (int run = 0; run < RUNS; run++) {
+        const double start = clock_seconds();
+        for (int k = 0; k < ROUNDS * NUMBERS; k++) ranks_gather(learner_ranks(l), values, sizes);
+        best = fmin(best, (clock_seconds() - start) / ROUNDS);
+    }
+    return best;
+}
+
+static status_code measure_gathering(const learner *l, int batch, double *seconds, failure *failure) {
+    double *values = calloc((size_t)batch, sizeof *values);
+    *seconds = 0;
+    if (!values) return fail_memory(failure, "the losses");
+    if (learner_ranks(l)->count > 1) *seconds = time_gathering(l, values);
+    free(values);
+    return STATUS_OK;
 }
 
 status_code training_cost_measure(const training_task *task, learner *l, double seconds, training_cost *cost,
                                   failure *failure) {
     graph_initialise(learner_graph(l), 0);
     fill(l, task->classes);
-    const status_code status = time_steps(l, task->batch, seconds, &cost->step_seconds, failure);
+    status_code status = time_steps(l, task->batch, seconds, &cost->step, failure);
+    if (status == STATUS_OK) status = measure_gathering(l, task->batch, &cost->gather_seconds, failure);
     if (status != STATUS_OK) return status;
     const double passes = (double)task->batch / learner_micro_batch(l);
-    cost->gflops = graph_flops(learner_graph(l)) * passes / cost->step_seconds / 1e9;
+    cost->gflops = graph_flops(learner_graph(l)) * passes / cost->step.median / 1e9;
     cost->peak_gflops = peak_gflops(task->graph.threads);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);

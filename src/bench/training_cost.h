@@ -9,6 +9,7 @@
 #ifndef HWS_BENCH_TRAINING_COST_H
 #define HWS_BENCH_TRAINING_COST_H
 
+#include "bench/timings.h"
 #include "model/learner.h"
 
 typedef struct training_task {
@@ -24,10 +25,11 @@ typedef struct training_task {
 status_code training_task_complete(training_task *task, failure *failure);
 
 typedef struct training_cost {
-    double step_seconds;   /* the best of the runs that fit into the time */
-    double gflops;         /* of direct convolution, per second */
+    timing step;           /* of the runs that fit into the time */
+    double gflops;         /* of direct convolution, per second, by the median */
     double peak_gflops;    /* what the threads can multiply and add in f32, measured */
     double peak_megabytes; /* the largest memory that the process ever had */
+    double gather_seconds; /* to tell all ranks the losses of a batch and what follows from them; 0 for one alone */
 } training_cost;
 
 /* Steps of a learner that was opened with `task->learner`, whose weights it initialises, for about so many seconds. */

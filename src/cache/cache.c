@@ -4,9 +4,9 @@
 #include "cache/dataset_scheme.h"
 #include "cache/kept_cases.h"
 #include "core/crc64.h"
-#include "core/parallel.h"
 #include "core/path.h"
 #include "core/text.h"
+#include "ranks/ranks.h"
 
 #include <errno.h>
 #include <math.h>
@@ -94,6 +94,7 @@ typedef struct job {
     kept_cases kept; /* those of them that need not be read again */
     dataset_report report;
     int inner_threads;
+    const ranks *ranks; /* who share the cases; the first one plans */
 } job;
 
 static case_checksums checksums_of(const job *job, size_t index) {
@@ -131,12 +132,14 @@ static void tell_damaged(const job *job) {
 
 /* Lists the cases that must be made. */
 static status_code list_todo(job *job, failure *failure) {
+    const size_t count = job->set->train_count;
     const parallel_work work = {.run = look_at_file,
                                 .context = job,
                                 .listener = job->options->verify ? job->options->listener : NULL,
                                 .what = "verifying"};
-    memset(job->states, 0, job->set->train_count * sizeof *job->states);
-    const status_code status = parallel_run(&work, job->set->train_count, job->options->threads, failure);
+    memset(job->states, 0, count * sizeof *job->states);
+    status_code status = ranks_run(job->ranks, &work, count, job->options->threads, failure);
+    if (status == STATUS_OK) status = ranks_gather_items(job->ranks, job->states, count, sizeof *job->states, failure);
     if (status != STATUS_OK) return status;
     tell_damaged(job);
     job->count = 0;
@@ -217,13 +220,24 @@ static status_code make_plan(job *job, const char *path, cache_outcome *outcome,
     return plan_write(job->plan, path, failure);
 }
 
+/* The first rank's is that of all. */
+static status_code share_plan(const job *job, status_code status, failure *failure) {
+    status = ranks_agree(job->ranks, status, failure);
+    if (status == STATUS_OK) ranks_share_first(job->ranks, job->plan, sizeof *job->plan);
+    return status;
+}
+
 static status_code check_and_plan(job *job, const char *path, cache_outcome *outcome, failure *failure) {
     fingerprint fingerprint;
     status_code status = fingerprint_open(&fingerprint, job->set->train_count, job->set->channels, failure);
-    if (status != STATUS_OK) return status;
+    status = ranks_agree(job->ranks, status, failure);
     job->fingerprint = &fingerprint;
-    status = check_dataset(job, failure);
-    if (status == STATUS_OK) status = make_plan(job, path, outcome, failure);
+    if (status == STATUS_OK) status = check_dataset(job, failure);
+    if (status == STATUS_OK) status = fingerprint_share(&fingerprint, failure);
+    if (status == STATUS_OK) {
+        status = ranks_is_first(job->ranks) ? make_plan(job, path, outcome, failure) : STATUS_OK;
+        status = share_plan(job, status, failure);
+    }
     outcome->planned = status == STATUS_OK;
     job->fingerprint = NULL;
     fingerprint_close(&fingerprint);
@@ -324,16 +338,16 @@ static double largest_case(const job *job) {
 static status_code prepare_cases(job *job, failure *failure) {
     const int threads = job->options->threads;
     const double largest = fmax(largest_case(job), 1);
-    double fit = floor(0.8 * memory_available() / largest);
+    double fit = floor(0.8 * ranks_memory(job->ranks, memory_available()) / largest);
     if (fit < 1) {
         kept_cases_close(&job->kept);
-        fit = floor(0.8 * memory_available() / largest);
+        fit = floor(0.8 * ranks_memory(job->ranks, memory_available()) / largest);
     }
     const int cases = fit < 1 ? 1 : fit < threads ? (int)fit : threads;
     job->inner_threads = cases == 1 ? threads : 1;
     const parallel_work work = {
         .run = prepare_case, .context = job, .listener = job->options->listener, .what = "preprocessing"};
-    return parallel_run(&work, job->count, cases, failure);
+    return ranks_run(job->ranks, &work, job->count, cases, failure);
 }
 
 /* ---- together --------------------------------------------------------------------------------------------------- */
@@ -347,21 +361,26 @@ static status_code check_ids(const dataset *set, failure *failure) {
 }
 
 static status_code prepare_by_plan(job *job, const char *plan_path, failure *failure) {
-    status_code status = plan_read(job->plan, plan_path, failure);
-    if (status == STATUS_OK) status = check_plan(job, plan_path, failure);
+    status_code status = STATUS_OK;
+    if (ranks_is_first(job->ranks)) status = plan_read(job->plan, plan_path, failure);
+    if (ranks_is_first(job->ranks) && status == STATUS_OK) status = check_plan(job, plan_path, failure);
+    status = share_plan(job, status, failure);
     if (status == STATUS_OK) status = list_todo(job, failure);
     if (status != STATUS_OK || job->count == 0) return status; /* somebody else's, perhaps, and not to be written */
-    status = make_folders(job->folder, failure);
+    status = ranks_agree(job->ranks, make_folders(job->folder, failure), failure);
     if (status != STATUS_OK) return status;
-    kept_cases_want(&job->kept, job->todo, job->count);
+    for (size_t k = 0; k < job->count; k++)
+        if (ranks_has(job->ranks, k)) kept_cases_want(&job->kept, &job->todo[k], 1);
     status = check_dataset(job, failure);
     return status == STATUS_OK ? prepare_cases(job, failure) : status;
 }
 
 static status_code prepare_all(job *job, const char *plan_path, cache_outcome *outcome, failure *failure) {
-    if (path_exists(plan_path) && !job->options->replan) return prepare_by_plan(job, plan_path, failure);
+    int planned = path_exists(plan_path) && !job->options->replan;
+    ranks_share_first(job->ranks, &planned, sizeof planned);
+    if (planned) return prepare_by_plan(job, plan_path, failure);
     kept_cases_want_all(&job->kept);
-    status_code status = make_folders(job->folder, failure);
+    status_code status = ranks_agree(job->ranks, make_folders(job->folder, failure), failure);
     if (status == STATUS_OK) status = check_and_plan(job, plan_path, outcome, failure);
     if (status == STATUS_OK) status = list_todo(job, failure);
     return status == STATUS_OK ? prepare_cases(job, failure) : status;
@@ -374,7 +393,18 @@ static status_code job_open(job *job, failure *failure) {
     job->states = calloc(count + 1, sizeof *job->states);
     if (!job->todo || !job->inputs || !job->states) return fail_memory(failure, "the cache");
     for (size_t k = 0; k < count; k++) job->inputs[k] = inputs_checksum(&job->set->train[k], &job->labels);
-    return kept_cases_open(&job->kept, count, failure);
+    return kept_cases_open(&job->kept, count, ranks_memory(job->ranks, memory_available()), failure);
+}
+
+/* Who see other cases would wait for each other forever. */
+static status_code check_same_cases(const job *job, failure *failure) {
+    crc64 crc;
+    crc64_start(&crc);
+    for (size_t k = 0; k < job->set->train_count; k++)
+        crc64_add(&crc, job->set->train[k].id, strlen(job->set->train[k].id) + 1);
+    for (size_t k = 0; k < job->set->test_count; k++)
+        crc64_add(&crc, job->set->test[k].id, strlen(job->set->test[k].id) + 1);
+    return ranks_check_same(job->ranks, crc64_value(&crc), job->set->folder, failure);
 }
 
 static void job_close(job *job) {
@@ -391,7 +421,7 @@ status_code cache_prepare(const dataset *set, const cache_options *options, plan
     if (!failure) failure = &own;
     *outcome = (cache_outcome){0};
     char folder[PATH_SIZE], plan_path[PATH_SIZE];
-    job job = {.set = set, .options = options, .folder = folder, .plan = plan};
+    job job = {.set = set, .options = options, .folder = folder, .plan = plan, .ranks = ranks_here()};
     status_code status = cache_path(folder, set, options->folder, failure);
     plan_file(&options->model, outcome->plan, sizeof outcome->plan);
     if (status == STATUS_OK) status = path_join(plan_path, folder, outcome->plan, failure);
@@ -399,6 +429,9 @@ status_code cache_prepare(const dataset *set, const cache_options *options, plan
     if (status == STATUS_OK) status = check_ids(set, failure);
     if (status == STATUS_OK) status = dataset_scheme(set, &job.labels, failure);
     if (status == STATUS_OK) status = job_open(&job, failure);
+    status = ranks_agree(job.ranks, status, failure);
+    if (status == STATUS_OK) status = check_same_cases(&job, failure);
+    if (status == STATUS_OK) ranks_share_first(job.ranks, job.inputs, set->train_count * sizeof *job.inputs);
     if (status == STATUS_OK) status = prepare_all(&job, plan_path, outcome, failure);
     if (status == STATUS_STOPPED) fail(failure, status, "stopped; the same command goes on from here");
     outcome->prepared = status == STATUS_OK ? job.count : 0;

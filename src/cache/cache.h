@@ -36,6 +36,8 @@ typedef struct cache_outcome {
 } cache_outcome;
 
 /*
+ * Together with the other ranks (ranks/ranks.h), to whom the cases are dealt; the first one plans. All get the same.
+ *
  * The dataset is checked first unless everything is there already. Planning looks at the cases while they are checked;
  * as far as memory suffices, no file is read twice. STATUS_OK only if all training cases are ready.
  */

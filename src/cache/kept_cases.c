@@ -1,15 +1,12 @@
 #include "cache/kept_cases.h"
 
-#include "core/available.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 /* The rest is for preprocessing. Where nobody says how much there is, a gigabyte is modest. */
 static const double SHARE = 0.25, UNKNOWN = 4e9;
 
-status_code kept_cases_open(kept_cases *kept, size_t count, failure *failure) {
-    const double available = memory_available();
+status_code kept_cases_open(kept_cases *kept, size_t count, double available, failure *failure) {
     *kept = (kept_cases){.count = count, .limit = (size_t)(SHARE * (isfinite(available) ? available : UNKNOWN))};
     kept->cases = calloc(count + 1, sizeof *kept->cases);
     return kept->cases ? STATUS_OK : fail_memory(failure, "the cache");

@@ -24,8 +24,8 @@ typedef struct kept_cases {
     atomic_size_t used;
 } kept_cases;
 
-/* Nothing is wanted yet. Close it; closing it twice is fine. */
-status_code kept_cases_open(kept_cases *kept, size_t count, failure *failure);
+/* Nothing is wanted yet. `available` are bytes (core/available.h). Close it; closing it twice is fine. */
+status_code kept_cases_open(kept_cases *kept, size_t count, double available, failure *failure);
 void kept_cases_close(kept_cases *kept);
 
 /* Which cases will be preprocessed. */

@@ -1,9 +1,10 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "core/parallel.h"
 
+#include "core/cgroup.h"
+
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -81,31 +82,17 @@ static long within_affinity(void) {
     return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* A container's or a job's share of time: version 2 of cgroups has it in one file, version 1 in two. -1 if there is none. */
-static double quota(void) {
-    double most = -1, period = 0;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
-    if (file) {
-        if (fscanf(file, "%lf %lf", &most, &period) != 2) most = -1;
-        fclose(file);
-        return most > 0 && period > 0 ? most / period : -1;
-    }
-    const char *const paths[2] = {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"};
-    double values[2] = {-1, -1};
-    for (int k = 0; k < 2; k++) {
-        file = fopen(paths[k], "r");
-        if (file && fscanf(file, "%lf", &values[k]) != 1) values[k] = -1;
-        if (file) fclose(file);
-    }
-    return values[0] > 0 && values[1] > 0 ? values[0] / values[1] : -1;
-}
+static int sharers = 1;
+
+void parallel_share_processors(int processes) { sharers = processes; }
 
 int parallel_processors(void) {
     long count = asked_for();
     if (count < 1) {
-        const double share = quota();
+        const double share = cgroup_processors("");
         count = within_affinity();
-        if (share > 0 && share < (double)count) count = (long)(share + 0.5);
+        if (share < (double)count) count = (long)(share + 0.5);
+        count /= sharers;
     }
     return count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : (int)count;
 }

@@ -116,6 +116,8 @@ typedef struct dataset_check_options {
 } dataset_check_options;
 
 /*
+ * Together with the other ranks (ranks/ranks.h): each reads some cases, which `take` gets there, and all have the same report.
+ *
  * Reads all files of all cases, training and test, each once. Problems: files that are missing or cannot be read, a
  * number of channels other than dataset.json's, a size or affine other than the label map's or the first image's, voxels
  * that are NaN or infinite, values that are no label, fewer or more cases than numTraining says. Allowed but noted: label

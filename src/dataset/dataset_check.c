@@ -1,35 +1,18 @@
 #define _POSIX_C_SOURCE 200809L
 #include "dataset/dataset_inside.h"
+#include "dataset/findings.h"
 
-#include "core/array.h"
-#include "core/parallel.h"
 #include "core/path.h"
 #include "nifti/nifti.h"
+#include "ranks/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What was found in one case; cases are examined in any order and gathered in theirs. */
-typedef struct findings {
-    size_t count, problems, capacity;
-    dataset_finding *list;
-    int out_of_memory;
-} findings;
-
-static void add(findings *found, const char *id, int fatal, const char *sentence) {
-    dataset_finding *list = array_grow(found->list, found->count, &found->capacity, sizeof *list);
-    if (list) found->list = list;
-    char *copy = list ? strdup(sentence) : NULL;
-    found->out_of_memory |= !copy;
-    if (!copy) return;
-    found->list[found->count++] = (dataset_finding){id, fatal, copy};
-    found->problems += fatal != 0;
-}
-
 /* Adds the failure if there is one, and tells whether all went well. */
 static int judge(findings *found, const char *id, status_code status, const failure *failure) {
     if (status == STATUS_OUT_OF_MEMORY) found->out_of_memory = 1;
-    else if (status != STATUS_OK) add(found, id, 1, failure->message);
+    else if (status != STATUS_OK) findings_add(found, id, 1, failure->message);
     return status == STATUS_OK;
 }
 
@@ -63,7 +46,7 @@ static void examine_labels(examined *e) {
     status = dataset_check_values(e->set, e->one, &e->labels, &foreground, &failure);
     if (judge(e->found, e->one->id, status, &failure) && !foreground) {
         fail(&failure, STATUS_OK, "%s: the label map is empty: %s has background only", e->one->id, e->one->labels);
-        add(e->found, e->one->id, 0, failure.message);
+        findings_add(e->found, e->one->id, 0, failure.message);
     }
     if (!e->wanted) label_map_close(&e->labels);
     else if (status == STATUS_OK) dataset_to_classes(e->set, &e->labels);
@@ -150,7 +133,12 @@ static status_code examine_all(const check *check, failure *failure) {
                                 .context = (void *)(uintptr_t)check,
                                 .listener = check->options->listener,
                                 .what = "checking the dataset"};
-    return parallel_run(&work, check->set->train_count + check->set->test_count, check->options->threads, failure);
+    const size_t count = check->set->train_count + check->set->test_count;
+    status_code status = ranks_run(ranks_here(), &work, count, check->options->threads, failure);
+    if (status == STATUS_OK) status = findings_share(check->found, check->set, failure);
+    if (status == STATUS_OK)
+        status = ranks_gather_items(ranks_here(), check->grids, check->set->train_count, sizeof *check->grids, failure);
+    return status;
 }
 
 static void check_count(const dataset *set, findings *found) {
@@ -159,35 +147,7 @@ static void check_count(const dataset *set, findings *found) {
     fail(&failure, STATUS_CORRUPT,
          "dataset.json says numTraining %ld, but there are %zu training cases; correct it, or find what is missing",
          set->promised, set->train_count);
-    add(found, NULL, 1, failure.message);
-}
-
-static status_code gather(findings *found, size_t count, dataset_report *report, failure *failure) {
-    size_t total = 0, next = 0;
-    int out_of_memory = 0;
-    for (size_t k = 0; k < count; k++) {
-        total += found[k].count;
-        out_of_memory |= found[k].out_of_memory;
-    }
-    report->findings = out_of_memory ? NULL : calloc(total + 1, sizeof *report->findings);
-    if (!report->findings) return fail_memory(failure, "checking a dataset");
-    for (size_t k = 0; k < count; k++) {
-        for (size_t j = 0; j < found[k].count; j++) {
-            report->findings[next++] = found[k].list[j];
-            report->problems += found[k].list[j].fatal != 0;
-        }
-        found[k].count = 0; /* the report owns them now */
-    }
-    report->count = total;
-    return STATUS_OK;
-}
-
-static void findings_close(findings *found, size_t count) {
-    for (size_t k = 0; found && k < count; k++) {
-        for (size_t j = 0; j < found[k].count; j++) free(found[k].list[j].sentence);
-        free(found[k].list);
-    }
-    free(found);
+    findings_add(found, NULL, 1, failure.message);
 }
 
 static status_code verdict(const dataset *set, const dataset_report *report, failure *failure) {
@@ -207,12 +167,14 @@ status_code dataset_check(const dataset *set, const dataset_check_options *optio
     report->grids = calloc(set->train_count + 1, sizeof *report->grids);
     const check check = {.set = set, .options = options, .found = found, .grids = report->grids};
     status_code status = found && report->grids ? STATUS_OK : fail_memory(failure, "checking a dataset");
+    status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = examine_all(&check, failure);
     if (status == STATUS_OK) {
         check_count(set, &found[total]);
-        status = gather(found, total + 1, report, failure);
+        status = findings_gather(found, total + 1, report, failure);
     }
     findings_close(found, total + 1);
+    status = ranks_agree(ranks_here(), status, failure);
     return status == STATUS_OK ? verdict(set, report, failure) : status;
 }
 

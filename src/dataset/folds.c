@@ -3,6 +3,7 @@
 
 #include "core/path.h"
 #include "dataset/case_groups.h"
+#include "ranks/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ status_code folds_make(splits *folds, const dataset *set, const fold_columns *co
 status_code folds_keep(const splits *folds, const dataset *set, const char *cache, failure *failure) {
     char path[PATH_SIZE];
     const status_code status = path_join(path, cache, FILE_NAME, failure);
+    if (!ranks_is_first(ranks_here())) return status;
     return status == STATUS_OK ? splits_write(folds, path, set->ids, failure) : status;
 }
 
@@ -77,6 +79,7 @@ static status_code make_anew(splits *folds, const dataset *set, const char *cach
     }
     const status_code status = make(folds, set, &(fold_columns){"", ""}, failure);
     /* A cache of somebody else may be read-only: the folds come out the same every time. */
+    if (!ranks_is_first(ranks_here())) return status; /* all make the same; one keeps them */
     if (status != STATUS_OK || (!path_exists(path) && access(cache, W_OK) != 0)) return status;
     return splits_write(folds, path, set->ids, failure);
 }

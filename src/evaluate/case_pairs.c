@@ -126,6 +126,20 @@ status_code case_pairs_add(case_pairs *pairs, const char *name, const char *pred
     return whole ? STATUS_OK : fail_memory(failure, "the list of cases");
 }
 
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const case_pair *)a)->name, ((const case_pair *)b)->name);
+}
+
+status_code case_pairs_sort(case_pairs *pairs, failure *failure) {
+    if (pairs->count) qsort(pairs->list, pairs->count, sizeof *pairs->list, by_name);
+    for (size_t k = 1; k < pairs->count; k++)
+        if (strcmp(pairs->list[k].name, pairs->list[k - 1].name) == 0)
+            return fail(failure, STATUS_BAD_INPUT,
+                        "case %.200s is there twice, in %.300s and %.300s: name runs of different folds",
+                        pairs->list[k].name, pairs->list[k - 1].prediction, pairs->list[k].prediction);
+    return STATUS_OK;
+}
+
 void case_pairs_close(case_pairs *pairs) {
     for (size_t k = 0; k < pairs->count; k++) {
         free(pairs->list[k].name);

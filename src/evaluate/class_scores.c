@@ -171,16 +171,23 @@ static interval interval_of(double *values, size_t count) {
     return (interval){quantile_of_sorted(values, known, 0.025), quantile_of_sorted(values, known, 0.975)};
 }
 
-static status_code bootstrap(job *j, interval *ci, failure *failure) {
+static size_t resamples_of(const job *j) {
     const double most = WORK_MAX / ((double)j->count * j->p->classes);
-    const size_t count = most >= RESAMPLES ? RESAMPLES : most > RESAMPLES_LEAST ? (size_t)most : RESAMPLES_LEAST;
+    return most >= RESAMPLES ? RESAMPLES : most > RESAMPLES_LEAST ? (size_t)most : RESAMPLES_LEAST;
+}
+
+/* Of the scores of j, or with `other` of those of other minus those of j: a resample is the same for both. */
+static status_code bootstrap(job *j, job *other, interval *ci, failure *failure) {
+    const size_t count = resamples_of(j);
     double *values = malloc(CLASS_SCORES * count * sizeof *values);
     if (!values) return fail_memory(failure, "the intervals");
     for (size_t r = 0; r < count; r++) {
-        double value[CLASS_SCORES];
+        double value[CLASS_SCORES], theirs[CLASS_SCORES];
         resample(j, r);
         score(j, value);
-        for (int s = 0; s < CLASS_SCORES; s++) values[(size_t)s * count + r] = value[s];
+        if (other) memcpy(other->weights, j->weights, (size_t)j->count * sizeof *j->weights);
+        if (other) score(other, theirs);
+        for (int s = 0; s < CLASS_SCORES; s++) values[(size_t)s * count + r] = other ? theirs[s] - value[s] : value[s];
     }
     for (int s = 0; s < CLASS_SCORES; s++) ci[s] = interval_of(values + (size_t)s * count, count);
     free(values);
@@ -198,8 +205,139 @@ status_code class_scores_of(const class_predictions *p, const int64_t *members, 
     job j = {.p = p, .members = members, .count = count};
     status_code status = prepare(&j, failure);
     if (status == STATUS_OK) score(&j, result->value);
-    if (status == STATUS_OK && count >= STATISTICS_INTERVAL_CASES) status = bootstrap(&j, result->ci, failure);
+    if (status == STATUS_OK && count >= STATISTICS_INTERVAL_CASES) status = bootstrap(&j, NULL, result->ci, failure);
     finish(&j);
+    return status;
+}
+
+/* ---- differences ------------------------------------------------------------------------------------------------- */
+
+double class_scores_mcnemar(int64_t a, int64_t b) {
+    const int64_t n = a + b, fewer = a < b ? a : b;
+    double p = 0;
+    for (int64_t k = 0; k <= fewer; k++)
+        p += exp(lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - (double)n * log(2));
+    return fmin(1, 2 * p);
+}
+
+static void count_discordant(const job *first, const job *second, class_difference *result) {
+    for (int64_t k = 0; k < first->count; k++) {
+        result->only_first += first->hits[k] && !second->hits[k];
+        result->only_second += second->hits[k] && !first->hits[k];
+    }
+    if (first->count) result->p = class_scores_mcnemar(result->only_first, result->only_second);
+}
+
+status_code class_scores_difference(const class_predictions *first, const class_predictions *second,
+                                    const int64_t *members, int64_t count, class_difference *result, failure *failure) {
+    double values[2][CLASS_SCORES];
+    *result = (class_difference){.p = (double)NAN};
+    for (int s = 0; s < CLASS_SCORES; s++) {
+        result->value[s] = (double)NAN;
+        result->ci[s] = (interval){(double)NAN, (double)NAN};
+    }
+    if (!count) return STATUS_OK;
+    job a = {.p = first, .members = members, .count = count}, b = {.p = second, .members = members, .count = count};
+    status_code status = prepare(&a, failure);
+    if (status == STATUS_OK) status = prepare(&b, failure);
+    if (status == STATUS_OK) {
+        count_discordant(&a, &b, result);
+        score(&a, values[0]);
+        score(&b, values[1]);
+        for (int s = 0; s < CLASS_SCORES; s++) result->value[s] = values[1][s] - values[0][s];
+    }
+    if (status == STATUS_OK && count >= STATISTICS_INTERVAL_CASES) status = bootstrap(&a, &b, result->ci, failure);
+    finish(&a);
+    finish(&b);
+    return status;
+}
+
+/* ---- the worst group --------------------------------------------------------------------------------------------- */
+
+/* Examples by group: those of group g are order[starts[g]] to order[starts[g + 1] - 1]. */
+typedef struct grouped {
+    int groups;
+    int64_t *starts, *order;
+    unsigned char *hits[2]; /* of each method, in this order */
+} grouped;
+
+static void grouped_close(grouped *g) {
+    free(g->starts);
+    free(g->order);
+    free(g->hits[0]);
+    free(g->hits[1]);
+}
+
+static status_code grouped_open(grouped *g, const class_predictions *const methods[2], class_groups groups,
+                                failure *failure) {
+    const size_t n = (size_t)methods[0]->count;
+    *g = (grouped){.groups = groups.count,
+                   .starts = calloc((size_t)groups.count + 2, sizeof *g->starts),
+                   .order = malloc((n + 1) * sizeof *g->order),
+                   .hits = {calloc(n + 1, 1), calloc(n + 1, 1)}};
+    if (!g->starts || !g->order || !g->hits[0] || !g->hits[1]) return fail_memory(failure, "the groups");
+    for (size_t i = 0; i < n; i++)
+        if (groups.of[i] >= 0) g->starts[groups.of[i] + 2]++;
+    for (int k = 2; k <= groups.count + 1; k++) g->starts[k] += g->starts[k - 1];
+    for (size_t i = 0; i < n; i++) {
+        if (groups.of[i] < 0) continue;
+        const int64_t at = g->starts[groups.of[i] + 1]++;
+        g->order[at] = (int64_t)i;
+        for (int m = 0; m < 2 && methods[m]; m++)
+            g->hits[m][at] = arg_max(methods[m]->probabilities + i * (size_t)methods[m]->classes,
+                                     methods[m]->classes) == methods[m]->labels[i];
+    }
+    return STATUS_OK;
+}
+
+/* The least accuracy of each method; with a stream, of a resample. */
+static void least(const grouped *g, random_stream *stream, double value[2], int *where) {
+    value[0] = value[1] = (double)NAN;
+    for (int k = 0; k < g->groups; k++) {
+        const int64_t first = g->starts[k], size = g->starts[k + 1] - first;
+        double hits[2] = {0, 0};
+        for (int64_t i = 0; i < size; i++) {
+            const int64_t at = first + (stream ? (int64_t)random_below(stream, (uint64_t)size) : i);
+            for (int m = 0; m < 2; m++) hits[m] += g->hits[m][at];
+        }
+        if (size && where && !(hits[0] / (double)size >= value[0])) *where = k;
+        for (int m = 0; m < 2 && size; m++)
+            if (!(hits[m] / (double)size >= value[m])) value[m] = hits[m] / (double)size;
+    }
+}
+
+static status_code bootstrap_worst(const grouped *g, class_worst *result, failure *failure) {
+    double *values = malloc(2 * RESAMPLES * sizeof *values);
+    if (!values) return fail_memory(failure, "the intervals");
+    for (size_t r = 0; r < RESAMPLES; r++) {
+        random_stream stream;
+        double value[2];
+        random_start(&stream, 0, RANDOM_BOOTSTRAP, r, 2);
+        least(g, &stream, value, NULL);
+        values[r] = value[0];
+        values[RESAMPLES + r] = value[1] - value[0];
+    }
+    result->ci = interval_of(values, RESAMPLES);
+    result->difference_ci = interval_of(values + RESAMPLES, RESAMPLES);
+    free(values);
+    return STATUS_OK;
+}
+
+status_code class_scores_worst(const class_predictions *first, const class_predictions *second, class_groups groups,
+                               class_worst *result, failure *failure) {
+    const interval none = {(double)NAN, (double)NAN};
+    double value[2];
+    grouped g;
+    *result = (class_worst){-1, (double)NAN, (double)NAN, none, none};
+    status_code status = grouped_open(&g, (const class_predictions *const[2]){first, second}, groups, failure);
+    if (status == STATUS_OK) {
+        least(&g, NULL, value, &result->group);
+        result->value = value[0];
+        if (second) result->difference = value[1] - value[0];
+        if (g.starts[g.groups] >= STATISTICS_INTERVAL_CASES) status = bootstrap_worst(&g, result, failure);
+        if (!second) result->difference_ci = none;
+    }
+    grouped_close(&g);
     return status;
 }
 

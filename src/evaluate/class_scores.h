@@ -36,6 +36,37 @@ typedef struct class_scored {
 status_code class_scores_of(const class_predictions *predictions, const int64_t *members, int64_t count,
                             class_scored *result, failure *failure);
 
+/* By how much the second method is better than the first on the same examples. */
+typedef struct class_difference {
+    double value[CLASS_SCORES];      /* second minus first */
+    interval ci[CLASS_SCORES];       /* 95 %, by resampling the examples of both at once; NaN as above */
+    int64_t only_first, only_second; /* examples that only one of them has right */
+    double p; /* McNemar's exact test, two-sided: are these two equally likely? NaN without any */
+} class_difference;
+
+status_code class_scores_difference(const class_predictions *first, const class_predictions *second,
+                                    const int64_t *members, int64_t count, class_difference *result, failure *failure);
+
+/* The two-sided p of a + b fair coins of which a show heads; 1 without any. */
+double class_scores_mcnemar(int64_t a, int64_t b);
+
+/* The lowest accuracy of any group, with the 95 % interval of that minimum (examples are resampled within their groups, so
+   that each keeps its size); and, with a second method, of the difference between their minima. */
+typedef struct class_worst {
+    int group; /* of the first method; the first of equals; -1: no group has an example */
+    double value, difference;
+    interval ci, difference_ci;
+} class_worst;
+
+typedef struct class_groups {
+    const int *of; /* [example]; -1: in none */
+    int count;
+} class_groups;
+
+/* `second` may be NULL. */
+status_code class_scores_worst(const class_predictions *first, const class_predictions *second, class_groups groups,
+                               class_worst *result, failure *failure);
+
 /* Examples in each bin of the confidence, with the sums of hits and confidences. */
 typedef struct class_bin {
     double count, hits, confidence;

@@ -14,38 +14,6 @@ typedef struct job {
     char groups[PATH_SIZE]; /* empty: none */
 } job;
 
-/* ---- names ---- */
-
-static int is_taken(const compared *compared, size_t which) {
-    for (size_t m = 0; m < compared->count; m++)
-        if (m != which && strcmp(compared->names[m], compared->names[which]) == 0) return 1;
-    return !*compared->names[which];
-}
-
-/* Names that do not tell all of them apart are no use: then it is A, B, C. */
-static void make_different(compared *compared) {
-    int different = 1;
-    for (size_t m = 0; m < compared->count; m++) different = different && !is_taken(compared, m);
-    for (size_t m = 0; m < compared->count && !different; m++)
-        snprintf(compared->names[m], COMPARED_NAME_BYTES, "%c%.0zu", (char)('A' + m % 26), m / 26);
-}
-
-static status_code choose_names(compared *compared, const char *list, failure *failure) {
-    const char *at = list;
-    for (size_t m = 0; m < compared->count && at; m++) {
-        const size_t length = strcspn(at, ",");
-        if (length == 0 || length >= COMPARED_NAME_BYTES) break;
-        snprintf(compared->names[m], COMPARED_NAME_BYTES, "%.*s", (int)length, at);
-        if (m + 1 == compared->count && !at[length]) at = NULL;
-        else at = at[length] ? at + length + 1 : list;
-    }
-    int wrong = at != NULL;
-    for (size_t m = 0; m < compared->count; m++) wrong = wrong || is_taken(compared, m);
-    if (!wrong) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "--names %.200s is not %zu different names such as ERM,DRO", list,
-                compared->count);
-}
-
 /* ---- scores ---- */
 
 static status_code read_one(job *job, size_t which, failure *failure) {
@@ -108,9 +76,11 @@ static status_code align(job *job, failure *failure) {
 
 static status_code read_scores(job *job, failure *failure) {
     compared *result = job->result;
-    status_code status = job->request->names ? choose_names(result, job->request->names, failure) : STATUS_OK;
+    status_code status = job->request->names
+                             ? method_names_choose(result->names, result->count, job->request->names, failure)
+                             : STATUS_OK;
     for (size_t m = 0; m < result->count && status == STATUS_OK; m++) status = read_one(job, m, failure);
-    if (status == STATUS_OK && !job->request->names) make_different(result);
+    if (status == STATUS_OK && !job->request->names) method_names_make_different(result->names, result->count);
     if (status == STATUS_OK) status = apply_rules(result, job->request, failure);
     return status == STATUS_OK ? align(job, failure) : status;
 }

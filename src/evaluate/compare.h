@@ -12,8 +12,7 @@
 
 #include "core/listener.h"
 #include "evaluate/comparison.h"
-
-enum { COMPARED_NAME_BYTES = 64 };
+#include "evaluate/method_names.h"
 
 typedef struct compare_request {
     size_t count;             /* 2 to COMPARED_MAX */
@@ -32,7 +31,7 @@ typedef struct compare_request {
 /* What comes out. Its members point to each other: it must stay where it is. */
 typedef struct compared {
     size_t count;
-    char names[COMPARED_MAX][COMPARED_NAME_BYTES];
+    method_name names[COMPARED_MAX];
     const char *name_list[COMPARED_MAX];
     scores scores[COMPARED_MAX];
     case_groups groups;

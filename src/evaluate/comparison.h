@@ -9,13 +9,12 @@
 #ifndef HWS_EVALUATE_COMPARISON_H
 #define HWS_EVALUATE_COMPARISON_H
 
+#include "evaluate/method_names.h"
 #include "evaluate/paired.h"
 #include "evaluate/scores.h"
 #include "evaluate/statistics.h"
 #include "evaluate/strata.h"
 #include "evaluate/table.h"
-
-enum { COMPARED_MAX = 32 };
 
 /* At most COMPARED_MAX methods: their scores and what they are called. */
 typedef struct compared_methods {

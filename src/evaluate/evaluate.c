@@ -1,10 +1,16 @@
 #include "evaluate/evaluate.h"
 
+#include "core/crc64.h"
 #include "core/parallel.h"
+#include "evaluate/find_postprocessing.h"
 #include "evaluate/scoring.h"
 #include "evaluate/summary.h"
 #include "evaluate/worst_cases.h"
+#include "ranks/ranks.h"
 #include "run/run_folder.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* What is under way: what was asked for, and what comes out. */
 typedef struct job {
@@ -18,6 +24,8 @@ typedef struct job {
 /* ---- before the work: everything that can be wrong with the input ---- */
 
 static status_code check_folders(const evaluate_request *request, failure *failure) {
+    if (request->find_postprocessing && !request->out)
+        return fail(failure, STATUS_BAD_INPUT, "--find-postprocessing needs --out, where it is written");
     if (request->images && !request->out)
         return fail(failure, STATUS_BAD_INPUT, "--images needs --out, where the pictures go");
     if (request->images && !path_is_folder(request->images))
@@ -63,11 +71,23 @@ static void tell(const listener *listener, const char *before, const text *what,
     text_close(&notice);
 }
 
+/* Who see other cases would wait for each other forever. */
+static status_code check_same_cases(const ranks *r, const case_pairs *pairs, failure *failure) {
+    crc64 crc;
+    crc64_start(&crc);
+    for (size_t k = 0; k < pairs->count; k++) crc64_add(&crc, pairs->list[k].name, strlen(pairs->list[k].name) + 1);
+    return ranks_check_same(r, crc64_value(&crc), "what is evaluated", failure);
+}
+
 static status_code score(job *job, const case_pairs *pairs, failure *failure) {
-    status_code status = case_pairs_check(pairs, failure);
+    const ranks *r = ranks_here();
+    status_code status = ranks_is_first(r) ? case_pairs_check(pairs, failure) : STATUS_OK;
+    status = ranks_agree(r, status, failure);
+    if (status == STATUS_OK) status = check_same_cases(r, pairs, failure);
     if (status == STATUS_OK && job->regions.count == 0)
         status = scoring_find_labels(pairs, &job->options, &job->regions, job->listener, failure);
     if (status == STATUS_OK && job->request->out) status = folder_make(job->request->out, failure);
+    status = ranks_agree(r, status, failure);
     if (status != STATUS_OK) return status;
     return scoring_run(pairs, &job->regions, &job->options, job->listener, &job->result->scores, failure);
 }
@@ -121,11 +141,23 @@ static status_code write_all(const job *job, failure *failure) {
     return status == STATUS_OK ? write_worst(job, failure) : status;
 }
 
+static status_code find(const job *job, const case_pairs *pairs, failure *failure) {
+    const ranks *r = ranks_here();
+    postprocessing *found = malloc(sizeof *found); /* large */
+    status_code status = ranks_agree(r, found ? STATUS_OK : fail_memory(failure, "the postprocessing"), failure);
+    if (status == STATUS_OK)
+        status = find_postprocessing(pairs, &job->result->scores, &job->options, job->listener, found, failure);
+    if (status == STATUS_OK && ranks_is_first(r)) status = postprocessing_write(found, job->request->out, failure);
+    free(found);
+    return ranks_agree(r, status, failure);
+}
+
 static status_code evaluate(job *job, const case_pairs *pairs, failure *failure) {
     status_code status = score(job, pairs, failure);
     if (status == STATUS_OK) status = stratify(job, failure);
-    if (status == STATUS_OK && job->request->out) status = write_all(job, failure);
-    return status;
+    if (status == STATUS_OK && job->request->out && ranks_is_first(ranks_here())) status = write_all(job, failure);
+    status = ranks_agree(ranks_here(), status, failure);
+    return status == STATUS_OK && job->request->find_postprocessing ? find(job, pairs, failure) : status;
 }
 
 static job job_start(evaluation *evaluation, const evaluate_request *request, const listener *listener) {

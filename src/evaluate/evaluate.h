@@ -18,17 +18,18 @@
 typedef struct evaluate_request {
     const char *predictions, *references; /* folders of .nii and .nii.gz files with the same names in both */
     const char *labels;                   /* "1,2", or NULL */
-    const char *regions; /* "WT=1+2+3,ET=3", or NULL; without labels too: all above 0 of the references */
-    const char *groups;  /* a groups.csv, or NULL */
-    const char *by;      /* which of its columns, "sex,centre"; NULL: all */
-    const char *images;  /* the folder of images that the worst cases are drawn over, or NULL */
-    const char *out;     /* the folder that is made for all files; NULL: nothing is written */
-    int ignore;          /* where the reference has this label, nothing counts; 0: there is none */
-    int threads;         /* 0: one per processor */
-    int hd95, surface;   /* measure these distances too */
-    double nsd;          /* and NSD at this tolerance, in mm; 0: do not */
-    const char *empty;   /* "nan" or "1": what is empty in both counts (scores.h); NULL: nan */
-    int common;          /* score what both folders have; else a missing case is a failure */
+    const char *regions;     /* "WT=1+2+3,ET=3", or NULL; without labels too: all above 0 of the references */
+    const char *groups;      /* a groups.csv, or NULL */
+    const char *by;          /* which of its columns, "sex,centre"; NULL: all */
+    const char *images;      /* the folder of images that the worst cases are drawn over, or NULL */
+    const char *out;         /* the folder that is made for all files; NULL: nothing is written */
+    int ignore;              /* where the reference has this label, nothing counts; 0: there is none */
+    int threads;             /* 0: one per processor */
+    int hd95, surface;       /* measure these distances too */
+    double nsd;              /* and NSD at this tolerance, in mm; 0: do not */
+    const char *empty;       /* "nan" or "1": what is empty in both counts (scores.h); NULL: nan */
+    int find_postprocessing; /* 1: find_postprocessing.h, into `out` */
+    int common;              /* score what both folders have; else a missing case is a failure */
 } evaluate_request;
 
 /* What comes out. Its members point to each other: it must stay where it is. */
@@ -40,6 +41,8 @@ typedef struct evaluation {
 } evaluation;
 
 /*
+ * Together with the other ranks (ranks/ranks.h), to whom the cases are dealt; all have all scores, the first one writes.
+ *
  * Scores the cases of two folders. With request.out, writes there summary.json (as nnU-Net does), cases.csv, table.txt,
  * table.csv, table.md, table.tex, worst.csv, and with images worst/CASE.png. The listener, who may be NULL, is given
  * notice of cases that are left out or in no group and of labels that are not scored. Close it, also after a failure.

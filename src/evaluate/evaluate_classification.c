@@ -2,6 +2,7 @@
 #include "core/arg_max.h"
 #include "core/array.h"
 #include "core/csv.h"
+#include "evaluate/class_gallery.h"
 #include "evaluate/evaluate_run.h"
 #include "predict/classifier.h"
 #include "task/classification_source.h"
@@ -13,6 +14,7 @@
 typedef struct job {
     const evaluate_run_request *request;
     const listener *listener;
+    const char *out; /* the folder for files, or NULL */
     classifier model;
     classification_data data;
     const labelled_images *set; /* one of its sets */
@@ -20,6 +22,7 @@ typedef struct job {
     float *probabilities;
     int *predictions;
     size_t stratum_capacity;
+    const char *gallery_column; /* the first column of groups that is scored, or NULL */
     class_results *scores;
 } job;
 
@@ -94,6 +97,18 @@ static status_code add_stratum(job *j, const example_column *column, int value, 
     return status;
 }
 
+/* Of this column and those before; its groups are the strata from `first` on. */
+static status_code find_worst(job *j, const example_column *column, int first, failure *failure) {
+    class_worst found, *worst = &j->scores->worst_group;
+    const class_predictions p = {j->set->count, j->model.classes, j->set->labels, j->probabilities};
+    const status_code status =
+        class_scores_worst(&p, NULL, (class_groups){column->of, column->value_count}, &found, failure);
+    if (status != STATUS_OK || found.group < 0 || (worst->group && !(found.value < worst->value))) return status;
+    *worst = found;
+    worst->group = first + found.group;
+    return STATUS_OK;
+}
+
 static status_code add_column(job *j, const char *name, failure *failure) {
     const example_column *column = labelled_images_column(j->set, name);
     status_code status = STATUS_OK;
@@ -101,8 +116,10 @@ static status_code add_column(job *j, const char *name, failure *failure) {
     if (column->value_count > LABELLED_IMAGES_CLASSES_MAX)
         return fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
                     column->value_count, LABELLED_IMAGES_CLASSES_MAX);
+    if (!j->gallery_column) j->gallery_column = column->name;
+    const int first = (int)j->scores->stratum_count;
     for (int v = 0; v < column->value_count && status == STATUS_OK; v++) status = add_stratum(j, column, v, failure);
-    return status;
+    return status == STATUS_OK ? find_worst(j, column, first, failure) : status;
 }
 
 /* "sex,site" */
@@ -170,7 +187,7 @@ static void add_example(const job *j, int64_t i, text *csv) {
 }
 
 static status_code write_out(const job *j, run_file file, text *csv, failure *failure) {
-    const status_code status = run_write(j->request->out, file, csv, failure);
+    const status_code status = run_write(j->out, file, csv, failure);
     text_close(csv);
     return status;
 }
@@ -252,12 +269,14 @@ static status_code write_reliability(const job *j, failure *failure) {
 }
 
 static status_code write_files(const job *j, failure *failure) {
-    status_code status = folder_make(j->request->out, failure);
+    status_code status = folder_make(j->out, failure);
     if (status == STATUS_OK) status = write_examples(j, failure);
     if (status == STATUS_OK) status = write_classes(j, failure);
     if (status == STATUS_OK) status = write_strata(j, failure);
     if (status == STATUS_OK) status = write_confusion(j, failure);
-    return status == STATUS_OK ? write_reliability(j, failure) : status;
+    if (status == STATUS_OK) status = write_reliability(j, failure);
+    const class_gallery gallery = {j->set, j->probabilities, j->losses, j->gallery_column, j->out};
+    return status == STATUS_OK ? class_gallery_write(&gallery, failure) : status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -281,7 +300,9 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
     if (status == STATUS_OK) status = open_images(&j, failure);
     if (status == STATUS_OK) status = classify(&j, failure);
     if (status == STATUS_OK) status = score(&j, failure);
-    if (status == STATUS_OK && request->out) status = write_files(&j, failure);
+    const int own = !request->data && !request->on_training && request->weights == RUN_WEIGHTS_BEST;
+    j.out = request->out ? request->out : own ? request->run : NULL;
+    if (status == STATUS_OK && j.out) status = write_files(&j, failure);
     classifier_close(&j.model);
     classification_data_close(&j.data);
     free(j.losses);

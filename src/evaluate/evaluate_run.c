@@ -1,6 +1,7 @@
 #include "evaluate/evaluate_run.h"
 
 #include "core/parallel.h"
+#include "ranks/ranks.h"
 #include "run/config.h"
 
 #include <stdlib.h>
@@ -14,7 +15,16 @@ status_code evaluate_run(run_evaluation *result, const evaluate_run_request *req
     result->is_segmentation = task == TASK_SEGMENTATION;
     evaluate_run_request own = *request;
     if (!own.threads) own.threads = parallel_processors();
-    if (!result->is_segmentation) return evaluate_classification(&result->classes, &own, listener, failure);
+    if (!result->is_segmentation && own.other_count)
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "runs that classify are evaluated one by one; only the folds of a segmentation are scored together");
+    if (!result->is_segmentation) {
+        const ranks *r = ranks_here(); /* images are quick: the first rank does them */
+        return ranks_agree(
+            r, ranks_is_first(r) ? evaluate_classification(&result->classes, &own, listener, failure) : STATUS_OK,
+            failure);
+    }
     if (own.data || own.on_training)
         return fail(failure, STATUS_BAD_INPUT,
                     "--data and --part are for runs that classify; see hws evaluate --help for folders");

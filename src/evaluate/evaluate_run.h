@@ -15,9 +15,13 @@
 
 typedef struct evaluate_run_request {
     const char *run; /* its folder */
+    /* Segmentation: runs of other folds of the same dataset, whose validation cases count, too; then `out` is needed. */
+    const char *const *others;
+    int other_count;
     run_weights weights;
     int threads;     /* 0: one per processor */
-    const char *out; /* the folder for files. NULL: a classifier writes none, a segmentation into the run's folder */
+    const char *out; /* the folder for files. NULL: the run's, but a classifier writes none about other data, its
+                        training set or its latest weights */
 
     const char *by; /* columns of groups, "sex,site". NULL: of a classifier the run's --group, else all */
 
@@ -26,13 +30,14 @@ typedef struct evaluate_run_request {
     int on_training;  /* 1: its training set, and of the run's own what the run kept; 0: its test set */
 
     /* Segmentation. */
-    int no_mirror;       /* do not average over mirror images */
-    int overwrite;       /* predict again what is there */
-    int hd95, surface;   /* distances too */
-    double nsd;          /* and NSD at this tolerance, in mm; 0: do not */
-    const char *empty;   /* "nan" or "1"; NULL: nan */
-    const char *regions; /* "WT=1+2+3,ET=3", instead of the dataset's labels; NULL: these */
-    const char *groups;  /* a groups.csv; NULL: the dataset's */
+    int no_mirror;           /* do not average over mirror images */
+    int overwrite;           /* predict again what is there */
+    int find_postprocessing; /* 1: and write it where the evaluation goes */
+    int hd95, surface;       /* distances too */
+    double nsd;              /* and NSD at this tolerance, in mm; 0: do not */
+    const char *empty;       /* "nan" or "1"; NULL: nan */
+    const char *regions;     /* "WT=1+2+3,ET=3", instead of the dataset's labels; NULL: these */
+    const char *groups;      /* a groups.csv; NULL: the dataset's */
 } evaluate_run_request;
 
 typedef struct class_result {
@@ -54,6 +59,8 @@ typedef struct class_results {
     int64_t *confusion;                                 /* [label][prediction] */
     class_stratum *strata;                              /* all examples, then each group of each column */
     size_t stratum_count;
+    class_worst
+        worst_group; /* of the groups of all columns together: `group` counts strata, from 1 on; 0: there is none */
 } class_results;
 
 typedef struct run_evaluation {
@@ -63,8 +70,8 @@ typedef struct run_evaluation {
 } run_evaluation;
 
 /*
- * Classification: accuracy and loss by class, the scores of class_scores.h by group, and the confusion matrix; with
- * request.out, examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv.
+ * Classification: accuracy and loss by class, the scores of class_scores.h by group, and the confusion matrix; in files
+ * examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv.
  * Segmentation: predicts the validation cases of the run's fold into its folder, keeps those that are newer than the
  * weights, and evaluates them by the groups of the dataset's groups.csv (evaluate.h). After STATUS_STOPPED the same call
  * goes on with the cases that are left. The listener may be NULL. Close the result, also after a failure.

@@ -4,6 +4,7 @@
 #include "evaluate/evaluate_run.h"
 #include "nifti/nifti.h"
 #include "predict/segmenter.h"
+#include "ranks/shared_work.h"
 #include "run/config.h"
 #include "task/phantom_data.h"
 
@@ -13,6 +14,7 @@
 typedef struct job {
     const evaluate_run_request *request;
     const listener *listener;
+    const char *run; /* the one that is worked on */
     train_settings settings;
     dataset set;
     splits fold; /* one, or none when all cases were trained on */
@@ -28,7 +30,7 @@ static const char *out_folder(const job *j) { return j->request->out ? j->reques
 
 static status_code open_dataset(job *j, failure *failure) {
     char path[PATH_SIZE];
-    status_code status = run_path(path, j->request->run, RUN_CONFIG, failure);
+    status_code status = run_path(path, j->run, RUN_CONFIG, failure);
     if (status == STATUS_OK) status = run_config_read_settings(&j->settings, path, failure);
     if (status == STATUS_OK && phantom_data_named(j->settings.data)) {
         status = phantom_data_folder(j->folder, j->request->threads, j->listener, failure);
@@ -47,7 +49,7 @@ static status_code open_fold(job *j, failure *failure) {
             "this run was trained on all cases (--fold -1): the scores are of cases that it was trained on");
         return STATUS_OK;
     }
-    status_code status = run_path(path, j->request->run, RUN_FOLD, failure);
+    status_code status = run_path(path, j->run, RUN_FOLD, failure);
     if (status == STATUS_OK && !path_exists(path))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s is missing, so it is not known which cases were left out of training", path);
@@ -59,8 +61,8 @@ static status_code open_segmenter(job *j, failure *failure) {
     options.weights = j->request->weights;
     options.threads = j->request->threads;
     options.mirror = !j->request->no_mirror;
-    options.temporary = j->request->run;
-    return segmenter_open(&j->segmenter, &options, &j->request->run, 1, failure);
+    options.temporary = j->run;
+    return segmenter_open(&j->segmenter, &options, &j->run, 1, failure);
 }
 
 static status_code prepare(job *j, failure *failure) {
@@ -68,10 +70,18 @@ static status_code prepare(job *j, failure *failure) {
     if (status == STATUS_OK) status = open_fold(j, failure);
     if (status == STATUS_OK) status = open_segmenter(j, failure);
     if (status == STATUS_OK)
-        status = run_path(j->validation, j->request->run,
-                          run_validation_file(j->request->weights, !j->request->no_mirror), failure);
+        status =
+            run_path(j->validation, j->run, run_validation_file(j->request->weights, !j->request->no_mirror), failure);
     if (status == STATUS_OK) status = folder_make(j->validation, failure);
     return status == STATUS_OK ? folder_make(out_folder(j), failure) : status;
+}
+
+static void close_run(job *j) {
+    segmenter_close(&j->segmenter);
+    case_groups_close(&j->groups);
+    splits_close(&j->fold);
+    dataset_close(&j->set);
+    settings_close(&j->settings);
 }
 
 /* ---- the work ---- */
@@ -80,8 +90,8 @@ static status_code prepare(job *j, failure *failure) {
 static int is_current(const job *j, const char *path) {
     struct stat map, weights;
     char file[PATH_SIZE];
-    return run_path(file, j->request->run, run_weights_file(j->request->weights), 0) == STATUS_OK &&
-           stat(file, &weights) == 0 && stat(path, &map) == 0 &&
+    return run_path(file, j->run, run_weights_file(j->request->weights), 0) == STATUS_OK && stat(file, &weights) == 0 &&
+           stat(path, &map) == 0 &&
            (map.st_mtim.tv_sec > weights.st_mtim.tv_sec ||
             (map.st_mtim.tv_sec == weights.st_mtim.tv_sec && map.st_mtim.tv_nsec > weights.st_mtim.tv_nsec));
 }
@@ -94,31 +104,47 @@ static status_code predict(job *j, const dataset_case *one, const char *path, fa
     const struct listener windows = listener_stop_only(j->listener);
     status = segmenter_label(j->segmenter, &image, &windows, &labels, failure);
     volume_close(&image);
-    if (status == STATUS_STOPPED)
-        return fail(failure, status, "stopped; the same command goes on with the cases that are left");
     if (status != STATUS_OK) return status;
     status = nifti_write_labels(path, &labels, failure);
     label_map_close(&labels);
     return status;
 }
 
-static status_code take_case(job *j, const dataset_case *one, failure *failure) {
+static status_code take_case(job *j, const dataset_case *one, int is_own, failure *failure) {
     char path[PATH_SIZE];
     if (!one->labels) return fail(failure, STATUS_BAD_INPUT, "%.300s has no labels of %.200s", j->set.folder, one->id);
     status_code status = path_format(path, failure, "%s/%s%s", j->validation, one->id, j->set.file_ending);
-    if (status == STATUS_OK && (j->request->overwrite || !is_current(j, path))) status = predict(j, one, path, failure);
+    if (status == STATUS_OK && is_own && (j->request->overwrite || !is_current(j, path)))
+        status = predict(j, one, path, failure);
     return status == STATUS_OK ? case_pairs_add(&j->pairs, one->id, path, one->labels, one->images[0], failure)
                                : status;
 }
 
-static status_code take_cases(job *j, failure *failure) {
+/* All cases are listed, and this rank's share is predicted. */
+static status_code take_share(job *j, size_t count, size_t *failed, failure *failure) {
     const split *fold = j->fold.count ? &j->fold.folds[0] : 0;
-    const size_t count = fold ? fold->val_count : j->set.train_count;
-    status_code status = STATUS_OK;
-    for (size_t k = 0; k < count && status == STATUS_OK; k++) {
-        status = take_case(j, &j->set.train[fold ? fold->val[k] : k], failure);
-        if (status == STATUS_OK) listener_progress(j->listener, "predicting", k + 1, count);
+    const ranks *r = ranks_here();
+    size_t done = 0;
+    for (size_t k = 0; k < count; k++) {
+        const status_code status = take_case(j, &j->set.train[fold ? fold->val[k] : k], ranks_has(r, k), failure);
+        *failed = k;
+        if (status != STATUS_OK) return status;
+        if (ranks_has(r, k)) listener_progress(j->listener, "predicting", ++done, count);
     }
+    return STATUS_OK;
+}
+
+static status_code take_cases(job *j, failure *failure) {
+    const size_t count = j->fold.count ? j->fold.folds[0].val_count : j->set.train_count;
+    const listener *outer = j->listener;
+    shared_work work;
+    size_t failed = 0;
+    j->listener = shared_work_begin(&work, ranks_here(), outer, count);
+    status_code status = take_share(j, count, &failed, failure);
+    status = shared_work_end(&work, status, status == STATUS_STOPPED ? count : failed, failure);
+    j->listener = outer;
+    if (status == STATUS_STOPPED)
+        fail(failure, status, "stopped; the same command goes on with the cases that are left");
     return status;
 }
 
@@ -164,6 +190,7 @@ static status_code score(job *j, evaluation *evaluation, failure *failure) {
                                       .out = out_folder(j),
                                       .ignore = j->set.ignore > 0 ? j->set.ignore : 0,
                                       .threads = asked->threads,
+                                      .find_postprocessing = asked->find_postprocessing,
                                       .hd95 = asked->hd95,
                                       .surface = asked->surface};
     const status_code status = labels.failed || regions.failed
@@ -174,18 +201,31 @@ static status_code score(job *j, evaluation *evaluation, failure *failure) {
     return status;
 }
 
+/* Its validation cases; what was open of the run before is closed, so that the last one's dataset stays for scoring. */
+static status_code take_run(job *j, const char *run, failure *failure) {
+    close_run(j);
+    j->run = run;
+    j->settings = settings_default_volumes();
+    const status_code status = ranks_agree(ranks_here(), prepare(j, failure), failure);
+    return status == STATUS_OK ? take_cases(j, failure) : status;
+}
+
+static status_code check_runs(const evaluate_run_request *request, failure *failure) {
+    if (!request->other_count || request->out) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "several runs are scored together: give --out, where the scores go");
+}
+
 status_code evaluate_segmentation(evaluation *evaluation, const evaluate_run_request *request, const listener *listener,
                                   failure *failure) {
     *evaluation = (struct evaluation){0};
-    job j = {.request = request, .listener = listener, .settings = settings_default_volumes()};
-    status_code status = prepare(&j, failure);
-    if (status == STATUS_OK) status = take_cases(&j, failure);
+    job j = {.request = request, .listener = listener};
+    status_code status = check_runs(request, failure);
+    for (int k = 0; k < request->other_count && status == STATUS_OK; k++)
+        status = take_run(&j, request->others[k], failure);
+    if (status == STATUS_OK) status = take_run(&j, request->run, failure);
+    if (status == STATUS_OK) status = case_pairs_sort(&j.pairs, failure);
     if (status == STATUS_OK) status = score(&j, evaluation, failure);
-    segmenter_close(&j.segmenter);
     case_pairs_close(&j.pairs);
-    case_groups_close(&j.groups);
-    splits_close(&j.fold);
-    dataset_close(&j.set);
-    settings_close(&j.settings);
+    close_run(&j);
     return status;
 }

@@ -1,10 +1,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "evaluate/scoring.h"
 
-#include "core/parallel.h"
 #include "evaluate/distance.h"
 #include "evaluate/overlap.h"
 #include "nifti/nifti.h"
+#include "ranks/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +80,9 @@ static status_code score_maps(scoring *scoring, size_t item, label_map *predicti
     status_code status =
         volume_grid_check_same(&prediction->grid, &reference->grid, scoring->pairs->list[item].name, failure);
     if (status != STATUS_OK) return status; /* a file that changed since it was checked */
+    if (scoring->options->after)
+        status = postprocessing_apply(scoring->options->after, prediction->grid.size, prediction->labels, failure);
+    if (status != STATUS_OK) return status;
     const size_t left_out = label_maps_ignore(prediction, reference, scoring->options->ignore);
     scoring->unevaluated[item] = find_unevaluated(scoring, prediction);
     if (!scoring->unevaluated[item]) scoring->unevaluated[item] = find_unevaluated(scoring, reference);
@@ -141,8 +144,15 @@ static status_code tell_unevaluated(const scoring *scoring, failure *failure) {
 
 static status_code score_cases(scoring *scoring, failure *failure) {
     const parallel_work work = {.run = score_case, .context = scoring, .listener = scoring->listener, .what = "scored"};
-    const status_code status = parallel_run(&work, scoring->pairs->count, scoring->options->threads, failure);
+    const ranks *r = ranks_here();
+    const size_t count = scoring->pairs->count;
+    status_code status = ranks_run(r, &work, count, scoring->options->threads, failure);
     if (status == STATUS_STOPPED) fail(failure, status, "stopped; no scores were written");
+    if (status == STATUS_OK)
+        status = ranks_gather_items(r, scoring->scores->values, count,
+                                    scoring->regions->count * METRICS * sizeof *scoring->scores->values, failure);
+    if (status == STATUS_OK)
+        status = ranks_gather_items(r, scoring->unevaluated, count, sizeof *scoring->unevaluated, failure);
     scoring->scores->ignored = scoring->options->ignore;
     for (int k = 0; k <= METRIC_N_REF; k++) scoring->scores->measured[k] = 1;
     scoring->scores->measured[METRIC_HD95] = scoring->options->hd95;
@@ -157,7 +167,6 @@ status_code scoring_run(const case_pairs *pairs, const region_list *regions, con
                         const listener *listener, scores *scores, failure *failure) {
     status_code status = scores_open(scores, pairs->count, regions, failure);
     if (status == STATUS_OK) status = name_cases(pairs, scores, failure);
-    if (status != STATUS_OK) return status;
     scoring scoring = {.pairs = pairs,
                        .regions = regions,
                        .options = options,
@@ -165,11 +174,11 @@ status_code scoring_run(const case_pairs *pairs, const region_list *regions, con
                        .scores = scores,
                        .known = calloc(LABELS, 1),
                        .unevaluated = calloc(pairs->count, sizeof(int))};
-    if (scoring.known && scoring.unevaluated) {
+    if (!scoring.known || !scoring.unevaluated) status = fail_memory(failure, "an evaluation");
+    status = ranks_agree(ranks_here(), status, failure);
+    if (status == STATUS_OK) {
         mark_known(regions, scoring.known);
         status = score_cases(&scoring, failure);
-    } else {
-        status = fail_memory(failure, "an evaluation");
     }
     free(scoring.known);
     free(scoring.unevaluated);
@@ -212,11 +221,17 @@ static status_code add_seen(const search *search, region_list *regions, failure 
 status_code scoring_find_labels(const case_pairs *pairs, const scoring_options *options, region_list *regions,
                                 const listener *listener, failure *failure) {
     search search = {pairs, options->ignore, calloc(pairs->count, LABELS / 8)};
-    if (!search.seen) return fail_memory(failure, "the labels of the references");
+    status_code status = search.seen ? STATUS_OK : fail_memory(failure, "the labels of the references");
+    status = ranks_agree(ranks_here(), status, failure);
+    if (status != STATUS_OK) {
+        free(search.seen);
+        return status;
+    }
     const struct listener silent = listener_stop_only(listener);
     const parallel_work work = {
         .run = search_case, .context = &search, .listener = &silent, .what = "looking for labels"};
-    status_code status = parallel_run(&work, pairs->count, options->threads, failure);
+    status = ranks_run(ranks_here(), &work, pairs->count, options->threads, failure);
+    if (status == STATUS_OK) status = ranks_gather_items(ranks_here(), search.seen, pairs->count, LABELS / 8, failure);
     if (status == STATUS_OK) status = add_seen(&search, regions, failure);
     free(search.seen);
     return status;

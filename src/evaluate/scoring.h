@@ -6,6 +6,7 @@
 #include "evaluate/case_pairs.h"
 #include "evaluate/scores.h"
 #include "nifti/volume.h"
+#include "predict/postprocessing.h"
 
 typedef struct scoring_options {
     int hd95, assd; /* measure these distances too */
@@ -13,6 +14,7 @@ typedef struct scoring_options {
     empty_rule empty;
     int ignore; /* where the reference has this label, nothing counts; 0: there is none */
     int threads;
+    const postprocessing *after; /* done to the predictions before they are scored; NULL: nothing */
 } scoring_options;
 
 /* Adds every label above 0 that some reference has, ascending. STATUS_BAD_INPUT if there is none. The listener, who may
@@ -21,6 +23,8 @@ status_code scoring_find_labels(const case_pairs *pairs, const scoring_options *
                                 const listener *listener, failure *failure);
 
 /*
+ * Both together with the other ranks (ranks/ranks.h), to whom the cases are dealt.
+ *
  * Scores every case, as the work "scored" of the listener, who may be NULL and is given notice of labels above 0 that
  * predictions or references hold but no region contains. Close the scores, also after a failure.
  */

@@ -2,9 +2,7 @@
 #include "evaluate/worst_cases.h"
 
 #include "core/csv.h"
-#include "evaluate/scoring.h"
-#include "nifti/nifti.h"
-#include "picture/outlines.h"
+#include "evaluate/case_sheet.h"
 #include "run/run_folder.h"
 
 #include <math.h>
@@ -56,77 +54,6 @@ static size_t worst_region(const scores *scores, size_t which) {
 
 /* ---- pictures ---- */
 
-typedef struct shown_case {
-    volume image;
-    label_map reference, prediction;
-} shown_case;
-
-/* The planes across one axis of a volume: where their rows and columns lie in it. */
-typedef struct plane_axes {
-    int axis, across, down; /* of 0, 1, 2 */
-    size_t stride[3];
-} plane_axes;
-
-static plane_axes widest_axis(const volume_grid *grid) {
-    int axis = 2;
-    for (int k = 1; k >= 0; k--)
-        if (grid->spacing[k] > 1.01 * grid->spacing[axis]) axis = k;
-    return (plane_axes){.axis = axis,
-                        .across = axis == 0 ? 1 : 0,
-                        .down = axis == 2 ? 1 : 2,
-                        .stride = {1, (size_t)grid->size[0], (size_t)grid->size[0] * (size_t)grid->size[1]}};
-}
-
-/* Rows run downwards on the screen and upwards in the patient. */
-static size_t voxel_of(const plane_axes *axes, const volume_grid *grid, int plane, int row, int column) {
-    return (size_t)plane * axes->stride[axes->axis] +
-           (size_t)(grid->size[axes->down] - 1 - row) * axes->stride[axes->down] +
-           (size_t)column * axes->stride[axes->across];
-}
-
-/* The plane with the most wrong voxels; if none is wrong, with the most voxels of the reference. */
-static int telling_plane(const shown_case *shown, const plane_axes *axes) {
-    const volume_grid *grid = &shown->reference.grid;
-    size_t most[2] = {0, 0};
-    int best[2] = {grid->size[axes->axis] / 2, grid->size[axes->axis] / 2};
-    for (int plane = 0; plane < grid->size[axes->axis]; plane++) {
-        size_t count[2] = {0, 0};
-        for (int row = 0; row < grid->size[axes->down]; row++)
-            for (int column = 0; column < grid->size[axes->across]; column++) {
-                const size_t at = voxel_of(axes, grid, plane, row, column);
-                count[0] += shown->reference.labels[at] != shown->prediction.labels[at];
-                count[1] += shown->reference.labels[at] > 0;
-            }
-        for (int k = 0; k < 2; k++)
-            if (count[k] > most[k]) {
-                most[k] = count[k];
-                best[k] = plane;
-            }
-    }
-    return most[0] ? best[0] : best[1];
-}
-
-static status_code draw(const shown_case *shown, const char *path, failure *failure) {
-    const volume_grid *grid = &shown->reference.grid;
-    const plane_axes axes = widest_axis(grid);
-    const int plane = telling_plane(shown, &axes), width = grid->size[axes.across], height = grid->size[axes.down];
-    const size_t area = (size_t)width * (size_t)height;
-    float *grey = malloc(area * sizeof *grey);
-    int16_t *labels = malloc(2 * area * sizeof *labels);
-    status_code status = grey && labels ? STATUS_OK : fail_memory(failure, "a picture");
-    for (size_t k = 0; k < area && status == STATUS_OK; k++) {
-        const size_t at = voxel_of(&axes, grid, plane, (int)(k / (size_t)width), (int)(k % (size_t)width));
-        grey[k] = shown->image.voxels[at];
-        labels[k] = shown->reference.labels[at];
-        labels[area + k] = shown->prediction.labels[at];
-    }
-    if (status == STATUS_OK)
-        status = outlined_plane_save(&(outlined_plane){width, height, grey, labels, labels + area}, path, failure);
-    free(grey);
-    free(labels);
-    return status;
-}
-
 /* `folder` may be NULL. */
 static int find_image(const char *folder, const char *name, char path[PATH_SIZE]) {
     static const char *const ENDINGS[] = {"_0000.nii.gz", "_0000.nii", ".nii.gz", ".nii"};
@@ -135,21 +62,29 @@ static int find_image(const char *folder, const char *name, char path[PATH_SIZE]
     return 0;
 }
 
-static status_code read_case(shown_case *shown, const scored_case *one, int ignored, const char *images,
+static status_code read_case(case_volume *shown, const scored_case *one, int ignored, const char *images,
                              failure *failure) {
     char found[PATH_SIZE];
-    const char *path = one->image ? one->image : found;
     if (!one->image && !find_image(images, one->name, found))
         return fail(failure, STATUS_CANNOT_READ, "there is no image of %.200s in %.300s", one->name,
                     images ? images : "the dataset");
-    status_code status = nifti_read_volume(path, 0, &shown->image, failure);
-    if (status == STATUS_OK) status = nifti_read_labels(one->reference, &shown->reference, failure);
-    if (status == STATUS_OK) status = nifti_read_labels(one->prediction, &shown->prediction, failure);
-    for (int k = 0; k < 3 && status == STATUS_OK; k++)
-        if (shown->image.grid.size[k] != shown->reference.grid.size[k] ||
-            shown->prediction.grid.size[k] != shown->reference.grid.size[k])
-            status = fail(failure, STATUS_BAD_INPUT, "%.300s is not of the size of its label map", path);
-    if (status == STATUS_OK) label_maps_ignore(&shown->prediction, &shown->reference, ignored);
+    const case_files files = {.image = one->image ? one->image : found,
+                              .reference = one->reference,
+                              .predictions = {one->prediction},
+                              .methods = 1,
+                              .ignored = ignored};
+    return case_volume_open(shown, &files, failure);
+}
+
+static status_code draw(const scores *scores, size_t which, const case_volume *shown, const char *path,
+                        failure *failure) {
+    const size_t count = scores->regions.count;
+    double *dice = malloc(count * sizeof *dice);
+    if (!dice) return fail_memory(failure, "a picture");
+    for (size_t k = 0; k < count; k++) dice[k] = dice_of(scores, which, k);
+    const case_sheet sheet = {shown, scores->list[which].name, &scores->regions, dice};
+    const status_code status = case_sheet_save(&sheet, path, failure);
+    free(dice);
     return status;
 }
 
@@ -157,7 +92,7 @@ static status_code read_case(shown_case *shown, const scored_case *one, int igno
 static status_code show(const scores *scores, size_t which, const char *images, const char *folder, text *notes,
                         failure *failure) {
     const scored_case *one = &scores->list[which];
-    shown_case shown = {0};
+    case_volume shown = {0};
     char path[PATH_SIZE];
     struct failure why = {0};
     status_code status = read_case(&shown, one, scores->ignored, images, &why);
@@ -166,11 +101,9 @@ static status_code show(const scores *scores, size_t which, const char *images, 
         status = STATUS_OK;
     } else {
         status = run_picture_path(path, folder, RUN_WORST_PICTURES, one->name, failure);
-        if (status == STATUS_OK) status = draw(&shown, path, failure);
+        if (status == STATUS_OK) status = draw(scores, which, &shown, path, failure);
     }
-    volume_close(&shown.image);
-    label_map_close(&shown.reference);
-    label_map_close(&shown.prediction);
+    case_volume_close(&shown);
     return status;
 }
 

@@ -67,6 +67,9 @@ static inline int labelled_images_is_lazy(const labelled_images *set) { return !
 /* Copies the pixels of an image, or decodes its file. Not for tables. */
 status_code labelled_images_copy(const labelled_images *set, int64_t index, uint8_t *pixels, failure *failure);
 
+/* Writes an image as a PNG file; does nothing where there is nothing that could be shown: tables, other than 1 or 3 channels. */
+status_code labelled_images_save(const labelled_images *set, int64_t index, const char *path, failure *failure);
+
 /* The column of this name; NULL if there is none. */
 const example_column *labelled_images_column(const labelled_images *set, const char *name);
 

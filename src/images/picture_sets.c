@@ -7,6 +7,7 @@
 #include "core/parallel.h"
 #include "core/path.h"
 #include "picture/raster.h"
+#include "ranks/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,7 +171,8 @@ status_code picture_sets_describe(labelled_images sets[DATA_PARTS], const exampl
 
 static status_code take_memory(job *j, failure *failure) {
     double wanted = 0;
-    const double most = j->options->memory < 0 ? memory_available() / 2 : j->options->memory;
+    const double most =
+        j->options->memory < 0 ? ranks_memory(ranks_here(), memory_available()) / 2 : j->options->memory;
     for (int p = 0; p < DATA_PARTS; p++)
         wanted += (double)j->sets[p].count * (double)labelled_images_stride(&j->sets[p]);
     const int fits = wanted <= most;

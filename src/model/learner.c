@@ -42,7 +42,7 @@ static status_code open_output(learner *l, int index, failure *failure) {
     const shape full = graph_output_shape(l->graph, 0);
     o->shape = graph_output_shape(l->graph, index);
     for (int axis = 0; axis < 3; axis++) o->stride[axis] = (size_t)(full.size[axis] / o->shape.size[axis]);
-    o->loss = (loss){l->options.loss, shape_positions(&o->shape), (size_t)o->shape.channels};
+    o->loss = (loss){l->options.loss, shape_positions(&o->shape), (size_t)o->shape.channels, l->options.smoothing};
     const status_code status = loss_check(&o->loss, failure);
     if (status != STATUS_OK) return status;
     o->workspace_bytes = (loss_workspace(&o->loss) + 63) / 64 * 64;
@@ -200,6 +200,7 @@ static void outputs_of(learner *l, int example, int with_gradients, supervised_o
                                          .logits = graph_output_values(l->graph, i) + floats,
                                          .labels = o->labels + (size_t)example * positions,
                                          .workspace = o->workspaces + (size_t)example * o->workspace_bytes,
+                                         .smoothing = o->loss.smoothing,
                                          .gradient = with_gradients ? graph_output_gradients(l->graph, i) + floats : 0};
     }
 }
@@ -224,7 +225,11 @@ static status_code losses_of(learner *l, int count, double *losses, failure *fai
     return STATUS_OK;
 }
 
+/* Where the micro-batch begins in the batch. */
+static int first_example(const learner *l) { return learner_own(l).first + (l->whole ? 0 : l->part_done * l->part); }
+
 status_code learner_losses(learner *l, int count, double *losses, failure *failure) {
+    graph_set_dropout(l->graph, l->options.seed, l->steps, first_example(l));
     graph_forward(l->graph, 1);
     return losses_of(l, count, losses, failure);
 }

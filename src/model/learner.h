@@ -25,6 +25,8 @@ typedef struct learner_options {
     model_options model; /* model.input.samples is the micro-batch */
     graph_options graph;
     loss_kind loss;
+    double smoothing; /* of its labels; 0: none (nn/loss.h) */
+    uint64_t seed;    /* of dropout, whose share the model has */
     optimizer_options optimizer;
     int batch;          /* examples of a batch; 0: one micro-batch */
     const ranks *ranks; /* who work on a batch together; NULL: this process alone. Opened, updated, joined together. */

@@ -11,7 +11,7 @@ void mlp_build(graph *g, const model_options *options, tensor x) {
         snprintf(name, sizeof name, "layers.%d", layer);
         x = graph_fully_connected(g, name, x, options->mlp_nodes, 0);
         graph_begin_with(g, x, hidden);
-        x = graph_activation(g, x, 0);
+        x = graph_dropout(g, graph_activation(g, x, 0), options->dropout);
     }
     x = graph_fully_connected(g, "output", x, options->classes, 0);
     graph_begin_with(g, x, sqrt(1.0 / options->classes));

@@ -22,6 +22,8 @@ typedef struct model_options {
     model_kind kind;
     shape input; /* samples are those that are worked on together */
     int classes;
+    double dropout; /* of classifiers: the share of the values before the last layer (of a fully connected network
+                       behind every hidden layer) that is left out in training */
 
     int mlp_layers, mlp_nodes; /* hidden layers beside the first (L of the paper's Assumption 1), nodes of each */
     int wrn_depth, wrn_width;  /* depth 6n + 4 */

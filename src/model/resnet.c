@@ -82,7 +82,8 @@ void resnet_build(graph *g, const model_options *options, tensor x) {
             x = block(g, path, x, (block_shape){channels, features, outputs, stride});
             channels = outputs;
         }
-    x = graph_fully_connected(g, "fc", graph_mean(g, x), options->classes, 1);
+    x = graph_dropout(g, graph_mean(g, x), options->dropout);
+    x = graph_fully_connected(g, "fc", x, options->classes, 1);
     graph_begin_he(g, x, sqrt(5));
     graph_output(g, x);
 }

@@ -18,3 +18,10 @@ void segmentation_model(const plan *plan, model_options *options) {
         memcpy(options->unet_stride[level], plan->topology.stages[level].stride, sizeof options->unet_stride[level]);
     }
 }
+
+status_code segmentation_model_open(const plan *plan, const graph_options *options, graph **graph, failure *failure) {
+    model_options model;
+    segmentation_model(plan, &model);
+    model.unet_heads = 0;
+    return model_open(&model, options, graph, failure);
+}

@@ -8,4 +8,7 @@
 
 void segmentation_model(const plan *plan, model_options *options);
 
+/* The same for prediction: only the head of the full resolution. */
+status_code segmentation_model_open(const plan *plan, const graph_options *options, graph **graph, failure *failure);
+
 #endif

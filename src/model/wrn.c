@@ -56,7 +56,7 @@ void wrn_build(graph *g, const model_options *options, tensor x) {
             x = residual(g, name, x, features[group], stride, channels != features[group] || stride != 1);
             channels = features[group];
         }
-    x = graph_mean(g, norm_relu(g, "norm", "", x));
+    x = graph_dropout(g, graph_mean(g, norm_relu(g, "norm", "", x)), options->dropout);
     x = graph_fully_connected(g, "classifier", x, options->classes, 1);
     begin_small(g, x);
     graph_output(g, x);

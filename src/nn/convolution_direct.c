@@ -1,26 +1,16 @@
 /*
- * The direct algorithm: for up to KERNEL_ROWS neighbouring outputs of a line, one kernel call sums over all taps and
- * input channels. Inputs outside the image are rows of zeros.
+ * The direct algorithm, forward and backward through the data: for neighbouring outputs of a line, one kernel call sums over all
+ * taps and input channels.
+ *
+ * Kernels read lines of f32 with zeros before and behind, so that rows of outputs are evenly spaced under every tap, also at
+ * the borders. Lines that do not look like that are copied, which costs little beside the many times that they are read.
  */
 #include "nn/convolution_inside.h"
 
 #include <string.h>
 
-enum {
-    /* Above this size of packed weights, one panel of them serves all lines before the next one is touched. */
-    PANEL_MAJOR_BYTES = 256 << 10,
-    /* Positions of a weight gradient that are worked on together: their operands stay in the first-level cache, or in
-       the second when the gradient itself is too large for that. */
-    CHUNK_BYTES = 24 << 10,
-    LARGE_CHUNK_BYTES = 512 << 10,
-    /* Gradients above this size are large ones. */
-    LARGE_GRADIENT_BYTES = 256 << 10
-};
-
-typedef struct direct_memory {
-    const float *packed;
-    const void *zeros;
-} direct_memory;
+/* Above this size of packed weights, one panel of them serves all lines before the next one is touched. */
+enum { PANEL_MAJOR_BYTES = 256 << 10, MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
 
 /* The weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel. */
 static void pack_forward(const convolution *c, const float *weights, float *packed) {
@@ -64,20 +54,62 @@ static size_t packed_floats(const convolution *c) {
     return forward > backward ? forward : backward;
 }
 
-static size_t zeros_bytes(const convolution *c) {
-    return aligned_bytes((size_t)larger(c->in.channels, c->features) * sizeof(float));
+/* Zeros before and behind a line, in points. */
+typedef struct margins {
+    int before, behind;
+} margins;
+
+static margins forward_margins(const convolution *c) {
+    const int last = (c->out.size[2] - 1) * c->stride[2] + c->kernel[2] - c->padding[2];
+    return (margins){c->padding[2], larger(0, last - c->in.size[2])};
 }
 
-/* Of a weight gradient that several chunks add to, and a row group of it for each thread. */
-static size_t gradient_bytes(const convolution *c) { return aligned_bytes(c->weight_count * sizeof(float)); }
-static size_t group_bytes(const convolution *c) {
-    return aligned_bytes((size_t)KERNEL_ROWS * (size_t)c->features * sizeof(float));
+static margins backward_margins(const convolution *c) {
+    const int stride = c->stride[2], before = c->kernel[2] - 1 - c->padding[2];
+    return (margins){(before + stride - 1) / stride,
+                     larger(0, (c->in.size[2] - 1 + c->padding[2]) / stride - (c->out.size[2] - 1))};
 }
+
+/* A thread's copies of the lines that the taps of one line read. */
+static size_t lines_bytes(const convolution *c) {
+    const margins there = forward_margins(c), back = backward_margins(c);
+    const size_t forward = (size_t)(there.before + c->in.size[2] + there.behind) * (size_t)c->in.channels;
+    const size_t backward = (size_t)(back.before + c->out.size[2] + back.behind) * (size_t)c->features;
+    const size_t lines = (size_t)(c->kernel[0] * c->kernel[1]);
+    return aligned_bytes(lines * (forward > backward ? forward : backward) * sizeof(float));
+}
+
+static size_t packed_bytes(const convolution *c) { return aligned_bytes(packed_floats(c) * sizeof(float)); }
 
 size_t direct_scratch(const convolution *c) {
-    const size_t data = zeros_bytes(c) + aligned_bytes(packed_floats(c) * sizeof(float));
-    const size_t weights = gradient_bytes(c) + (size_t)c->threads * group_bytes(c);
+    const size_t data = packed_bytes(c) + (size_t)c->threads * lines_bytes(c), weights = direct_weights_scratch(c);
     return data > weights ? data : weights;
+}
+
+/* What a line is made of: the packed weights, and where this thread copies lines to. */
+typedef struct direct_memory {
+    const float *packed;
+    float *lines;
+} direct_memory;
+
+static direct_memory memory_of(const convolution *c, char *scratch) {
+    const size_t thread = (size_t)thread_share().index;
+    return (direct_memory){(const float *)(void *)scratch,
+                           (float *)(void *)(scratch + packed_bytes(c) + thread * lines_bytes(c))};
+}
+
+/* The line as the kernels read it: itself, or its copy at `*free`, which moves behind it. Returns where it begins, zeros
+   included. */
+static const float *readable_line(precision precision, const char *line, size_t points, size_t channels, margins m,
+                                  float **free) {
+    if (precision == PRECISION_F32 && !m.before && !m.behind) return (const float *)(const void *)line;
+    float *copy = *free, *const inside = copy + (size_t)m.before * channels, *const end = inside + points * channels;
+    memset(copy, 0, (size_t)m.before * channels * sizeof *copy);
+    if (precision == PRECISION_F32) memcpy(inside, line, points * channels * sizeof *copy);
+    else kernels_for(precision)->to_f32(line, points * channels, inside);
+    memset(end, 0, (size_t)m.behind * channels * sizeof *copy);
+    *free = end + (size_t)m.behind * channels;
+    return copy;
 }
 
 /* Where the numbers of one line go, which panels of channels of them, and what is added to them. */
@@ -86,22 +118,23 @@ typedef struct line_output {
     const float *bias;
     const char *addend;
     char *image;
-    size_t point_bytes, number_bytes;
+    ptrdiff_t point_stride; /* numbers */
+    size_t number_bytes;
     int channels, accumulate;
     int first_panel, end_panel;
 } line_output;
 
-/* A group of neighbouring points of a line from `point` on, for all its panels, whose weights are `panel_floats` apart. */
-static void multiply_group(const line_output *out, const kernel_rows *group, size_t panel_floats, int point) {
-    float sums[KERNEL_ROWS * KERNEL_PANEL];
+/* Neighbouring points of a line for all its panels, whose weights are `panel_floats` apart. */
+static void multiply_points(const line_output *out, const kernel_taps *taps, size_t panel_floats) {
     for (int panel = out->first_panel; panel < out->end_panel; panel++) {
-        out->kernels->multiply_rows(group, (ptrdiff_t)((size_t)panel * panel_floats), sums, KERNEL_PANEL);
-        const int channel = panel * KERNEL_PANEL, width = smaller(KERNEL_PANEL, out->channels - channel);
-        for (int r = 0; r < group->rows; r++) {
-            const size_t at = (size_t)(point + r) * out->point_bytes + (size_t)channel * out->number_bytes;
-            out->kernels->store_row(sums + r * KERNEL_PANEL, width, out->bias ? out->bias + channel : 0,
-                                    out->addend ? out->addend + at : 0, out->accumulate, out->image + at);
-        }
+        const int channel = panel * KERNEL_PANEL;
+        const size_t at = (size_t)channel * out->number_bytes;
+        const kernel_results results = {
+            {out->bias ? out->bias + channel : 0, out->addend ? out->addend + at : 0, out->accumulate},
+            smaller(KERNEL_PANEL, out->channels - channel),
+            out->point_stride,
+            out->image + at};
+        out->kernels->multiply_taps(taps, (ptrdiff_t)((size_t)panel * panel_floats), &results);
     }
 }
 
@@ -115,15 +148,23 @@ static line_place place_of(const shape *s, size_t line) {
     return (line_place){plane / s->size[0], plane % s->size[0], (int)(line % (size_t)s->size[1])};
 }
 
-/* The lines of one input that the taps of one output line read: one entry per pair of depth and height taps. */
-typedef struct tap_line {
-    const char *line;
-    int first_tap;
-} tap_line;
+/* The taps of one line of one input, whose channels begin at `first_channel` among all. Taps that lie side by side in the
+   line, and so do their weights, are one. Returns how many taps there are now. */
+static int add_line_taps(const convolution *c, const float *line, int input, int first_channel, const float *weights,
+                         kernel_tap *tap) {
+    const int channels = c->input_channels[input], joined = c->inputs == 1;
+    for (int x = 0; x < (joined ? 1 : c->kernel[2]); x++)
+        tap[x] = (kernel_tap){line + x * channels, weights + (x * c->in.channels + first_channel) * KERNEL_PANEL,
+                              (ptrdiff_t)c->stride[2] * channels, joined ? c->kernel[2] * channels : channels};
+    return joined ? 1 : c->kernel[2];
+}
 
-static int lines_read(const convolution *c, const char *image, int channels, line_place at, tap_line *lines) {
-    const size_t bytes = precision_bytes(c->precision) * (size_t)channels;
-    int count = 0;
+/* The taps of all lines of one input that an output line reads. */
+static int add_input_taps(const convolution *c, direct_memory *memory, const char *image, int input, line_place at,
+                          kernel_tap *tap) {
+    const size_t channels = (size_t)c->input_channels[input], points = (size_t)c->in.size[2];
+    const size_t line_bytes = points * channels * precision_bytes(c->precision);
+    int taps = 0;
     for (int i = 0; i < c->kernel[0]; i++) {
         const int z = at.depth * c->stride[0] + i - c->padding[0];
         if (z < 0 || z >= c->in.size[0]) continue;
@@ -132,74 +173,24 @@ static int lines_read(const convolution *c, const char *image, int channels, lin
             if (y < 0 || y >= c->in.size[1]) continue;
             const size_t line =
                 ((size_t)at.sample * (size_t)c->in.size[0] + (size_t)z) * (size_t)c->in.size[1] + (size_t)y;
-            lines[count].line = image + line * (size_t)c->in.size[2] * bytes;
-            lines[count++].first_tap = (i * c->kernel[1] + j) * c->kernel[2];
+            const size_t row = (size_t)((i * c->kernel[1] + j) * c->kernel[2]) * (size_t)c->in.channels;
+            const float *values = readable_line(c->precision, image + line * line_bytes, points, channels,
+                                                forward_margins(c), &memory->lines);
+            taps += add_line_taps(c, values, input, input ? c->input_channels[0] : 0,
+                                  memory->packed + row * KERNEL_PANEL, tap + taps);
         }
     }
-    return count;
+    return taps;
 }
 
-enum { MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
-
-/* Of an image of few channels, the taps of a line are one row of numbers and one tap, for groups of outputs that lie
-   far enough from its ends. Sums are the same, in the same order. */
-static int taps_join(const convolution *c, int start, int rows) {
-    const int first = start * c->stride[2] - c->padding[2];
-    const int last = (start + rows - 1) * c->stride[2] - c->padding[2] + c->kernel[2];
-    return c->inputs == 1 && c->in.channels < KERNEL_PANEL && c->kernel[2] > 1 && first >= 0 && last <= c->in.size[2];
-}
-
-static void join_taps(const convolution *c, kernel_rows *group, kernel_tap *joined, const void **a) {
-    const int width = c->kernel[2], rows = group->rows, lines = group->taps / width;
-    for (int k = 0; k < lines; k++) {
-        joined[k] = (kernel_tap){group->tap[k * width].b, width * c->in.channels};
-        for (int r = 0; r < rows; r++) a[k * rows + r] = a[k * width * rows + r];
-    }
-    group->taps = lines;
-    group->tap = joined;
-}
-
-static void forward_line(const convolution *c, const direct_memory *memory, const void *const inputs[2], size_t line,
+static void forward_line(const convolution *c, direct_memory memory, const void *const inputs[2], size_t line,
                          const line_output *out) {
-    const line_place at = place_of(&c->out, line);
-    const size_t number = precision_bytes(c->precision);
     kernel_tap tap[MAX_LIST];
-    const char *origin[MAX_LIST];
-    int channels[MAX_LIST], offset[MAX_LIST], taps = 0, first_channel = 0;
-    for (int i = 0; i < c->inputs; i++) {
-        tap_line lines[CONVOLUTION_MAX_TAPS];
-        const int count = lines_read(c, inputs[i], c->input_channels[i], at, lines);
-        for (int k = 0; k < count; k++)
-            for (int x = 0; x < c->kernel[2]; x++, taps++) {
-                const size_t row = (size_t)(lines[k].first_tap + x) * (size_t)c->in.channels + (size_t)first_channel;
-                tap[taps] = (kernel_tap){memory->packed + row * KERNEL_PANEL, c->input_channels[i]};
-                origin[taps] = lines[k].line;
-                channels[taps] = c->input_channels[i];
-                offset[taps] = x - c->padding[2];
-            }
-        first_channel += c->input_channels[i];
-    }
-    const size_t panel_floats = (size_t)convolution_taps(c) * (size_t)c->in.channels * KERNEL_PANEL;
-    const int width = c->out.size[2];
-    for (int group = 0; group < row_groups(width); group++) {
-        const int start = row_group_start(width, group), rows = row_group_start(width, group + 1) - start;
-        const void *a[MAX_LIST * KERNEL_ROWS];
-        for (int t = 0; t < taps; t++)
-            for (int r = 0; r < rows; r++) {
-                const int x = (start + r) * c->stride[2] + offset[t];
-                a[t * rows + r] =
-                    x >= 0 && x < c->in.size[2] ? origin[t] + (size_t)x * (size_t)channels[t] * number : memory->zeros;
-            }
-        kernel_rows rows_of = {rows, taps, tap, a};
-        kernel_tap joined[CONVOLUTION_MAX_TAPS];
-        if (taps_join(c, start, rows)) join_taps(c, &rows_of, joined, a);
-        multiply_group(out, &rows_of, panel_floats, start);
-    }
-}
-
-static direct_memory lay_out(const convolution *c, char *scratch) {
-    memset(scratch, 0, zeros_bytes(c));
-    return (direct_memory){(const float *)(scratch + zeros_bytes(c)), scratch};
+    int taps = 0;
+    for (int i = 0; i < c->inputs; i++)
+        taps += add_input_taps(c, &memory, inputs[i], i, place_of(&c->out, line), tap + taps);
+    multiply_points(out, &(kernel_taps){c->out.size[2], taps, tap},
+                    (size_t)convolution_taps(c) * (size_t)c->in.channels * KERNEL_PANEL);
 }
 
 /* What the threads share: lines, each with all panels of channels; or, where the filters are too large to stay in the
@@ -229,10 +220,9 @@ static int item_end_panel(const line_items *items, size_t item) {
 
 void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                     void *output, char *scratch) {
-    const direct_memory memory = lay_out(c, scratch);
-    pack_forward(c, filter.weights, (float *)(scratch + zeros_bytes(c)));
-    const size_t number = precision_bytes(c->precision), point = (size_t)c->features * number;
-    const size_t line_bytes = (size_t)c->out.size[2] * point;
+    pack_forward(c, filter.weights, (float *)(void *)scratch);
+    const size_t number = precision_bytes(c->precision);
+    const size_t line_bytes = (size_t)c->out.size[2] * (size_t)c->features * number;
     const line_items items = items_of(c, &c->out, c->features);
 #pragma omp parallel for num_threads(c->threads) schedule(static)
     for (size_t item = 0; item < items.count; item++) {
@@ -241,12 +231,12 @@ void direct_forward(const convolution *c, convolution_filter filter, const void 
                                  .bias = filter.bias,
                                  .addend = addend ? (const char *)addend + line * line_bytes : 0,
                                  .image = (char *)output + line * line_bytes,
-                                 .point_bytes = point,
+                                 .point_stride = c->features,
                                  .number_bytes = number,
                                  .channels = c->features,
                                  .first_panel = item_first_panel(&items, item),
                                  .end_panel = item_end_panel(&items, item)};
-        forward_line(c, &memory, inputs, line, &out);
+        forward_line(c, memory_of(c, scratch), inputs, line, &out);
     }
 }
 
@@ -262,60 +252,69 @@ static int taps_reaching(const convolution *c, int axis, int position, int *taps
     return count;
 }
 
-/* The points first, first + stride, ... of one line of an input: the same taps reach them all. */
-static void backward_points(const convolution *c, const direct_memory *memory, const char *gradient, line_place at,
-                            int first, const line_output *out) {
+/* A line of output gradients that reaches a line of an input, and the taps of depth and height through which it does. */
+typedef struct reaching_line {
+    const float *values;
+    int first_tap;
+} reaching_line;
+
+static int lines_reaching(const convolution *c, direct_memory *memory, const char *gradient, line_place at,
+                          reaching_line *lines) {
     int tap_z[CONVOLUTION_MAX_TAPS], tap_y[CONVOLUTION_MAX_TAPS], z[CONVOLUTION_MAX_TAPS], y[CONVOLUTION_MAX_TAPS];
     const int depths = taps_reaching(c, 0, at.depth, tap_z, z), heights = taps_reaching(c, 1, at.height, tap_y, y);
-    const int stride = c->stride[2], points = (c->in.size[2] - first + stride - 1) / stride;
-    const size_t bytes = precision_bytes(c->precision) * (size_t)c->features;
-    kernel_tap tap[CONVOLUTION_MAX_TAPS];
-    const char *origin[CONVOLUTION_MAX_TAPS];
-    int offset[CONVOLUTION_MAX_TAPS], taps = 0;
+    const size_t points = (size_t)c->out.size[2], features = (size_t)c->features;
+    const size_t line_bytes = points * features * precision_bytes(c->precision);
+    int count = 0;
     for (int i = 0; i < depths; i++)
-        for (int j = 0; j < heights; j++)
-            for (int x = 0; x < c->kernel[2]; x++) {
-                if ((first + c->padding[2] - x) % stride) continue;
-                const size_t row = (size_t)((tap_z[i] * c->kernel[1] + tap_y[j]) * c->kernel[2] + x);
-                const size_t line =
-                    ((size_t)at.sample * (size_t)c->out.size[0] + (size_t)z[i]) * (size_t)c->out.size[1] + (size_t)y[j];
-                tap[taps] = (kernel_tap){memory->packed + row * (size_t)c->features * KERNEL_PANEL, c->features};
-                origin[taps] = gradient + line * (size_t)c->out.size[2] * bytes;
-                offset[taps++] = (first + c->padding[2] - x) / stride;
-            }
-    const size_t panel_floats = (size_t)convolution_taps(c) * (size_t)c->features * KERNEL_PANEL;
-    for (int group = 0; group < row_groups(points); group++) {
-        const int start = row_group_start(points, group), rows = row_group_start(points, group + 1) - start;
-        const void *a[CONVOLUTION_MAX_TAPS * KERNEL_ROWS];
-        for (int t = 0; t < taps; t++)
-            for (int r = 0; r < rows; r++) {
-                const int x = start + r + offset[t];
-                a[t * rows + r] = x >= 0 && x < c->out.size[2] ? origin[t] + (size_t)x * bytes : memory->zeros;
-            }
-        multiply_group(out, &(kernel_rows){rows, taps, tap, a}, panel_floats, start);
-    }
+        for (int j = 0; j < heights; j++) {
+            const size_t line =
+                ((size_t)at.sample * (size_t)c->out.size[0] + (size_t)z[i]) * (size_t)c->out.size[1] + (size_t)y[j];
+            lines[count].values = readable_line(c->precision, gradient + line * line_bytes, points, features,
+                                                backward_margins(c), &memory->lines);
+            lines[count++].first_tap = (tap_z[i] * c->kernel[1] + tap_y[j]) * c->kernel[2];
+        }
+    return count;
 }
 
-static void backward_line(const convolution *c, const direct_memory *memory, const void *gradient, size_t line,
+/* The points first, first + stride, ... of one line of an input: the same taps reach them all. */
+static void backward_points(const convolution *c, const direct_memory *memory, const reaching_line *lines, int count,
+                            int first, const line_output *out) {
+    const int stride = c->stride[2], features = c->features, before = backward_margins(c).before;
+    const size_t tap_floats = (size_t)features * KERNEL_PANEL;
+    kernel_tap tap[CONVOLUTION_MAX_TAPS];
+    int taps = 0;
+    for (int k = 0; k < count; k++)
+        for (int x = 0; x < c->kernel[2]; x++) {
+            if ((first + c->padding[2] - x) % stride) continue;
+            const int offset = before + (first + c->padding[2] - x) / stride;
+            tap[taps++] =
+                (kernel_tap){lines[k].values + (ptrdiff_t)offset * features,
+                             memory->packed + (size_t)(lines[k].first_tap + x) * tap_floats, features, features};
+        }
+    const int points = (c->in.size[2] - first + stride - 1) / stride;
+    multiply_points(out, &(kernel_taps){points, taps, tap}, (size_t)convolution_taps(c) * tap_floats);
+}
+
+static void backward_line(const convolution *c, direct_memory memory, const void *gradient, size_t line,
                           line_output out) {
-    const line_place at = place_of(&c->in, line);
-    const size_t point = out.point_bytes;
+    reaching_line lines[CONVOLUTION_MAX_TAPS];
+    const int count = lines_reaching(c, &memory, gradient, place_of(&c->in, line), lines);
+    const size_t point_bytes = (size_t)out.point_stride * out.number_bytes;
     char *image = out.image;
-    out.point_bytes = point * (size_t)c->stride[2];
+    out.point_stride *= c->stride[2];
     for (int first = 0; first < c->stride[2] && first < c->in.size[2]; first++) {
-        out.image = image + (size_t)first * point;
-        backward_points(c, memory, gradient, at, first, &out);
+        out.image = image + (size_t)first * point_bytes;
+        backward_points(c, &memory, lines, count, first, &out);
     }
 }
 
 void direct_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                           const int accumulate[2], void *const input_gradients[2], char *scratch) {
-    const direct_memory memory = lay_out(c, scratch);
     const size_t number = precision_bytes(c->precision);
     for (int i = 0, channel = 0; i < c->inputs; channel += c->input_channels[i++]) {
         if (!input_gradients[i]) continue;
-        pack_backward(c, filter.weights, channel, c->input_channels[i], (float *)(scratch + zeros_bytes(c)));
-        const size_t point = (size_t)c->input_channels[i] * number, line_bytes = (size_t)c->in.size[2] * point;
+        pack_backward(c, filter.weights, channel, c->input_channels[i], (float *)(void *)scratch);
+        const size_t line_bytes = (size_t)c->in.size[2] * (size_t)c->input_channels[i] * number;
         const line_items items = items_of(c, &c->in, c->input_channels[i]);
 #pragma omp parallel for num_threads(c->threads) schedule(static)
         for (size_t item = 0; item < items.count; item++) {
@@ -323,164 +322,13 @@ void direct_backward_data(const convolution *c, convolution_filter filter, const
             const line_output out = {.kernels = kernels_for(c->precision),
                                      .bias = filter.bias ? filter.bias + channel : 0,
                                      .image = (char *)input_gradients[i] + line * line_bytes,
-                                     .point_bytes = point,
+                                     .point_stride = c->input_channels[i],
                                      .number_bytes = number,
                                      .channels = c->input_channels[i],
                                      .accumulate = accumulate[i],
                                      .first_panel = item_first_panel(&items, item),
                                      .end_panel = item_end_panel(&items, item)};
-            backward_line(c, &memory, gradient, line, out);
+            backward_line(c, memory_of(c, scratch), gradient, line, out);
         }
-    }
-}
-
-/* Output positions of a weight gradient that are worked on together. */
-typedef struct chunk {
-    int sample, first_plane, end_plane, first_line, end_line;
-} chunk;
-
-/* Narrows [first, end) of an axis of outputs to those whose input under `tap` lies inside. */
-static void clip_axis(const convolution *c, int axis, int tap, int *first, int *end) {
-    const int shift = tap - c->padding[axis], stride = c->stride[axis];
-    if (*first * stride + shift < 0) *first = (-shift + stride - 1) / stride;
-    while (*end > *first && (*end - 1) * stride + shift >= c->in.size[axis]) --*end;
-    if (*end < *first) *end = *first;
-}
-
-/* Rows of the gradient of one tap: the channels [channel, channel + count) of one input. */
-typedef struct gradient_rows {
-    int tap[3], input, channel, count;
-} gradient_rows;
-
-static void add_outer(const convolution *c, const chunk *chunk, const gradient_rows *rows, const char *input,
-                      const char *gradient, float *out) {
-    const int *tap = rows->tap;
-    int first[3] = {chunk->first_plane, chunk->first_line, 0},
-        end[3] = {chunk->end_plane, chunk->end_line, c->out.size[2]};
-    for (int axis = 0; axis < 3; axis++) {
-        clip_axis(c, axis, tap[axis], &first[axis], &end[axis]);
-        if (first[axis] >= end[axis]) return;
-    }
-    const ptrdiff_t a_row = c->input_channels[rows->input], b_row = c->features;
-    const kernel_field field = {end[0] - first[0],
-                                end[1] - first[1],
-                                end[2] - first[2],
-                                a_row * c->in.size[2] * c->in.size[1] * c->stride[0],
-                                a_row * c->in.size[2] * c->stride[1],
-                                a_row * c->stride[2],
-                                b_row * c->out.size[2] * c->out.size[1],
-                                b_row * c->out.size[2],
-                                b_row};
-    ptrdiff_t a = chunk->sample, b = chunk->sample;
-    for (int axis = 0; axis < 3; axis++) {
-        a = a * c->in.size[axis] + first[axis] * c->stride[axis] + tap[axis] - c->padding[axis];
-        b = b * c->out.size[axis] + first[axis];
-    }
-    const ptrdiff_t number = (ptrdiff_t)precision_bytes(c->precision);
-    const kernels *kernels = kernels_for(c->precision);
-    input += (a * a_row + rows->channel) * number;
-    gradient += b * b_row * number;
-    int feature = 0;
-    for (; feature + KERNEL_PANEL <= c->features; feature += KERNEL_PANEL)
-        kernels->outer(rows->count, &field, input, gradient + feature * number, out + feature, c->features);
-    if (feature == c->features) return;
-    float rest[KERNEL_ROWS * KERNEL_PANEL] = {0};
-    kernels->outer(rows->count, &field, input, gradient + feature * number, rest, KERNEL_PANEL);
-    for (int r = 0; r < rows->count; r++)
-        for (int i = 0; feature + i < c->features; i++)
-            out[r * c->features + feature + i] += rest[r * KERNEL_PANEL + i];
-}
-
-/* How the outputs are cut into chunks. */
-typedef struct chunking {
-    int line_step, plane_step, line_chunks, plane_chunks;
-} chunking;
-
-static chunking chunking_of(const convolution *c) {
-    const int planes = c->out.size[0], lines = c->out.size[1];
-    const size_t line_bytes = (size_t)c->out.size[2] * (size_t)(c->in.channels + c->features) * sizeof(float);
-    const int large = c->weight_count * sizeof(float) > LARGE_GRADIENT_BYTES;
-    const int lines_fit = larger(1, (int)((large ? LARGE_CHUNK_BYTES : CHUNK_BYTES) / line_bytes));
-    chunking k = {.line_step = smaller(lines_fit, lines), .plane_step = larger(1, smaller(planes, lines_fit / lines))};
-    k.line_chunks = (lines + k.line_step - 1) / k.line_step;
-    k.plane_chunks = (planes + k.plane_step - 1) / k.plane_step;
-    return k;
-}
-
-static int chunk_count(const convolution *c, const chunking *k) {
-    return c->in.samples * k->plane_chunks * k->line_chunks;
-}
-
-static chunk chunk_at(const convolution *c, const chunking *k, int index) {
-    const int line = index % k->line_chunks * k->line_step,
-              plane = index / k->line_chunks % k->plane_chunks * k->plane_step;
-    return (chunk){index / k->line_chunks / k->plane_chunks, plane, smaller(plane + k->plane_step, c->out.size[0]),
-                   line, smaller(line + k->line_step, c->out.size[1])};
-}
-
-/* A piece of the gradient: the rows of one tap and a group of input channels, which lie together. */
-typedef struct gradient_piece {
-    gradient_rows rows;
-    size_t offset;
-} gradient_piece;
-
-static int piece_groups(const convolution *c) {
-    int groups = 0;
-    for (int i = 0; i < c->inputs; i++) groups += row_groups(c->input_channels[i]);
-    return groups;
-}
-
-static gradient_piece piece_at(const convolution *c, size_t item) {
-    const int groups = piece_groups(c), flat = (int)(item / (size_t)groups);
-    int group = (int)(item % (size_t)groups), input = 0, before = 0;
-    if (group >= row_groups(c->input_channels[0])) {
-        group -= row_groups(c->input_channels[0]);
-        before = c->input_channels[0];
-        input = 1;
-    }
-    const int channels = c->input_channels[input], start = row_group_start(channels, group);
-    return (gradient_piece){
-        {{flat / (c->kernel[1] * c->kernel[2]), flat / c->kernel[2] % c->kernel[1], flat % c->kernel[2]},
-         input,
-         start,
-         row_group_start(channels, group + 1) - start},
-        ((size_t)flat * (size_t)c->in.channels + (size_t)(before + start)) * (size_t)c->features};
-}
-
-static void add_floats(size_t count, const float *restrict from, float *restrict to) {
-    for (size_t i = 0; i < count; i++) to[i] += from[i];
-}
-
-/*
- * What one thread adds: its share of the pieces. Each is summed from zero, over all chunks, and then added to what is there;
- * with a single chunk the sum need not leave the thread's own rows.
- */
-static void add_pieces(const convolution *c, const void *const inputs[2], const void *gradient, float *sums,
-                       float *weight_gradients) {
-    const chunking k = chunking_of(c);
-    const share own = thread_share();
-    const int chunks = chunk_count(c, &k);
-    const size_t items = (size_t)convolution_taps(c) * (size_t)piece_groups(c);
-    float *own_rows = (float *)(void *)((char *)sums + gradient_bytes(c) + (size_t)own.index * group_bytes(c));
-    for (int index = 0; index < chunks; index++) {
-        const chunk chunk = chunk_at(c, &k, index);
-        for (size_t item = share_start(items, own); item < share_end(items, own); item++) {
-            const gradient_piece piece = piece_at(c, item);
-            const size_t floats = (size_t)piece.rows.count * (size_t)c->features;
-            float *sum = chunks == 1 ? own_rows : sums + piece.offset;
-            if (index == 0) memset(sum, 0, floats * sizeof *sum);
-            add_outer(c, &chunk, &piece.rows, inputs[piece.rows.input], gradient, sum);
-            if (index == chunks - 1) add_floats(floats, sum, weight_gradients + piece.offset);
-        }
-    }
-}
-
-void direct_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                             part_gradients weight_gradients, char *scratch) {
-#pragma omp parallel num_threads(c->threads)
-    for (int part = 0; part < convolution_parts(c); part++) {
-        const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
-        add_pieces(&piece.convolution, piece.inputs, piece.gradient, (float *)(void *)scratch,
-                   weight_gradients.first + (size_t)part * weight_gradients.stride);
     }
 }

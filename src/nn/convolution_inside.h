@@ -18,13 +18,6 @@ static inline size_t aligned_bytes(size_t bytes) {
 static inline int smaller(int a, int b) { return a < b ? a : b; }
 static inline int larger(int a, int b) { return a > b ? a : b; }
 
-/* `count` things in as few groups of at most KERNEL_ROWS as possible, of nearly equal size: the k-th begins at... */
-static inline int row_groups(int count) { return (count + KERNEL_ROWS - 1) / KERNEL_ROWS; }
-static inline int row_group_start(int count, int k) {
-    const int groups = row_groups(count);
-    return (int)((long long)count * k / groups);
-}
-
 /* Number `index` of `count` nearly equal shares of some pieces of work: the pieces [share_start, share_end). */
 typedef struct share {
     int index, count;
@@ -83,6 +76,7 @@ void winograd_backward_weights(const convolution *c, const void *const inputs[2]
                                part_gradients weight_gradients, char *scratch);
 
 size_t direct_scratch(const convolution *c);
+size_t direct_weights_scratch(const convolution *c);
 void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                     void *output, char *scratch);
 void direct_backward_data(const convolution *c, convolution_filter filter, const void *gradient,

@@ -16,6 +16,7 @@ enum {
     SHARED_BLOCK_BYTES = 6 << 20,     /* of all threads, when they share one */
     SHARED_WEIGHTS_BYTES = 400 << 10, /* transformed weights above which they do */
     PARTIAL_SUMS = 8,                 /* of weight gradients, added in order: their number is not the threads' */
+    DEPTH_TAPS = 3,                   /* at most */
     SKEW = 16                         /* floats between points, so that they do not fall on the same cache lines */
 };
 
@@ -169,14 +170,17 @@ static void multiply_points(const direction *d, const block *b, const float *val
     const size_t panel_floats = (size_t)d->taps * (size_t)d->in * KERNEL_PANEL;
     for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
         const size_t point = unit / panels, panel = unit % panels;
-        const kernel_matrix matrix = {.rows = b->slices * b->tiles,
-                                      .taps = d->taps,
-                                      .depth = d->in,
-                                      .a = values + point * d->in_point,
-                                      .row_stride = d->in,
-                                      .tap_stride = (ptrdiff_t)b->tiles * d->in,
-                                      .b = weights + unit * panel_floats};
-        d->f32->multiply_matrix(&matrix, products + point * d->out_point + panel * KERNEL_PANEL, d->out);
+        kernel_tap tap[DEPTH_TAPS];
+        for (int t = 0; t < d->taps; t++)
+            tap[t] = (kernel_tap){.a = values + point * d->in_point + (size_t)t * (size_t)b->tiles * (size_t)d->in,
+                                  .b = weights + unit * panel_floats + (size_t)t * (size_t)d->in * KERNEL_PANEL,
+                                  .row_stride = d->in,
+                                  .depth = d->in};
+        const kernel_taps taps = {b->slices * b->tiles, d->taps, tap};
+        const kernel_results to = {.channels = KERNEL_PANEL,
+                                   .row_stride = d->out,
+                                   .image = products + point * d->out_point + panel * KERNEL_PANEL};
+        d->f32->multiply_taps(&taps, 0, &to);
     }
 }
 
@@ -328,12 +332,8 @@ static void add_products(const direction *d, const block *b, const float *values
         const size_t point = unit / (size_t)d->taps, tap = unit % (size_t)d->taps;
         const float *from = values + point * d->in_point + tap * (size_t)b->tiles * in;
         const float *gradient = gradients + point * d->out_point;
-        for (int group = 0; group < row_groups(d->in); group++) {
-            const int start = row_group_start(d->in, group), rows = row_group_start(d->in, group + 1) - start;
-            float *to = sums + (unit * in + (size_t)start) * out;
-            for (size_t feature = 0; feature < out; feature += KERNEL_PANEL)
-                d->f32->outer(rows, &field, from + start, gradient + feature, to + feature, (ptrdiff_t)out);
-        }
+        for (size_t feature = 0; feature < out; feature += KERNEL_PANEL)
+            d->f32->outer(d->in, &field, from, gradient + feature, sums + unit * in * out + feature, (ptrdiff_t)out);
     }
 }
 

@@ -124,6 +124,9 @@ typedef enum upsampling { UPSAMPLING_NEAREST, UPSAMPLING_LINEAR } upsampling;
 /* Linear: between the centres of positions, clamped at the border. */
 tensor graph_upsample(graph *graph, tensor input, const int factor[3], upsampling kind);
 tensor graph_add(graph *graph, tensor a, tensor b);
+/* In training each value is 0 with the chance `share`, and else divided by 1 - share; in evaluation it stays. A share of 0, and
+   a graph for inference, need no layer: then it is the input. */
+tensor graph_dropout(graph *graph, tensor input, double share);
 /* A copy; the two inputs of a convolution need none. */
 tensor graph_concat(graph *graph, tensor a, tensor b);
 
@@ -192,6 +195,9 @@ float *graph_output_gradients(graph *graph, int index);
 
 /* training: batch normalisation uses the batch's statistics and updates the running ones. */
 void graph_forward(graph *graph, int training);
+/* What dropout leaves out in training passes from now on: decided by the seed, the iteration and a sample's place in the batch,
+   in which the graph's first one is number `first`; all zeros at first. */
+void graph_set_dropout(graph *graph, uint64_t seed, int64_t iteration, int first);
 /* After graph_forward with training = 1. Adds to the gradients. */
 void graph_backward(graph *graph);
 
@@ -204,5 +210,8 @@ size_t graph_memory(const graph *graph);
 /* One line per convolution: its name, shape and algorithm; for the records of a run. Returns the text's length without
    the final zero, like snprintf. */
 size_t graph_describe(const graph *graph, char *text, size_t size);
+/* The next convolution from `*place` on, which moves behind it; NULL at the end. Begin with 0. A fully connected layer is one,
+   and a transposed convolution is one whose backward pass serves forward. */
+const convolution *graph_next_convolution(const graph *graph, int *place);
 
 #endif

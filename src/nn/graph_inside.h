@@ -40,6 +40,8 @@ struct op {
     int window[3], stride[3], padding[3]; /* of pools */
     upsampling upsampling;
     float slope;
+    double share; /* of dropout: how much is left out */
+    int layer;    /* of dropout: how many came before */
 };
 
 typedef struct place {
@@ -71,6 +73,9 @@ struct graph {
     size_t parameter_capacity;
     int outputs[MAX_OUTPUTS], output_count;
     int planned;
+    int dropout_layers;
+    uint64_t dropout_seed, dropout_iteration;
+    uint32_t dropout_first; /* where the first sample stands in the batch */
 
     size_t trained_floats, running_floats, state_floats, arena_bytes, scratch_bytes, io_floats;
     float *values, *gradients, *running, *states;

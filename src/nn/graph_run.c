@@ -97,3 +97,11 @@ size_t graph_describe(const graph *g, char *text, size_t size) {
     }
     return length;
 }
+
+const convolution *graph_next_convolution(const graph *g, int *place) {
+    while (*place < g->op_count) {
+        const convolution *c = &g->ops[(*place)++].convolution;
+        if (c->weight_count) return c;
+    }
+    return NULL;
+}

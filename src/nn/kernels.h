@@ -17,29 +17,21 @@ typedef enum precision { PRECISION_F32, PRECISION_BF16 } precision;
 
 static inline size_t precision_bytes(precision precision) { return precision == PRECISION_F32 ? 4 : 2; }
 
-enum { KERNEL_PANEL = 16, KERNEL_ROWS = 6, WINOGRAD_TILE = 4, WINOGRAD_EDGE = 6, WINOGRAD_POINTS = 36 };
+enum { KERNEL_PANEL = 16, WINOGRAD_TILE = 4, WINOGRAD_EDGE = 6, WINOGRAD_POINTS = 36 };
 
-/* What one tap of a filter adds: `depth` rows of a panel of weights. */
+/* What one tap of a filter adds: row r is the `depth` numbers at a + r * row_stride, which meet as many rows of a panel of
+   weights. */
 typedef struct kernel_tap {
-    const float *b;
+    const float *a, *b;
+    ptrdiff_t row_stride;
     int depth;
 } kernel_tap;
 
-/* Rows to be multiplied by taps: row r under tap t is a[t * rows + r]. */
-typedef struct kernel_rows {
-    int rows, taps; /* rows: 1 to KERNEL_ROWS */
+/* Rows to be multiplied by taps, any number of both. */
+typedef struct kernel_taps {
+    int rows, taps;
     const kernel_tap *tap;
-    const void *const *a;
-} kernel_rows;
-
-/* Evenly spaced rows to be multiplied by taps: row r under tap t is a + r * row_stride + t * tap_stride, and the taps'
-   rows of b, `depth` each, follow one another. */
-typedef struct kernel_matrix {
-    int rows, taps, depth; /* rows: any number */
-    const float *a;
-    ptrdiff_t row_stride, tap_stride;
-    const float *b;
-} kernel_matrix;
+} kernel_taps;
 
 /* Positions in planes, lines and points, and how many numbers apart they are in the two operands. */
 typedef struct kernel_field {
@@ -62,6 +54,14 @@ typedef struct kernel_addends {
     int accumulate;
 } kernel_addends;
 
+/* Where rows of results go, `row_stride` numbers apart: the first `channels` of a panel. */
+typedef struct kernel_results {
+    kernel_addends addends;
+    int channels;
+    ptrdiff_t row_stride;
+    void *image;
+} kernel_results;
+
 /* Rows of channels that are normalised, z = x * scale + shift + addend, and activated by the leaky ReLU: z above zero,
    slope * z elsewhere; a slope of 1 leaves z, 0 is ReLU. Backward needs the mean as well. */
 typedef struct kernel_norm {
@@ -79,12 +79,8 @@ typedef struct kernel_norm_gradient {
 } kernel_norm_gradient;
 
 typedef struct kernels {
-    /* out[r][0..PANEL) = sum over taps t and k < tap[t].depth of a(t, r)[k] * tap[t].b[b_offset + k * PANEL ...]; rows of
-       out are `out_stride` floats apart. */
-    void (*multiply_rows)(const kernel_rows *rows, ptrdiff_t b_offset, float *out, ptrdiff_t out_stride);
-
-    /* The same for a matrix. Only in the table for f32. */
-    void (*multiply_matrix)(const kernel_matrix *matrix, float *out, ptrdiff_t out_stride);
+    /* Row r of the results is the sum over taps t and k < tap[t].depth of a(t, r)[k] * tap[t].b[b_offset + k * PANEL ...]. */
+    void (*multiply_taps)(const kernel_taps *taps, ptrdiff_t b_offset, const kernel_results *results);
 
     /* out[r][0..PANEL) += sum over the positions of `field` of a[r] * b[0..PANEL): a weight gradient. */
     void (*outer)(int rows, const kernel_field *field, const void *a, const void *b, float *out, ptrdiff_t out_stride);

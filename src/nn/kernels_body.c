@@ -33,7 +33,7 @@
 #define TABLE(set) TABLE_NAME(set)
 extern const kernels TABLE(KERNELS);
 const kernels TABLE(KERNELS) = {
-    .multiply_rows = multiply_rows,
+    .multiply_taps = multiply_taps,
     .outer = outer,
     .winograd_input = winograd_input,
     .winograd_gradient = winograd_gradient,
@@ -53,7 +53,6 @@ const kernels TABLE(KERNELS) = {
     .from_f32 = from_f32,
     .add = add,
 #ifdef ELEMENT_IS_F32
-    .multiply_matrix = multiply_matrix,
     .winograd_weights = winograd_weights,
     .winograd_weights_gradient = winograd_weights_gradient,
 #endif

@@ -1,7 +1,13 @@
 /* Matrix kernels over ELEMENT; included by kernels_body.c. */
 
-/* One function per number of rows, so that the sums stay in registers. */
+/* One function per number of rows, so that the sums stay in registers: as many as there are registers for. */
+#if LANES == 16
+enum { MOST_ROWS = 16 };
+#define EACH_ROW_COUNT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+#else
+enum { MOST_ROWS = 6 };
 #define EACH_ROW_COUNT(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#endif
 
 /* Declares the sums of ROWS rows by a panel, each beginning as START, which may use r and v. */
 #define SUMS(ROWS, START)                                                                                              \
@@ -18,29 +24,55 @@
 #define ADD_PRODUCTS(ROWS, LEFT, LOAD_RIGHT)                                                                           \
     vec right[PANEL_VECTORS];                                                                                          \
     for (int v = 0; v < PANEL_VECTORS; v++) right[v] = LOAD_RIGHT(b + v * LANES);                                      \
-    _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) {                                                           \
-        const vec left = vec_all(NUMBER(LEFT));                                                                        \
+    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {                                                          \
+        const vec left = vec_all(LEFT);                                                                                \
         for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = vec_fma(left, right[v], sum[r][v]);                        \
     }
 
-#define MULTIPLY_ROWS(ROWS)                                                                                            \
-    static void multiply_rows_##ROWS(const kernel_rows *rows, ptrdiff_t b_offset, float *out, ptrdiff_t out_stride) {  \
-        const int taps = rows->taps;                                                                                   \
-        const kernel_tap *const tap = rows->tap;                                                                       \
-        const ELEMENT *const *const a = (const ELEMENT *const *)rows->a;                                               \
+static void store_row(const float *values, int channels, const float *bias, const void *addend, int accumulate,
+                      void *image);
+
+/* One row of sums to its place. */
+static inline void store_results(const vec sum[PANEL_VECTORS], const kernel_results *to, ptrdiff_t at) {
+    const kernel_addends add = to->addends;
+    const ELEMENT *const added = add.addend ? (const ELEMENT *)add.addend + at : 0;
+    ELEMENT *const image = (ELEMENT *)to->image + at;
+    if (to->channels < PANEL) {
+        float values[PANEL];
+        for (int v = 0; v < PANEL_VECTORS; v++) vec_store(values + v * LANES, sum[v]);
+        store_row(values, to->channels, add.bias, added, add.accumulate, image);
+        return;
+    }
+    for (int v = 0; v < PANEL_VECTORS; v++) {
+        vec value = sum[v];
+        if (add.bias) value += vec_load(add.bias + v * LANES);
+        if (added) value += LOAD(added + v * LANES);
+        if (add.accumulate) value += LOAD(image + v * LANES);
+        STORE(image + v * LANES, value);
+    }
+}
+
+/* The rows from `first` on. Four rows hang on one pointer: their distances are what an address can be made of. */
+#define FOURTH(ROWS, k) (ROWS > 4 * k ? start + 4 * k * stride : start)
+#define ROW_POINTER(r) (r < 4 ? p0 : r < 8 ? p1 : r < 12 ? p2 : p3)
+#define MULTIPLY(ROWS)                                                                                                 \
+    static void multiply_##ROWS(const kernel_taps *taps, ptrdiff_t first, ptrdiff_t b_offset,                          \
+                                const kernel_results *to) {                                                            \
+        const kernel_tap *tap = taps->tap, *const last = tap + taps->taps;                                             \
         SUMS(ROWS, vec_all(0))                                                                                         \
-        for (int t = 0; t < taps; t++) {                                                                               \
-            const ELEMENT *row[ROWS];                                                                                  \
-            for (int r = 0; r < ROWS; r++) row[r] = a[t * ROWS + r];                                                   \
-            const float *b = tap[t].b + b_offset;                                                                      \
-            const int depth = tap[t].depth;                                                                            \
-            for (int k = 0; k < depth; k++, b += PANEL) {                                                              \
-                ADD_PRODUCTS(ROWS, row[r][k], vec_load)                                                                \
+        for (; tap < last; tap++) {                                                                                    \
+            const ptrdiff_t stride = tap->row_stride;                                                                  \
+            const float *const start = tap->a + first * stride;                                                        \
+            const float *p0 = start, *p1 = FOURTH(ROWS, 1), *p2 = FOURTH(ROWS, 2), *p3 = FOURTH(ROWS, 3);              \
+            const float *b = tap->b + b_offset, *const end = b + (ptrdiff_t)tap->depth * PANEL;                        \
+            for (; b < end; b += PANEL, p0++, p1++, p2++, p3++) {                                                      \
+                ADD_PRODUCTS(ROWS, ROW_POINTER(r)[(r & 3) * stride], vec_load)                                         \
             }                                                                                                          \
         }                                                                                                              \
-        STORE_SUMS(ROWS)                                                                                               \
+        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)                                                        \
+            store_results(sum[r], to, (first + r) * to->row_stride);                                                   \
     }
-EACH_ROW_COUNT(MULTIPLY_ROWS)
+EACH_ROW_COUNT(MULTIPLY)
 
 #define OUTER(ROWS)                                                                                                    \
     static void outer_##ROWS(const kernel_field *field, const ELEMENT *a, const ELEMENT *b, float *out,                \
@@ -53,7 +85,7 @@ EACH_ROW_COUNT(MULTIPLY_ROWS)
                 a = a_start + plane * field->a_plane + line * field->a_line;                                           \
                 b = b_start + plane * field->b_plane + line * field->b_line;                                           \
                 for (int p = field->points; p > 0; p--, a += a_point, b += b_point) {                                  \
-                    ADD_PRODUCTS(ROWS, a[r], LOAD)                                                                     \
+                    ADD_PRODUCTS(ROWS, NUMBER(a[r]), LOAD)                                                             \
                 }                                                                                                      \
             }                                                                                                          \
         STORE_SUMS(ROWS)                                                                                               \
@@ -63,62 +95,33 @@ EACH_ROW_COUNT(OUTER)
 #define ROWS_CASE(ROWS, CALL)                                                                                          \
     case ROWS: CALL; break;
 
-static void multiply_rows(const kernel_rows *rows, ptrdiff_t b_offset, float *out, ptrdiff_t out_stride) {
-    switch (rows->rows) {
-#define CALL(ROWS) ROWS_CASE(ROWS, multiply_rows_##ROWS(rows, b_offset, out, out_stride))
-        EACH_ROW_COUNT(CALL)
-#undef CALL
-    default: break;
-    }
-}
+/* Rows in as few groups as possible, of nearly equal size: how many the next one has. */
+static inline int next_group(int rows) { return rows / ((rows + MOST_ROWS - 1) / MOST_ROWS); }
 
-static void outer(int rows, const kernel_field *field, const void *a, const void *b, float *out, ptrdiff_t out_stride) {
-    switch (rows) {
-#define CALL(ROWS) ROWS_CASE(ROWS, outer_##ROWS(field, a, b, out, out_stride))
-        EACH_ROW_COUNT(CALL)
-#undef CALL
-    default: break;
-    }
-}
-
-#ifdef ELEMENT_IS_F32
-#define MULTIPLY_MATRIX(ROWS)                                                                                          \
-    static void multiply_matrix_##ROWS(const kernel_matrix *matrix, const float *a, float *out,                        \
-                                       ptrdiff_t out_stride) {                                                         \
-        const int taps = matrix->taps, depth = matrix->depth;                                                          \
-        const ptrdiff_t row_stride = matrix->row_stride, tap_stride = matrix->tap_stride;                              \
-        const float *b = matrix->b;                                                                                    \
-        SUMS(ROWS, vec_all(0))                                                                                         \
-        for (int t = 0; t < taps; t++) {                                                                               \
-            const float *row[ROWS];                                                                                    \
-            for (int r = 0; r < ROWS; r++) row[r] = a + t * tap_stride + r * row_stride;                               \
-            for (int k = 0; k < depth; k++, b += PANEL) {                                                              \
-                ADD_PRODUCTS(ROWS, row[r][k], vec_load)                                                                \
-            }                                                                                                          \
-        }                                                                                                              \
-        STORE_SUMS(ROWS)                                                                                               \
-    }
-EACH_ROW_COUNT(MULTIPLY_MATRIX)
-
-/* All rows in groups of nearly equal size. */
-static void multiply_matrix(const kernel_matrix *matrix, float *out, ptrdiff_t out_stride) {
-    const ptrdiff_t row_stride = matrix->row_stride;
-    const float *a = matrix->a;
-    int rows = matrix->rows;
-    for (int groups = (rows + KERNEL_ROWS - 1) / KERNEL_ROWS; groups > 0; groups--) {
-        const int some = rows / groups;
-        switch (some) {
-#define CALL(ROWS) ROWS_CASE(ROWS, multiply_matrix_##ROWS(matrix, a, out, out_stride))
+static void multiply_taps(const kernel_taps *taps, ptrdiff_t b_offset, const kernel_results *to) {
+    for (int first = 0, rows; first < taps->rows; first += rows) {
+        rows = next_group(taps->rows - first);
+        switch (rows) {
+#define CALL(ROWS) ROWS_CASE(ROWS, multiply_##ROWS(taps, first, b_offset, to))
             EACH_ROW_COUNT(CALL)
 #undef CALL
         default: break;
         }
-        a += some * row_stride;
-        out += some * out_stride;
-        rows -= some;
     }
 }
-#endif
+
+static void outer(int rows, const kernel_field *field, const void *a, const void *b, float *out, ptrdiff_t out_stride) {
+    const ELEMENT *from = a;
+    for (int some; rows > 0; rows -= some, from += some, out += some * out_stride) {
+        some = next_group(rows);
+        switch (some) {
+#define CALL(ROWS) ROWS_CASE(ROWS, outer_##ROWS(field, from, b, out, out_stride))
+            EACH_ROW_COUNT(CALL)
+#undef CALL
+        default: break;
+        }
+    }
+}
 
 /* Twelve chains: enough to hide the latency of a fused multiply-add on all processors of these years. */
 static double multiply_adds(long rounds) {

@@ -49,6 +49,10 @@ status_code loss_check(const loss *loss, failure *failure) {
                     NAMES[loss->kind], loss->classes, fewest, most);
     if (loss->positions < 1 || loss->positions > SIZE_MAX / 16 / loss->classes)
         return fail(failure, STATUS_BAD_INPUT, "a loss cannot be taken over %zu positions", loss->positions);
+    if (!(loss->smoothing >= 0 && loss->smoothing < 1) || (loss->smoothing > 0 && loss->kind != LOSS_CROSS_ENTROPY))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "labels can be smoothed by 0 to below 1 where the loss is cross entropy, not by %g of %s",
+                    loss->smoothing, NAMES[loss->kind]);
     return STATUS_OK;
 }
 
@@ -162,6 +166,29 @@ static double value_of(const loss *loss, const loss_sums *sums) {
     return loss->kind == LOSS_DICE ? -dice : cross_entropy - dice;
 }
 
+/* What smoothing adds to the cross entropy: the share times (logit of the label - mean logit), on average. */
+static double smoothed(const loss *loss, const float *logits, const int16_t *labels, double counted) {
+    double sum = 0;
+    for (size_t i = 0; i < loss->positions; i++) {
+        const float *row = logits + i * loss->classes;
+        double mean = 0;
+        if (labels[i] < 0) continue;
+        for (size_t c = 0; c < loss->classes; c++) mean += (double)row[c] / (double)loss->classes;
+        sum += (double)row[labels[i]] - mean;
+    }
+    return counted > 0 ? loss->smoothing * sum / counted : 0;
+}
+
+static void smooth_gradient(const loss *loss, const int16_t *labels, double slope, float *gradient) {
+    const float all = (float)(slope * loss->smoothing / (double)loss->classes), own = (float)(slope * loss->smoothing);
+    for (size_t i = 0; i < loss->positions; i++) {
+        float *row = gradient + i * loss->classes;
+        if (labels[i] < 0) continue;
+        for (size_t c = 0; c < loss->classes; c++) row[c] -= all;
+        row[labels[i]] += own;
+    }
+}
+
 status_code loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
                          failure *failure) {
     assert(loss_check(loss, NULL) == STATUS_OK);
@@ -175,6 +202,7 @@ status_code loss_forward(const loss *loss, const float *logits, loss_targets tar
         return fail(failure, STATUS_BAD_INPUT, "there is a label %.0f, but only %zu %s: correct the labels",
                     sums.highest, loss->classes, loss->kind == LOSS_REGIONS ? "regions" : "classes");
     *value = value_of(loss, &sums);
+    if (loss->smoothing > 0) *value += smoothed(loss, logits, targets.labels, sums.counted);
     return STATUS_OK;
 }
 
@@ -227,4 +255,5 @@ void loss_backward(const loss *loss, const float *logits, loss_targets targets, 
     for (size_t i = 0; i < positions; i += LOSS_BLOCK)
         gradient_of(smaller(LOSS_BLOCK, positions - i), classes, targets.labels + i, probabilities + i * classes,
                     &slopes, gradient + i * classes);
+    if (loss->smoothing > 0) smooth_gradient(loss, targets.labels, (double)slopes.entropy, gradient);
 }

@@ -5,7 +5,7 @@
  * arithmetic on sums is in doubles and in an order that depends on the shape alone, so that the number of threads does
  * not change a bit. NaN among the logits that count makes the loss NaN: the caller names the example.
  *
- *     loss loss = {LOSS_DICE_CE, positions, classes};
+ *     loss loss = {LOSS_DICE_CE, positions, classes, 0};
  *     void *workspace = memory_open(loss_workspace(&loss));
  *     loss_forward(&loss, logits, targets, workspace, &value, &failure);
  *     loss_backward(&loss, logits, targets, workspace, weight, gradient);
@@ -36,6 +36,7 @@ typedef struct loss {
     loss_kind kind;
     size_t positions; /* at least 1 */
     size_t classes;   /* 1 to 32767; Dice needs 2; regions: 1 to LOSS_MAX_REGIONS */
+    double smoothing; /* of cross entropy: this share of each label, 0 to below 1, is spread over all classes alike */
 } loss;
 
 /* Labels for all kinds but the squared error, where a negative label means that the position is ignored; of regions a label

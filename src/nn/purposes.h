@@ -3,7 +3,8 @@
 #define HWS_NN_PURPOSES_H
 
 enum {
-    RANDOM_WEIGHTS = 8, /* the first values of a network */
+    RANDOM_WEIGHTS = 8,  /* the first values of a network */
+    RANDOM_DROPOUT = 31, /* what dropout leaves out */
 };
 
 #endif

@@ -28,7 +28,7 @@ status_code supervised_forward(loss_kind kind, size_t classes, size_t count, con
     for (size_t i = 0; i < count; i++) {
         const supervised_output *output = &outputs[i];
         if (output->weight == 0) continue;
-        const loss loss = {kind, output->positions, classes};
+        const loss loss = {kind, output->positions, classes, output->smoothing};
         const loss_targets targets = {.labels = output->labels};
         double one = 0;
         const status_code status = loss_forward(&loss, output->logits, targets, output->workspace, &one, failure);
@@ -43,7 +43,7 @@ void supervised_backward(loss_kind kind, size_t classes, size_t count, const sup
                          double weight) {
     for (size_t i = 0; i < count; i++) {
         const supervised_output *output = &outputs[i];
-        const loss loss = {kind, output->positions, classes};
+        const loss loss = {kind, output->positions, classes, output->smoothing};
         const loss_targets targets = {.labels = output->labels};
         if (output->weight != 0)
             loss_backward(&loss, output->logits, targets, output->workspace, weight * output->weight, output->gradient);

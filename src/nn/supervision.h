@@ -22,8 +22,9 @@ typedef struct supervised_output {
     size_t positions;
     const float *logits;
     const int16_t *labels;
-    void *workspace; /* of loss_workspace bytes */
-    float *gradient; /* may be NULL where the weight is 0; else it is filled with zeros there */
+    void *workspace;  /* of loss_workspace bytes */
+    double smoothing; /* of the labels; see nn/loss.h */
+    float *gradient;  /* may be NULL where the weight is 0; else it is filled with zeros there */
 } supervised_output;
 
 /* The weighted sum of the losses, and the gradient of weight times it with respect to all logits. */

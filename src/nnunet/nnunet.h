@@ -20,7 +20,7 @@ enum { NNUNET_MAX_FOLDS = 64 };
 
 typedef struct nnunet_import_request {
     const char *model;      /* nnU-Net's folder */
-    const char *output;     /* a new folder; with several folds it gets a folder fold_K for each */
+    const char *output;     /* a new folder; with several folds it gets a folder fold_K for each, and may be there */
     const char *folds;      /* "0,1,2" or "all"; NULL: every fold that has a checkpoint */
     const char *checkpoint; /* "final" or "best" */
 } nnunet_import_request;
@@ -30,8 +30,8 @@ typedef struct nnunet_import_outcome {
     char folders[NNUNET_MAX_FOLDS][PATH_SIZE];
 } nnunet_import_outcome;
 
-/* Makes runs that hws predict and libhws_predict take, with a plan, weights (best.safetensors) and the labels' names. Nothing is
-   made unless all folds can be. */
+/* Makes runs that hws predict and libhws_predict take, with a plan, weights (best.safetensors) and the labels' names. What was
+   made is removed again unless all folds can be imported. */
 status_code nnunet_import(const nnunet_import_request *request, const listener *listener,
                           nnunet_import_outcome *outcome, failure *failure);
 

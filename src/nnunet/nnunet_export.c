@@ -19,7 +19,7 @@ typedef struct exported {
     nnunet_axes axes;
     graph *graph;
     int has_bias;  /* in transposed convolutions and heads */
-    float *values; /* of one parameter */
+    float *values; /* of one parameter; room for all */
     torch_writer checkpoint;
 } exported;
 
@@ -131,15 +131,12 @@ static status_code export_fold(exported *e, int fold, failure *failure) {
 /* ---- the folder --------------------------------------------------------------------------------------------------- */
 
 static status_code open_graph(exported *e, failure *failure) {
+    const graph_options options = {.threads = 1, .inference = 1};
     model_options model;
     segmentation_model(&e->plan, &model);
-    model.unet_heads = 0;
     e->has_bias = model.unet_bias;
-    status_code status = model_open(&model, &(graph_options){.threads = 1, .inference = 1}, &e->graph, failure);
-    size_t most = 0;
-    for (int k = 0; status == STATUS_OK && k < graph_parameter_count(e->graph); k++)
-        if (graph_parameter(e->graph, k)->count > most) most = graph_parameter(e->graph, k)->count;
-    if (status == STATUS_OK && !(e->values = memory_open(most * sizeof *e->values + 64)))
+    status_code status = segmentation_model_open(&e->plan, &options, &e->graph, failure);
+    if (status == STATUS_OK && !(e->values = memory_open(graph_trained_floats(e->graph) * sizeof *e->values + 64)))
         status = fail_memory(failure, "the weights");
     return status;
 }

@@ -180,10 +180,7 @@ static status_code refuse_others(const pickle_value *weights, int used, const ch
 
 static status_code fill_graph(const import *i, const torch_file *file, graph *g, const char *path, failure *failure) {
     status_code status = STATUS_OK;
-    size_t most = 0;
-    for (int k = 0; k < graph_parameter_count(g); k++)
-        if (graph_parameter(g, k)->count > most) most = graph_parameter(g, k)->count;
-    float *values = memory_open(most * sizeof *values + 64);
+    float *values = memory_open(graph_trained_floats(g) * sizeof *values + 64);
     if (!values) status = fail_memory(failure, "the weights");
     for (int k = 0; k < graph_parameter_count(g) && status == STATUS_OK; k++) {
         const parameter *p = graph_parameter(g, k);
@@ -195,13 +192,6 @@ static status_code fill_graph(const import *i, const torch_file *file, graph *g,
     memory_close(values);
     const pickle_value *weights = pickle_get(torch_file_root(file), "network_weights");
     return status == STATUS_OK ? refuse_others(weights, graph_parameter_count(g), path, failure) : status;
-}
-
-static status_code open_graph(const plan *plan, graph **g, failure *failure) {
-    model_options model;
-    segmentation_model(plan, &model);
-    model.unet_heads = 0;
-    return model_open(&model, &(graph_options){.threads = 1, .inference = 1}, g, failure);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------------------ */
@@ -230,17 +220,17 @@ static status_code write_run(const import *i, graph *g, const char *folder, fail
     return status == STATUS_OK ? write_config(i, folder, graph_trained_floats(g), failure) : status;
 }
 
-/* Reads a fold; `folder` is where it goes, or NULL when it is only looked at. */
 static status_code import_fold(import *i, int fold, const char *folder, failure *failure) {
+    const graph_options options = {.threads = 1, .inference = 1};
     char path[PATH_SIZE];
     torch_file *file = NULL;
     graph *g = NULL;
     status_code status = checkpoint_path(i, fold, path, failure);
     if (status == STATUS_OK) status = torch_file_open(&file, path, failure);
     if (status == STATUS_OK) status = read_plan(i, path, file, failure);
-    if (status == STATUS_OK) status = open_graph(&i->plan, &g, failure);
+    if (status == STATUS_OK) status = segmentation_model_open(&i->plan, &options, &g, failure);
     if (status == STATUS_OK) status = fill_graph(i, file, g, path, failure);
-    if (status == STATUS_OK && folder) status = write_run(i, g, folder, failure);
+    if (status == STATUS_OK) status = write_run(i, g, folder, failure);
     graph_close(&g);
     torch_file_close(&file);
     return status;
@@ -256,25 +246,35 @@ static status_code check_output(const import *i, nnunet_import_outcome *outcome,
     outcome->count = i->count;
     for (int k = 0; k < i->count && status == STATUS_OK; k++) {
         status = output_folder(i, k, outcome->folders[k], failure);
-        if (status == STATUS_OK && (run_exists(outcome->folders[k]) || run_has(outcome->folders[k], RUN_PLAN)))
-            status = fail(failure, STATUS_BAD_INPUT, "%.500s holds a run already: name another folder for --out",
+        if (status == STATUS_OK && path_exists(outcome->folders[k]))
+            status = fail(failure, STATUS_BAD_INPUT, "%.500s is there already: name a new folder for --out",
                           outcome->folders[k]);
     }
     return status;
 }
 
+static status_code import_folds(import *i, const listener *listener, const nnunet_import_outcome *outcome,
+                                failure *failure) {
+    status_code status = STATUS_OK;
+    for (int k = 0; k < i->count && status == STATUS_OK; k++) {
+        listener_progress(listener, "importing", (size_t)k, (size_t)i->count);
+        if (listener_stops(listener)) return fail(failure, STATUS_STOPPED, "stopped after %d folds", k);
+        status = import_fold(i, k, outcome->folders[k], failure);
+    }
+    if (status == STATUS_OK) listener_progress(listener, "importing", (size_t)i->count, (size_t)i->count);
+    return status;
+}
+
 static status_code import_all(import *i, const listener *listener, nnunet_import_outcome *outcome, failure *failure) {
     const char *folds = i->request->folds;
+    const int is_new = !path_exists(i->request->output);
     status_code status = folds ? named_folds(i, folds, failure) : found_folds(i, failure);
     if (status == STATUS_OK) status = check_output(i, outcome, failure);
-    const size_t steps = 2 * (size_t)i->count; /* all are looked at before any is written */
-    for (size_t k = 0; k < steps && status == STATUS_OK; k++) {
-        const int fold = (int)(k % (size_t)i->count);
-        listener_progress(listener, "importing", k, steps);
-        if (listener_stops(listener)) return fail(failure, STATUS_STOPPED, "stopped");
-        status = import_fold(i, fold, k < (size_t)i->count ? NULL : outcome->folders[fold], failure);
-    }
-    if (status == STATUS_OK) listener_progress(listener, "importing", steps, steps);
+    if (status != STATUS_OK) return status;
+    status = import_folds(i, listener, outcome, failure);
+    if (status == STATUS_OK) return STATUS_OK;
+    for (int k = 0; k < i->count; k++) folder_remove(outcome->folders[k]); /* none of them was there before */
+    if (is_new) folder_remove(i->request->output);
     return status;
 }
 

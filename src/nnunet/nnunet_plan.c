@@ -229,6 +229,7 @@ static void read_sizes(source *s, const nnunet_axes *axes, unsigned mirrored, pl
         plan->median_size[axis] = k < across
                                       ? usual(s, "original_median_shape_after_transp", k)
                                       : number_at(s, median, (size_t)(k - across), "median_image_size_in_voxels");
+        plan->unresampled[axis] = k < across;
         plan->unmirrored[axis] = k >= across && !(mirrored >> (k - across) & 1);
     }
     place(s, need(s, "patch_size"), axes, "patch_size", plan->patch);

@@ -81,11 +81,14 @@ static void add_values(text *model, const label_scheme *labels) {
 
 static void add_segmentation(text *model, const plan *plan) {
     int mirrored[3], count = 0;
-    for (int axis = 0; axis < 3; axis++)
+    double spacing[3];
+    for (int axis = 0; axis < 3; axis++) {
         if (plan->patch[axis] > 1 && !plan->unmirrored[axis]) mirrored[count++] = axis;
+        spacing[axis] = plan->unresampled[axis] ? 0 : plan->spacing[axis];
+    }
     add_entry(model, "output", plan->labels.regions ? "sigmoid" : "softmax");
     add_values(model, &plan->labels);
-    add_numbers(model, "spacing", plan->spacing, 3);
+    add_numbers(model, "spacing", spacing, 3);
     add_wholes(model, "patch", plan->patch, 3);
     add_wholes(model, "mirrored_axes", mirrored, count);
     add_channels(model, plan);

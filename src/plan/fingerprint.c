@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "plan/purposes.h"
 #include "preprocess/crop.h"
+#include "ranks/ranks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,6 +88,16 @@ status_code fingerprint_add(fingerprint *fingerprint, size_t index, const volume
     one->kept = (double)one->size[0] * one->size[1] * one->size[2] / (double)volume_grid_voxels(&image->grid);
     crop_close(&crop);
     return add_samples(fingerprint, index, image, labels, failure);
+}
+
+status_code fingerprint_share(fingerprint *f, failure *failure) {
+    const ranks *r = ranks_here();
+    status_code status = ranks_gather_items(r, f->cases, f->count, sizeof *f->cases, failure);
+    if (status == STATUS_OK) status = ranks_gather_items(r, f->sampled, f->count, sizeof *f->sampled, failure);
+    for (int c = 0; c < f->channels && status == STATUS_OK; c++)
+        status = ranks_gather_items(r, samples_of(f, c, 0), f->count, (size_t)f->samples_per_case * sizeof *f->samples,
+                                    failure);
+    return status;
 }
 
 /* ---- all cases -------------------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  *
  *     fingerprint_open(&fingerprint, cases, channels, &failure);
  *     for every case, on any thread:  fingerprint_add(&fingerprint, index, &image, &labels, &failure);
+ *     fingerprint_share(&fingerprint, &failure);
  *     fingerprint_finish(&fingerprint);
  */
 #ifndef HWS_PLAN_FINGERPRINT_H
@@ -40,6 +41,9 @@ void fingerprint_close(fingerprint *fingerprint);
 /* Adds the case with this index; foreground is every label above 0. The samples follow from the index alone. */
 status_code fingerprint_add(fingerprint *fingerprint, size_t index, const volume *image, const label_map *labels,
                             failure *failure);
+
+/* Together: each rank has added the cases that ranks_run gave it; afterwards all have all. */
+status_code fingerprint_share(fingerprint *fingerprint, failure *failure);
 
 /* Computes the intensities: 0 without any foreground. */
 void fingerprint_finish(fingerprint *fingerprint);

@@ -273,6 +273,7 @@ int plan_is_for(const plan *plan, const char *dataset) {
 preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int threads) {
     preprocessing how = {.channels = plan->channels, .rules = rules, .threads = threads};
     memcpy(how.spacing, plan->spacing, sizeof how.spacing);
+    memcpy(how.unresampled, plan->unresampled, sizeof how.unresampled);
     for (int c = 0; c < plan->channels; c++) rules[c] = plan->channel[c].rule;
     return how;
 }
@@ -281,6 +282,8 @@ uint64_t plan_preprocessing_checksum(const plan *plan) {
     crc64 crc;
     crc64_start(&crc);
     crc64_add(&crc, plan->spacing, sizeof plan->spacing);
+    for (int k = 0; k < 3; k++) /* plans without it keep the checksum that they had */
+        if (plan->unresampled[k]) crc64_add(&crc, &k, sizeof k);
     for (int c = 0; c < plan->channels; c++) {
         const channel_rule *rule = &plan->channel[c].rule;
         const int32_t kind[2] = {(int32_t)rule->kind, rule->kind == NORMALISE_ZSCORE && rule->masked};

@@ -50,6 +50,8 @@ typedef struct plan {
     int patch[3], batch;
     int bias;          /* 1: transposed convolutions and heads have biases, as nnU-Net has them since version 2 */
     int unmirrored[3]; /* 1: the axis is mirrored neither in training nor in prediction; left and right may differ */
+    int unresampled
+        [3]; /* 1: images keep their own spacing along the axis, as across the slices of nnU-Net's 2D networks */
     topology topology;
 } plan;
 

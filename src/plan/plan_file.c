@@ -82,12 +82,17 @@ static void add_model(text *text, const plan_model *model) {
 }
 
 /* Only where they differ from what plans always were. */
+static void add_marked_axes(text *text, const char *key, const int axes[3]) {
+    if (!axes[0] && !axes[1] && !axes[2]) return;
+    text_add(text, "  ");
+    add_whole_three(text, key, axes);
+    text_add(text, ",\n");
+}
+
 static void add_choices(text *text, const plan *plan) {
     if (plan->bias) text_add(text, "  \"bias\": true,\n");
-    if (!plan->unmirrored[0] && !plan->unmirrored[1] && !plan->unmirrored[2]) return;
-    text_add(text, "  ");
-    add_whole_three(text, "unmirrored", plan->unmirrored);
-    text_add(text, ",\n");
+    add_marked_axes(text, "unmirrored", plan->unmirrored);
+    add_marked_axes(text, "unresampled", plan->unresampled);
 }
 
 static void add_plan(text *text, const plan *plan) {
@@ -343,12 +348,13 @@ static void read_choices(reader *reader, json_t *root, plan *plan) {
     if (bias && !json_is_boolean(bias)) refuse(reader, "bias", "must be true or false");
     plan->bias = json_is_true(bias);
     if (json_object_get(root, "unmirrored")) whole_three(reader, root, "unmirrored", 0, 1, plan->unmirrored);
+    if (json_object_get(root, "unresampled")) whole_three(reader, root, "unresampled", 0, 1, plan->unresampled);
 }
 
 static void read_plan(reader *reader, json_t *root, plan *plan) {
-    static const char *const KEYS[] = {"hws_plan", "dataset", "model",       "classes",    "labels",
-                                       "regions",  "spacing", "median_size", "patch",      "batch",
-                                       "channels", "stages",  "bias",        "unmirrored", NULL};
+    static const char *const KEYS[] = {"hws_plan", "dataset",     "model",       "classes", "labels",   "regions",
+                                       "spacing",  "median_size", "patch",       "batch",   "channels", "stages",
+                                       "bias",     "unmirrored",  "unresampled", NULL};
     if (json_is_object(root) && !json_object_get(root, "hws_plan")) refuse(reader, "it", "is not a plan of hws");
     expect_keys(reader, root, "the plan", KEYS);
     if (reader->status != STATUS_OK) return;

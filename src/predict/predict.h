@@ -27,8 +27,9 @@ typedef struct predict_request {
     /* For volumes. */
     int bf16, mirror, overwrite;
     double step;
-    average_kind average;   /* segmenter.h */
-    int save_probabilities; /* 1: beside CASE.nii.gz also CASE.npz (probability_file.h) */
+    const char *postprocessing; /* a postprocessing.json or a folder with one, for the label maps; NULL: none */
+    average_kind average;       /* segmenter.h */
+    int save_probabilities;     /* 1: beside CASE.nii.gz also CASE.npz (probability_file.h) */
     /* For images that are classified: told the path of each file of labels; may be NULL. */
     void (*wrote)(void *context, const char *path);
     void *context;
@@ -40,7 +41,8 @@ typedef struct predict_outcome {
         done; /* label maps that are in the output folder now, made or found there; or pictures, or files of images */
 } predict_outcome;
 
-/* STATUS_STOPPED when the listener says so: what was written stays, and is whole. */
+/* Together with the other ranks (ranks/ranks.h), to whom the volumes are dealt; images are the first one's. STATUS_STOPPED when
+   the listener says so: what was written stays, and is whole. */
 status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,
                     failure *failure);
 

@@ -1,35 +1,37 @@
 #define _POSIX_C_SOURCE 200809L
+#include "core/crc64.h"
 #include "core/memory.h"
 #include "nifti/nifti.h"
 #include "predict/case_list.h"
+#include "predict/postprocessing.h"
 #include "predict/predict.h"
 #include "predict/probability_file.h"
 #include "predict/segmenter.h"
+#include "ranks/shared_work.h"
 
 #include <string.h>
 
 typedef struct job {
     const predict_request *request;
-    const listener *listener; /* the caller's */
-    listener windows;         /* of one image: passes on to the caller's */
+    const ranks *ranks;       /* to whom the cases are dealt */
+    const listener *listener; /* of this rank's share */
+    listener windows;         /* of one image: passes on to that */
     segmenter *segmenter;
-    size_t done, cases;
+    postprocessing after;
+    size_t done;  /* cases, of this rank's share */
+    size_t steps; /* of all cases */
 } job;
 
 static void tell(void *context, const char *what, size_t done, size_t total) {
     const job *j = context;
-    listener_progress(j->listener, what, j->done * PREDICT_STEPS + done * PREDICT_STEPS / total,
-                      j->cases * PREDICT_STEPS);
+    listener_progress(j->listener, what, j->done * PREDICT_STEPS + done * PREDICT_STEPS / total, j->steps);
 }
 
 static int stops(void *context) { return listener_stops(((const job *)context)->listener); }
 
 /* A failure that names the image it is about. */
-static status_code fail_case(const job *j, const listed_case *one, status_code status, failure *failure) {
-    if (status == STATUS_STOPPED)
-        return fail(failure, status,
-                    "stopped; images that are done are in %.500s, and the same command goes on with the others",
-                    j->request->output);
+static status_code fail_case(const listed_case *one, status_code status, failure *failure) {
+    if (status == STATUS_STOPPED) return status;
     const struct failure reason = failure ? *failure : (struct failure){0};
     return fail(failure, status, "%.200s: %.700s", one->id, reason.message);
 }
@@ -64,6 +66,7 @@ static status_code label(job *j, const volume *image, const case_files *files, f
     }
     output.labels = labels.labels;
     if (status == STATUS_OK) status = segmenter_run(j->segmenter, image, &output, &j->windows, failure);
+    if (status == STATUS_OK) status = postprocessing_apply(&j->after, image->grid.size, labels.labels, failure);
     if (status == STATUS_OK && output.probabilities)
         status = probability_file_write(files->probabilities, &image->grid, outputs, output.probabilities, failure);
     if (status == STATUS_OK) status = nifti_write_labels(files->labels, &labels, failure);
@@ -81,18 +84,40 @@ static status_code predict_case(job *j, const listed_case *one, failure *failure
     if (status != STATUS_OK) return status;
     status = label(j, &image, &files, failure);
     volume_close(&image);
-    return status == STATUS_OK ? STATUS_OK : fail_case(j, one, status, failure);
+    return status == STATUS_OK ? STATUS_OK : fail_case(one, status, failure);
 }
 
-static status_code predict_cases(job *j, const case_list *list, failure *failure) {
-    status_code status = STATUS_OK;
-    j->cases = list->count;
+static status_code predict_share(job *j, const case_list *list, size_t *failed, failure *failure) {
     for (size_t k = 0; k < list->count; k++) {
-        status = predict_case(j, &list->cases[k], failure);
-        if (status != STATUS_OK) break;
-        listener_progress(j->listener, "predicting", ++j->done * PREDICT_STEPS, j->cases * PREDICT_STEPS);
+        if (!ranks_has(j->ranks, k)) continue;
+        const status_code status = predict_case(j, &list->cases[k], failure);
+        *failed = k;
+        if (status != STATUS_OK) return status;
+        listener_progress(j->listener, "predicting", ++j->done * PREDICT_STEPS, j->steps);
     }
+    return STATUS_OK;
+}
+
+static status_code predict_cases(job *j, const case_list *list, const listener *listener, failure *failure) {
+    shared_work work;
+    size_t failed = 0;
+    j->steps = list->count * PREDICT_STEPS;
+    j->listener = shared_work_begin(&work, j->ranks, listener, j->steps);
+    status_code status = predict_share(j, list, &failed, failure);
+    status = shared_work_end(&work, status, status == STATUS_STOPPED ? list->count : failed, failure);
+    if (status == STATUS_STOPPED)
+        fail(failure, status,
+             "stopped; images that are done are in %.500s, and the same command goes on with the others",
+             j->request->output);
     return status;
+}
+
+/* Who see other cases would wait for each other forever. */
+static status_code check_same_cases(const job *j, const case_list *list, failure *failure) {
+    crc64 crc;
+    crc64_start(&crc);
+    for (size_t k = 0; k < list->count; k++) crc64_add(&crc, list->cases[k].id, strlen(list->cases[k].id) + 1);
+    return ranks_check_same(j->ranks, crc64_value(&crc), j->request->input, failure);
 }
 
 static status_code open_segmenter(job *j, failure *failure) {
@@ -117,20 +142,24 @@ static status_code images_folder(const char *input, char folder[PATH_SIZE], fail
 }
 
 status_code predict_volumes(const predict_request *request, const listener *listener, size_t *done, failure *failure) {
-    job j = {.request = request, .listener = listener};
+    job j = {.request = request, .ranks = ranks_here()};
     j.windows = (struct listener){.context = &j, .progress = tell, .stop = stops};
     case_list list = {0};
     char folder[PATH_SIZE];
     status_code status = images_folder(request->input, folder, failure);
     if (status == STATUS_OK) status = predict_check_apart(folder, request->output, failure);
+    if (status == STATUS_OK && request->postprocessing)
+        status = postprocessing_read(&j.after, request->postprocessing, failure);
     if (status == STATUS_OK) status = open_segmenter(&j, failure);
     if (status == STATUS_OK)
         status = case_list_open(&list, folder, path_is_folder(request->input) ? NULL : path_name(request->input),
                                 segmenter_plan(j.segmenter)->channels, failure);
     if (status == STATUS_OK) status = folder_make(request->output, failure);
-    if (status == STATUS_OK) status = predict_cases(&j, &list, failure);
+    status = ranks_agree(j.ranks, status, failure);
+    if (status == STATUS_OK) status = check_same_cases(&j, &list, failure);
+    if (status == STATUS_OK) status = predict_cases(&j, &list, listener, failure);
+    *done = status == STATUS_OK ? list.count : j.done;
     case_list_close(&list);
     segmenter_close(&j.segmenter);
-    *done = j.done;
     return status;
 }

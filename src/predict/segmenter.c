@@ -36,12 +36,9 @@ const plan *segmenter_plan(const segmenter *p) { return &p->plan; }
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static status_code open_graph(segmenter *p, failure *failure) {
-    model_options model;
-    segmentation_model(&p->plan, &model);
-    model.unet_heads = 0;
     const graph_options options = {
         .precision = p->options.bf16 ? PRECISION_BF16 : PRECISION_F32, .threads = p->options.threads, .inference = 1};
-    return model_open(&model, &options, &p->graph, failure);
+    return segmentation_model_open(&p->plan, &options, &p->graph, failure);
 }
 
 static status_code load_weights(segmenter *p, const char *model, int index, failure *failure) {

@@ -62,8 +62,9 @@ static status_code find_geometry(const preprocessing *how, const volume *image, 
     memcpy(geometry->original, crop->original, sizeof geometry->original);
     grid_spacing(&image->grid, geometry->original_spacing);
     geometry->box = crop->box;
-    memcpy(geometry->spacing, how->spacing, sizeof geometry->spacing);
-    resample_size(crop->box.size, geometry->original_spacing, how->spacing, geometry->size);
+    for (int k = 0; k < 3; k++)
+        geometry->spacing[k] = how->unresampled[k] ? geometry->original_spacing[k] : how->spacing[k];
+    resample_size(crop->box.size, geometry->original_spacing, geometry->spacing, geometry->size);
     return case_geometry_check(geometry, how->channels, memory_available(), failure);
 }
 

@@ -16,6 +16,7 @@ typedef struct preprocessing {
     int channels;
     const channel_rule *rules; /* one for each channel */
     double spacing[3];
+    int unresampled[3]; /* 1: the image's own spacing along this axis */
     int threads;
 } preprocessing;
 

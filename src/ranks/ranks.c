@@ -1,7 +1,9 @@
 #include "ranks/ranks.h"
 
+#include "ranks/shared_work.h"
+
 #include <assert.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,20 +36,40 @@ int ranks_any(const ranks *r, int yes) {
 }
 
 /* The message travels only when there is one. */
-status_code ranks_agree(const ranks *r, status_code status, failure *why) {
-    int each[RANKS_MAX], first = 0;
+status_code ranks_agree_on(const ranks *r, status_code status, size_t piece, failure *why) {
+    struct {
+        size_t piece;
+        int status;
+    } each[RANKS_MAX];
     size_t sizes[RANKS_MAX] = {0};
     failure told = {0};
+    int first = -1;
     if (r->count == 1) return status;
-    each[r->rank] = (int)status;
+    memset(&each[r->rank], 0, sizeof *each);
+    each[r->rank].piece = piece;
+    each[r->rank].status = (int)status;
     ranks_gather_each(r, each, sizeof *each);
-    while (first < r->count && each[first] == STATUS_OK) first++;
-    if (first == r->count) return STATUS_OK;
+    for (int k = 0; k < r->count; k++)
+        if (each[k].status != STATUS_OK && (first < 0 || each[k].piece < each[first].piece)) first = k;
+    if (first < 0) return STATUS_OK;
     if (first == r->rank && why) told = *why;
     sizes[first] = sizeof told;
     ranks_gather(r, &told, sizes);
     if (why) *why = told;
-    return (status_code)each[first];
+    return (status_code)each[first].status;
+}
+
+status_code ranks_agree(const ranks *r, status_code status, failure *why) { return ranks_agree_on(r, status, 0, why); }
+
+status_code ranks_check_same(const ranks *r, uint64_t number, const char *what, failure *failure) {
+    uint64_t each[RANKS_MAX];
+    each[r->rank] = number;
+    ranks_gather_each(r, each, sizeof *each);
+    for (int k = 1; k < r->count; k++)
+        if (each[k] != each[0])
+            return fail(failure, STATUS_BAD_INPUT,
+                        "%.500s is not the same for rank %d as for rank 0: all ranks must see the same files", what, k);
+    return STATUS_OK;
 }
 
 void ranks_send(const ranks *r, ranks_message message) {
@@ -78,19 +100,59 @@ void ranks_divide(int pieces, int count, const int *weights, int *starts) {
 typedef struct own_items {
     const parallel_work *work;
     const ranks *ranks;
+    _Atomic size_t failed; /* the first item that did */
 } own_items;
 
-static status_code run_own(void *context, size_t item, failure *failure) {
-    const own_items *own = context;
-    return own->work->run(own->work->context, item * (size_t)own->ranks->count + (size_t)own->ranks->rank, failure);
+static status_code run_own(void *context, size_t mine, failure *failure) {
+    own_items *own = context;
+    const size_t item = mine * (size_t)own->ranks->count + (size_t)own->ranks->rank;
+    const status_code status = own->work->run(own->work->context, item, failure);
+    size_t before = atomic_load(&own->failed);
+    while (status != STATUS_OK && item < before && !atomic_compare_exchange_weak(&own->failed, &before, item)) continue;
+    return status;
+}
+
+/* How many of the items a rank has. */
+static size_t items_of(const ranks *r, size_t count, int rank) {
+    const size_t before = (size_t)rank, every = (size_t)r->count;
+    return count > before ? (count - before + every - 1) / every : 0;
 }
 
 status_code ranks_run(const ranks *r, const parallel_work *work, size_t count, int threads, failure *failure) {
-    own_items own = {work, r};
-    parallel_work mine = *work;
-    mine.run = run_own;
-    mine.context = &own;
-    const size_t before = (size_t)r->rank, every = (size_t)r->count;
-    const size_t items = count > before ? (count - before + every - 1) / every : 0;
-    return ranks_agree(r, parallel_run(&mine, items, threads, failure), failure);
+    shared_work shared;
+    own_items own = {work, r, count};
+    const parallel_work mine = {run_own, &own, shared_work_begin(&shared, r, work->listener, count), work->what};
+    const status_code status = parallel_run(&mine, items_of(r, count, r->rank), threads, failure);
+    return shared_work_end(&shared, status, atomic_load(&own.failed), failure);
+}
+
+/* Those of a rank lie together while they travel. `to` 1: from the results to where they travel, 0: back. */
+static void sort_by_rank(const ranks *r, char *results, char *sorted, size_t count, size_t size, int to) {
+    for (int k = 0; k < r->count; k++)
+        for (size_t item = (size_t)k; item < count; item += (size_t)r->count, sorted += size) {
+            if (to) memcpy(sorted, results + item * size, size);
+            else memcpy(results + item * size, sorted, size);
+        }
+}
+
+/* Few enough that a message can be that long. */
+static void gather_some(const ranks *r, char *results, char *sorted, size_t count, size_t size) {
+    size_t sizes[RANKS_MAX];
+    for (int k = 0; k < r->count; k++) sizes[k] = items_of(r, count, k) * size;
+    sort_by_rank(r, results, sorted, count, size, 1);
+    ranks_gather(r, sorted, sizes);
+    sort_by_rank(r, results, sorted, count, size, 0);
+}
+
+status_code ranks_gather_items(const ranks *r, void *results, size_t count, size_t size, failure *failure) {
+    enum { MOST_BYTES = 1 << 28 };
+    if (r->count == 1 || count == 0) return STATUS_OK;
+    const size_t rounds = MOST_BYTES / size / (size_t)r->count, some = (rounds ? rounds : 1) * (size_t)r->count;
+    char *sorted = malloc((count < some ? count : some) * size);
+    const status_code status =
+        ranks_agree(r, sorted ? STATUS_OK : fail_memory(failure, "the results of several ranks"), failure);
+    for (size_t k = 0; k < count && status == STATUS_OK; k += some)
+        gather_some(r, (char *)results + k * size, sorted, count - k < some ? count - k : some, size);
+    free(sorted);
+    return status;
 }

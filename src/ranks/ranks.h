@@ -31,6 +31,11 @@ typedef struct ranks_message {
     size_t size;
 } ranks_message;
 
+/* A word from one rank to another that does not wait to be heard. */
+typedef struct ranks_note {
+    int64_t kind, amount;
+} ranks_note;
+
 typedef struct ranks_backend {
     /* Together. Rank k has sizes[k] bytes of its own, behind those of the ranks before it; afterwards all have all. */
     void (*gather)(const ranks *ranks, void *bytes, const size_t *sizes);
@@ -39,10 +44,15 @@ typedef struct ranks_backend {
     void (*receive)(const ranks *ranks, ranks_message message);
     void (*advance)(const ranks *ranks); /* lets messages travel */
     void (*wait)(const ranks *ranks);    /* until all messages have arrived */
+    /* Sends a note; returns at once. Those from one rank to another arrive in their order. */
+    void (*post)(const ranks *ranks, int other, ranks_note note);
+    /* 1: there was a note, which *note is now; returns at once. */
+    int (*poll)(const ranks *ranks, ranks_note *note);
 } ranks_backend;
 
 struct ranks {
     int rank, count;
+    int neighbours; /* ranks on this machine, itself included, which share its memory; 0 is 1 */
     const ranks_backend *backend;
     void *context;
 };
@@ -66,6 +76,10 @@ void ranks_share_first(const ranks *ranks, void *bytes, size_t size);
 int ranks_any(const ranks *ranks, int yes);
 /* Together: the failure of the first rank that has one becomes that of all. */
 status_code ranks_agree(const ranks *ranks, status_code status, failure *failure);
+/* The same, where each rank says which piece of work failed: the failure of the first piece is that of all. */
+status_code ranks_agree_on(const ranks *ranks, status_code status, size_t piece, failure *failure);
+/* Together: STATUS_BAD_INPUT if the ranks do not all give the same number, which tells `what` apart from another. */
+status_code ranks_check_same(const ranks *ranks, uint64_t number, const char *what, failure *failure);
 
 /* Messages; nothing for the rank that works alone. */
 void ranks_send(const ranks *ranks, ranks_message message);
@@ -82,9 +96,18 @@ void ranks_divide(int pieces, int count, const int *weights, int *starts);
 /* The same for any number of pieces and equal ranks: where those of a rank begin. */
 static inline int64_t ranks_start(const ranks *r, int64_t pieces, int rank) { return pieces * rank / r->count; }
 
-/* Together: parallel_run of the items of all ranks, of which each does every count-th; with the failure of all. Items of
-   other ranks have been done when it returns. */
+/* Together: parallel_run of items that are dealt to the ranks in turn; with the failure of all. Progress is of all
+   items (shared_work.h). Items of other ranks have been done when it returns. */
 status_code ranks_run(const ranks *ranks, const parallel_work *work, size_t count, int threads, failure *failure);
+/* Whether an item is this rank's. */
+static inline int ranks_has(const ranks *r, size_t item) { return item % (size_t)r->count == (size_t)r->rank; }
+/* Together: of [count] results of `size` bytes, each rank has those of its items; afterwards all have all. */
+status_code ranks_gather_items(const ranks *ranks, void *results, size_t count, size_t size, failure *failure);
+
+/* What a rank may have of the memory that its machine has. */
+static inline double ranks_memory(const ranks *r, double available) {
+    return r->neighbours > 1 ? available / r->neighbours : available;
+}
 
 enum { RANKS_MAX = 4096 };
 

@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "ranks/ranks_mpi.h"
 
 #include "core/clock.h"
@@ -9,6 +9,7 @@
 #ifdef HWS_HAVE_MPI
 #include <limits.h>
 #include <mpi.h>
+#include <sched.h>
 #endif
 
 static int number_in(const char *variable) {
@@ -86,13 +87,79 @@ static void advance(const ranks *r) {
 
 static void wait_all(const ranks *r) {
     under_way *u = r->context;
-    MPI_Waitall(u->count, u->requests, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < u->count; k++) MPI_Wait(&u->requests[k], MPI_STATUS_IGNORE);
     u->count = 0;
 }
 
-static const ranks_backend MPI_BACKEND = {gather, send, receive, advance, wait_all};
+/* ---- notes -------------------------------------------------------------------------------------------------------- */
+
+typedef struct posted {
+    struct posted *next;
+    MPI_Request request;
+    ranks_note note;
+} posted;
+
+static MPI_Comm note_world; /* apart from all messages */
+static posted *posts;       /* that may still be under way */
+
+static void forget_sent(void) {
+    for (posted **at = &posts; *at;) {
+        posted *one = *at;
+        int sent;
+        MPI_Test(&one->request, &sent, MPI_STATUS_IGNORE);
+        if (sent) {
+            *at = one->next;
+            free(one);
+        } else {
+            at = &one->next;
+        }
+    }
+}
+
+static void post(const ranks *r, int other, ranks_note note) {
+    (void)r;
+    forget_sent();
+    posted *one = malloc(sizeof *one);
+    if (!one) MPI_Abort(MPI_COMM_WORLD, 1);
+    *one = (posted){.next = posts, .note = note};
+    posts = one;
+    MPI_Isend(&one->note, (int)sizeof one->note, MPI_BYTE, other, 0, note_world, &one->request);
+}
+
+static int poll_note(const ranks *r, ranks_note *note) {
+    int there;
+    MPI_Status from;
+    (void)r;
+    forget_sent();
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, note_world, &there, &from);
+    if (there) MPI_Recv(note, (int)sizeof *note, MPI_BYTE, from.MPI_SOURCE, 0, note_world, MPI_STATUS_IGNORE);
+    return there;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static const ranks_backend MPI_BACKEND = {gather, send, receive, advance, wait_all, post, poll_note};
 static under_way messages;
 static ranks all;
+
+/* How many ranks of a machine may run where this one may: all that are bound to nothing, one that is bound to its own. */
+static int count_sharers(MPI_Comm machine, int count) {
+    cpu_set_t own, all_of_them[RANKS_MAX];
+    int sharers = 0;
+    CPU_ZERO(&own);
+    sched_getaffinity(0, sizeof own, &own);
+    MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, all_of_them, (int)sizeof own, MPI_BYTE, machine);
+    for (int k = 0; k < count; k++) sharers += CPU_EQUAL(&own, &all_of_them[k]) != 0;
+    return sharers;
+}
+
+static void meet_neighbours(ranks *r) {
+    MPI_Comm machine;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Comm_size(machine, &r->neighbours);
+    if (r->neighbours <= RANKS_MAX) parallel_share_processors(count_sharers(machine, r->neighbours));
+    MPI_Comm_free(&machine);
+}
 
 status_code ranks_mpi_start(failure *failure) {
     int given;
@@ -101,6 +168,8 @@ status_code ranks_mpi_start(failure *failure) {
     all = (ranks){.backend = &MPI_BACKEND, .context = &messages};
     MPI_Comm_rank(MPI_COMM_WORLD, &all.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &all.count);
+    meet_neighbours(&all);
+    MPI_Comm_dup(MPI_COMM_WORLD, &note_world);
     ranks_set(&all);
     if (given < MPI_THREAD_FUNNELED)
         return fail(failure, STATUS_FAILED, "this MPI does not allow programs with threads");
@@ -128,6 +197,8 @@ void ranks_mpi_end(int exit_code, void (*alone)(void)) {
         alone();
         MPI_Abort(MPI_COMM_WORLD, exit_code);
     }
+    while (posts) forget_sent();
+    MPI_Comm_free(&note_world);
     MPI_Finalize();
     free(messages.requests);
     messages = (under_way){0};

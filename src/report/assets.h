@@ -1,7 +1,7 @@
-/* page.css and page.js, put into the program when it is built. */
+/* page.css, page.js and live.js, put into the program when it is built. */
 #ifndef HWS_REPORT_ASSETS_H
 #define HWS_REPORT_ASSETS_H
 
-extern const char report_css[], report_js[];
+extern const char report_css[], report_js[], live_js[];
 
 #endif

@@ -1,31 +1,10 @@
 #include "report/case_viewer.h"
 
+#include "evaluate/case_colours.h"
 #include "picture/png.h"
 #include "report/html.h"
 
 #include <stdlib.h>
-
-/* Twelve colours that are told apart on grey (Okabe and Ito's first, then others). */
-static const uint8_t LABEL_COLOURS[CASE_VOLUME_LABELS][3] = {
-    {230, 159, 0}, {86, 180, 233}, {0, 200, 130},   {240, 228, 66},  {204, 121, 167}, {213, 94, 0},
-    {0, 114, 255}, {160, 220, 40}, {255, 150, 150}, {150, 120, 255}, {0, 220, 220},   {200, 170, 120}};
-
-enum { MISSED, MADE_UP, MIXED_UP, ERRORS };
-static const struct {
-    uint8_t colour[3];
-    const char *word, *meaning;
-} ERROR_KINDS[ERRORS] = {{{255, 212, 0}, "missed", "a label of the reference where the prediction has none"},
-                         {{255, 59, 48}, "made up", "a label where the reference has none"},
-                         {{255, 79, 216}, "mixed up", "another label than the reference's"}};
-enum { FILLED = 150, WRONG = 220 }; /* how opaque overlays are, of 255 */
-
-/* What a view lays over the image. */
-typedef enum overlay_kind { OVERLAY_LABELS, OVERLAY_ERRORS } overlay_kind;
-
-typedef struct overlay {
-    overlay_kind kind;
-    int map; /* of case_volume's labels */
-} overlay;
 
 static void add_picture(text *page, const uint8_t *pixels, const slices *slices, png_colour colour) {
     text bytes = {0};
@@ -35,16 +14,6 @@ static void add_picture(text *page, const uint8_t *pixels, const slices *slices,
     else page->failed = 1;
     text_add(page, ")");
     text_close(&bytes);
-}
-
-static void colour_pixel(const case_volume *shown, overlay overlay, size_t at, uint8_t pixel[4]) {
-    const int label = shown->labels[overlay.map][at], reference = shown->labels[0][at];
-    const uint8_t *colour = NULL;
-    if (overlay.kind == OVERLAY_LABELS && label) colour = LABEL_COLOURS[label - 1];
-    if (overlay.kind == OVERLAY_ERRORS && label != reference)
-        colour = ERROR_KINDS[!label ? MISSED : !reference ? MADE_UP : MIXED_UP].colour;
-    for (int c = 0; c < 3; c++) pixel[c] = colour ? colour[c] : 0;
-    pixel[3] = colour ? overlay.kind == OVERLAY_LABELS ? FILLED : WRONG : 0;
 }
 
 /* `overlay` NULL: the image itself. */
@@ -58,7 +27,7 @@ static void add_slices(text *page, const case_volume *shown, const slices *slice
     for (size_t k = 0; k < area * (size_t)slices->count; k++) {
         const int row = (int)(k % area / (size_t)slices->width), column = (int)(k % (size_t)slices->width);
         const size_t at = slices_voxel(shown, slices, (int)(k / area), row, column);
-        if (overlay) colour_pixel(shown, *overlay, at, pixels + 4 * k);
+        if (overlay) overlay_pixel(shown, *overlay, at, pixels + 4 * k);
         else pixels[k] = shown->grey[at];
     }
     add_picture(page, pixels, slices, overlay ? PNG_RGBA : PNG_GREY);
@@ -111,28 +80,20 @@ static void add_swatch(text *page, const uint8_t colour[3], const char *words, c
 
 void case_viewer_error_legend(text *page) {
     text_add(page, "<ul class=\"swatches\" aria-label=\"errors\">");
-    for (int k = 0; k < ERRORS; k++) {
+    for (int k = 0; k < CASE_ERRORS; k++) {
         text words = {0};
-        text_format(&words, "%s: %s", ERROR_KINDS[k].word, ERROR_KINDS[k].meaning);
-        add_swatch(page, ERROR_KINDS[k].colour, text_string(&words), NULL);
+        text_format(&words, "%s: %s", case_error_at(k)->word, case_error_at(k)->meaning);
+        add_swatch(page, case_error_at(k)->colour, text_string(&words), NULL);
         text_close(&words);
     }
     text_add(page, "</ul>\n");
 }
 
-/* The plane with the best resolution comes first: that across the axis with the widest spacing. */
-static int widest_axis(const case_volume *shown) {
-    int axis = 2;
-    for (int k = 1; k >= 0; k--)
-        if (shown->spacing[k] > 1.01 * shown->spacing[axis]) axis = k;
-    return axis;
-}
-
 void case_viewer_write(text *page, const case_viewer *viewer) {
     const case_volume *shown = viewer->shown;
-    const int first = widest_axis(shown);
+    const int first = case_volume_widest(shown); /* the plane with the best resolution comes first */
     text_add(page, "<ul class=\"swatches\" aria-label=\"labels\">");
-    for (int k = 0; k < shown->label_count; k++) add_swatch(page, LABEL_COLOURS[k], viewer->label_names[k], NULL);
+    for (int k = 0; k < shown->label_count; k++) add_swatch(page, case_label_colour(k), viewer->label_names[k], NULL);
     text_add(page, "</ul>\n");
     add_plane(page, viewer, first);
     text_add(page, "<div class=\"side\">\n");

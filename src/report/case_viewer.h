@@ -9,7 +9,7 @@
 #define HWS_REPORT_CASE_VIEWER_H
 
 #include "core/text.h"
-#include "report/case_volume.h"
+#include "evaluate/case_volume.h"
 
 typedef struct case_viewer {
     const case_volume *shown;

@@ -4,13 +4,22 @@
 #include "report/scale.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 double run_iterations(const run *run) { return run_last(&run->history, "iteration"); }
 
+/* A budget of time may have changed it: I:N,I:N. */
+static double changed_length(const run *run) {
+    const char *lengths = run_setting_text(run, "budget_lengths"), *last = lengths ? strrchr(lengths, ':') : NULL;
+    return last ? strtod(last + 1, NULL) : (double)NAN;
+}
+
 double run_iterations_planned(const run *run) {
+    const double changed = changed_length(run);
     const double iterations = run_setting_number(run, "iterations"), epochs = run_setting_number(run, "epochs");
     if (run_setting_number(run, "stop_grad_norm") > 0) return (double)NAN;
+    if (changed > 0) return changed;
     if (iterations > 0) return iterations;
     return epochs * run_setting_number(run, "epoch_iterations");
 }

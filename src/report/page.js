@@ -44,7 +44,7 @@
     tip.style.top = box.top + window.scrollY + 6 + 'px';
   }
 
-  document.querySelectorAll('svg.hover').forEach(function (svg) {
+  function watch(svg) {
     var all = null, guide = svg.querySelector('.guide');
     function hide() { tip.hidden = true; guide.setAttribute('hidden', ''); }
     function show(event) {
@@ -61,7 +61,14 @@
     svg.addEventListener('pointermove', show);
     svg.addEventListener('pointerdown', show);
     svg.addEventListener('pointerleave', hide);
-  });
+  }
+
+  /* For pages whose charts are replaced (live.js). */
+  window.hwsCharts = function (root) {
+    tip.hidden = true;
+    root.querySelectorAll('svg.hover').forEach(watch);
+  };
+  window.hwsCharts(document);
 
   document.querySelectorAll('.plane').forEach(function (plane) {
     var slider = plane.querySelector('input'), number = plane.querySelector('output');

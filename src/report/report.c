@@ -45,7 +45,7 @@ static int all_have(const runs *runs, const char *key) {
     return first != NULL;
 }
 
-static void add_title(text *page, const runs *runs) {
+void runs_title(text *page, const runs *runs) {
     if (runs->count == 1) html_escape(page, runs->all[0].name);
     else text_format(page, "%zu %s", runs->count, runs->all[0].is_evaluation ? "evaluations" : "runs");
     if (all_have(runs, "model")) {
@@ -75,13 +75,13 @@ static int select_trained(const runs *runs, struct runs *trained) {
 
 static void add_head(text *page, const runs *runs, int trained) {
     text_add(page, HEAD);
-    add_title(page, runs);
+    runs_title(page, runs);
     text_add(page, "</title>\n<style>\n");
     text_add(page, report_css);
     text_add(page, "</style>\n</head>\n<body>\n");
     text_add(page, runs->count == 1 ? "<main class=\"solo\">\n" : "<main>\n");
     text_format(page, "<header><p class=\"kicker\">%s report</p>\n<h1>", trained ? "Training" : "Evaluation");
-    add_title(page, runs);
+    runs_title(page, runs);
     text_add(page, "</h1></header>\n");
 }
 
@@ -92,6 +92,7 @@ static void add_sections(text *page, const runs *runs, const struct runs *traine
     scores_section(page, methods);
     if (trained->count) curves_section(page, trained);
     if (trained->count) classes_section(page, trained);
+    groups_section(page, trained);
     cases_section(page, runs);
     if (!cases_viewer_section(page, methods, request)) worst_section(page, runs);
     if (!trained->count) return;
@@ -126,7 +127,7 @@ static status_code open_one(run *run, const char *folder, const char *groups, fa
     return grouped;
 }
 
-static status_code open_runs(runs *runs, const report_request *request, failure *failure) {
+status_code runs_open(runs *runs, const report_request *request, failure *failure) {
     const size_t count = request->count;
     runs->all = calloc(count, sizeof *runs->all);
     runs->names = calloc(count, sizeof *runs->names);
@@ -145,7 +146,7 @@ static status_code open_runs(runs *runs, const report_request *request, failure 
     return status;
 }
 
-static void close_runs(runs *runs) {
+void runs_close(runs *runs) {
     for (size_t r = 0; r < runs->count; r++) run_close(&runs->all[r]);
     free(runs->all);
     free(runs->names);
@@ -158,12 +159,12 @@ status_code report_page(text *page, const report_request *request, failure *fail
                     REPORT_MAX_RUNS);
     runs runs = {0};
     methods methods = {0};
-    status_code status = open_runs(&runs, request, failure);
+    status_code status = runs_open(&runs, request, failure);
     if (status == STATUS_OK) status = methods_open(&methods, &runs, request, failure);
     if (status == STATUS_OK) add_page(page, &runs, &methods, request);
     if (status == STATUS_OK && page->failed) status = fail_memory(failure, "the report");
     methods_close(&methods);
-    close_runs(&runs);
+    runs_close(&runs);
     return status;
 }
 

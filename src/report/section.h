@@ -14,6 +14,14 @@ typedef struct runs {
     int *styles;
 } runs;
 
+struct report_request;
+/* Reads the folders of a request and names the runs. Close them in any case. */
+status_code runs_open(runs *runs, const struct report_request *request, failure *failure);
+void runs_close(runs *runs);
+
+/* "2 runs of wrn-16-1 on mnist" */
+void runs_title(text *page, const runs *runs);
+
 /* How many of them validate on the cases that they are trained on, as segmentations with --fold -1 do. */
 size_t runs_without_held_out(const runs *runs);
 
@@ -22,6 +30,7 @@ struct methods;
 void summary_section(text *page, const runs *runs, const struct methods *methods);
 void curves_section(text *page, const runs *runs);
 void classes_section(text *page, const runs *runs);
+void groups_section(text *page, const runs *runs);
 void cases_section(text *page, const runs *runs);
 void distribution_section(text *page, const runs *runs);
 void worst_section(text *page, const runs *runs);

@@ -219,6 +219,27 @@ static int weight_panels(text *page, const runs *runs) {
     return any;
 }
 
+/* Columns that few runs have; a panel without numbers is not written. */
+static int rare_panels(text *page, const runs *runs) {
+    const panel stale = {.title = "Distance of the stale losses",
+                         .explanation =
+                             "How far the chances by the losses as last seen are from those by all losses as "
+                             "they are: 0 if they are equal, 1 if they have nothing in common.",
+                         .column = "stale_distance",
+                         .unit = UNIT_NUMBER,
+                         .floor = 0,
+                         .ceiling = 1};
+    const panel group = {.title = "Largest weight of a group",
+                         .explanation = "Group DRO gives each known group a weight; 1 means that training looks at a "
+                                        "single group.",
+                         .column = "group_weight_max",
+                         .unit = UNIT_NUMBER,
+                         .floor = 0,
+                         .ceiling = 1};
+    const int any = panel_write(page, runs, &stale);
+    return panel_write(page, runs, &group) | any;
+}
+
 static int draws_by_hardness(const run *run) {
     const char *objective = run_setting_text(run, "objective");
     return !objective || strcmp(objective, "dro") == 0;
@@ -251,6 +272,7 @@ void distribution_section(text *page, const runs *runs) {
     sampler_panels(page, runs);
     beta_panel(page, runs);
     weight_panels(page, runs);
+    rare_panels(page, runs);
     if (runs->count == 1) write_alone(page, runs);
     text_add(page, "</div>\n");
     if (runs->count > 1 && any_rows(runs)) {

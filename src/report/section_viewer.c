@@ -1,4 +1,5 @@
 /* The worst case of each group, by all methods side by side, as in the paper's Figure 3. */
+#include "evaluate/case_colours.h"
 #include "evaluate/worst_cases.h"
 #include "report/case_viewer.h"
 #include "report/html.h"
@@ -96,15 +97,6 @@ static void add_scores(text *page, const methods *methods, size_t which) {
     text_add(page, "</table></div>\n");
 }
 
-/* What people call a value of the label maps: the region that is made of it alone, or its number. */
-static void name_label(const methods *methods, int16_t value, char *words, size_t capacity) {
-    const region_list *regions = &methods->scores[0].regions;
-    const region alone = {.count = 1, .labels = {value}};
-    const long found = regions_find(regions, &alone);
-    if (found >= 0) snprintf(words, capacity, "%s", regions->regions[found].name);
-    else snprintf(words, capacity, "label %d", value);
-}
-
 /* The paths of a case's files. */
 typedef struct found_files {
     char image[PATH_SIZE], reference[PATH_SIZE], predictions[MOST_METHODS][PATH_SIZE];
@@ -124,7 +116,7 @@ static void add_viewer(text *page, const methods *methods, size_t which, const c
     char words[CASE_VOLUME_LABELS][REGION_NAME_BYTES];
     const char *labels[CASE_VOLUME_LABELS];
     for (int k = 0; k < shown->label_count; k++) {
-        name_label(methods, shown->values[k], words[k], sizeof words[k]);
+        case_label_name(&methods->scores[0].regions, shown->values[k], words[k]);
         labels[k] = words[k];
     }
     case_viewer_write(page, &(case_viewer){shown, methods->scores[0].list[which].name, methods->names, labels});

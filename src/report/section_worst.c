@@ -25,9 +25,9 @@ static void add_card(text *page, const run *run, size_t row) {
 }
 
 static void write_run(text *page, const runs *runs, const run *run) {
-    if (run->worst.data.rows == 0) return;
+    if (run->worst.data.rows == 0 || !run->is_segmentation) return;
     section_run(page, runs, run, &run->worst);
-    text_add(page, "<ul class=\"gallery large\">\n");
+    text_add(page, "<ul class=\"gallery sheets\">\n");
     const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE;
     for (size_t row = 0; row < run->worst.data.rows && row < limit; row++) add_card(page, run, row);
     text_add(page, "</ul>\n");
@@ -35,12 +35,12 @@ static void write_run(text *page, const runs *runs, const run *run) {
 
 void worst_section(text *page, const runs *runs) {
     size_t rows = 0;
-    for (size_t r = 0; r < runs->count; r++) rows += runs->all[r].worst.data.rows;
+    for (size_t r = 0; r < runs->count; r++) rows += runs->all[r].is_segmentation ? runs->all[r].worst.data.rows : 0;
     if (rows == 0) return; /* only evaluated segmentations have them */
     section_open(
         page, runs, "Worst cases: what failure looks like",
-        "The evaluated cases with the lowest mean Dice, in the plane with the most wrong voxels. The reference "
-        "is outlined in orange, the prediction in blue, both together in white.",
+        "The evaluated cases with the lowest mean Dice, in three planes, each in the slice with the most wrong "
+        "voxels: the image, the reference, the prediction, and the errors, in the colours that are named below them.",
         0);
     for (size_t r = 0; r < runs->count; r++) write_run(page, runs, &runs->all[r]);
     section_close(page);

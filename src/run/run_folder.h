@@ -27,6 +27,7 @@
     X(RUN_LATEST, "latest.safetensors")                   /* the checkpoint */                                         \
     X(RUN_PREVIOUS, "previous.safetensors")               /* the checkpoint before it */                               \
     X(RUN_BEST, "best.safetensors")                       /* the weights of the best epoch */                          \
+    X(RUN_POSTPROCESSING, "postprocessing.json")          /* segmentation: what hws predict does to label maps */      \
     X(RUN_VALIDATION, "validation")                       /* segmentation: predictions for the validation cases */     \
     X(RUN_VALIDATION_LATEST, "validation-latest")         /* the same by the latest weights */                         \
     X(RUN_VALIDATION_UNMIRRORED, "validation-unmirrored") /* the same without mirror images, by the best weights */    \

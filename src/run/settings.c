@@ -147,5 +147,9 @@ status_code settings_check(const train_settings *s, failure *failure) {
     if (!isnan(s->tail) && s->target_ess > 0)
         return fail(failure, STATUS_BAD_INPUT,
                     "--tail and --target-ess cannot be used together: both say how beta follows from the losses");
+    if (s->dropout > 0 && s->stop_grad_norm >= 0)
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "--stop-grad-norm measures the gradient of the whole network, of which --dropout leaves a part out");
     return STATUS_OK;
 }

@@ -55,7 +55,8 @@ typedef struct train_settings {
     double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
     double validation;     /* (0); the share of the training images that is only validated on */
     best_kind best;
-    int flip; /* augmentation of pictures (images/picture_augment.h) */
+    int best_by_test; /* 1: the test part chooses the best weights where there is no validation part */
+    int flip;         /* augmentation of pictures (images/picture_augment.h) */
     long long crop;
     double resized_crop, rotate, jitter, erase;
     objective_kind objective;
@@ -79,13 +80,16 @@ typedef struct train_settings {
     long long jtt_epochs;  /* of jtt: how long the training lasts whose errors count */
     long long jtt_weight;  /* of jtt: how often each of them is in a pass of the second training */
     const char *model;
-    const char *from; /* (""): random weights; else a run or a file with those to begin with */
+    double dropout, label_smoothing; /* of images; (0): none */
+    const char *from;                /* (""): random weights; else a run or a file with those to begin with */
     optimizer_kind optimizer;
     double lr, momentum, weight_decay, clip_norm;
     schedule_kind schedule;
     long long lr_warm_up;         /* iterations in which the learning rate rises */
     long long epochs, iterations; /* iterations, if not (0), decide instead */
     const char *budget;           /* (""); "60m": the time from which these three, and others, were chosen */
+    const char *budget_costs;     /* (""); seconds of an iteration, a validation and the end, as measured for it */
+    const char *budget_lengths;   /* (""); how the clock changed the number of iterations later (train/pace.h) */
     long long epoch_length;       /* (0): floor(examples / batch) iterations */
     long long batch;              /* (0), for segmentation: the plan's */
     int independent_draws;        /* of erm: with replacement */

@@ -125,7 +125,10 @@ static const setting TABLE[] = {
     {"best", CHOICE(best_at), TRAINING, AT(best), .images = "accuracy", .value = "M",
      .help = "images: which weights are kept as the best: accuracy | worst-class and worst-group, the\n"
              "lowest accuracy of any | cvar, the mean loss of the hardest tenth; of the validation\n"
-             "part, or of the test part where there is none"},
+             "part. Where there is none, the last weights are kept"},
+    {"best_by_test", FLAG, TRAINING, AT(best_by_test), .images = "off", .before = "on", .otherwise = "",
+     .help = "images: where there is no validation part, choose by the test part, whose accuracy\n"
+             "flatters then"},
     {"flip", FLAG, TRAINING, AT(flip), .images = "off", .otherwise = "",
      .help = "pictures: exchange left and right half of the time"},
     {"crop", WHOLE(0, 4096), TRAINING, AT(crop), .images = "0", .value = "P",
@@ -146,6 +149,12 @@ static const setting TABLE[] = {
     {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
      .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
              "names, instead of random ones"},
+    {"dropout", NUMBER(0, 0.99), TRAINING, AT(dropout), .images = "0", .value = "F",
+     .help = "images: leave each value before the last layer (mlp: behind each hidden layer) out of\n"
+             "training with this chance"},
+    {"label_smoothing", NUMBER(0, 0.99), TRAINING, AT(label_smoothing), .images = "0", .value = "F",
+     .help = "images: spread this share of each label over all classes alike; losses are those of\n"
+             "the smoothed labels"},
     {"optimizer", CHOICE(optimizer_at), TRAINING, AT(optimizer), .images = "sgd", .volumes = "nesterov", .value = "O",
      .help = "sgd | momentum | nesterov | adam | adamw"},
     {"lr", NUMBER(0, 1e6), TRAINING, AT(lr), .images = "0.01", .value = "R", .help = "learning rate"},
@@ -169,7 +178,10 @@ static const setting TABLE[] = {
     {"budget", TEXT, TRAINING, AT(budget), .images = "", .value = "TIME", .otherwise = "",
      .help = "instead of both: the time one has, such as 60m, with validations and pictures. A few steps are\n"
              "measured; iterations, validations and, unless they are given, optimizer, lr, schedule and batch\n"
-             "follow, and are kept in config.json"},
+             "follow, and are kept in config.json. If the machine becomes slower, iterations are cut,\n"
+             "and the rate follows, so that the run still ends in time"},
+    {"budget_costs", TEXT, .group = SETTING_DATA, AT(budget_costs), .is_free = 1, .images = ""},
+    {"budget_lengths", TEXT, .group = SETTING_DATA, AT(budget_lengths), .is_free = 1, .images = ""},
     {"batch", WHOLE(0, 1 << 20), TRAINING, AT(batch), .images = "64", .volumes = "0", .value = "B",
      .help = "examples per iteration; 0: the plan's"},
     {"fold", WHOLE(-1, 1000), TRAINING, AT(fold), .or_all = 1, .images = "0", .value = "F",

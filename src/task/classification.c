@@ -4,7 +4,6 @@
 #include "core/memory.h"
 #include "core/quantile.h"
 #include "model/image_classifier.h"
-#include "picture/png.h"
 #include "task/classification_source.h"
 
 #include <math.h>
@@ -17,7 +16,12 @@ enum { GROUPS_MAX = 1000 };
 
 static status_code network(void *context, const train_settings *settings, learner_options *options, failure *failure) {
     const classification *c = context;
-    return image_classifier_network(&c->data->train, settings->model, (int)settings->batch, options, failure);
+    const status_code status =
+        image_classifier_network(&c->data->train, settings->model, (int)settings->batch, options, failure);
+    options->model.dropout = settings->dropout;
+    options->smoothing = settings->label_smoothing;
+    options->seed = (uint64_t)settings->seed;
+    return status;
 }
 
 /* ---- examples ---------------------------------------------------------------------------------------------------- */
@@ -181,18 +185,6 @@ static status_code evaluate(void *context, learner *l, const listener *listener,
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
-static status_code save_picture(const labelled_images *set, int64_t example, const char *path, failure *failure) {
-    if (set->values || (set->channels != 1 && set->channels != 3)) return STATUS_OK; /* nothing that could be shown */
-    uint8_t *pixels = memory_open(labelled_images_stride(set));
-    if (!pixels) return fail_memory(failure, "a picture");
-    status_code status = labelled_images_copy(set, example, pixels, failure);
-    if (status == STATUS_OK)
-        status = png_save(path, pixels, (size_t)set->width, (size_t)set->height,
-                          set->channels == 3 ? PNG_RGB : PNG_GREY, failure);
-    memory_close(pixels);
-    return status;
-}
-
 static status_code write_class(const labelled_images *set, int class_label, char *words, size_t size,
                                failure *failure) {
     text name = {0};
@@ -223,7 +215,7 @@ static status_code show(void *context, learner *l, int64_t example, const char *
         status = write_class(set, predicted, verdict->prediction, sizeof verdict->prediction, failure);
     if (status != STATUS_OK) return status;
     verdict->margin = margin_of(graph_output_values(learner_graph(l), 0), set->classes, set->labels[example]);
-    return save_picture(set, example, path, failure);
+    return labelled_images_save(set, example, path, failure);
 }
 
 static void describe(void *context, run_facts *facts) {
@@ -252,7 +244,8 @@ static status_code check_sets(const classification_data *data, failure *failure)
 }
 
 /* Which of the sets and numbers decides on the best weights. */
-static status_code choose_best(task *t, const classification *c, best_kind best, failure *failure) {
+static status_code choose_best(task *t, const classification *c, const train_settings *s, failure *failure) {
+    const best_kind best = s->best;
     const class_metrics *m = &c->metrics;
     const int first = (c->evaluated_count - 1) * m->count; /* the validation set is the last, where there is one */
     const int of[] = {m->accuracy, m->worst_class, m->worst_group, m->cvar};
@@ -262,6 +255,7 @@ static status_code choose_best(task *t, const classification *c, best_kind best,
     t->shown = first + m->accuracy;
     t->best = first + of[best];
     t->best_is_least = best == BEST_CVAR;
+    t->keeps_last = c->evaluated_count < 2 && !s->best_by_test;
     return STATUS_OK;
 }
 
@@ -318,5 +312,5 @@ status_code task_classification(task *t, classification *c, const classification
                 .evaluate = evaluate,
                 .show = show,
                 .describe = describe};
-    return choose_best(t, c, settings->best, failure);
+    return choose_best(t, c, settings, failure);
 }

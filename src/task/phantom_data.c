@@ -3,6 +3,7 @@
 
 #include "images/mnist.h"
 #include "phantom/phantom_folder.h"
+#include "ranks/ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +61,7 @@ static status_code lock_folder(const char *folder, int *lock, const listener *li
     return STATUS_OK;
 }
 
-status_code phantom_data_folder(char folder[PATH_SIZE], int threads, const listener *listener, failure *failure) {
+static status_code find_or_draw(char folder[PATH_SIZE], int threads, const listener *listener, failure *failure) {
     places p;
     int lock;
     status_code status = find_places(&p, folder, failure);
@@ -71,4 +72,13 @@ status_code phantom_data_folder(char folder[PATH_SIZE], int threads, const liste
     if (!path_exists(p.last)) status = draw_whole(&p, folder, threads, listener, failure);
     close(lock);
     return status;
+}
+
+/* What the first rank draws is there when the others look for it. */
+status_code phantom_data_folder(char folder[PATH_SIZE], int threads, const listener *listener, failure *failure) {
+    const ranks *r = ranks_here();
+    status_code status = ranks_is_first(r) ? find_or_draw(folder, threads, listener, failure) : STATUS_OK;
+    status = ranks_agree(r, status, failure);
+    if (status == STATUS_OK && !ranks_is_first(r)) status = find_or_draw(folder, threads, listener, failure);
+    return ranks_agree(r, status, failure);
 }

@@ -8,6 +8,7 @@
 #include "dataset/case_groups.h"
 #include "dataset/folds.h"
 #include "dataset/value_numbers.h"
+#include "ranks/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,10 +70,12 @@ static status_code open_groups(segmentation_source *s, const char *column, failu
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
+/* Each rank reads all of its share of the cases, and of the others what it will need. */
 static status_code open_case(segmentation_source *s, size_t index, segmentation_case *to, failure *failure) {
     if (!s->files[index].mapped.bytes) {
         const status_code status =
-            cache_open_case(&s->files[index], s->cache, s->set.ids[index], CACHED_CASE_VERIFY, failure);
+            cache_open_case(&s->files[index], s->cache, s->set.ids[index],
+                            ranks_has(ranks_here(), index) ? CACHED_CASE_VERIFY : CACHED_CASE_TRUST, failure);
         if (status != STATUS_OK) return status;
     }
     *to = (segmentation_case){s->set.ids[index], s->files[index].view, s->group_of ? (int)s->group_of[index] : -1};
@@ -305,7 +308,7 @@ static status_code prepare(segmentation_source *s, const train_settings *setting
 /* A file of the cache whose bytes have changed is made anew. */
 static status_code open_whole_fold(segmentation_source *s, const train_settings *settings, const listener *listener,
                                    failure *failure) {
-    status_code status = open_fold(s, settings->fold, failure);
+    status_code status = ranks_agree(ranks_here(), open_fold(s, settings->fold, failure), failure);
     if (status != STATUS_CORRUPT) return status;
     close_fold(s);
     status = prepare(s, settings, 1, listener, failure);
@@ -314,15 +317,18 @@ static status_code open_whole_fold(segmentation_source *s, const train_settings 
 
 static status_code open_parts(segmentation_source *s, const train_settings *settings, const listener *listener,
                               failure *failure) {
-    status_code status = dataset_open(&s->set, settings->data, failure);
+    status_code status = ranks_agree(ranks_here(), dataset_open(&s->set, settings->data, failure), failure);
     if (status == STATUS_OK) status = prepare(s, settings, 0, listener, failure);
     if (status == STATUS_OK) status = name_labels(s, failure);
     if (status == STATUS_OK && settings->fold >= 0)
         status = folds_open(&s->splits, &s->set, &(fold_columns){settings->stratify, settings->keep_together}, s->cache,
                             listener, failure);
     if (status == STATUS_OK) status = open_groups(s, settings->group, failure);
+    status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = open_whole_fold(s, settings, listener, failure);
     const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s) : 0;
+    status = ranks_agree(ranks_here(), status, failure);
+    if (status == STATUS_OK) status = ranks_check_same(ranks_here(), fingerprint, s->cache, failure);
     if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);
     s->data = (segmentation_data){.plan = &s->plan,
                                   .label_names = s->label_names,

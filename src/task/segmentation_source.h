@@ -12,6 +12,8 @@
 typedef struct segmentation_source segmentation_source;
 
 /*
+ * Together with the other ranks (ranks/ranks.h), who preprocess and verify the cases with this one.
+ *
  * settings: data (the folder), cache, fold (-1: train and validate on all cases), stratify, keep_together, group,
  * split_volumes, threads, loaders. The listener, as for cache_prepare, may be NULL.
  */

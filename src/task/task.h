@@ -42,6 +42,7 @@ typedef struct task {
     int metrics;          /* how many numbers an evaluation gives */
     int best;             /* the metric whose largest value marks the best weights */
     int best_is_least;    /* 1: its least value does */
+    int keeps_last;       /* 1: nothing may choose, so that the weights of the last epoch count as the best */
     int shown;            /* the metric that the program shows while it trains */
 
     /* The network, its loss and the micro-batch; the optimiser is set already. */

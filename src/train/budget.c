@@ -6,6 +6,7 @@
 #include "train/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ enum {
     MANY_ITERATIONS = 50000,
     MOST_VALIDATIONS = 20
 };
-static const double KEPT_BACK = 0.1, FOR_VALIDATION = 0.125;
+static const double KEPT_BACK = 0.05, FOR_VALIDATION = 0.125, FOR_END = 0.1;
 
 status_code budget_parse(const char *words, double *seconds, failure *failure) {
     const char *at = words;
@@ -32,6 +33,22 @@ status_code budget_parse(const char *words, double *seconds, failure *failure) {
     }
     if (!*at && *words && *seconds > 0 && *seconds < 1e9) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT, "--budget %.40s is not a time such as 90s, 60m, 2h or 1h30m", words);
+}
+
+void budget_costs_write(const budget_costs *costs, long long batch, char words[BUDGET_COSTS_SIZE]) {
+    snprintf(words, BUDGET_COSTS_SIZE, "%.6g %.6g %.6g", costs->step * (double)batch / (double)costs->batch,
+             costs->validation, costs->end);
+}
+
+status_code budget_costs_read(budget_costs *costs, const char *words, long long batch, failure *failure) {
+    int used = 0;
+    *costs = (budget_costs){.batch = batch};
+    if (!*words) return STATUS_OK;
+    const int count = sscanf(words, "%lf %lf %lf%n", &costs->step, &costs->validation, &costs->end, &used);
+    if (count == 3 && !words[used] && costs->step > 0 && costs->validation >= 0 && costs->end >= 0 &&
+        isfinite(costs->step + costs->validation + costs->end))
+        return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "budget_costs '%.60s' is not what hws train --budget records", words);
 }
 
 /* ---- measuring ---- */
@@ -51,7 +68,7 @@ static status_code measure_steps(budget_costs *costs, trainer *trainer, double s
     return status;
 }
 
-static status_code measure_records(budget_costs *costs, trainer *trainer, failure *failure) {
+static status_code measure_records(budget_costs *costs, trainer *trainer, double seconds, failure *failure) {
     const double *row;
     double began = clock_seconds();
     status_code status = trainer_end_epoch(trainer, &row, failure);
@@ -59,8 +76,8 @@ static status_code measure_records(budget_costs *costs, trainer *trainer, failur
     costs->validation = clock_seconds() - began;
     began = clock_seconds();
     if (status == STATUS_OK) status = write_galleries(trainer, PICTURES, 1, failure);
-    const double examples = (double)trainer->task->examples;
-    costs->end = (clock_seconds() - began) * fmin(PICTURES_AT_END, examples) / PICTURES;
+    const double pictures = fmin(PICTURES_AT_END, (double)trainer->task->examples);
+    costs->end = fmin(FOR_END * seconds, (clock_seconds() - began) * pictures / PICTURES);
     return status;
 }
 
@@ -74,7 +91,7 @@ status_code budget_measure(budget_costs *costs, const train_settings *settings, 
     status = trainer_open(&trainer, settings, task, folder, failure);
     if (status == STATUS_OK) status = trainer_begin(trainer, failure);
     if (status == STATUS_OK) status = measure_steps(costs, trainer, seconds, failure);
-    if (status == STATUS_OK) status = measure_records(costs, trainer, failure);
+    if (status == STATUS_OK) status = measure_records(costs, trainer, seconds, failure);
     trainer_close(&trainer);
     folder_remove(folder);
     return status;
@@ -101,8 +118,8 @@ status_code budget_choose(train_settings *settings, const budget_costs *costs, c
     if (whole < least)
         return fail(
             failure, STATUS_BAD_INPUT,
-            "--budget: a validation, the pictures at the end and one iteration take about %.0f s, and there are "
-            "%.0f s left; give it more time",
+            "--budget: a validation, pictures at the end and one iteration take about %.0f s, and there are %.0f s "
+            "left; give it more time",
             (least + costs->end) / (1 - KEPT_BACK), fmax(0, seconds));
     double validations = floor(FOR_VALIDATION * whole / costs->validation);
     validations = fmin(MOST_VALIDATIONS, fmax(1, validations));

@@ -140,6 +140,14 @@ static void notice_effective_size(trainer *t, double size) {
              (long long)t->iteration, size, (long long)t->batch);
 }
 
+/* For those who watch: as many of the hardest as cost about a hundredth of the epoch to draw. The end draws them all. */
+static status_code show_hardest(trainer *t, failure *failure) {
+    enum { MOST = 12, ITERATIONS_PER_PICTURE = 50 };
+    const int64_t count = t->epoch_iterations / ITERATIONS_PER_PICTURE;
+    if (!count || t->iteration >= t->total) return STATUS_OK;
+    return write_hardest(t, (int)(count < MOST ? count : MOST), failure);
+}
+
 /* history.csv comes before the checkpoint: then each row of a checkpoint has its seconds there. */
 status_code trainer_end_epoch(trainer *t, const double **recorded, failure *failure) {
     double *row = rows_add(&t->rows, trainer_seconds(t));
@@ -157,12 +165,15 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     *recorded = row;
     const double value = row[ROW_FIRST + t->task->best];
     /* Until the metric is a number the newest weights are the best there are: a run always ends with some. */
-    const int is_best = (t->task->best_is_least ? value < t->best : value > t->best) || !isfinite(t->best);
+    const int is_better = t->task->best_is_least ? value < t->best : value > t->best;
+    const int is_best = is_better || !isfinite(t->best) || t->task->keeps_last;
     if (is_best) t->best = value;
     const int writes = ranks_is_first(t->ranks);
     if (status == STATUS_OK && writes) status = write_history(t, failure);
     if (status == STATUS_OK && writes) status = write_losses(t, failure);
     if (status == STATUS_OK && is_best) status = checkpoint_write_best(t, failure);
     status = ranks_agree(t->ranks, status, failure);
-    return status == STATUS_OK ? checkpoint_write(t, failure) : status;
+    if (status == STATUS_OK) status = checkpoint_write(t, failure);
+    if (status == STATUS_OK && writes) status = show_hardest(t, failure);
+    return ranks_agree(t->ranks, status, failure);
 }

@@ -18,14 +18,16 @@ static status_code picture_of(const trainer *t, const gallery *g, int64_t exampl
     return status;
 }
 
-/* Who has told it to stop does not wait for pictures. */
-static int may_draw(const trainer *t) { return !listener_stops(t->listener) || clock_seconds() < t->draw_until; }
+/* Who has told it to stop does not wait for pictures, and a budget of time waits for nothing. */
+static int may_draw(const trainer *t, const gallery *g) {
+    return clock_seconds() < g->until && (!listener_stops(t->listener) || clock_seconds() < t->draw_until);
+}
 
 status_code gallery_show(trainer *t, gallery *g, int64_t example, task_verdict *verdict, failure *failure) {
     char path[PATH_SIZE];
     const status_code status = picture_of(t, g, example, path, failure);
     if (status != STATUS_OK) return status;
-    if (g->draws && !may_draw(t)) return STATUS_OK;
+    if (g->draws && !may_draw(t, g)) return STATUS_OK;
     text_format(&g->drawn, "%s/", path_name(path));
     if (g->draws) return t->task->show(t->task->context, t->learner, example, path, verdict, failure);
     g->missing += !path_exists(path);

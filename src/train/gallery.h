@@ -12,11 +12,12 @@
 
 typedef struct gallery {
     run_file table, pictures;
-    int count;   /* of pictures, at most */
-    int draws;   /* otherwise its rows are only made to be compared, without what the network says */
-    int missing; /* pictures that are not there, if it does not draw */
-    text csv;    /* the table */
-    text drawn;  /* the names of its pictures: /a.png/b.png/ */
+    int count;    /* of pictures, at most */
+    double until; /* the clock: no picture is begun later */
+    int draws;    /* otherwise its rows are only made to be compared, without what the network says */
+    int missing;  /* pictures that are not there, if it does not draw */
+    text csv;     /* the table */
+    text drawn;   /* the names of its pictures: /a.png/b.png/ */
 } gallery;
 
 /* Adds all rows, the header first. */

@@ -61,7 +61,7 @@ status_code trainer_train_again(trainer *t, failure *failure) {
 
 double trainer_rate(const trainer *t, int64_t iteration) {
     schedule schedule = t->schedule;
-    if (!t->first_training) return schedule_rate(&schedule, (double)iteration);
+    if (!t->first_training) return schedule_rate(&schedule, pace_position(&t->pace, iteration));
     const int again = iteration >= t->first_training;
     schedule.length = (double)(again ? t->total - t->first_training : t->first_training);
     return schedule_rate(&schedule, (double)(again ? iteration - t->first_training : iteration));

@@ -121,12 +121,19 @@ static status_code fill_hardest(trainer *t, gallery *g, failure *failure) {
     return status;
 }
 
+status_code write_hardest(trainer *t, int count, failure *failure) {
+    const gallery hardest = {.table = RUN_HARDEST, .pictures = RUN_HARDEST_PICTURES, .count = count};
+    return gallery_write(t, hardest, fill_hardest, failure);
+}
+
 status_code write_galleries(trainer *t, int count, int anew, failure *failure) {
     status_code (*const make)(trainer *, gallery, gallery_fill *, struct failure *) =
         anew ? gallery_write : gallery_complete;
-    const gallery hardest = {.table = RUN_HARDEST, .pictures = RUN_HARDEST_PICTURES, .count = count};
-    const gallery triage = {.table = RUN_TRIAGE, .pictures = RUN_TRIAGE_PICTURES, .count = count};
+    gallery hardest = {.table = RUN_HARDEST, .pictures = RUN_HARDEST_PICTURES, .count = count};
+    gallery triage = {.table = RUN_TRIAGE, .pictures = RUN_TRIAGE_PICTURES, .count = count};
+    hardest.until = trainer_time_share(t, 0.5);
     const status_code status = make(t, hardest, fill_hardest, failure);
     if (status != STATUS_OK || !hws_sampler_options(t->history).keep_record) return status; /* begun without records */
+    triage.until = trainer_time_share(t, 1);
     return make(t, triage, fill_triage, failure);
 }

@@ -7,9 +7,12 @@
 status_code write_config(const trainer *trainer, failure *failure);
 status_code write_history(const trainer *trainer, failure *failure); /* RUN_HISTORY and RUN_DISTRIBUTION */
 status_code write_losses(trainer *trainer, failure *failure);
-/* RUN_HARDEST, and RUN_TRIAGE with all examples, each with so many pictures. Unless `anew`, what is there already and right
+/* RUN_HARDEST, and RUN_TRIAGE with all examples, each with so many pictures, or with as many as the time of
+   a --budget allows. Unless `anew`, what is there already and right
    stays as it is. */
 status_code write_galleries(trainer *trainer, int count, int anew, failure *failure);
+/* RUN_HARDEST alone. */
+status_code write_hardest(trainer *trainer, int count, failure *failure);
 gallery_fill fill_triage; /* triage.c */
 
 /* The name of an example as a field. */

@@ -29,7 +29,8 @@ typedef struct training {
     train_outcome *outcome;
     const ranks *ranks; /* who train together; rank 0 alone makes and writes files */
     int resume;
-    double began; /* the clock */
+    double began;                  /* the clock */
+    char costs[BUDGET_COSTS_SIZE]; /* of settings */
 } training;
 
 static const listener *work_of(const training *t) { return t->listener ? &t->listener->work : 0; }
@@ -87,7 +88,7 @@ static status_code refuse_contradictions(const train_request *r, failure *failur
                 "--beta and --tail cannot be used together: with a tail, beta follows from the losses");
 }
 
-/* A budget that a config tells of has been spent already: what was chosen for it is in the config, too. */
+/* A budget that a config tells of has been chosen for already: that is in the config, too. */
 static int wants_budget(const training *t) { return !t->resume && has_option(t->request, "budget"); }
 
 static status_code check_budget(const training *t, failure *failure) {
@@ -196,8 +197,27 @@ static status_code settle(training *t, failure *failure) {
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
+/* The preparations count. A resumed run has what the time up to its last validation has left; a run that is repeated by its
+   config follows what is recorded there and not the clock. */
+static status_code watch_time(const training *t, trainer *trainer, failure *failure) {
+    const train_settings *s = &t->settings;
+    const double now = clock_seconds();
+    budget_costs costs = {0};
+    double seconds = 0;
+    if (!*s->budget || t->ranks->count > 1 || (!t->resume && !wants_budget(t))) return STATUS_OK;
+    if (trainer->iteration >= trainer->total) return STATUS_OK;
+    status_code status = budget_parse(s->budget, &seconds, failure);
+    if (status == STATUS_OK) status = budget_costs_read(&costs, s->budget_costs, s->batch, failure);
+    if (status != STATUS_OK) return status;
+    const double deadline = t->began + seconds - trainer->seconds;
+    if (!t->resume) trainer->seconds = now - t->began;
+    trainer_watch(trainer, &(trainer_time){deadline, costs.step, costs.validation, costs.end});
+    return STATUS_OK;
+}
+
 static status_code train_with(training *t, trainer *trainer, failure *failure) {
     status_code status = t->resume ? trainer_resume(trainer, failure) : trainer_begin(trainer, failure);
+    if (status == STATUS_OK) status = watch_time(t, trainer, failure);
     trainer_tell(trainer, work_of(t));
     if (status != STATUS_OK) return status;
     if (t->listener && t->listener->begin) t->listener->begin(t->listener->work.context, trainer);
@@ -245,6 +265,8 @@ static status_code fit_budget(training *t, const task *task, const train_setting
     if (status == STATUS_OK) status = budget_measure(&costs, measured, task, seconds, failure);
     if (status == STATUS_OK)
         status = budget_choose(&t->settings, &costs, &fixed, seconds - (clock_seconds() - t->began), failure);
+    budget_costs_write(&costs, t->settings.batch, t->costs);
+    t->settings.budget_costs = t->costs;
     if (status == STATUS_OK) tell_budget(t, &costs);
     return status;
 }
@@ -296,7 +318,8 @@ static status_code check_for_volumes(const train_settings *s, failure *failure) 
 /* A run that goes on has fitted before. */
 static status_code check_memory(const training *t, const plan *plan, failure *failure) {
     if (t->resume) return STATUS_OK;
-    return plan_fits(plan, t->settings.precision == PRECISION_BF16, memory_available(), failure);
+    return plan_fits(plan, t->settings.precision == PRECISION_BF16, ranks_memory(t->ranks, memory_available()),
+                     failure);
 }
 
 static status_code keep_plan(training *t, const plan *plan, failure *failure) {
@@ -376,17 +399,9 @@ static status_code train_on_source(training *t, const segmentation_source *sourc
     return status;
 }
 
-/* What is made in the cache is there when the others look for it. */
-static status_code open_in_turn(training *t, segmentation_source **source, failure *failure) {
-    status_code status = ranks_is_first(t->ranks) ? open_source(t, source, failure) : STATUS_OK;
-    status = ranks_agree(t->ranks, status, failure);
-    if (status == STATUS_OK && !ranks_is_first(t->ranks)) status = open_source(t, source, failure);
-    return ranks_agree(t->ranks, status, failure);
-}
-
 static status_code train_on_volumes(training *t, failure *failure) {
     segmentation_source *source = 0;
-    status_code status = open_in_turn(t, &source, failure);
+    status_code status = ranks_agree(t->ranks, open_source(t, &source, failure), failure);
     if (status == STATUS_OK) status = train_on_source(t, source, failure);
     segmentation_source_close(&source);
     return status;

@@ -131,6 +131,8 @@ static status_code plan(trainer *t, failure *failure) {
             "%lld examples are drawn per iteration, but there are only %lld to train on; choose a smaller --batch",
             (long long)t->candidates, (long long)t->task->examples);
     t->total = s->iterations ? s->iterations : s->epochs * t->epoch_iterations;
+    const status_code paced = pace_open(&t->pace, t->total, s->budget_lengths, failure);
+    if (paced != STATUS_OK) return paced;
     t->warm_up = t->objective == OBJECTIVE_DRO ? (int64_t)(s->warm_up * (double)t->total) : 0;
     t->schedule = schedule_default(s->schedule, s->lr, (double)t->total);
     t->schedule.warm_up = (double)s->lr_warm_up;
@@ -213,6 +215,8 @@ void trainer_close(trainer **opened) {
     learner_close(&t->learner);
     hws_sampler_close(&t->history);
     rows_close(&t->rows);
+    pace_close(&t->pace);
+    text_close(&t->lengths);
     free(t->drawn);
     free(t->chosen);
     free(t->chosen_examples);
@@ -286,6 +290,7 @@ status_code trainer_resume(trainer *t, failure *failure) {
     status_code status = ranks_agree(t->ranks, checkpoint_read(t, failure), failure);
     if (status == STATUS_OK) status = check_alike(t, failure);
     if (status != STATUS_OK) return status;
+    trainer_follow_lengths(t);
     if (run_path(path, t->folder, RUN_HISTORY, 0) == STATUS_OK) rows_take_seconds(&t->rows, path);
     if (t->rows.count && isfinite(t->rows.seconds[t->rows.count - 1])) t->seconds = t->rows.seconds[t->rows.count - 1];
     if (t->rows.count && ranks_is_first(t->ranks)) status = write_history(t, failure);
@@ -325,6 +330,12 @@ static int epoch_is_due(const trainer *t) {
 
 static int is_over(const trainer *t) { return (t->stopped || t->iteration >= t->total) && !epoch_is_due(t); }
 
+static status_code validate(trainer *t, const double **row, failure *failure) {
+    const status_code status = trainer_end_epoch(t, row, failure);
+    pace_measure_validation(&t->pace, clock_seconds());
+    return status;
+}
+
 /* One iteration, and what is due after it. */
 static status_code advance(trainer *t, const train_listener *listener, failure *failure) {
     double loss = 0;
@@ -333,8 +344,9 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
     status_code status = due ? STATUS_OK : trainer_step(t, &loss, failure);
     if (status != STATUS_OK) return status;
     const int64_t every = t->settings.checkpoint_every;
-    if (epoch_is_due(t)) status = trainer_end_epoch(t, &row, failure);
-    else if (every && t->iteration % every == 0) status = checkpoint_write(t, failure);
+    if (!due) status = trainer_keep_time(t, failure);
+    if (status == STATUS_OK && epoch_is_due(t)) status = validate(t, &row, failure);
+    else if (status == STATUS_OK && every && t->iteration % every == 0) status = checkpoint_write(t, failure);
     if (due && row) loss = row[ROW_LOSS_MEAN];
     if (listener) trainer_tell(t, &listener->work);
     if (status == STATUS_OK && listener && listener->report) listener->report(listener->work.context, t, loss, row);
@@ -345,29 +357,57 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
    was drawn. */
 static status_code finish(trainer *t, int begun, trainer_end *end, failure *failure) {
     status_code status = STATUS_OK;
-    *end = !is_over(t) ? TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
+    const int stops = listener_stops(t->listener), late = trainer_is_late(t) && !stops;
+    *end = !is_over(t) ? late ? TRAINER_LATE : TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
     const int interrupted = *end == TRAINER_INTERRUPTED;
     t->draw_until = clock_seconds() + SECONDS_WHEN_STOPPED;
     /* A run that came to its end all the same has all pictures. */
-    if (!interrupted && listener_stops(t->listener)) t->draw_until = INFINITY;
-    if (interrupted) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && interrupted && ranks_is_first(t->ranks)) status = write_losses(t, failure);
+    if (!interrupted && stops) t->draw_until = INFINITY;
+    if (*end == TRAINER_LATE) status = trainer_end_late(t, failure);
+    else if (interrupted) status = checkpoint_write(t, failure);
+    if (status == STATUS_OK && !is_over(t) && ranks_is_first(t->ranks)) status = write_losses(t, failure);
     const int hardest = interrupted ? HARDEST_WHEN_STOPPED : HARDEST;
     if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_galleries(t, hardest, begun, failure);
     return ranks_agree(t->ranks, status, failure);
 }
 
-status_code trainer_run(trainer *t, const train_listener *listener, trainer_end *end, failure *failure) {
+/* What a validation asks: it must not go on when the time is over, either. */
+typedef struct timed {
+    const trainer *trainer;
+    const listener *listener; /* may be NULL */
+} timed;
+
+static int is_to_stop(void *context) {
+    const timed *timed = context;
+    return listener_stops(timed->listener) || trainer_is_late(timed->trainer);
+}
+
+static void pass_on(void *context, const char *what, size_t done, size_t total) {
+    listener_progress(((const timed *)context)->listener, what, done, total);
+}
+
+/* Until all is done or somebody, or the clock, wants an end. */
+static status_code run_on(trainer *t, const train_listener *listener, int *begun, failure *failure) {
+    timed timed = {t, listener ? &listener->work : NULL};
+    const struct listener asked = {.context = &timed, .stop = is_to_stop, .progress = pass_on};
     status_code status = STATUS_OK;
-    int stop = 0, begun = 0;
-    t->listener = listener ? &listener->work : NULL;
+    int stop = 0;
+    t->listener = &asked;
     while (status == STATUS_OK && !stop && !is_over(t)) {
         status = advance(t, listener, failure);
-        stop = ranks_any(t->ranks, status == STATUS_STOPPED || (listener && listener_stops(&listener->work)));
+        stop = ranks_any(t->ranks, status == STATUS_STOPPED || listener_stops(timed.listener));
         if (status == STATUS_STOPPED) status = STATUS_OK;
-        begun = 1;
+        *begun = 1;
     }
+    t->listener = timed.listener;
+    return status;
+}
+
+status_code trainer_run(trainer *t, const train_listener *listener, trainer_end *end, failure *failure) {
+    int begun = 0;
+    status_code status = run_on(t, listener, &begun, failure);
     if (status == STATUS_OK) status = finish(t, begun, end, failure);
+    if (listener) trainer_tell(t, &listener->work);
     t->listener = NULL;
     return status;
 }

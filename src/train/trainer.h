@@ -25,6 +25,7 @@
 #include "train/batches.h"
 #include "train/group_weights.h"
 #include "train/loader.h"
+#include "train/pace.h"
 #include "train/rows.h"
 
 #include "nn/schedule.h"
@@ -42,9 +43,12 @@ typedef struct trainer {
     batches batches;
     loader *loader;
     schedule schedule;
-    int64_t batch, candidates; /* examples trained on and examples drawn per iteration */
-    int64_t epoch_iterations, total;
+    int64_t batch, candidates;        /* examples trained on and examples drawn per iteration */
+    int64_t epoch_iterations, total;  /* the latter follows the pace */
     int64_t warm_up;                  /* so many iterations are drawn as erm would */
+    pace pace;                        /* changes of the length, and the clock of a --budget */
+    size_t followed;                  /* so many of the changes have come about */
+    text lengths;                     /* of settings, as they are recorded */
     int64_t first_training;           /* of jtt: so many iterations; else 0 */
     size_t input_floats, label_count; /* of one example */
 
@@ -96,7 +100,14 @@ typedef struct train_listener {
     void (*report)(void *context, const trainer *trainer, double loss, const double *row);
 } train_listener;
 
-typedef enum trainer_end { TRAINER_FINISHED, TRAINER_CONVERGED, TRAINER_INTERRUPTED } trainer_end;
+/* Late: the time of a --budget was over before the last validation was. */
+typedef enum trainer_end { TRAINER_FINISHED, TRAINER_CONVERGED, TRAINER_INTERRUPTED, TRAINER_LATE } trainer_end;
+
+/* From now on the run keeps to a time: the clock at which all must be over, and what is known of the costs in seconds. */
+typedef struct trainer_time {
+    double deadline, step, validation, end;
+} trainer_time;
+void trainer_watch(trainer *trainer, const trainer_time *time);
 
 /* Until the end or until told to stop. After a failure the last checkpoint is as it was. */
 status_code trainer_run(trainer *trainer, const train_listener *listener, trainer_end *end, failure *failure);
@@ -112,6 +123,16 @@ void trainer_tell(trainer *trainer, const listener *listener);
 /* The losses of a run or a losses.csv become those of the examples of the same names; what does not fit is in the notice
    (first_losses.c). */
 status_code trainer_take_losses(trainer *trainer, const char *path, failure *failure);
+
+/* After an iteration: the length follows the clock, or what is recorded (keep_time.c). */
+status_code trainer_keep_time(trainer *trainer, failure *failure);
+/* Takes what is recorded for the iterations that are done. */
+void trainer_follow_lengths(trainer *trainer);
+/* The clock when this share of what is left of the time is over; infinite without a --budget. */
+double trainer_time_share(const trainer *trainer, double share);
+/* Whether nothing but the end is possible now. */
+int trainer_is_late(const trainer *trainer);
+status_code trainer_end_late(trainer *trainer, failure *failure);
 
 /* One iteration of Algorithm 1 (step.c); `loss` is the mean loss of the batch. */
 status_code trainer_step(trainer *trainer, double *loss, failure *failure);

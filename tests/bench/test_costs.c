@@ -1,3 +1,4 @@
+#include "bench/layer_cost.h"
 #include "bench/sampler_cost.h"
 #include "bench/training_cost.h"
 #include "testing.h"
@@ -5,10 +6,10 @@
 static void a_sampler_has_a_cost(void **state) {
     (void)state;
     const hws_options options = hws_options_default();
-    sampler_cost cost = {-1, -1, -1};
+    sampler_cost cost = {.bytes = -1};
     failure failure;
     assert_int_equal(sampler_cost_measure(1000, 2, &options, &cost, &failure), STATUS_OK);
-    assert_true(cost.iteration_seconds > 0 && cost.iteration_seconds < 1);
+    assert_true(cost.iteration.median > 0 && cost.iteration.median < 1);
     assert_true(cost.opening_seconds >= 0);
     assert_true(cost.bytes >= 4 * 1000);
 }
@@ -44,16 +45,52 @@ static void a_training_step_has_a_cost(void **state) {
     task.graph.threads = 1;
     failure failure;
     learner *l = NULL;
-    training_cost cost = {-1, -1, -1, -1};
+    training_cost cost = {.gflops = -1};
     assert_int_equal(training_task_complete(&task, &failure), STATUS_OK);
     assert_int_equal(learner_open(&task.learner, &l, &failure), STATUS_OK);
     assert_int_equal(training_cost_measure(&task, l, 0, &cost, &failure), STATUS_OK);
     learner_close(&l);
-    assert_true(cost.step_seconds > 0 && cost.gflops > 0 && cost.peak_gflops > 0 && cost.peak_megabytes > 0);
+    assert_true(cost.step.median > 0 && cost.gflops > 0 && cost.peak_gflops > 0 && cost.peak_megabytes > 0);
+}
+
+static void timings_have_a_middle_and_a_spread(void **state) {
+    (void)state;
+    timings t = {0};
+    timing result;
+    for (int k = 100; k >= 0; k--) assert_int_equal(timings_add(&t, k, NULL), STATUS_OK);
+    timings_end(&t, &result);
+    assert_true(result.median == 50 && result.least == 0 && result.low == 25 && result.high == 75);
+    timings_end(&t, &result);
+    assert_true(isnan(result.median) && isnan(result.least));
+}
+
+/* All passes of all algorithms and precisions, of one and of two inputs. */
+static void a_layer_has_a_cost(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 8; kind++) {
+        const int second = kind & 1 ? 16 : 0;
+        convolution c = {.in = {2, {1, 12, 12}, 16 + second},
+                         .inputs = second ? 2 : 1,
+                         .input_channels = {16, second},
+                         .features = 16,
+                         .kernel = {1, 3, 3},
+                         .stride = {1, 1, 1},
+                         .padding = {0, 1, 1},
+                         .precision = kind & 2 ? PRECISION_BF16 : PRECISION_F32,
+                         .threads = 2,
+                         .algorithm = kind & 4 ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT};
+        layer_cost cost;
+        assert_int_equal(convolution_plan(&c, NULL), STATUS_OK);
+        assert_int_equal(layer_cost_measure(&c, 0, &cost, NULL), STATUS_OK);
+        assert_near(cost.gflop, 2.0 * 2 * 144 * 9 * (16 + second) * 16 / 1e9, 1e-12);
+        for (int pass = 0; pass < LAYER_PASSES; pass++) assert_true(cost.pass[pass].median > 0);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(timings_have_a_middle_and_a_spread),
+        cmocka_unit_test(a_layer_has_a_cost),
         cmocka_unit_test(a_sampler_has_a_cost),
         cmocka_unit_test(a_batch_that_cannot_be_drawn_is_an_error),
         cmocka_unit_test(training_tasks_get_the_usual_sizes),

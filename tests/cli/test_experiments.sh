@@ -49,6 +49,10 @@ if [ -n "${HWS_TEST_LONG:-}" ]; then
         [ -s "$work/$study/page.html" ] || fail "$study.sh made no page"
         grep -q "<svg" "$work/$study/page.html" || fail "$study.sh drew no boxes"
         grep -q "data:image/png;base64,iVBOR" "$work/$study/page.html" || fail "$study.sh shows no pictures"
+        grep -q "Table 1" "$work/$study/page.html" || fail "$study.sh does not tell what the data are"
+        grep -q "<td>Testing</td>" "$work/$study/page.html" || fail "$study.sh does not count the test cases"
+        grep -q "<figcaption><b>[a-z]*_[0-9]*</b> ([^)]*)<br>.*: Dice [0-9.]* %" "$work/$study/page.html" || fail "$study.sh has no captions"
+        grep -q 'class="view"' "$work/$study/report.html" || fail "$study.sh made no page of worst cases"
         script 0 $study.sh --dry-run "$work/$study" # again: everything is there
     done
     grep -q "Table 5" "$work/brats/page.html" || fail "brats.sh has no Table 5"

@@ -52,6 +52,34 @@ head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,
 refused 'no such column' evaluate "$work/run" --by sex
 run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group
 
+prints 'worst group: group .* with .*% (95 % CI'
+
+# Comparison, paired by example.
+run 0 evaluate "$work/run" --quiet
+[ -e "$work/run/examples.csv" ] || fail "an evaluation of the run's own test set is not kept"
+run 0 evaluate "$work/photos" --quiet
+run 0 compare "$work/run" "$work/photos" "$work/scores" --names first,augmented,again --out "$work/compared"
+prints 'worst group' 'McNemar'
+[ "$(wc -l <"$work/compared/comparison.csv")" -eq 13 ] || fail "all, two groups and the worst of three methods are expected"
+awk -F, 'NR > 1 && $4 == "again" && ($8 != 0 || $8 == "nan") { exit 1 }' "$work/compared/comparison.csv" || fail "a method differs from itself"
+head -n -1 "$work/scores/examples.csv" >"$work/fewer" && mkdir "$work/fewer-scores" && mv "$work/fewer" "$work/fewer-scores/examples.csv"
+refused 'not about the same examples' compare "$work/run" "$work/fewer-scores"
+run 0 compare "$work/run" "$work/fewer-scores" --common
+complains 'examples that all have'
+refused 'no such column' compare "$work/run" "$work/photos" --by sex
+sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/examples.csv"
+refused "is no class" compare "$work/run" "$work/fewer-scores"
+refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
+
+# The report shows the evaluation: groups, confusion matrix, reliability, curves and pictures by group.
+run 0 report "$work/run" --out "$work/report.html"
+for words in 'The test examples, by group' 'group odd' 'Confusion matrix' 'Reliability' 'Accuracy of group even' \
+    'Hardest of group odd' 'Most doubtful' 'data:image/png'; do
+    grep -q "$words" "$work/report.html" || fail "the report lacks '$words'"
+done
+[ "$(grep -c '^hardest,group,' "$work/run/worst.csv")" -eq 12 ] || fail "six of each group are expected"
+run 0 report "$work/run" "$work/photos" "$work/lazy" --out "$work/report.html"
+
 # Prediction: a folder, a CSV file, a single file, several runs.
 run 0 predict "$work/run" "$work/lazy" --input "$work/data" --output "$work/pred"
 [ "$(wc -l <"$work/pred/scores.csv")" -eq 97 ] || fail "96 pictures are expected"

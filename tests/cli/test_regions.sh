@@ -53,6 +53,35 @@ gzip -dc "$work/one.nii.gz" >"$work/one.nii"
 gzip -dc "$work/mirrored/test_001.nii.gz" >"$work/two.nii"
 same "$work/one.nii" "$work/two.nii"
 
+# Which largest components to keep, found on two folds together; label maps follow it when that is asked for.
+run 0 train $how --fold 1 --threads 1 --out "$work/fold1"
+run 0 evaluate "$work/b" "$work/fold1" --no-mirror --find-postprocessing --out "$work/folds"
+complains "postprocessing: "
+there "$work/folds/summary.json" "$work/folds/postprocessing.json"
+[ "$(sed 1d "$work/folds/cases.csv" | cut -d, -f1 | sort -u | wc -l)" -eq "$(ls "$work/b/validation-unmirrored" "$work/fold1/validation-unmirrored" | grep -c gz)" ] ||
+    fail "cases.csv has not the cases of both folds"
+run 0 predict "$work/b" "$work/fold1" --input "$data/imagesTs" --output "$work/kept" --no-mirror --postprocessing "$work/folds"
+printf '{"hws_postprocessing": 1, "keep_largest": []}' >"$work/nothing.json"
+run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/as-it-was" --no-mirror --postprocessing "$work/nothing.json"
+for map in "$work"/labels/*.nii.gz; do same "$map" "$work/as-it-was/${map##*/}"; done
+# An evaluation finds out what was done to label maps.
+run 0 predict "$work/b" --input "$data/imagesTs" --output "$work/islands" --no-mirror
+printf '{"hws_postprocessing": 1, "keep_largest": [[2]]}' >"$work/two.json"
+run 0 predict "$work/b" --input "$data/imagesTs" --output "$work/one-island" --no-mirror --postprocessing "$work/two.json"
+run 0 evaluate --pred "$work/islands" --ref "$work/one-island" --regions two=2 --find-postprocessing --out "$work/found"
+complains "postprocessing: keeping the largest component of all labels together raises .* to 100.00 %"
+tr -d ' \n' <"$work/found/postprocessing.json" | grep -q '"keep_largest":\[\[2\]\]' || fail "another postprocessing was found"
+run 2 evaluate "$work/b" "$work/c" --no-mirror --out "$work/never"
+complains "different folds"
+run 2 evaluate "$work/b" "$work/fold1" --no-mirror
+complains "give --out"
+run 2 evaluate --pred "$work/labels" --ref "$data/labelsTs" --find-postprocessing
+complains "needs --out"
+run 2 predict "$work/a" --input "$data/imagesTs" --output "$work/never" --postprocessing "$work/a"
+complains "has no postprocessing"
+run 2 predict "$work/a" --input "$data/imagesTs" --output "$work/never" --postprocessing "$data/dataset.json"
+complains "no postprocessing of hws"
+
 # The same files with labels that exclude each other, and a gap.
 sed 's/"labels": .*/"labels": {"background": 0, "necrosis": 1, "oedema": 2, "enhancing": 4},/; /regions_class_order/d' \
     "$data/dataset.json" >"$work/plain.json"

@@ -14,6 +14,14 @@ without_seconds() { cut -d, -f1-2,4- "$1"; }
 
 small="digits:200,100 --model mlp-1-16 --batch 16 --lr 0.05 --threads 1"
 
+run 2 watch
+complains 'watch which run'
+run 2 watch "$0"
+complains 'is a file'
+run 2 watch "$work/none" --port 70000
+run 2 watch "$work/none" --port 0 --address here
+complains 'no IPv4 address'
+
 # ---- a run and what it leaves
 run 0 train --help
 prints '--stop-grad-norm'

@@ -1,6 +1,10 @@
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "testing.h"
 
 #include "core/parallel.h"
+
+#include <sched.h>
+#include <stdlib.h>
 
 enum { ITEMS = 500 };
 
@@ -49,6 +53,30 @@ static void every_item_is_done_once_whatever_the_threads(void **state) {
     assert_true(parallel_processors() >= 1);
 }
 
+/* Also those that are bound to one, as by taskset or SLURM, or share them with another process. */
+static void processors_are_those_one_may_use(void **state) {
+    (void)state;
+    cpu_set_t before, one;
+    unsetenv("OMP_NUM_THREADS");
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    const int all = parallel_processors();
+    assert_in_range(all, 1, CPU_COUNT(&before));
+    parallel_share_processors(2);
+    assert_int_equal(parallel_processors(), all / 2 > 1 ? all / 2 : 1);
+    parallel_share_processors(1);
+    size_t cpu = 0;
+    while (!CPU_ISSET(cpu, &before)) cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(parallel_processors(), 1);
+    setenv("OMP_NUM_THREADS", "3", 1);
+    assert_int_equal(parallel_processors(), 3);
+    unsetenv("OMP_NUM_THREADS");
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(parallel_processors(), all);
+}
+
 static void the_first_failure_is_returned_and_work_ends(void **state) {
     (void)state;
     static record record = {.fails_from = 100};
@@ -89,6 +117,7 @@ static void nothing_to_do_is_done(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_is_done_once_whatever_the_threads),
+        cmocka_unit_test(processors_are_those_one_may_use),
         cmocka_unit_test(the_first_failure_is_returned_and_work_ends),
         cmocka_unit_test(work_stops_when_the_listener_says_so),
         cmocka_unit_test(nothing_to_do_is_done),

@@ -91,9 +91,82 @@ static void few_examples_have_no_interval_and_one_class_no_area(void **state) {
     assert_true(isnan(s.value[CLASS_ACCURACY]));
 }
 
+/* A second method that is right where the first is, but for some examples. */
+static void differences_are_those_of_the_same_examples(void **state) {
+    (void)state;
+    static float other[N * K];
+    make(2);
+    const class_predictions first = {N, 2, labels, probabilities}, second = {N, 2, labels, other};
+    memcpy(other, probabilities, sizeof other);
+    int only_second = 0, only_first = 0;
+    for (int i = 0; i < N; i++) {
+        const int right = arg_max(probabilities + 2 * i, 2) == labels[i];
+        const int turn = right ? only_first < 2 : only_second < 9;
+        if (!turn) continue;
+        other[2 * i] = probabilities[2 * i + 1], other[2 * i + 1] = probabilities[2 * i];
+        if (probabilities[2 * i] == probabilities[2 * i + 1]) other[2 * i + !labels[i]] = 0.1f; /* a tie says class 0 */
+        const int now = arg_max(other + 2 * i, 2) == labels[i];
+        only_second += now && !right, only_first += right && !now;
+    }
+    class_scored a, b;
+    class_difference d;
+    assert_int_equal(class_scores_of(&first, members, N, &a, NULL), STATUS_OK);
+    assert_int_equal(class_scores_of(&second, members, N, &b, NULL), STATUS_OK);
+    assert_int_equal(class_scores_difference(&first, &second, members, N, &d, NULL), STATUS_OK);
+    assert_int_equal(d.only_first, only_first);
+    assert_int_equal(d.only_second, only_second);
+    for (int s = 0; s < CLASS_SCORES; s++) assert_near(d.value[s], b.value[s] - a.value[s], 1e-12);
+    /* The variance of a paired difference: discordant examples only. */
+    const double n = N, mean = (only_second - only_first) / n;
+    const double wide = 2 * 1.96 * sqrt(((only_second + only_first) / n - mean * mean) / n);
+    assert_near(d.ci[CLASS_ACCURACY].high - d.ci[CLASS_ACCURACY].low, wide, 0.25 * wide);
+    assert_int_equal(class_scores_difference(&first, &first, members, N, &d, NULL), STATUS_OK);
+    assert_true(d.p == 1 && d.ci[CLASS_AUROC].low == 0 && d.ci[CLASS_AUROC].high == 0);
+}
+
+/* By scipy.stats.binomtest(k, n).pvalue. */
+static void mcnemars_test_is_the_binomial_one(void **state) {
+    (void)state;
+    assert_near(class_scores_mcnemar(2, 9), 0.0654296875, 1e-10);
+    assert_near(class_scores_mcnemar(9, 2), 0.0654296875, 1e-10);
+    assert_near(class_scores_mcnemar(0, 6), 0.03125, 1e-12);
+    assert_near(class_scores_mcnemar(5, 5), 1, 1e-12);
+    assert_near(class_scores_mcnemar(0, 0), 1, 1e-12);
+    assert_near(class_scores_mcnemar(400, 500), 0.00095644, 1e-7);
+}
+
+static void the_worst_group_has_the_lowest_accuracy(void **state) {
+    (void)state;
+    int group[N];
+    double hits[3] = {0}, all[3] = {0};
+    make(3);
+    const class_predictions p = {N, 3, labels, probabilities};
+    for (int i = 0; i < N; i++) {
+        group[i] = i % 7 == 0 ? -1 : i % 3;
+        if (group[i] < 0) continue;
+        all[group[i]]++;
+        hits[group[i]] += arg_max(probabilities + 3 * i, 3) == labels[i];
+    }
+    int worst = 0;
+    for (int k = 1; k < 3; k++)
+        if (hits[k] / all[k] < hits[worst] / all[worst]) worst = k;
+    class_worst w;
+    assert_int_equal(class_scores_worst(&p, &p, (class_groups){group, 4}, &w, NULL), STATUS_OK);
+    assert_int_equal(w.group, worst);
+    assert_near(w.value, hits[worst] / all[worst], 1e-12);
+    assert_true(w.ci.low < w.value && w.ci.high >= w.value && w.ci.low >= 0 && w.ci.high < 1);
+    assert_true(w.difference == 0 && w.difference_ci.low == 0 && w.difference_ci.high == 0);
+    for (int i = 0; i < N; i++) group[i] = -1;
+    assert_int_equal(class_scores_worst(&p, NULL, (class_groups){group, 4}, &w, NULL), STATUS_OK);
+    assert_true(w.group == -1 && isnan(w.value) && isnan(w.ci.low) && isnan(w.difference));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_what_they_are_defined_as),
+        cmocka_unit_test(differences_are_those_of_the_same_examples),
+        cmocka_unit_test(mcnemars_test_is_the_binomial_one),
+        cmocka_unit_test(the_worst_group_has_the_lowest_accuracy),
         cmocka_unit_test(intervals_have_the_right_width),
         cmocka_unit_test(few_examples_have_no_interval_and_one_class_no_area),
     };

@@ -1,5 +1,7 @@
 #include "plain_graph.h"
+#include "core/random.h"
 #include "nn/graph_inside.h"
+#include "nn/purposes.h"
 #include "reference.h"
 
 #include <stdio.h>
@@ -57,6 +59,20 @@ static void run_convolution(plain_graph *plain, const op *o, double *y) {
     for (size_t i = 0; i < shape_count(&o->convolution.out); i++) y[i] += plain->values[o->inputs[o->addend]][i];
 }
 
+/* A value is left out if 32 bits of its sample's stream, as a fraction, are below the share. */
+static void run_dropout(const plain_graph *plain, const op *o, const shape *in, double *y) {
+    const graph *g = plain->graph;
+    const double *x = plain->values[o->inputs[0]];
+    const size_t each = shape_count(in) / (size_t)in->samples;
+    for (int sample = 0; sample < in->samples; sample++) {
+        random_stream stream;
+        random_start(&stream, g->dropout_seed, RANDOM_DROPOUT, g->dropout_iteration,
+                     (uint32_t)o->layer * 1048576 + g->dropout_first + (uint32_t)sample);
+        for (size_t i = 0; i < each; i++)
+            *y++ = (double)random_bits(&stream, 32) / 4294967296 < o->share ? *x++ * 0 : *x++ / (1 - o->share);
+    }
+}
+
 static void run_norm(plain_graph *plain, const op *o, const shape *in, double *y) {
     const int groups = o->norm.kind == NORM_INSTANCE ? in->samples : 1;
     reference_norm(groups, shape_rows(in) / (size_t)groups, in->channels, plain->values[o->inputs[0]],
@@ -91,6 +107,7 @@ static void run_op(plain_graph *plain, const op *o) {
     else if (strcmp(kind, "max pool") == 0) reference_max_pool(&pool, x, y, 0);
     else if (strcmp(kind, "average pool") == 0) reference_average_pool(&pool, x, y);
     else if (strcmp(kind, "mean") == 0) reference_global_mean(*in, x, y);
+    else if (strcmp(kind, "dropout") == 0) run_dropout(plain, o, in, y);
     else if (strcmp(kind, "activation") == 0)
         for (size_t i = 0; i < shape_count(in); i++) y[i] = x[i] > 0 ? x[i] : (double)o->slope * x[i];
     else {

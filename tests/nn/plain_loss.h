@@ -12,6 +12,25 @@ static void plain_softmax(size_t classes, const double *logits, double *p) {
     for (size_t c = 0; c < classes; c++) p[c] /= sum;
 }
 
+/* Against the distribution that a smoothed label is: `smoothing` / classes for each class, the rest for its own. */
+static double plain_smoothed(const loss *loss, const double *logits, const int16_t *labels) {
+    const size_t classes = loss->classes;
+    double sum = 0, counted = 0;
+    for (size_t i = 0; i < loss->positions; i++) {
+        const double *x = logits + i * classes;
+        double largest = x[0], total = 0;
+        if (labels[i] < 0) continue;
+        for (size_t c = 1; c < classes; c++) largest = fmax(largest, x[c]);
+        for (size_t c = 0; c < classes; c++) total += exp(x[c] - largest);
+        for (size_t c = 0; c < classes; c++) {
+            const double target = loss->smoothing / (double)classes + (labels[i] == (int)c ? 1 - loss->smoothing : 0);
+            sum -= target * (x[c] - largest - log(total));
+        }
+        counted++;
+    }
+    return counted > 0 ? sum / counted : 0;
+}
+
 static double plain_cross_entropy(size_t positions, size_t classes, const double *logits, const int16_t *labels) {
     double sum = 0, counted = 0;
     for (size_t i = 0; i < positions; i++) {
@@ -69,7 +88,7 @@ static double plain_loss(const loss *loss, const double *logits, loss_targets ta
     const size_t n = loss->positions, k = loss->classes;
     double sum = 0;
     switch (loss->kind) {
-    case LOSS_CROSS_ENTROPY: return plain_cross_entropy(n, k, logits, targets.labels);
+    case LOSS_CROSS_ENTROPY: return plain_smoothed(loss, logits, targets.labels);
     case LOSS_DICE_CE:
         return plain_cross_entropy(n, k, logits, targets.labels) - plain_dice(n, k, logits, targets.labels);
     case LOSS_DICE: return -plain_dice(n, k, logits, targets.labels);

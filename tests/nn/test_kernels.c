@@ -33,34 +33,24 @@ static void open_result(use *u, precision precision, size_t count) {
     u->out_precision = precision;
 }
 
-static void use_multiply_rows(use *u) {
-    const int rows = 1 + u->rows % KERNEL_ROWS, taps = 3, depth = u->channels;
-    guarded in[2] = {stored(u, (size_t)(taps * rows * depth)), floats(u, (size_t)(taps * depth * KERNEL_PANEL))};
+/* More rows than any set has registers for, and so many channels of a panel. */
+static void use_multiply_taps(use *u) {
+    const int rows = 1 + u->rows % 40, taps = 3, depth = u->channels, width = 1 + u->channels % KERNEL_PANEL;
+    guarded in[4] = {floats(u, (size_t)((taps + rows) * depth)), floats(u, (size_t)((taps * depth + 1) * KERNEL_PANEL)),
+                     floats(u, KERNEL_PANEL), stored(u, (size_t)(rows * width))};
     kernel_tap tap[3];
-    const void *a[3 * KERNEL_ROWS];
-    for (int t = 0; t < taps; t++) {
-        tap[t] = (kernel_tap){(const float *)in[1].data + t * depth * KERNEL_PANEL, depth};
-        for (int r = 0; r < rows; r++)
-            a[t * rows + r] =
-                (const char *)in[0].data + (size_t)((t * rows + r) * depth) * precision_bytes(u->precision);
-    }
-    open_result(u, PRECISION_F32, (size_t)(rows * KERNEL_PANEL));
-    u->table->multiply_rows(&(kernel_rows){rows, taps, tap, a}, 0, u->out.data, KERNEL_PANEL);
-    close_all(in, 2);
-}
-
-static void use_multiply_matrix(use *u) {
-    if (!u->table->multiply_matrix) return;
-    const int rows = 1 + u->rows % KERNEL_ROWS, taps = 3, depth = u->channels;
-    guarded in[2] = {floats(u, (size_t)((taps + rows) * depth)), floats(u, (size_t)(taps * depth * KERNEL_PANEL))};
-    open_result(u, PRECISION_F32, (size_t)(rows * KERNEL_PANEL));
-    const kernel_matrix matrix = {rows, taps, depth, in[0].data, depth, depth, in[1].data};
-    u->table->multiply_matrix(&matrix, u->out.data, KERNEL_PANEL);
-    close_all(in, 2);
+    for (int t = 0; t < taps; t++)
+        tap[t] = (kernel_tap){(const float *)in[0].data + t * depth,
+                              (const float *)in[1].data + t * depth * KERNEL_PANEL, depth, depth};
+    open_result(u, u->precision, (size_t)(rows * width));
+    const kernel_results results = {
+        {u->flag ? in[2].data : 0, u->rows & 2 ? in[3].data : 0, u->flag}, width, width, u->out.data};
+    u->table->multiply_taps(&(kernel_taps){rows, taps, tap}, KERNEL_PANEL, &results);
+    close_all(in, 4);
 }
 
 static void use_outer(use *u) {
-    const int rows = 1 + u->rows % KERNEL_ROWS, points = u->channels;
+    const int rows = 1 + u->rows % 40, points = u->channels;
     const kernel_field field = {2,
                                 3,
                                 points,
@@ -255,8 +245,7 @@ static void use_from_f32(use *u) {
 static const struct recipe {
     const char *name;
     void (*run)(use *u);
-} RECIPES[] = {USE(multiply_rows),
-               USE(multiply_matrix),
+} RECIPES[] = {USE(multiply_taps),
                USE(outer),
                USE(winograd_input),
                USE(winograd_gradient),
@@ -314,7 +303,8 @@ static void compare_sets(const kernel_set *const sets[SETS], const struct recipe
 
 static void all_instruction_sets_agree(void **state) {
     (void)state;
-    static const int channels[] = {1, 3, 4, 5, 8, 15, 16, 17, 20, 33, 48}, rows[] = {1, 2, 3, 4, 5, 6, 9, 14};
+    static const int channels[] = {1, 3, 4, 5, 8, 15, 16, 17, 20, 33, 48},
+                     rows[] = {1, 2, 3, 4, 5, 6, 9, 14, 15, 17, 36};
     const kernel_set *sets[SETS];
     find_sets(sets);
     for (int k = 0; k < RECIPE_COUNT; k++)

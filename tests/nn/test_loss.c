@@ -25,7 +25,7 @@ static loss_targets targets_of(const example *e) { return (loss_targets){e->labe
 
 static example example_open(loss_kind kind, size_t positions, size_t classes, uint64_t seed) {
     const size_t elements = positions * classes;
-    example e = {.loss = {kind, positions, classes}};
+    example e = {.loss = {kind, positions, classes, 0}};
     e.logits = malloc(elements * 4);
     e.gradient = malloc(elements * 4);
     e.values = malloc(elements * 4);
@@ -89,6 +89,20 @@ static void every_loss_agrees_with_plain_loops_and_central_differences(void **st
                 if (kind == LOSS_REGIONS && CLASSES[c] > LOSS_MAX_REGIONS) continue;
                 example e = example_open((loss_kind)kind, POSITIONS[p], CLASSES[c], p * 31 + c);
                 check(&e, kind % 2 ? 1.0 : 0.37);
+                example_close(&e);
+            }
+}
+
+static void smoothed_labels_agree_with_plain_loops_and_central_differences(void **state) {
+    (void)state;
+    static const double SMOOTHING[] = {0.05, 0.1, 0.9};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t p = 0; p < sizeof POSITIONS / sizeof *POSITIONS; p += 2)
+            for (size_t c = 0; c < sizeof CLASSES / sizeof *CLASSES; c++) {
+                example e = example_open(LOSS_CROSS_ENTROPY, POSITIONS[p], CLASSES[c], p * 31 + c);
+                e.loss.smoothing = SMOOTHING[k];
+                for (size_t i = 1; i < POSITIONS[p]; i += 5) e.labels[i] = -1;
+                check(&e, 0.37);
                 example_close(&e);
             }
 }
@@ -261,9 +275,12 @@ static void labels_beyond_the_classes_are_refused(void **state) {
 
 static void senseless_losses_are_refused(void **state) {
     (void)state;
-    const loss bad[] = {{LOSS_DICE, 10, 1},           {LOSS_CROSS_ENTROPY, 0, 3}, {LOSS_CROSS_ENTROPY, 3, 0},
-                        {LOSS_DICE_CE, 10, 40000},    {(loss_kind)KINDS, 10, 3},  {LOSS_SQUARED, SIZE_MAX / 8, 3},
-                        {LOSS_DICE, SIZE_MAX / 2, 2}, {LOSS_REGIONS, 10, 16},     {LOSS_REGIONS, 10, 0}};
+    const loss bad[] = {
+        {LOSS_DICE, 10, 1, 0},           {LOSS_CROSS_ENTROPY, 0, 3, 0},     {LOSS_CROSS_ENTROPY, 3, 0, 0},
+        {LOSS_DICE_CE, 10, 40000, 0},    {(loss_kind)KINDS, 10, 3, 0},      {LOSS_SQUARED, SIZE_MAX / 8, 3, 0},
+        {LOSS_DICE, SIZE_MAX / 2, 2, 0}, {LOSS_REGIONS, 10, 16, 0},         {LOSS_REGIONS, 10, 0, 0},
+        {LOSS_CROSS_ENTROPY, 10, 3, 1},  {LOSS_CROSS_ENTROPY, 10, 3, -0.1}, {LOSS_CROSS_ENTROPY, 10, 3, NAN},
+        {LOSS_DICE_CE, 10, 3, 0.1}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         failure failure = {0};
         assert_int_equal(loss_check(&bad[k], &failure), STATUS_BAD_INPUT);
@@ -310,6 +327,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_kernels_are_those_that_are_asked_for),
         cmocka_unit_test(every_loss_agrees_with_plain_loops_and_central_differences),
+        cmocka_unit_test(smoothed_labels_agree_with_plain_loops_and_central_differences),
         cmocka_unit_test(one_class_is_no_loss_and_no_gradient),
         cmocka_unit_test(ignored_positions_count_for_nothing_even_if_they_are_nan),
         cmocka_unit_test(an_example_of_which_all_is_ignored_has_no_gradient),

@@ -159,7 +159,7 @@ static double plain_example_loss(const plain_graph *plain, learner *l, int examp
             stride[axis] = (size_t)(full.size[axis] / s.size[axis]);
         }
         supervision_labels(size, stride, learner_labels(l) + (size_t)example * shape_positions(&full), labels);
-        const loss loss = {learner_settings(l)->loss, positions, (size_t)s.channels};
+        const loss loss = {learner_settings(l)->loss, positions, (size_t)s.channels, learner_settings(l)->smoothing};
         sum += weights[k] * plain_loss(&loss, plain_graph_output(plain, k) + (size_t)example * positions * loss.classes,
                                        (loss_targets){labels, 0});
         free(labels);
@@ -206,10 +206,8 @@ static void check_direction(const network *n, learner *l, plain_graph *plain, co
     free(old);
 }
 
-static void check_network(const network *n, int recompute) {
-    learner_options options = options_of(n);
-    options.graph.recompute = recompute;
-    learner *l = opened(&options);
+static void check_network(const network *n, const learner_options *options) {
+    learner *l = opened(options);
     graph *g = learner_graph(l);
     double losses[16];
     run_step(l, losses);
@@ -228,7 +226,44 @@ static void check_network(const network *n, int recompute) {
 
 static void losses_and_gradients_are_those_of_plain_loops(void **state) {
     (void)state;
-    for (int i = 0; i < NETWORKS; i++) check_network(&ALL[i], i == UNET_3D);
+    for (int i = 0; i < NETWORKS; i++) {
+        learner_options options = options_of(&ALL[i]);
+        options.graph.recompute = i == UNET_3D;
+        check_network(&ALL[i], &options);
+    }
+}
+
+static void so_they_are_with_dropout_and_smoothed_labels(void **state) {
+    (void)state;
+    for (int i = MLP; i <= WRN; i++) {
+        learner_options options = options_of(&ALL[i]);
+        options.model.dropout = 0.3;
+        options.smoothing = 0.1;
+        options.seed = 77;
+        check_network(&ALL[i], &options);
+    }
+}
+
+/* The same batch gets another mask in another step; evaluation has none. */
+static void dropout_differs_from_step_to_step(void **state) {
+    (void)state;
+    learner_options options = options_of(&ALL[MLP]);
+    options.model.dropout = 0.5;
+    learner *l = opened(&options);
+    double first[16], again[16], next[16], whole[16], plain[16];
+    run_step(l, first);
+    run_step(l, again);
+    assert_memory_equal(first, again, 5 * sizeof *first);
+    learner_set_steps(l, 1);
+    run_step(l, next);
+    for (int k = 0; k < 5; k++) assert_true(next[k] != first[k]);
+    assert_int_equal(learner_evaluate(l, 5, whole, NULL), STATUS_OK);
+    learner_close(&l);
+    options.model.dropout = 0;
+    l = opened(&options);
+    run_step(l, plain);
+    for (int k = 0; k < 5; k++) assert_true(whole[k] == plain[k] && whole[k] != first[k]);
+    learner_close(&l);
 }
 
 /*
@@ -443,6 +478,8 @@ static void a_batch_that_is_learned_by_heart_has_a_smaller_loss(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_and_gradients_are_those_of_plain_loops),
+        cmocka_unit_test(so_they_are_with_dropout_and_smoothed_labels),
+        cmocka_unit_test(dropout_differs_from_step_to_step),
         cmocka_unit_test(bf16_gradients_are_within_its_rounding),
         cmocka_unit_test(runs_threads_and_recomputing_change_no_bit),
         cmocka_unit_test(residual_networks_keep_their_bits),

@@ -572,6 +572,54 @@ static void the_number_of_threads_changes_no_bit(void **state) {
     }
 }
 
+/* ---- dropout: a graph of 8 samples, or of the half that begins with sample `first`; input ones ---------------------- */
+
+typedef struct dropped {
+    float out[8 * 1000], gradient[8 * 1000];
+} dropped;
+
+static void drop(precision precision, int samples, int first, int64_t iteration, dropped *d) {
+    graph *g = graph_open(&(graph_options){.precision = precision, .threads = 1 + samples % 3});
+    const tensor x = copied(g, "copy", graph_input(g, (shape){samples, {1, 1, 1}, 1000}), 1000);
+    graph_output(g, graph_dropout(g, x, 0.25));
+    assert_int_equal(graph_plan(g, NULL), STATUS_OK);
+    set_copy(g, "copy.weight", 1000, 1000, 1);
+    graph_set_dropout(g, 42, iteration, first);
+    for (int i = 0; i < samples * 1000; i++) graph_input_values(g)[i] = 3;
+    graph_forward(g, 1);
+    memcpy(d->out, graph_output_values(g, 0), (size_t)samples * 1000 * sizeof(float));
+    for (int i = 0; i < samples * 1000; i++) graph_output_gradients(g, 0)[i] = 3;
+    graph_backward(g);
+    for (int i = 0; i < samples * 1000; i++)
+        d->gradient[i] = precision == PRECISION_F32
+                             ? ((const float *)(const void *)gradient_of(g, x))[i]
+                             : float_from_bf16(((const uint16_t *)(const void *)gradient_of(g, x))[i]);
+    graph_forward(g, 0);
+    for (int i = 0; i < samples * 1000; i++) assert_true(graph_output_values(g, 0)[i] == 3);
+    graph_close(&g);
+}
+
+static void dropout_leaves_a_share_out_both_ways(void **state) {
+    (void)state;
+    static dropped whole, half, other;
+    for (int p = 0; p < 2; p++) {
+        const precision precision = p ? PRECISION_BF16 : PRECISION_F32;
+        int kept = 0, differ = 0;
+        drop(precision, 8, 0, 7, &whole);
+        drop(precision, 4, 4, 7, &half);
+        drop(precision, 8, 0, 8, &other);
+        for (int i = 0; i < 8000; i++) {
+            assert_true(whole.out[i] == 0 || whole.out[i] == 4);
+            assert_true(whole.gradient[i] == whole.out[i]);
+            kept += whole.out[i] > 0;
+            differ += whole.out[i] != other.out[i];
+        }
+        assert_memory_equal(half.out, whole.out + 4000, 4000 * sizeof(float));
+        assert_in_range(kept, 5800, 6200); /* 6000, five deviations */
+        assert_in_range(differ, 2800, 3200);
+    }
+}
+
 /* ---- what the examples do not show ------------------------------------------------------------------------------- */
 
 static void equal_maxima_send_their_gradient_to_the_first(void **state) {
@@ -815,6 +863,7 @@ int main(void) {
         cmocka_unit_test(operations_in_f32_are_the_plain_loops),
         cmocka_unit_test(operations_in_bf16_round_once),
         cmocka_unit_test(the_number_of_threads_changes_no_bit),
+        cmocka_unit_test(dropout_leaves_a_share_out_both_ways),
         cmocka_unit_test(equal_maxima_send_their_gradient_to_the_first),
         cmocka_unit_test(batch_norm_remembers_and_uses_its_statistics),
         cmocka_unit_test(a_norm_of_equal_values_is_about_the_bias),

@@ -54,16 +54,16 @@ static void the_total_and_its_gradient_are_weighted_sums(void **state) {
     for (size_t l = 0; l < LEVELS; l++) {
         const size_t positions = size[0] * size[1] * size[2], stride[3] = {2, 2, 2};
         for (size_t i = 0; i < positions * CLASSES; i++) logits[l][i] = (float)test_normal(&random);
-        const loss loss = {LOSS_DICE_CE, positions, CLASSES};
+        const loss loss = {LOSS_DICE_CE, positions, CLASSES, 0};
         outputs[l] = (supervised_output){
-            weights[l], positions, logits[l], labels[l], memory_open(loss_workspace(&loss)), gradients[l]};
+            weights[l], positions, logits[l], labels[l], memory_open(loss_workspace(&loss)), 0, gradients[l]};
         if (l + 1 < LEVELS) supervision_labels(size, stride, labels[l], labels[l + 1]);
         for (int a = 0; a < 3; a++) size[a] = supervision_size(size[a], 2);
     }
     assert_int_equal(supervised_forward(LOSS_DICE_CE, CLASSES, LEVELS, outputs, &value, NULL), STATUS_OK);
     supervised_backward(LOSS_DICE_CE, CLASSES, LEVELS, outputs, 1.7);
     for (size_t l = 0; l < LEVELS; l++) {
-        const loss loss = {LOSS_DICE_CE, outputs[l].positions, CLASSES};
+        const loss loss = {LOSS_DICE_CE, outputs[l].positions, CLASSES, 0};
         const loss_targets targets = {.labels = labels[l]};
         double level = 0;
         assert_int_equal(loss_forward(&loss, logits[l], targets, outputs[l].workspace, &level, NULL), STATUS_OK);

@@ -91,6 +91,7 @@ static void same_plan(const plan *expected, const char *name) {
     must(plan_read(found, path, &failure), &failure);
     *wanted = *expected;
     wanted->bias = 1;
+    for (int k = 0; k < 3; k++) wanted->unresampled[k] = wanted->model.slices && wanted->patch[k] == 1;
     assert_true(plan_agrees(found, wanted));
     assert_string_equal(found->dataset, wanted->dataset);
     assert_string_equal(found->channel[0].name, "CT");
@@ -155,8 +156,23 @@ static void folds_become_folders(void **state) {
     assert_int_equal(import("two", "third", "2", &failure), STATUS_CANNOT_READ);
     assert_int_equal(import("two", "third", "0,", &failure), STATUS_BAD_INPUT);
     assert_false(path_exists(in("third")));
-    assert_int_equal(import("two", "second", "0", &failure), STATUS_BAD_INPUT); /* a run is there */
-    assert_non_null(strstr(failure.message, "holds a run already"));
+    assert_int_equal(import("two", "second", "0", &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "is there already"));
+}
+
+/* A fold that cannot be read takes those before it along, and nothing else. */
+static void all_folds_or_none_are_imported(void **state) {
+    (void)state;
+    const plan plan = small_plan(0, -1);
+    failure failure = {0};
+    write_model(&plan, "good", 1);
+    export((const char *const[]){"good", "good"}, 2, "half");
+    must(whole_file_write(in("half/fold_1/checkpoint_final.pth"), "cut", 3, &failure), &failure);
+    assert_int_equal(import("half", "nothing", NULL, &failure), STATUS_CORRUPT);
+    assert_false(path_exists(in("nothing")));
+    must(folder_make(in("shared/fold_7"), &failure), &failure);
+    assert_int_equal(import("half", "shared", NULL, &failure), STATUS_CORRUPT);
+    assert_true(path_exists(in("shared/fold_7")) && !path_exists(in("shared/fold_0")));
 }
 
 /* ---- nnU-Net's own habits ------------------------------------------------------------------------------------------ */
@@ -289,13 +305,10 @@ static void missing_tensors_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_networks_come_back),
-        cmocka_unit_test(residual_networks_come_back),
-        cmocka_unit_test(networks_for_slices_come_back),
-        cmocka_unit_test(folds_become_folders),
-        cmocka_unit_test(what_cannot_be_served_is_refused_by_name),
-        cmocka_unit_test(old_and_inherited_plans_are_read),
-        cmocka_unit_test(transposed_axes_are_turned_back),
+        cmocka_unit_test(plain_networks_come_back),         cmocka_unit_test(residual_networks_come_back),
+        cmocka_unit_test(networks_for_slices_come_back),    cmocka_unit_test(folds_become_folders),
+        cmocka_unit_test(all_folds_or_none_are_imported),   cmocka_unit_test(what_cannot_be_served_is_refused_by_name),
+        cmocka_unit_test(old_and_inherited_plans_are_read), cmocka_unit_test(transposed_axes_are_turned_back),
         cmocka_unit_test(missing_tensors_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -106,6 +106,7 @@ static learner_options read_settings(const safetensor *input) {
                               .convolution = algorithm(),
                               .recompute = (int)number("recompute")};
     check(loss_parse(setting("loss"), &o.loss, &error));
+    o.smoothing = number("smoothing");
     return o;
 }
 
@@ -213,7 +214,7 @@ static void losses(const char *to) {
     const safetensor *logits = tensor_of("logits", 3); /* [example][position][class] */
     const size_t positions = logits->shape[1], classes = logits->shape[2], floats = positions * classes;
     const double *weights = tensor_of("weights", 1)->data;
-    loss loss = {.positions = positions, .classes = classes};
+    loss loss = {.positions = positions, .classes = classes, .smoothing = number("smoothing")};
     check(loss_parse(setting("loss"), &loss.kind, &error));
     check(loss_check(&loss, &error));
     void *workspace = keep(loss_workspace(&loss));

@@ -53,7 +53,7 @@ def expect(what, value, bound):
 # ---- PyTorch's side ----------------------------------------------------------------------------------------------------
 
 
-def per_example_loss(kind, logits, labels, values=None):
+def per_example_loss(kind, logits, labels, values=None, smoothing=0.0):
     """Logits [example, class, ...]; a negative label is ignored."""
     if kind == "squared":
         return ((logits - values) ** 2).flatten(1).mean(1)
@@ -69,7 +69,7 @@ def per_example_loss(kind, logits, labels, values=None):
     safe = labels.clamp(min=0)
     total = 0
     if kind in ("ce", "dice-ce"):
-        each = F.cross_entropy(logits, safe, reduction="none") * counts
+        each = F.cross_entropy(logits, safe, reduction="none", label_smoothing=smoothing) * counts
         total = each.reshape(len(each), -1).sum(1) / counts.reshape(len(each), -1).sum(1).clamp(min=1)
     if kind in ("dice", "dice-ce"):
         p = logits.softmax(1) * counts[:, None]
@@ -79,7 +79,7 @@ def per_example_loss(kind, logits, labels, values=None):
     return total
 
 
-def supervised_loss(kind, outputs, labels):
+def supervised_loss(kind, outputs, labels, smoothing):
     weights = [2.0 ** -i for i in range(len(outputs))]
     if len(weights) > 1:
         weights[-1] = 0
@@ -87,7 +87,8 @@ def supervised_loss(kind, outputs, labels):
     for weight, output in zip(weights, outputs):
         if weight:
             step = tuple(slice(None, None, full // size) for full, size in zip(labels.shape[1:], output.shape[2:]))
-            total = total + weight / sum(weights) * per_example_loss(kind, output, labels[(slice(None), *step)])
+            total = total + weight / sum(weights) * per_example_loss(kind, output, labels[(slice(None), *step)],
+                                                                       smoothing=smoothing)
     return total
 
 
@@ -119,7 +120,7 @@ def pytorch(make, start, images, labels, weights, settings, dtype, half=False):
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             outputs = model(images)
         outputs = [output.to(dtype) for output in (outputs if isinstance(outputs, list) else [outputs])]
-        losses = supervised_loss(settings["loss"], outputs, labels)
+        losses = supervised_loss(settings["loss"], outputs, labels, settings["smoothing"])
         (weights * losses).sum().backward()
         for p in parameters:     # PyTorch would not decay the head that no loss looks at
             p.grad = torch.zeros_like(p) if p.grad is None else p.grad
@@ -204,7 +205,8 @@ def show(what, distances):
 
 SGD = {"optimizer": "sgd", "rate": 0.01, "momentum": 0, "decay": 5e-4, "clip": 0}
 NESTEROV = {"optimizer": "nesterov", "rate": 0.01, "momentum": 0.99, "decay": 3e-5, "clip": 1}
-PLAIN = {"dimensions": 3, "levels": 0, "base": 0, "max_pool": 0, "bias": 0, "recompute": 0}
+CALM = {**SGD, "rate": 0.001}
+PLAIN = {"dimensions": 3, "levels": 0, "base": 0, "max_pool": 0, "bias": 0, "recompute": 0, "smoothing": 0}
 
 MOST_BATCHES = 8
 KINKS = {"logits": 1e-4, "losses": 1e-4, "gradients": 5e-2, "ten losses": 1e-3, "norms": 1e-2, "weights": 1e-2,
@@ -233,7 +235,8 @@ def beginning(make, classes, images, settings):
     return start, labels, torch.rand(len(images), dtype=torch.float64) * 2 / len(images)
 
 
-def compare_network(title, make, shape, classes, settings, sizes={}, runs=RUNS):
+def compare_network(title, make, shape, classes, settings, sizes={}, runs=RUNS, like_float32=0):
+    """like_float32: what is no further away than so many times PyTorch's own float32 on the same batch is good, too."""
     settings = {**PLAIN, "classes": classes, "steps": 10, **settings}
     print(title + "\n" + " " * 24 + "".join(f"{name:>11}" for name in KINKS))
     best = {run[:2]: {} for run in runs}
@@ -245,15 +248,20 @@ def compare_network(title, make, shape, classes, settings, sizes={}, runs=RUNS):
         images = torch.randn(shape)
         start, labels, weights = beginning(make, classes, images, settings)
         exact = pytorch(make, start, images, labels, weights, settings, torch.float64)
-        if batch == 0:
+        own = {}
+        if batch == 0 or like_float32:
             for name, half in (("float32", False), ("bfloat16", True))[:1 + ("BFLOAT16" in os.environ)]:
                 result = pytorch(make, start, images, labels, weights, settings, torch.float32, half)
-                show("PyTorch " + name, compare(as_arrays(result), exact, start))
+                distances = compare(as_arrays(result), exact, start)
+                own = own or distances
+                show("PyTorch " + name, distances)
         for precision, convolution, always, _ in missing:
             run = {**settings, "precision": precision, "convolution": convolution}
             found = compare(engine(start, images, labels, weights, run, sizes), exact, start)
             show(f"{precision} {convolution}", found)
             for name, value in found.items():
+                if value <= like_float32 * own.get(name, 0):
+                    value = 0
                 expect(f"{title}, {precision} {convolution}, batch {batch}: {name}", value, always[name])
                 best[precision, convolution][name] = min(value, best[precision, convolution].get(name, value))
     for precision, convolution, _, bounds in runs:
@@ -286,14 +294,27 @@ def compare_unet(title, shape, channels, count, part, **options):
     compare_network(title, make, (count, channels, *shape), 3, settings, sizes, options.get("runs", RUNS))
 
 
+def calm_resnet(depth):
+    """A residual network as torchvision begins it amplifies rounding a thousandfold in its backward pass and without limit in
+    ten steps, ours and PyTorch's alike (docs/engine.md). With small last norms of the blocks, nearly as torchvision's
+    zero_init_residual has them, and a small rate it does not, and whatever is wrong shows all the same."""
+    network = hws.models.ResNet(depth, 5)
+    with torch.no_grad():
+        for name, tensor in network.named_parameters():
+            if name.startswith("layer") and name.endswith("bn3.weight" if depth >= 50 else "bn2.weight"):
+                tensor *= 0.2
+    return network
+
+
 def networks():
     compare_network("wrn-16-1, 16 pictures of 28x28, SGD", lambda: hws.models.WideResNet(16, 1), (16, 1, 28, 28), 10,
                     {**SGD, "model": "wrn-16-1", "loss": "ce", "part": 16})
-    for depth, size in ((18, 64), (50, 48)):
-        compare_network(f"resnet-{depth}, 8 pictures of {size}x{size}, SGD", lambda: hws.models.ResNet(depth, 5),
-                        (8, 3, size, size), 5, {**SGD, "model": f"resnet-{depth}", "loss": "ce", "part": 8, "recompute": 1})
-    compare_network("mlp-2-64, SGD", lambda: hws.models.MLP(50, 2, 64, 10), (16, 50), 10,
-                    {**SGD, "model": "mlp-2-64", "loss": "ce", "part": 16})
+    for depth, size in ((18, 64), (50, 40)):
+        compare_network(f"resnet-{depth}, 8 pictures of {size}x{size}, SGD", lambda: calm_resnet(depth),
+                        (8, 3, size, size), 5, {**CALM, "model": f"resnet-{depth}", "loss": "ce", "part": 8, "recompute": 1},
+                        runs=RUNS if depth < 50 else RUNS[:2], like_float32=3)
+    compare_network("mlp-2-64, smoothed labels, SGD", lambda: hws.models.MLP(50, 2, 64, 10), (16, 50), 10,
+                    {**SGD, "model": "mlp-2-64", "loss": "ce", "part": 16, "smoothing": 0.1})
     compare_unet("unet, 16x24x16, 3 levels, Nesterov and clipping", (16, 24, 16), 1, 2, 1, levels=3, base=16)
     compare_unet("unet, 2 channels, anisotropic, biases, parts of 2", (8, 24, 32), 2, 3, 2, levels=4, base=8, bias=True,
                  kernels=[(1, 3, 3), (3, 3, 3), (3, 3, 3), (3, 3, 3)],
@@ -323,12 +344,12 @@ def losses():
         values, weights = torch.randn(logits.shape), torch.rand(5, dtype=torch.float64)
         bits = torch.randint(0, 2 ** classes, labels.shape)
         plain, bits[labels < 0] = labels, -1
-        for kind in ("ce", "dice-ce", "dice", "squared", "regions"):
+        for kind, smoothing in (("ce", 0), ("ce", 0.1), ("dice-ce", 0), ("dice", 0), ("squared", 0), ("regions", 0)):
             labels = bits if kind == "regions" else plain
             out = probe("losses", {"logits": logits.numpy(), "labels": labels.numpy().astype(np.int16),
-                                   "values": values.numpy(), "weights": weights.numpy()}, {"loss": kind})
+                                   "values": values.numpy(), "weights": weights.numpy()}, {"loss": kind, "smoothing": smoothing})
             x = logits.double().movedim(-1, 1).requires_grad_()
-            exact = per_example_loss(kind, x, labels, values.double().movedim(-1, 1))
+            exact = per_example_loss(kind, x, labels, values.double().movedim(-1, 1), smoothing)
             (weights * exact).sum().backward()
             found = (distance(out["losses"], exact.detach().numpy()),
                      distance(out["gradients"], x.grad.movedim(1, -1).numpy(), 1e-7))

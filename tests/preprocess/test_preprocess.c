@@ -71,6 +71,23 @@ static void an_empty_image_is_kept_whole(void **state) {
     volume_close(&image);
 }
 
+/* As nnU-Net's 2D networks want it: slices stay what they are, and are resampled within. */
+static void an_axis_may_keep_the_spacing_of_the_image(void **state) {
+    (void)state;
+    volume image = image_of((const int[3]){6, 4, 5}, (const double[3]){1, 1, 7}, 1); /* width, height, depth */
+    for (int k = 0; k < 120; k++) image.voxels[k] = (float)(1 + k / 24);             /* each slice has one value */
+    const channel_rule rule = {.kind = NORMALISE_NONE};
+    const preprocessing how = {
+        .channels = 1, .rules = &rule, .spacing = {3, 2, 2}, .unresampled = {1, 0, 0}, .threads = 1};
+    prepared_case prepared;
+    assert_int_equal(preprocess(&how, &image, NULL, &prepared, NULL), STATUS_OK);
+    assert_memory_equal(prepared.geometry.size, ((const int[3]){5, 2, 3}), sizeof prepared.geometry.size);
+    assert_true(prepared.geometry.spacing[0] == 7 && prepared.geometry.spacing[1] == 2);
+    for (int k = 0; k < 30; k++) assert_true(fabsf(prepared.image[k] - (float)(1 + k / 6)) < 1e-5f);
+    prepared_case_close(&prepared);
+    volume_close(&image);
+}
+
 static void zscores_have_mean_0_and_deviation_1(void **state) {
     (void)state;
     float voxels[5] = {1, 2, 3, 6, 100};
@@ -273,6 +290,7 @@ int main(void) {
         cmocka_unit_test(the_box_holds_what_is_not_zero_in_some_channel),
         cmocka_unit_test(holes_are_filled_and_open_cups_are_not),
         cmocka_unit_test(an_empty_image_is_kept_whole),
+        cmocka_unit_test(an_axis_may_keep_the_spacing_of_the_image),
         cmocka_unit_test(zscores_have_mean_0_and_deviation_1),
         cmocka_unit_test(ct_is_clipped_and_scaled_by_the_dataset),
         cmocka_unit_test(channel_names_decide_the_rule),

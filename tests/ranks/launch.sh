@@ -1,8 +1,10 @@
 # For tests with ranks, after cli/testing.sh: mpirun on the loopback, bounded in time. Needs $program, $mpirun, $work.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_WAIT_POLICY=passive
 export TMPDIR="${TMPDIR:-/tmp}" # Open MPI's sockets want short names
+is_open_mpi() { "$mpirun" --version 2>/dev/null | grep -q 'Open MPI'; }
 over_loopback="--oversubscribe --bind-to none --mca btl self,vader,tcp --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo"
-over_loopback="$over_loopback --mca mpi_yield_when_idle 1 --mca btl_vader_single_copy_mechanism none"
+over_loopback="$over_loopback --mca pml ob1 --mca mpi_yield_when_idle 1 --mca btl_vader_single_copy_mechanism none"
+is_open_mpi || over_loopback= # MPICH's needs nothing
 
 launch() { # CODE RANKS ARGUMENTS...
     expected=$1 ranks=$2
@@ -26,9 +28,9 @@ has_begun() {
     [ -n "$launched" ] || ! kill -0 "$bounded" 2>/dev/null
 }
 
-rank_pid() { # RANK of $launched
-    for pid in $(ps -o pid= --ppid "$launched"); do
-        tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$1" && echo "$pid"
+rank_pid() { # RANK of $launched: its child, or its child's child
+    for pid in $(ps -o pid= --ppid "$launched") $(for child in $(ps -o pid= --ppid "$launched"); do ps -o pid= --ppid $child; done); do
+        tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qxE "(OMPI_COMM_WORLD|PMI)_RANK=$1" && echo "$pid"
     done
 }
 

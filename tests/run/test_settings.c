@@ -287,6 +287,7 @@ static void the_papers_recipe_is_one_word(void **state) {
 static void what_an_old_run_does_not_tell_is_as_it_was(void **state) {
     (void)state;
     const train_settings images = settings_before(0), volumes = settings_before(1);
+    assert_true(images.best_by_test && !settings_default().best_by_test && images.validation == 0);
     assert_true(images.beta == 10 && isnan(images.tail) && !images.importance && images.warm_up == 0);
     assert_true(volumes.beta == 100 && isnan(volumes.tail) && volumes.importance && volumes.warm_up == 0);
     assert_true(isnan(volumes.loss_init) && volumes.momentum == 0.99 && volumes.epochs == 1000);

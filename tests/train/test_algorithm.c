@@ -150,6 +150,45 @@ static void a_stale_history_that_is_refreshed_fully_is_exact(void **state) {
     trainer_close(&exact);
 }
 
+/* softmax(beta * loss), in doubles. */
+static void plain_chances(double beta, const double *losses, double *p) {
+    double largest = losses[0], sum = 0;
+    for (int k = 1; k < POINTS; k++) largest = fmax(largest, losses[k]);
+    for (int k = 0; k < POINTS; k++) sum += p[k] = exp(beta * (losses[k] - largest));
+    for (int k = 0; k < POINTS; k++) p[k] /= sum;
+}
+
+/* history.csv's stale_distance: total variation between p of the losses as last trained on and p of those of the moment. */
+static void the_distance_of_stale_losses_is_recorded(void **state) {
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    const double *row;
+    double seen[POINTS], stale[POINTS], exact[POINTS], p_stale[POINTS], p_exact[POINTS], distance = 0;
+    plain net, none = ZERO;
+    (void)state;
+    s.history = HISTORY_EXACT;
+    s.look_ahead = 0;
+    trainer *t = begin(&s, &task);
+    for (int k = 0; k < POINTS; k++) seen[k] = NAN;
+    for (int i = 0; i < 7; i++) { /* some points are still unseen, others were seen long ago */
+        step(t);
+        for (int k = 0; k < s.batch; k++) seen[t->chosen_examples[k]] = (double)t->fresh[k];
+    }
+    assert_int_equal(trainer_end_epoch(t, &row, NULL), STATUS_OK);
+    take_weights(t, &net);
+    for (int k = 0; k < POINTS; k++) {
+        exact[k] = loss_and_gradient(&net, p.x[k], p.labels[k], 0, &none);
+        stale[k] = isnan(seen[k]) ? exact[k] : seen[k];
+    }
+    plain_chances(s.beta, stale, p_stale);
+    plain_chances(s.beta, exact, p_exact);
+    for (int k = 0; k < POINTS; k++) distance += fabs(p_stale[k] - p_exact[k]) / 2;
+    assert_true(distance > 0.01);
+    assert_near(row[rows_later(task.metrics) + ROW_STALE_DISTANCE], distance, 1e-4);
+    trainer_close(&t);
+}
+
 static void the_norm_of_the_gradient_of_r_is_that_of_the_definition(void **state) {
     (void)state;
     points p;
@@ -217,6 +256,7 @@ int main(void) {
         cmocka_unit_test(a_batch_can_be_worked_on_in_parts),
         cmocka_unit_test(exact_history_draws_from_losses_of_the_moment),
         cmocka_unit_test(a_stale_history_that_is_refreshed_fully_is_exact),
+        cmocka_unit_test(the_distance_of_stale_losses_is_recorded),
         cmocka_unit_test(the_norm_of_the_gradient_of_r_is_that_of_the_definition),
         cmocka_unit_test(hard_example_mining_trains_on_the_hardest_candidates),
     };

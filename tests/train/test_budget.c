@@ -26,7 +26,7 @@ static double duration(const train_settings *s, const budget_costs *costs) {
            validations * costs->validation + costs->end;
 }
 
-/* Costs of all sizes: the run fits into nine tenths of the time, and fills them unless a step is longer than the rest. */
+/* Costs of all sizes: the run keeps a twentieth of the time back, and fills them unless a step is longer than the rest. */
 static void what_is_chosen_fits_into_the_time(void **state) {
     (void)state;
     static const double STEPS[] = {0.001, 0.1, 2, 20}, VALIDATIONS[] = {0.01, 3, 40},
@@ -37,7 +37,7 @@ static void what_is_chosen_fits_into_the_time(void **state) {
         const budget_costs costs = {2, STEPS[k % 4], VALIDATIONS[k / 4 % 3], 5};
         const double seconds = TIMES[k / 12];
         assert_int_equal(budget_choose(&s, &costs, &(budget_fixed){0}, seconds, NULL), STATUS_OK);
-        assert_true(duration(&s, &costs) <= 0.9 * seconds + 1e-6);
+        assert_true(duration(&s, &costs) <= 0.95 * seconds + 1e-6);
         assert_true(duration(&s, &costs) >= 0.7 * seconds);
         assert_true(s.batch == 9 || s.batch == 2);
         assert_true(s.iterations % s.epoch_length == 0 && s.iterations / s.epoch_length <= 20);
@@ -74,7 +74,7 @@ static void too_little_time_is_refused_with_what_is_needed(void **state) {
     failure why;
     s.batch = 2;
     assert_int_equal(budget_choose(&s, &(budget_costs){2, 4, 10, 4}, &(budget_fixed){0}, 15, &why), STATUS_BAD_INPUT);
-    assert_non_null(strstr(why.message, "take about 20 s, and there are 15 s left"));
+    assert_non_null(strstr(why.message, "take about 19 s, and there are 15 s left"));
 }
 
 int main(void) {

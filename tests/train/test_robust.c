@@ -204,11 +204,30 @@ static void a_run_can_begin_with_the_weights_of_another(void **state) {
     train_well(folder("cold"), OPTIONS("lr=0"));
     csv first = table(folder("first"), RUN_HISTORY), warm = table(folder("warm"), RUN_HISTORY),
         file = table(folder("warm-file"), RUN_HISTORY), cold = table(folder("cold"), RUN_HISTORY);
-    double most = 0;
-    for (size_t row = 0; row < 3; row++) most = fmax(most, cell(&first, row, "test_accuracy"));
-    assert_true(cell(&warm, 1, "test_accuracy") == most && cell(&file, 1, "test_accuracy") == most);
+    const double last = cell(&first, 2, "test_accuracy");
+    assert_true(cell(&warm, 1, "test_accuracy") == last && cell(&file, 1, "test_accuracy") == last);
     assert_true(cell(&cold, 1, "test_loss") != cell(&warm, 1, "test_loss"));
     csv_close(&first), csv_close(&warm), csv_close(&file), csv_close(&cold);
+}
+
+/* Without a validation part nothing chooses, unless the test part was asked to. */
+static void the_best_weights_are_the_last_without_a_validation_part(void **state) {
+    (void)state;
+    static const char *const BY_TEST[] = {"best_by_test=off", "best_by_test=on"};
+    for (int k = 0; k < 2; k++) {
+        char option[PATH_SIZE + 8];
+        const char *run = folder(k ? "by-test" : "by-none"), *warm = folder(k ? "by-test-warm" : "by-none-warm");
+        /* A rate at which the accuracy goes up and down. */
+        train_well(run, OPTIONS("objective=erm", "epochs=5", "lr=0.5", BY_TEST[k]));
+        snprintf(option, sizeof option, "from=%s", run);
+        train_well(warm, OPTIONS(option, "lr=0"));
+        csv rows = table(run, RUN_HISTORY), kept = table(warm, RUN_HISTORY);
+        double most = 0;
+        for (size_t row = 0; row < 5; row++) most = fmax(most, cell(&rows, row, "test_accuracy"));
+        assert_true(most > cell(&rows, 4, "test_accuracy")); /* else nothing is tested here */
+        assert_true(cell(&kept, 1, "test_accuracy") == (k ? most : cell(&rows, 4, "test_accuracy")));
+        csv_close(&rows), csv_close(&kept);
+    }
 }
 
 static void weights_that_do_not_fit_are_refused(void **state) {
@@ -400,6 +419,7 @@ int main(void) {
         cmocka_unit_test(few_and_missed_examples_are_told),
         cmocka_unit_test(the_worst_losses_are_recorded),
         cmocka_unit_test(a_run_can_begin_with_the_weights_of_another),
+        cmocka_unit_test(the_best_weights_are_the_last_without_a_validation_part),
         cmocka_unit_test(weights_that_do_not_fit_are_refused),
         cmocka_unit_test(losses_of_another_run_are_taken_by_name),
         cmocka_unit_test(names_that_nobody_has_are_told),

@@ -102,6 +102,87 @@ static void a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes(void **st
     }
 }
 
+static double rate_in_last_row(const char *where, double *iterations) {
+    csv history;
+    char path[300];
+    size_t lr = 0, iteration = 0;
+    snprintf(path, sizeof path, "%s/history.csv", where);
+    assert_int_equal(csv_read(&history, path, CSV_STRICT, NULL), STATUS_OK);
+    while (strcmp(csv_name(&history, lr), "lr") != 0) lr++;
+    while (strcmp(csv_name(&history, iteration), "iteration") != 0) iteration++;
+    const double rate = csv_number(&history, history.rows - 1, lr);
+    *iterations = csv_number(&history, history.rows - 1, iteration);
+    csv_close(&history);
+    return rate;
+}
+
+/* Of 24 iterations 8 were to be left, then 15: the last has the rate of the last of equal steps to the schedule's end. */
+static void a_run_whose_length_the_clock_changed_is_repeated_and_resumed_to_the_same_bytes(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    char name[40], whole[40];
+    for (int kind = 0; kind < 3; kind++) {
+        double iterations;
+        train_settings s = points_settings();
+        s.objective = kind ? OBJECTIVE_DRO : OBJECTIVE_ERM;
+        s.warm_up = kind ? 0.4 : 0;
+        s.look_ahead = kind;
+        s.epochs = 4; /* of 6 iterations */
+        s.schedule = SCHEDULE_POLY;
+        s.budget = "1s";
+        s.budget_lengths = "4:8,7:15";
+        snprintf(whole, sizeof whole, "changed-%d", kind);
+        run_whole(&s, &task, folder(whole));
+        const double at_7 = 4 + 20.0 * 3 / 4, left = (24 - at_7) / (15 - 7);
+        const double rate = rate_in_last_row(folder(whole), &iterations);
+        assert_true(fabs(rate - s.lr * pow(left / 24, 0.9)) < 1e-9);
+        assert_true(iterations == 15);
+        for (int step = 1; step < 15; step += 3) {
+            snprintf(name, sizeof name, "changed-%d-%d", kind, step);
+            stop_after = step;
+            assert_int_equal(run(&s, &task, folder(name), 0), TRAINER_INTERRUPTED);
+            while (stop_after += step, run(&s, &task, folder(name), 1) == TRAINER_INTERRUPTED) continue;
+            assert_same_run(folder(whole), folder(name));
+        }
+    }
+}
+
+static status_code stop_if_told(void *context, learner *learner, const listener *listener, double *values,
+                                failure *failure) {
+    (void)context, (void)learner;
+    values[0] = 1;
+    return listener_stops(listener) ? fail(failure, STATUS_STOPPED, "stopped") : STATUS_OK;
+}
+
+/* The time is over in the first iteration: the run ends there, with weights, and its validation can still be made up for. */
+static void a_run_ends_when_its_time_is_over(void **state) {
+    (void)state;
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    const char *where = folder("late");
+    trainer *t;
+    trainer_end end;
+    double iterations;
+    stop_after = 1 << 30;
+    task.evaluate = stop_if_told;
+    folder_make(where, NULL);
+    assert_int_equal(trainer_open(&t, &s, &task, where, NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    trainer_watch(t, &(trainer_time){nextafter(t->started, HUGE_VAL), 1, 1, 1});
+    assert_int_equal(trainer_run(t, NULL, &end, NULL), STATUS_OK);
+    assert_int_equal(end, TRAINER_LATE);
+    assert_int_equal(t->iteration, 1);
+    assert_string_equal(t->settings.budget_lengths, "1:1");
+    trainer_close(&t);
+    assert_true(run_has(where, RUN_BEST) && run_has(where, RUN_HARDEST) && !run_has(where, RUN_HISTORY));
+    s.budget_lengths = "1:1"; /* as config.json has it */
+    assert_int_equal(run(&s, &task, where, 1), TRAINER_FINISHED);
+    rate_in_last_row(where, &iterations);
+    assert_true(iterations == 1);
+}
+
 static void tail_weights_and_first_visits_survive_interruptions(void **state) {
     (void)state;
     static const struct {
@@ -191,6 +272,8 @@ static void threads_do_not_change_a_bit(void **state) {
     for (int bf16 = 0; bf16 < 2; bf16++) {
         train_settings s = digits_settings();
         s.precision = bf16 ? PRECISION_BF16 : PRECISION_F32;
+        s.dropout = 0.2;
+        s.label_smoothing = 0.1;
         omp_set_num_threads(1);
         run_whole(&s, &d.task, folder(bf16 ? "threads-1b" : "threads-1"));
         stop_after = 7;
@@ -487,6 +570,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_is_stopped_while_it_is_validated_ends_with_the_same_bytes),
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes),
+        cmocka_unit_test(a_run_whose_length_the_clock_changed_is_repeated_and_resumed_to_the_same_bytes),
+        cmocka_unit_test(a_run_ends_when_its_time_is_over),
         cmocka_unit_test(tail_weights_and_first_visits_survive_interruptions),
         cmocka_unit_test(loader_threads_do_not_change_a_bit),
         cmocka_unit_test(threads_do_not_change_a_bit),

@@ -31,8 +31,7 @@ static void hear_report(void *context, const trainer *trainer, double loss, cons
 
 static void hear_notice(void *context, const char *message) {
     heard *h = context;
-    h->notices++;
-    snprintf(h->notice, sizeof h->notice, "%s", message);
+    if (!h->notices++) snprintf(h->notice, sizeof h->notice, "%s", message);
 }
 
 static int is_enough(void *context) {

@@ -1,8 +1,8 @@
 /*
  * A case to be looked at: its image, reference and predictions, cropped to where labels are and some voxels around.
  */
-#ifndef HWS_REPORT_CASE_VOLUME_H
-#define HWS_REPORT_CASE_VOLUME_H
+#ifndef HWS_EVALUATE_CASE_VOLUME_H
+#define HWS_EVALUATE_CASE_VOLUME_H
 
 #include "core/failure.h"
 
@@ -42,6 +42,9 @@ typedef struct slices {
 
 slices case_volume_slices(const case_volume *shown, int axis);
 size_t slices_voxel(const case_volume *shown, const slices *slices, int slice, int row, int column);
+
+/* The axis with the widest spacing: the planes across it have the best resolution. */
+int case_volume_widest(const case_volume *shown);
 
 /* The slice in which most voxels are wrong, for all predictions together; where none is, with most of the reference. */
 int case_volume_telling(const case_volume *shown, const slices *slices);

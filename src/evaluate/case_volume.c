@@ -1,4 +1,4 @@
-#include "report/case_volume.h"
+#include "evaluate/case_volume.h"
 
 #include "core/quantile.h"
 #include "nifti/nifti.h"
@@ -242,4 +242,11 @@ int case_volume_telling(const case_volume *shown, const slices *slices) {
         if (most) return best;
     }
     return slices->count / 2;
+}
+
+int case_volume_widest(const case_volume *shown) {
+    int axis = 2;
+    for (int k = 1; k >= 0; k--)
+        if (shown->spacing[k] > 1.01 * shown->spacing[axis]) axis = k;
+    return axis;
 }

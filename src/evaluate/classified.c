@@ -1,0 +1,170 @@
+#include "evaluate/classified.h"
+
+#include "core/natural_order.h"
+#include "images/labelled_images.h"
+#include "run/run_folder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXAMPLE, LABEL, PREDICTION, LOSS, FIRST_CLASS };
+
+static int find_file(const char *name, char path[PATH_SIZE]) {
+    if (path_is_folder(name)) return run_path(path, name, RUN_EXAMPLES, NULL) == STATUS_OK && path_exists(path);
+    return strcmp(path_name(name), run_file_name(RUN_EXAMPLES)) == 0 && path_exists(name) &&
+           path_format(path, NULL, "%s", name) == STATUS_OK;
+}
+
+int classified_is_there(const char *name) {
+    char path[PATH_SIZE];
+    return find_file(name, path);
+}
+
+static status_code check_columns(classified *c, failure *failure) {
+    static const char *const NAMES[FIRST_CLASS] = {"example", "label", "prediction", "loss"};
+    const csv *t = &c->table;
+    for (size_t k = 0; k < FIRST_CLASS; k++)
+        if (k >= t->columns || strcmp(csv_name(t, k), NAMES[k]) != 0)
+            return fail(failure, STATUS_CORRUPT,
+                        "%s: column %zu is not %s; hws evaluate RUN --out DIR writes such files", c->path, k + 1,
+                        NAMES[k]);
+    size_t end = FIRST_CLASS;
+    while (end < t->columns && strncmp(csv_name(t, end), "p_", 2) == 0) end++;
+    c->first_group_column = end;
+    c->classes = (int)(end - FIRST_CLASS);
+    c->count = (int64_t)t->rows;
+    if (c->classes >= 1 && c->classes <= LABELLED_IMAGES_CLASSES_MAX && c->count) return STATUS_OK;
+    return fail(failure, STATUS_CORRUPT,
+                "%s: has %d columns of probabilities (p_CLASS) and %lld examples; it needs some", c->path, c->classes,
+                (long long)c->count);
+}
+
+static int class_of(const classified *c, const char *name) {
+    for (int k = 0; k < c->classes; k++)
+        if (strcmp(classified_class(c, k), name) == 0) return k;
+    return -1;
+}
+
+static status_code read_row(classified *c, size_t row, failure *failure) {
+    const char *label = csv_cell(&c->table, row, LABEL);
+    const int found = class_of(c, label);
+    if (found < 0)
+        return fail(failure, STATUS_CORRUPT, "%s: line %zu: the label '%.100s' is no class", c->path,
+                    c->table.lines[row + 1], label);
+    c->labels[row] = (uint8_t)found;
+    c->losses[row] = csv_number(&c->table, row, LOSS);
+    for (int k = 0; k < c->classes; k++) {
+        double p = (double)NAN;
+        const size_t column = FIRST_CLASS + (size_t)k;
+        const status_code status = csv_require_number(&c->table, c->path, row, column, &p, failure);
+        if (status != STATUS_OK) return status;
+        if (p < 0 || p > 1)
+            return fail(failure, STATUS_CORRUPT, "%s: line %zu: %s is %g, no probability", c->path,
+                        c->table.lines[row + 1], csv_name(&c->table, column), p);
+        c->probabilities[row * (size_t)c->classes + (size_t)k] = (float)p;
+    }
+    return STATUS_OK;
+}
+
+status_code classified_open(classified *c, const char *name, failure *failure) {
+    memset(c, 0, sizeof *c);
+    if (!find_file(name, c->path))
+        return fail(failure, STATUS_CANNOT_READ, "%.500s has no %s: evaluate a run first, with hws evaluate RUN", name,
+                    run_file_name(RUN_EXAMPLES));
+    status_code status = csv_read(&c->table, c->path, CSV_STRICT, failure);
+    if (status == STATUS_OK) status = check_columns(c, failure);
+    if (status != STATUS_OK) return status;
+    const size_t rows = c->table.rows;
+    c->labels = malloc(rows);
+    c->losses = malloc(rows * sizeof *c->losses);
+    c->probabilities = malloc(rows * (size_t)c->classes * sizeof *c->probabilities);
+    if (!c->labels || !c->losses || !c->probabilities) return fail_memory(failure, "an evaluation");
+    for (size_t row = 0; row < rows && status == STATUS_OK; row++) status = read_row(c, row, failure);
+    return status;
+}
+
+void classified_close(classified *c) {
+    csv_close(&c->table);
+    free(c->labels);
+    free(c->losses);
+    free(c->probabilities);
+    *c = (classified){0};
+}
+
+const char *classified_example(const classified *c, int64_t example) {
+    return csv_cell(&c->table, (size_t)example, EXAMPLE);
+}
+
+const char *classified_class(const classified *c, int class_label) {
+    return csv_name(&c->table, FIRST_CLASS + (size_t)class_label) + 2;
+}
+
+class_predictions classified_predictions(const classified *c) {
+    return (class_predictions){c->count, c->classes, c->labels, c->probabilities};
+}
+
+long classified_group_column(const classified *c, const char *name) {
+    const long column = csv_column(&c->table, name);
+    return column < (long)c->first_group_column ? -1 : column;
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+status_code classified_choose(classified *c, const int64_t *from, int64_t count, failure *failure) {
+    const size_t columns = c->table.columns, classes = (size_t)c->classes, n = (size_t)count;
+    char **cells = malloc((n + 1) * columns * sizeof *cells);
+    uint8_t *labels = malloc(n + 1);
+    double *losses = malloc((n + 1) * sizeof *losses);
+    float *probabilities = malloc((n + 1) * classes * sizeof *probabilities);
+    if (!cells || !labels || !losses || !probabilities) {
+        free(cells), free(labels), free(losses), free(probabilities);
+        return fail_memory(failure, "an evaluation");
+    }
+    memcpy(cells, c->table.cells, columns * sizeof *cells);
+    for (size_t k = 0; k < n; k++) {
+        const size_t old = (size_t)from[k];
+        memcpy(cells + (k + 1) * columns, c->table.cells + (old + 1) * columns, columns * sizeof *cells);
+        memcpy(probabilities + k * classes, c->probabilities + old * classes, classes * sizeof *probabilities);
+        labels[k] = c->labels[old];
+        losses[k] = c->losses[old];
+    }
+    free(c->table.cells), free(c->labels), free(c->losses), free(c->probabilities);
+    c->table.cells = cells, c->labels = labels, c->losses = losses, c->probabilities = probabilities;
+    c->table.rows = n;
+    c->count = count;
+    return STATUS_OK;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+static int by_name(const void *a, const void *b) {
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    const int order = natural_compare(x, y);
+    return order ? order : strcmp(x, y);
+}
+
+status_code classified_groups_of(const classified *c, size_t column, classified_groups *g, failure *failure) {
+    *g = (classified_groups){.values = malloc((size_t)c->count * sizeof *g->values),
+                             .of = malloc((size_t)c->count * sizeof *g->of)};
+    if (!g->values || !g->of) return fail_memory(failure, "groups");
+    size_t count = 0;
+    for (size_t row = 0; row < c->table.rows; row++)
+        if (*csv_cell(&c->table, row, column)) g->values[count++] = csv_cell(&c->table, row, column);
+    qsort(g->values, count, sizeof *g->values, by_name);
+    for (size_t k = 0; k < count; k++)
+        if (!g->count || strcmp(g->values[g->count - 1], g->values[k]) != 0) g->values[g->count++] = g->values[k];
+    for (size_t row = 0; row < c->table.rows; row++) {
+        const char *value = csv_cell(&c->table, row, column);
+        const char **at =
+            *value ? bsearch(&value, g->values, (size_t)g->count, sizeof *g->values, by_name) : (const char **)NULL;
+        g->of[row] = at ? (int)(at - g->values) : -1;
+    }
+    return STATUS_OK;
+}
+
+void classified_groups_close(classified_groups *g) {
+    free(g->values);
+    free(g->of);
+    *g = (classified_groups){0};
+}

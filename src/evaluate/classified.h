@@ -1,0 +1,55 @@
+/*
+ * What a classifier said about each example, read back: the examples.csv that hws evaluate writes.
+ *
+ *     classified c;
+ *     status = classified_open(&c, "scores/erm", &failure);      the file, or a folder that has one: an evaluation, a run
+ *     classified_close(&c);
+ */
+#ifndef HWS_EVALUATE_CLASSIFIED_H
+#define HWS_EVALUATE_CLASSIFIED_H
+
+#include "core/csv.h"
+#include "core/path.h"
+#include "evaluate/class_scores.h"
+
+typedef struct classified {
+    char path[PATH_SIZE]; /* of the file */
+    csv table;            /* example, label, prediction, loss, p_CLASS..., columns of groups */
+    int64_t count;
+    int classes;
+    size_t first_group_column; /* of the table; those behind it are groups, too */
+    uint8_t *labels;           /* [count] */
+    float *probabilities;      /* [count][classes] */
+    double *losses;            /* [count] */
+} classified;
+
+/* Whether a name is one of these. */
+int classified_is_there(const char *name);
+
+/* Strict: every label is a class, every probability from 0 to 1. Close it, also after a failure. */
+status_code classified_open(classified *classified, const char *name, failure *failure);
+void classified_close(classified *classified);
+
+const char *classified_example(const classified *classified, int64_t example);
+const char *classified_class(const classified *classified, int class_label);
+class_predictions classified_predictions(const classified *classified);
+
+/* The position of a column of groups in the table; -1: there is none of this name. */
+long classified_group_column(const classified *classified, const char *name);
+
+/* Brings the examples into another order, or leaves some out: example k becomes the old from[k]. */
+status_code classified_choose(classified *classified, const int64_t *from, int64_t count, failure *failure);
+
+/* The values of a column of groups in natural order, without the empty one, and which of them each example has, -1: none.
+   Values belong to the table; free both arrays. */
+typedef struct classified_groups {
+    const char **values;
+    int count;
+    int *of; /* [example] */
+} classified_groups;
+
+status_code classified_groups_of(const classified *classified, size_t column, classified_groups *groups,
+                                 failure *failure);
+void classified_groups_close(classified_groups *groups);
+
+#endif

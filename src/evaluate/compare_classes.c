@@ -1,0 +1,275 @@
+#define _POSIX_C_SOURCE 200809L
+#include "evaluate/compare_classes.h"
+
+#include "core/array.h"
+#include "evaluate/paired.h"
+#include "run/run_folder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUPS_MAX = 1000 };
+
+typedef struct job {
+    const compare_classes_request *request;
+    const listener *listener;
+    compared_classes *result;
+} job;
+
+/* ---- the same examples in the same order ------------------------------------------------------------------------- */
+
+typedef struct named {
+    const char *name;
+    int64_t at;
+} named;
+
+static int by_name(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
+
+/* The examples sorted by name, each of which is there once. */
+static status_code sorted_names(const classified *c, named **names, failure *failure) {
+    named *list = *names = malloc((size_t)c->count * sizeof *list);
+    if (!list) return fail_memory(failure, "the examples");
+    for (int64_t k = 0; k < c->count; k++) list[k] = (named){classified_example(c, k), k};
+    qsort(list, (size_t)c->count, sizeof *list, by_name);
+    for (int64_t k = 1; k < c->count; k++)
+        if (strcmp(list[k - 1].name, list[k].name) == 0)
+            return fail(failure, STATUS_CORRUPT, "%s: the example %.200s is there twice", c->path, list[k].name);
+    return STATUS_OK;
+}
+
+/* Where each example of `first` is in `other`; -1: nowhere. The first that is lacking is told in `lacking`. */
+static status_code find_examples(const classified *first, const classified *other, int64_t *where, const char **lacking,
+                                 failure *failure) {
+    named *names = NULL;
+    status_code status = sorted_names(other, &names, failure);
+    for (int64_t k = 0; k < first->count && status == STATUS_OK; k++) {
+        const named wanted = {classified_example(first, k), 0};
+        const named *found = bsearch(&wanted, names, (size_t)other->count, sizeof *names, by_name);
+        where[k] = found ? found->at : -1;
+        if (!found && !*lacking) *lacking = wanted.name;
+        if (found && strcmp(csv_cell(&first->table, (size_t)k, 1), csv_cell(&other->table, (size_t)found->at, 1)) != 0)
+            status = fail(failure, STATUS_BAD_INPUT,
+                          "%.200s is '%.100s' in %.300s and '%.100s' in %.300s: the labels differ", wanted.name,
+                          csv_cell(&first->table, (size_t)k, 1), first->path,
+                          csv_cell(&other->table, (size_t)found->at, 1), other->path);
+    }
+    free(names);
+    return status;
+}
+
+static status_code check_classes(const classified *first, const classified *other, failure *failure) {
+    int same = first->classes == other->classes;
+    for (int k = 0; k < first->classes && same; k++)
+        same = strcmp(classified_class(first, k), classified_class(other, k)) == 0;
+    return same ? STATUS_OK
+                : fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s tell different classes apart", first->path,
+                       other->path);
+}
+
+/* Leaves out of all what method m lacks, and brings its examples into the order of the first. */
+static status_code keep_common(job *j, size_t m, int64_t *where, failure *failure) {
+    compared_classes *r = j->result;
+    int64_t kept = 0, *stay = malloc((size_t)r->methods[0].count * sizeof *stay);
+    if (!stay) return fail_memory(failure, "the examples");
+    for (int64_t k = 0; k < r->methods[0].count; k++) {
+        if (where[k] < 0) continue;
+        stay[kept] = k;
+        where[kept++] = where[k];
+    }
+    status_code status = STATUS_OK;
+    for (size_t k = 0; k < m && status == STATUS_OK; k++)
+        status = classified_choose(&r->methods[k], stay, kept, failure);
+    if (status == STATUS_OK) status = classified_choose(&r->methods[m], where, kept, failure);
+    free(stay);
+    return status;
+}
+
+static status_code align(job *j, size_t m, failure *failure) {
+    compared_classes *r = j->result;
+    classified *first = &r->methods[0], *other = &r->methods[m];
+    const int64_t before = first->count, theirs = other->count;
+    const char *lacking = NULL;
+    int64_t *where = malloc((size_t)first->count * sizeof *where);
+    status_code status = where ? check_classes(first, other, failure) : fail_memory(failure, "the examples");
+    if (status == STATUS_OK) status = find_examples(first, other, where, &lacking, failure);
+    if (status == STATUS_OK && (lacking || theirs != before) && !j->request->common)
+        status =
+            fail(failure, STATUS_BAD_INPUT,
+                 "%.300s and %.300s are not about the same examples%s%.200s; --common compares those that all have",
+                 first->path, other->path, lacking ? ": the second lacks " : "", lacking ? lacking : "");
+    if (status == STATUS_OK) status = keep_common(j, m, where, failure);
+    if (status == STATUS_OK && !first->count)
+        status = fail(failure, STATUS_BAD_INPUT, "%.300s has no example of the others", other->path);
+    free(where);
+    return status;
+}
+
+static void call(const char *path, method_name name) {
+    char folder[PATH_SIZE];
+    snprintf(folder, sizeof folder, "%s", path);
+    if (!path_is_folder(path)) {
+        char *slash = strrchr(folder, '/');
+        if (slash) *slash = 0;
+    }
+    for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) folder[n - 1] = 0;
+    snprintf(name, COMPARED_NAME_BYTES, "%.*s", COMPARED_NAME_BYTES - 1, path_name(folder));
+}
+
+static status_code read_methods(job *j, failure *failure) {
+    compared_classes *r = j->result;
+    status_code status =
+        j->request->names ? method_names_choose(r->names, r->count, j->request->names, failure) : STATUS_OK;
+    for (size_t m = 0; m < r->count && status == STATUS_OK; m++) {
+        status = classified_open(&r->methods[m], j->request->paths[m], failure);
+        if (!j->request->names) call(j->request->paths[m], r->names[m]);
+    }
+    if (!j->request->names) method_names_make_different(r->names, r->count);
+    const int64_t before = r->methods[0].count;
+    for (size_t m = 1; m < r->count && status == STATUS_OK; m++) status = align(j, m, failure);
+    if (status == STATUS_OK && r->methods[0].count < before) {
+        char notice[200];
+        snprintf(notice, sizeof notice, "compared are the %lld examples that all have", (long long)r->methods[0].count);
+        listener_notice(j->listener, notice);
+    }
+    return status;
+}
+
+/* ---- strata ------------------------------------------------------------------------------------------------------ */
+
+static compared_stratum *add_stratum(compared_classes *r, const char *column, const char *value) {
+    compared_stratum *grown = array_grow(r->strata, r->stratum_count, &r->stratum_capacity, sizeof *grown);
+    if (!grown) return NULL;
+    r->strata = grown;
+    compared_stratum *one = &grown[r->stratum_count++];
+    memset(one, 0, sizeof *one);
+    one->column = column;
+    one->value = value;
+    return one;
+}
+
+/* The examples of a group; all of them without groups. */
+static status_code score_stratum(compared_classes *r, compared_stratum *one, const classified_groups *groups, int group,
+                                 failure *failure) {
+    int64_t *members = malloc((size_t)r->methods[0].count * sizeof *members);
+    status_code status = one && members ? STATUS_OK : fail_memory(failure, "the groups");
+    for (int64_t i = 0; i < r->methods[0].count && status == STATUS_OK; i++)
+        if (!groups || groups->of[i] == group) members[one->count++] = i;
+    const class_predictions first = classified_predictions(&r->methods[0]);
+    for (size_t m = 0; m < r->count && status == STATUS_OK; m++) {
+        const class_predictions own = classified_predictions(&r->methods[m]);
+        compared_class_row *row = &one->rows[m];
+        status = class_scores_of(&own, members, one->count, &row->scored, failure);
+        if (status == STATUS_OK && m)
+            status = class_scores_difference(&first, &own, members, one->count, &row->difference, failure);
+        row->holm = m ? row->difference.p : (double)NAN;
+    }
+    free(members);
+    return status;
+}
+
+static status_code score_worst(compared_classes *r, compared_stratum *one, const classified_groups *groups,
+                               failure *failure) {
+    const class_groups all = {groups->of, groups->count};
+    const class_predictions first = classified_predictions(&r->methods[0]);
+    status_code status = one ? STATUS_OK : fail_memory(failure, "the groups");
+    for (size_t m = 0; m < r->count && status == STATUS_OK; m++) {
+        const class_predictions own = classified_predictions(&r->methods[m]);
+        class_worst against = {0};
+        compared_class_row *row = &one->rows[m];
+        status = class_scores_worst(&own, NULL, all, &row->worst, failure);
+        if (status == STATUS_OK && m) status = class_scores_worst(&first, &own, all, &against, failure);
+        row->worst.difference = m ? against.difference : (double)NAN;
+        row->worst.difference_ci = against.difference_ci;
+        row->holm = (double)NAN;
+    }
+    for (int64_t i = 0; status == STATUS_OK && i < r->methods[0].count; i++) one->count += groups->of[i] >= 0;
+    return status;
+}
+
+static status_code score_column(compared_classes *r, size_t column, failure *failure) {
+    classified_groups groups;
+    const char *name = csv_name(&r->methods[0].table, column);
+    status_code status = classified_groups_of(&r->methods[0], column, &groups, failure);
+    if (status == STATUS_OK && groups.count > GROUPS_MAX)
+        status = fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
+                      groups.count, GROUPS_MAX);
+    for (int g = 0; g < groups.count && status == STATUS_OK; g++)
+        status = score_stratum(r, add_stratum(r, name, groups.values[g]), &groups, g, failure);
+    if (status == STATUS_OK && groups.count > 1) status = score_worst(r, add_stratum(r, name, NULL), &groups, failure);
+    classified_groups_close(&groups);
+    return status;
+}
+
+static status_code score_named(compared_classes *r, const char *name, failure *failure) {
+    const long column = classified_group_column(&r->methods[0], name);
+    return column < 0 ? fail(failure, STATUS_BAD_INPUT, "--by %.100s: %.300s has no such column of groups", name,
+                             r->methods[0].path)
+                      : score_column(r, (size_t)column, failure);
+}
+
+static status_code score_all(job *j, failure *failure) {
+    compared_classes *r = j->result;
+    status_code status = score_stratum(r, add_stratum(r, NULL, NULL), NULL, 0, failure);
+    if (status == STATUS_OK && !j->request->by && classified_group_column(&r->methods[0], "group") >= 0)
+        status = score_named(r, "group", failure);
+    for (const char *at = j->request->by; at && *at && status == STATUS_OK;) {
+        const size_t length = strcspn(at, ",");
+        char *name = strndup(at, length);
+        status = name ? score_named(r, name, failure) : fail_memory(failure, "the groups");
+        free(name);
+        at += length + (at[length] == ',');
+    }
+    return status;
+}
+
+static status_code correct_all(compared_classes *r, failure *failure) {
+    double *p = malloc((r->stratum_count * r->count + 1) * sizeof *p);
+    if (!p) return fail_memory(failure, "a comparison");
+    for (size_t k = 0; k < r->stratum_count * r->count; k++) p[k] = r->strata[k / r->count].rows[k % r->count].holm;
+    const status_code status = holm_correct(p, r->stratum_count * r->count, failure);
+    for (size_t k = 0; k < r->stratum_count * r->count; k++) r->strata[k / r->count].rows[k % r->count].holm = p[k];
+    free(p);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static status_code write_all(const job *j, failure *failure) {
+    static const struct {
+        table_format format;
+        run_file file;
+    } FILES[] = {{TABLE_TEXT, RUN_COMPARISON_TEXT},
+                 {TABLE_CSV, RUN_COMPARISON_CSV},
+                 {TABLE_MARKDOWN, RUN_COMPARISON_MARKDOWN},
+                 {TABLE_LATEX, RUN_COMPARISON_LATEX},
+                 {TABLE_JSON, RUN_COMPARISON_JSON}};
+    status_code status = folder_make(j->request->out, failure);
+    for (size_t k = 0; k < sizeof FILES / sizeof *FILES && status == STATUS_OK; k++) {
+        text out = {0};
+        status = compared_classes_write(j->result, FILES[k].format, &out, failure);
+        if (status == STATUS_OK) status = run_write(j->request->out, FILES[k].file, &out, failure);
+        text_close(&out);
+    }
+    return status;
+}
+
+status_code compare_classes(compared_classes *compared, const compare_classes_request *request,
+                            const listener *listener, failure *failure) {
+    memset(compared, 0, sizeof *compared);
+    job j = {request, listener, compared};
+    if (request->count < 2 || request->count > COMPARED_MAX)
+        return fail(failure, STATUS_BAD_INPUT, "compare takes 2 to %d evaluations", COMPARED_MAX);
+    compared->count = request->count;
+    status_code status = read_methods(&j, failure);
+    if (status == STATUS_OK) status = score_all(&j, failure);
+    if (status == STATUS_OK) status = correct_all(compared, failure);
+    return status == STATUS_OK && request->out ? write_all(&j, failure) : status;
+}
+
+void compared_classes_close(compared_classes *compared) {
+    for (size_t m = 0; m < COMPARED_MAX; m++) classified_close(&compared->methods[m]);
+    free(compared->strata);
+    compared->strata = NULL;
+}

@@ -1,0 +1,253 @@
+/* What the evaluation of a classifier found on its test examples: by group, by class, how sure, and what failure looks like. */
+#include "report/chart.h"
+#include "report/gallery_picture.h"
+#include "report/html.h"
+#include "report/panel.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CLASSES = 30, MOST_PANELS = 12, RELIABILITY_RUNS = 8, BINS = 64 };
+
+static int has_evaluation(const run *run) { return run->strata.data.rows > 0; }
+
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *column, *title;
+    int percent;
+} SCORES[] = {{"accuracy", "accuracy, %", 1},
+              {"balanced_accuracy", "balanced accuracy, %", 1},
+              {"auroc", "AUROC", 0},
+              {"ece", "calibration error, %", 1}};
+enum { SCORE_COUNT = sizeof SCORES / sizeof *SCORES };
+
+static void add_score(text *page, const run *run, size_t row, size_t which) {
+    char low[64], high[64];
+    snprintf(low, sizeof low, "%s_low", SCORES[which].column);
+    snprintf(high, sizeof high, "%s_high", SCORES[which].column);
+    const int digits = SCORES[which].percent ? 1 : 3;
+    const double factor = SCORES[which].percent ? 100 : 1, value = run_number(&run->strata, row, SCORES[which].column);
+    const double from = run_number(&run->strata, row, low), to = run_number(&run->strata, row, high);
+    if (!isfinite(value)) return text_add(page, "<td class=\"faint\">\xE2\x80\x93</td>");
+    text_format(page, "<td>%.*f", digits, factor * value);
+    if (isfinite(from))
+        text_format(page, " <span class=\"faint\">(%.*f to %.*f)</span>", digits, factor * from, digits, factor * to);
+    text_add(page, "</td>");
+}
+
+static void add_score_rows(text *page, const runs *runs, const run *run, int first) {
+    for (size_t row = 0; row < run->strata.data.rows; row++) {
+        text_format(page, "<tr%s><th scope=\"row\">", row == 0 && !first ? " class=\"first\"" : "");
+        html_escape(page, run_cell(&run->strata, row, "column"));
+        text_add(page, " ");
+        html_escape(page, run_cell(&run->strata, row, "value"));
+        text_add(page, "</th>");
+        if (runs->count > 1) {
+            text_add(page, "<td class=\"word\">");
+            html_escape(page, run->name);
+            text_add(page, "</td>");
+        }
+        text_add(page, "<td>");
+        html_escape(page, run_cell(&run->strata, row, "examples"));
+        text_add(page, "</td>");
+        for (size_t s = 0; s < SCORE_COUNT; s++) add_score(page, run, row, s);
+        text_add(page, "</tr>\n");
+    }
+}
+
+static void add_scores(text *page, const runs *runs) {
+    int first = 1;
+    text_add(page,
+             "<div class=\"scroll whole\" tabindex=\"0\"><table class=\"scores\">\n<tr><th scope=\"col\">group</th>");
+    if (runs->count > 1) text_add(page, "<th scope=\"col\" class=\"word\">run</th>");
+    text_add(page, "<th scope=\"col\">examples</th>");
+    for (size_t s = 0; s < SCORE_COUNT; s++) text_format(page, "<th scope=\"col\">%s</th>", SCORES[s].title);
+    text_add(page, "</tr>\n");
+    for (size_t r = 0; r < runs->count; r++) {
+        if (!has_evaluation(&runs->all[r])) continue;
+        add_score_rows(page, runs, &runs->all[r], first);
+        first = 0;
+    }
+    text_add(page, "</table></div>\n");
+}
+
+/* ---- the confusion matrix ---------------------------------------------------------------------------------------- */
+
+static void add_confusion_row(text *page, const run *run, size_t row) {
+    const csv *table = &run->confusion.data;
+    double sum = 0;
+    for (size_t k = 1; k < table->columns; k++) sum += fmax(0, csv_number(table, row, k));
+    text_add(page, "<tr><th scope=\"row\">");
+    html_escape(page, csv_cell(table, row, 0));
+    text_add(page, "</th>");
+    for (size_t k = 1; k < table->columns; k++) {
+        const double count = csv_number(table, row, k), share = sum > 0 && count > 0 ? count / sum : 0;
+        text_format(page, "<td class=\"s%d\" style=\"--share:%.0f%%\">%.0f<small>%.0f %%</small></td>",
+                    k == row + 1 ? 3 : 2, 100 * share, isfinite(count) ? count : 0, 100 * share);
+    }
+    text_add(page, "</tr>\n");
+}
+
+static void add_confusion(text *page, const runs *runs, const run *run) {
+    const csv *table = &run->confusion.data;
+    if (table->rows < 2 || table->rows > MOST_CLASSES || table->columns != table->rows + 1) return;
+    figure_open(page, runs->count > 1 ? run->name : "Confusion matrix");
+    text_add(page,
+             "<div class=\"scroll whole\" tabindex=\"0\"><table class=\"confusion\">\n<tr><th scope=\"col\">label, "
+             "predicted as</th>");
+    for (size_t k = 1; k < table->columns; k++) {
+        text_add(page, "<th scope=\"col\">");
+        html_escape(page, csv_name(table, k));
+        text_add(page, "</th>");
+    }
+    text_add(page, "</tr>\n");
+    for (size_t row = 0; row < table->rows; row++) add_confusion_row(page, run, row);
+    text_add(page, "</table></div>\n");
+    figure_close(page, "A row is the label, a column what was predicted; shares are of the row.");
+}
+
+/* ---- the reliability diagram ------------------------------------------------------------------------------------- */
+
+typedef struct reliability {
+    double x[RELIABILITY_RUNS][BINS], y[RELIABILITY_RUNS][BINS];
+    series lines[RELIABILITY_RUNS + 1];
+    size_t count;
+} reliability;
+
+static void add_line(reliability *all, const run *run) {
+    const size_t rows = run->reliability.data.rows < BINS ? run->reliability.data.rows : BINS, at = all->count;
+    size_t known = 0;
+    if (!rows || at == RELIABILITY_RUNS) return;
+    for (size_t row = 0; row < rows; row++) {
+        const double x = run_number(&run->reliability, row, "confidence");
+        const double y = run_number(&run->reliability, row, "accuracy");
+        if (!isfinite(x) || !isfinite(y)) continue;
+        all->x[at][known] = 100 * x;
+        all->y[at][known++] = y;
+    }
+    all->lines[all->count++] =
+        (series){.name = run->name, .style = run->style, .count = known, .x = all->x[at], .y = all->y[at]};
+}
+
+static void add_reliability(text *page, const runs *runs) {
+    static const double X[] = {0, 100}, Y[] = {0, 1};
+    reliability *all = calloc(1, sizeof *all);
+    if (!all) {
+        page->failed = 1;
+        return;
+    }
+    for (size_t r = 0; r < runs->count; r++) add_line(all, &runs->all[r]);
+    if (all->count) {
+        all->lines[all->count] = (series){.name = "as sure as right", .style = 7, .count = 2, .x = X, .y = Y};
+        const line_chart chart = {.title = "Reliability",
+                                  .explanation =
+                                      "How often a prediction is right, by how sure the network is of it. Below "
+                                      "the diagonal it is surer than it should be.",
+                                  .x_title = "confidence, %",
+                                  .unit = UNIT_PERCENT,
+                                  .floor = 0,
+                                  .ceiling = 1,
+                                  .series = all->lines,
+                                  .count = all->count + 1};
+        line_chart_write(page, &chart);
+    }
+    free(all);
+}
+
+/* ---- curves by group --------------------------------------------------------------------------------------------- */
+
+static void add_curves(text *page, const runs *runs) {
+    static const char PREFIX[] = "test_accuracy_";
+    const csv *table = &runs->all[0].history.data;
+    int left = MOST_PANELS;
+    text_add(page, "<div class=\"panels\">\n");
+    for (size_t k = 0; k < table->columns && left; k++) {
+        const char *name = csv_name(table, k), *group = name + strlen(PREFIX);
+        if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !strchr(group, ':')) continue;
+        text title = {0};
+        text_add(&title, "Accuracy of ");
+        text_add(&title, group);
+        for (char *at = title.bytes; at && *at; at++)
+            if (*at == ':') {
+                *at = ' ';
+                break;
+            }
+        const panel panel = {.title = text_string(&title),
+                             .explanation =
+                                 "The share of the group\xE2\x80\x99s test examples that are classified correctly.",
+                             .column = name,
+                             .unit = UNIT_PERCENT,
+                             .floor = 0,
+                             .ceiling = 1};
+        left -= panel_write(page, runs, &panel);
+        text_close(&title);
+    }
+    text_add(page, "</div>\n");
+}
+
+/* ---- galleries --------------------------------------------------------------------------------------------------- */
+
+static void add_card(text *page, const run *run, size_t row) {
+    const run_table *table = &run->worst;
+    text_add(page, "<li>");
+    gallery_picture(page, run, RUN_WORST_PICTURES, run_cell(table, row, "example"));
+    gallery_verdict(page, run, run_cell(table, row, "label"), run_cell(table, row, "prediction"));
+    text_format(page, "<span>loss %.3g</span>", run_number(table, row, "loss"));
+    text_add(page, "<span class=\"id\">");
+    html_escape(page, run_cell(table, row, "example"));
+    text_add(page, "</span></li>\n");
+}
+
+/* The heading of a gallery: rows of one kind and group follow each other. */
+static void add_gallery_heading(text *page, const run *run, size_t row) {
+    const int hardest = strcmp(run_cell(&run->worst, row, "kind"), "hardest") == 0;
+    const char *value = run_cell(&run->worst, row, "value");
+    text_add(page, hardest ? "<h3>Hardest" : "<h3>Most doubtful: the two likeliest classes are closest");
+    if (*value) {
+        text_add(page, " of ");
+        html_escape(page, run_cell(&run->worst, row, "column"));
+        text_add(page, " ");
+        html_escape(page, value);
+    }
+    text_add(page, "</h3>\n<ul class=\"gallery named\">\n");
+}
+
+static int same_gallery(const run *run, size_t row) {
+    return row > 0 && strcmp(run_cell(&run->worst, row, "kind"), run_cell(&run->worst, row - 1, "kind")) == 0 &&
+           strcmp(run_cell(&run->worst, row, "value"), run_cell(&run->worst, row - 1, "value")) == 0;
+}
+
+static void add_galleries(text *page, const runs *runs, const run *run) {
+    if (!run->worst.data.rows) return;
+    if (runs->count > 1)
+        text_add(page, "<details><summary>Pictures of "), html_escape(page, run->name), text_add(page, "</summary>\n");
+    for (size_t row = 0; row < run->worst.data.rows; row++) {
+        if (!same_gallery(run, row)) {
+            if (row) text_add(page, "</ul>\n");
+            add_gallery_heading(page, run, row);
+        }
+        add_card(page, run, row);
+    }
+    text_add(page, runs->count > 1 ? "</ul></details>\n" : "</ul>\n");
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+void groups_section(text *page, const runs *runs) {
+    size_t evaluated = 0;
+    for (size_t r = 0; r < runs->count; r++) evaluated += has_evaluation(&runs->all[r]) ? 1 : 0;
+    if (!evaluated) return; /* a classifier that hws evaluate has not seen, or a segmentation */
+    section_open(page, runs, "The test examples, by group",
+                 "From hws evaluate, with the weights that are kept; 95 % bootstrap intervals in brackets.", 1);
+    add_scores(page, runs);
+    text_add(page, "<div class=\"panels\">\n");
+    add_reliability(page, runs);
+    for (size_t r = 0; r < runs->count; r++) add_confusion(page, runs, &runs->all[r]);
+    text_add(page, "</div>\n");
+    add_curves(page, runs);
+    for (size_t r = 0; r < runs->count; r++) add_galleries(page, runs, &runs->all[r]);
+    section_close(page);
+}

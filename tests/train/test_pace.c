@@ -1,0 +1,144 @@
+/* How the length of a run follows the clock, with a clock of the test's own. */
+#include "train/pace.h"
+
+#include "testing.h"
+
+enum { EPOCH = 50, PLANNED = 1000 };
+
+/* What the machine really takes, by the number of the iteration. */
+typedef struct machine {
+    double step, validation, end;
+    int64_t slow_from;
+    double slower; /* by this factor from there on */
+} machine;
+
+static double factor(const machine *m, int64_t done) { return done >= m->slow_from ? m->slower : 1; }
+
+typedef struct course {
+    double finish;
+    int64_t made;
+    double least_fall, last_position; /* of the position */
+} course;
+
+/* A whole run: the clock when all is over. */
+static course run_from(pace *p, const machine *m, double deadline, double step) {
+    course c = {.least_fall = 1e300};
+    double now = 0, position = -1;
+    int64_t done = 0;
+    pace_watch(p, deadline, step, 4, 6, now);
+    while (done < pace_length(p, done)) {
+        const double at = pace_position(p, done);
+        c.least_fall = fmin(c.least_fall, at - position);
+        position = at;
+        now += m->step * factor(m, done);
+        done++;
+        pace_measure_step(p, now);
+        assert_true(pace_decide(p, &(pace_moment){done, EPOCH, 0, now}) >= 0);
+        if (done % EPOCH && done != pace_length(p, done)) continue;
+        now += m->validation * factor(m, done);
+        pace_measure_validation(p, now);
+    }
+    c.finish = now + m->end * factor(m, done);
+    c.made = done;
+    c.last_position = pace_position(p, done);
+    return c;
+}
+
+static course run(pace *p, const machine *m, double deadline) { return run_from(p, m, deadline, 1); }
+
+static course run_of(const machine *m, double deadline, pace *p) {
+    assert_int_equal(pace_open(p, PLANNED, "", NULL), STATUS_OK);
+    return run(p, m, deadline);
+}
+
+/* 1000 steps of 1 s, 20 validations of 4 s and 6 s at the end are 1086 s. */
+static void a_machine_as_it_was_measured_changes_nothing(void **state) {
+    (void)state;
+    pace p;
+    const course c = run_of(&(machine){1, 4, 6, 0, 1}, 1140, &p);
+    assert_true(c.made == PLANNED && p.count == 0 && c.finish <= 1140);
+    for (int64_t k = 0; k <= PLANNED; k += 37) assert_true(pace_position(&p, k) == (double)k);
+    pace_close(&p);
+}
+
+static void a_slower_machine_still_ends_in_time_and_at_the_end_of_the_schedule(void **state) {
+    (void)state;
+    static const machine SLOW[] = {{2, 8, 12, 0, 1}, {1, 4, 6, 500, 3}, {1, 4, 6, 300, 10}, {1, 4, 6, 900, 2},
+                                   {1, 40, 6, 0, 1}, {1.1, 4, 6, 0, 1}, {1, 4, 6, 40, 1.3}, {30, 120, 180, 0, 1}};
+    for (size_t k = 0; k < sizeof SLOW / sizeof *SLOW; k++) {
+        pace p;
+        const course c = run_of(&SLOW[k], 1140, &p);
+        if (c.finish > 1140) fail_msg("machine %zu ended after %g s with %lld", k, c.finish, (long long)c.made);
+        assert_true(c.made < PLANNED && p.count >= 1);
+        assert_true(c.least_fall > 0); /* the rate only falls */
+        assert_true(c.last_position > 0.9 * PLANNED && c.last_position < PLANNED + 1e-6);
+        pace_close(&p);
+    }
+}
+
+static void time_that_is_left_is_used(void **state) {
+    (void)state;
+    pace p;
+    /* 14 iterations that were thought to take 13 s each take 7. */
+    assert_int_equal(pace_open(&p, 14, "", NULL), STATUS_OK);
+    const course few = run_from(&p, &(machine){7, 4, 6, 0, 1}, 210, 13);
+    assert_true(few.finish <= 210 && few.made >= 20);
+    pace_close(&p);
+    const course c = run_of(&(machine){0.5, 2, 3, 0, 1}, 1140, &p);
+    assert_true(c.finish <= 1140 && c.finish > 0.85 * 1140 && (double)c.made > 1.7 * PLANNED);
+    assert_float_equal(c.last_position, PLANNED, 1e-6);
+    pace_close(&p);
+}
+
+/* Without a clock, and for who asks at any iteration, also one before a change. */
+static void who_follows_the_record_goes_the_same_way(void **state) {
+    (void)state;
+    pace p, again;
+    text words = {0};
+    const course c = run_of(&(machine){1, 4, 6, 300, 4}, 1140, &p);
+    pace_record(&p, &words);
+    assert_int_equal(pace_open(&again, PLANNED, text_string(&words), NULL), STATUS_OK);
+    for (int64_t k = 0; k <= c.made; k++) {
+        assert_int_equal(pace_length(&again, k), pace_length(&p, k));
+        assert_true(pace_position(&again, k) == pace_position(&p, k));
+        assert_int_equal(pace_decide(&again, &(pace_moment){k + 1, EPOCH, 0, 1e9}), 0);
+    }
+    pace_close(&again);
+    pace_close(&p);
+    text_close(&words);
+}
+
+static void a_position_is_the_plain_sum_of_equal_shares(void **state) {
+    (void)state;
+    pace p;
+    assert_int_equal(pace_open(&p, 100, "40:70,55:60,59:80", NULL), STATUS_OK);
+    double position = 0;
+    for (int64_t k = 0; k < 80; k++) {
+        assert_float_equal(pace_position(&p, k), position, 1e-9);
+        position += (100 - position) / (double)(pace_length(&p, k) - k);
+    }
+    assert_float_equal(pace_position(&p, 80), 100, 1e-9);
+    pace_close(&p);
+}
+
+static void what_was_never_recorded_is_refused(void **state) {
+    (void)state;
+    static const char *const WRONG[] = {"x", "5", "5:", "5:9,", "5:4", "0:9", "9:20,9:30", "9:20,8:30", "5:9;", ","};
+    for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
+        pace p;
+        assert_int_equal(pace_open(&p, 100, WRONG[k], NULL), STATUS_BAD_INPUT);
+        pace_close(&p);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machine_as_it_was_measured_changes_nothing),
+        cmocka_unit_test(a_slower_machine_still_ends_in_time_and_at_the_end_of_the_schedule),
+        cmocka_unit_test(time_that_is_left_is_used),
+        cmocka_unit_test(who_follows_the_record_goes_the_same_way),
+        cmocka_unit_test(a_position_is_the_plain_sum_of_equal_shares),
+        cmocka_unit_test(what_was_never_recorded_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

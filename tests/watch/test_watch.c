@@ -1,0 +1,177 @@
+/* hws watch over the loopback interface: what it answers, what it refuses, and that it notices what changes. */
+#define _XOPEN_SOURCE 700
+#include "folders.h"
+#include "watch/watch.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/socket.h>
+
+typedef struct answer {
+    int status; /* 0: the connection was closed without an answer */
+    char *all;  /* head and body, a string that the caller frees */
+} answer;
+
+/* The words as they are, to the port; all that comes back. */
+static answer talk(int port, const char *words) {
+    const struct sockaddr_in place = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int connection = socket(AF_INET, SOCK_STREAM, 0);
+    text all = {0};
+    char bytes[4096];
+    assert_true(connection >= 0);
+    assert_int_equal(connect(connection, (const struct sockaddr *)&place, sizeof place), 0);
+    assert_int_equal(write(connection, words, strlen(words)), (ssize_t)strlen(words));
+    for (ssize_t size; (size = read(connection, bytes, sizeof bytes)) > 0;) text_add_bytes(&all, bytes, (size_t)size);
+    close(connection);
+    assert_false(all.failed);
+    return (answer){all.size > 12 ? atoi(all.bytes + 9) : 0, all.bytes};
+}
+
+static answer ask(int port, const char *method, const char *address, const char *more) {
+    char words[1000];
+    snprintf(words, sizeof words, "%s %s HTTP/1.1\r\nHost: localhost:%d\r\nConnection: close\r\n%s\r\n", method,
+             address, port, more);
+    return talk(port, words);
+}
+
+static void expect(int port, const char *method, const char *address, int status, const char *words) {
+    answer a = ask(port, method, address, "");
+    if (a.status != status) fail_msg("%s %s: %d, expected %d", method, address, a.status, status);
+    if (words && !strstr(a.all, words)) fail_msg("%s %s lacks '%s': %.2000s", method, address, words, a.all);
+    free(a.all);
+}
+
+static watch *open_watch(const char *const *folders, size_t count) {
+    watch *w;
+    failure failure = {0};
+    const watch_request request = {.runs = {folders, count}};
+    if (watch_open(&w, &request, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    assert_true(watch_port(w) > 0);
+    return w;
+}
+
+static void the_page_and_its_assets_are_served(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 4, 0.5);
+    write_string(&run, "train.log", "2026-01-01 00:00:00  first\n2026-01-01 00:00:01  <b>bold</b>\n");
+    const char *folders[] = {run.path};
+    watch *w = open_watch(folders, 1);
+    const int port = watch_port(w);
+    static const char *const HEADERS[] = {
+        "Content-Security-Policy: default-src 'none'; img-src data:; style-src 'self'; script-src 'self'",
+        "X-Content-Type-Options: nosniff", "Cache-Control: no-store", "Content-Type: text/html; charset=utf-8"};
+    for (size_t k = 0; k < sizeof HEADERS / sizeof *HEADERS; k++) expect(port, "GET", "/", 200, HEADERS[k]);
+    static const char *const PARTS[] = {"<!DOCTYPE html>",  "Learning curves",        "What the sampler did",
+                                        "Hardest examples", "data:image/png;base64,", "&lt;b&gt;bold&lt;/b&gt;",
+                                        "/live.js"};
+    for (size_t k = 0; k < sizeof PARTS / sizeof *PARTS; k++) expect(port, "GET", "/", 200, PARTS[k]);
+    expect(port, "GET", "/live", 200, "data-e=\"1|2|3|4\"");
+    expect(port, "GET", "/page.css", 200, "Content-Type: text/css");
+    expect(port, "GET", "/page.js", 200, "hwsCharts");
+    expect(port, "GET", "/live.js", 200, "If-None-Match");
+    answer head = ask(port, "HEAD", "/", "");
+    assert_int_equal(head.status, 200);
+    assert_null(strstr(head.all, "<main"));
+    free(head.all);
+    watch_close(&w);
+    folder_close(&run);
+}
+
+static void nothing_else_is_served(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 2, 0.5);
+    const char *folders[] = {run.path};
+    watch *w = open_watch(folders, 1);
+    const int port = watch_port(w);
+    static const char *const ADDRESSES[] = {"/config.json",        "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd",
+                                            "/hardest/1000.png",   "//etc/passwd",      "/live/..",
+                                            "/page.css/../secret", "/etc/passwd"};
+    for (size_t k = 0; k < sizeof ADDRESSES / sizeof *ADDRESSES; k++) expect(port, "GET", ADDRESSES[k], 404, NULL);
+    static const char *const METHODS[] = {"POST", "PUT", "DELETE", "OPTIONS"};
+    for (size_t k = 0; k < sizeof METHODS / sizeof *METHODS; k++) expect(port, METHODS[k], "/", 405, NULL);
+    answer other = talk(port, "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    assert_int_equal(other.status, 403);
+    free(other.all);
+    other = talk(port, "GET / HTTP/1.1\r\nHost: localhost.evil.example\r\nConnection: close\r\n\r\n");
+    assert_int_equal(other.status, 403);
+    free(other.all);
+    other = talk(port, "nonsense\r\n\r\n");
+    assert_true(other.status == 0 || other.status >= 400);
+    free(other.all);
+    expect(port, "GET", "/live", 200, NULL); /* and it goes on */
+    watch_close(&w);
+    folder_close(&run);
+}
+
+static void etag_of(const answer *a, char tag[64]) {
+    const char *header = strstr(a->all, "ETag: ");
+    assert_non_null(header);
+    assert_int_equal(sscanf(header, "ETag: %63[^\r]", tag), 1);
+}
+
+static void what_changes_is_noticed(void **state) {
+    (void)state;
+    char tag[64], header[128];
+    folder run = whole_run("dro", 10, 0, 2, 0.5);
+    const char *folders[] = {run.path};
+    watch *w = open_watch(folders, 1);
+    answer a = ask(watch_port(w), "GET", "/live", "");
+    etag_of(&a, tag);
+    free(a.all);
+    snprintf(header, sizeof header, "If-None-Match: %s\r\n", tag);
+    a = ask(watch_port(w), "GET", "/live", header);
+    assert_int_equal(a.status, 304);
+    free(a.all);
+    write_history(&run, 5, 0.5); /* another size */
+    a = ask(watch_port(w), "GET", "/live", header);
+    assert_int_equal(a.status, 200);
+    assert_non_null(strstr(a.all, "data-e=\"1|2|3|4|5\""));
+    free(a.all);
+    watch_close(&w);
+    folder_close(&run);
+}
+
+static void several_runs_and_those_to_come_are_shown(void **state) {
+    (void)state;
+    folder erm = whole_run("erm", 0, 0, 3, 0.1), dro = whole_run("dro", 10, 0, 4, 0.5), later = folder_open();
+    const char *folders[] = {erm.path, dro.path, later.path};
+    watch *w = open_watch(folders, 3);
+    expect(watch_port(w), "GET", "/", 200, ">2 runs of wrn-16-1 on mnist<");
+    expect(watch_port(w), "GET", "/", 200, "no run yet");
+    fill_run(&later, "dro", 100, 1, 2, 0.5);
+    expect(watch_port(w), "GET", "/", 200, ">3 runs of wrn-16-1 on mnist<");
+    watch_close(&w);
+    folder_close(&erm);
+    folder_close(&dro);
+    w = open_watch(folders, 2); /* of which none is there any more */
+    expect(watch_port(w), "GET", "/", 200, ">Waiting<");
+    watch_close(&w);
+    folder_close(&later);
+}
+
+static void what_cannot_be_listened_on_is_refused(void **state) {
+    (void)state;
+    failure failure = {0};
+    const char *folders[] = {"/nowhere"};
+    watch *w = open_watch(folders, 1), *second;
+    watch_request request = {.runs = {folders, 1}, .port = watch_port(w)};
+    assert_int_equal(watch_open(&second, &request, &failure), STATUS_FAILED);
+    assert_null(second);
+    assert_non_null(strstr(failure.message, "--port"));
+    request.address = "here";
+    assert_int_equal(watch_open(&second, &request, &failure), STATUS_BAD_INPUT);
+    watch_close(&w);
+    watch_close(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_and_its_assets_are_served),
+        cmocka_unit_test(nothing_else_is_served),
+        cmocka_unit_test(what_changes_is_noticed),
+        cmocka_unit_test(several_runs_and_those_to_come_are_shown),
+        cmocka_unit_test(what_cannot_be_listened_on_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
