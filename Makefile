@@ -25,6 +25,7 @@ help:
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
 	@echo "make test-browser the pages of hws report and hws watch in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
+	@echo "make test-faults  fail and kill hws at every system call, and cut the power at every moment (half an hour)"
 	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
 	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps"
 	@echo "                  beside PyTorch if it is there, each convolution beside oneDNN"
@@ -54,6 +55,10 @@ test-ranks:
 	@cmake --preset release -B $(MPI_BUILD) -DHWS_MPI=ON $(MPI_CHOICE) >/dev/null
 	@cmake --build $(MPI_BUILD) -j$(JOBS) --target hws_program test_ranks_ranks test_ranks_shared_work -- --no-print-directory -s
 	@ctest --test-dir $(MPI_BUILD) -R '^ranks/' --output-on-failure --no-tests=error
+
+# The whole of what make test has a few of.
+test-faults: build
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --verbose -C faults -R '^faults/all' -j1
 
 test-python:
 	@scripts/test-python
@@ -113,4 +118,4 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-long test-ranks test-python test-nnunet test-browser test-peer check fuzz bench install format clean
+.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-browser test-peer check fuzz bench install format clean

@@ -3,6 +3,7 @@
 #define HWS_CLI_H
 
 #include "core/failure.h"
+#include "core/text.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -19,6 +20,9 @@ int cli_exit_code(status_code status);
 
 /* The exit code of work that ended so; prints its message unless that is STATUS_OK. */
 int cli_end(status_code status, const failure *failure);
+
+/* Prints a line and closes it. One that memory did not suffice for makes the program end with EXIT_FAILED. */
+void cli_print(text *line);
 
 /* Each verb gets the arguments behind it and returns an exit code. */
 int verb_bench(int count, char **arguments);

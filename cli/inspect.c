@@ -48,8 +48,7 @@ static void print_row(const char *const cells[COLUMNS], int csv) {
         if (csv) csv_add_field(&line, cells[k]);
         else text_format(&line, "%*s", WIDTHS[k], cells[k]);
     }
-    puts(text_string(&line));
-    text_close(&line);
+    cli_print(&line);
 }
 
 static void print_example(const run *run, size_t row, size_t rank, int csv) {

@@ -71,9 +71,18 @@ int cli_end(status_code status, const failure *failure) {
     return status == STATUS_OK ? EXIT_DONE : cli_error(cli_exit_code(status), "%s", failure->message);
 }
 
+static int lost_lines;
+
+void cli_print(text *line) {
+    lost_lines += line->failed;
+    puts(text_string(line));
+    text_close(line);
+}
+
 /* Output that could not be written (a full disk, a closed pipe) is a failure, too. */
 static int finish(int exit_code) {
     if (fflush(stdout) != 0 || ferror(stdout)) return cli_error(EXIT_FAILED, "standard output could not be written");
+    if (exit_code == EXIT_DONE && lost_lines) return cli_error(EXIT_FAILED, "out of memory: lines are missing above");
     return exit_code;
 }
 

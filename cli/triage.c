@@ -56,8 +56,7 @@ static void print_row(const run *run, size_t row, int csv) {
         if (csv) csv_add_field(&line, cell);
         else text_format(&line, "%*s", WIDTHS[k], cell);
     }
-    puts(text_string(&line));
-    text_close(&line);
+    cli_print(&line);
 }
 
 static int triage(const run *run, long long count, int csv) {

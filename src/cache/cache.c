@@ -107,13 +107,14 @@ static status_code look_at_file(void *context, size_t index, failure *failure) {
     const case_checksums wanted = checksums_of(job, index);
     case_checksums found;
     char path[PATH_SIZE];
-    const status_code status = case_path(path, job->folder, job->set->train[index].id, failure);
+    status_code status = case_path(path, job->folder, job->set->train[index].id, failure);
     if (status != STATUS_OK) return status;
-    if (!cached_case_checksums(path, mode, &found))
-        job->states[index] = path_exists(path) ? CASE_DAMAGED : CASE_MISSING;
-    else if (found.preprocessing != wanted.preprocessing || found.inputs != wanted.inputs)
+    if (!path_exists(path)) return job->states[index] = CASE_MISSING, STATUS_OK;
+    status = cached_case_checksums(path, mode, &found, failure);
+    if (status == STATUS_CORRUPT) return job->states[index] = CASE_DAMAGED, STATUS_OK;
+    if (status == STATUS_OK && (found.preprocessing != wanted.preprocessing || found.inputs != wanted.inputs))
         job->states[index] = CASE_OLD;
-    return STATUS_OK;
+    return status;
 }
 
 static void tell_damaged(const job *job) {

@@ -266,10 +266,12 @@ void cached_case_close(cached_case *file) {
     *file = (cached_case){0};
 }
 
-int cached_case_checksums(const char *path, cached_case_mode mode, case_checksums *checksums) {
+status_code cached_case_checksums(const char *path, cached_case_mode mode, case_checksums *checksums,
+                                  failure *failure) {
     cached_case file;
-    if (cached_case_open(&file, path, mode, NULL) != STATUS_OK) return 0;
+    const status_code status = cached_case_open(&file, path, mode, failure);
+    if (status != STATUS_OK) return status;
     *checksums = file.checksums;
     cached_case_close(&file);
-    return 1;
+    return STATUS_OK;
 }

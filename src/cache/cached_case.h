@@ -34,7 +34,7 @@ typedef enum cached_case_mode {
 status_code cached_case_open(cached_case *file, const char *path, cached_case_mode mode, failure *failure);
 void cached_case_close(cached_case *file);
 
-/* Only the checksums; 0 if there is no such file or it is not sound as far as its mode tells. */
-int cached_case_checksums(const char *path, cached_case_mode mode, case_checksums *checksums);
+/* Only the checksums: STATUS_CORRUPT if the file is not sound as far as its mode tells. */
+status_code cached_case_checksums(const char *path, cached_case_mode mode, case_checksums *checksums, failure *failure);
 
 #endif

@@ -36,4 +36,7 @@ status_code fail(failure *failure, status_code status, const char *format, ...) 
 
 status_code fail_memory(failure *failure, const char *what);
 
+/* A file or folder cannot be read; `error` is the errno that tells why: STATUS_CANNOT_READ, or STATUS_OUT_OF_MEMORY. */
+status_code fail_unreadable(failure *failure, const char *path, int error);
+
 #endif

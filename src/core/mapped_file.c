@@ -56,14 +56,11 @@ static void remember(mapped_file *file, const char *path) {
 
 static status_code map(mapped_file *file, int descriptor, const char *path, failure *failure) {
     struct stat info;
-    if (fstat(descriptor, &info) != 0)
-        return fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno));
+    if (fstat(descriptor, &info) != 0) return fail_unreadable(failure, path, errno);
     if (!S_ISREG(info.st_mode)) return fail(failure, STATUS_CORRUPT, "%s: is not a regular file", path);
     if (info.st_size == 0) return fail(failure, STATUS_CORRUPT, "%s: is empty", path);
     void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (bytes == MAP_FAILED && errno == ENOMEM) return fail_memory(failure, path);
-    if (bytes == MAP_FAILED)
-        return fail(failure, STATUS_CANNOT_READ, "%s: cannot be mapped: %s", path, strerror(errno));
+    if (bytes == MAP_FAILED) return fail_unreadable(failure, path, errno);
     *file = (mapped_file){bytes, (size_t)info.st_size, free_name()};
     if (!file->name) {
         mapped_file_close(file);

@@ -30,8 +30,7 @@ static status_code read_opened(const opened_file *file, char **bytes, size_t *si
     }
     if (!text) return fail_memory(failure, file->path);
     status_code status = STATUS_OK;
-    if (ferror(file->stream))
-        status = fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", file->path, strerror(errno));
+    if (ferror(file->stream)) status = fail_unreadable(failure, file->path, errno);
     else if (used > file->limit)
         status = fail(failure, STATUS_CORRUPT, "%s: is larger than %zu bytes", file->path, file->limit);
     if (status != STATUS_OK) return free(text), status;
@@ -45,13 +44,12 @@ status_code whole_file_read(const char *path, size_t limit, char **bytes, size_t
     struct stat info;
     *bytes = NULL;
     *size = 0;
-    if (stat(path, &info) != 0)
-        return fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno));
+    if (stat(path, &info) != 0) return fail_unreadable(failure, path, errno);
     if (!S_ISREG(info.st_mode)) return fail(failure, STATUS_CORRUPT, "%s: is not a regular file", path);
     if (info.st_size < 0 || (uintmax_t)info.st_size > limit)
         return fail(failure, STATUS_CORRUPT, "%s: is larger than %zu bytes", path, limit);
     const opened_file file = {fopen(path, "rb"), path, (size_t)info.st_size, limit};
-    if (!file.stream) return fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(errno));
+    if (!file.stream) return fail_unreadable(failure, path, errno);
     const status_code status = read_opened(&file, bytes, size, failure);
     fclose(file.stream);
     return status;

@@ -87,12 +87,13 @@ static void name_region(region_list *list, region *named, const dataset *set) {
     }
 }
 
-/* A dataset.json that cannot be read costs no more than the names, unless it was asked for. */
+/* A dataset.json with something else in it costs no more than the names, unless it was asked for. */
 static status_code name_regions(evaluated *evaluated, int asked, failure *failure) {
     dataset set;
     if (!*evaluated->dataset) return STATUS_OK;
-    const status_code status = dataset_open_description(&set, evaluated->dataset, asked ? failure : NULL);
-    if (status != STATUS_OK) return asked ? status : STATUS_OK;
+    const status_code status = dataset_open_description(&set, evaluated->dataset, failure);
+    if (status == STATUS_CORRUPT || status == STATUS_BAD_INPUT) return asked ? status : STATUS_OK;
+    if (status != STATUS_OK) return status;
     region_list *regions = &evaluated->scores.regions;
     for (size_t k = 0; k < regions->count; k++) name_region(regions, &regions->regions[k], &set);
     dataset_close(&set);

@@ -6,11 +6,29 @@
 
 static const size_t LARGEST_FILE = (size_t)64 << 20;
 
+/* jansson takes most texts for damaged when memory runs out: whether it did is seen here. */
+static _Thread_local int memory_ran_out;
+
+static void *allocate(size_t size) {
+    void *block = malloc(size);
+    if (!block) memory_ran_out = 1;
+    return block;
+}
+
+json_t *json_load_bytes(const char *bytes, size_t size, json_error_t *error, int *lost) {
+    json_set_alloc_funcs(allocate, free);
+    memory_ran_out = 0;
+    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, error);
+    *lost = !root && memory_ran_out;
+    return root;
+}
+
 status_code json_parse(const char *name, const char *bytes, size_t size, json_t **root, failure *failure) {
     json_error_t error;
-    *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+    int lost;
+    *root = json_load_bytes(bytes, size, &error, &lost);
     if (*root) return STATUS_OK;
-    if (json_error_code(&error) == json_error_out_of_memory) return fail_memory(failure, name);
+    if (lost) return fail_memory(failure, name);
     return fail(failure, STATUS_CORRUPT, "%s, line %d: this is not JSON: %s", name, error.line, error.text);
 }
 

@@ -13,4 +13,8 @@ status_code json_file_read(const char *path, json_t **root, failure *failure);
 /* The same of what is in memory already; messages call it `name`. */
 status_code json_parse(const char *name, const char *bytes, size_t size, json_t **root, failure *failure);
 
+/* The same for callers who have a sentence of their own: NULL when it is no JSON, and *error tells where; or *lost is 1, as
+   memory ran out. */
+json_t *json_load_bytes(const char *bytes, size_t size, json_error_t *error, int *lost);
+
 #endif

@@ -57,11 +57,15 @@ static int add(case_listing *listing, size_t *capacity, const char *file, const 
     return added->file && added->id;
 }
 
+static status_code fail_folder(const char *folder, failure *failure) {
+    if (errno == ENOMEM) return fail_memory(failure, folder);
+    return fail(failure, STATUS_CANNOT_READ, "the folder %.500s cannot be read: %s", folder, strerror(errno));
+}
+
 status_code case_listing_open(case_listing *listing, const char *folder, case_naming naming, failure *failure) {
     *listing = (case_listing){0};
     DIR *directory = opendir(folder);
-    if (!directory)
-        return fail(failure, STATUS_CANNOT_READ, "the folder %.500s cannot be read: %s", folder, strerror(errno));
+    if (!directory) return fail_folder(folder, failure);
     size_t capacity = 0;
     case_name name;
     status_code status = STATUS_OK;
@@ -69,8 +73,7 @@ status_code case_listing_open(case_listing *listing, const char *folder, case_na
     for (const struct dirent *entry; status == STATUS_OK && (entry = readdir(directory)); errno = 0)
         if (case_name_read(entry->d_name, naming, &name) && !add(listing, &capacity, entry->d_name, &name))
             status = fail_memory(failure, "a folder's files");
-    if (status == STATUS_OK && errno)
-        status = fail(failure, STATUS_CANNOT_READ, "the folder %.500s cannot be read: %s", folder, strerror(errno));
+    if (status == STATUS_OK && errno) status = fail_folder(folder, failure);
     closedir(directory);
     if (status != STATUS_OK) case_listing_close(listing);
     if (listing->count) qsort(listing->files, listing->count, sizeof *listing->files, by_case);

@@ -44,6 +44,7 @@ static status_code stream_read(nifti_stream *stream, void *bytes, size_t size, s
     if (code == Z_ERRNO)
         return fail(failure, STATUS_CANNOT_READ, "%s could not be read: %s", stream->path,
                     colon ? colon + 2 : strerror(EIO));
+    if (code == Z_MEM_ERROR) return fail_memory(failure, stream->path);
     if (code == Z_BUF_ERROR)
         return fail(failure, STATUS_CORRUPT, "%s is cut off within its compressed data", stream->path);
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END))

@@ -87,7 +87,7 @@ static status_code predict_folder(job *j, failure *failure) {
     const char *input = j->request->input;
     const int count = scandir(input, &entries, holds_images, alphasort);
     status_code status = STATUS_OK;
-    if (count < 0) status = fail(failure, STATUS_CANNOT_READ, "%.500s: %s", input, strerror(errno));
+    if (count < 0) status = fail_unreadable(failure, input, errno);
     if (count == 0)
         status = fail(failure, STATUS_BAD_INPUT, "%.500s: no file in this folder has a name with 'images'", input);
     for (int k = 0; k < count; k++) {

@@ -87,36 +87,46 @@ static status_code read_config(run *run, failure *failure) {
     return good ? STATUS_OK : fail_memory(failure, run->folder);
 }
 
-/* Damage is told on the page, not by a failure: the other tables may still be worth reading. */
-static void read_table(const run *run, run_file file, run_table *table) {
-    char path[PATH_SIZE];
-    failure why = {0};
+/* Damage is told on the page, not by a failure: the other tables may still be worth reading. What is there but cannot be read
+   now is no damage. */
+static status_code read_table(const run *run, run_file file, run_table *table, failure *failure) {
+    char path[PATH_SIZE] = "";
+    struct failure why = {0};
     status_code status = run_path(path, run->folder, file, &why);
     if (status == STATUS_OK && !path_exists(path))
         status = fail(&why, STATUS_CANNOT_READ, "%s is missing", run_file_name(file));
     if (status == STATUS_OK) status = csv_read(&table->data, path, CSV_LEAVE_OUT_SHORT_ROWS, &why);
     if (status == STATUS_OK && table->data.rows == 0)
         status = fail(&why, STATUS_CORRUPT, "%s has no rows", run_file_name(file));
+    if (status == STATUS_OUT_OF_MEMORY || (status == STATUS_CANNOT_READ && path_exists(path)))
+        return fail(failure, status, "%s", why.message);
     if (status != STATUS_OK) snprintf(table->problem, sizeof table->problem, "%.500s", why.message);
+    return STATUS_OK;
+}
+
+static status_code read_tables(run *run, failure *failure) {
+    const struct {
+        run_file file;
+        run_table *table;
+    } tables[] = {{RUN_HISTORY, &run->history},        {RUN_DISTRIBUTION, &run->distribution},
+                  {RUN_LOSSES, &run->losses},          {RUN_HARDEST, &run->hardest},
+                  {RUN_TRIAGE, &run->triage},          {RUN_CASES, &run->cases},
+                  {RUN_GROUPS, &run->groups},          {RUN_WORST, &run->worst},
+                  {RUN_STRATA, &run->strata},          {RUN_CONFUSION, &run->confusion},
+                  {RUN_RELIABILITY, &run->reliability}};
+    status_code status = STATUS_OK;
+    for (size_t k = 0; k < sizeof tables / sizeof *tables && status == STATUS_OK; k++)
+        status = read_table(run, tables[k].file, tables[k].table, failure);
+    return status;
 }
 
 status_code run_open(run *run, const char *folder, failure *failure) {
     *run = (struct run){.folder = copy(folder)};
-    const status_code status = run->folder ? read_config(run, failure) : fail_memory(failure, folder);
+    status_code status = run->folder ? read_config(run, failure) : fail_memory(failure, folder);
+    if (status == STATUS_OK) status = read_tables(run, failure);
     if (status != STATUS_OK) return run_close(run), status;
     const char *task = run_setting_text(run, "task");
     run->is_segmentation = task && strcmp(task, "segmentation") == 0;
-    read_table(run, RUN_HISTORY, &run->history);
-    read_table(run, RUN_DISTRIBUTION, &run->distribution);
-    read_table(run, RUN_LOSSES, &run->losses);
-    read_table(run, RUN_HARDEST, &run->hardest);
-    read_table(run, RUN_TRIAGE, &run->triage);
-    read_table(run, RUN_CASES, &run->cases);
-    read_table(run, RUN_GROUPS, &run->groups);
-    read_table(run, RUN_WORST, &run->worst);
-    read_table(run, RUN_STRATA, &run->strata);
-    read_table(run, RUN_CONFUSION, &run->confusion);
-    read_table(run, RUN_RELIABILITY, &run->reliability);
     return STATUS_OK;
 }
 
@@ -140,10 +150,10 @@ status_code run_open_evaluation(run *run, const char *name, failure *failure) {
     *run = (struct run){.is_segmentation = 1, .is_evaluation = 1};
     status_code status = evaluated_open(&evaluated, name, NULL, failure);
     if (status == STATUS_OK && !(run->folder = copy(evaluated.folder))) status = fail_memory(failure, name);
+    if (status == STATUS_OK) status = read_table(run, RUN_CASES, &run->cases, failure);
+    if (status == STATUS_OK) status = read_table(run, RUN_GROUPS, &run->groups, failure);
+    if (status == STATUS_OK) status = read_table(run, RUN_WORST, &run->worst, failure);
     if (status == STATUS_OK) {
-        read_table(run, RUN_CASES, &run->cases);
-        read_table(run, RUN_GROUPS, &run->groups);
-        read_table(run, RUN_WORST, &run->worst);
         if (run->cases.data.rows == 0) make_cases(run, &evaluated);
         char words[200];
         evaluated_call(&evaluated, words, sizeof words);

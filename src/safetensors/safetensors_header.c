@@ -1,4 +1,5 @@
 #include "safetensors/safetensors_inside.h"
+#include "json/json_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,9 @@ status_code safetensors_parse(safetensors *file, const char *header, size_t head
     if (header_size == 0 || header[0] != '{') return corrupt(file, "its header does not start with '{'", failure);
     if (!safetensors_is_plausible(header, header_size))
         return corrupt(file, "its header is nested too deeply or holds too many values", failure);
-    file->header = json_loadb(header, header_size, JSON_REJECT_DUPLICATES, &error);
+    int lost;
+    file->header = json_load_bytes(header, header_size, &error, &lost);
+    if (lost) return fail_memory(failure, file->path);
     if (!file->header)
         return fail(failure, STATUS_CORRUPT, "%s: its header is not valid at byte %d: %.200s", file->path,
                     error.position, error.text);

@@ -185,11 +185,14 @@ static status_code evaluate(void *context, learner *l, const listener *listener,
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
-static void write_class(const labelled_images *set, int class_label, char *words, size_t size) {
+static status_code write_class(const labelled_images *set, int class_label, char *words, size_t size,
+                               failure *failure) {
     text name = {0};
     labelled_images_class_name(set, class_label, &name);
     snprintf(words, size, "%s", text_string(&name));
+    const status_code status = name.failed ? fail_memory(failure, "the name of a class") : STATUS_OK;
     text_close(&name);
+    return status;
 }
 
 static double margin_of(const float *scores, int classes, int label) {
@@ -206,9 +209,11 @@ static status_code show(void *context, learner *l, int64_t example, const char *
     status_code status = image_classifier_load(l, &c->pixels, set, example, 1, failure);
     if (status == STATUS_OK) status = learner_evaluate(l, 1, 0, failure);
     if (status != STATUS_OK) return status;
-    write_class(set, set->labels[example], verdict->label, sizeof verdict->label);
-    write_class(set, arg_max(graph_output_values(learner_graph(l), 0), set->classes), verdict->prediction,
-                sizeof verdict->prediction);
+    const int predicted = (int)arg_max(graph_output_values(learner_graph(l), 0), set->classes);
+    status = write_class(set, set->labels[example], verdict->label, sizeof verdict->label, failure);
+    if (status == STATUS_OK)
+        status = write_class(set, predicted, verdict->prediction, sizeof verdict->prediction, failure);
+    if (status != STATUS_OK) return status;
     verdict->margin = margin_of(graph_output_values(learner_graph(l), 0), set->classes, set->labels[example]);
     return labelled_images_save(set, example, path, failure);
 }

@@ -119,16 +119,23 @@ static status_code add_metadata(trainer *t, safetensors_writer *w, saved *s, fai
 static int has_no_links(int error) { return error == EPERM || error == ENOTSUP || error == ENOSYS || error == EMLINK; }
 
 /* The file that stands there becomes the previous one; at every moment one of the two is whole. */
-static void keep_previous(const char *folder, const char *latest) {
+static status_code keep_previous(const char *folder, const char *latest, failure *failure) {
     char previous[PATH_SIZE], linked[PATH_SIZE + TEMPORARY_NAME_SIZE];
-    if (run_path(previous, folder, RUN_PREVIOUS, 0) != STATUS_OK) return;
+    const status_code status = run_path(previous, folder, RUN_PREVIOUS, failure);
+    if (status != STATUS_OK || !path_exists(latest)) return status;
     temporary_path(linked, previous);
-    if (link(latest, linked) == 0) {
-        (void)rename(linked, previous);
+    int good = link(latest, linked) == 0, reason = errno;
+    if (good) {
+        good = rename(linked, previous) == 0;
+        reason = errno;
         unlink(linked); /* where it is still there: the two were the same file already */
     } else if (has_no_links(errno)) {
-        (void)rename(latest, previous);
+        good = rename(latest, previous) == 0;
+        reason = errno;
     }
+    if (good) return STATUS_OK;
+    return fail(failure, STATUS_CANNOT_WRITE, "%.500s cannot be kept as %s: %s", latest, run_file_name(RUN_PREVIOUS),
+                strerror(reason));
 }
 
 static status_code write_file(trainer *t, int whole, const char *path, failure *failure) {
@@ -142,7 +149,7 @@ static status_code write_file(trainer *t, int whole, const char *path, failure *
     if (status == STATUS_OK && whole) status = add_pending(t, w, &s, failure);
     if (status == STATUS_OK && whole) status = add_counters(t, w, &s, failure);
     if (status == STATUS_OK && whole) status = add_special(t, w, failure);
-    if (status == STATUS_OK && whole) keep_previous(t->folder, path);
+    if (status == STATUS_OK && whole) status = keep_previous(t->folder, path, failure);
     if (status == STATUS_OK) status = safetensors_write(w, path, failure);
     safetensors_writer_close(&w);
     saved_free(&s);
@@ -334,7 +341,8 @@ status_code checkpoint_read(trainer *t, failure *failure) {
     struct failure second = {0};
     status_code status = run_path(path, t->folder, RUN_LATEST, failure);
     if (status == STATUS_OK) status = read_file(t, path, failure);
-    if (status != STATUS_CORRUPT && status != STATUS_CANNOT_READ) return status;
+    /* What cannot be read now may be whole: only what is damaged or missing is given up. */
+    if (status != STATUS_CORRUPT && (status != STATUS_CANNOT_READ || path_exists(path))) return status;
     if (run_path(path, t->folder, RUN_PREVIOUS, 0) != STATUS_OK || read_file(t, path, &second) != STATUS_OK)
         return status;
     snprintf(t->notice, sizeof t->notice, "%.700s; going on from %s instead", failure->message,

@@ -98,7 +98,7 @@ refused 'another folder' predict "$work/a" --input "$work/in" --output "$work/in
 refused 'predict needs' predict "$work/a"
 head -c 100 "$work/in/x-images-idx3-ubyte" >"$work/in/x-images-idx3-ubyte2"
 refused 'x-images' predict "$work/a" --input "$work/in/x-images-idx3-ubyte2" --output "$work/predicted2"
-refused 'cannot be opened' predict "$work/a" --input "$work/nowhere" --output "$work/predicted2"
+refused 'cannot be opened\|cannot be read' predict "$work/a" --input "$work/nowhere" --output "$work/predicted2"
 [ ! -e "$work/predicted2" ] || fail "a folder for labels was made without any"
 refused 'has no train-images' train "mnist:$work/in" --out "$work/empty"
 [ ! -e "$work/empty" ] || fail "a folder was left of a run that never began"
