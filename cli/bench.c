@@ -89,7 +89,7 @@ int verb_bench(int count, char **arguments) {
                  "one JSON object per line: n, batch, iteration_ns, least_ns, bytes_per_example"),
     };
     const cli_verb verb = {"bench sampler", USAGE, options, sizeof options / sizeof *options, NULL, &word, 1};
-    if (!named && !cli_helped(count, arguments, ""))
+    if (!named && !cli_wants_help(count, arguments))
         return cli_error(EXIT_USAGE, "bench what? 'hws bench sampler' or 'hws bench train'; see hws bench --help");
     const int code = cli_read(&verb, count - named, arguments + named, NULL);
     if (code != CLI_GO_ON) return code;

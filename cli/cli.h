@@ -5,6 +5,8 @@
 #include "core/failure.h"
 #include "core/text.h"
 
+#include <stdio.h>
+
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* Prints "hws: message" to stderr and returns the exit code. */
@@ -24,6 +26,12 @@ int cli_end(status_code status, const failure *failure);
 /* Prints a line and closes it. One that memory did not suffice for makes the program end with EXIT_FAILED. */
 void cli_print(text *line);
 
+/* Prints that there is no such verb, and which may have been meant. */
+int cli_no_verb(const char *name);
+
+/* Prints all verbs. */
+void cli_list_verbs(FILE *file);
+
 /* Each verb gets the arguments behind it and returns an exit code. */
 int verb_bench(int count, char **arguments);
 int bench_train(int count, char **arguments);
@@ -38,6 +46,8 @@ int verb_report(int count, char **arguments);
 int verb_train(int count, char **arguments);
 int verb_inspect(int count, char **arguments);
 int verb_triage(int count, char **arguments);
+int verb_help(int count, char **arguments);
+int verb_info(int count, char **arguments);
 int verb_watch(int count, char **arguments);
 int verb_predict(int count, char **arguments);
 int verb_evaluate_run(int count, char **arguments);

@@ -2,44 +2,14 @@
 #include "cli.h"
 #include "hws.h"
 #include "interrupt.h"
+#include "nearest.h"
 #include "ranks/ranks_mpi.h"
+#include "verbs.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char USAGE[] = "hws " HWS_VERSION ": distributionally robust deep learning\n"
-                            "\n"
-                            "usage: hws VERB [options]\n"
-                            "\n"
-                            "  plan            check, plan and preprocess a dataset of 3D images\n"
-                            "  train           train a network, with DRO or ERM\n"
-                            "  watch           show runs in the browser while they train\n"
-                            "  fetch mnist     get the MNIST digits\n"
-                            "  phantom         make a dataset of synthetic fetal heads\n"
-                            "  bench sampler   time the hardness weighted sampler\n"
-                            "  bench train     time training steps\n"
-                            "  inspect         list the hardest examples of a run\n"
-                            "  triage          hard or mislabelled? List the labels in doubt\n"
-                            "  predict         label new images with trained networks\n"
-                            "  evaluate        score label maps or a run, by group and in the tail\n"
-                            "  compare         compare evaluations of any number of methods, case by case\n"
-                            "  report          write an HTML page about runs and evaluations\n"
-                            "  import nnunet   make runs of a model that nnU-Net has trained\n"
-                            "  export          make an ONNX model of a run, or a model for nnU-Net of runs\n"
-                            "\n"
-                            "hws VERB --help explains a verb. hws --version prints the version.\n";
-
-static const struct {
-    const char *name;
-    int (*run)(int count, char **arguments);
-} VERBS[] = {
-    {"bench", verb_bench},     {"compare", verb_compare}, {"evaluate", verb_evaluate}, {"fetch", verb_fetch},
-    {"report", verb_report},   {"train", verb_train},     {"inspect", verb_inspect},   {"predict", verb_predict},
-    {"phantom", verb_phantom}, {"plan", verb_plan},       {"export", verb_export},     {"import", verb_import},
-    {"triage", verb_triage},   {"watch", verb_watch},
-};
 
 static char last_error[1024]; /* for a rank that does not speak */
 static int kept = -1;         /* its stderr */
@@ -112,29 +82,29 @@ static void tell_alone(void) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+int cli_no_verb(const char *name) {
+    nearest near = nearest_start(name);
+    for (size_t k = 0; k < cli_entry_count(); k++) nearest_consider(&near, cli_entry_at(k)->name);
+    if (near.meant)
+        return cli_error(EXIT_USAGE, "there is no verb '%s'; did you mean %s? hws --help lists them", name, near.meant);
+    return cli_error(EXIT_USAGE, "there is no verb '%s'; hws --help lists them", name);
+}
+
 static int run(int count, char **arguments) {
     const char *verb = arguments[1];
-    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
-        fputs(USAGE, stdout);
-        return EXIT_DONE;
-    }
-    if (strcmp(verb, "--version") == 0) {
-        printf("hws %s\n", hws_version());
-        return EXIT_DONE;
-    }
-    for (size_t k = 0; k < sizeof VERBS / sizeof *VERBS; k++) {
-        if (strcmp(verb, VERBS[k].name) != 0) continue;
-        int code = is_shared(verb) || ranks_is_first(ranks_here()) ? VERBS[k].run(count - 2, arguments + 2) : EXIT_DONE;
-        if (!is_shared(verb)) ranks_share_first(ranks_here(), &code, sizeof code);
-        return code;
-    }
-    return cli_error(EXIT_USAGE, "there is no verb '%s'; hws --help lists them", verb);
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0) return cli_list_verbs(stdout), EXIT_DONE;
+    if (strcmp(verb, "--version") == 0) return printf("hws %s\n", hws_version()), EXIT_DONE;
+    const cli_entry *entry = cli_entry_find(verb);
+    if (!entry) return cli_no_verb(verb);
+    int code = is_shared(verb) || ranks_is_first(ranks_here()) ? entry->run(count - 2, arguments + 2) : EXIT_DONE;
+    if (!is_shared(verb)) ranks_share_first(ranks_here(), &code, sizeof code);
+    return code;
 }
 
 int main(int count, char **arguments) {
     failure failure = {0};
     if (count < 2) {
-        fputs(USAGE, stderr);
+        cli_list_verbs(stderr);
         return EXIT_USAGE;
     }
     cli_catch_lost_files();

@@ -1,5 +1,6 @@
 #include "options.h"
 #include "cli.h"
+#include "nearest.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,32 +24,42 @@ static void describe_default(const cli_option *option, char *words, size_t capac
 
 enum { HELP_WIDTH = 54 }; /* behind it defaults stand below each other */
 
-static void print_option(const cli_option *option, int column) {
+static void add_option(const cli_option *option, int column, text *help) {
     char name[64], words[128];
     const char *line = option->help, *end;
     snprintf(name, sizeof name, "%s %s", option->name, option->value);
-    printf("  %-*s ", column, name);
+    text_format(help, "  %-*s ", column, name);
     while ((end = strchr(line, '\n'))) {
-        printf("%.*s\n%*s", (int)(end - line), line, column + 3, "");
+        text_format(help, "%.*s\n%*s", (int)(end - line), line, column + 3, "");
         line = end + 1;
     }
     describe_default(option, words, sizeof words);
-    if (*words) printf("%-*s  (%s)\n", HELP_WIDTH, line, words);
-    else printf("%s\n", line);
+    if (*words) text_format(help, "%-*s  (%s)\n", HELP_WIDTH, line, words);
+    else text_format(help, "%s\n", line);
 }
 
-static void print_options(const cli_verb *verb) {
+void cli_help(const cli_verb *verb, text *help) {
     int column = 0;
+    text_add(help, verb->usage);
     for (size_t k = 0; k < verb->option_count; k++) {
         const cli_option *option = &verb->options[k];
         const int length = option->help ? (int)(strlen(option->name) + strlen(option->value)) + 2 : 0;
         if (length > column) column = length;
     }
     for (size_t k = 0; k < verb->option_count; k++) {
-        if (verb->options[k].kind == OPTION_PARAGRAPH) printf("\n%s\n", verb->options[k].help);
-        else if (verb->options[k].help) print_option(&verb->options[k], column);
+        if (verb->options[k].kind == OPTION_PARAGRAPH) text_format(help, "\n%s\n", verb->options[k].help);
+        else if (verb->options[k].help) add_option(&verb->options[k], column, help);
     }
-    if (verb->more) fputs(verb->more, stdout);
+    if (verb->more) text_add(help, verb->more);
+}
+
+static int print_help(const cli_verb *verb) {
+    text help = {0};
+    cli_help(verb, &help);
+    const int code = help.failed ? cli_error(EXIT_FAILED, "out of memory") : EXIT_DONE;
+    if (code == EXIT_DONE) fputs(text_string(&help), stdout);
+    text_close(&help);
+    return code;
 }
 
 /* ---- reading ---- */
@@ -109,12 +120,20 @@ static const cli_option *find(const cli_verb *verb, const char *name) {
     return NULL;
 }
 
+static int no_option(const cli_verb *verb, const char *argument) {
+    nearest near = nearest_start(argument);
+    for (size_t k = 0; k < verb->option_count; k++) nearest_consider(&near, verb->options[k].name);
+    if (near.meant)
+        return cli_error(EXIT_USAGE, "%s has no option '%s'; did you mean %s? See hws %s --help", verb->name, argument,
+                         near.meant, verb->name);
+    return cli_error(EXIT_USAGE, "%s has no option '%s'; see hws %s --help", verb->name, argument, verb->name);
+}
+
 /* The option at arguments[*k] with its value, behind which *k then stands. */
 static int read_option(const cli_verb *verb, int count, char **arguments, int *k) {
     const char *argument = arguments[*k], *value = *k + 1 < count ? arguments[*k + 1] : NULL;
     const cli_option *option = find(verb, argument);
-    if (!option)
-        return cli_error(EXIT_USAGE, "%s has no option '%s'; see hws %s --help", verb->name, argument, verb->name);
+    if (!option) return no_option(verb, argument);
     if (option->given) *option->given = 1;
     if (option->kind == OPTION_FLAG) {
         *(int *)option->target = 1;
@@ -131,15 +150,18 @@ static int read_option(const cli_verb *verb, int count, char **arguments, int *k
     return set_value(option, value);
 }
 
-int cli_helped(int count, char **arguments, const char *usage) {
+void (*cli_describe)(const cli_verb *verb);
+
+int cli_wants_help(int count, char **arguments) {
     for (int k = 0; k < count; k++)
-        if (strcmp(arguments[k], "--help") == 0 || strcmp(arguments[k], "-h") == 0) return fputs(usage, stdout), 1;
+        if (strcmp(arguments[k], "--help") == 0 || strcmp(arguments[k], "-h") == 0) return 1;
     return 0;
 }
 
 int cli_read(const cli_verb *verb, int count, char **arguments, int *word_count) {
     int found = 0, code = EXIT_DONE;
-    if (cli_helped(count, arguments, verb->usage)) return print_options(verb), EXIT_DONE;
+    if (cli_describe) return cli_describe(verb), EXIT_DONE;
+    if (cli_wants_help(count, arguments)) return print_help(verb);
     for (int k = 0; k < count && code == EXIT_DONE; k++) {
         if (arguments[k][0] == '-' && arguments[k][1]) code = read_option(verb, count, arguments, &k);
         else if (found < verb->capacity) verb->words[found++] = arguments[k];

@@ -2,6 +2,8 @@
 #ifndef HWS_CLI_OPTIONS_H
 #define HWS_CLI_OPTIONS_H
 
+#include "core/text.h"
+
 #include <stddef.h>
 
 typedef enum option_kind {
@@ -65,8 +67,14 @@ enum { CLI_GO_ON = -1 };
  */
 int cli_read(const cli_verb *verb, int count, char **arguments, int *word_count);
 
-/* Whether --help or -h is among the arguments; then the text is printed. */
-int cli_helped(int count, char **arguments, const char *usage);
+/* Whether --help or -h is among the arguments. */
+int cli_wants_help(int count, char **arguments);
+
+/* What --help prints. */
+void cli_help(const cli_verb *verb, text *help);
+
+/* If it is set, cli_read hands the verb to it instead of reading anything, and returns EXIT_DONE: for those who write about verbs. */
+extern void (*cli_describe)(const cli_verb *verb);
 
 /* Reads "a,b,c". */
 int cli_triple(const char *text, double low, double high, int triple[3]);

@@ -44,6 +44,8 @@ static const char USAGE_OF_THE_RUN[] =
     "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every,\n"
     "                       --cache and --quiet may differ, and with a constant rate --epochs\n"
     "  --resume-or-start    go on if RUN holds a run, begin one if not: for jobs that are started again\n"
+    "  --dry-run            only tell what it would do: data and network, and by a few steps how long it would take,\n"
+    "                       how much memory and disk; nothing is written but the cache of volumes\n"
     "  --config FILE        begin with the settings of another run's config.json\n";
 
 enum { OPTIONS_MAX = 128, NAME_SIZE = 40, GIVEN_MAX = OPTIONS_MAX + CLI_LIST_MAX };
@@ -60,22 +62,18 @@ typedef struct train_command {
     train_option given[GIVEN_MAX];
 } train_command;
 
-static int print_usage(void) {
-    text usage = {0};
-    text_add(&usage, USAGE);
-    text_add(&usage, "\nWhat is learnt\n");
-    text_add(&usage, USAGE_OF_RECIPES);
-    settings_help(SETTING_OBJECTIVE, &usage);
-    text_add(&usage, "\nHow it is learnt\n");
-    settings_help(SETTING_TRAINING, &usage);
-    text_add(&usage, "\nThe run\n");
-    text_add(&usage, USAGE_OF_THE_RUN);
-    settings_help(SETTING_RUN, &usage);
-    text_add(&usage, "  --quiet              no progress, no table\n");
-    const int code = usage.failed ? cli_error(EXIT_FAILED, "out of memory") : EXIT_DONE;
-    if (code == EXIT_DONE) fputs(text_string(&usage), stdout);
-    text_close(&usage);
-    return code;
+/* All of the help: settings have a table of their own. */
+static void write_usage(text *usage) {
+    text_add(usage, USAGE);
+    text_add(usage, "\nWhat is learnt\n");
+    text_add(usage, USAGE_OF_RECIPES);
+    settings_help(SETTING_OBJECTIVE, usage);
+    text_add(usage, "\nHow it is learnt\n");
+    settings_help(SETTING_TRAINING, usage);
+    text_add(usage, "\nThe run\n");
+    text_add(usage, USAGE_OF_THE_RUN);
+    settings_help(SETTING_RUN, usage);
+    text_add(usage, "  --quiet              no progress, no table\n");
 }
 
 /* ---- the command line -------------------------------------------------------------------------------------------- */
@@ -106,9 +104,14 @@ static int parse(train_command *c, int count, char **arguments) {
     add_option(c, "--recipe", OPTION_TEXT, &c->request.recipe);
     add_option(c, "--resume", OPTION_FLAG, &c->request.resume);
     add_option(c, "--resume-or-start", OPTION_FLAG, &c->request.resume_or_start);
+    add_option(c, "--dry-run", OPTION_FLAG, &c->request.dry_run);
     add_option(c, "--quiet", OPTION_FLAG, &c->quiet);
-    const cli_verb verb = {"train", USAGE, c->options, c->option_count, NULL, &c->request.data, 1};
-    return cli_read(&verb, count, arguments, NULL);
+    text usage = {0};
+    write_usage(&usage);
+    const cli_verb verb = {"train", text_string(&usage), c->options, c->option_count, NULL, &c->request.data, 1};
+    const int code = usage.failed ? cli_error(EXIT_FAILED, "out of memory") : cli_read(&verb, count, arguments, NULL);
+    text_close(&usage);
+    return code;
 }
 
 static void give(train_command *c, const char *key, const char *value) {
@@ -129,7 +132,7 @@ static int read_command(train_command *c, int count, char **arguments) {
     }
     for (int k = 0; k < c->keep.count; k++) give(c, "keep", c->keep.items[k]);
     c->request.options = c->given;
-    return EXIT_DONE;
+    return CLI_GO_ON;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -138,18 +141,19 @@ static int train(const train_command *c) {
     failure failure = {0};
     train_outcome outcome = {0};
     train_progress progress;
-    const train_listener listener = train_progress_start(&progress, c->quiet);
+    const train_listener listener = train_progress_start(&progress, c->quiet, c->request.dry_run);
     const status_code status = train_run(&c->request, &listener, &outcome, &failure);
+    if (c->request.dry_run && status == STATUS_OK)
+        return train_progress_tell_trial(&progress, &outcome.trial), EXIT_DONE;
     train_progress_end(&progress, &outcome, status == STATUS_OK ? NULL : &failure);
     return cli_end(status, &failure);
 }
 
 int verb_train(int count, char **arguments) {
     static train_command c;
-    for (int k = 0; k < count; k++)
-        if (strcmp(arguments[k], "--help") == 0 || strcmp(arguments[k], "-h") == 0) return print_usage();
+    c = (train_command){0};
     const int code = read_command(&c, count, arguments);
-    if (code != EXIT_DONE) return code;
+    if (code != CLI_GO_ON) return code;
     cli_catch_interrupts();
     return train(&c);
 }

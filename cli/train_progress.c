@@ -143,7 +143,7 @@ static void begin(void *context, const trainer *t) {
     p->best = best_of(t);
     train_words_metric(t, &p->metric);
     train_words_next(t, &p->next);
-    if (ranks_is_first(t->ranks)) run_log_open(&p->log, t->folder);
+    if (ranks_is_first(t->ranks) && !p->dry) run_log_open(&p->log, t->folder);
     train_words_summary(t, &lines);
     if (t->task->keeps_last)
         text_add(&lines,
@@ -152,7 +152,7 @@ static void begin(void *context, const trainer *t) {
     if (t->iteration >= t->total || t->stopped) text_add(&lines, "\nthis run is finished already");
     else if (t->iteration) text_format(&lines, "\nresumed after iteration %lld", (long long)t->iteration);
     say(p, &lines);
-    if (t->iteration < t->total && !t->stopped) show_header(p, t);
+    if (t->iteration < t->total && !t->stopped && !p->dry) show_header(p, t);
 }
 
 static void report(void *context, const trainer *t, double loss, const double *row) {
@@ -177,8 +177,9 @@ static void notice(void *context, const char *message) {
     run_log_add(&p->log, message);
 }
 
-train_listener train_progress_start(train_progress *p, int quiet) {
-    *p = (train_progress){.terminal = isatty(STDERR_FILENO), .quiet = quiet, .loss = (double)NAN, .best = (double)NAN};
+train_listener train_progress_start(train_progress *p, int quiet, int dry_run) {
+    *p = (train_progress){
+        .terminal = isatty(STDERR_FILENO), .quiet = quiet, .dry = dry_run, .loss = (double)NAN, .best = (double)NAN};
     const listener usual = cli_listen(&p->preparing, quiet);
     return (train_listener){
         .work = {.context = p, .progress = prepare, .notice = notice, .stop = usual.stop},
@@ -201,12 +202,31 @@ static void say_end(train_progress *p, const train_outcome *outcome) {
     say(p, &lines);
 }
 
+static void put_away(train_progress *p) {
+    run_log_close(&p->log);
+    text_close(&p->metric);
+    text_close(&p->next);
+}
+
 void train_progress_end(train_progress *p, const train_outcome *outcome, const failure *failure) {
     cli_progress_end(&p->preparing);
     clear(p);
     if (failure) run_log_add(&p->log, failure->message);
     else say_end(p, outcome);
-    run_log_close(&p->log);
-    text_close(&p->metric);
-    text_close(&p->next);
+    put_away(p);
+}
+
+void train_progress_tell_trial(train_progress *p, const train_trial *trial) {
+    char epoch[32], all[32], end[32];
+    cli_progress_end(&p->preparing);
+    train_words_duration((double)trial->epoch_length * trial->step + trial->validation, epoch);
+    train_words_duration(trial->training, all);
+    train_words_duration(trial->end, end);
+    printf("time    %.3g s an iteration, %s an epoch with %.3g s for its validation, %s for pictures at the end: %s in "
+           "all\n",
+           trial->step, epoch, trial->validation, end, all);
+    printf("memory  %.2f GB at most so far; there are %.2f GB\n", trial->memory / 1e9, trial->available / 1e9);
+    printf("disk    %.1f MB for the checkpoints, and tables and pictures beside them\n", trial->disk / 1e6);
+    printf("This was a dry run: no run was made.\n");
+    put_away(p);
 }

@@ -8,7 +8,7 @@
 #include "train/train.h"
 
 typedef struct train_progress {
-    int terminal, quiet, shown;
+    int terminal, quiet, shown, dry;
     cli_progress preparing; /* what comes before the first iteration and behind the last */
     run_log log;
     double start, last; /* seconds; when training began, and when the line was last shown */
@@ -19,9 +19,12 @@ typedef struct train_progress {
 } train_progress;
 
 /* The listener refers to the progress, and says stop when the user does. */
-train_listener train_progress_start(train_progress *progress, int quiet);
+train_listener train_progress_start(train_progress *progress, int quiet, int dry_run);
 
 /* Clears the terminal's line and says how it ended; `failure` may be NULL. Behind it the progress is empty. */
 void train_progress_end(train_progress *progress, const train_outcome *outcome, const failure *failure);
+
+/* Instead, of a dry run: what it would take. */
+void train_progress_tell_trial(train_progress *progress, const train_trial *trial);
 
 #endif

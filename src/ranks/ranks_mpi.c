@@ -206,3 +206,11 @@ void ranks_mpi_end(int exit_code, void (*alone)(void)) {
 }
 
 #endif
+
+int ranks_mpi_built_in(void) {
+#ifdef HWS_HAVE_MPI
+    return 1;
+#else
+    return 0;
+#endif
+}

@@ -7,6 +7,9 @@
 /* How many processes a launcher has started with this one, by what it left in the environment; 1 if none has. */
 int ranks_launched(void);
 
+/* Whether the build has MPI. */
+int ranks_mpi_built_in(void);
+
 /* Starts MPI if a launcher has started several processes, and sets ranks_here. STATUS_BAD_INPUT if it has and MPI is not
    built in. */
 status_code ranks_mpi_start(failure *failure);

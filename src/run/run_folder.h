@@ -24,6 +24,7 @@
     X(RUN_TRIAGE_PICTURES, "triage")                      /* a folder with a picture of each of the first */           \
     X(RUN_MISLABELLED, "mislabelled.csv")                 /* which labels were made wrong for study */                 \
     X(RUN_LOG, "train.log")                               /* what hws train told */                                    \
+    X(RUN_TENSORBOARD, "tensorboard")                     /* a folder with event files */                              \
     X(RUN_LATEST, "latest.safetensors")                   /* the checkpoint */                                         \
     X(RUN_PREVIOUS, "previous.safetensors")               /* the checkpoint before it */                               \
     X(RUN_BEST, "best.safetensors")                       /* the weights of the best epoch */                          \

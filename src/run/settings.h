@@ -107,6 +107,7 @@ typedef struct train_settings {
     long long threads;          /* (0): all */
     long long loaders;          /* threads that prepare batches */
     long long checkpoint_every; /* (0): at the end of each epoch only; else also after so many iterations */
+    int tensorboard;            /* 1: event files beside history.csv */
     struct json_t *document;    /* holds the texts of settings that were read from a file */
 } train_settings;
 

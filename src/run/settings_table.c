@@ -220,6 +220,10 @@ static const setting TABLE[] = {
 
     {"checkpoint_every", WHOLE(0, 1e12), .group = SETTING_RUN, AT(checkpoint_every), .is_free = 1, .images = "0",
      .value = "N", .help = "write a checkpoint after every N iterations, too", .otherwise = "each epoch"},
+
+    {"tensorboard", FLAG, .group = SETTING_RUN, AT(tensorboard), .is_free = 1, .images = "off",
+     .help = "write RUN/tensorboard, which TensorBoard shows: all columns of history.csv, losses, pictures",
+     .otherwise = ""},
 };
 /* clang-format on */
 

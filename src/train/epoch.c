@@ -175,5 +175,6 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     status = ranks_agree(t->ranks, status, failure);
     if (status == STATUS_OK) status = checkpoint_write(t, failure);
     if (status == STATUS_OK && writes) status = show_hardest(t, failure);
+    if (status == STATUS_OK && writes) status = write_events(t, failure);
     return ranks_agree(t->ranks, status, failure);
 }

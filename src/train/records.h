@@ -11,6 +11,8 @@ status_code write_losses(trainer *trainer, failure *failure);
    a --budget allows. Unless `anew`, what is there already and right
    stays as it is. */
 status_code write_galleries(trainer *trainer, int count, int anew, failure *failure);
+/* RUN_TENSORBOARD: the last row, if the settings want it (events.c). */
+status_code write_events(trainer *trainer, failure *failure);
 /* RUN_HARDEST alone. */
 status_code write_hardest(trainer *trainer, int count, failure *failure);
 gallery_fill fill_triage; /* triage.c */

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct training {
@@ -229,8 +231,51 @@ static status_code train_with(training *t, trainer *trainer, failure *failure) {
                 "stopped; a checkpoint is written. Go on with: hws train --resume --out %.500s", t->request->folder);
 }
 
+/* What the checkpoints of a run that has begun will take: the last two, and the best weights. */
+static double checkpoint_bytes(const trainer *trainer) {
+    char path[PATH_SIZE];
+    struct stat info = {0};
+    const size_t weights = graph_trained_floats(learner_graph(trainer->learner)) * sizeof(float);
+    if (run_path(path, trainer->folder, RUN_LATEST, NULL) == STATUS_OK) stat(path, &info);
+    return 2 * (double)info.st_size + (double)weights;
+}
+
+static double most_memory(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024 * (double)usage.ru_maxrss : (double)NAN;
+}
+
+static void sum_up(train_trial *trial, const trainer *trainer, const budget_costs *costs) {
+    const double validations = ceil((double)trainer->total / (double)trainer->epoch_iterations);
+    *trial = (train_trial){.step = costs->step,
+                           .validation = costs->validation,
+                           .end = costs->end,
+                           .memory = most_memory(),
+                           .available = trial->available,
+                           .disk = checkpoint_bytes(trainer),
+                           .iterations = trainer->total,
+                           .epoch_length = trainer->epoch_iterations};
+    trial->training = (double)trainer->total * costs->step + validations * costs->validation + costs->end;
+}
+
+/* As train_task, but for what would be done; the folder is a temporary one. */
+static status_code try_task(training *t, const task *task, failure *failure) {
+    static const double SECONDS = 100; /* of which a tenth goes into steps, at most */
+    trainer *trainer;
+    budget_costs costs;
+    status_code status = trainer_open(&trainer, &t->settings, task, t->request->folder, failure);
+    if (status == STATUS_OK) status = trainer_begin(trainer, failure);
+    if (status == STATUS_OK && t->listener && t->listener->begin)
+        t->listener->begin(t->listener->work.context, trainer);
+    if (status == STATUS_OK) status = budget_measure(&costs, &t->settings, task, SECONDS, failure);
+    if (status == STATUS_OK) sum_up(&t->outcome->trial, trainer, &costs);
+    trainer_close(&trainer);
+    return status;
+}
+
 static status_code train_task(training *t, const task *task, failure *failure) {
     trainer *trainer;
+    if (t->request->dry_run) return try_task(t, task, failure);
     status_code status = trainer_open(&trainer, &t->settings, task, t->request->folder, failure);
     if (status == STATUS_OK) status = train_with(t, trainer, failure);
     trainer_close(&trainer);
@@ -431,6 +476,24 @@ static status_code train_in_folder(training *t, failure *failure) {
     return status;
 }
 
+/* All that a run writes goes into a folder that goes away. */
+static status_code try_in_folder(training *t, failure *failure) {
+    char folder[PATH_SIZE];
+    train_request trial = *t->request;
+    if (t->resume)
+        return fail(failure, STATUS_BAD_INPUT, "train: --dry-run is for a run that has not begun; leave out --resume");
+    if (t->ranks->count > 1)
+        return fail(failure, STATUS_BAD_INPUT, "--dry-run measures what one process does: start it without mpirun");
+    t->outcome->trial.available = memory_available();
+    status_code status = folder_make_temporary(folder, failure);
+    if (status != STATUS_OK) return status;
+    trial.folder = folder;
+    t->request = &trial;
+    status = train_in_folder(t, failure);
+    folder_remove(folder);
+    return status;
+}
+
 status_code train_run(const train_request *request, const train_listener *listener, train_outcome *outcome,
                       failure *failure) {
     training *t = calloc(1, sizeof *t);
@@ -444,7 +507,7 @@ status_code train_run(const train_request *request, const train_listener *listen
     outcome->stop_grad_norm = t->settings.stop_grad_norm;
     if (status == STATUS_OK) {
         omp_set_num_threads((int)t->settings.threads);
-        status = train_in_folder(t, failure);
+        status = (request->dry_run ? try_in_folder : train_in_folder)(t, failure);
     }
     settings_close(&t->settings);
     free(t);

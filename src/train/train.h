@@ -21,6 +21,7 @@ typedef struct train_request {
     const char *folder;  /* the run's */
     const char *data;    /* NULL: as the config says */
     int resume;          /* go on with the run in the folder; else it must hold none */
+    int dry_run;         /* 1: only find out what it would take; nothing is written but the cache */
     int resume_or_start; /* resume if the folder holds a run, begin one if not */
     const char *config;  /* a config.json to begin with; may be NULL */
     const char *recipe;  /* see settings_follow_recipe; may be NULL */
@@ -28,7 +29,16 @@ typedef struct train_request {
     size_t option_count;
 } train_request;
 
+/* What a run would take, as a few steps in a temporary folder show. */
+typedef struct train_trial {
+    double step, validation, end;   /* seconds: of an iteration, of the end of an epoch, of the end */
+    double training;                /* seconds of all of it */
+    double memory, available, disk; /* bytes: the most that the trial had, what there was before, the checkpoints */
+    long long iterations, epoch_length;
+} train_trial;
+
 typedef struct train_outcome {
+    train_trial trial; /* of a dry run */
     trainer_end end;
     double stop_grad_norm; /* as it was set */
     double waiting;        /* the share of the time that training waited for its loader */

@@ -106,6 +106,41 @@ for divergence in kl chi2 reverse-kl hellinger cressie-read:0.5 js cvar:0.5; do
     done
 done
 
+# Help, man pages and completions know the same verbs and options.
+for verb in $("$program" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort -u); do
+    run 0 help "$verb"
+    cp "$work/out" "$work/helped"
+    run 0 "$verb" --help
+    same "$work/out" "$work/helped"
+    run 0 help --man "$verb"
+    prints "^[.]TH HWS-"
+    prints '^[.]SH SYNOPSIS'
+    for shell in bash zsh fish; do
+        run 0 help --complete $shell
+        prints "$verb"
+    done
+done
+for shell in bash zsh fish; do
+    run 0 help --complete $shell
+    prints 'history-momentum'
+    prints 'onnx'
+done
+run 0 help --complete bash
+bash -n "$work/out" 2>/dev/null || ! command -v bash >/dev/null || fail "bash cannot read its completions"
+run 0 help --man
+prints 'export; see\|[.]B export'
+run 2 help --complete csh
+run 2 help tran
+complains "did you mean train"
+run 2 trian
+complains "did you mean train"
+run 2 xyzzy
+complains "there is no verb 'xyzzy'; hws --help"
+run 2 train --epoch 3
+complains "did you mean --epochs"
+run 0 info
+for words in '^processor' '^kernels  *[ag]' '^threads' '^MPI'; do prints "$words"; done
+
 if [ -c /dev/full ]; then
     for arguments in --help --version 'bench --help' 'bench sampler --n 10' 'bench sampler --n 10 --json'; do
         # shellcheck disable=SC2086

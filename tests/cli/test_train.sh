@@ -52,6 +52,10 @@ run 0 report "$work/a" "$work/group-dro" "$work/cvar-batch" "$work/jtt" --out "$
 for name in 'Group DRO' 'CVaR per batch' JTT; do grep -q "$name" "$work/baselines.html" || fail "the page does not name $name"; done
 grep -q ',group_weight_max$' "$work/group-dro/history.csv" || fail "history.csv has no weights of groups"
 tail -n 1 "$work/group-dro/history.csv" | grep -q ',0[.][0-9]*$' || fail "the largest weight of a group is not recorded"
+run 0 train $small --epochs 7 --dry-run --out "$work/dry/run"
+for words in '7 epochs of' '^time  *[0-9]' '^memory' '^disk'; do prints "$words"; done
+[ ! -e "$work/dry" ] || fail "a dry run writes something"
+refused 'has not begun' train --resume --dry-run --out "$work/a"
 run 0 train $small --epochs 1 --objective erm --out "$work/erm"
 prints 'objective erm'
 grep -q 'eff. size' "$work/out" && fail "erm has no sampler whose effective size could be told"
