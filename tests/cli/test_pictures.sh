@@ -72,6 +72,16 @@ sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/exampl
 refused "is no class" compare "$work/run" "$work/fewer-scores"
 refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
 
+# What was hard, and which labels are in doubt, by group.
+run 0 inspect "$work/run" --hardest 3
+prints '^group .*hardest'
+prints '^even  *[0-9]'
+run 0 inspect "$work/run" --hardest 3 --csv
+prints 'rank,example,label,prediction,loss,draws,age,group'
+prints ',\(even\|odd\)$'
+run 0 triage "$work/run" --count 3
+prints '^odd  *[0-9]* *[0-9]*$'
+
 # The report shows the evaluation: groups, confusion matrix, reliability, curves and pictures by group.
 run 0 report "$work/run" --out "$work/report.html"
 for words in 'The test examples, by group' 'group odd' 'Confusion matrix' 'Reliability' 'Accuracy of group even' \
