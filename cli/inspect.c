@@ -12,7 +12,9 @@ static const char USAGE[] =
     "usage: hws inspect RUN [--hardest K] [--csv]\n"
     "\n"
     "Lists the training examples with the largest stale losses, as the run's last recorded epoch left them: hard, or\n"
-    "mislabelled? Pictures of the hardest are in RUN/hardest, and hws report shows them.\n"
+    "mislabelled? Pictures of the hardest are in RUN/hardest, and hws report shows them. Where the data have groups "
+    "it\n"
+    "tells of each: its losses, its share of the hardest, and how often its examples are drawn.\n"
     "\n";
 
 /* What the network said at the end; known of the hardest ones only. */
@@ -38,18 +40,43 @@ static void print_summary(const run *run, const size_t *rows, size_t count) {
     if (isfinite(ess)) printf("effective sample size %.1f, largest p %.3g\n", ess, run_last(&run->history, "p_max"));
 }
 
-enum { COLUMNS = 7 };
+/* How groups fare: their losses, how many of them are among the hardest twentieth, and how often they are drawn. */
+static void print_groups(const run *run, const size_t *rows, size_t count) {
+    size_t groups = 0;
+    const char **names = run_values(&run->losses, "group", &groups);
+    const size_t hardest = (count + 19) / 20;
+    if (groups)
+        printf("\n%-24s %9s %10s %16s %16s\n", "group", "examples", "mean loss", "hardest 5 %", "draws of each");
+    for (size_t g = 0; g < groups; g++) {
+        double sum = 0, draws = 0, all = 0, hard = 0;
+        for (size_t k = 0; k < count; k++) {
+            if (strcmp(run_cell(&run->losses, rows[k], "group"), names[g]) != 0) continue;
+            sum += loss_of(run, rows[k]);
+            draws += run_number(&run->losses, rows[k], "draws");
+            hard += k < hardest;
+            all++;
+        }
+        if (all > 0)
+            printf("%-24.24s %9.0f %10.4g %9.0f (%3.0f %%) %16.2f\n", names[g], all, sum / all, hard, 100 * hard / all,
+                   draws / all);
+    }
+    free(names);
+}
+
+enum { COLUMNS = 8 };
 
 static void print_row(const char *const cells[COLUMNS], int csv) {
-    static const int WIDTHS[COLUMNS] = {5, 12, 8, 10, 10, 8, 8};
+    static const int WIDTHS[COLUMNS] = {5, 12, 8, 10, 10, 8, 8, 8};
     text line = {0};
-    for (int k = 0; k < COLUMNS; k++) {
+    for (int k = 0; k < COLUMNS && cells[k]; k++) {
         if (k) text_add(&line, csv ? "," : " ");
         if (csv) csv_add_field(&line, cells[k]);
         else text_format(&line, "%*s", WIDTHS[k], cells[k]);
     }
     cli_print(&line);
 }
+
+static int has_groups(const run *run) { return csv_column(&run->losses.data, "group") >= 0; }
 
 static void print_example(const run *run, size_t row, size_t rank, int csv) {
     char number[32], loss[32];
@@ -58,7 +85,8 @@ static void print_example(const run *run, size_t row, size_t rank, int csv) {
     snprintf(loss, sizeof loss, csv ? "%.9g" : "%.4g", loss_of(run, row));
     print_row((const char *const[COLUMNS]){number, example, run_class_name(run, run_cell(&run->losses, row, "label")),
                                            run_class_name(run, prediction_of(run, example)), loss,
-                                           run_cell(&run->losses, row, "draws"), run_cell(&run->losses, row, "age")},
+                                           run_cell(&run->losses, row, "draws"), run_cell(&run->losses, row, "age"),
+                                           has_groups(run) ? run_cell(&run->losses, row, "group") : NULL},
               csv);
 }
 
@@ -71,8 +99,10 @@ static int inspect(const run *run, long long hardest, int csv) {
         return cli_error(cli_exit_code(STATUS_CANNOT_READ), "%s: %s", run->folder,
                          *run->losses.problem ? run->losses.problem : "no example has a loss yet");
     }
-    if (!csv) print_summary(run, rows, count), puts("");
-    print_row((const char *const[COLUMNS]){"rank", "example", "label", "prediction", "loss", "draws", "age"}, csv);
+    if (!csv) print_summary(run, rows, count), print_groups(run, rows, count), puts("");
+    print_row((const char *const[COLUMNS]){"rank", "example", "label", "prediction", "loss", "draws", "age",
+                                           has_groups(run) ? "group" : NULL},
+              csv);
     for (size_t k = 0; k < count && k < (size_t)hardest; k++) print_example(run, rows[k], k + 1, csv);
     free(rows);
     return EXIT_DONE;

@@ -5,6 +5,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char USAGE[] =
     "usage: hws triage RUN [--count K] [--csv]\n"
@@ -24,17 +26,20 @@ static const char USAGE[] =
     "              first examples only\n"
     "\n";
 
-enum { COLUMNS = 10 };
-static const char *const FIELDS[COLUMNS] = {"rank",   "example",   "doubt", "label", "prediction",
-                                            "margin", "loss_mean", "peers", "trend", "draws"};
-static const char *const TITLES[COLUMNS] = {"rank",   "example", "doubt", "label", "prediction",
-                                            "margin", "loss",    "peers", "trend", "draws"};
-static const int WIDTHS[COLUMNS] = {5, 12, 6, 8, 10, 8, 8, 8, 8, 6};
+enum { COLUMNS = 11 };
+static const char *const FIELDS[COLUMNS] = {"rank",      "example", "doubt", "label", "prediction", "margin",
+                                            "loss_mean", "peers",   "trend", "draws", "group"};
+static const char *const TITLES[COLUMNS] = {"rank", "example", "doubt", "label", "prediction", "margin",
+                                            "loss", "peers",   "trend", "draws", "group"};
+static const int WIDTHS[COLUMNS] = {5, 12, 6, 8, 10, 8, 8, 8, 8, 6, 8};
 
 static int is_number(int column) { return column == 2 || (column >= 5 && column <= 8); }
 
-static void print_title(int csv) {
-    for (int k = 0; k < COLUMNS; k++) {
+/* Without groups the last one is not shown. */
+static int column_count(const run *run) { return csv_column(&run->triage.data, "group") >= 0 ? COLUMNS : COLUMNS - 1; }
+
+static void print_title(const run *run, int csv) {
+    for (int k = 0; k < column_count(run); k++) {
         if (csv) printf("%s%s", k ? "," : "", TITLES[k]);
         else printf("%s%*s", k ? " " : "", WIDTHS[k], TITLES[k]);
     }
@@ -43,7 +48,7 @@ static void print_title(int csv) {
 
 static void print_row(const run *run, size_t row, int csv) {
     text line = {0};
-    for (int k = 0; k < COLUMNS; k++) {
+    for (int k = 0; k < column_count(run); k++) {
         char number[32];
         const double value = run_number(&run->triage, row, FIELDS[k]);
         const char *cell = run_cell(&run->triage, row, FIELDS[k]);
@@ -59,6 +64,24 @@ static void print_row(const run *run, size_t row, int csv) {
     cli_print(&line);
 }
 
+/* How many labels of each group are in doubt. */
+static void print_groups(const run *run) {
+    size_t groups = 0;
+    const char **names = run_values(&run->triage, "group", &groups);
+    if (groups) printf("%-24s %9s %9s\n", "group", "examples", "in doubt");
+    for (size_t g = 0; g < groups; g++) {
+        size_t all = 0, doubts = 0;
+        for (size_t row = 0; row < run->triage.data.rows; row++) {
+            if (strcmp(run_cell(&run->triage, row, "group"), names[g]) != 0) continue;
+            all++;
+            doubts += run_number(&run->triage, row, "doubt") >= 0.5;
+        }
+        printf("%-24.24s %9zu %9zu\n", names[g], all, doubts);
+    }
+    if (groups) puts("");
+    free(names);
+}
+
 static int triage(const run *run, long long count, int csv) {
     const run_table *table = &run->triage;
     size_t doubts = 0;
@@ -68,7 +91,8 @@ static int triage(const run *run, long long count, int csv) {
                          *table->problem ? table->problem : "triage.csv is empty");
     for (size_t row = 0; row < table->data.rows; row++) doubts += run_number(table, row, "doubt") >= 0.5;
     if (!csv) printf("%zu of %zu labels are in doubt (0.5 or more)\n\n", doubts, table->data.rows);
-    print_title(csv);
+    if (!csv) print_groups(run);
+    print_title(run, csv);
     for (size_t row = 0; row < table->data.rows && row < (size_t)count; row++) print_row(run, row, csv);
     return EXIT_DONE;
 }

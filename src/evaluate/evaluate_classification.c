@@ -29,7 +29,12 @@ typedef struct job {
 static status_code open_images(job *j, failure *failure) {
     classification_source source;
     const run_config *run = &j->model.config;
+    char encoding[PATH_SIZE];
     status_code status = classification_source_of_run(&source, run, j->request->data, failure);
+    if (status == STATUS_OK && j->request->data && run_has(j->request->run, RUN_FEATURES)) {
+        status = run_path(encoding, j->request->run, RUN_FEATURES, failure);
+        source.encoding = encoding;
+    }
     if (status == STATUS_OK) status = classification_data_open(&j->data, &source, j->listener, failure);
     if (status == STATUS_OK && !j->request->data) status = classification_divide(&run->settings, &j->data, failure);
     j->set = j->request->on_training ? &j->data.train : &j->data.test;

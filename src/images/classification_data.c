@@ -107,7 +107,8 @@ static status_code open_files(classification_data *d, const classification_sourc
     if (cifar_is_there(source->data)) return cifar_open(&d->train, &d->test, source->data, failure);
     if (ends_with(source->data, ".npz")) status = npz_open(sets, source->data, failure);
     else if (!path_is_folder(source->data) && table_sets_is_table(source->data))
-        status = table_sets_open(sets, source->data, source->trained_on, &source->examples, listener, failure);
+        status = table_sets_open(sets, &(table_source){source->data, source->trained_on, source->encoding},
+                                 &source->examples, listener, failure);
     else status = open_pictures(sets, source, listener, failure);
     if (status == STATUS_OK) *d = (classification_data){sets[PART_TRAIN], sets[PART_VALIDATION], sets[PART_TEST]};
     return status;

@@ -20,6 +20,7 @@ typedef struct classification_source {
     example_options examples; /* of pictures and tables */
     picture_options pictures;
     const char *trained_on; /* the table that decides how others become numbers; NULL: `data` */
+    const char *encoding;   /* instead of that the file in which a run keeps it (images/table_encoding.h); NULL: none */
 } classification_source;
 
 /* The defaults for some data: everything as the data have it. */

@@ -10,28 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a column becomes numbers. */
-typedef struct feature {
-    char *name;
-    int words; /* how many numbers for its words; 0: it is a number */
-    char **values;
-    double mean, std;
-} feature;
-
-typedef struct encoding {
-    feature *features;
-    int count, width; /* features, and numbers of a row */
-} encoding;
-
-static void encoding_close(encoding *e) {
-    for (int k = 0; k < e->count; k++) {
-        words_free(e->features[k].values, (size_t)e->features[k].words);
-        free(e->features[k].name);
-    }
-    free(e->features);
-    *e = (encoding){0};
-}
-
 int table_sets_is_table(const char *path) {
     csv table;
     if (csv_read(&table, path, CSV_STRICT, NULL) != STATUS_OK) return 0;
@@ -54,19 +32,17 @@ static int is_feature(const learning *l, const char *name) {
            strcmp(name, "id") != 0;
 }
 
-static int is_missing(const char *cell) { return !*cell || strcmp(cell, "?") == 0 || strcmp(cell, "NA") == 0; }
-
 static int is_numeric(const learning *l, size_t column) {
     size_t numbers = 0;
     for (size_t i = 0; i < l->table->rows; i++) {
-        if (is_missing(csv_cell(l->table, i, column))) continue;
+        if (table_cell_is_missing(csv_cell(l->table, i, column))) continue;
         if (!isfinite(csv_number(l->table, i, column))) return 0;
         numbers++;
     }
     return numbers > 0;
 }
 
-static void measure(const learning *l, size_t column, feature *f) {
+static void measure(const learning *l, size_t column, table_feature *f) {
     double sum = 0, squares = 0;
     size_t count = 0;
     for (size_t i = 0; i < l->table->rows; i++) {
@@ -84,13 +60,13 @@ static void measure(const learning *l, size_t column, feature *f) {
     if (!(f->std > 0)) f->std = 1; /* a constant says nothing and becomes 0 */
 }
 
-static status_code list_words(const learning *l, size_t column, feature *f, failure *failure) {
+static status_code list_words(const learning *l, size_t column, table_feature *f, failure *failure) {
     const char **words = malloc((l->table->rows + 1) * sizeof *words);
     example_column all;
     if (!words) return fail_memory(failure, l->path);
     for (size_t i = 0; i < l->table->rows; i++) {
         const char *cell = csv_cell(l->table, i, column);
-        words[i] = l->list->parts[i] == PART_TRAIN && !is_missing(cell) ? cell : "";
+        words[i] = l->list->parts[i] == PART_TRAIN && !table_cell_is_missing(cell) ? cell : "";
     }
     const status_code status = example_column_open(&all, f->name, words, l->table->rows, failure);
     free(words);
@@ -103,7 +79,7 @@ static status_code list_words(const learning *l, size_t column, feature *f, fail
     return STATUS_OK;
 }
 
-static void tell_left_out(const learning *l, const feature *f) {
+static void tell_left_out(const learning *l, const table_feature *f) {
     char notice[512];
     snprintf(notice, sizeof notice,
              "the column '%.100s' has %d different words and is left out; at most %d are learnt from", f->name,
@@ -111,9 +87,9 @@ static void tell_left_out(const learning *l, const feature *f) {
     listener_notice(l->listener, notice);
 }
 
-static status_code add_feature(encoding *e, const learning *l, size_t column, failure *failure) {
-    feature *f = &e->features[e->count];
-    *f = (feature){.name = strdup(csv_name(l->table, column))};
+static status_code add_feature(table_encoding *e, const learning *l, size_t column, failure *failure) {
+    table_feature *f = &e->features[e->count];
+    *f = (table_feature){.name = strdup(csv_name(l->table, column))};
     if (!f->name) return fail_memory(failure, l->path);
     e->count++;
     if (is_numeric(l, column)) {
@@ -130,9 +106,9 @@ static status_code add_feature(encoding *e, const learning *l, size_t column, fa
     return STATUS_OK;
 }
 
-static status_code learn(encoding *e, const learning *l, failure *failure) {
+static status_code learn(table_encoding *e, const learning *l, failure *failure) {
     status_code status = STATUS_OK;
-    *e = (encoding){.features = calloc(l->table->columns + 1, sizeof *e->features)};
+    *e = (table_encoding){.features = calloc(l->table->columns + 1, sizeof *e->features)};
     if (!e->features) return fail_memory(failure, l->path);
     for (size_t k = 0; k < l->table->columns && status == STATUS_OK; k++)
         if (is_feature(l, csv_name(l->table, k))) status = add_feature(e, l, k, failure);
@@ -143,10 +119,10 @@ static status_code learn(encoding *e, const learning *l, failure *failure) {
 }
 
 /* The other table's training rows decide. */
-static status_code learn_from(encoding *e, const char *path, const example_options *options, failure *failure) {
+status_code table_sets_learn(table_encoding *e, const char *path, const example_options *options, failure *failure) {
     csv table;
     example_list list;
-    *e = (encoding){0};
+    *e = (table_encoding){0};
     const example_options own = {.label = options->label};
     status_code status = csv_read(&table, path, CSV_STRICT, failure);
     if (status != STATUS_OK) return status;
@@ -160,40 +136,26 @@ static status_code learn_from(encoding *e, const char *path, const example_optio
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static float *encode_cell(const csv *table, size_t row, size_t column, const feature *f, float *to) {
-    const char *cell = csv_cell(table, row, column);
-    if (!f->words) {
-        const double value = is_missing(cell) ? (double)NAN : csv_number(table, row, column);
-        *to = isfinite(value) ? (float)((value - f->mean) / f->std) : 0;
-        return to + 1;
-    }
-    for (int k = 0; k < f->words; k++) to[k] = strcmp(cell, f->values[k]) == 0;
-    return to + f->words;
-}
-
-static status_code encode(const csv *table, const char *path, const encoding *e, const example_list *list,
+static status_code encode(const csv *table, const char *path, const table_encoding *e, const example_list *list,
                           labelled_images sets[DATA_PARTS], failure *failure) {
     int64_t next[DATA_PARTS] = {0};
     for (int p = 0; p < DATA_PARTS; p++)
         if (sets[p].count && !(sets[p].values = memory_open((size_t)sets[p].count * (size_t)e->width * sizeof(float))))
             return fail_memory(failure, path);
-    for (int k = 0; k < e->count; k++)
-        if (csv_column(table, e->features[k].name) < 0)
-            return fail(failure, STATUS_BAD_INPUT, "%.500s: lacks the column '%.100s' that the network was trained on",
-                        path, e->features[k].name);
-    for (size_t i = 0; i < table->rows; i++) {
+    const status_code status = table_encoding_check(e, table, path, failure);
+    for (size_t i = 0; i < table->rows && status == STATUS_OK; i++) {
         const int part = list->parts[i];
-        float *to = sets[part].values + (size_t)next[part]++ * (size_t)e->width;
-        for (int k = 0; k < e->count; k++)
-            to = encode_cell(table, i, (size_t)csv_column(table, e->features[k].name), &e->features[k], to);
+        table_encoding_row(e, table, i, sets[part].values + (size_t)next[part]++ * (size_t)e->width);
     }
-    return STATUS_OK;
+    return status;
 }
 
-static status_code open_table(labelled_images sets[DATA_PARTS], const learning *l, const char *trained_on,
+static status_code open_table(labelled_images sets[DATA_PARTS], const learning *l, const table_source *source,
                               const example_options *options, failure *failure) {
-    encoding e = {0};
-    status_code status = trained_on ? learn_from(&e, trained_on, options, failure) : learn(&e, l, failure);
+    table_encoding e = {0};
+    status_code status = source->encoding     ? table_encoding_read(&e, source->encoding, failure)
+                         : source->trained_on ? table_sets_learn(&e, source->trained_on, options, failure)
+                                              : learn(&e, l, failure);
     const labelled_images_shape shape = {.height = 1,
                                          .width = 1,
                                          .channels = e.width,
@@ -201,13 +163,14 @@ static status_code open_table(labelled_images sets[DATA_PARTS], const learning *
                                              options->class_count ? options->class_count : l->list->labels.value_count};
     if (status == STATUS_OK) status = picture_sets_describe(sets, l->list, &shape, failure);
     if (status == STATUS_OK) status = encode(l->table, l->path, &e, l->list, sets, failure);
-    encoding_close(&e);
+    table_encoding_close(&e);
     for (int p = 0; p < DATA_PARTS && status != STATUS_OK; p++) labelled_images_close(&sets[p]);
     return status;
 }
 
-status_code table_sets_open(labelled_images sets[DATA_PARTS], const char *path, const char *trained_on,
+status_code table_sets_open(labelled_images sets[DATA_PARTS], const table_source *source,
                             const example_options *options, const listener *listener, failure *failure) {
+    const char *path = source->path;
     csv table;
     example_list list;
     for (int p = 0; p < DATA_PARTS; p++) sets[p] = (labelled_images){0};
@@ -216,7 +179,7 @@ status_code table_sets_open(labelled_images sets[DATA_PARTS], const char *path, 
     status = example_list_of_table(&list, &table, path, options, listener, failure);
     const char *label = options->label && *options->label ? options->label : "label";
     const learning l = {&table, &list, path, label, listener};
-    if (status == STATUS_OK) status = open_table(sets, &l, trained_on, options, failure);
+    if (status == STATUS_OK) status = open_table(sets, &l, source, options, failure);
     example_list_close(&list);
     csv_close(&table);
     return status;

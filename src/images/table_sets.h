@@ -11,15 +11,25 @@
 
 #include "images/example_list.h"
 #include "images/labelled_images.h"
+#include "images/table_encoding.h"
 
 enum { TABLE_WORDS_MAX = 256 }; /* in a column; more are a name or a number of a person rather than a feature */
 
 /* Whether the file is a CSV table: it can be read and has no column of file names. */
 int table_sets_is_table(const char *path);
 
-/* As picture_sets_open. `trained_on` is the table whose training rows decide how columns become numbers; NULL: `path`
-   itself. */
-status_code table_sets_open(labelled_images sets[DATA_PARTS], const char *path, const char *trained_on,
+typedef struct table_source {
+    const char *path;
+    const char *trained_on; /* the table whose training rows decide how columns become numbers; NULL: `path` itself */
+    const char *encoding;   /* instead of that, what a run has kept (images/table_encoding.h); NULL: nothing */
+} table_source;
+
+/* As picture_sets_open. */
+status_code table_sets_open(labelled_images sets[DATA_PARTS], const table_source *source,
                             const example_options *options, const listener *listener, failure *failure);
+
+/* How the training rows of a table decide. Close the encoding, also after a failure. */
+status_code table_sets_learn(table_encoding *encoding, const char *path, const example_options *options,
+                             failure *failure);
 
 #endif

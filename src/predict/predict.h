@@ -1,7 +1,7 @@
 /*
  * What hws predict does: it labels the images of a file or folder with trained networks.
  *
- * Networks that classify take a folder or CSV file of pictures (PNG, JPEG) and write a CSV file of probabilities. Or they
+ * Networks that classify take a folder or CSV file of pictures (PNG, JPEG), or a table, and write a CSV file of probabilities. Or they
  * take an IDX file of images, or all files of a folder whose names hold "images", and write the labels as IDX and, with
  * the probabilities, as CSV. Networks that segment take a folder of NIfTI images, or one of its files, and write a label map for
  * each case; cases that are there already are left alone, so that interrupted work goes on.

@@ -3,6 +3,7 @@
 #include "core/whole_file.h"
 #include "images/idx.h"
 #include "predict/predict_pictures.h"
+#include "predict/predict_table.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -111,11 +112,13 @@ static status_code check_apart(const predict_request *request, int is_folder, fa
 
 static status_code predict_all(job *j, failure *failure) {
     const predict_request *r = j->request;
-    const int is_folder = path_is_folder(r->input), pictures = predict_takes_pictures(r->input);
-    status_code status = pictures ? STATUS_OK : check_apart(r, is_folder, failure);
+    const int is_folder = path_is_folder(r->input), table = predict_takes_table(r->input);
+    const int pictures = !table && predict_takes_pictures(r->input);
+    status_code status = pictures || table ? STATUS_OK : check_apart(r, is_folder, failure);
     if (status == STATUS_OK)
         status = class_ensemble_open(&j->ensemble, r->runs, r->run_count, r->weights, r->threads, failure);
     if (status != STATUS_OK) return status;
+    if (table) return predict_table(r, &j->ensemble, j->listener, &j->done, failure);
     if (pictures) return predict_pictures(r, &j->ensemble, j->listener, &j->done, failure);
     return is_folder ? predict_folder(j, failure) : predict_file(j, r->input, failure);
 }

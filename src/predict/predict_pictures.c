@@ -1,10 +1,8 @@
 /* Picture files classified: see predict.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "predict/predict_pictures.h"
-#include "core/arg_max.h"
-#include "core/csv.h"
-#include "core/whole_file.h"
 #include "images/picture_sets.h"
+#include "predict/score_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,31 +12,8 @@ static int ends_with(const char *name, const char *ending) {
     return length > tail && strcmp(name + length - tail, ending) == 0;
 }
 
-/* A file of scores, or one in the folder that is named. */
-static status_code table_path(const char *output, char path[PATH_SIZE], failure *failure) {
-    if (ends_with(output, ".csv")) return path_format(path, failure, "%s", output);
-    const status_code status = folder_make(output, failure);
-    return status == STATUS_OK ? path_join(path, output, "scores.csv", failure) : status;
-}
-
-static void add_scores(const labelled_images *set, const run_facts *facts, const float *probabilities, text *csv) {
-    text_add(csv, "file,prediction");
-    for (int k = 0; k < facts->class_count; k++) {
-        text name = {0};
-        text_format(&name, "p_%s", facts->class_names[k]);
-        text_add(csv, ",");
-        csv_add_field(csv, text_string(&name));
-        text_close(&name);
-    }
-    for (int64_t i = 0; i < set->count; i++) {
-        const float *p = probabilities + i * facts->class_count;
-        text_add(csv, "\n");
-        csv_add_field(csv, set->names[i]);
-        text_add(csv, ",");
-        csv_add_field(csv, facts->class_names[arg_max(p, facts->class_count)]);
-        for (int k = 0; k < facts->class_count; k++) text_format(csv, ",%.7g", (double)p[k]);
-    }
-    text_add(csv, "\n");
+static void name_picture(void *context, int64_t example, text *name) {
+    text_add(name, ((const labelled_images *)context)->names[example]);
 }
 
 static status_code list_one(const char *input, example_list *list, failure *failure) {
@@ -92,19 +67,14 @@ int predict_takes_pictures(const char *input) {
 
 status_code predict_pictures(const predict_request *request, class_ensemble *e, const listener *listener, size_t *done,
                              failure *failure) {
-    char path[PATH_SIZE];
-    text csv = {0};
     labelled_images set = {0};
     status_code status = open_set(e, request->input, request, listener, &set, failure);
     float *p = status == STATUS_OK ? malloc((size_t)(set.count * set.classes) * sizeof *p + 1) : NULL;
     if (status == STATUS_OK && !p) status = fail_memory(failure, "the probabilities");
     if (status == STATUS_OK) status = class_ensemble_run(e, &set, listener, p, failure);
-    if (status == STATUS_OK) status = table_path(request->output, path, failure);
-    if (status == STATUS_OK) add_scores(&set, &e->models[0].config.facts, p, &csv);
-    if (status == STATUS_OK) status = whole_file_write_text(path, &csv, failure);
-    if (status == STATUS_OK && request->wrote) request->wrote(request->context, path);
+    const score_table scores = {"file", set.count, &e->models[0].config.facts, p, &set, name_picture};
+    if (status == STATUS_OK) status = score_table_write(&scores, request, failure);
     if (status == STATUS_OK) *done = (size_t)set.count;
-    text_close(&csv);
     free(p);
     labelled_images_close(&set);
     return status;

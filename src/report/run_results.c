@@ -1,5 +1,7 @@
 #include "report/run_results.h"
 
+#include "core/natural_order.h"
+
 #include "core/text.h"
 #include "evaluate/evaluated.h"
 #include "evaluate/stratified.h"
@@ -267,4 +269,21 @@ size_t *run_hardest(const run *run, size_t *count) {
     if (!losses) free(hardest), hardest = NULL;
     free(losses);
     return hardest;
+}
+
+static int by_value(const void *a, const void *b) {
+    return natural_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char **run_values(const run_table *table, const char *column, size_t *count) {
+    const long at = csv_column(&table->data, column);
+    const char **values = at < 0 ? NULL : malloc((table->data.rows + 1) * sizeof *values);
+    size_t all = 0;
+    *count = 0;
+    for (size_t row = 0; values && row < table->data.rows; row++)
+        if (*csv_cell(&table->data, row, (size_t)at)) values[all++] = csv_cell(&table->data, row, (size_t)at);
+    if (values) qsort(values, all, sizeof *values, by_value);
+    for (size_t k = 0; k < all; k++)
+        if (!*count || strcmp(values[*count - 1], values[k]) != 0) values[(*count)++] = values[k];
+    return values;
 }

@@ -70,6 +70,10 @@ double run_last(const run_table *table, const char *column);
  */
 size_t *run_hardest(const run *run, size_t *count);
 
+/* The different values of a column in natural order, without the empty one: `count` of them, which belong to the table; the
+   caller frees the list. NULL without such a column, or without memory. */
+const char **run_values(const run_table *table, const char *column, size_t *count);
+
 /* Gives names and styles to the runs of a page; `names`, which may be NULL, are as many, separated by commas. */
 status_code run_name_all(run *runs, size_t count, const char *names, failure *failure);
 

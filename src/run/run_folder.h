@@ -22,6 +22,7 @@
     X(RUN_HARDEST_PICTURES, "hardest")                    /* a folder with a picture of each */                        \
     X(RUN_TRIAGE, "triage.csv")                           /* all examples by the doubt in their labels */              \
     X(RUN_TRIAGE_PICTURES, "triage")                      /* a folder with a picture of each of the first */           \
+    X(RUN_FEATURES, "features.csv")                       /* how a table became numbers */                             \
     X(RUN_MISLABELLED, "mislabelled.csv")                 /* which labels were made wrong for study */                 \
     X(RUN_LOG, "train.log")                               /* what hws train told */                                    \
     X(RUN_TENSORBOARD, "tensorboard")                     /* a folder with event files */                              \

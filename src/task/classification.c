@@ -64,6 +64,12 @@ static int group(void *context, int64_t example) {
     return c->group ? labelled_images_column(&c->data->train, c->group)->of[example] : label(context, example);
 }
 
+static void group_name(void *context, int64_t example, text *name) {
+    const classification *c = context;
+    const example_column *column = labelled_images_column(&c->data->train, c->group);
+    if (column->of[example] >= 0) text_add(name, column->values[column->of[example]]);
+}
+
 static int is_wrong(void *context, learner *l, int slot) {
     const int classes = ((const classification *)context)->data->train.classes;
     const float *scores = graph_output_values(learner_graph(l), 0) + (size_t)slot * (size_t)classes;
@@ -307,6 +313,7 @@ status_code task_classification(task *t, classification *c, const classification
                 .name = name,
                 .label = label,
                 .group = group,
+                .group_name = c->group ? group_name : NULL,
                 .is_wrong = is_wrong,
                 .metric = metric,
                 .evaluate = evaluate,

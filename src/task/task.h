@@ -60,6 +60,9 @@ typedef struct task {
        column of groups says. May be NULL. */
     int (*group)(void *context, int64_t example);
 
+    /* Adds what the group is called, nothing if there is none, for losses.csv and triage.csv. NULL: groups have no names. */
+    void (*group_name)(void *context, int64_t example, text *name);
+
     /* After learner_evaluate: whether the network is wrong about the example in this slot. NULL: being among the hardest
        --tail of all examples takes its place. For --objective jtt. */
     int (*is_wrong)(void *context, learner *learner, int slot);

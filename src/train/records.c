@@ -51,6 +51,16 @@ void add_example_name(const trainer *t, int64_t example, text *csv) {
     text_close(&name);
 }
 
+void add_group_name(const trainer *t, int64_t example, text *csv) {
+    text name = {0};
+    if (!t->task->group_name) return;
+    t->task->group_name(t->task->context, example, &name);
+    text_add(csv, ",");
+    csv_add_field(csv, text_string(&name));
+    csv->failed |= name.failed;
+    text_close(&name);
+}
+
 /* Nothing for an example that has none yet. */
 static void add_loss_field(text *csv, float loss) {
     if (isnan(loss)) text_add(csv, ",");
@@ -62,6 +72,7 @@ static void add_loss(const trainer *t, int64_t example, uint64_t age, text *csv)
     add_loss_field(csv, t->all[example]);
     text_format(csv, ",%llu,%llu", (unsigned long long)age, (unsigned long long)t->draws[example]);
     if (t->task->label) text_format(csv, ",%d", t->task->label(t->task->context, example));
+    add_group_name(t, example, csv);
     text_add(csv, "\n");
 }
 
@@ -74,7 +85,8 @@ status_code write_losses(trainer *t, failure *failure) {
     if (read == HWS_OK) read = hws_sampler_get_losses(t->history, 0, n, t->all);
     status_code status = sampler_status(hws_sampler_error(t->history), read, "the losses", failure);
     if (status == STATUS_OK) {
-        text_format(&csv, "example,stale_loss,age,draws%s\n", t->task->label ? ",label" : "");
+        text_format(&csv, "example,stale_loss,age,draws%s%s\n", t->task->label ? ",label" : "",
+                    t->task->group_name ? ",group" : "");
         for (int64_t i = 0; i < n; i++) add_loss(t, i, ages[i], &csv);
         status = run_write(t->folder, RUN_LOSSES, &csv, failure);
     }

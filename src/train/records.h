@@ -19,5 +19,7 @@ gallery_fill fill_triage; /* triage.c */
 
 /* The name of an example as a field. */
 void add_example_name(const trainer *trainer, int64_t example, text *csv);
+/* A comma and the name of its group, where groups have names; else nothing. */
+void add_group_name(const trainer *trainer, int64_t example, text *csv);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/available.h"
 #include "core/clock.h"
 #include "core/parallel.h"
+#include "images/table_sets.h"
 #include "plan/plan.h"
 #include "run/run_folder.h"
 #include "task/classification.h"
@@ -333,6 +334,18 @@ static status_code mislabel(const training *t, labelled_images *train, failure *
     return status;
 }
 
+/* How a table becomes numbers, so that others can be classified without it. */
+static status_code keep_encoding(const training *t, const classification_source *source, failure *failure) {
+    table_encoding encoding;
+    text csv = {0};
+    status_code status = table_sets_learn(&encoding, source->data, &source->examples, failure);
+    table_encoding_write(&encoding, &csv);
+    if (status == STATUS_OK) status = run_write(t->request->folder, RUN_FEATURES, &csv, failure);
+    text_close(&csv);
+    table_encoding_close(&encoding);
+    return status;
+}
+
 static status_code train_on_images(training *t, failure *failure) {
     classification_source source;
     classification_data data = {0};
@@ -344,6 +357,8 @@ static status_code train_on_images(training *t, failure *failure) {
     if (status == STATUS_OK) status = mislabel(t, &data.train, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
     if (status == STATUS_OK && wants_budget(t)) status = fit_budget(t, &task, &t->settings, failure);
+    if (status == STATUS_OK && data.train.values && !t->resume && ranks_is_first(t->ranks))
+        status = keep_encoding(t, &source, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
     classification_data_close(&data);
     return status;

@@ -57,6 +57,7 @@ static status_code add_suspect(trainer *t, gallery *g, const suspect *s, int sho
     text_add(csv, ",");
     csv_add_field(csv, verdict.prediction);
     add_number(csv, verdict.margin);
+    add_group_name(t, s->example, csv);
     text_add(csv, "\n");
     return status;
 }
@@ -67,7 +68,8 @@ status_code fill_triage(trainer *t, gallery *g, failure *failure) {
     suspect *suspects = malloc((size_t)n * sizeof *suspects);
     if (!suspects) return fail_memory(failure, "the labels in doubt");
     status_code status = rank(t, suspects, failure);
-    text_add(&g->csv, "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin\n");
+    text_format(&g->csv, "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin%s\n",
+                t->task->group_name ? ",group" : "");
     for (int64_t k = 0; k < n && status == STATUS_OK; k++) {
         text_format(&g->csv, "%lld,", (long long)k + 1);
         if (g->draws && k < g->count)

@@ -1,8 +1,9 @@
 #!/bin/sh
-# hws on folders and CSV files of pictures, from outside. usage: test_pictures.sh PROGRAM MAKE_PICTURES
+# hws on folders and CSV files of pictures, from outside. usage: test_pictures.sh PROGRAM MAKE_PICTURES CLASSIFY
 set -u
 program=$1
 pictures=$2
+classify=$3
 . "$(dirname "$0")/testing.sh"
 
 refused() { # words, then arguments: wrong usage or bad input
@@ -71,6 +72,16 @@ sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/exampl
 refused "is no class" compare "$work/run" "$work/fewer-scores"
 refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
 
+# What was hard, and which labels are in doubt, by group.
+run 0 inspect "$work/run" --hardest 3
+prints '^group .*hardest'
+prints '^even  *[0-9]'
+run 0 inspect "$work/run" --hardest 3 --csv
+prints 'rank,example,label,prediction,loss,draws,age,group'
+prints ',\(even\|odd\)$'
+run 0 triage "$work/run" --count 3
+prints '^odd  *[0-9]* *[0-9]*$'
+
 # The report shows the evaluation: groups, confusion matrix, reliability, curves and pictures by group.
 run 0 report "$work/run" --out "$work/report.html"
 for words in 'The test examples, by group' 'group odd' 'Confusion matrix' 'Reliability' 'Accuracy of group even' \
@@ -85,6 +96,14 @@ run 0 predict "$work/run" "$work/lazy" --input "$work/data" --output "$work/pred
 [ "$(wc -l <"$work/pred/scores.csv")" -eq 97 ] || fail "96 pictures are expected"
 head -n 1 "$work/pred/scores.csv" | grep -q '^file,prediction,p_dark,p_light$' || fail "scores.csv lacks columns"
 run 0 predict "$work/run" --input "$work/data/p007.png" --output "$work/one.csv"
+# libhws_predict says the same, of one run and of two.
+(cd "$work/data" && "$classify" "$work/run" p007.png >"$work/own.csv") || fail "the example fails"
+same "$work/one.csv" "$work/own.csv"
+(cd "$work/data" && "$classify" "$work/run,$work/lazy" p007.png p008.png >"$work/own.csv") || fail "the example fails with two runs"
+grep -e '^file' -e '^p00[78]' "$work/pred/scores.csv" >"$work/two.csv"
+same "$work/two.csv" "$work/own.csv"
+"$classify" "$work/run" "$work/data/labels.csv" >"$work/out" 2>"$work/err" && fail "a CSV file passes for a picture"
+grep -q 'labels.csv' "$work/err" || fail "the example does not name the file that it cannot read"
 printf 'file\r\n"p007.png"\r\n' >"$work/data/some.csv"
 run 0 predict "$work/run" --input "$work/data/some.csv" --output "$work/some.csv"
 cmp -s "$work/one.csv" "$work/some.csv" || fail "a file and a CSV file that names it differ"
@@ -105,6 +124,25 @@ grep -q '^sex,female,' "$work/table-scores/strata.csv" || fail "no group of wome
 run 0 evaluate "$work/table" --data "$work/table.csv"
 cut -d, -f1,2,4-7 "$work/table.csv" >"$work/narrow.csv"
 refused "lacks the column 'hours'" evaluate "$work/table" --data "$work/narrow.csv"
+# Prediction of a table needs neither labels nor the table that was trained on.
+run 0 predict "$work/table" --input "$work/table.csv" --output "$work/people.csv"
+[ "$(wc -l <"$work/people.csv")" -eq 401 ] || fail "400 rows are expected"
+label=$(head -n 1 "$work/table.csv" | tr ',' '\n' | grep -n '^income$' | cut -d: -f1)
+cut -d, -f"$label" --complement "$work/table.csv" >"$work/unlabelled.csv"
+mv "$work/table.csv" "$work/gone.csv"
+run 0 predict "$work/table" --input "$work/unlabelled.csv" --output "$work/people2.csv"
+same "$work/people.csv" "$work/people2.csv"
+run 0 evaluate "$work/table" --data "$work/gone.csv" --out "$work/gone-scores"
+mv "$work/gone.csv" "$work/table.csv"
+# What evaluate says of the same rows: they are called by their numbers.
+head -n 1 "$work/people.csv" | grep -q '^id,prediction,p_' || fail "scores of a table have no such columns"
+cut -d, -f1,5- "$work/table-scores/examples.csv" | cut -d, -f1-3 | tail -n +2 | sort >"$work/there"
+cut -d, -f1,3- "$work/people.csv" | tail -n +2 | sort >"$work/here"
+[ -s "$work/there" ] && [ "$(comm -23 "$work/there" "$work/here" | wc -l)" -eq 0 ] || fail "prediction and evaluation of a table differ"
+refused "lacks the column 'hours'" predict "$work/table" --input "$work/narrow.csv" --output "$work/people3.csv"
+refused 'cannot classify a table' predict "$work/run" --input "$work/table.csv" --output "$work/people3.csv"
+sed '2s/,[0-9.]*$/,-1/' "$work/table/features.csv" >"$work/features" && mv "$work/features" "$work/table/features.csv"
+refused 'features.csv: line 2' predict "$work/table" --input "$work/table.csv" --output "$work/people3.csv"
 refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
 refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
 

@@ -1,0 +1,56 @@
+#include "predict/score_table.h"
+
+#include "core/arg_max.h"
+#include "core/csv.h"
+#include "core/path.h"
+#include "core/whole_file.h"
+
+#include <string.h>
+
+/* A file of scores, or one in the folder that is named. */
+static status_code table_path(const char *output, char path[PATH_SIZE], failure *failure) {
+    const size_t length = strlen(output);
+    if (length > 4 && strcmp(output + length - 4, ".csv") == 0) return path_format(path, failure, "%s", output);
+    const status_code status = folder_make(output, failure);
+    return status == STATUS_OK ? path_join(path, output, "scores.csv", failure) : status;
+}
+
+static void add_field(text *csv, text *field) {
+    csv_add_field(csv, text_string(field));
+    csv->failed |= field->failed;
+    text_close(field);
+}
+
+static void add_header(const score_table *s, text *csv) {
+    text_format(csv, "%s,prediction", s->heading);
+    for (int k = 0; k < s->facts->class_count; k++) {
+        text name = {0};
+        text_format(&name, "p_%s", s->facts->class_names[k]);
+        text_add(csv, ",");
+        add_field(csv, &name);
+    }
+    text_add(csv, "\n");
+}
+
+static void add_row(const score_table *s, int64_t i, text *csv) {
+    const float *p = s->probabilities + i * s->facts->class_count;
+    text name = {0};
+    s->name(s->context, i, &name);
+    add_field(csv, &name);
+    text_add(csv, ",");
+    csv_add_field(csv, s->facts->class_names[arg_max(p, s->facts->class_count)]);
+    for (int k = 0; k < s->facts->class_count; k++) text_format(csv, ",%.7g", (double)p[k]);
+    text_add(csv, "\n");
+}
+
+status_code score_table_write(const score_table *s, const predict_request *request, failure *failure) {
+    char path[PATH_SIZE];
+    text csv = {0};
+    status_code status = table_path(request->output, path, failure);
+    add_header(s, &csv);
+    for (int64_t i = 0; i < s->count && status == STATUS_OK; i++) add_row(s, i, &csv);
+    if (status == STATUS_OK) status = whole_file_write_text(path, &csv, failure);
+    if (status == STATUS_OK && request->wrote) request->wrote(request->context, path);
+    text_close(&csv);
+    return status;
+}
