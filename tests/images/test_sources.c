@@ -102,7 +102,7 @@ static void tables_become_numbers(void **state) {
     failure why = {0};
     assert_int_equal(whole_file_write(at("t.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
     assert_true(table_sets_is_table(at("t.csv")));
-    if (table_sets_open(sets, at("t.csv"), NULL, &(example_options){0}, NULL, &why) != STATUS_OK)
+    if (table_sets_open(sets, &(table_source){.path = at("t.csv")}, &(example_options){0}, NULL, &why) != STATUS_OK)
         fail_msg("%s", why.message);
     const float train[] = {-1, 1, 0, 1, 0, 1, 0, 1, 0}, test[] = {3, 0, 0, 0, 0, 0}; /* mean 20, std 10 */
     assert_int_equal(sets[PART_TRAIN].channels, 3);
