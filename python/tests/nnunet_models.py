@@ -85,6 +85,20 @@ def save_in_threads():
     predict_from_raw_data.multiprocessing = types.SimpleNamespace(get_context=lambda _: types.SimpleNamespace(Pool=ThreadPool))
 
 
+def order_spacings():
+    """v2.1 resamples its scores by spacings in the order of the files' axes, where it has moved a thick axis to the front as well;
+    v2.5 and later put them in the order of the moved axes, and so does hws."""
+    from nnunetv2.inference import predict_from_raw_data
+
+    export = predict_from_raw_data.export_prediction_from_softmax
+
+    def export_in_order(scores, properties, configuration, plans, *rest):
+        spacing = [properties["spacing"][axis] for axis in plans.transpose_forward]
+        return export(scores, {**properties, "spacing": spacing}, configuration, plans, *rest)
+
+    predict_from_raw_data.export_prediction_from_softmax = export_in_order
+
+
 def step_predict(model, folds, how, scratch, *images):
     """To SCRATCH/IMAGES/half and .../single, and there what they took; HOW is "timed", or quick."""
     import torch
@@ -93,6 +107,7 @@ def step_predict(model, folds, how, scratch, *images):
     torch.set_num_threads(int(THREADS))
     if how != "timed":
         save_in_threads()
+        order_spacings()
     for precision in ("half", "single"):
         if precision == "single":
             use_single_precision()

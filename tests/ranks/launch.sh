@@ -1,7 +1,7 @@
 # For tests with ranks, after cli/testing.sh: mpirun on the loopback, bounded in time. Needs $program, $mpirun, $work.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_WAIT_POLICY=passive
 export TMPDIR="${TMPDIR:-/tmp}" # Open MPI's sockets want short names
-is_open_mpi() { "$mpirun" --version 2>/dev/null | grep -q 'Open MPI'; }
+is_open_mpi() { "$mpirun" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; } # mpiexec calls itself OpenRTE
 over_loopback="--oversubscribe --bind-to none --mca btl self,vader,tcp --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo"
 over_loopback="$over_loopback --mca pml ob1 --mca mpi_yield_when_idle 1 --mca btl_vader_single_copy_mechanism none"
 is_open_mpi || over_loopback= # MPICH's needs nothing
