@@ -98,7 +98,7 @@ fuzz: setup
 	@scripts/setup fuzz
 	@cmake --preset fuzz >/dev/null
 	@cmake --build build/fuzz -j$(JOBS) -- --no-print-directory -s
-	@for target in state api nifti summary idx dataset plan safetensors zip pickle; do \
+	@for target in state api nifti summary idx dataset plan safetensors zip pickle raster npy; do \
 	  mkdir -p build/fuzz/corpus-$$target && \
 	  build/fuzz/tests/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target || exit 1; \
 	done

@@ -240,6 +240,30 @@ static void giants_are_refused_by_their_header(void **state) {
     text_close(&png);
 }
 
+/* The chunk that makes a PNG an animation, behind the header: its first picture is read, and it is told. */
+static void of_an_animation_the_first_picture_is_read(void **state) {
+    (void)state;
+    raster p = made(4, 5, 3), read;
+    raster_facts facts = {0};
+    failure why = {0};
+    text png = png_of(&(kind){PNG_COLOR_TYPE_RGB, 8, 0}, 4, 5, p.pixels, 15), animated = {0};
+    uint8_t chunk[20] = "\0\0\0\x08"
+                        "acTL\0\0\0\2";
+    const uLong crc = crc32(0, chunk + 4, 12);
+    for (int k = 0; k < 4; k++) chunk[16 + k] = (uint8_t)(crc >> (24 - 8 * k));
+    text_add_bytes(&animated, png.bytes, 33);
+    text_add_bytes(&animated, chunk, sizeof chunk);
+    text_add_bytes(&animated, png.bytes + 33, png.size - 33);
+    if (raster_decode(&read, animated.bytes, animated.size, "x.png", &facts, &why) != STATUS_OK)
+        fail_msg("%s", why.message);
+    assert_true(facts.animated);
+    assert_memory_equal(read.pixels, p.pixels, 60);
+    raster_close(&read);
+    raster_close(&p);
+    text_close(&png);
+    text_close(&animated);
+}
+
 static void files_are_named_when_they_cannot_be_read(void **state) {
     (void)state;
     raster p;
@@ -317,6 +341,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_picture_is_named),
         cmocka_unit_test(pictures_that_are_cut_are_refused),
         cmocka_unit_test(giants_are_refused_by_their_header),
+        cmocka_unit_test(of_an_animation_the_first_picture_is_read),
         cmocka_unit_test(files_are_named_when_they_cannot_be_read),
         cmocka_unit_test(resizing_is_an_antialiased_bilinear_filter),
         cmocka_unit_test(fitting_keeps_proportions_and_the_middle),
