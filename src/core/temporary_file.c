@@ -94,10 +94,10 @@ static void sweep_once(const char *beside) {
 
 /* ---- what is written --------------------------------------------------------------------------------------------- */
 
-/* Locks it; 0 if somebody who swept the folder has taken it away before it was locked. */
+/* Locks it; 0 if somebody who sweeps the folder has taken it away before it was locked, or has locked it and is about to. */
 static int lock(int file) {
     struct stat info;
-    (void)flock(file, LOCK_EX | LOCK_NB);
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return 0;
     return fstat(file, &info) == 0 && info.st_nlink > 0;
 }
 
@@ -108,7 +108,9 @@ int temporary_open(char *path, const char *beside) {
         const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file < 0 && errno != EEXIST) return -1;
         if (file >= 0 && lock(file)) return file;
-        if (file >= 0) close(file);
+        if (file < 0) continue;
+        (void)unlink(path);
+        close(file);
     }
     errno = EEXIST;
     return -1;
