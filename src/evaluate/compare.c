@@ -1,5 +1,6 @@
 #include "evaluate/compare.h"
 
+#include "evaluate/comparison_folder.h"
 #include "evaluate/evaluated.h"
 #include "run/run_folder.h"
 
@@ -106,27 +107,9 @@ static status_code stratify(job *job, failure *failure) {
 
 /* ---- files ---- */
 
-static status_code write_one(const job *job, table_format format, run_file file, failure *failure) {
-    text out = {0};
-    status_code status = comparison_write(&job->result->comparison, job->request->layout, format, &out, failure);
-    if (status == STATUS_OK) status = run_write(job->request->out, file, &out, failure);
-    text_close(&out);
-    return status;
-}
-
-static status_code write_all(const job *job, failure *failure) {
-    static const struct {
-        table_format format;
-        run_file file;
-    } FILES[] = {{TABLE_TEXT, RUN_COMPARISON_TEXT},
-                 {TABLE_CSV, RUN_COMPARISON_CSV},
-                 {TABLE_MARKDOWN, RUN_COMPARISON_MARKDOWN},
-                 {TABLE_LATEX, RUN_COMPARISON_LATEX},
-                 {TABLE_JSON, RUN_COMPARISON_JSON}};
-    status_code status = folder_make(job->request->out, failure);
-    for (size_t k = 0; k < sizeof FILES / sizeof *FILES && status == STATUS_OK; k++)
-        status = write_one(job, FILES[k].format, FILES[k].file, failure);
-    return status;
+static status_code write_one(const void *context, table_format format, text *out, failure *failure) {
+    const job *job = context;
+    return comparison_write(&job->result->comparison, job->request->layout, format, out, failure);
 }
 
 status_code compare_evaluations(compared *compared, const compare_request *request, const listener *listener,
@@ -141,7 +124,8 @@ status_code compare_evaluations(compared *compared, const compare_request *reque
     if (status != STATUS_OK) return status;
     const compared_methods methods = methods_of(compared);
     status = comparison_open(&compared->comparison, &methods, &compared->strata, request->metric, failure);
-    return status == STATUS_OK && request->out ? write_all(&job, failure) : status;
+    return status == STATUS_OK && request->out ? comparison_folder_write(request->out, write_one, &job, failure)
+                                               : status;
 }
 
 void compared_close(compared *compared) {

@@ -2,6 +2,7 @@
 #include "evaluate/compare_classes.h"
 
 #include "core/array.h"
+#include "evaluate/comparison_folder.h"
 #include "evaluate/paired.h"
 #include "run/run_folder.h"
 
@@ -236,23 +237,8 @@ static status_code correct_all(compared_classes *r, failure *failure) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static status_code write_all(const job *j, failure *failure) {
-    static const struct {
-        table_format format;
-        run_file file;
-    } FILES[] = {{TABLE_TEXT, RUN_COMPARISON_TEXT},
-                 {TABLE_CSV, RUN_COMPARISON_CSV},
-                 {TABLE_MARKDOWN, RUN_COMPARISON_MARKDOWN},
-                 {TABLE_LATEX, RUN_COMPARISON_LATEX},
-                 {TABLE_JSON, RUN_COMPARISON_JSON}};
-    status_code status = folder_make(j->request->out, failure);
-    for (size_t k = 0; k < sizeof FILES / sizeof *FILES && status == STATUS_OK; k++) {
-        text out = {0};
-        status = compared_classes_write(j->result, FILES[k].format, &out, failure);
-        if (status == STATUS_OK) status = run_write(j->request->out, FILES[k].file, &out, failure);
-        text_close(&out);
-    }
-    return status;
+static status_code write_one(const void *context, table_format format, text *out, failure *failure) {
+    return compared_classes_write(context, format, out, failure);
 }
 
 status_code compare_classes(compared_classes *compared, const compare_classes_request *request,
@@ -265,7 +251,8 @@ status_code compare_classes(compared_classes *compared, const compare_classes_re
     status_code status = read_methods(&j, failure);
     if (status == STATUS_OK) status = score_all(&j, failure);
     if (status == STATUS_OK) status = correct_all(compared, failure);
-    return status == STATUS_OK && request->out ? write_all(&j, failure) : status;
+    return status == STATUS_OK && request->out ? comparison_folder_write(request->out, write_one, compared, failure)
+                                               : status;
 }
 
 void compared_classes_close(compared_classes *compared) {
