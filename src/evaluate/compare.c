@@ -1,8 +1,8 @@
 #include "evaluate/compare.h"
 
+#include "core/path.h"
 #include "evaluate/comparison_folder.h"
 #include "evaluate/evaluated.h"
-#include "run/run_folder.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "core/array.h"
 #include "evaluate/comparison_folder.h"
 #include "evaluate/paired.h"
-#include "run/run_folder.h"
 
 #include <math.h>
 #include <stdio.h>
