@@ -1,8 +1,8 @@
 /* What is told of long work, by a clock of our own. */
 #define _POSIX_C_SOURCE 200809L
-#include "../../cli/progress.h"
 #include "../../cli/cli.h"
 #include "../../cli/interrupt.h"
+#include "../../cli/progress.h"
 
 #include "core/clock.h"
 #include "testing.h"
