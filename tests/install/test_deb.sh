@@ -19,7 +19,8 @@ die() {
     echo "FAILED: $*" >&2
     exit 1
 }
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+    OMP_WAIT_POLICY=passive "$@"; }
 install() { inside apt-get install -y -q --no-install-recommends "$@" >"$work/log" 2>&1 || die "apt-get: $(cat "$work/log")"; }
 
 step lintian
