@@ -30,6 +30,9 @@ help:
 	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps"
 	@echo "                  beside PyTorch if it is there, each convolution beside oneDNN"
 	@echo "make install      install to PREFIX (default /usr/local)"
+	@echo "make deb          Debian packages, into build/deb; make test-deb tries them in a bare Debian 12 (as root)"
+	@echo "make dist         a source tarball, into build/dist; make test-dist builds it"
+	@echo "make docs         the documents as a small web site, into build/site"
 	@echo "make format       lay the sources out with clang-format"
 	@echo "make clean        remove what was built"
 
@@ -112,10 +115,28 @@ bench: build
 install: build
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
 
+dist:
+	@scripts/dist
+
+test-dist: dist
+	@scripts/setup build test
+	@JOBS=$(JOBS) sh tests/install/test_dist.sh "$$(scripts/dist)"
+
+deb:
+	@scripts/setup build deb
+	@JOBS=$(JOBS) scripts/deb
+
+test-deb: deb
+	@sh tests/install/test_deb.sh build/deb tests/install
+
+docs:
+	@scripts/setup docs
+	@scripts/site build/site
+
 format:
 	@find include src cli examples tests bench -name '*.[ch]' | xargs clang-format -i
 
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-browser test-peer check fuzz bench install format clean
+.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-browser test-peer check fuzz bench install dist test-dist deb test-deb docs format clean

@@ -121,16 +121,34 @@ static int takes_value(const cli_option *option) {
     return option->kind != OPTION_FLAG && option->kind != OPTION_OPTIONAL;
 }
 
-/* The first line of an option's help; that of settings is in their own table. Quotes and brackets would need escaping. */
-static void add_words(const cli_option *option) {
+/* Up to the end of the line, for single quotes: in zsh within square brackets, in fish not. */
+static void add_quoted(const char *words, int zsh) {
+    for (; *words && *words != '\n'; words++) {
+        if (*words == '\'' && zsh) text_add(&out, "'\\'");
+        else if (strchr(zsh ? "[]\\" : "'\\", *words)) text_add(&out, "\\");
+        text_add_bytes(&out, words, 1);
+    }
+}
+
+/* The first line of an option's help; that of settings is in their own table. */
+static void add_words(const cli_option *option, int zsh) {
     char key[64] = "";
     const char *help = option->help;
     for (size_t k = 2; !help && option->name[k] && k - 2 < sizeof key - 1; k++)
         key[k - 2] = option->name[k] == '-' ? '_' : option->name[k];
     if (!help && settings_find(key)) help = settings_find(key)->help;
-    for (; help && *help && *help != '\n'; help++)
-        if (!strchr("'\"[]\\`$:", *help)) text_add_bytes(&out, help, 1);
+    if (help) add_quoted(help, zsh);
 }
+
+static int is_first_form(size_t index) { return cli_entry_find(cli_entry_at(index)->name) == cli_entry_at(index); }
+
+static void add_verbs(void) {
+    for (size_t k = 0; k < cli_entry_count(); k++)
+        if (is_first_form(k)) text_format(&out, " %s", cli_entry_at(k)->name);
+}
+
+/* What is explained, and not a file, stands behind this verb. */
+static int takes_verbs(size_t index) { return strcmp(cli_entry_at(index)->name, "help") == 0; }
 
 static void describe_bash(const cli_verb *verb) {
     for (size_t k = 0; k < verb->option_count; k++)
@@ -141,7 +159,7 @@ static void describe_zsh(const cli_verb *verb) {
     for (size_t k = 0; k < verb->option_count; k++) {
         if (!is_option(&verb->options[k])) continue;
         text_format(&out, " \\\n      '%s[", verb->options[k].name);
-        add_words(&verb->options[k]);
+        add_words(&verb->options[k], 1);
         text_add(&out, takes_value(&verb->options[k]) ? "]:value:_files'" : "]'");
     }
 }
@@ -151,12 +169,10 @@ static void describe_fish(const cli_verb *verb) {
         if (!is_option(&verb->options[k])) continue;
         text_format(&out, "complete -c hws -n '__fish_seen_subcommand_from %s' -l %s%s -d '", entry->name,
                     verb->options[k].name + 2, takes_value(&verb->options[k]) ? " -r" : "");
-        add_words(&verb->options[k]);
+        add_words(&verb->options[k], 0);
         text_add(&out, "'\n");
     }
 }
-
-static int is_first_form(size_t index) { return cli_entry_find(cli_entry_at(index)->name) == cli_entry_at(index); }
 
 /* All forms of the verb at this index. */
 static void describe_forms(size_t index, void (*describe)(const cli_verb *verb)) {
@@ -170,17 +186,17 @@ static void write_bash(void) {
     text_add(&out,
              "_hws() {\n    local word=${COMP_WORDS[COMP_CWORD]} words=\"\"\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
              "        words=\"");
-    for (size_t k = 0; k < cli_entry_count(); k++)
-        if (is_first_form(k)) text_format(&out, "%s ", cli_entry_at(k)->name);
+    add_verbs();
     text_add(&out, "\"\n    else\n        case ${COMP_WORDS[1]} in\n");
     for (size_t k = 0; k < cli_entry_count(); k++) {
         if (!is_first_form(k)) continue;
         text_format(&out, "        %s) words=\"--help", cli_entry_at(k)->name);
         describe_forms(k, describe_bash);
+        if (takes_verbs(k)) add_verbs();
         text_add(&out, "\" ;;\n");
     }
-    text_add(&out, "        esac\n    fi\n    case $COMP_CWORD:$word in\n"
-                   "    1:* | *:-*) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\") ;;\n"
+    text_add(&out, "        esac\n    fi\n    case ${COMP_WORDS[1]}:$COMP_CWORD:$word in\n"
+                   "    *:1:* | help:* | *:*:-*) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\") ;;\n"
                    "    *) mapfile -t COMPREPLY < <(compgen -f -- \"$word\") ;;\n    esac\n}\n"
                    "complete -o filenames -F _hws hws\n");
 }
@@ -188,14 +204,20 @@ static void write_bash(void) {
 static void write_zsh(void) {
     text_add(&out, "#compdef hws\n_hws() {\n  if (( CURRENT == 2 )); then\n    local -a verbs=(");
     for (size_t k = 0; k < cli_entry_count(); k++)
-        if (is_first_form(k)) text_format(&out, "\n      '%s:%s'", cli_entry_at(k)->name, cli_entry_at(k)->summary);
+        if (is_first_form(k)) {
+            text_format(&out, "\n      '%s:", cli_entry_at(k)->name);
+            add_quoted(cli_entry_at(k)->summary, 1);
+            text_add(&out, "'");
+        }
     text_add(&out, "\n    )\n    _describe verb verbs\n    return\n  fi\n  local verb=$words[2]\n  shift words\n"
                    "  (( CURRENT-- ))\n  case $verb in\n");
     for (size_t k = 0; k < cli_entry_count(); k++) {
         if (!is_first_form(k)) continue;
         text_format(&out, "    %s) _arguments '--help[explain it]'", cli_entry_at(k)->name);
         describe_forms(k, describe_zsh);
-        text_add(&out, " '*:file:_files' ;;\n");
+        text_add(&out, takes_verbs(k) ? " '*:verb:(" : " '*:file:_files");
+        if (takes_verbs(k)) add_verbs(), text_add(&out, ")");
+        text_add(&out, "' ;;\n");
     }
     text_add(&out, "  esac\n}\n_hws \"$@\"\n");
 }
@@ -203,9 +225,14 @@ static void write_zsh(void) {
 static void write_fish(void) {
     for (size_t k = 0; k < cli_entry_count(); k++) {
         if (!is_first_form(k)) continue;
-        text_format(&out, "complete -c hws -f -n __fish_use_subcommand -a %s -d '%s'\n", cli_entry_at(k)->name,
-                    cli_entry_at(k)->summary);
+        text_format(&out, "complete -c hws -f -n __fish_use_subcommand -a %s -d '", cli_entry_at(k)->name);
+        add_quoted(cli_entry_at(k)->summary, 0);
+        text_add(&out, "'\n");
         describe_forms(k, describe_fish);
+        if (!takes_verbs(k)) continue;
+        text_format(&out, "complete -c hws -f -n '__fish_seen_subcommand_from %s' -a '", cli_entry_at(k)->name);
+        add_verbs();
+        text_add(&out, "'\n");
     }
 }
 

@@ -15,7 +15,7 @@ static void format_duration(double seconds, char *words, size_t capacity) {
     else snprintf(words, capacity, "%.1f h", seconds / 3600);
 }
 
-/* The first step of something new has taken the time since the last of what was before. */
+/* The first step of something new, or of the same once more, has taken the time since the last of what was before. */
 static void change_to(cli_progress *progress, const char *what) {
     cli_progress_end(progress);
     progress->what = what;
@@ -24,8 +24,9 @@ static void change_to(cli_progress *progress, const char *what) {
 
 void cli_progress_show(cli_progress *progress, const char *what, size_t done, size_t total) {
     const double time = clock_seconds(), pause = progress->terminal ? 0.2 : 10;
-    if (!progress->what || strcmp(progress->what, what) != 0) change_to(progress, what);
+    if (!progress->what || strcmp(progress->what, what) != 0 || done < progress->done) change_to(progress, what);
     progress->seen = time;
+    progress->done = done;
     if (progress->quiet || !done || time - progress->last < pause) return;
     progress->last = time;
     progress->shown = 1;

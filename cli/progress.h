@@ -6,6 +6,7 @@
 
 typedef struct cli_progress {
     const char *what;         /* that is shown; NULL: nothing yet */
+    size_t done;              /* steps of it when it was told of last */
     double start, seen, last; /* seconds: when it began, was told of last, and was shown last */
     int terminal, quiet, shown;
     size_t steps; /* that make one of what is counted; 0 and 1: the steps are counted themselves */

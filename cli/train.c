@@ -121,7 +121,9 @@ static void give(train_command *c, const char *key, const char *value) {
 static int read_command(train_command *c, int count, char **arguments) {
     const int code = parse(c, count, arguments);
     if (code != CLI_GO_ON) return code;
-    if (!c->request.folder) return cli_error(EXIT_USAGE, "train: where to? Name a folder with --out RUN");
+    const int resumes = c->request.resume || c->request.resume_or_start;
+    if (!c->request.folder && (resumes || !c->request.dry_run))
+        return cli_error(EXIT_USAGE, "train: where to? Name a folder with --out RUN");
     for (size_t k = 0; k < settings_count(); k++) {
         const setting *s = settings_at(k);
         if (s->kind == SETTING_IMPORTANCE && c->no_importance) {

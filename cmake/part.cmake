@@ -75,15 +75,10 @@ function(add_hws_library name)
   list(GET library_EXPORTS 0 shared_name)
   list(GET library_EXPORTS 1 static_name)
 
-  # Before 1.0 a minor version may break what was built before it.
-  set(soversion ${PROJECT_VERSION_MAJOR})
-  if(PROJECT_VERSION_MAJOR EQUAL 0)
-    set(soversion 0.${PROJECT_VERSION_MINOR})
-  endif()
   set(visible ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
   file(CONFIGURE OUTPUT ${visible} CONTENT "{ global: @name@_*; local: *; };\n" @ONLY)
   add_library(${target} SHARED ${objects})
-  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${soversion} LINKER_LANGUAGE C)
+  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${HWS_SOVERSION} LINKER_LANGUAGE C)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:hws_${library_PART}> $<BUILD_INTERFACE:hws_flags>)
   if(NOT APPLE) # whose linker knows neither; there, hidden names alone are what is not exported
     target_link_options(${target} PRIVATE LINKER:--version-script=${visible})

@@ -60,8 +60,10 @@
  *
  * PROGRAMS AND LIBRARIES OF DIFFERENT AGE
  *
- * A program goes on working with every later library of the same soname (libhws.so.0.1 for all of 0.1; from 1.0 on
- * libhws.so.MAJOR), and a program built for a later one is refused where the library at hand would not do as told:
+ * A program goes on working with every later library of the same soname, and a program built for a later one is refused
+ * where the library at hand would not do as told. The soname is libhws.so.0.1 in 0.1 and 0.2 alike: it names the oldest
+ * version whose programs still work, and changes only when they no longer do.
+ *
  *
  * - hws_options may grow at its end. Its first member is the size that it has in the program; hws_options_default sets
  *   it. Options that a smaller struct lacks have their defaults, which do what was done before they existed. Of a
@@ -108,9 +110,9 @@ extern "C" {
 #endif
 
 #define HWS_VERSION_MAJOR 0
-#define HWS_VERSION_MINOR 1
+#define HWS_VERSION_MINOR 2
 #define HWS_VERSION_PATCH 0
-#define HWS_VERSION "0.1.0"
+#define HWS_VERSION "0.2.0"
 
 /* Marks what the shared library exports. */
 #if defined(__GNUC__) || defined(__clang__)

@@ -55,8 +55,8 @@
  *
  * PROGRAMS AND LIBRARIES OF DIFFERENT AGE
  *
- * A program goes on working with every later library of the same soname (libhws_predict.so.0.1 for all of 0.1; from 1.0
- * on libhws_predict.so.MAJOR):
+ * A program goes on working with every later library of the same soname. The soname is libhws_predict.so.0.1 in 0.1 and
+ * 0.2 alike: it names the oldest version whose programs still work, and changes only when they no longer do.
  *
  * - hws_predict_options may grow at its end. Its first member is the size that it has in the program;
  *   hws_predict_options_default sets it. Options that a smaller struct lacks have their defaults. Of a larger struct, the

@@ -1,6 +1,7 @@
 """Builds libhws with CMake and puts it into the package, so that a wheel carries it.
 
-With HWS_LIBRARY in the environment that library is taken instead, and no compiler is needed.
+With HWS_LIBRARY in the environment that library is taken instead, and no compiler is needed. HWS_LIBRARY=system puts none into the
+package, which then opens the system's (as Debian's packages do).
 """
 import os
 import re
@@ -45,6 +46,8 @@ class BuildWithLibrary(build_py):
         super().run()
         if getattr(self, "editable_mode", False):
             return  # an editable installation finds build/release of the checkout
+        if os.environ.get("HWS_LIBRARY") == "system":
+            return
         library = built_library(Path(self.get_finalized_command("build").build_temp).resolve() / "libhws")
         target = Path(self.build_lib) / "hws" / LIBRARY
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -16,8 +16,10 @@ from typing import Any, Dict, Iterator, Tuple
 
 from .errors import LibraryNotFoundError
 
-#: The interface this binding was written for; the library's major and minor version must match.
-INTERFACE = (0, 1)
+#: The oldest library that has everything this binding calls.
+OLDEST = (0, 2)
+#: What the library is called where the system has it: its soname, which changes when older programs no longer work.
+SYSTEM_LIBRARY = "libhws.so.0.1"
 
 #: double (*)(double, void *): what a custom divergence's functions are in C.
 Callback = ctypes.CFUNCTYPE(c_double, c_double, c_void_p)
@@ -179,9 +181,7 @@ def _candidates() -> Iterator[Tuple[str, str]]:
     package = Path(__file__).resolve().parent
     yield str(package / file), "the installed package"
     yield str(package.parent.parent / "build" / "release" / "src" / "sampler" / file), "the checkout"
-    system = ctypes.util.find_library("hws")
-    if system:
-        yield system, "the system"
+    yield (ctypes.util.find_library("hws") or file) if sys.platform == "darwin" else SYSTEM_LIBRARY, "the system"
 
 
 def _open() -> Tuple[ctypes.PyDLL, str]:
@@ -196,7 +196,7 @@ def _open() -> Tuple[ctypes.PyDLL, str]:
             tried.append(f"{origin}: {error}")
     raise LibraryNotFoundError(
         "libhws was not found; build it (cmake --preset release && cmake --build build/release --target hws) or name "
-        "it in the environment variable HWS_LIBRARY. Tried: " + "; ".join(tried or ["the system's library path"]))
+        "it in the environment variable HWS_LIBRARY. Tried: " + "; ".join(tried))
 
 
 def _bind() -> Tuple[ctypes.PyDLL, str]:
@@ -209,8 +209,8 @@ def _bind() -> Tuple[ctypes.PyDLL, str]:
         function.restype = result
         function.argtypes = arguments
     version = library.hws_version().decode()
-    if tuple(int(part) for part in version.split(".")[:2]) != INTERFACE:
-        raise LibraryNotFoundError(f"{path} is version {version}; this package needs {INTERFACE[0]}.{INTERFACE[1]}")
+    if not OLDEST <= tuple(int(part) for part in version.split(".")[:2]) < (1, 0):
+        raise LibraryNotFoundError(f"{path} is version {version}; this package needs {OLDEST[0]}.{OLDEST[1]} or later, and below 1.0")
     return library, path
 
 

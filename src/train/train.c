@@ -151,7 +151,13 @@ static void make_absolute(training *t) {
 
 static status_code check_data(const train_settings *s, failure *failure) {
     if (!*s->data) return fail(failure, STATUS_BAD_INPUT, "train on what? See hws train --help");
-    if (classification_data_is_word(s->data) || phantom_data_named(s->data) || path_exists(s->data)) return STATUS_OK;
+    if (classification_data_is_word(s->data) || phantom_data_named(s->data)) return STATUS_OK;
+    if (path_exists(s->data) && is_volumes(s->data) && !path_is_folder(s->data))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "'%.500s' cannot be trained on: files are .csv (a list of pictures, or a table) or .npz; see hws "
+                    "train --help",
+                    s->data);
+    if (path_exists(s->data)) return STATUS_OK;
     return fail(
         failure, STATUS_BAD_INPUT,
         "'%.500s' cannot be trained on: it is neither digits, mnist nor phantom, and there is no such folder or file",
@@ -174,7 +180,7 @@ static status_code check_request(const training *t, failure *failure) {
     if (r->resume && !run_exists(r->folder))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s holds no run that could be resumed; leave out --resume to begin one", r->folder);
-    if (!t->resume && run_exists(r->folder))
+    if (!t->resume && r->folder && run_exists(r->folder))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s holds a run already; continue it with --resume, or name another folder", r->folder);
     return STATUS_OK;

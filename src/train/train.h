@@ -18,7 +18,7 @@ typedef struct train_option {
 } train_option;
 
 typedef struct train_request {
-    const char *folder;  /* the run's */
+    const char *folder;  /* the run's; NULL: none, for a dry run */
     const char *data;    /* NULL: as the config says */
     int resume;          /* go on with the run in the folder; else it must hold none */
     int dry_run;         /* 1: only find out what it would take; nothing is written but the cache */

@@ -55,6 +55,11 @@ tail -n 1 "$work/group-dro/history.csv" | grep -q ',0[.][0-9]*$' || fail "the la
 run 0 train $small --epochs 7 --dry-run --out "$work/dry/run"
 for words in '7 epochs of' '^time  *[0-9]' '^memory' '^disk'; do prints "$words"; done
 [ ! -e "$work/dry" ] || fail "a dry run writes something"
+run 0 train $small --epochs 7 --dry-run
+prints 'no run was made'
+refused 'where to' train --resume --dry-run
+echo hello >"$work/note.txt"
+refused 'files are .csv' train "$work/note.txt" --out "$work/dry"
 refused 'has not begun' train --resume --dry-run --out "$work/a"
 run 0 train $small --epochs 1 --objective erm --out "$work/erm"
 prints 'objective erm'

@@ -65,29 +65,28 @@ check_names() {
     done
 }
 
-# check_soname NAME
+# check_soname NAME: the one that the header promises, and that the package in packaging/debian is called after.
 check_soname() {
     step "soname of $1"
     version=$(sed -n 's/^#define HWS_VERSION "\(.*\)"$/\1/p' "$root/include/hws.h")
-    case $version in
-    0.*) soname=lib$1.so.${version%.*} ;; # before 1.0 a minor version may break what was built before it
-    *) soname=lib$1.so.${version%%.*} ;;
-    esac
-    found=$(objdump -p "$shared" | awk '$1 == "SONAME" { print $2 }')
-    [ "$found" = "$soname" ] || die "version $version has the soname $found instead of $soname"
+    soname=$(objdump -p "$shared" | awk '$1 == "SONAME" { print $2 }')
+    grep -q "The soname is $soname " "$header" || die "$1.h does not promise the soname $soname"
     [ -e "$libraries/$soname" ] || die "$soname is not installed"
+    [ -e "$libraries/lib$1.so.$version" ] || die "lib$1.so.$version is not installed"
+    package=$(echo "lib$1${soname#"lib$1.so."}" | tr _ -)
+    grep -q "^Package: $package\$" "$root/packaging/debian/control" || die "there is no package $package"
 }
 
-# readme_command PATTERN: runs the one line of the README like this, in a shell of its own; makes $work/readme/a.out.
-readme_command() {
-    mkdir -p "$work/readme" "$work/bin"
+# documented_command PATTERN: runs the one line of docs/c.md like this, in a shell of its own; makes $work/documented/a.out.
+documented_command() {
+    mkdir -p "$work/documented" "$work/bin"
     ln -sf "$(command -v "$cc")" "$work/bin/cc"
-    ln -sfn "$root/examples" "$work/readme/examples"
-    grep "^    cc .*$1" "$root/README.md" >"$work/line" || die "the README has no command with $1"
-    [ "$(wc -l <"$work/line")" = 1 ] || die "the README has several commands with $1"
+    ln -sfn "$root/examples" "$work/documented/examples"
+    grep "^    cc .*$1" "$root/docs/c.md" >"$work/line" || die "docs/c.md has no command with $1"
+    [ "$(wc -l <"$work/line")" = 1 ] || die "docs/c.md has several commands with $1"
     echo "  $(cat "$work/line")"
-    rm -f "$work/readme/a.out"
-    (cd "$work/readme" && PATH=$work/bin:$PATH sh -eu "$work/line") || die "it fails"
+    rm -f "$work/documented/a.out"
+    (cd "$work/documented" && PATH=$work/bin:$PATH sh -eu "$work/line") || die "it fails"
 }
 
 # build_project FOLDER: with CMake's find_package, into $work/project.

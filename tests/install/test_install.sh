@@ -23,13 +23,13 @@ if command -v pkg-config >/dev/null; then
     "$work/static"
     without_shared hws "$work/static"
 
-    step "the README's commands"
-    readme_command 'pkg-config --cflags --libs hws)'
-    LD_LIBRARY_PATH=$libraries "$work/readme/a.out" | grep -q '^DRO, beta = 4' || die "the program fails"
-    with_shared hws "$work/readme/a.out"
-    readme_command 'pkg-config --cflags --static --libs hws)'
-    "$work/readme/a.out" | grep -q '^DRO, beta = 4' || die "the program fails"
-    without_shared hws "$work/readme/a.out"
+    step "the commands of docs/c.md"
+    documented_command 'pkg-config --cflags --libs hws)'
+    LD_LIBRARY_PATH=$libraries "$work/documented/a.out" | grep -q '^DRO, beta = 4' || die "the program fails"
+    with_shared hws "$work/documented/a.out"
+    documented_command 'pkg-config --cflags --static --libs hws)'
+    "$work/documented/a.out" | grep -q '^DRO, beta = 4' || die "the program fails"
+    without_shared hws "$work/documented/a.out"
 fi
 
 build_project "$sources/project"

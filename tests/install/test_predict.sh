@@ -28,19 +28,19 @@ predicts() {
 }
 
 if command -v pkg-config >/dev/null; then
-    step "pkg-config, with the README's commands"
+    step "pkg-config, with the commands of docs/c.md"
     PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name hws_predict.pc)")
     export PKG_CONFIG_PATH
     pkg-config --validate hws_predict
-    readme_command 'pkg-config --cflags --libs hws_predict)'
-    with_shared hws_predict "$work/readme/a.out"
-    predicts "$work/readme/a.out"
+    documented_command 'pkg-config --cflags --libs hws_predict)'
+    with_shared hws_predict "$work/documented/a.out"
+    predicts "$work/documented/a.out"
     grep -q '^1 is white matter$' "$work/out" || die "the run's names of labels are not told"
     # LLVM's OpenMP runtime comes without a static library.
     if ! pkg-config --static --libs hws_predict | grep -q -e 'omp\.so' -e '-lomp'; then
-        readme_command 'pkg-config --cflags --static --libs hws_predict)'
-        without_shared hws_predict "$work/readme/a.out"
-        predicts "$work/readme/a.out"
+        documented_command 'pkg-config --cflags --static --libs hws_predict)'
+        without_shared hws_predict "$work/documented/a.out"
+        predicts "$work/documented/a.out"
     fi
 
     step "both libraries in one program"
