@@ -93,7 +93,10 @@ static status_code list_pictures(const classification_source *source, example_li
 static status_code open_pictures(labelled_images sets[DATA_PARTS], const classification_source *source,
                                  const listener *listener, failure *failure) {
     example_list list;
-    status_code status = list_pictures(source, &list, listener, failure);
+    const picture_options *o = &source->pictures;
+    status_code status = STATUS_OK;
+    if (source->trained_on) status = picture_sets_check_trained(o->height, o->width, o->channels, failure);
+    if (status == STATUS_OK) status = list_pictures(source, &list, listener, failure);
     if (status != STATUS_OK) return status;
     status = picture_sets_open(sets, &list, &source->pictures, listener, failure);
     example_list_close(&list);

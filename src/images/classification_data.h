@@ -19,7 +19,8 @@ typedef struct classification_source {
     const char *data;
     example_options examples; /* of pictures and tables */
     picture_options pictures;
-    const char *trained_on; /* the table that decides how others become numbers; NULL: `data` */
+    const char *trained_on; /* the data of the run that is asked about others; a table decides how those become numbers, and
+                               `pictures` say what the network takes. NULL: `data` */
     const char *encoding;   /* instead of that the file in which a run keeps it (images/table_encoding.h); NULL: none */
 } classification_source;
 

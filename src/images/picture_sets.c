@@ -91,6 +91,14 @@ static void tell_of_facts(const job *j) {
 
 /* ---- the shape of the sets --------------------------------------------------------------------------------------- */
 
+status_code picture_sets_check_trained(int height, int width, int channels, failure *failure) {
+    if ((height > 1 || width > 1) && (channels == 1 || channels == 3)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "the network was trained on a table or on something else that is no picture (%d x %d x %d numbers): it "
+                "cannot classify pictures",
+                height, width, channels);
+}
+
 static void choose_shape(const job *j, labelled_images_shape *shape) {
     const picture_options *o = j->options;
     const raster_facts *first = &j->facts[0];

@@ -3,6 +3,7 @@
 
 #include "core/arg_max.h"
 #include "core/parallel.h"
+#include "images/picture_sets.h"
 #include "picture/resize.h"
 #include "predict/api_image.h"
 #include "predict/class_ensemble.h"
@@ -64,9 +65,10 @@ static status_code classify(hws_predict_classifier *c, const raster *picture, fl
     const run_facts *f = facts_of(c);
     labelled_images set = {.count = 1, .height = f->height, .width = f->width, .channels = f->channels};
     set.classes = f->class_count;
-    raster own;
+    raster own = {0};
     if (!probabilities) return fail(failure, STATUS_BAD_INPUT, "there is no place for the probabilities");
-    status_code status = raster_resize(picture, picture->height, picture->width, &own, failure);
+    status_code status = picture_sets_check_trained(f->height, f->width, f->channels, failure);
+    if (status == STATUS_OK) status = raster_resize(picture, picture->height, picture->width, &own, failure);
     if (status == STATUS_OK) status = raster_convert(&own, f->channels, failure);
     set.pixels = status == STATUS_OK ? malloc(labelled_images_stride(&set)) : NULL;
     if (status == STATUS_OK && !set.pixels) status = fail_memory(failure, "the picture");

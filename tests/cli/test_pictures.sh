@@ -146,5 +146,27 @@ refused 'features.csv: line 2' predict "$work/table" --input "$work/table.csv" -
 refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
 refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
 
+# What was trained on a table has no idea of pictures, whatever the number of its columns.
+"$pictures" "$work/whole" 12 || fail "no pictures"
+for columns in a,b a,b,c a,b,c,d,e; do
+    awk -v names="$columns" 'BEGIN {
+        n = split(names, name, ",")
+        print names ",label"
+        for (i = 0; i < 40; i++) {
+            for (k = 1; k <= n; k++) printf "%d,", (i * 7 + k) % 11
+            print (i % 2 ? "dark" : "light")
+        }
+    }' >"$work/numbers.csv"
+    rm -rf "$work/numbers"
+    run 0 train "$work/numbers.csv" $small --epochs 1 --out "$work/numbers"
+    for input in "$work/whole/p007.png" "$work/whole" "$work/whole/labels.csv"; do
+        refused 'trained on a table.*cannot classify pictures' predict "$work/numbers" --input "$input" --output "$work/nothing.csv"
+    done
+    refused 'trained on a table.*cannot classify pictures' evaluate "$work/numbers" --data "$work/whole"
+    "$classify" "$work/numbers" "$work/whole/p007.png" >"$work/out" 2>"$work/err" && fail "a table's run classifies a picture"
+    grep -q 'cannot classify pictures' "$work/err" || fail "the library does not say that the run is a table's"
+done
+[ ! -e "$work/nothing.csv" ] || fail "there are scores of pictures from a table's run"
+
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))

@@ -332,6 +332,21 @@ static void colours_become_grey_and_back(void **state) {
     raster_close(&p);
 }
 
+/* Tables have other numbers of channels, and pictures are no tables. */
+static void channels_other_than_grey_and_colour_are_refused(void **state) {
+    (void)state;
+    static const int WRONG[] = {-1, 0, 2, 4, 5};
+    for (int own = 1; own <= 3; own += 2)
+        for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
+            raster p = made(5, 7, own);
+            failure why = {0};
+            assert_int_equal(raster_convert(&p, WRONG[k], &why), STATUS_BAD_INPUT);
+            assert_non_null(strstr(why.message, "1 or 3"));
+            assert_true(p.channels == own && p.pixels[0] == shade(0, 0, 0));
+            raster_close(&p);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_png_becomes_bytes),
@@ -346,6 +361,7 @@ int main(void) {
         cmocka_unit_test(resizing_is_an_antialiased_bilinear_filter),
         cmocka_unit_test(fitting_keeps_proportions_and_the_middle),
         cmocka_unit_test(colours_become_grey_and_back),
+        cmocka_unit_test(channels_other_than_grey_and_colour_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
