@@ -6,7 +6,8 @@
  * are left out. Or it has a labels.csv, and then that counts.
  *
  * A CSV file has a line per picture: `file` (also filename, image, path: relative to the CSV file's folder), `label`,
- * optionally `split` (train, val, test) and any others, such as group or patient. Where the label stands in another
+ * optionally `split` (train, val, test) and any others, such as group or patient; behind the 256th those with more than
+ * 256 different values are left out, but for `patient`. Where the label stands in another
  * column, options.label names it.
  *
  * Data that do not say what to test on get a fifth of the examples of each class as their test part, always the same
