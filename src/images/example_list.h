@@ -10,7 +10,7 @@
  * 256 different values are left out, but for `patient`. Where the label stands in another
  * column, options.label names it.
  *
- * Data that do not say what to test on get a fifth of the examples of each class as their test part, always the same
+ * Data that do not say what to test on, unless options.whole is set, get a fifth of the examples of each class as their test part, always the same
  * ones; a patient's stay together if there is a column `patient`.
  */
 #ifndef HWS_IMAGES_EXAMPLE_LIST_H
@@ -28,6 +28,7 @@ typedef struct example_options {
     const char *label;              /* the column of classes; NULL or "": label */
     const char *const *class_names; /* classes to go by, those of a run; NULL: the data's own */
     int class_count;
+    int whole;      /* 1: data that do not say what to test on are all tested on, as they are not the run's own */
     int unlabelled; /* 1: for prediction: labels and parts are not asked for, all are PART_TEST */
 } example_options;
 

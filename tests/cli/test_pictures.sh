@@ -121,7 +121,8 @@ complains 'a fifth of each class'
 run 0 evaluate "$work/table" --by sex,job --out "$work/table-scores"
 [ "$(wc -l <"$work/table-scores/strata.csv")" -eq 8 ] || fail "all, two and four groups are expected"
 grep -q '^sex,female,' "$work/table-scores/strata.csv" || fail "no group of women"
-run 0 evaluate "$work/table" --data "$work/table.csv"
+run 0 evaluate "$work/table" --data "$work/table.csv" --by sex,job --out "$work/own-scores"
+same "$work/table-scores/examples.csv" "$work/own-scores/examples.csv" # divided as it was
 cut -d, -f1,2,4-7 "$work/table.csv" >"$work/narrow.csv"
 refused "lacks the column 'hours'" evaluate "$work/table" --data "$work/narrow.csv"
 # Prediction of a table needs neither labels nor the table that was trained on.
@@ -157,6 +158,15 @@ sed '2s/,[0-9.]*$/,-1/' "$work/table/features.csv" >"$work/features" && mv "$wor
 refused 'features.csv: line 2' predict "$work/table" --input "$work/table.csv" --output "$work/people3.csv"
 refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
 refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
+
+# Somebody else's pictures are all tested on.
+for class in dark light; do
+    mkdir -p "$work/elsewhere/$class"
+    for k in 02 03 04 05 06 07; do cp "$work/data/p0$k.png" "$work/elsewhere/$class/$class$k.png"; done
+done
+run 0 evaluate "$work/run" --data "$work/elsewhere" --out "$work/elsewhere-scores"
+complains 'all 12 are tested on'
+[ "$(wc -l <"$work/elsewhere-scores/examples.csv")" -eq 13 ] || fail "12 examples are expected"
 
 # What was trained on a table has no idea of pictures, whatever the number of its columns.
 "$pictures" "$work/whole" 12 || fail "no pictures"

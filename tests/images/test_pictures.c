@@ -276,6 +276,53 @@ static void classes_can_be_given(void **state) {
     assert_non_null(strstr(why.message, "not trained on the class 'new'"));
 }
 
+/* What else a run is asked about is there to be tested on, all of it, unless it says otherwise; its own data are divided. */
+static void data_from_elsewhere_are_tested_on_as_a_whole(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {"a", "b"};
+    write_pictures("elsewhere/a", 6);
+    write_pictures("elsewhere/b", 6);
+    write_text("elsewhere.csv", "file,label\nelsewhere/a/p 0.png,a\nelsewhere/b/p 0.png,b\n");
+    write_text("marked.csv", "file,label,split\nelsewhere/a/p 0.png,a,train\nelsewhere/b/p 0.png,b,test\n");
+    classification_source source = classification_source_of(at("elsewhere"));
+    source.examples.class_names = NAMES;
+    source.examples.class_count = 2;
+    source.trained_on = at("lazy");
+    source.pictures.height = source.pictures.width = 4;
+    source.pictures.channels = 1;
+    classification_data d = opened(&source);
+    assert_true(d.train.count == 0 && d.test.count == 12);
+    assert_told("all 12 are tested on");
+    classification_data_close(&d);
+    source.data = at("elsewhere.csv");
+    d = opened(&source);
+    assert_true(d.train.count == 0 && d.test.count == 2);
+    classification_data_close(&d);
+    source.data = at("marked.csv");
+    d = opened(&source);
+    assert_true(d.train.count == 1 && d.test.count == 1);
+    classification_data_close(&d);
+    source.data = source.trained_on = at("elsewhere");
+    d = opened(&source);
+    assert_true(d.train.count == 10 && d.test.count == 2);
+    classification_data_close(&d);
+}
+
+/* A folder and the list in it are the same data. */
+static void the_own_list_is_divided_by_either_name(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {"a", "b"};
+    classification_source source = classification_source_of(at("patients/labels.csv"));
+    source.examples.class_names = NAMES;
+    source.examples.class_count = 2;
+    source.trained_on = at("patients");
+    source.pictures.height = source.pictures.width = 2;
+    source.pictures.channels = 1;
+    classification_data d = opened(&source);
+    assert_true(d.test.count == 12 && d.train.count == 48);
+    classification_data_close(&d);
+}
+
 static int make_folder(void **state) {
     (void)state;
     return folder_make_temporary(work, NULL) == STATUS_OK ? 0 : -1;
@@ -299,6 +346,8 @@ int main(void) {
         cmocka_unit_test(pictures_that_are_there_twice_are_told),
         cmocka_unit_test(pictures_need_not_fit_into_memory),
         cmocka_unit_test(classes_can_be_given),
+        cmocka_unit_test(data_from_elsewhere_are_tested_on_as_a_whole),
+        cmocka_unit_test(the_own_list_is_divided_by_either_name),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
