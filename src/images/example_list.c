@@ -185,6 +185,15 @@ static status_code give_parts(example_list *l, const char *path, const example_o
     return status;
 }
 
+static status_code check_divided(const example_list *l, const char *path, failure *failure) {
+    if (count_part(l, PART_TEST)) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "%.500s: has nothing to test on: no class has enough examples, or patients, to keep a fifth for it; add "
+        "some, or mark some as test",
+        path);
+}
+
 static status_code check_parts(example_list *l, const char *path, const listener *listener, failure *failure) {
     if (!count_part(l, PART_TRAIN)) return fail(failure, STATUS_BAD_INPUT, "%.500s: has nothing to train on", path);
     if (count_part(l, PART_TEST)) return STATUS_OK;
@@ -265,5 +274,6 @@ status_code example_list_complete(example_list *l, const char *path, int given, 
     if (status == STATUS_OK && !given) status = give_parts(l, path, o, listener, failure);
     if (status == STATUS_OK && given && !o->class_names) status = check_parts(l, path, listener, failure);
     if (status == STATUS_OK && !o->class_names) status = check_classes(l, path, failure);
+    if (status == STATUS_OK && !given && !o->class_names) status = check_divided(l, path, failure);
     return status == STATUS_OK ? tell_of_patients(l, listener, failure) : status;
 }

@@ -202,8 +202,20 @@ static void wrong_csv_files_are_refused(void **state) {
     refuse("bad/f.csv", "has no lines");
     write_text("bad/g.csv", "file,label,split\np 0.png,1,train\np 1.png,2,train\n");
     refuse("bad/g.csv", "nothing to test on");
-    write_text("bad/h.csv", "file,label\np 0.png,1\nmissing.png,2\np 1.png,1\n");
+    write_text("bad/h.csv", "file,label,split\np 0.png,1,train\nmissing.png,2,train\np 1.png,1,test\n");
     refuse("bad/h.csv", "missing.png");
+}
+
+/* A fifth of a class of two, or of a single patient, is nothing. */
+static void too_few_to_keep_some_for_the_test_are_refused(void **state) {
+    (void)state;
+    write_pictures("few/a", 2);
+    write_pictures("few/b", 2);
+    refuse("few", "has nothing to test on");
+    write_pictures("few", 8);
+    write_text("few/labels.csv", "file,label,patient\np 0.png,a,x\np 1.png,a,x\np 2.png,a,x\np 3.png,a,x\n"
+                                 "p 4.png,b,y\np 5.png,b,y\np 6.png,b,y\np 7.png,b,y\n");
+    refuse("few", "has nothing to test on");
 }
 
 /* All of them at once, before anything else happens. */
@@ -342,6 +354,7 @@ int main(void) {
         cmocka_unit_test(csv_files_with_columns),
         cmocka_unit_test(patients_stay_together),
         cmocka_unit_test(wrong_csv_files_are_refused),
+        cmocka_unit_test(too_few_to_keep_some_for_the_test_are_refused),
         cmocka_unit_test(broken_files_are_named),
         cmocka_unit_test(pictures_that_are_there_twice_are_told),
         cmocka_unit_test(pictures_need_not_fit_into_memory),
