@@ -152,6 +152,25 @@ static void several_runs_and_those_to_come_are_shown(void **state) {
     folder_close(&later);
 }
 
+/* A damaged run is told of; the others are shown, and the page asks again. */
+static void one_damaged_run_leaves_the_others_shown(void **state) {
+    (void)state;
+    folder erm = whole_run("erm", 0, 0, 3, 0.1), dro = whole_run("dro", 10, 0, 4, 0.5);
+    const char *folders[] = {erm.path, dro.path};
+    write_string(&erm, "config.json", "{\"task\": <cut");
+    watch *w = open_watch(folders, 2);
+    static const char *const PARTS[] = {"Learning curves", "/live.js", "data-e=\"1|2|3|4\"", "config.json, line 1"};
+    for (size_t k = 0; k < sizeof PARTS / sizeof *PARTS; k++) expect(watch_port(w), "GET", "/", 200, PARTS[k]);
+    write_string(&dro, "config.json", "{");
+    expect(watch_port(w), "GET", "/", 200, "/live.js");
+    expect(watch_port(w), "GET", "/live", 200, "class=\"note\"");
+    write_config(&erm, "erm", 0, 0);
+    expect(watch_port(w), "GET", "/live", 200, "data-e=\"1|2|3\"");
+    watch_close(&w);
+    folder_close(&erm);
+    folder_close(&dro);
+}
+
 static void what_cannot_be_listened_on_is_refused(void **state) {
     (void)state;
     failure failure = {0};
@@ -196,6 +215,7 @@ int main(void) {
         cmocka_unit_test(nothing_else_is_served),
         cmocka_unit_test(what_changes_is_noticed),
         cmocka_unit_test(several_runs_and_those_to_come_are_shown),
+        cmocka_unit_test(one_damaged_run_leaves_the_others_shown),
         cmocka_unit_test(what_cannot_be_listened_on_is_refused),
         cmocka_unit_test(other_loopback_addresses_are_names_too),
     };
