@@ -5,7 +5,7 @@
  * validation, testing). Pictures are the files that end in .png, .jpg or .jpeg, also in folders below; hidden ones
  * are left out. Or it has a labels.csv, and then that counts.
  *
- * A CSV file has a line per picture: `file` (also filename, image, path: relative to the CSV file's folder), `label`,
+ * A CSV file has a line per picture: `file` (also filename, image, path: absolute, or relative to the CSV file's folder), `label`,
  * optionally `split` (train, val, test) and any others, such as group or patient; behind the 256th those with more than
  * 256 different values are left out, but for `patient`. Where the label stands in another
  * column, options.label names it.

@@ -42,7 +42,7 @@ static status_code look_at(void *context, size_t i, failure *failure) {
     job *j = context;
     char path[PATH_SIZE];
     struct failure why = {0};
-    status_code status = path_join(path, j->list->folder, j->list->names[i], &why);
+    status_code status = labelled_images_path(path, j->list->folder, j->list->names[i], &why);
     if (status == STATUS_OK) status = raster_look_file(&j->facts[i], path, &why);
     return keep_complaint(j, i, status, &why, failure);
 }

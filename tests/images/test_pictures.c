@@ -185,6 +185,26 @@ static void patients_stay_together(void **state) {
     classification_data_close(&d);
 }
 
+static void a_csv_file_may_name_pictures_anywhere(void **state) {
+    (void)state;
+    text csv = {0};
+    write_pictures("far/away", 3);
+    text_format(&csv, "file,label,split\n%s,a,train\n%s,b,train\n%s,b,test\n", at("far/away/p 0.png"),
+                at("far/away/p 1.png"), at("far/away/p 2.png"));
+    assert_int_equal(folder_make(at("near"), NULL), STATUS_OK);
+    write_text("near/labels.csv", text_string(&csv));
+    text_close(&csv);
+    classification_source source = classification_source_of(at("near"));
+    source.pictures.height = source.pictures.width = 4;
+    for (int k = 0; k < 2; k++, source.pictures.memory = 0) { /* the second time decoded when they are wanted */
+        uint8_t pixels[64];
+        classification_data d = opened(&source);
+        assert_true(d.train.count == 2 && d.test.count == 1 && labelled_images_stride(&d.test) <= sizeof pixels);
+        assert_int_equal(labelled_images_copy(&d.test, 0, pixels, NULL), STATUS_OK);
+        classification_data_close(&d);
+    }
+}
+
 static void wrong_csv_files_are_refused(void **state) {
     (void)state;
     write_pictures("bad", 4);
@@ -353,6 +373,7 @@ int main(void) {
         cmocka_unit_test(folders_without_pictures_are_refused),
         cmocka_unit_test(csv_files_with_columns),
         cmocka_unit_test(patients_stay_together),
+        cmocka_unit_test(a_csv_file_may_name_pictures_anywhere),
         cmocka_unit_test(wrong_csv_files_are_refused),
         cmocka_unit_test(too_few_to_keep_some_for_the_test_are_refused),
         cmocka_unit_test(broken_files_are_named),

@@ -66,6 +66,23 @@ static void npz_files_as_medmnist_has_them(void **state) {
     assert_int_not_equal(npz_open(sets, at("c.npz"), &why), STATUS_OK);
 }
 
+static void an_empty_part_of_an_npz_file_is_named(void **state) {
+    (void)state;
+    labelled_images sets[DATA_PARTS];
+    failure why = {0};
+    zip_writer zip;
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s", at("empty.npz"));
+    zip_writer_open(&zip, path);
+    add_array(&zip, "train_images.npy", "|u1", "(1, 3, 2, 3)", "abcdefghijklmnopqr", 18);
+    add_array(&zip, "train_labels.npy", "|u1", "(1,)", "", 1);
+    add_array(&zip, "test_images.npy", "|u1", "(0, 3, 2, 3)", "", 0);
+    add_array(&zip, "test_labels.npy", "|u1", "(0,)", "", 0);
+    assert_int_equal(zip_writer_close(&zip, NULL), STATUS_OK);
+    assert_int_equal(npz_open(sets, path, &why), STATUS_CORRUPT);
+    assert_non_null(strstr(why.message, "empty.npz: test_images holds no images"));
+}
+
 /* ---- CIFAR-10 ---------------------------------------------------------------------------------------------------- */
 
 static void cifar_planes_become_pixels(void **state) {
@@ -214,6 +231,7 @@ static int remove_folder(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(npz_files_as_medmnist_has_them),
+        cmocka_unit_test(an_empty_part_of_an_npz_file_is_named),
         cmocka_unit_test(cifar_planes_become_pixels),
         cmocka_unit_test(tables_become_numbers),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
