@@ -17,20 +17,13 @@ struct hws_predict_classifier {
 
 static const run_facts *facts_of(const hws_predict_classifier *c) { return &c->ensemble.models[0].config.facts; }
 
-static status_code check_models(const char *const *models, int count, failure *failure) {
-    if (!models || count < 1) return fail(failure, STATUS_BAD_INPUT, "no model is named: at least one is needed");
-    for (int k = 0; k < count; k++)
-        if (!models[k]) return fail(failure, STATUS_BAD_INPUT, "model %d is NULL", k);
-    return STATUS_OK;
-}
-
 static status_code open_ensemble(hws_predict_classifier **opened, const char *const *models, int count, int threads,
                                  failure *failure) {
     if (!opened) return fail(failure, STATUS_BAD_INPUT, "there is no place for the classifier");
     *opened = NULL;
     if (threads < 0 || threads > 4096)
         return fail(failure, STATUS_BAD_INPUT, "threads is %d: 0 (all processors) to 4096 is possible", threads);
-    status_code status = check_models(models, count, failure);
+    status_code status = api_check_models(models, count, failure);
     if (status != STATUS_OK) return status;
     hws_predict_classifier *c = calloc(1, sizeof *c);
     if (!c) return fail_memory(failure, "the classifier");
