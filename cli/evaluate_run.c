@@ -139,7 +139,8 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_WHOLE("--threads", "N", &threads, 1, 4096, "threads to work with", "all"),
         CLI_FLAG("--quiet", &quiet, "no table"),
         CLI_PARAGRAPH(VOLUMES),
-        CLI_FLAG("--no-mirror", &r.no_mirror, "do not average over mirror images: eight times faster"),
+        CLI_FLAG("--no-mirror", &r.no_mirror,
+                 "do not average over mirror images: up to eight times faster (slices: four)"),
         CLI_FLAG("--find-postprocessing", &r.find_postprocessing,
                  "find out, by nnU-Net's rules, of which labels only the largest connected component\nshould stay, and "
                  "write it to RUN/postprocessing.json (or --out), for hws predict\n--postprocessing"),

@@ -5,6 +5,7 @@
 #include "onnx/onnx.h"
 #include "options.h"
 #include "progress.h"
+#include "train_words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,9 +45,13 @@ static int export_nnunet(const export_words *words) {
     cli_catch_interrupts();
     const status_code status = nnunet_export(&request, &listener, &failure);
     cli_progress_end(&progress);
-    if (status == STATUS_OK && !words->quiet)
-        printf("Predict with\n    nnUNetv2_predict_from_modelfolder -i IMAGES -o LABELS -m %s -f 0%s\n", request.output,
-               request.run_count > 1 ? " 1 ..." : "");
+    if (status == STATUS_OK && !words->quiet) {
+        text command = {0};
+        text_add(&command, "Predict with\n    nnUNetv2_predict_from_modelfolder -i IMAGES -o LABELS -m ");
+        train_words_quote(request.output, &command);
+        text_add(&command, request.run_count > 1 ? " -f 0 1 ..." : " -f 0");
+        cli_print(&command);
+    }
     return cli_end(status, &failure);
 }
 

@@ -4,6 +4,7 @@
 #include "nnunet/nnunet.h"
 #include "options.h"
 #include "progress.h"
+#include "train_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +35,15 @@ static int run(const nnunet_import_request *request, int quiet) {
     const status_code status = nnunet_import(request, &listener, outcome, &failure);
     cli_progress_end(&progress);
     if (status == STATUS_OK && !quiet) {
-        printf("%d %s imported. Predict with\n    hws predict", outcome->count, outcome->count > 1 ? "folds" : "fold");
-        for (int k = 0; k < outcome->count; k++) printf(" %s", outcome->folders[k]);
-        printf(" --input IMAGES --output LABELS\n");
+        text words = {0};
+        text_format(&words, "%d %s imported. Predict with\n    hws predict", outcome->count,
+                    outcome->count > 1 ? "folds" : "fold");
+        for (int k = 0; k < outcome->count; k++) {
+            text_add(&words, " ");
+            train_words_quote(outcome->folders[k], &words);
+        }
+        text_add(&words, " --input IMAGES --output LABELS");
+        cli_print(&words);
     }
     free(outcome);
     return cli_end(status, &failure);

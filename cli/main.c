@@ -5,6 +5,7 @@
 #include "nearest.h"
 #include "ranks/ranks_mpi.h"
 #include "verbs.h"
+#include "json/json_file.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -108,6 +109,7 @@ int main(int count, char **arguments) {
         return EXIT_USAGE;
     }
     cli_catch_lost_files();
+    json_watch_memory();
     int code = cli_end(ranks_mpi_start(&failure), &failure);
     if (code == EXIT_DONE && !quieten()) code = cli_error(EXIT_FAILED, "/dev/null cannot be opened");
     if (code == EXIT_DONE) code = finish(run(count, arguments));

@@ -54,7 +54,8 @@ static int parse(int count, char **words, arguments *a) {
         CLI_WHOLE("--threads", "N", &a->threads, 1, 4096, "threads to work with", "all"),
         CLI_NUMBER("--step", "S", &a->request.step, 0.01, 1, "volumes: windows are at most this share of a patch apart",
                    NULL),
-        CLI_FLAG("--no-mirror", &a->no_mirror, "volumes: do not average over mirror images: eight times faster"),
+        CLI_FLAG("--no-mirror", &a->no_mirror,
+                 "volumes: do not average over mirror images: up to eight times faster (slices: four)"),
         CLI_TEXT("--average", "A", &a->average,
                  "volumes: logits | probabilities: what is averaged over runs, windows and mirror\nimages; logits as "
                  "nnU-Net v2 "

@@ -123,7 +123,7 @@ typedef struct hws_predict_options {
     size_t size; /*       sizeof(hws_predict_options) as the program knows it; hws_predict_options_default sets it */
     int threads; /* 0     at most 4096; 0: one for each processor */
     int bf16;   /* 0     1: activations are kept in bfloat16, which takes half of the memory and changes a few labels */
-    int mirror; /* 1     0: mirror images are not averaged, which is eight times faster and a little worse */
+    int mirror; /* 1     0: no mirror images are averaged: up to eight times faster (slices: four), a little worse */
     int latest; /* 0     1: a run's latest weights instead of its best ones */
     double step; /* 0.5   windows are at most this share of a window apart; above 0, at most 1 */
 

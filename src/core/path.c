@@ -86,7 +86,8 @@ void folder_unmake(const char *folder, size_t existing) {
     char path[PATH_SIZE];
     if (path_format(path, NULL, "%s", folder) != STATUS_OK) return;
     for (size_t size = strlen(path); size > existing; path[--size] = 0)
-        if (path[size - 1] != '/' && (!folder[size] || folder[size] == '/') && rmdir(path) != 0) return;
+        if (path[size - 1] != '/' && (!folder[size] || folder[size] == '/') && rmdir(path) != 0 && errno != ENOENT)
+            return;
 }
 
 status_code folder_make_temporary(char path[PATH_SIZE], failure *failure) {

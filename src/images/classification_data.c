@@ -80,20 +80,49 @@ static status_code open_mnist(const char *folder, labelled_images *train, labell
 
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
+/* The CSV file of a folder that has one; everything else is itself. */
+static status_code list_path(const char *data, char path[PATH_SIZE], failure *failure) {
+    const int inside = path_is_folder(data) && has_file(data, "labels.csv");
+    return inside ? path_join(path, data, "labels.csv", failure) : path_format(path, failure, "%s", data);
+}
+
+/* Others than those that the run was trained on are not divided. */
+static status_code examples_of(const classification_source *source, example_options *examples, failure *failure) {
+    char own[PATH_SIZE], asked[PATH_SIZE];
+    *examples = source->examples;
+    if (!source->trained_on) return STATUS_OK;
+    status_code status = list_path(source->trained_on, own, failure);
+    if (status == STATUS_OK) status = list_path(source->data, asked, failure);
+    if (status == STATUS_OK) examples->whole = !path_same(own, asked);
+    return status;
+}
+
 static status_code list_pictures(const classification_source *source, example_list *list, const listener *listener,
                                  failure *failure) {
     char path[PATH_SIZE];
-    const example_options *o = &source->examples;
-    if (!path_is_folder(source->data)) return example_list_of_csv(list, source->data, o, listener, failure);
-    if (!has_file(source->data, "labels.csv")) return example_list_of_folder(list, source->data, o, listener, failure);
-    const status_code status = path_join(path, source->data, "labels.csv", failure);
-    return status == STATUS_OK ? example_list_of_csv(list, path, o, listener, failure) : status;
+    example_options o;
+    status_code status = examples_of(source, &o, failure);
+    if (status == STATUS_OK) status = list_path(source->data, path, failure);
+    if (status != STATUS_OK) return status;
+    return path_is_folder(path) ? example_list_of_folder(list, path, &o, listener, failure)
+                                : example_list_of_csv(list, path, &o, listener, failure);
+}
+
+static status_code open_table(labelled_images sets[DATA_PARTS], const classification_source *source,
+                              const listener *listener, failure *failure) {
+    const table_source table = {source->data, source->trained_on, source->encoding};
+    example_options o;
+    const status_code status = examples_of(source, &o, failure);
+    return status == STATUS_OK ? table_sets_open(sets, &table, &o, listener, failure) : status;
 }
 
 static status_code open_pictures(labelled_images sets[DATA_PARTS], const classification_source *source,
                                  const listener *listener, failure *failure) {
     example_list list;
-    status_code status = list_pictures(source, &list, listener, failure);
+    const picture_options *o = &source->pictures;
+    status_code status = STATUS_OK;
+    if (source->trained_on) status = picture_sets_check_trained(o->height, o->width, o->channels, failure);
+    if (status == STATUS_OK) status = list_pictures(source, &list, listener, failure);
     if (status != STATUS_OK) return status;
     status = picture_sets_open(sets, &list, &source->pictures, listener, failure);
     example_list_close(&list);
@@ -107,8 +136,7 @@ static status_code open_files(classification_data *d, const classification_sourc
     if (cifar_is_there(source->data)) return cifar_open(&d->train, &d->test, source->data, failure);
     if (ends_with(source->data, ".npz")) status = npz_open(sets, source->data, failure);
     else if (!path_is_folder(source->data) && table_sets_is_table(source->data))
-        status = table_sets_open(sets, &(table_source){source->data, source->trained_on, source->encoding},
-                                 &source->examples, listener, failure);
+        status = open_table(sets, source, listener, failure);
     else status = open_pictures(sets, source, listener, failure);
     if (status == STATUS_OK) *d = (classification_data){sets[PART_TRAIN], sets[PART_VALIDATION], sets[PART_TEST]};
     return status;

@@ -165,6 +165,35 @@ static void tell_of_parts(const example_list *l, const char *why, const listener
     listener_notice(listener, notice);
 }
 
+static void test_on_all(example_list *l, const listener *listener) {
+    char notice[512];
+    memset(l->parts, PART_TEST, l->count);
+    snprintf(notice, sizeof notice,
+             "the data do not say what to test on, so all %zu are tested on; results mean nothing if the network was "
+             "trained on some of them",
+             l->count);
+    listener_notice(listener, notice);
+}
+
+/* Where the data say nothing about it. */
+static status_code give_parts(example_list *l, const char *path, const example_options *o, const listener *listener,
+                              failure *failure) {
+    if (o->whole) return test_on_all(l, listener), STATUS_OK;
+    const status_code status = divide(l, path, failure);
+    if (status == STATUS_OK)
+        tell_of_parts(l, "the data do not say what to test on, so a fifth of each class is kept for it", listener);
+    return status;
+}
+
+static status_code check_divided(const example_list *l, const char *path, failure *failure) {
+    if (count_part(l, PART_TEST)) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "%.500s: has nothing to test on: no class has enough examples, or patients, to keep a fifth for it; add "
+        "some, or mark some as test",
+        path);
+}
+
 static status_code check_parts(example_list *l, const char *path, const listener *listener, failure *failure) {
     if (!count_part(l, PART_TRAIN)) return fail(failure, STATUS_BAD_INPUT, "%.500s: has nothing to train on", path);
     if (count_part(l, PART_TEST)) return STATUS_OK;
@@ -242,10 +271,9 @@ status_code example_list_complete(example_list *l, const char *path, int given, 
     if (status != STATUS_OK || o->unlabelled) return status;
     status = check_labels(l, path, failure);
     if (status == STATUS_OK && o->class_names) status = follow_classes(l, path, o, failure);
-    if (status == STATUS_OK && !given) status = divide(l, path, failure);
-    if (status == STATUS_OK && !given)
-        tell_of_parts(l, "the data do not say what to test on, so a fifth of each class is kept for it", listener);
+    if (status == STATUS_OK && !given) status = give_parts(l, path, o, listener, failure);
     if (status == STATUS_OK && given && !o->class_names) status = check_parts(l, path, listener, failure);
     if (status == STATUS_OK && !o->class_names) status = check_classes(l, path, failure);
+    if (status == STATUS_OK && !given && !o->class_names) status = check_divided(l, path, failure);
     return status == STATUS_OK ? tell_of_patients(l, listener, failure) : status;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 256 };
+enum { COLUMNS_MAX = 256, GROUPS_MAX = 256 };
 
 typedef struct reading {
     const csv *table;
@@ -78,15 +78,23 @@ static status_code read_column(const reading *r, size_t column, const char **wor
     return example_column_open(to, csv_name(r->table, column), words, r->table->rows, failure);
 }
 
+/* A table of thousands of measurements has columns enough: behind the first ones only those are kept by which somebody can
+   ask, groups of examples and patients. */
+static int is_kept(const example_column *c, size_t column) {
+    return column < COLUMNS_MAX || c->value_count <= GROUPS_MAX || strcmp(c->name, "patient") == 0;
+}
+
 /* Every column but those of files, labels and parts. */
 static status_code read_columns(const reading *r, example_list *l, failure *failure) {
     const char **words = malloc((r->table->rows + 1) * sizeof *words);
     l->columns = calloc(r->table->columns + 1, sizeof *l->columns);
     status_code status = words && l->columns ? STATUS_OK : fail_memory(failure, r->path);
-    for (size_t k = 0; k < r->table->columns && k < COLUMNS_MAX && status == STATUS_OK; k++) {
+    for (size_t k = 0; k < r->table->columns && status == STATUS_OK; k++) {
         if ((long)k == r->file || (long)k == r->label || (long)k == r->split) continue;
-        status = read_column(r, k, words, &l->columns[l->column_count], failure);
-        if (status == STATUS_OK) l->column_count++;
+        example_column *c = &l->columns[l->column_count];
+        status = read_column(r, k, words, c, failure);
+        if (status == STATUS_OK && is_kept(c, k)) l->column_count++;
+        else example_column_close(c);
     }
     if (status == STATUS_OK && r->label >= 0 && !r->options->unlabelled)
         status = read_column(r, (size_t)r->label, words, &l->labels, failure);

@@ -80,10 +80,14 @@ int64_t labelled_images_count_class(const labelled_images *set, int class_label)
 
 /* ---- what is known of examples ----------------------------------------------------------------------------------- */
 
+status_code labelled_images_path(char path[PATH_SIZE], const char *folder, const char *name, failure *failure) {
+    return *name == '/' ? path_format(path, failure, "%s", name) : path_join(path, folder, name, failure);
+}
+
 static status_code decode(const labelled_images *set, const char *name, uint8_t *pixels, failure *failure) {
     char path[PATH_SIZE];
     raster picture = {0};
-    status_code status = path_join(path, set->folder, name, failure);
+    status_code status = labelled_images_path(path, set->folder, name, failure);
     if (status == STATUS_OK) status = raster_read(&picture, path, NULL, failure);
     if (status == STATUS_OK) status = raster_convert(&picture, set->channels, failure);
     if (status == STATUS_OK) status = raster_fit(&picture, set->height, set->width, pixels, failure);

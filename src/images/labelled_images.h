@@ -8,6 +8,7 @@
 #ifndef HWS_IMAGES_LABELLED_IMAGES_H
 #define HWS_IMAGES_LABELLED_IMAGES_H
 
+#include "core/path.h"
 #include "images/example_column.h"
 
 enum { LABELLED_IMAGES_CLASSES_MAX = 256, LABELLED_IMAGES_SIDE_MAX = 16384, LABELLED_IMAGES_CHANNELS_MAX = 4096 };
@@ -63,6 +64,9 @@ static inline const uint8_t *labelled_images_at(const labelled_images *set, int6
 
 /* Whether every image must be decoded when it is wanted. */
 static inline int labelled_images_is_lazy(const labelled_images *set) { return !set->pixels && !set->values; }
+
+/* Where a picture is: below its set's folder, unless its name is an absolute path. */
+status_code labelled_images_path(char path[PATH_SIZE], const char *folder, const char *name, failure *failure);
 
 /* Copies the pixels of an image, or decodes its file. Not for tables. */
 status_code labelled_images_copy(const labelled_images *set, int64_t index, uint8_t *pixels, failure *failure);

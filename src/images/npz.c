@@ -111,6 +111,9 @@ static status_code check_pair(const npy *images, const npy *labels, const char *
                     "%.500s: %s_labels are not one number for each image; sets with several "
                     "labels each are not possible",
                     path, part);
+    if (!images->shape[0])
+        return fail(failure, STATUS_CORRUPT, "%.500s: %s_images holds no images; there must be some in every part",
+                    path, part);
     return STATUS_OK;
 }
 

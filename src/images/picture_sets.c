@@ -42,7 +42,7 @@ static status_code look_at(void *context, size_t i, failure *failure) {
     job *j = context;
     char path[PATH_SIZE];
     struct failure why = {0};
-    status_code status = path_join(path, j->list->folder, j->list->names[i], &why);
+    status_code status = labelled_images_path(path, j->list->folder, j->list->names[i], &why);
     if (status == STATUS_OK) status = raster_look_file(&j->facts[i], path, &why);
     return keep_complaint(j, i, status, &why, failure);
 }
@@ -90,6 +90,14 @@ static void tell_of_facts(const job *j) {
 }
 
 /* ---- the shape of the sets --------------------------------------------------------------------------------------- */
+
+status_code picture_sets_check_trained(int height, int width, int channels, failure *failure) {
+    if ((height > 1 || width > 1) && (channels == 1 || channels == 3)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "the network was trained on a table or on something else that is no picture (%d x %d x %d numbers): it "
+                "cannot classify pictures",
+                height, width, channels);
+}
 
 static void choose_shape(const job *j, labelled_images_shape *shape) {
     const picture_options *o = j->options;

@@ -20,6 +20,9 @@ typedef struct picture_options {
     int classes;   /* how many there are, where the list has no labels */
 } picture_options;
 
+/* Refuses a network that was trained on what is no picture: the rows of a table are 1 x 1, with any number of channels. */
+status_code picture_sets_check_trained(int height, int width, int channels, failure *failure);
+
 /* Fills a set for each part that has examples; sets[part] of the others is zero. On failure all are closed. */
 status_code picture_sets_open(labelled_images sets[DATA_PARTS], const example_list *list,
                               const picture_options *options, const listener *listener, failure *failure);

@@ -6,7 +6,7 @@
 
 static const size_t LARGEST_FILE = (size_t)64 << 20;
 
-/* jansson takes most texts for damaged when memory runs out: whether it did is seen here. */
+/* jansson takes most texts for damaged when memory runs out: whether it did is seen here by who has asked to watch. */
 static _Thread_local int memory_ran_out;
 
 static void *allocate(size_t size) {
@@ -15,11 +15,17 @@ static void *allocate(size_t size) {
     return block;
 }
 
+void json_watch_memory(void) { json_set_alloc_funcs(allocate, free); }
+
+/* What jansson itself says about it. */
+static int is_memory(const json_error_t *error) {
+    return !*error->text || json_error_code(error) == json_error_out_of_memory;
+}
+
 json_t *json_load_bytes(const char *bytes, size_t size, json_error_t *error, int *lost) {
-    json_set_alloc_funcs(allocate, free);
     memory_ran_out = 0;
     json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, error);
-    *lost = !root && memory_ran_out;
+    *lost = !root && (memory_ran_out || is_memory(error));
     return root;
 }
 

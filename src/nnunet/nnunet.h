@@ -43,7 +43,7 @@ typedef struct nnunet_export_request {
 } nnunet_export_request;
 
 /* Makes a model folder that nnUNetv2_predict_from_modelfolder takes, from version 2.1 on; also of use for
-   nnUNetv2_train -pretrained_weights. */
+   nnUNetv2_train -pretrained_weights. Nothing stays behind where it fails or is stopped. */
 status_code nnunet_export(const nnunet_export_request *request, const listener *listener, failure *failure);
 
 #endif

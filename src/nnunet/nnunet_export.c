@@ -114,12 +114,7 @@ static status_code write_checkpoint(exported *e, const char *path, failure *fail
 
 static status_code export_fold(exported *e, int fold, failure *failure) {
     char path[PATH_SIZE];
-    const char *run = e->request->runs[fold];
-    status_code status = model_folder_plan(run, &e->other, failure);
-    if (status == STATUS_OK && !plan_agrees(&e->plan, &e->other))
-        status = fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s were planned differently: export each alone",
-                      e->request->runs[0], run);
-    if (status == STATUS_OK) status = model_folder_weights(run, e->request->weights, path, failure);
+    status_code status = model_folder_weights(e->request->runs[fold], e->request->weights, path, failure);
     if (status == STATUS_OK) status = weights_load(e->graph, path, NULL, failure);
     if (status == STATUS_OK) status = path_format(path, failure, "%s/fold_%d", e->request->output, fold);
     if (status == STATUS_OK) status = folder_make(path, failure);
@@ -162,16 +157,40 @@ static status_code describe(const exported *e, failure *failure) {
     return status == STATUS_OK ? write_text(e, "plans.json", &plans, failure) : status;
 }
 
-static status_code export_all(exported *e, const listener *listener, failure *failure) {
-    status_code status = model_folder_plan(e->request->runs[0], &e->plan, failure);
-    if (status == STATUS_OK) status = open_graph(e, failure);
-    e->axes = nnunet_plan_axes(&e->plan);
+static status_code compare_plans(exported *e, failure *failure) {
+    const char *const *runs = e->request->runs;
+    status_code status = STATUS_OK;
+    for (int k = 1; k < e->request->run_count && status == STATUS_OK; k++) {
+        status = model_folder_plan(runs[k], &e->other, failure);
+        if (status == STATUS_OK && !plan_agrees(&e->plan, &e->other))
+            status = fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s were planned differently: export each alone",
+                          runs[0], runs[k]);
+    }
+    return status;
+}
+
+static status_code export_folds(exported *e, const listener *listener, failure *failure) {
+    status_code status = STATUS_OK;
     for (int k = 0; k < e->request->run_count && status == STATUS_OK; k++) {
         listener_progress(listener, "exporting", (size_t)k, (size_t)e->request->run_count);
         if (listener_stops(listener)) return fail(failure, STATUS_STOPPED, "stopped after %d folds", k);
         status = export_fold(e, k, failure);
     }
-    if (status == STATUS_OK) status = describe(e, failure);
+    return status == STATUS_OK ? describe(e, failure) : status;
+}
+
+/* The folder was not there before, nor perhaps some above it: what is not whole goes again. */
+static status_code export_all(exported *e, const listener *listener, failure *failure) {
+    const size_t existing = folder_existing(e->request->output);
+    status_code status = model_folder_plan(e->request->runs[0], &e->plan, failure);
+    if (status == STATUS_OK) status = compare_plans(e, failure);
+    if (status == STATUS_OK) status = open_graph(e, failure);
+    if (status != STATUS_OK) return status;
+    e->axes = nnunet_plan_axes(&e->plan);
+    status = export_folds(e, listener, failure);
+    if (status == STATUS_OK) return STATUS_OK;
+    folder_remove(e->request->output);
+    folder_unmake(e->request->output, existing);
     return status;
 }
 

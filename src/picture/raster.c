@@ -123,6 +123,8 @@ static uint8_t grey_of(const uint8_t *rgb) {
 }
 
 status_code raster_convert(raster *p, int channels, failure *failure) {
+    if (channels != 1 && channels != 3)
+        return fail(failure, STATUS_BAD_INPUT, "a picture cannot have %d channels: 1 or 3 are possible", channels);
     if (p->channels == channels) return STATUS_OK;
     const size_t count = (size_t)p->height * (size_t)p->width;
     raster other;

@@ -50,7 +50,8 @@ status_code raster_look(raster_facts *facts, const void *bytes, size_t size, con
 status_code raster_read(raster *picture, const char *path, raster_facts *facts, failure *failure);
 status_code raster_look_file(raster_facts *facts, const char *path, failure *failure);
 
-/* Another number of channels, in place: grey is 0.299 red + 0.587 green + 0.114 blue, rounded as Pillow does. */
+/* Another number of channels, in place: grey is 0.299 red + 0.587 green + 0.114 blue, rounded as Pillow does. Others
+   than 1 and 3 are refused, and the picture stays as it is. */
 status_code raster_convert(raster *picture, int channels, failure *failure);
 
 /* Turns the picture as an EXIF orientation of 1 to 8 asks for. */

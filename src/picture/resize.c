@@ -24,13 +24,22 @@ static void taps_close(taps *t) {
 
 static double triangle(double x) { return fabs(x) < 1 ? 1 - fabs(x) : 0; }
 
+/* A line of `from` pixels that becomes one of `to`, of which `count` are made, from `first` on. A picture that is thin enough
+   has more than an int can count. */
+typedef struct stretch {
+    int from;
+    int64_t to, first;
+    int count;
+} stretch;
+
 /* The filter is as wide as a new pixel, or as an old one where the picture grows. */
-static void weigh(taps *t, int from, int to, int k) {
-    const double scale = (double)from / to, width = fmax(scale, 1), centre = (k + 0.5) * scale;
+static void weigh(taps *t, const stretch *s, int k) {
+    const double scale = (double)s->from / (double)s->to, width = fmax(scale, 1);
+    const double centre = ((double)(s->first + k) + 0.5) * scale;
     int first = (int)(centre - width + 0.5), last = (int)(centre + width + 0.5);
     double sum = 0;
     if (first < 0) first = 0;
-    if (last > from) last = from;
+    if (last > s->from) last = s->from;
     t->first[k] = first;
     t->count[k] = last - first;
     for (int j = 0; j < last - first; j++) sum += t->exact[j] = triangle((j + first - centre + 0.5) / width);
@@ -38,15 +47,15 @@ static void weigh(taps *t, int from, int to, int k) {
         t->weights[(size_t)k * (size_t)t->most + (size_t)j] = (int32_t)(t->exact[j] / sum * (1 << BITS) + 0.5);
 }
 
-static status_code taps_open(taps *t, int from, int to, failure *failure) {
-    const double width = fmax((double)from / to, 1);
-    t->most = (int)ceil(width) * 2 + 1;
-    t->first = malloc((size_t)to * sizeof *t->first);
-    t->count = malloc((size_t)to * sizeof *t->count);
-    t->weights = malloc((size_t)to * (size_t)t->most * sizeof *t->weights);
+static status_code taps_open(taps *t, const stretch *s, failure *failure) {
+    const size_t count = (size_t)s->count;
+    t->most = (int)ceil(fmax((double)s->from / (double)s->to, 1)) * 2 + 1;
+    t->first = malloc(count * sizeof *t->first);
+    t->count = malloc(count * sizeof *t->count);
+    t->weights = malloc(count * (size_t)t->most * sizeof *t->weights);
     t->exact = malloc((size_t)t->most * sizeof *t->exact);
     if (!t->first || !t->count || !t->weights || !t->exact) return fail_memory(failure, "a picture");
-    for (int k = 0; k < to; k++) weigh(t, from, to, k);
+    for (int k = 0; k < s->count; k++) weigh(t, s, k);
     return STATUS_OK;
 }
 
@@ -58,34 +67,46 @@ static uint8_t mix(const uint8_t *line, size_t step, const int32_t *weights, int
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-static void squeeze_rows(const raster *from, const taps *t, raster *to) {
+/* The rows from `top` on, as many as `to` has. */
+static void squeeze_rows(const raster *from, int top, const taps *t, raster *to) {
     const size_t c = (size_t)from->channels;
-    for (int y = 0; y < from->height; y++)
+    for (int y = 0; y < to->height; y++)
         for (int x = 0; x < to->width; x++)
             for (size_t k = 0; k < c; k++) {
-                const uint8_t *line = from->pixels + ((size_t)y * (size_t)from->width + (size_t)t->first[x]) * c + k;
+                const uint8_t *line =
+                    from->pixels + ((size_t)(top + y) * (size_t)from->width + (size_t)t->first[x]) * c + k;
                 to->pixels[((size_t)y * (size_t)to->width + (size_t)x) * c + k] =
                     mix(line, c, t->weights + (size_t)x * (size_t)t->most, t->count[x]);
             }
 }
 
-static void squeeze_columns(const raster *from, const taps *t, raster *to) {
+/* `from` has the rows from `top` on. */
+static void squeeze_columns(const raster *from, int top, const taps *t, raster *to) {
     const size_t stride = (size_t)from->width * (size_t)from->channels;
     for (int y = 0; y < to->height; y++)
         for (size_t k = 0; k < stride; k++)
-            to->pixels[(size_t)y * stride + k] = mix(from->pixels + (size_t)t->first[y] * stride + k, stride,
+            to->pixels[(size_t)y * stride + k] = mix(from->pixels + (size_t)(t->first[y] - top) * stride + k, stride,
                                                      t->weights + (size_t)y * (size_t)t->most, t->count[y]);
 }
 
-static status_code resize_axis(const raster *from, int vertical, int size, raster *to, failure *failure) {
-    taps t = {0};
-    status_code status =
-        raster_open(to, vertical ? size : from->height, vertical ? from->width : size, from->channels, failure);
-    if (status == STATUS_OK) status = taps_open(&t, vertical ? from->height : from->width, size, failure);
-    if (status == STATUS_OK && vertical) squeeze_columns(from, &t, to);
-    if (status == STATUS_OK && !vertical) squeeze_rows(from, &t, to);
-    taps_close(&t);
+/* Both passes, over those rows and columns alone that are seen in the end. */
+static status_code resample(const raster *from, const stretch *rows, const stretch *columns, raster *to,
+                            failure *failure) {
+    taps down = {0}, across = {0};
+    raster narrow = {0};
+    status_code status = taps_open(&down, rows, failure);
+    if (status == STATUS_OK) status = taps_open(&across, columns, failure);
+    if (status == STATUS_OK) {
+        const int top = down.first[0], last = rows->count - 1, bottom = down.first[last] + down.count[last];
+        status = raster_open(&narrow, bottom - top, columns->count, from->channels, failure);
+        if (status == STATUS_OK) status = raster_open(to, rows->count, columns->count, from->channels, failure);
+        if (status == STATUS_OK) squeeze_rows(from, top, &across, &narrow);
+        if (status == STATUS_OK) squeeze_columns(&narrow, top, &down, to);
+    }
     if (status != STATUS_OK) raster_close(to);
+    raster_close(&narrow);
+    taps_close(&down);
+    taps_close(&across);
     return status;
 }
 
@@ -98,37 +119,31 @@ static status_code copy(const raster *from, raster *to, failure *failure) {
 
 status_code raster_resize(const raster *from, int height, int width, raster *to, failure *failure) {
     *to = (raster){0};
-    raster narrow = {0};
     if (from->width == width && from->height == height) return copy(from, to, failure);
-    if (from->width == width) return resize_axis(from, 1, height, to, failure);
-    if (from->height == height) return resize_axis(from, 0, width, to, failure);
-    status_code status = resize_axis(from, 0, width, &narrow, failure);
-    if (status == STATUS_OK) status = resize_axis(&narrow, 1, height, to, failure);
-    raster_close(&narrow);
-    return status;
+    const stretch rows = {from->height, height, 0, height}, columns = {from->width, width, 0, width};
+    return resample(from, &rows, &columns, to, failure);
 }
 
-void raster_cover(const raster *from, int height, int width, int *covering_height, int *covering_width) {
+void raster_cover(const raster *from, int height, int width, int64_t *covering_height, int64_t *covering_width) {
     const int64_t h = from->height, w = from->width;
     const int by_height = h * width <= w * height;
-    *covering_height = by_height ? height : (int)(h * width / w);
-    *covering_width = by_height ? (int)(w * height / h) : width;
+    *covering_height = by_height ? height : h * width / w;
+    *covering_width = by_height ? w * height / h : width;
 }
 
 /* As Python rounds a half: to the even neighbour. */
-static int half_of(int difference) { return difference % 4 == 3 ? difference / 2 + 1 : difference / 2; }
+static int64_t half_of(int64_t difference) { return difference % 4 == 3 ? difference / 2 + 1 : difference / 2; }
 
 status_code raster_fit(const raster *from, int height, int width, uint8_t *pixels, failure *failure) {
-    int h, w;
-    raster cover;
+    const size_t size = (size_t)height * (size_t)width * (size_t)from->channels;
+    if (from->height == height && from->width == width) return memcpy(pixels, from->pixels, size), STATUS_OK;
+    int64_t h, w;
+    raster cut = {0};
     raster_cover(from, height, width, &h, &w);
-    const status_code status = raster_resize(from, h, w, &cover, failure);
-    if (status != STATUS_OK) return status;
-    const size_t stride = (size_t)width * (size_t)from->channels;
-    const size_t top = (size_t)half_of(h - height), left = (size_t)half_of(w - width);
-    for (int y = 0; y < height; y++)
-        memcpy(pixels + (size_t)y * stride,
-               cover.pixels + ((top + (size_t)y) * (size_t)w + left) * (size_t)from->channels, stride);
-    raster_close(&cover);
-    return STATUS_OK;
+    const stretch rows = {from->height, h, half_of(h - height), height};
+    const stretch columns = {from->width, w, half_of(w - width), width};
+    const status_code status = resample(from, &rows, &columns, &cut, failure);
+    if (status == STATUS_OK) memcpy(pixels, cut.pixels, size);
+    raster_close(&cut);
+    return status;
 }

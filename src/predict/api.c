@@ -72,13 +72,6 @@ static status_code check_options(const hws_predict_options *o, failure *failure)
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-static status_code check_models(const char *const *models, int count, failure *failure) {
-    if (!models || count < 1) return fail(failure, STATUS_BAD_INPUT, "no model is named: at least one is needed");
-    for (int k = 0; k < count; k++)
-        if (!models[k]) return fail(failure, STATUS_BAD_INPUT, "model %d is NULL", k);
-    return STATUS_OK;
-}
-
 static status_code open_segmenter(hws_predictor *p, const char *const *models, int count, failure *failure) {
     segmenter_options options = segmenter_options_default();
     options.weights = p->options.latest ? RUN_WEIGHTS_LATEST : RUN_WEIGHTS_BEST;
@@ -96,7 +89,7 @@ static status_code open_parts(hws_predictor *p, const char *const *models, int c
                               failure *failure) {
     status_code status = take_options(given, &p->options, failure);
     if (status == STATUS_OK) status = check_options(&p->options, failure);
-    if (status == STATUS_OK) status = check_models(models, count, failure);
+    if (status == STATUS_OK) status = api_check_models(models, count, failure);
     if (status == STATUS_OK && p->options.temporary) {
         p->temporary = strdup(p->options.temporary);
         if (!p->temporary) status = fail_memory(failure, "the predictor");

@@ -3,6 +3,7 @@
 
 #include "core/arg_max.h"
 #include "core/parallel.h"
+#include "images/picture_sets.h"
 #include "picture/resize.h"
 #include "predict/api_image.h"
 #include "predict/class_ensemble.h"
@@ -16,20 +17,13 @@ struct hws_predict_classifier {
 
 static const run_facts *facts_of(const hws_predict_classifier *c) { return &c->ensemble.models[0].config.facts; }
 
-static status_code check_models(const char *const *models, int count, failure *failure) {
-    if (!models || count < 1) return fail(failure, STATUS_BAD_INPUT, "no model is named: at least one is needed");
-    for (int k = 0; k < count; k++)
-        if (!models[k]) return fail(failure, STATUS_BAD_INPUT, "model %d is NULL", k);
-    return STATUS_OK;
-}
-
 static status_code open_ensemble(hws_predict_classifier **opened, const char *const *models, int count, int threads,
                                  failure *failure) {
     if (!opened) return fail(failure, STATUS_BAD_INPUT, "there is no place for the classifier");
     *opened = NULL;
     if (threads < 0 || threads > 4096)
         return fail(failure, STATUS_BAD_INPUT, "threads is %d: 0 (all processors) to 4096 is possible", threads);
-    status_code status = check_models(models, count, failure);
+    status_code status = api_check_models(models, count, failure);
     if (status != STATUS_OK) return status;
     hws_predict_classifier *c = calloc(1, sizeof *c);
     if (!c) return fail_memory(failure, "the classifier");
@@ -64,9 +58,10 @@ static status_code classify(hws_predict_classifier *c, const raster *picture, fl
     const run_facts *f = facts_of(c);
     labelled_images set = {.count = 1, .height = f->height, .width = f->width, .channels = f->channels};
     set.classes = f->class_count;
-    raster own;
+    raster own = {0};
     if (!probabilities) return fail(failure, STATUS_BAD_INPUT, "there is no place for the probabilities");
-    status_code status = raster_resize(picture, picture->height, picture->width, &own, failure);
+    status_code status = picture_sets_check_trained(f->height, f->width, f->channels, failure);
+    if (status == STATUS_OK) status = raster_resize(picture, picture->height, picture->width, &own, failure);
     if (status == STATUS_OK) status = raster_convert(&own, f->channels, failure);
     set.pixels = status == STATUS_OK ? malloc(labelled_images_stride(&set)) : NULL;
     if (status == STATUS_OK && !set.pixels) status = fail_memory(failure, "the picture");

@@ -149,6 +149,13 @@ status_code api_volume(const hws_predict_image *image, int channels, volume *vol
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+status_code api_check_models(const char *const *models, int count, failure *failure) {
+    if (!models || count < 1) return fail(failure, STATUS_BAD_INPUT, "no model is named: at least one is needed");
+    for (int k = 0; k < count; k++)
+        if (!models[k]) return fail(failure, STATUS_BAD_INPUT, "model %d is NULL", k);
+    return STATUS_OK;
+}
+
 status_code api_check_files(const char *const *files, int count, failure *failure) {
     if (!files || count < 1) return fail(failure, STATUS_BAD_INPUT, "no file is named: an image has at least one");
     for (int k = 0; k < count; k++)

@@ -12,6 +12,9 @@ hws_predict_status api_finish(status_code status, const failure *failure, hws_pr
    number of channels. */
 status_code api_volume(const hws_predict_image *image, int channels, volume *volume, failure *failure);
 
+/* Folders of models: not NULL, at least one. */
+status_code api_check_models(const char *const *models, int count, failure *failure);
+
 /* Files to read: not NULL, at least one. The file to write: not NULL, a NIfTI file's name. */
 status_code api_check_files(const char *const *files, int count, failure *failure);
 status_code api_check_name(const char *file, failure *failure);

@@ -4,6 +4,7 @@
 #include "images/idx.h"
 #include "predict/predict_pictures.h"
 #include "predict/predict_table.h"
+#include "predict/score_table.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -114,7 +115,7 @@ static status_code predict_all(job *j, failure *failure) {
     const predict_request *r = j->request;
     const int is_folder = path_is_folder(r->input), table = predict_takes_table(r->input);
     const int pictures = !table && predict_takes_pictures(r->input);
-    status_code status = pictures || table ? STATUS_OK : check_apart(r, is_folder, failure);
+    status_code status = pictures || table ? score_table_check(r, failure) : check_apart(r, is_folder, failure);
     if (status == STATUS_OK)
         status = class_ensemble_open(&j->ensemble, r->runs, r->run_count, r->weights, r->threads, failure);
     if (status != STATUS_OK) return status;

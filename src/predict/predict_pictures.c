@@ -47,7 +47,8 @@ static status_code open_set(const class_ensemble *e, const char *input, const pr
                                      .classes = f->class_count};
     example_list list;
     labelled_images sets[DATA_PARTS];
-    status_code status = list_input(input, &list, listener, failure);
+    status_code status = picture_sets_check_trained(f->height, f->width, f->channels, failure);
+    if (status == STATUS_OK) status = list_input(input, &list, listener, failure);
     if (status != STATUS_OK) return status;
     status = picture_sets_open(sets, &list, &options, listener, failure);
     if (status == STATUS_OK) *set = sets[PART_TEST];

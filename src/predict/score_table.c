@@ -7,12 +7,21 @@
 
 #include <string.h>
 
+static int is_file(const char *output) {
+    const size_t length = strlen(output);
+    return length > 4 && strcmp(output + length - 4, ".csv") == 0;
+}
+
 /* A file of scores, or one in the folder that is named. */
 static status_code table_path(const char *output, char path[PATH_SIZE], failure *failure) {
-    const size_t length = strlen(output);
-    if (length > 4 && strcmp(output + length - 4, ".csv") == 0) return path_format(path, failure, "%s", output);
-    const status_code status = folder_make(output, failure);
-    return status == STATUS_OK ? path_join(path, output, "scores.csv", failure) : status;
+    return is_file(output) ? path_format(path, failure, "%s", output) : path_join(path, output, "scores.csv", failure);
+}
+
+status_code score_table_check(const predict_request *request, failure *failure) {
+    char path[PATH_SIZE];
+    const status_code status = table_path(request->output, path, failure);
+    if (status != STATUS_OK || !path_same(request->input, path)) return status;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s is the input: name another file for the scores", path);
 }
 
 static void add_field(text *csv, text *field) {
@@ -46,7 +55,9 @@ static void add_row(const score_table *s, int64_t i, text *csv) {
 status_code score_table_write(const score_table *s, const predict_request *request, failure *failure) {
     char path[PATH_SIZE];
     text csv = {0};
-    status_code status = table_path(request->output, path, failure);
+    status_code status = score_table_check(request, failure);
+    if (status == STATUS_OK) status = table_path(request->output, path, failure);
+    if (status == STATUS_OK && !is_file(request->output)) status = folder_make(request->output, failure);
     add_header(s, &csv);
     for (int64_t i = 0; i < s->count && status == STATUS_OK; i++) add_row(s, i, &csv);
     if (status == STATUS_OK) status = whole_file_write_text(path, &csv, failure);

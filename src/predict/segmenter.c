@@ -109,7 +109,7 @@ static const float *outputs_of(const segmenter *p, float *scratch) {
     const float *logits = graph_output_values(p->graph, 0);
     if (p->options.average == AVERAGE_LOGITS) return logits;
     memcpy(scratch, logits, count * sizeof *scratch);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(p->options.threads)
     for (size_t k = 0; k < count; k += classes) probabilities_of(&p->plan.labels, scratch + k, 1);
     return scratch;
 }
@@ -219,7 +219,7 @@ static status_code restore_probabilities(const collection *c, const class_scores
         status = restore_score_map(c->geometry, &map, threads, probabilities + (size_t)k * voxels, failure);
     }
     if (status != STATUS_OK || c->segmenter->options.average != AVERAGE_LOGITS) return status;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t v = 0; v < voxels; v++) probabilities_of(&c->segmenter->plan.labels, probabilities + v, voxels);
     return STATUS_OK;
 }

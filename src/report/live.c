@@ -213,6 +213,31 @@ static void add_waiting(text *part, const char *folder) {
     text_add(part, ": no run yet; this page shows it as soon as it begins.</p>\n");
 }
 
+static void add_damage(text *part, const char *message) {
+    text_add(part, "<p class=\"note\">");
+    html_escape(part, message);
+    text_add(part, "</p>\n");
+}
+
+/* A run that cannot be read is left out of the request and noted; the others are opened. Only a lack of memory fails. */
+static status_code open_runs(runs *opened, report_request *request, const char **folders, text *notes,
+                             failure *failure) {
+    while (request->count) {
+        struct failure why = {0};
+        const status_code status = runs_open(opened, request, &why);
+        const size_t damaged = opened->count; /* the one behind those that could be opened */
+        if (status == STATUS_OK) return STATUS_OK;
+        if (status == STATUS_OUT_OF_MEMORY || damaged == request->count)
+            return fail(failure, status, "%s", why.message);
+        add_damage(notes, why.message);
+        runs_close(opened);
+        *opened = (runs){0};
+        request->count--;
+        memmove(folders + damaged, folders + damaged + 1, (request->count - damaged) * sizeof *folders);
+    }
+    return STATUS_OK;
+}
+
 static void add_runs(text *part, const runs *runs) {
     add_standings(part, runs);
     curves_section(part, runs);
@@ -226,9 +251,10 @@ status_code live_part(text *part, const live_runs *live, failure *failure) {
     const char *folders[REPORT_MAX_RUNS];
     report_request request = {.folders = folders};
     runs runs = {0};
+    text notes = {0};
     for (size_t r = 0; r < live->count; r++)
         if (run_exists(live->folders[r])) folders[request.count++] = live->folders[r];
-    status_code status = request.count ? runs_open(&runs, &request, failure) : STATUS_OK;
+    status_code status = open_runs(&runs, &request, folders, &notes, failure);
     if (status == STATUS_OK) {
         text_format(part,
                     "<header><p class=\"kicker\">Training, live <span id=\"lost\" hidden>(no answer: has hws watch "
@@ -238,9 +264,11 @@ status_code live_part(text *part, const live_runs *live, failure *failure) {
         text_add(part, "</h1></header>\n");
         for (size_t r = 0; r < live->count; r++)
             if (!run_exists(live->folders[r])) add_waiting(part, live->folders[r]);
+        text_add(part, text_string(&notes));
         if (runs.count) add_runs(part, &runs);
-        if (part->failed) status = fail_memory(failure, "the page");
+        if (part->failed || notes.failed) status = fail_memory(failure, "the page");
     }
+    text_close(&notes);
     runs_close(&runs);
     return status;
 }

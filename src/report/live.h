@@ -20,7 +20,8 @@ typedef struct live_runs {
 /* A number that changes with the files that the part shows. */
 uint64_t live_version(const live_runs *runs);
 
-/* What changes: how far each run is, curves, what the sampler does, the hardest examples, the end of each log. */
+/* What changes: how far each run is, curves, what the sampler does, the hardest examples, the end of each log. A run
+   that cannot be read is a note among the others. */
 status_code live_part(text *part, const live_runs *runs, failure *failure);
 
 /* The whole page, which refers to /page.css, /page.js and /live.js. */

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "safetensors/safetensors_inside.h"
 
 #include <stdlib.h>
@@ -41,11 +42,7 @@ static status_code read_bytes(safetensors *file, failure *failure) {
 
 static safetensors *new_file(const char *path) {
     safetensors *file = calloc(1, sizeof *file);
-    if (file && !(file->path = malloc(strlen(path) + 1))) {
-        free(file);
-        return NULL;
-    }
-    if (file) strcpy(file->path, path);
+    if (file && !(file->path = strdup(path))) safetensors_close(&file);
     return file;
 }
 

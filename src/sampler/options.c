@@ -108,7 +108,7 @@ hws_status options_check(const hws_options *options, int64_t n, hws_error *error
          options->importance == HWS_IMPORTANCE_APPROXIMATE || options->importance == HWS_IMPORTANCE_EXACT ||
              options->importance == HWS_IMPORTANCE_NORMALISED,
          "one of hws_importance"},
-        {"tail", options->tail, in_range(options->tail, 0, 1), "above 0 and at most 1, or 0 for none"},
+        {"tail", options->tail, in_range(options->tail, 0, 1), "above 0 and at most 1"},
         {"trim", options->trim, in_range(options->trim, 0, 1) && options->trim < 1, "at least 0 and below 1"},
         {"doubt", options->doubt, in_range(options->doubt, 0, 1), "from 0 to 1"},
     };

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "torch_file/torch_file.h"
 
 #include "core/mapped_file.h"
@@ -71,11 +72,7 @@ static status_code read_bytes(torch_file *file, const void *bytes, size_t size, 
 
 static torch_file *new_file(const char *path) {
     torch_file *file = calloc(1, sizeof *file);
-    if (file && !(file->path = malloc(strlen(path) + 1))) {
-        free(file);
-        return NULL;
-    }
-    if (file) strcpy(file->path, path);
+    if (file && !(file->path = strdup(path))) torch_file_close(&file);
     return file;
 }
 

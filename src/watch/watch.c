@@ -21,6 +21,7 @@ static const char POLICY[] =
 struct watch {
     live_runs runs;
     int is_local;
+    char address[INET_ADDRSTRLEN]; /* that it listens on */
     struct MHD_Daemon *daemon;
 };
 
@@ -79,12 +80,12 @@ static enum MHD_Result send_live(const watch *w, struct MHD_Connection *connecti
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
 
-/* "localhost:8017" and its like. */
-static int is_local_host(const char *host) {
-    static const char *const LOCAL[] = {"localhost", "127.0.0.1", "[::1]"};
-    for (size_t k = 0; k < sizeof LOCAL / sizeof *LOCAL; k++) {
-        const size_t size = strlen(LOCAL[k]);
-        if (strncmp(host, LOCAL[k], size) == 0 && (!host[size] || host[size] == ':')) return 1;
+/* "localhost:8017" and its like, or the address that it listens on. */
+static int is_local_host(const watch *w, const char *host) {
+    const char *const local[] = {"localhost", "127.0.0.1", "[::1]", w->address};
+    for (size_t k = 0; k < sizeof local / sizeof *local; k++) {
+        const size_t size = strlen(local[k]);
+        if (strncmp(host, local[k], size) == 0 && (!host[size] || host[size] == ':')) return 1;
     }
     return 0;
 }
@@ -96,7 +97,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
     const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
     (void)version, (void)upload, (void)upload_size, (void)state;
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) return refuse(connection, 405, "only GET\n");
-    if (w->is_local && (!host || !is_local_host(host))) return refuse(connection, 403, "another host is meant\n");
+    if (w->is_local && (!host || !is_local_host(w, host))) return refuse(connection, 403, "another host is meant\n");
     if (strcmp(address, "/") == 0) return send_live(w, connection, 1);
     if (strcmp(address, "/live") == 0) return send_live(w, connection, 0);
     if (strcmp(address, "/page.css") == 0) return send_constant(connection, 200, report_css, "text/css; charset=utf-8");
@@ -112,6 +113,7 @@ static status_code start(watch *w, const watch_request *request, failure *failur
     struct sockaddr_in place = {.sin_family = AF_INET, .sin_port = htons((uint16_t)request->port)};
     if (inet_pton(AF_INET, address, &place.sin_addr) != 1)
         return fail(failure, STATUS_BAD_INPUT, "'%.100s' is no IPv4 address such as 127.0.0.1 or 0.0.0.0", address);
+    inet_ntop(AF_INET, &place.sin_addr, w->address, sizeof w->address);
     w->is_local = ntohl(place.sin_addr.s_addr) >> 24 == 127;
     errno = 0;
     w->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, (uint16_t)request->port, NULL, NULL, answer, w,

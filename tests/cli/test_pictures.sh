@@ -121,7 +121,8 @@ complains 'a fifth of each class'
 run 0 evaluate "$work/table" --by sex,job --out "$work/table-scores"
 [ "$(wc -l <"$work/table-scores/strata.csv")" -eq 8 ] || fail "all, two and four groups are expected"
 grep -q '^sex,female,' "$work/table-scores/strata.csv" || fail "no group of women"
-run 0 evaluate "$work/table" --data "$work/table.csv"
+run 0 evaluate "$work/table" --data "$work/table.csv" --by sex,job --out "$work/own-scores"
+same "$work/table-scores/examples.csv" "$work/own-scores/examples.csv" # divided as it was
 cut -d, -f1,2,4-7 "$work/table.csv" >"$work/narrow.csv"
 refused "lacks the column 'hours'" evaluate "$work/table" --data "$work/narrow.csv"
 # Prediction of a table needs neither labels nor the table that was trained on.
@@ -140,11 +141,54 @@ cut -d, -f1,5- "$work/table-scores/examples.csv" | cut -d, -f1-3 | tail -n +2 | 
 cut -d, -f1,3- "$work/people.csv" | tail -n +2 | sort >"$work/here"
 [ -s "$work/there" ] && [ "$(comm -23 "$work/there" "$work/here" | wc -l)" -eq 0 ] || fail "prediction and evaluation of a table differ"
 refused "lacks the column 'hours'" predict "$work/table" --input "$work/narrow.csv" --output "$work/people3.csv"
+# Scores do not take the place of what was asked about, under any name.
+cp "$work/table.csv" "$work/kept.csv"
+refused 'is the input' predict "$work/table" --input "$work/table.csv" --output "$work/table.csv"
+ln -s table.csv "$work/alias.csv"
+refused 'is the input' predict "$work/table" --input "$work/table.csv" --output "$work/alias.csv"
+mkdir "$work/there-already" && cp "$work/table.csv" "$work/there-already/scores.csv"
+refused 'is the input' predict "$work/table" --input "$work/there-already/scores.csv" --output "$work/there-already"
+same "$work/table.csv" "$work/kept.csv"
+same "$work/there-already/scores.csv" "$work/kept.csv"
+cp "$work/data/some.csv" "$work/kept.csv"
+refused 'is the input' predict "$work/run" --input "$work/data/some.csv" --output "$work/data/some.csv"
+same "$work/data/some.csv" "$work/kept.csv"
 refused 'cannot classify a table' predict "$work/run" --input "$work/table.csv" --output "$work/people3.csv"
 sed '2s/,[0-9.]*$/,-1/' "$work/table/features.csv" >"$work/features" && mv "$work/features" "$work/table/features.csv"
 refused 'features.csv: line 2' predict "$work/table" --input "$work/table.csv" --output "$work/people3.csv"
 refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
 refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
+
+# Somebody else's pictures are all tested on.
+for class in dark light; do
+    mkdir -p "$work/elsewhere/$class"
+    for k in 02 03 04 05 06 07; do cp "$work/data/p0$k.png" "$work/elsewhere/$class/$class$k.png"; done
+done
+run 0 evaluate "$work/run" --data "$work/elsewhere" --out "$work/elsewhere-scores"
+complains 'all 12 are tested on'
+[ "$(wc -l <"$work/elsewhere-scores/examples.csv")" -eq 13 ] || fail "12 examples are expected"
+
+# What was trained on a table has no idea of pictures, whatever the number of its columns.
+"$pictures" "$work/whole" 12 || fail "no pictures"
+for columns in a,b a,b,c a,b,c,d,e; do
+    awk -v names="$columns" 'BEGIN {
+        n = split(names, name, ",")
+        print names ",label"
+        for (i = 0; i < 40; i++) {
+            for (k = 1; k <= n; k++) printf "%d,", (i * 7 + k) % 11
+            print (i % 2 ? "dark" : "light")
+        }
+    }' >"$work/numbers.csv"
+    rm -rf "$work/numbers"
+    run 0 train "$work/numbers.csv" $small --epochs 1 --out "$work/numbers"
+    for input in "$work/whole/p007.png" "$work/whole" "$work/whole/labels.csv"; do
+        refused 'trained on a table.*cannot classify pictures' predict "$work/numbers" --input "$input" --output "$work/nothing.csv"
+    done
+    refused 'trained on a table.*cannot classify pictures' evaluate "$work/numbers" --data "$work/whole"
+    "$classify" "$work/numbers" "$work/whole/p007.png" >"$work/out" 2>"$work/err" && fail "a table's run classifies a picture"
+    grep -q 'cannot classify pictures' "$work/err" || fail "the library does not say that the run is a table's"
+done
+[ ! -e "$work/nothing.csv" ] || fail "there are scores of pictures from a table's run"
 
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))

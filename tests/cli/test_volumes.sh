@@ -46,6 +46,12 @@ run 0 train --resume --quiet --out "$work/resenc-m"
 run 2 train $how --model resenc-x --out "$work/none"
 complains "no model 'resenc-x' for volumes"
 
+# Commands that are printed can be pasted, whatever the folders are called.
+run 0 export nnunet "$work/a" --out "$work/the model"
+prints "-m '$work/the model' -f 0"
+run 0 import nnunet "$work/the model" --out "$work/the run"
+prints "hws predict '$work/the run' --input"
+
 # Subvolumes have losses of their own, and ordinary training knows no importance weights.
 run 0 train $how --split-volumes 16,12,16 --threads 1 --out "$work/parts"
 [ "$(wc -l <"$work/parts/losses.csv")" -gt "$(wc -l <"$work/a/losses.csv")" ] || fail "there are no more examples than volumes"

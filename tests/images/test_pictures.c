@@ -185,6 +185,26 @@ static void patients_stay_together(void **state) {
     classification_data_close(&d);
 }
 
+static void a_csv_file_may_name_pictures_anywhere(void **state) {
+    (void)state;
+    text csv = {0};
+    write_pictures("far/away", 3);
+    text_format(&csv, "file,label,split\n%s,a,train\n%s,b,train\n%s,b,test\n", at("far/away/p 0.png"),
+                at("far/away/p 1.png"), at("far/away/p 2.png"));
+    assert_int_equal(folder_make(at("near"), NULL), STATUS_OK);
+    write_text("near/labels.csv", text_string(&csv));
+    text_close(&csv);
+    classification_source source = classification_source_of(at("near"));
+    source.pictures.height = source.pictures.width = 4;
+    for (int k = 0; k < 2; k++, source.pictures.memory = 0) { /* the second time decoded when they are wanted */
+        uint8_t pixels[64];
+        classification_data d = opened(&source);
+        assert_true(d.train.count == 2 && d.test.count == 1 && labelled_images_stride(&d.test) <= sizeof pixels);
+        assert_int_equal(labelled_images_copy(&d.test, 0, pixels, NULL), STATUS_OK);
+        classification_data_close(&d);
+    }
+}
+
 static void wrong_csv_files_are_refused(void **state) {
     (void)state;
     write_pictures("bad", 4);
@@ -202,8 +222,20 @@ static void wrong_csv_files_are_refused(void **state) {
     refuse("bad/f.csv", "has no lines");
     write_text("bad/g.csv", "file,label,split\np 0.png,1,train\np 1.png,2,train\n");
     refuse("bad/g.csv", "nothing to test on");
-    write_text("bad/h.csv", "file,label\np 0.png,1\nmissing.png,2\np 1.png,1\n");
+    write_text("bad/h.csv", "file,label,split\np 0.png,1,train\nmissing.png,2,train\np 1.png,1,test\n");
     refuse("bad/h.csv", "missing.png");
+}
+
+/* A fifth of a class of two, or of a single patient, is nothing. */
+static void too_few_to_keep_some_for_the_test_are_refused(void **state) {
+    (void)state;
+    write_pictures("few/a", 2);
+    write_pictures("few/b", 2);
+    refuse("few", "has nothing to test on");
+    write_pictures("few", 8);
+    write_text("few/labels.csv", "file,label,patient\np 0.png,a,x\np 1.png,a,x\np 2.png,a,x\np 3.png,a,x\n"
+                                 "p 4.png,b,y\np 5.png,b,y\np 6.png,b,y\np 7.png,b,y\n");
+    refuse("few", "has nothing to test on");
 }
 
 /* All of them at once, before anything else happens. */
@@ -276,6 +308,53 @@ static void classes_can_be_given(void **state) {
     assert_non_null(strstr(why.message, "not trained on the class 'new'"));
 }
 
+/* What else a run is asked about is there to be tested on, all of it, unless it says otherwise; its own data are divided. */
+static void data_from_elsewhere_are_tested_on_as_a_whole(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {"a", "b"};
+    write_pictures("elsewhere/a", 6);
+    write_pictures("elsewhere/b", 6);
+    write_text("elsewhere.csv", "file,label\nelsewhere/a/p 0.png,a\nelsewhere/b/p 0.png,b\n");
+    write_text("marked.csv", "file,label,split\nelsewhere/a/p 0.png,a,train\nelsewhere/b/p 0.png,b,test\n");
+    classification_source source = classification_source_of(at("elsewhere"));
+    source.examples.class_names = NAMES;
+    source.examples.class_count = 2;
+    source.trained_on = at("lazy");
+    source.pictures.height = source.pictures.width = 4;
+    source.pictures.channels = 1;
+    classification_data d = opened(&source);
+    assert_true(d.train.count == 0 && d.test.count == 12);
+    assert_told("all 12 are tested on");
+    classification_data_close(&d);
+    source.data = at("elsewhere.csv");
+    d = opened(&source);
+    assert_true(d.train.count == 0 && d.test.count == 2);
+    classification_data_close(&d);
+    source.data = at("marked.csv");
+    d = opened(&source);
+    assert_true(d.train.count == 1 && d.test.count == 1);
+    classification_data_close(&d);
+    source.data = source.trained_on = at("elsewhere");
+    d = opened(&source);
+    assert_true(d.train.count == 10 && d.test.count == 2);
+    classification_data_close(&d);
+}
+
+/* A folder and the list in it are the same data. */
+static void the_own_list_is_divided_by_either_name(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {"a", "b"};
+    classification_source source = classification_source_of(at("patients/labels.csv"));
+    source.examples.class_names = NAMES;
+    source.examples.class_count = 2;
+    source.trained_on = at("patients");
+    source.pictures.height = source.pictures.width = 2;
+    source.pictures.channels = 1;
+    classification_data d = opened(&source);
+    assert_true(d.test.count == 12 && d.train.count == 48);
+    classification_data_close(&d);
+}
+
 static int make_folder(void **state) {
     (void)state;
     return folder_make_temporary(work, NULL) == STATUS_OK ? 0 : -1;
@@ -294,11 +373,15 @@ int main(void) {
         cmocka_unit_test(folders_without_pictures_are_refused),
         cmocka_unit_test(csv_files_with_columns),
         cmocka_unit_test(patients_stay_together),
+        cmocka_unit_test(a_csv_file_may_name_pictures_anywhere),
         cmocka_unit_test(wrong_csv_files_are_refused),
+        cmocka_unit_test(too_few_to_keep_some_for_the_test_are_refused),
         cmocka_unit_test(broken_files_are_named),
         cmocka_unit_test(pictures_that_are_there_twice_are_told),
         cmocka_unit_test(pictures_need_not_fit_into_memory),
         cmocka_unit_test(classes_can_be_given),
+        cmocka_unit_test(data_from_elsewhere_are_tested_on_as_a_whole),
+        cmocka_unit_test(the_own_list_is_divided_by_either_name),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

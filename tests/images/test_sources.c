@@ -66,6 +66,23 @@ static void npz_files_as_medmnist_has_them(void **state) {
     assert_int_not_equal(npz_open(sets, at("c.npz"), &why), STATUS_OK);
 }
 
+static void an_empty_part_of_an_npz_file_is_named(void **state) {
+    (void)state;
+    labelled_images sets[DATA_PARTS];
+    failure why = {0};
+    zip_writer zip;
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s", at("empty.npz"));
+    zip_writer_open(&zip, path);
+    add_array(&zip, "train_images.npy", "|u1", "(1, 3, 2, 3)", "abcdefghijklmnopqr", 18);
+    add_array(&zip, "train_labels.npy", "|u1", "(1,)", "", 1);
+    add_array(&zip, "test_images.npy", "|u1", "(0, 3, 2, 3)", "", 0);
+    add_array(&zip, "test_labels.npy", "|u1", "(0,)", "", 0);
+    assert_int_equal(zip_writer_close(&zip, NULL), STATUS_OK);
+    assert_int_equal(npz_open(sets, path, &why), STATUS_CORRUPT);
+    assert_non_null(strstr(why.message, "empty.npz: test_images holds no images"));
+}
+
 /* ---- CIFAR-10 ---------------------------------------------------------------------------------------------------- */
 
 static void cifar_planes_become_pixels(void **state) {
@@ -111,6 +128,38 @@ static void tables_become_numbers(void **state) {
     assert_memory_equal(sets[PART_TRAIN].labels, "\0\1\0", 3);
     assert_non_null(labelled_images_column(&sets[PART_TEST], "city"));
     for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+/* Three hundred measurements of thirty patients, ten rows each; who and where stand behind them. */
+static void write_wide_table(const char *name) {
+    text table = {0};
+    for (int k = 0; k < 300; k++) text_format(&table, "f%d,", k);
+    text_add(&table, "label,site,patient\n");
+    for (int row = 0; row < 300; row++) {
+        for (int k = 0; k < 300; k++) text_format(&table, "%d.5,", row * 7 + k);
+        text_format(&table, "%s,site%d,patient%d\n", row % 2 ? "x" : "y", row % 3, row % 30);
+    }
+    assert_int_equal(whole_file_write_text(at(name), &table, NULL), STATUS_OK);
+    text_close(&table);
+}
+
+static void in_wide_tables_patients_stay_together_too(void **state) {
+    (void)state;
+    labelled_images sets[DATA_PARTS];
+    failure why = {0};
+    int seen[30] = {0};
+    write_wide_table("wide.csv");
+    if (table_sets_open(sets, &(table_source){.path = at("wide.csv")}, &(example_options){0}, NULL, &why) != STATUS_OK)
+        fail_msg("%s", why.message);
+    assert_int_equal(sets[PART_TRAIN].count + sets[PART_TEST].count, 300);
+    for (int p = 0; p < DATA_PARTS; p++) {
+        const example_column *patients = labelled_images_column(&sets[p], "patient");
+        assert_true(!sets[p].count || (patients && labelled_images_column(&sets[p], "site")));
+        for (int64_t i = 0; i < sets[p].count; i++)
+            seen[atoi(patients->values[patients->of[i]] + strlen("patient"))] |= 1 << p;
+        labelled_images_close(&sets[p]);
+    }
+    for (int k = 0; k < 30; k++) assert_true(seen[k] == 1 << PART_TRAIN || seen[k] == 1 << PART_TEST);
 }
 
 /* ---- augmentation ------------------------------------------------------------------------------------------------ */
@@ -182,8 +231,10 @@ static int remove_folder(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(npz_files_as_medmnist_has_them),
+        cmocka_unit_test(an_empty_part_of_an_npz_file_is_named),
         cmocka_unit_test(cifar_planes_become_pixels),
         cmocka_unit_test(tables_become_numbers),
+        cmocka_unit_test(in_wide_tables_patients_stay_together_too),
         cmocka_unit_test(flips_and_moves_are_exact),
         cmocka_unit_test(what_is_random_follows_from_the_key),
     };

@@ -175,6 +175,38 @@ static void all_folds_or_none_are_imported(void **state) {
     assert_true(path_exists(in("shared/fold_7")) && !path_exists(in("shared/fold_0")));
 }
 
+static int stops_at_the_second_fold(void *context) { return ++*(int *)context > 1; }
+
+/* Nothing is left that would be in the way of the corrected command. */
+static void all_folds_or_none_are_exported(void **state) {
+    (void)state;
+    const plan one = small_plan(0, -1), other = small_plan(1, -1);
+    failure failure = {0};
+    int asked = 0;
+    write_model(&one, "first", 1);
+    write_model(&other, "unlike", 1);
+    write_model(&one, "cut", 1);
+    must(whole_file_write(in("cut/best.safetensors"), "cut", 3, &failure), &failure);
+    char output[PATH_SIZE], paths[3][PATH_SIZE];
+    static const char *const NAMES[] = {"first", "unlike", "cut"};
+    for (int k = 0; k < 3; k++) snprintf(paths[k], PATH_SIZE, "%.4000s", in(NAMES[k]));
+    snprintf(output, sizeof output, "%.4000s", in("out/model"));
+    const char *runs[] = {paths[0], paths[1]};
+    const nnunet_export_request request = {.runs = runs, .run_count = 2, .output = output};
+    assert_int_equal(nnunet_export(&request, NULL, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "planned differently"));
+    assert_false(path_exists(in("out")));
+    runs[1] = paths[2];
+    assert_int_equal(nnunet_export(&request, NULL, &failure), STATUS_CORRUPT);
+    assert_false(path_exists(in("out")));
+    runs[1] = paths[0];
+    const listener listener = {.context = &asked, .stop = stops_at_the_second_fold};
+    assert_int_equal(nnunet_export(&request, &listener, &failure), STATUS_STOPPED);
+    assert_false(path_exists(in("out")));
+    must(nnunet_export(&request, NULL, &failure), &failure);
+    assert_true(path_exists(in("out/model/fold_1/checkpoint_final.pth")));
+}
+
 /* ---- nnU-Net's own habits ------------------------------------------------------------------------------------------ */
 
 /* Replaces the first `from` in a file of the model. */
@@ -309,7 +341,7 @@ int main(void) {
         cmocka_unit_test(networks_for_slices_come_back),    cmocka_unit_test(folds_become_folders),
         cmocka_unit_test(all_folds_or_none_are_imported),   cmocka_unit_test(what_cannot_be_served_is_refused_by_name),
         cmocka_unit_test(old_and_inherited_plans_are_read), cmocka_unit_test(transposed_axes_are_turned_back),
-        cmocka_unit_test(missing_tensors_are_refused),
+        cmocka_unit_test(missing_tensors_are_refused),      cmocka_unit_test(all_folds_or_none_are_exported),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -310,7 +310,7 @@ static void fitting_keeps_proportions_and_the_middle(void **state) {
     (void)state;
     raster p = made(4, 10, 1);
     uint8_t pixels[16];
-    int h, w;
+    int64_t h, w;
     raster_cover(&p, 2, 2, &h, &w);
     assert_true(h == 2 && w == 5);
     raster_cover(&p, 8, 4, &h, &w);
@@ -318,6 +318,52 @@ static void fitting_keeps_proportions_and_the_middle(void **state) {
     assert_int_equal(raster_fit(&p, 4, 4, pixels, NULL), STATUS_OK);
     for (int y = 0; y < 4; y++) assert_memory_equal(pixels + 4 * y, p.pixels + 10 * y + 3, 4);
     raster_close(&p);
+}
+
+/* What is cut out is what it would be if all of the covering picture were made, also where most of it is cut away. */
+static void fitting_makes_what_is_cut_out_alone(void **state) {
+    (void)state;
+    static const int SIZES[][4] = {{13, 17, 5, 6}, {7, 5, 20, 23},  {3, 90, 8, 8},
+                                   {90, 2, 8, 5},  {31, 33, 31, 9}, {1, 1, 4, 3}};
+    for (size_t k = 0; k < sizeof SIZES / sizeof *SIZES; k++) {
+        const int *s = SIZES[k];
+        uint64_t random = k;
+        const int h = s[0] * s[3] <= s[1] * s[2] ? s[2] : s[0] * s[3] / s[1];
+        const int w = s[0] * s[3] <= s[1] * s[2] ? s[1] * s[2] / s[0] : s[3];
+        const int top = (int)lrint((h - s[2]) / 2.0), left = (int)lrint((w - s[3]) / 2.0);
+        uint8_t pixels[20 * 23 * 3];
+        raster p = made(s[0], s[1], 3), all;
+        for (int i = 0; i < s[0] * s[1] * 3; i++) p.pixels[i] = (uint8_t)test_random(&random);
+        assert_int_equal(raster_resize(&p, h, w, &all, NULL), STATUS_OK);
+        assert_int_equal(raster_fit(&p, s[2], s[3], pixels, NULL), STATUS_OK);
+        for (int y = 0; y < s[2]; y++)
+            assert_memory_equal(pixels + y * s[3] * 3, all.pixels + ((top + y) * w + left) * 3, (size_t)s[3] * 3);
+        raster_close(&p);
+        raster_close(&all);
+    }
+}
+
+/* A picture of a few kilobytes can be so thin that what covers the square has more pixels than an int can count. */
+static void pictures_like_threads_are_fitted(void **state) {
+    (void)state;
+    enum { LENGTH = 42949673, SIDE = 100, MIDDLE = SIDE / 2 };
+    static uint8_t pixels[SIDE * SIDE];
+    for (int upright = 0; upright < 2; upright++) {
+        raster p;
+        assert_int_equal(raster_open(&p, upright ? LENGTH : 1, upright ? 1 : LENGTH, 1, NULL), STATUS_OK);
+        memset(p.pixels, 10, LENGTH);
+        p.pixels[LENGTH / 2] = 210;
+        assert_int_equal(raster_fit(&p, SIDE, SIDE, pixels, NULL), STATUS_OK);
+        for (int across = 0; across < SIDE; across += 33) { /* the middle one of its pixels fills the square */
+            const uint8_t *line = pixels + (upright ? across : across * SIDE);
+            const int step = upright ? SIDE : 1;
+            assert_near(line[MIDDLE * step], 210, 2);
+            assert_near(line[0], 110, 2); /* half-way to the next pixel */
+            assert_near(line[(SIDE - 1) * step], 110, 2);
+            assert_near(line[SIDE / 4 * step], 160, 2);
+        }
+        raster_close(&p);
+    }
 }
 
 static void colours_become_grey_and_back(void **state) {
@@ -330,6 +376,21 @@ static void colours_become_grey_and_back(void **state) {
     assert_int_equal(raster_convert(&p, 3, NULL), STATUS_OK);
     assert_memory_equal(p.pixels, "\x4c\x4c\x4c\x7e\x7e\x7e", 6);
     raster_close(&p);
+}
+
+/* Tables have other numbers of channels, and pictures are no tables. */
+static void channels_other_than_grey_and_colour_are_refused(void **state) {
+    (void)state;
+    static const int WRONG[] = {-1, 0, 2, 4, 5};
+    for (int own = 1; own <= 3; own += 2)
+        for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
+            raster p = made(5, 7, own);
+            failure why = {0};
+            assert_int_equal(raster_convert(&p, WRONG[k], &why), STATUS_BAD_INPUT);
+            assert_non_null(strstr(why.message, "1 or 3"));
+            assert_true(p.channels == own && p.pixels[0] == shade(0, 0, 0));
+            raster_close(&p);
+        }
 }
 
 int main(void) {
@@ -345,7 +406,10 @@ int main(void) {
         cmocka_unit_test(files_are_named_when_they_cannot_be_read),
         cmocka_unit_test(resizing_is_an_antialiased_bilinear_filter),
         cmocka_unit_test(fitting_keeps_proportions_and_the_middle),
+        cmocka_unit_test(fitting_makes_what_is_cut_out_alone),
+        cmocka_unit_test(pictures_like_threads_are_fitted),
         cmocka_unit_test(colours_become_grey_and_back),
+        cmocka_unit_test(channels_other_than_grey_and_colour_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "waves.h"
 
+#include <jansson.h>
 #include <limits.h>
 
 /* ---- models and images ------------------------------------------------------------------------------------------- */
@@ -507,6 +508,26 @@ static void nothing_is_refused_too(void **state) {
     assert_non_null(hws_predict_status_text((hws_predict_status)99));
 }
 
+/* ---- the host's own ------------------------------------------------------------------------------------------------ */
+
+static void *own_malloc(size_t size) { return malloc(size); }
+static void own_free(void *block) { free(block); }
+
+/* libjansson is there once in a process: a host that has chosen its allocator keeps it. */
+static void the_allocator_of_jansson_is_left_alone(void **state) {
+    (void)state;
+    json_malloc_t before, after;
+    json_free_t before_free, after_free;
+    json_get_alloc_funcs(&before, &before_free);
+    json_set_alloc_funcs(own_malloc, own_free);
+    hws_predict_options options = quick();
+    hws_predictor *predictor = opened("one", &options);
+    json_get_alloc_funcs(&after, &after_free);
+    json_set_alloc_funcs(before, before_free);
+    hws_predict_close(&predictor);
+    assert_true(after == own_malloc && after_free == own_free);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_and_files_give_the_same_labels),
@@ -523,6 +544,7 @@ int main(void) {
         cmocka_unit_test(files_that_cannot_be_are_refused),
         cmocka_unit_test(memory_that_runs_out_is_told),
         cmocka_unit_test(nothing_is_refused_too),
+        cmocka_unit_test(the_allocator_of_jansson_is_left_alone),
     };
     return cmocka_run_group_tests(tests, make_models, close_root);
 }

@@ -7,6 +7,7 @@
 #include "waves.h"
 
 #include <dirent.h>
+#include <omp.h>
 
 static int make_runs(void **state) {
     (void)state;
@@ -350,8 +351,42 @@ static void probabilities_are_averaged_where_it_is_asked_for(void **state) {
     volume_close((volume *)&image);
 }
 
+static int count_threads(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    assert_non_null(tasks);
+    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) count += entry->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+/* OpenMP keeps the threads that it has started. */
+static void no_more_threads_are_started_than_were_asked_for(void **state) {
+    (void)state;
+    const int size[3] = {16, 16, 16}, before = count_threads(), usual_threads = omp_get_max_threads();
+    const double spacing[3] = {2.5, 2, 3};
+    volume image = waves(size, spacing, 1);
+    float *p = malloc(CLASSES * volume_grid_voxels(&image.grid) * sizeof *p);
+    const char *run = run_of("middle");
+    omp_set_num_threads(5);
+    for (int average = AVERAGE_LOGITS; average <= AVERAGE_PROBABILITIES; average++) {
+        segmenter_options options = usual();
+        options.average = (average_kind)average;
+        segmenter *segmenter;
+        const segmenter_output output = {.probabilities = p};
+        assert_int_equal(segmenter_open(&segmenter, &options, &run, 1, NULL), STATUS_OK);
+        assert_int_equal(segmenter_run(segmenter, &image, &output, NULL, NULL), STATUS_OK);
+        segmenter_close(&segmenter);
+        assert_int_equal(count_threads(), before);
+    }
+    omp_set_num_threads(usual_threads);
+    free(p);
+    volume_close(&image);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_more_threads_are_started_than_were_asked_for), /* before any other starts some */
         cmocka_unit_test(regions_become_the_values_that_they_write),
         cmocka_unit_test(probabilities_are_averaged_where_it_is_asked_for),
         cmocka_unit_test(an_image_of_another_spacing_is_labelled_on_its_own_grid),

@@ -1576,6 +1576,9 @@ static void test_open_names_the_fault(void **state) {
     bad.momentum = 1;
     assert_string_equal(refusal(HWS_ERROR_ARGUMENT, 3, NULL, &bad), "momentum is 1; it must be at least 0 and below 1");
     bad = good;
+    bad.tail = 20; /* other languages call no tail otherwise than 0 */
+    assert_string_equal(refusal(HWS_ERROR_ARGUMENT, 3, NULL, &bad), "tail is 20; it must be above 0 and at most 1");
+    bad = good;
     bad.floor = bad.uniform_mix = 0.5;
     assert_non_null(strstr(refusal(HWS_ERROR_ARGUMENT, 3, NULL, &bad), "exclude each other"));
     bad = good;

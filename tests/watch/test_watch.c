@@ -12,10 +12,10 @@ typedef struct answer {
     char *all;  /* head and body, a string that the caller frees */
 } answer;
 
-/* The words as they are, to the port; all that comes back. */
-static answer talk(int port, const char *words) {
+/* The words as they are, to the port of a loopback address; all that comes back. */
+static answer talk_to(in_addr_t address, int port, const char *words) {
     const struct sockaddr_in place = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(address)};
     const int connection = socket(AF_INET, SOCK_STREAM, 0);
     text all = {0};
     char bytes[4096];
@@ -27,6 +27,8 @@ static answer talk(int port, const char *words) {
     assert_false(all.failed);
     return (answer){all.size > 12 ? atoi(all.bytes + 9) : 0, all.bytes};
 }
+
+static answer talk(int port, const char *words) { return talk_to(INADDR_LOOPBACK, port, words); }
 
 static answer ask(int port, const char *method, const char *address, const char *more) {
     char words[1000];
@@ -150,6 +152,25 @@ static void several_runs_and_those_to_come_are_shown(void **state) {
     folder_close(&later);
 }
 
+/* A damaged run is told of; the others are shown, and the page asks again. */
+static void one_damaged_run_leaves_the_others_shown(void **state) {
+    (void)state;
+    folder erm = whole_run("erm", 0, 0, 3, 0.1), dro = whole_run("dro", 10, 0, 4, 0.5);
+    const char *folders[] = {erm.path, dro.path};
+    write_string(&erm, "config.json", "{\"task\": <cut");
+    watch *w = open_watch(folders, 2);
+    static const char *const PARTS[] = {"Learning curves", "/live.js", "data-e=\"1|2|3|4\"", "config.json, line 1"};
+    for (size_t k = 0; k < sizeof PARTS / sizeof *PARTS; k++) expect(watch_port(w), "GET", "/", 200, PARTS[k]);
+    write_string(&dro, "config.json", "{");
+    expect(watch_port(w), "GET", "/", 200, "/live.js");
+    expect(watch_port(w), "GET", "/live", 200, "class=\"note\"");
+    write_config(&erm, "erm", 0, 0);
+    expect(watch_port(w), "GET", "/live", 200, "data-e=\"1|2|3\"");
+    watch_close(&w);
+    folder_close(&erm);
+    folder_close(&dro);
+}
+
 static void what_cannot_be_listened_on_is_refused(void **state) {
     (void)state;
     failure failure = {0};
@@ -165,13 +186,38 @@ static void what_cannot_be_listened_on_is_refused(void **state) {
     watch_close(&w);
 }
 
+/* All of 127/8 is loopback, and who listens on 127.0.0.2 is asked for by that name. */
+static void other_loopback_addresses_are_names_too(void **state) {
+    (void)state;
+    static const struct {
+        const char *host;
+        int status;
+    } HOSTS[] = {
+        {"127.0.0.2", 200}, {"localhost", 200}, {"127.0.0.3", 403}, {"127.0.0.20", 403}, {"evil.example", 403}};
+    const char *folders[] = {"/nowhere"};
+    watch *w;
+    const watch_request request = {.runs = {folders, 1}, .address = "127.0.0.2"};
+    assert_int_equal(watch_open(&w, &request, NULL), STATUS_OK);
+    for (size_t k = 0; k < sizeof HOSTS / sizeof *HOSTS; k++) {
+        char words[200];
+        snprintf(words, sizeof words, "GET / HTTP/1.1\r\nHost: %s:%d\r\nConnection: close\r\n\r\n", HOSTS[k].host,
+                 watch_port(w));
+        answer a = talk_to(0x7f000002, watch_port(w), words);
+        if (a.status != HOSTS[k].status) fail_msg("%s: %d", HOSTS[k].host, a.status);
+        free(a.all);
+    }
+    watch_close(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_and_its_assets_are_served),
         cmocka_unit_test(nothing_else_is_served),
         cmocka_unit_test(what_changes_is_noticed),
         cmocka_unit_test(several_runs_and_those_to_come_are_shown),
+        cmocka_unit_test(one_damaged_run_leaves_the_others_shown),
         cmocka_unit_test(what_cannot_be_listened_on_is_refused),
+        cmocka_unit_test(other_loopback_addresses_are_names_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
