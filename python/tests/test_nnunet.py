@@ -161,6 +161,36 @@ def test_settings_by_name_and_environment():
         hws.nnunet.nnUNetTrainerDA5
 
 
+@pytest.mark.parametrize("variable, value, words", [
+    ("TAIL", "20", "tail is 20; .* at most 1.*percent"), ("TAIL", "0", "tail is 0"), ("WARM_UP", "50", "warm_up is 50"),
+    ("MOMENTUM", "50", "momentum"), ("UNIFORM_MIX", "2", "uniform_mix|uniform mix"), ("FLOOR", "2", "floor"),
+    ("IMPORTANCE", "papre", "importance"), ("EPOCHS", "0", "epochs is 0"), ("SEED", str(2**70), "seed")])
+def test_settings_that_cannot_be_are_refused_before_training(variable, value, words):
+    """They were noticed when the warm-up ended, in the middle of a training, or never."""
+    with pytest.raises(hws.ArgumentError, match=words) as refused:
+        Settings.from_environment({f"HWS_NNUNET_{variable}": value})
+    assert "HWS_NNUNET_" in str(refused.value)
+
+
+@pytest.mark.parametrize("word", ["tail0", "tail200", "warmup101", "momentum100", "0epochs", "tail20_beta100"])
+def test_names_that_cannot_be_are_refused_before_training(word):
+    with pytest.raises(hws.ArgumentError, match=f"the trainer's name nnUNetTrainerHWS_{word}"):
+        Settings().named(f"nnUNetTrainerHWS_{word}")
+
+
+def test_a_name_goes_before_the_variables():
+    said = Settings.from_environment({"HWS_NNUNET_BETA": "100"})
+    assert said.robustness(False) == {"tail": None, "beta": 100}
+    assert said.named("nnUNetTrainerHWS_tail20").robustness(False) == {"tail": 0.2, "beta": None}
+    assert said.named("nnUNetTrainerHWS_warmup0").robustness(False) == {"tail": None, "beta": 100}
+    said = Settings.from_environment({"HWS_NNUNET_TAIL": "0.2"})
+    assert said.named("nnUNetTrainerHWS_beta3").robustness(False) == {"tail": None, "beta": 3}
+    with pytest.raises(hws.ArgumentError, match="both set"):
+        Settings.from_environment({"HWS_NNUNET_BETA": "100", "HWS_NNUNET_TAIL": "0.2"})
+    for edge in (Settings(tail=1), Settings(warm_up=0), Settings(warm_up=1), Settings(momentum=0)):
+        assert edge.named("nnUNetTrainerHWS") == edge
+
+
 def test_trainers_are_made_when_they_are_asked_for(monkeypatch):
     monkeypatch.setattr(hws.nnunet, "_find_base", lambda name: Trainer)
     monkeypatch.setattr(hws.nnunet, "_made", {})
