@@ -31,6 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ._arrays import from_state
 from ._learning import learn
 from ._ranks import exchanged
 from .errors import ArgumentError, CorruptStateError, HwsError
@@ -430,7 +431,8 @@ class HardnessWeighted:
         visits = dict(zip(saved["cases"], saved["visits"].tolist()))
         self._hws_learner.visits[:] = [visits.get(name, 0) for name in self.hws_cases]
         # Streams of random numbers that nobody on any rank has used yet: only rank 0's are in the checkpoint.
-        eras = np.full_like(saved["eras"].numpy(), int(saved["eras"].max()) + 1)
+        used = from_state(saved["eras"])
+        eras = np.full_like(used, int(used.max()) + 1)
         try:
             if saved["cases"] != self.hws_cases:
                 raise CorruptStateError("the checkpoint is of other training cases")

@@ -22,7 +22,7 @@ import torch
 import torch.distributed
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
-from ._arrays import as_count, as_indices, as_losses
+from ._arrays import as_count, as_indices, as_losses, from_state
 from ._learning import learn, mean_over_crops
 from ._loss import DROLoss, PerCase, per_example
 from ._pending import Draw, Match, Pending
@@ -356,9 +356,9 @@ class _HandsOut(HasBeta):
         try:
             state = state_dict["sampler"]
             staleness = {key: int(state_dict["staleness"][key]) for key in self._staleness}
-            pending = np.asarray(state_dict["pending"])
-            updates = np.asarray(state_dict["pending_updates"])
-            numbers = np.asarray(state_dict.get("pending_numbers", np.arange(len(pending))))  # older states lack it
+            pending = from_state(state_dict["pending"])
+            updates = from_state(state_dict["pending_updates"])
+            numbers = from_state(state_dict.get("pending_numbers", np.arange(len(pending))))  # older states lack it
             handed, batch = int(state_dict["handed"]), int(state_dict.get("batch", 0))
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptStateError(f"this is no state_dict of a {type(self).__name__}: {error!r}") from None

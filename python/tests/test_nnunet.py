@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from gpu_stand_in import on_gpu
 from scipy_free import chi_square_p
 from torch import nn
 
@@ -104,7 +105,7 @@ class Trainer:
     def load_checkpoint(self, filename):
         if not hasattr(self, "loss"):
             self.initialize()
-        checkpoint = torch.load(filename)
+        checkpoint = filename if isinstance(filename, dict) else torch.load(filename)
         self.network.load_state_dict(checkpoint["network_weights"])
         self.current_epoch = checkpoint["current_epoch"]
 
@@ -285,6 +286,17 @@ def test_checkpoints_resume_and_name_the_trainer_underneath(tmp_path):
     before = [made.training.get_indices() for _ in range(20)]
     assert [resumed.training.get_indices() for _ in range(20)] != before  # a stream that nobody has used
     epoch(resumed)
+
+
+def test_a_checkpoint_may_have_been_loaded_onto_a_gpu(tmp_path):
+    made = make(tmp_path)
+    epoch(made)
+    made.save_checkpoint(str(tmp_path / "checkpoint.pth"))
+    checkpoint = torch.load(tmp_path / "checkpoint.pth")
+    resumed = make(tmp_path, start=False)
+    resumed.load_checkpoint({**checkpoint, "hws": on_gpu(checkpoint["hws"])})
+    resumed.on_train_start()
+    np.testing.assert_array_equal(resumed.hws_shared.losses(), made.hws_shared.losses())
 
 
 def test_a_checkpoint_of_other_cases_or_without_losses(tmp_path):

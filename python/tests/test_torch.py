@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from gpu_stand_in import on_gpu
 from scipy_free import chi_square_p
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -125,6 +126,17 @@ def test_resumed_in_mid_epoch_the_batches_are_the_same(workers, kind, tmp_path):
         resumed.load_state_dict(torch.load(tmp_path / "checkpoint"))
         train(resumed, loader, parts)
         assert parts == straight, stop
+
+
+@pytest.mark.parametrize("kind, extra", [(HardnessWeightedBatchSampler, dict(batch_size=4)), (HardnessWeightedSampler, {})])
+def test_a_state_may_have_been_loaded_onto_a_gpu(kind, extra):
+    sampler, resumed = kind(DATA, seed=3, **extra), kind(DATA, **extra)
+    handed = next(iter(sampler))
+    state = on_gpu(sampler.state_dict())
+    with pytest.raises(TypeError, match="cuda"):
+        np.asarray(state["pending"])
+    resumed.load_state_dict(state)
+    assert next(iter(resumed)) == handed and resumed.sampler.to_bytes() == sampler.sampler.to_bytes()
 
 
 def test_states_that_do_not_fit_are_refused():
