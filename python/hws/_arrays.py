@@ -45,6 +45,11 @@ def _from_anything(values: Any, what: str) -> np.ndarray:
         raise ArgumentTypeError(f"{what} are no array of numbers: {error}") from None
 
 
+def from_state(values: Any) -> np.ndarray:
+    """An array out of a saved state, in which it may be a tensor on any device."""
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+
+
 def is_array(values: Any) -> bool:
     """Whether this is an array, a sequence of numbers or a tensor, and not a single number."""
     return np.ndim(_from_anything(values, "losses")) > 0

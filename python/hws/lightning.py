@@ -1,16 +1,29 @@
 """Hardness weighted sampling in Lightning: a callback, and a mixin for data modules.
 
     class Data(hws.lightning.HardnessWeightedData, LightningDataModule):
+        def __init__(self, training):
+            super().__init__()
+            self.training = training
+            self.hardness_weighted_sampler(training, batch_size=16)     # open from the start: the model's loss needs it
+
         def train_dataloader(self):
             return self.hardness_weighted_loader(self.training, batch_size=16, num_workers=4)
 
     class Model(LightningModule):
+        def __init__(self, network, sampler):
+            super().__init__()
+            self.network = network
+            self.criterion = hws.torch.DROLoss(nn.CrossEntropyLoss(), sampler)
+
         def training_step(self, batch, batch_index):
             images, labels, _ = batch
-            return self.criterion(self(images), labels)
+            return self.criterion(self.network(images), labels)
 
-    data = Data()
-    model = Model(criterion=hws.torch.DROLoss(nn.CrossEntropyLoss(), data.sampler))
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    data = Data(training)
+    model = Model(network, data.sampler)
     Trainer(callbacks=[hws.lightning.HardnessWeightedCallback(model.criterion)]).fit(model, data)
 
 Works with ``lightning`` and ``pytorch_lightning`` from 2.0 on.
@@ -92,7 +105,8 @@ class HardnessWeightedCallback(_Base):
 class HardnessWeightedData:
     """To be put in front of LightningDataModule: a training loader whose sampler is saved and resumed with the run.
 
-    Call :meth:`hardness_weighted_loader` in ``train_dataloader``, or before it, where ``sampler`` is wanted for a DROLoss.
+    Call :meth:`hardness_weighted_loader` in ``train_dataloader``. ``sampler`` is None before; where a DROLoss needs it, call
+    :meth:`hardness_weighted_sampler` in ``__init__``.
     """
 
     sampler: Optional[HardnessWeightedBatchSampler] = None

@@ -10,8 +10,9 @@ validation, prediction) is nnU-Net's, and its checkpoints are predicted with by 
 Variants by name, in any combination: ``nnUNetTrainerHWS_tail20`` (train for the hardest 20 %), ``_beta100``,
 ``_warmup0`` (percent of the epochs that draw uniformly), ``_momentum50`` (percent), ``_paper``, ``_normalised`` or
 ``_exact`` (importance weights; ``_paper`` also without warm-up and momentum, as in the paper), ``_250epochs``. What the name
-does not say can be said by environment variables: HWS_NNUNET_TAIL, _BETA, _WARM_UP, _MOMENTUM (fractions), _IMPORTANCE,
-_FLOOR, _UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the name of another trainer of nnU-Net to build upon.
+does not say can be said by environment variables: HWS_NNUNET_TAIL or _BETA, _WARM_UP, _MOMENTUM, _IMPORTANCE, _FLOOR,
+_UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the name of another trainer of nnU-Net to build upon. The variables take fractions:
+HWS_NNUNET_TAIL=0.2 is ``_tail20``. What cannot be is refused before training begins.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ._arrays import from_state
 from ._learning import learn
 from ._ranks import exchanged
 from .errors import ArgumentError, CorruptStateError, HwsError
@@ -53,7 +55,8 @@ class Settings:
     """How cases are drawn and weighed. The defaults are those of ``hws train`` for volumes.
 
     The loss of a case is that of its last patch, and depends on where the patch was: with ``momentum`` the history
-    remembers a mean of the last patches.
+    remembers a mean of the last patches. ``tail``, ``warm_up``, ``momentum``, ``floor`` and ``uniform_mix`` are fractions;
+    a ``beta`` is taken instead of the tail. What the sampler would refuse after the warm-up is refused here.
     """
 
     tail: Optional[float] = 0.5
@@ -66,6 +69,22 @@ class Settings:
     seed: int = 0
     epochs: Optional[int] = None
     base: str = "nnUNetTrainer"
+
+    def __post_init__(self) -> None:
+        if self.tail is not None and not 0 < self.tail <= 1:
+            raise ArgumentError(f"tail is {self.tail:g}; it must be above 0 and at most 1: the fraction of the cases to train "
+                                "for (a trainer's name has it in percent, from _tail1 to _tail100)")
+        if not 0 <= self.warm_up <= 1:
+            raise ArgumentError(f"warm_up is {self.warm_up:g}; it must be from 0 to 1: the fraction of the epochs that draw "
+                                "uniformly (a trainer's name has it in percent, from _warmup0 to _warmup100)")
+        if self.epochs is not None and self.epochs < 1:
+            raise ArgumentError(f"epochs is {self.epochs}; it must be at least 1")
+        Sampler(1, **self.options(warming_up=False))
+
+    def options(self, warming_up: bool) -> Dict[str, Any]:
+        """The sampler's options."""
+        return {"momentum": self.momentum, "floor": self.floor, "uniform_mix": self.uniform_mix, "seed": self.seed,
+                "importance": self.importance or "paper", **self.robustness(warming_up)}
 
     def robustness(self, warming_up: bool) -> Dict[str, Optional[float]]:
         """The sampler's options that decide p."""
@@ -81,14 +100,31 @@ class Settings:
             text = environment.get(f"HWS_NNUNET_{field.name.upper()}")
             if text is not None:
                 found[field.name] = _parsed(field.name, text)
-        return cls(**found)
+        if "tail" in found and "beta" in found:
+            raise ArgumentError("HWS_NNUNET_TAIL and HWS_NNUNET_BETA are both set; a beta is instead of a tail")
+        with _said_by("the variables HWS_NNUNET_..."):
+            return cls(**found)
 
     def named(self, name: str) -> "Settings":
         """These settings with what a trainer's name says."""
         found: Dict[str, Any] = {}
         for word in name[len(PREFIX):].split("_")[1:] if name != PREFIX else []:
             found.update(_word(word, name))
-        return replace(self, **found)
+        if "tail" in found and "beta" in found:
+            raise ArgumentError(f"the trainer's name {name} has a tail and a beta; a beta is instead of a tail")
+        if "tail" in found:
+            found["beta"] = None
+        with _said_by(f"the trainer's name {name}"):
+            return replace(self, **found)
+
+
+@contextmanager
+def _said_by(place: str) -> Iterator[None]:
+    """Within it, a setting that is refused says where it comes from."""
+    try:
+        yield
+    except HwsError as error:
+        raise ArgumentError(f"{place}: {error}") from None
 
 
 def _parsed(name: str, text: str) -> Any:
@@ -351,11 +387,7 @@ class HardnessWeighted:
         settings = self.hws_settings
         ranks = torch.distributed.get_world_size() if self.is_ddp else 1
         # The loader draws this rank's batch alone; it may be larger than the number of cases.
-        options: Dict[str, Any] = {
-            "momentum": settings.momentum, "floor": settings.floor, "uniform_mix": settings.uniform_mix,
-            "seed": settings.seed, "importance": settings.importance or "paper",
-            "replacement": self.batch_size > len(names), **settings.robustness(self._hws_warming_up()),
-        }
+        options = {**settings.options(self._hws_warming_up()), "replacement": self.batch_size > len(names)}
         self.hws_cases = names
         self._hws_place = {str(name): place for place, name in enumerate(names)}
         self.hws_shared = SharedSampler(len(names), **options)
@@ -399,7 +431,8 @@ class HardnessWeighted:
         visits = dict(zip(saved["cases"], saved["visits"].tolist()))
         self._hws_learner.visits[:] = [visits.get(name, 0) for name in self.hws_cases]
         # Streams of random numbers that nobody on any rank has used yet: only rank 0's are in the checkpoint.
-        eras = np.full_like(saved["eras"].numpy(), int(saved["eras"].max()) + 1)
+        used = from_state(saved["eras"])
+        eras = np.full_like(used, int(used.max()) + 1)
         try:
             if saved["cases"] != self.hws_cases:
                 raise CorruptStateError("the checkpoint is of other training cases")

@@ -37,7 +37,7 @@ from typing import Any, Dict, Mapping, Optional
 
 import numpy as np
 
-from ._arrays import as_count, as_indices, as_losses
+from ._arrays import as_count, as_indices, as_losses, from_state
 from .divergence import CustomDivergence
 from .errors import ArgumentError, CorruptStateError, HwsError, OwnershipError
 from .sampler import Sampler
@@ -397,7 +397,7 @@ class SharedSampler(Sampler):
         if fixed:
             raise CorruptStateError(f"the state differs in {', '.join(fixed)}, which readers cannot change: open the "
                                     "SharedSampler with the same options")
-        eras = np.asarray(state_dict.get("eras", self._block.eras))
+        eras = from_state(state_dict.get("eras", self._block.eras))
         if eras.shape != (MAX_WORKERS,) or eras.dtype != np.int64:
             raise CorruptStateError("the readers' streams are damaged")
         super().load_state_dict(state_dict)

@@ -22,12 +22,12 @@ import torch
 import torch.distributed
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
-from ._arrays import as_count, as_indices, as_losses
+from ._arrays import as_count, as_indices, as_losses, from_state
 from ._learning import learn, mean_over_crops
 from ._loss import DROLoss, PerCase, per_example
 from ._pending import Draw, Match, Pending
-from ._ranks import exchanged
-from ._randomness import NumberedIndex, seed_of, seeded
+from ._ranks import Ranks, exchanged, initialised
+from ._randomness import NumberedIndex, seed_of_draw, seed_of_example, seeded
 from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, OwnershipError
 from .sampler import HasBeta, Sampler
 from .shared import SharedHandle, SharedSampler
@@ -82,19 +82,28 @@ class IndexedDataset(Dataset):
             raise ArgumentTypeError("randomness must be a HardnessWeightedBatchSampler or HardnessWeightedSampler, not "
                                     f"{type(randomness).__name__}")
         self.dataset = dataset
-        self._seed: Optional[int] = None
+        self._randomness: Any = randomness
         if randomness is not None:
-            self._seed = randomness.sampler.options["seed"]
             randomness._number_items = True
+
+    def __getstate__(self) -> Dict[str, Any]:
+        # A worker needs no sampler: indices carry the seed with them, and for others this one will do.
+        return {**self.__dict__, "_randomness": self._seed()}
+
+    def _seed(self) -> Any:
+        """The sampler's seed of now, since a state that it takes over brings its own; None without a sampler."""
+        known = self._randomness
+        return known.sampler.options["seed"] if isinstance(known, _HandsOut) else known
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
         example = int(index) if index >= 0 else len(self) + int(index)
-        if self._seed is None:
+        if self._randomness is None:
             return _with_index(self.dataset[int(index)], example)
-        with seeded(seed_of(self._seed, index), self.dataset):
+        numbered = isinstance(index, NumberedIndex)
+        with seeded(seed_of_draw(index) if numbered else seed_of_example(self._seed(), example), self.dataset):
             return _with_index(self.dataset[example], example)
 
 
@@ -104,12 +113,9 @@ class IndexedDataset(Dataset):
 class _HandsOut(HasBeta):
     """What the two samplers have in common: draws made when they are asked for, in pieces of equal size."""
 
-    def __init__(self, examples: Any, piece: int, pieces_per_epoch: int, ranks: Tuple[Any, Any, Any],
-                 options: Dict[str, Any]):
+    def __init__(self, examples: Any, ranks: Ranks, options: Dict[str, Any]):
         self.sampler = self._opened(examples, options)
-        self.num_replicas, self.rank, self.process_group = _rank_among(*ranks)
-        self._piece = piece
-        self._pieces_per_epoch = pieces_per_epoch
+        self._ranks = ranks
         self._pending = Pending()
         self._replay: Deque[Draw] = deque()
         self._epoch, self._handed, self._resumed = 0, 0, False
@@ -139,10 +145,45 @@ class _HandsOut(HasBeta):
             options["seed"] = int(torch.randint(0, 2**62, (), generator=generator))
         return Sampler(_number_of(examples), **options)
 
+    # ---- ranks
+
+    @property
+    def num_replicas(self) -> int:
+        """How many ranks share each draw."""
+        return self._ranks.count
+
+    @property
+    def rank(self) -> int:
+        """Which of them this is."""
+        return self._ranks.rank
+
+    @property
+    def process_group(self) -> Any:
+        return self._ranks.group
+
+    def _take_ranks(self) -> None:
+        """The ranks are those of now, and stay so."""
+        self._ranks.settle()
+        self._check_ranks()
+
+    def _check_ranks(self) -> None:
+        """Refuses a number of ranks that cannot share a piece."""
+        raise NotImplementedError
+
     # ---- handing out
+
+    @property
+    def _piece(self) -> int:
+        """How many examples are drawn at once, for all ranks together."""
+        raise NotImplementedError
+
+    @property
+    def _pieces_per_epoch(self) -> int:
+        raise NotImplementedError
 
     def _pieces(self) -> Iterator[Sequence[int]]:
         """This rank's share of each piece, drawn at the moment when it is asked for."""
+        self._take_ranks()
         if self._resumed:
             self._resumed = False
         else:
@@ -167,7 +208,8 @@ class _HandsOut(HasBeta):
             self._handed += 1
             indices = share.tolist()
             if self._number_items:
-                indices = [NumberedIndex.of(index, draw.number, self.rank + place * self.num_replicas)
+                seed = self.sampler.options["seed"]
+                indices = [NumberedIndex.of(index, seed, draw.number, self.rank + place * self.num_replicas)
                            for place, index in enumerate(indices)]
             self.seconds += time.perf_counter() - start
             yield indices
@@ -208,6 +250,7 @@ class _HandsOut(HasBeta):
         their mean. With ``skip_non_finite`` a loss that is NaN or infinite is left out instead of refused.
         """
         start = time.perf_counter()
+        self._take_ranks()
         own_indices = as_indices(indices)
         own_losses = as_losses(losses)
         if len(own_indices) != len(own_losses):
@@ -229,9 +272,13 @@ class _HandsOut(HasBeta):
         return weights
 
     def _gather(self, indices: np.ndarray, losses: np.ndarray, given: Any) -> Tuple[np.ndarray, np.ndarray]:
-        if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        if not initialised():
             raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but torch.distributed is "
                                  "not initialised: the other ranks' losses cannot be had")
+        there = (torch.distributed.get_rank(self.process_group), torch.distributed.get_world_size(self.process_group))
+        if there != (self.rank, self.num_replicas):
+            raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but its process group has it as "
+                                 f"rank {there[0]} of {there[1]}: the losses would go to the wrong examples")
         # Rank r holds every num_replicas-th example from r on: interleaving restores the order of the draw.
         together = exchanged(indices, losses, given, self.num_replicas, self.process_group)
         together = np.moveaxis(together, 0, 2).reshape(2, -1)
@@ -319,9 +366,9 @@ class _HandsOut(HasBeta):
         try:
             state = state_dict["sampler"]
             staleness = {key: int(state_dict["staleness"][key]) for key in self._staleness}
-            pending = np.asarray(state_dict["pending"])
-            updates = np.asarray(state_dict["pending_updates"])
-            numbers = np.asarray(state_dict.get("pending_numbers", np.arange(len(pending))))  # older states lack it
+            pending = from_state(state_dict["pending"])
+            updates = from_state(state_dict["pending_updates"])
+            numbers = from_state(state_dict.get("pending_numbers", np.arange(len(pending))))  # older states lack it
             handed, batch = int(state_dict["handed"]), int(state_dict.get("batch", 0))
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptStateError(f"this is no state_dict of a {type(self).__name__}: {error!r}") from None
@@ -329,7 +376,7 @@ class _HandsOut(HasBeta):
                 numbers.shape != updates.shape or numbers.dtype.kind != "i":
             raise CorruptStateError("the draws under way are damaged")
         if pending.shape[1] != self._piece:
-            raise CorruptStateError(f"the state is of batches of {pending.shape[1]}, not of {self._piece}")
+            raise CorruptStateError(self._misfit(pending.shape[1]))
         if pending.size and not (0 <= pending.min() and pending.max() < len(self.sampler)):
             raise CorruptStateError("the draws under way are of examples that do not exist")
         if not 0 <= handed <= self._pieces_per_epoch:
@@ -343,27 +390,18 @@ class _HandsOut(HasBeta):
         # A state of the end of an epoch starts the next one.
         self._resumed = handed < self._pieces_per_epoch
         self._epoch += 1
-        self._warn_of_dropped_rest()
+        self._after_loading()
 
     def _left_over(self) -> bool:
         """Whether the draws under way are those that a loader with drop_last has dropped at the end of the epoch."""
         return False
 
-    def _warn_of_dropped_rest(self) -> None:
-        """Warns where what is left of a resumed epoch may not make a batch."""
+    def _misfit(self, piece: int) -> str:
+        """What is wrong with a state whose pieces are of another size."""
+        return f"the state is of batches of {piece}, not of {self._piece}"
 
-
-def _rank_among(num_replicas: Any, rank: Any, process_group: Any) -> Tuple[int, int, Any]:
-    """How many ranks there are and which one this is, as given or as torch.distributed says."""
-    distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
-    if num_replicas is None:
-        num_replicas = torch.distributed.get_world_size(process_group) if distributed else 1
-    if rank is None:
-        rank = torch.distributed.get_rank(process_group) if distributed else 0
-    num_replicas, rank = as_count(num_replicas, "num_replicas"), as_count(rank, "rank")
-    if not rank < num_replicas:
-        raise ArgumentError(f"rank {rank} of {num_replicas} replicas does not exist")
-    return num_replicas, rank, process_group
+    def _after_loading(self) -> None:
+        """What else there is to do when a state has been taken over."""
 
 
 def _number_of(examples: Any) -> int:
@@ -379,9 +417,9 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
         batches_per_epoch: the length of an iteration; ceil(n / batch_size) unless told otherwise.
         num_samples: the same, in examples: ceil(num_samples / batch_size) batches.
         drop_last: round the number of batches down instead of up. Every batch is whole in any case.
-        num_replicas, rank, process_group: taken from ``torch.distributed`` when it is initialised. Every rank makes
-            the same draw and takes every ``num_replicas``-th example of it, so that the number of ranks changes
-            nothing in what is trained on.
+        num_replicas, rank, process_group: what is not given is taken from ``torch.distributed`` at the first draw or
+            update, so the sampler may be made before ``init_process_group``. Every rank makes the same draw and takes
+            every ``num_replicas``-th example of it, so that the number of ranks changes nothing in what is trained on.
         generator: a torch.Generator to take the seed from; the same on every rank.
         options: those of :class:`hws.Sampler`.
 
@@ -405,14 +443,25 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
             batches_per_epoch = total // batch_size if drop_last else -(-total // batch_size)
         elif num_samples is not None:
             raise ArgumentError("give batches_per_epoch or num_samples, not both")
-        batches_per_epoch = as_count(batches_per_epoch, "batches_per_epoch")
-        _HandsOut.__init__(self, examples, batch_size, batches_per_epoch, (num_replicas, rank, process_group), options)
-        if batch_size % self.num_replicas:
-            raise ArgumentError(f"a batch of {batch_size} cannot be shared equally by {self.num_replicas} ranks")
+        self._batches = as_count(batches_per_epoch, "batches_per_epoch")
+        self.batch_size = batch_size
+        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options)
+        self._check_ranks()
         if batch_size > n and not self.sampler.options["replacement"]:
             raise ArgumentError(f"a batch of {batch_size} cannot be drawn without replacement from {n} examples")
-        self.batch_size = batch_size
         self.drop_last = bool(drop_last)
+
+    @property
+    def _piece(self) -> int:
+        return self.batch_size
+
+    @property
+    def _pieces_per_epoch(self) -> int:
+        return self._batches
+
+    def _check_ranks(self) -> None:
+        if self.batch_size % self.num_replicas:
+            raise ArgumentError(f"a batch of {self.batch_size} cannot be shared equally by {self.num_replicas} ranks")
 
     def __iter__(self) -> Iterator[List[int]]:
         for share in self._pieces():
@@ -444,29 +493,41 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
                  drop_last: bool = False, num_replicas: Optional[int] = None, rank: Optional[int] = None,
                  process_group: Any = None, **options: Any):
         num_samples = _number_of(examples) if num_samples is None else as_count(num_samples, "num_samples")
-        _HandsOut.__init__(self, examples, 1, num_samples, (num_replicas, rank, process_group), options)
+        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options)
         self.num_samples = num_samples
-        self._piece = self.num_replicas
-        self._pieces_per_epoch = -(-num_samples // self.num_replicas)
-        self._whole = False  # whether an epoch is known to consist of whole batches
-        if drop_last:
-            if batch_size is None:
-                raise ArgumentError("drop_last needs batch_size, that of the DataLoader")
-            batch_size = as_count(batch_size, "batch_size")
-            if not 1 <= batch_size <= self._pieces_per_epoch:
-                raise ArgumentError(f"batch_size is {batch_size}, but an epoch has {self._pieces_per_epoch} examples")
-            self._pieces_per_epoch -= self._pieces_per_epoch % batch_size
-            self._whole = True
-        self.batch_size, self.drop_last = batch_size, bool(drop_last)
+        if drop_last and batch_size is None:
+            raise ArgumentError("drop_last needs batch_size, that of the DataLoader")
+        self.batch_size = batch_size if batch_size is None else as_count(batch_size, "batch_size")
+        self.drop_last = bool(drop_last)
+        self._check_ranks()
+
+    @property
+    def _piece(self) -> int:
+        return self.num_replicas
+
+    @property
+    def _pieces_per_epoch(self) -> int:
+        pieces = -(-self.num_samples // self.num_replicas)
+        return pieces - pieces % self.batch_size if self.drop_last and self.batch_size else pieces
+
+    def _check_ranks(self) -> None:
+        pieces = -(-self.num_samples // self.num_replicas)
+        if self.drop_last and not 1 <= (self.batch_size or 0) <= pieces:
+            raise ArgumentError(f"batch_size is {self.batch_size}, but an epoch has {pieces} examples")
 
     def _left_over(self) -> bool:
         # Without prefetching, what is under way when the loader has asked for more than there is will never be trained on.
         pending = len(self._pending)
         return self._exhausted and 0 < pending < self._batch and self._staleness["max"] == 0
 
-    def _warn_of_dropped_rest(self) -> None:
+    def _misfit(self, piece: int) -> str:
+        return (f"the state was saved on {piece} ranks, not on {self.num_replicas}: load it on as many, after "
+                "init_process_group")
+
+    def _after_loading(self) -> None:
+        self._take_ranks()  # how far the epoch is, is counted in draws of one example for each rank
         rest = self._pieces_per_epoch - self._handed
-        if self._resumed and 0 < rest < self._batch and not self._whole:
+        if self._resumed and 0 < rest < self._batch and not self.drop_last:
             warnings.warn(f"{rest} examples of the epoch are left, fewer than a batch of {self._batch}: with "
                           "DataLoader(drop_last=True) the epoch that is resumed is empty. HardnessWeightedSampler("
                           "batch_size=..., drop_last=True) knows that it is over", stacklevel=3)

@@ -1,4 +1,5 @@
 """MONAI's and Lightning's hooks: for real where the packages can be imported, else against their documented interfaces."""
+import textwrap
 import types
 
 import numpy as np
@@ -108,6 +109,35 @@ def test_the_data_module_s_sampler_is_saved_and_resumed():
             resumed.sampler.update(indices, torch.sin(indices.float()) + 1)
             rest.append(indices.tolist())
         assert rest == seen[3:]
+
+
+class StandInTrainer:
+    """Calls what Lightning's trainer calls, for one epoch."""
+
+    world_size = 1
+
+    def __init__(self, callbacks):
+        self.callbacks = callbacks
+
+    def fit(self, model, data):
+        self.datamodule = data
+        self._accelerator_connector = types.SimpleNamespace(use_distributed_sampler=True)
+        (callback,), optimiser = self.callbacks, model.configure_optimizers()
+        callback.setup(self, model, "fit")
+        for number, batch in enumerate(data.train_dataloader()):
+            callback.on_train_batch_start(self, model, batch, number)
+            optimiser.zero_grad()
+            model.training_step(batch, number).backward()
+            optimiser.step()
+
+
+def test_the_example_in_the_manual_of_lightning_runs():
+    manual = hws.lightning.__doc__
+    code = textwrap.dedent(manual[manual.index("    class Data"):manual.index("Works with")])
+    names = {"hws": hws, "nn": nn, "torch": torch, "training": DATA, "network": nn.Linear(1, 3), "Trainer": StandInTrainer,
+             "LightningDataModule": type("LightningDataModule", (), {}), "LightningModule": nn.Module}
+    exec(code, names)
+    assert names["data"].sampler.sampler.updates_made == 2 and names["data"].sampler.unseen == 0
 
 
 # ---- Lightning itself ----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from gpu_stand_in import on_gpu
 from scipy_free import chi_square_p
 from torch import nn
 
@@ -104,7 +105,7 @@ class Trainer:
     def load_checkpoint(self, filename):
         if not hasattr(self, "loss"):
             self.initialize()
-        checkpoint = torch.load(filename)
+        checkpoint = filename if isinstance(filename, dict) else torch.load(filename)
         self.network.load_state_dict(checkpoint["network_weights"])
         self.current_epoch = checkpoint["current_epoch"]
 
@@ -159,6 +160,36 @@ def test_settings_by_name_and_environment():
             Settings.from_environment({"HWS_NNUNET_TAIL": value})
     with pytest.raises(AttributeError):
         hws.nnunet.nnUNetTrainerDA5
+
+
+@pytest.mark.parametrize("variable, value, words", [
+    ("TAIL", "20", "tail is 20; .* at most 1.*percent"), ("TAIL", "0", "tail is 0"), ("WARM_UP", "50", "warm_up is 50"),
+    ("MOMENTUM", "50", "momentum"), ("UNIFORM_MIX", "2", "uniform_mix|uniform mix"), ("FLOOR", "2", "floor"),
+    ("IMPORTANCE", "papre", "importance"), ("EPOCHS", "0", "epochs is 0"), ("SEED", str(2**70), "seed")])
+def test_settings_that_cannot_be_are_refused_before_training(variable, value, words):
+    """They were noticed when the warm-up ended, in the middle of a training, or never."""
+    with pytest.raises(hws.ArgumentError, match=words) as refused:
+        Settings.from_environment({f"HWS_NNUNET_{variable}": value})
+    assert "HWS_NNUNET_" in str(refused.value)
+
+
+@pytest.mark.parametrize("word", ["tail0", "tail200", "warmup101", "momentum100", "0epochs", "tail20_beta100"])
+def test_names_that_cannot_be_are_refused_before_training(word):
+    with pytest.raises(hws.ArgumentError, match=f"the trainer's name nnUNetTrainerHWS_{word}"):
+        Settings().named(f"nnUNetTrainerHWS_{word}")
+
+
+def test_a_name_goes_before_the_variables():
+    said = Settings.from_environment({"HWS_NNUNET_BETA": "100"})
+    assert said.robustness(False) == {"tail": None, "beta": 100}
+    assert said.named("nnUNetTrainerHWS_tail20").robustness(False) == {"tail": 0.2, "beta": None}
+    assert said.named("nnUNetTrainerHWS_warmup0").robustness(False) == {"tail": None, "beta": 100}
+    said = Settings.from_environment({"HWS_NNUNET_TAIL": "0.2"})
+    assert said.named("nnUNetTrainerHWS_beta3").robustness(False) == {"tail": None, "beta": 3}
+    with pytest.raises(hws.ArgumentError, match="both set"):
+        Settings.from_environment({"HWS_NNUNET_BETA": "100", "HWS_NNUNET_TAIL": "0.2"})
+    for edge in (Settings(tail=1), Settings(warm_up=0), Settings(warm_up=1), Settings(momentum=0)):
+        assert edge.named("nnUNetTrainerHWS") == edge
 
 
 def test_trainers_are_made_when_they_are_asked_for(monkeypatch):
@@ -255,6 +286,17 @@ def test_checkpoints_resume_and_name_the_trainer_underneath(tmp_path):
     before = [made.training.get_indices() for _ in range(20)]
     assert [resumed.training.get_indices() for _ in range(20)] != before  # a stream that nobody has used
     epoch(resumed)
+
+
+def test_a_checkpoint_may_have_been_loaded_onto_a_gpu(tmp_path):
+    made = make(tmp_path)
+    epoch(made)
+    made.save_checkpoint(str(tmp_path / "checkpoint.pth"))
+    checkpoint = torch.load(tmp_path / "checkpoint.pth")
+    resumed = make(tmp_path, start=False)
+    resumed.load_checkpoint({**checkpoint, "hws": on_gpu(checkpoint["hws"])})
+    resumed.on_train_start()
+    np.testing.assert_array_equal(resumed.hws_shared.losses(), made.hws_shared.losses())
 
 
 def test_a_checkpoint_of_other_cases_or_without_losses(tmp_path):

@@ -7,6 +7,7 @@ import signal
 import numpy as np
 import pytest
 import torch
+from gpu_stand_in import on_gpu
 from scipy_free import chi_square_p
 from torch.utils.data import DataLoader
 
@@ -219,6 +220,14 @@ def test_state():
         with pytest.raises(hws.CorruptStateError, match=words):
             other.load_state_dict(wrong)
         assert other.to_bytes() == before
+
+
+def test_a_state_may_have_been_loaded_onto_a_gpu():
+    shared, other = SharedSampler(50, seed=3), SharedSampler(50, seed=3)
+    shared.handle.reader(1)
+    shared.update([1, 2], [3.0, 4.0])
+    other.load_state_dict(on_gpu({name: torch.from_numpy(value) for name, value in shared.state_dict().items()}))
+    assert other.to_bytes() == shared.to_bytes() and other.handle.reader(1).era == 1
 
 
 def test_saved_and_loaded(tmp_path):

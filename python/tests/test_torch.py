@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from gpu_stand_in import on_gpu
 from scipy_free import chi_square_p
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -127,6 +128,17 @@ def test_resumed_in_mid_epoch_the_batches_are_the_same(workers, kind, tmp_path):
         assert parts == straight, stop
 
 
+@pytest.mark.parametrize("kind, extra", [(HardnessWeightedBatchSampler, dict(batch_size=4)), (HardnessWeightedSampler, {})])
+def test_a_state_may_have_been_loaded_onto_a_gpu(kind, extra):
+    sampler, resumed = kind(DATA, seed=3, **extra), kind(DATA, **extra)
+    handed = next(iter(sampler))
+    state = on_gpu(sampler.state_dict())
+    with pytest.raises(TypeError, match="cuda"):
+        np.asarray(state["pending"])
+    resumed.load_state_dict(state)
+    assert next(iter(resumed)) == handed and resumed.sampler.to_bytes() == sampler.sampler.to_bytes()
+
+
 def test_states_that_do_not_fit_are_refused():
     sampler = HardnessWeightedBatchSampler(DATA, batch_size=4)
     next(iter(sampler))
@@ -243,35 +255,15 @@ def free_port():
 PATIENCE = 120  # seconds until a rank that waits is given up
 
 
-def train_rank(rank, ranks, port, kind, replacement, results):
-    """What one process of a DistributedDataParallel training does. A rank that waits for long shows where."""
+def join_ranks(rank, ranks, port):
+    """Makes this process one of a group. A rank that waits for long shows where."""
     faulthandler.dump_traceback_later(PATIENCE / 2, file=sys.__stderr__)
     torch.set_num_threads(1)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=ranks)
-    batches = []
-    options = dict(beta=3, seed=6, replacement=replacement)
-    if kind == "batch":
-        sampler = HardnessWeightedBatchSampler(DATA, batch_size=6, **options)
-        loader = DataLoader(IndexedDataset(DATA), batch_sampler=sampler)
-    else:
-        sampler = HardnessWeightedSampler(DATA, **options)
-        loader = DataLoader(IndexedDataset(DATA), sampler=sampler, batch_size=6 // ranks)
-    model = nn.parallel.DistributedDataParallel(nn.Linear(1, 3))
-    criterion = DROLoss(lambda prediction, step: prediction, sampler)
-    for epoch in range(2):
-        for step, (images, labels, indices) in enumerate(loader):
-            model(images[:, None]).sum().backward()
-            criterion(loss_of(indices, epoch * 100 + step), None, indices)
-            batches.append((indices.tolist(), criterion.last_weights.tolist()))
-    # A loss that is not finite on one rank stops both, and changes neither.
-    before = sampler.sampler.to_bytes()
-    try:
-        sampler.update([0, 1], [1.0, float("nan") if rank == 1 else 1.0])
-        refused = False
-    except hws.NotFiniteError:
-        refused = True
-    results.put((rank, batches, sampler.sampler.to_bytes(), refused and sampler.sampler.to_bytes() == before))
+
+
+def leave_ranks(results):
     results.close()
     results.join_thread()
     # Not by the usual way: the destructor of PyTorch 1.13's gloo group waits, with the interpreter's lock, for a thread
@@ -279,13 +271,12 @@ def train_rank(rank, ranks, port, kind, replacement, results):
     os._exit(0)
 
 
-@pytest.mark.parametrize("kind, replacement", [("batch", False), ("batch", True), ("single", False)])
-def test_two_ranks_train_on_what_one_process_would(kind, replacement):
+def results_of_two_ranks(work, *arguments):
+    """What work(rank, ranks, port, *arguments, results) puts into its queue as (rank, ...), by rank."""
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     results = context.Queue()
     port = free_port()
-    processes = [context.Process(target=train_rank, args=(rank, 2, port, kind, replacement, results), daemon=True)
-                 for rank in range(2)]
+    processes = [context.Process(target=work, args=(rank, 2, port, *arguments, results), daemon=True) for rank in range(2)]
     for process in processes:
         process.start()
     try:
@@ -297,7 +288,55 @@ def test_two_ranks_train_on_what_one_process_would(kind, replacement):
         for process in processes:
             process.kill()
             process.join()
+    return ranks
 
+
+def refused(call):
+    try:
+        call()
+        return ""
+    except hws.HwsError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def train_rank(rank, ranks, port, kind, replacement, made, results):
+    """What one process of a DistributedDataParallel training does, its sampler made before or after the process group."""
+    def make():
+        if kind == "batch":
+            return HardnessWeightedBatchSampler(DATA, batch_size=6, beta=3, seed=6, replacement=replacement)
+        return HardnessWeightedSampler(DATA, beta=3, seed=6, replacement=replacement)
+
+    begun = make()
+    next(iter(begun))
+    sampler = make() if made == "before" else None
+    join_ranks(rank, ranks, port)
+    too_late = [refused(lambda: next(iter(begun))), refused(lambda: begun.update([0], [1.0]))]
+    sampler = sampler or make()
+    batches = []
+    if kind == "batch":
+        loader = DataLoader(IndexedDataset(DATA), batch_sampler=sampler)
+    else:
+        loader = DataLoader(IndexedDataset(DATA), sampler=sampler, batch_size=6 // ranks)
+    model = nn.parallel.DistributedDataParallel(nn.Linear(1, 3))
+    criterion = DROLoss(lambda prediction, step: prediction, sampler)
+    for epoch in range(2):
+        for step, (images, labels, indices) in enumerate(loader):
+            model(images[:, None]).sum().backward()
+            criterion(loss_of(indices, epoch * 100 + step), None, indices)
+            batches.append((indices.tolist(), criterion.last_weights.tolist()))
+    # A loss that is not finite on one rank stops both, and changes neither.
+    before = sampler.sampler.to_bytes()
+    stopped = refused(lambda: sampler.update([0, 1], [1.0, float("nan") if rank == 1 else 1.0]))
+    stopped = stopped.startswith("NotFiniteError") and sampler.sampler.to_bytes() == before
+    results.put((rank, batches, sampler.sampler.to_bytes(), stopped, too_late))
+    leave_ranks(results)
+
+
+@pytest.mark.parametrize("kind, replacement, made", [("batch", False, "after"), ("batch", True, "after"),
+                                                     ("single", False, "after"), ("batch", False, "before"),
+                                                     ("single", False, "before")])
+def test_two_ranks_train_on_what_one_process_would(kind, replacement, made):
+    ranks = results_of_two_ranks(train_rank, kind, replacement, made)
     options = dict(beta=3, seed=6, replacement=replacement)
     if kind == "batch":
         single = HardnessWeightedBatchSampler(DATA, batch_size=6, **options)
@@ -311,19 +350,76 @@ def test_two_ranks_train_on_what_one_process_would(kind, replacement):
             weights = single.step(batch, loss_of(batch, epoch * 100 + step))
             expected.append((batch, weights.tolist()))
 
-    (first, first_state, first_refused), (second, second_state, second_refused) = ranks[0], ranks[1]
+    (first, first_state, first_stopped, *too_late), (second, second_state, second_stopped, _) = ranks[0], ranks[1]
     assert len(expected) == len(first) == len(second) == 20
     for (batch, weights), (a, a_weights), (b, b_weights) in zip(expected, first, second):
         assert (a, b) == (batch[0::2], batch[1::2])
         assert (a_weights, b_weights) == (weights[0::2], weights[1::2])
     assert first_state == second_state == single.sampler.to_bytes()
-    assert first_refused and second_refused
+    assert first_stopped and second_stopped
+    # One that had begun alone cannot be shared any more, and says so.
+    assert all("began as rank 0 of 1" in text for text in too_late[0]) and len(too_late[0]) == 2
 
 
 def test_a_rank_without_a_process_group_says_so():
     sampler = HardnessWeightedBatchSampler(DATA, batch_size=4, num_replicas=2, rank=1)
     with pytest.raises(hws.OwnershipError, match="not initialised"):
         sampler.update([0, 1], [1.0, 1.0])
+
+
+@pytest.fixture
+def pretend_ranks(monkeypatch):
+    """Lets torch.distributed say that this is a rank of a group, without one."""
+
+    def pretend(rank, ranks):
+        monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+        monkeypatch.setattr(torch.distributed, "get_rank", lambda group=None: rank)
+        monkeypatch.setattr(torch.distributed, "get_world_size", lambda group=None: ranks)
+
+    return pretend
+
+
+def test_ranks_that_come_to_be_known_late(pretend_ranks):
+    fifth, whole = HardnessWeightedBatchSampler(DATA, batch_size=5), HardnessWeightedBatchSampler(DATA, batch_size=4)
+    single = HardnessWeightedSampler(DATA, num_samples=21, batch_size=8, drop_last=True)
+    short = HardnessWeightedSampler(DATA, num_samples=21, batch_size=12, drop_last=True)
+    half_given = HardnessWeightedBatchSampler(DATA, batch_size=4, num_replicas=2)
+    with pytest.raises(hws.OwnershipError, match="which one is this"):
+        next(iter(half_given))
+    assert (whole.rank, whole.num_replicas, len(single)) == (0, 1, 16)
+    pretend_ranks(1, 2)
+    assert (whole.rank, whole.num_replicas, len(single)) == (1, 2, 8)
+    assert len(next(iter(whole))) == len(next(iter(half_given))) == 2 and half_given.rank == 1
+    with pytest.raises(hws.ArgumentError, match="5 cannot be shared equally by 2"):
+        next(iter(fifth))
+    with pytest.raises(hws.ArgumentError, match="an epoch has 11 examples"):
+        next(iter(short))
+    with pytest.raises(hws.ArgumentError, match="at least 1"):
+        HardnessWeightedBatchSampler(DATA, batch_size=4, num_replicas=0)
+    given = HardnessWeightedBatchSampler(DATA, batch_size=4, num_replicas=2, rank=0)
+    with pytest.raises(hws.OwnershipError, match="its process group has it as rank 1 of 2"):
+        given.update([0, 1], [1.0, 1.0])
+
+
+def test_states_and_ranks_that_come_to_be_known_late(pretend_ranks):
+    def saved(make):
+        next(iter(make))
+        return make.state_dict()
+
+    batches = saved(HardnessWeightedBatchSampler(DATA, batch_size=4))
+    alone, pair = saved(HardnessWeightedSampler(DATA)), saved(HardnessWeightedSampler(DATA, num_replicas=2, rank=0))
+    resumed, loaded = HardnessWeightedBatchSampler(DATA, batch_size=4), HardnessWeightedSampler(DATA)
+    resumed.load_state_dict(batches)
+    loaded.load_state_dict(alone)
+    with pytest.raises(hws.CorruptStateError, match="saved on 2 ranks, not on 1.*after init_process_group"):
+        HardnessWeightedSampler(DATA).load_state_dict(pair)
+    pretend_ranks(1, 2)
+    assert next(iter(resumed)) == batches["pending"][0, 1::2].tolist()
+    with pytest.raises(hws.OwnershipError, match="began as rank 0 of 1"):
+        next(iter(loaded))
+    late = HardnessWeightedSampler(DATA)
+    late.load_state_dict(pair)
+    assert next(iter(late)) == int(pair["pending"][0, 1])
 
 
 def test_an_epoch_without_updates_is_noticed_when_the_next_begins():
