@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 /* Whole runs: the same bits, whatever interrupts them and however many threads work; damaged and foreign checkpoints. */
+#include "core/clock.h"
 #include "core/csv.h"
 #include "folders.h"
 #include "images/digits.h"
@@ -181,6 +182,49 @@ static void a_run_ends_when_its_time_is_over(void **state) {
     assert_int_equal(run(&s, &task, where, 1), TRAINER_FINISHED);
     rate_in_last_row(where, &iterations);
     assert_true(iterations == 1);
+}
+
+static double described, saved_after, mark; /* the clock after a config was written; the pace's after an iteration */
+
+static void describe_and_look(void *context, run_facts *facts) {
+    points_describe(context, facts);
+    described = clock_seconds();
+}
+
+static void look(void *context, const trainer *t, double loss, const double *row) {
+    (void)context, (void)loss, (void)row;
+    const double measured = mark + t->pace.last[(t->pace.measured - 1) % PACE_LAST];
+    if (t->iteration == 2) saved_after = t->pace.mark - measured;
+    mark = t->pace.mark;
+}
+
+/* Files that are written between two iterations belong to neither. */
+static void writing_files_is_no_part_of_an_iteration(void **state) {
+    (void)state;
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    const train_listener listener = {.report = look};
+    trainer *t;
+    trainer_end end;
+    s.epochs = 1; /* of 6 iterations */
+    s.checkpoint_every = 2;
+    task.describe = describe_and_look;
+    folder_make(folder("apart"), NULL);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("apart"), NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    described = 0;
+    trainer_watch(t, &(trainer_time){t->started + 3600, 1e-9, 1e-9, 1e-9}); /* there is time for more: a change */
+    assert_int_equal(trainer_step(t, &(double){0}, NULL), STATUS_OK);
+    t->iteration = 3; /* the first at which a length may grow */
+    assert_int_equal(trainer_keep_time(t, NULL), STATUS_OK);
+    assert_true(t->pace.count == 1 && described > 0 && t->pace.mark >= described);
+    trainer_close(&t);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("apart"), NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    assert_int_equal(trainer_run(t, &listener, &end, NULL), STATUS_OK);
+    assert_true(saved_after > 1e-6);
+    trainer_close(&t);
 }
 
 static void tail_weights_and_first_visits_survive_interruptions(void **state) {
@@ -572,6 +616,7 @@ int main(void) {
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes),
         cmocka_unit_test(a_run_whose_length_the_clock_changed_is_repeated_and_resumed_to_the_same_bytes),
         cmocka_unit_test(a_run_ends_when_its_time_is_over),
+        cmocka_unit_test(writing_files_is_no_part_of_an_iteration),
         cmocka_unit_test(tail_weights_and_first_visits_survive_interruptions),
         cmocka_unit_test(loader_threads_do_not_change_a_bit),
         cmocka_unit_test(threads_do_not_change_a_bit),
