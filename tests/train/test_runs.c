@@ -534,6 +534,36 @@ static void a_damaged_checkpoint_is_refused_and_the_one_before_used(void **state
     free(previous);
 }
 
+/* What cannot be written must not cost the only good checkpoint. */
+static void a_damaged_checkpoint_does_not_replace_the_one_before(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    const train_settings s = points_settings();
+    const char *where = folder("replaced"), *good = folder("replaced-good");
+    trainer *t;
+    failure why = {0};
+    size_t size, previous_size;
+    run_whole(&s, &task, where);
+    folder_make(good, NULL);
+    char *previous = file_bytes(where, "previous.safetensors", &previous_size),
+         *bytes = file_bytes(where, "latest.safetensors", &size);
+    file_write(good, "previous.safetensors", previous, previous_size);
+    file_write(where, "latest.safetensors", bytes, size / 2);
+    assert_int_equal(trainer_open(&t, &s, &task, where, NULL), STATUS_OK);
+    assert_int_equal(trainer_resume(t, &why), STATUS_OK);
+    assert_int_equal(checkpoint_write(t, NULL), STATUS_OK);
+    assert_same_file(where, good, "previous.safetensors");
+    free(bytes);
+    bytes = file_bytes(where, "latest.safetensors", &size); /* whole again: the next one keeps it */
+    file_write(good, "previous.safetensors", bytes, size);
+    assert_int_equal(checkpoint_write(t, NULL), STATUS_OK);
+    assert_same_file(where, good, "previous.safetensors");
+    trainer_close(&t);
+    free(previous);
+    free(bytes);
+}
+
 static void weights_without_the_rest_are_no_checkpoint(void **state) {
     (void)state;
     points p;
@@ -628,6 +658,7 @@ int main(void) {
         cmocka_unit_test(a_loss_that_is_not_finite_names_the_example_and_keeps_the_checkpoint),
         cmocka_unit_test(other_data_and_other_settings_are_refused),
         cmocka_unit_test(a_damaged_checkpoint_is_refused_and_the_one_before_used),
+        cmocka_unit_test(a_damaged_checkpoint_does_not_replace_the_one_before),
         cmocka_unit_test(weights_without_the_rest_are_no_checkpoint),
         cmocka_unit_test(there_are_best_weights_even_if_the_metric_is_never_a_number),
     };
