@@ -429,6 +429,55 @@ static void draws_and_losses_add_up(void **state) {
     csv_close(&losses);
 }
 
+static int shown, shown_after_first_epoch;
+
+static status_code show_and_count(void *context, learner *learner, int64_t example, const char *path,
+                                  task_verdict *verdict, failure *failure) {
+    (void)context, (void)learner, (void)example;
+    shown++;
+    snprintf(verdict->label, sizeof verdict->label, "seen");
+    return whole_file_write(path, "picture", 7, failure);
+}
+
+/* In the middle of a run the folder has what it has told of so far. */
+static void look_at_pictures(void *context, const trainer *t, double loss, const double *row) {
+    csv hardest;
+    char path[PATH_SIZE];
+    (void)context, (void)loss;
+    if (!row || t->rows.count != 1) return;
+    shown_after_first_epoch = shown;
+    assert_int_equal(run_path(path, t->folder, RUN_HARDEST, 0), STATUS_OK);
+    assert_int_equal(csv_read(&hardest, path, CSV_STRICT, NULL), STATUS_OK);
+    assert_int_equal(hardest.rows, 2);
+    for (size_t k = 0; k < hardest.rows; k++) {
+        assert_string_equal(csv_cell(&hardest, k, (size_t)csv_column(&hardest, "label")), "seen");
+        assert_int_equal(run_picture_path(path, t->folder, RUN_HARDEST_PICTURES,
+                                          csv_cell(&hardest, k, (size_t)csv_column(&hardest, "example")), NULL),
+                         STATUS_OK);
+        assert_true(path_exists(path));
+    }
+    csv_close(&hardest);
+}
+
+static void there_are_pictures_while_a_run_trains(void **state) {
+    (void)state;
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    const train_listener listener = {.report = look_at_pictures};
+    trainer *t;
+    trainer_end end;
+    task.show = show_and_count;
+    s.epoch_length = 100; /* a picture for each 50 */
+    s.iterations = 150;
+    folder_make(folder("pictures"), NULL);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("pictures"), NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    assert_int_equal(trainer_run(t, &listener, &end, NULL), STATUS_OK);
+    trainer_close(&t);
+    assert_int_equal(shown_after_first_epoch, 2);
+}
+
 static void training_stops_when_the_gradient_of_r_is_small(void **state) {
     (void)state;
     points p;
@@ -654,6 +703,7 @@ int main(void) {
         cmocka_unit_test(a_finished_run_can_be_continued),
         cmocka_unit_test(the_network_of_a_run_gives_the_accuracy_of_its_history),
         cmocka_unit_test(draws_and_losses_add_up),
+        cmocka_unit_test(there_are_pictures_while_a_run_trains),
         cmocka_unit_test(training_stops_when_the_gradient_of_r_is_small),
         cmocka_unit_test(a_loss_that_is_not_finite_names_the_example_and_keeps_the_checkpoint),
         cmocka_unit_test(other_data_and_other_settings_are_refused),
