@@ -136,14 +136,16 @@ static const char *real_path(const char *path, char real[PATH_SIZE]) {
     return *path && realpath(path, real) ? real : path;
 }
 
-/* So that a run can be resumed and evaluated from elsewhere. */
-static void make_absolute(training *t) {
+/* So that a run can be resumed and evaluated from elsewhere. What one that is resumed has been told already stays as it is. */
+static void make_absolute(training *t, const train_settings *base) {
     train_settings *s = &t->settings;
     char here[PATH_SIZE];
-    s->from = real_path(s->from, t->from);
-    s->loss_init_file = real_path(s->loss_init_file, t->losses);
-    if (!classification_data_is_word(s->data) && !phantom_data_named(s->data) && realpath(s->data, t->data))
-        s->data = t->data;
+    if (!t->resume || strcmp(s->from, base->from) != 0) s->from = real_path(s->from, t->from);
+    if (!t->resume || strcmp(s->loss_init_file, base->loss_init_file) != 0)
+        s->loss_init_file = real_path(s->loss_init_file, t->losses);
+    if (!classification_data_is_word(s->data) && !phantom_data_named(s->data) &&
+        (!t->resume || strcmp(s->data, base->data) != 0))
+        s->data = real_path(s->data, t->data);
     if (*s->cache && s->cache[0] != '/' && getcwd(here, sizeof here) &&
         path_join(t->cache, here, s->cache, 0) == STATUS_OK)
         s->cache = t->cache;
@@ -188,10 +190,11 @@ static status_code settle(training *t, failure *failure) {
     if (status != STATUS_OK) return status;
     const train_settings base = *s;
     status = apply_options(t, failure);
+    make_absolute(t, &base);
+    if (t->resume && !s->batch) s->batch = base.batch; /* the plan's, which the run has taken */
     if (status == STATUS_OK) status = check_same(&base, t, failure);
     if (status != STATUS_OK) return status;
     if (s->history == HISTORY_EXACT && base.history != HISTORY_EXACT && s->look_ahead == 1) s->look_ahead = 0;
-    if (!t->resume) make_absolute(t);
     status = check_data(s, failure);
     if (status == STATUS_OK) status = check_budget(t, failure);
     if (!s->threads) s->threads = parallel_processors();
