@@ -107,6 +107,17 @@ static status_code check_budget(const training *t, failure *failure) {
     return budget_parse(t->settings.budget, &seconds, failure);
 }
 
+/* Options that say how long to train replace all that a config says about it: what its clock decided, too. */
+static void take_length(training *t) {
+    const train_request *r = t->request;
+    train_settings *s = &t->settings;
+    const int timed = has_option(r, "budget"), counted = has_option(r, "iterations");
+    if (t->resume || !(timed || counted || has_option(r, "epochs"))) return;
+    s->budget_costs = s->budget_lengths = "";
+    if (!timed) s->budget = "";
+    if (!timed && !counted) s->iterations = 0;
+}
+
 static status_code apply_options(training *t, failure *failure) {
     const train_request *r = t->request;
     status_code status = refuse_contradictions(r, failure);
@@ -119,6 +130,7 @@ static status_code apply_options(training *t, failure *failure) {
         status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
     }
     if (status == STATUS_OK) take_trim(t);
+    if (status == STATUS_OK) take_length(t);
     return status == STATUS_OK ? yield_tail(t, failure) : status;
 }
 
@@ -300,14 +312,18 @@ static void tell_budget(const training *t, const budget_costs *costs) {
     listener_notice(work_of(t), notice);
 }
 
+/* By an option, or in a config that was written by hand. */
+static int is_chosen(const training *t, const char *key) {
+    return has_option(t->request, key) || run_config_chooses(&t->settings, key);
+}
+
 /* Measures with other settings than the run's, if need be, and chooses the run's. */
 static status_code fit_budget(training *t, const task *task, const train_settings *measured, failure *failure) {
-    const train_request *r = t->request;
-    const budget_fixed fixed = {.optimizer = has_option(r, "optimizer"),
-                                .lr = has_option(r, "lr"),
-                                .schedule = has_option(r, "schedule"),
-                                .batch = has_option(r, "batch") || !is_volumes(t->settings.data),
-                                .epoch_length = has_option(r, "epoch_length")};
+    const budget_fixed fixed = {.optimizer = is_chosen(t, "optimizer"),
+                                .lr = is_chosen(t, "lr"),
+                                .schedule = is_chosen(t, "schedule"),
+                                .batch = is_chosen(t, "batch") || !is_volumes(t->settings.data),
+                                .epoch_length = is_chosen(t, "epoch_length")};
     budget_costs costs = {0};
     double seconds = 0;
     status_code status = budget_parse(t->settings.budget, &seconds, failure);
@@ -438,7 +454,7 @@ static status_code fit_budget_on(training *t, const segmentation_data *data, fai
     segmentation *context = 0;
     task task;
     train_settings measured = t->settings;
-    if (!has_option(t->request, "batch") && measured.batch > 2) measured.batch = 2;
+    if (!is_chosen(t, "batch") && measured.batch > 2) measured.batch = 2;
     status_code status = task_segmentation_open(&task, &context, data, &measured, failure);
     if (status == STATUS_OK) status = fit_budget(t, &task, &measured, failure);
     task_segmentation_close(&context);
