@@ -55,6 +55,10 @@ void run_config_close(run_config *config);
    which names its task, it is as run_config_defaults has it. */
 status_code run_config_read_settings(train_settings *settings, const char *path, failure *failure);
 
+/* Whether the config.json that settings were read from was written by hand and names this one; that of a run names all,
+   whoever chose them. */
+int run_config_chooses(const train_settings *settings, const char *key);
+
 /* Which task a run's folder was trained for; quicker than to open it. */
 status_code run_config_task(const char *folder, task_kind *task, failure *failure);
 

@@ -71,6 +71,7 @@ static status_code measure_steps(budget_costs *costs, trainer *trainer, double s
 static status_code measure_records(budget_costs *costs, trainer *trainer, double seconds, failure *failure) {
     const double *row;
     double began = clock_seconds();
+    trainer->total = trainer->iteration; /* as after the last iteration: pictures are measured by themselves */
     status_code status = trainer_end_epoch(trainer, &row, failure);
     if (status == STATUS_OK) status = checkpoint_write(trainer, failure);
     costs->validation = clock_seconds() - began;

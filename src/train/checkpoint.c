@@ -149,8 +149,9 @@ static status_code write_file(trainer *t, int whole, const char *path, failure *
     if (status == STATUS_OK && whole) status = add_pending(t, w, &s, failure);
     if (status == STATUS_OK && whole) status = add_counters(t, w, &s, failure);
     if (status == STATUS_OK && whole) status = add_special(t, w, failure);
-    if (status == STATUS_OK && whole) status = keep_previous(t->folder, path, failure);
+    if (status == STATUS_OK && whole && !t->latest_is_damaged) status = keep_previous(t->folder, path, failure);
     if (status == STATUS_OK) status = safetensors_write(w, path, failure);
+    if (status == STATUS_OK && whole) t->latest_is_damaged = 0;
     safetensors_writer_close(&w);
     saved_free(&s);
     return status;
@@ -347,5 +348,6 @@ status_code checkpoint_read(trainer *t, failure *failure) {
         return status;
     snprintf(t->notice, sizeof t->notice, "%.700s; going on from %s instead", failure->message,
              run_file_name(RUN_PREVIOUS));
+    t->latest_is_damaged = 1;
     return STATUS_OK;
 }

@@ -58,7 +58,9 @@ static status_code record(trainer *t, failure *failure) {
     pace_record(&t->pace, &t->lengths);
     if (t->lengths.failed) return fail_memory(failure, "the changes of the run's length");
     t->settings.budget_lengths = text_string(&t->lengths);
-    return write_config(t, failure);
+    const status_code status = write_config(t, failure);
+    pace_skip(&t->pace, clock_seconds());
+    return status;
 }
 
 status_code trainer_keep_time(trainer *t, failure *failure) {

@@ -7,9 +7,10 @@
 
 /* Of the time that is left: so much is planned for, and a length that takes less than this is made longer. */
 static const double PLANNED = 0.97, UNUSED = 0.85;
-enum { FIRST_STEPS = 3 };         /* so many are measured before a length is made longer */
-static const double RECENT = 0.1; /* the weight of the newest step in their mean */
-static const double HICCUP = 2;   /* times the mean: a step that took more counts as this, or as the one before */
+enum { FIRST_STEPS = 3 };            /* so many are measured before a length is made longer */
+static const double RECENT = 0.1;    /* the largest weight of the newest step in their mean */
+static const double WINDOW = 0.01;   /* of the time that is left: steps of so long make the mean */
+static const double MOST_MOVE = 0.1; /* by this share of it one step can move the mean up */
 
 /* ---- recorded changes -------------------------------------------------------------------------------------------- */
 
@@ -85,31 +86,46 @@ void pace_watch(pace *p, double deadline, double step, double validation, double
     p->deadline = deadline;
     p->step = step;
     p->validation = step > 0 ? validation / step : 0;
-    p->end = step > 0 ? end / step : 0;
-    p->validated = p->last = 0;
+    p->end = end;
+    p->validated = 0;
+    p->measured = 0;
     p->mark = now;
 }
 
+/* The first steps count for more than their share of the window: what was measured before was short. */
+static double weight_of_newest(const pace *p, double now) {
+    const double first = 1 / (1 / RECENT + (double)p->measured), window = WINDOW * fmax(0, p->deadline - now);
+    return fmin(RECENT, fmax(first, window > 0 ? p->step / window : RECENT));
+}
+
+static double least_of_last(const pace *p) {
+    double least = p->measured < PACE_LAST ? 0 : p->last[0];
+    for (int k = 1; k < PACE_LAST; k++) least = fmin(least, p->last[k]);
+    return least;
+}
+
 void pace_measure_step(pace *p, double now) {
-    const double seconds = now - p->mark;
-    const double believed = fmin(seconds, fmax(HICCUP * p->step, p->last));
-    p->step = p->step > 0 ? p->step + RECENT * (believed - p->step) : seconds;
-    p->last = seconds;
+    const double seconds = now - p->mark, weight = weight_of_newest(p, now);
+    p->last[p->measured++ % PACE_LAST] = seconds;
+    const double believed = fmin(seconds, fmax(p->step * (1 + MOST_MOVE / weight), least_of_last(p)));
+    p->step = p->step > 0 ? p->step + weight * (believed - p->step) : seconds;
     p->mark = now;
 }
 
 void pace_measure_validation(pace *p, double now) {
     p->validated = now - p->mark;
-    if (!(p->validation > 0) && p->step > 0) p->validation = p->validated / p->step;
+    if (p->step > 0) p->validation = p->validated / p->step;
     p->mark = now;
 }
+
+void pace_skip(pace *p, double now) { p->mark = now; }
 
 double pace_reserve(const pace *p) { return 0.2 + 2 * p->step; }
 
 static double seconds_of(const pace *p, const pace_moment *m, int64_t total) {
     const double last = ceil((double)total / (double)m->epoch), past = floor((double)(m->done - 1) / (double)m->epoch);
     const double validation = fmax(p->validated, p->step * p->validation);
-    return p->step * ((double)(total - m->done) + p->end) + (last - past) * validation;
+    return p->step * (double)(total - m->done) + (last - past) * validation + p->end;
 }
 
 /* The largest length that fits. */

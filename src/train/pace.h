@@ -21,18 +21,21 @@ typedef struct length_change {
     int64_t at, total;
 } length_change;
 
+enum { PACE_LAST = 5 };
+
 typedef struct pace {
     int64_t planned; /* iterations */
     length_change *changes;
     size_t count;
 
-    double deadline; /* the clock; 0: nobody looks at it */
-    double step;     /* seconds of an iteration, of late */
-    double last;     /* of the last one */
-    double validation,
-        end;          /* a validation, and what comes after the last, in such steps: both become slower with them */
-    double validated; /* seconds of the last validation: the next takes at least as long */
-    double mark;      /* the clock after what was measured last */
+    double deadline;        /* the clock; 0: nobody looks at it */
+    double step;            /* seconds of an iteration, of late */
+    double last[PACE_LAST]; /* of the last ones */
+    int64_t measured;       /* how many there were */
+    double validation;      /* a validation in such steps: it becomes slower with them */
+    double validated;       /* seconds of the last validation: the next takes at least as long */
+    double end;             /* seconds of what comes after the last; there are fewer pictures if it takes more */
+    double mark;            /* the clock after what was measured last */
 } pace;
 
 /* Changes that were recorded as "I:N,I:N"; "": none. STATUS_BAD_INPUT if they cannot have been. */
@@ -51,9 +54,16 @@ double pace_position(const pace *pace, int64_t iteration);
 /* From here on the clock counts: all must be over at the deadline. What is not known (0) is measured first. */
 void pace_watch(pace *pace, double deadline, double step, double validation, double end, double now);
 
-/* An iteration, or a validation, has ended. */
+/*
+ * An iteration, or a validation, has ended. What a step takes is a mean over at least ten of them and over a hundredth of the time
+ * that is left. A single one moves it by a tenth at most: a machine that stands still for a moment is not a slow one. If the last
+ * PACE_LAST have all been slow, it is.
+ */
 void pace_measure_step(pace *pace, double now);
 void pace_measure_validation(pace *pace, double now);
+
+/* What was done since is no iteration's work, such as writing a file: its time is gone, but says nothing about theirs. */
+void pace_skip(pace *pace, double now);
 
 /* What must be left of the time for the records after it. */
 double pace_reserve(const pace *pace);

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double WHILE_TRAINING = 0.01; /* of what is left of a --budget, for the pictures after an epoch */
+
 status_code write_config(const trainer *t, failure *failure) {
     graph *g = learner_graph(t->learner);
     const size_t size = graph_describe(g, 0, 0) + 1;
@@ -134,7 +136,10 @@ static status_code fill_hardest(trainer *t, gallery *g, failure *failure) {
 }
 
 status_code write_hardest(trainer *t, int count, failure *failure) {
-    const gallery hardest = {.table = RUN_HARDEST, .pictures = RUN_HARDEST_PICTURES, .count = count};
+    const gallery hardest = {.table = RUN_HARDEST,
+                             .pictures = RUN_HARDEST_PICTURES,
+                             .count = count,
+                             .until = trainer_time_share(t, WHILE_TRAINING)};
     return gallery_write(t, hardest, fill_hardest, failure);
 }
 

@@ -13,7 +13,7 @@ status_code write_losses(trainer *trainer, failure *failure);
 status_code write_galleries(trainer *trainer, int count, int anew, failure *failure);
 /* RUN_TENSORBOARD: the last row, if the settings want it (events.c). */
 status_code write_events(trainer *trainer, failure *failure);
-/* RUN_HARDEST alone. */
+/* RUN_HARDEST alone; of what is left of a --budget it takes a hundredth at most. */
 status_code write_hardest(trainer *trainer, int count, failure *failure);
 gallery_fill fill_triage; /* triage.c */
 

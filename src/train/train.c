@@ -107,6 +107,17 @@ static status_code check_budget(const training *t, failure *failure) {
     return budget_parse(t->settings.budget, &seconds, failure);
 }
 
+/* Options that say how long to train replace all that a config says about it: what its clock decided, too. */
+static void take_length(training *t) {
+    const train_request *r = t->request;
+    train_settings *s = &t->settings;
+    const int timed = has_option(r, "budget"), counted = has_option(r, "iterations");
+    if (t->resume || !(timed || counted || has_option(r, "epochs"))) return;
+    s->budget_costs = s->budget_lengths = "";
+    if (!timed) s->budget = "";
+    if (!timed && !counted) s->iterations = 0;
+}
+
 static status_code apply_options(training *t, failure *failure) {
     const train_request *r = t->request;
     status_code status = refuse_contradictions(r, failure);
@@ -119,6 +130,7 @@ static status_code apply_options(training *t, failure *failure) {
         status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
     }
     if (status == STATUS_OK) take_trim(t);
+    if (status == STATUS_OK) take_length(t);
     return status == STATUS_OK ? yield_tail(t, failure) : status;
 }
 
@@ -136,14 +148,16 @@ static const char *real_path(const char *path, char real[PATH_SIZE]) {
     return *path && realpath(path, real) ? real : path;
 }
 
-/* So that a run can be resumed and evaluated from elsewhere. */
-static void make_absolute(training *t) {
+/* So that a run can be resumed and evaluated from elsewhere. What one that is resumed has been told already stays as it is. */
+static void make_absolute(training *t, const train_settings *base) {
     train_settings *s = &t->settings;
     char here[PATH_SIZE];
-    s->from = real_path(s->from, t->from);
-    s->loss_init_file = real_path(s->loss_init_file, t->losses);
-    if (!classification_data_is_word(s->data) && !phantom_data_named(s->data) && realpath(s->data, t->data))
-        s->data = t->data;
+    if (!t->resume || strcmp(s->from, base->from) != 0) s->from = real_path(s->from, t->from);
+    if (!t->resume || strcmp(s->loss_init_file, base->loss_init_file) != 0)
+        s->loss_init_file = real_path(s->loss_init_file, t->losses);
+    if (!classification_data_is_word(s->data) && !phantom_data_named(s->data) &&
+        (!t->resume || strcmp(s->data, base->data) != 0))
+        s->data = real_path(s->data, t->data);
     if (*s->cache && s->cache[0] != '/' && getcwd(here, sizeof here) &&
         path_join(t->cache, here, s->cache, 0) == STATUS_OK)
         s->cache = t->cache;
@@ -194,10 +208,11 @@ static status_code settle(training *t, failure *failure) {
     if (status != STATUS_OK) return status;
     const train_settings base = *s;
     status = apply_options(t, failure);
+    make_absolute(t, &base);
+    if (t->resume && !s->batch) s->batch = base.batch; /* the plan's, which the run has taken */
     if (status == STATUS_OK) status = check_same(&base, t, failure);
     if (status != STATUS_OK) return status;
     if (s->history == HISTORY_EXACT && base.history != HISTORY_EXACT && s->look_ahead == 1) s->look_ahead = 0;
-    if (!t->resume) make_absolute(t);
     status = check_data(s, failure);
     if (status == STATUS_OK) status = check_budget(t, failure);
     if (!s->threads) s->threads = parallel_processors();
@@ -303,14 +318,18 @@ static void tell_budget(const training *t, const budget_costs *costs) {
     listener_notice(work_of(t), notice);
 }
 
+/* By an option, or in a config that was written by hand. */
+static int is_chosen(const training *t, const char *key) {
+    return has_option(t->request, key) || run_config_chooses(&t->settings, key);
+}
+
 /* Measures with other settings than the run's, if need be, and chooses the run's. */
 static status_code fit_budget(training *t, const task *task, const train_settings *measured, failure *failure) {
-    const train_request *r = t->request;
-    const budget_fixed fixed = {.optimizer = has_option(r, "optimizer"),
-                                .lr = has_option(r, "lr"),
-                                .schedule = has_option(r, "schedule"),
-                                .batch = has_option(r, "batch") || !is_volumes(t->settings.data),
-                                .epoch_length = has_option(r, "epoch_length")};
+    const budget_fixed fixed = {.optimizer = is_chosen(t, "optimizer"),
+                                .lr = is_chosen(t, "lr"),
+                                .schedule = is_chosen(t, "schedule"),
+                                .batch = is_chosen(t, "batch") || !is_volumes(t->settings.data),
+                                .epoch_length = is_chosen(t, "epoch_length")};
     budget_costs costs = {0};
     double seconds = 0;
     status_code status = budget_parse(t->settings.budget, &seconds, failure);
@@ -441,7 +460,7 @@ static status_code fit_budget_on(training *t, const segmentation_data *data, fai
     segmentation *context = 0;
     task task;
     train_settings measured = t->settings;
-    if (!has_option(t->request, "batch") && measured.batch > 2) measured.batch = 2;
+    if (!is_chosen(t, "batch") && measured.batch > 2) measured.batch = 2;
     status_code status = task_segmentation_open(&task, &context, data, &measured, failure);
     if (status == STATUS_OK) status = fit_budget(t, &task, &measured, failure);
     task_segmentation_close(&context);

@@ -336,6 +336,12 @@ static status_code validate(trainer *t, const double **row, failure *failure) {
     return status;
 }
 
+static status_code save(trainer *t, failure *failure) {
+    const status_code status = checkpoint_write(t, failure);
+    pace_skip(&t->pace, clock_seconds());
+    return status;
+}
+
 /* One iteration, and what is due after it. */
 static status_code advance(trainer *t, const train_listener *listener, failure *failure) {
     double loss = 0;
@@ -346,7 +352,7 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
     const int64_t every = t->settings.checkpoint_every;
     if (!due) status = trainer_keep_time(t, failure);
     if (status == STATUS_OK && epoch_is_due(t)) status = validate(t, &row, failure);
-    else if (status == STATUS_OK && every && t->iteration % every == 0) status = checkpoint_write(t, failure);
+    else if (status == STATUS_OK && every && t->iteration % every == 0) status = save(t, failure);
     if (due && row) loss = row[ROW_LOSS_MEAN];
     if (listener) trainer_tell(t, &listener->work);
     if (status == STATUS_OK && listener && listener->report) listener->report(listener->work.context, t, loss, row);

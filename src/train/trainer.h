@@ -65,6 +65,7 @@ typedef struct trainer {
     float *last_seen;         /* [examples]: the loss when last trained on, NaN before; --history exact keeps it */
     rows rows;
 
+    int latest_is_damaged;                /* 1: it went on from the checkpoint before, which is the only good one */
     const listener *listener;             /* of trainer_run: a long evaluation asks it whether to stop; may be NULL */
     double draw_until;                    /* the clock: pictures are drawn so long after it was told to stop */
     double seconds;                       /* of training before this process */

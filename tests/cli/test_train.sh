@@ -251,6 +251,22 @@ without_seconds "$work/killed/history.csv" >"$work/h2"
 same "$work/h1" "$work/h2"
 ls -A "$work/killed" | grep -q '\.tmp' && fail "files of killed processes were left"
 
+# ---- the same command begins a run and goes on with it, from wherever its paths are right
+awk 'BEGIN { print "label,x,y"; for (i = 0; i < 200; i++) print i % 2 "," i % 7 "," (i % 2) * 3 + i % 5 }' >"$work/t.csv"
+table="t.csv --model mlp-1-4 --threads 1 --epochs 2 --quiet"
+for begin in "" "--from first/best.safetensors" "--loss-init first/losses.csv" "--from first --loss-init first"; do
+    out=first
+    [ -z "$begin" ] || out=second
+    rm -rf "${work:?}/second"
+    for time in begins 'goes on'; do
+        (cd "$work" && "$program" train $table $begin --resume-or-start --out $out) >"$work/out" 2>"$work/err" ||
+            fail "a run with $begin that $time"
+    done
+done
+cp "$work/t.csv" "$work/u.csv"
+(cd "$work" && "$program" train u.csv --resume-or-start --out first) >"$work/out" 2>"$work/err" && fail "another table is taken"
+complains "another 'data'"
+
 # ---- a damaged checkpoint: the one before is used
 head -c 1000 "$work/whole/latest.safetensors" >"$work/half"
 cp "$work/half" "$work/whole/latest.safetensors"

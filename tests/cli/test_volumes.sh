@@ -30,6 +30,10 @@ wait $process 2>/dev/null
 if [ -e "$work/c/config.json" ]; then run 0 train --resume --quiet --out "$work/c"; else run 0 train $how --out "$work/c"; fi
 same "$work/a/latest.safetensors" "$work/c/latest.safetensors"
 
+# The command that began a run goes on with it, also with paths from here and the plan's batch.
+(cd "$work" && "$program" train data --iterations 4 --epoch-length 2 --batch 0 --quiet --resume-or-start --out a) \
+    >"$work/out" 2>"$work/err" || fail "the same command does not resume the run"
+
 # A network for slices and one with a residual encoder: plans of their own in the same cache, and the volumes' labels.
 for model in unet-2d resenc-m; do
     run 0 train $how --model $model --threads 1 --out "$work/$model"

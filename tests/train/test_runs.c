@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 /* Whole runs: the same bits, whatever interrupts them and however many threads work; damaged and foreign checkpoints. */
+#include "core/clock.h"
 #include "core/csv.h"
 #include "folders.h"
 #include "images/digits.h"
@@ -181,6 +182,49 @@ static void a_run_ends_when_its_time_is_over(void **state) {
     assert_int_equal(run(&s, &task, where, 1), TRAINER_FINISHED);
     rate_in_last_row(where, &iterations);
     assert_true(iterations == 1);
+}
+
+static double described, saved_after, mark; /* the clock after a config was written; the pace's after an iteration */
+
+static void describe_and_look(void *context, run_facts *facts) {
+    points_describe(context, facts);
+    described = clock_seconds();
+}
+
+static void look(void *context, const trainer *t, double loss, const double *row) {
+    (void)context, (void)loss, (void)row;
+    const double measured = mark + t->pace.last[(t->pace.measured - 1) % PACE_LAST];
+    if (t->iteration == 2) saved_after = t->pace.mark - measured;
+    mark = t->pace.mark;
+}
+
+/* Files that are written between two iterations belong to neither. */
+static void writing_files_is_no_part_of_an_iteration(void **state) {
+    (void)state;
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    const train_listener listener = {.report = look};
+    trainer *t;
+    trainer_end end;
+    s.epochs = 1; /* of 6 iterations */
+    s.checkpoint_every = 2;
+    task.describe = describe_and_look;
+    folder_make(folder("apart"), NULL);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("apart"), NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    described = 0;
+    trainer_watch(t, &(trainer_time){t->started + 3600, 1e-9, 1e-9, 1e-9}); /* there is time for more: a change */
+    assert_int_equal(trainer_step(t, &(double){0}, NULL), STATUS_OK);
+    t->iteration = 3; /* the first at which a length may grow */
+    assert_int_equal(trainer_keep_time(t, NULL), STATUS_OK);
+    assert_true(t->pace.count == 1 && described > 0 && t->pace.mark >= described);
+    trainer_close(&t);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("apart"), NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    assert_int_equal(trainer_run(t, &listener, &end, NULL), STATUS_OK);
+    assert_true(saved_after > 1e-6);
+    trainer_close(&t);
 }
 
 static void tail_weights_and_first_visits_survive_interruptions(void **state) {
@@ -385,6 +429,55 @@ static void draws_and_losses_add_up(void **state) {
     csv_close(&losses);
 }
 
+static int shown, shown_after_first_epoch;
+
+static status_code show_and_count(void *context, learner *learner, int64_t example, const char *path,
+                                  task_verdict *verdict, failure *failure) {
+    (void)context, (void)learner, (void)example;
+    shown++;
+    snprintf(verdict->label, sizeof verdict->label, "seen");
+    return whole_file_write(path, "picture", 7, failure);
+}
+
+/* In the middle of a run the folder has what it has told of so far. */
+static void look_at_pictures(void *context, const trainer *t, double loss, const double *row) {
+    csv hardest;
+    char path[PATH_SIZE];
+    (void)context, (void)loss;
+    if (!row || t->rows.count != 1) return;
+    shown_after_first_epoch = shown;
+    assert_int_equal(run_path(path, t->folder, RUN_HARDEST, 0), STATUS_OK);
+    assert_int_equal(csv_read(&hardest, path, CSV_STRICT, NULL), STATUS_OK);
+    assert_int_equal(hardest.rows, 2);
+    for (size_t k = 0; k < hardest.rows; k++) {
+        assert_string_equal(csv_cell(&hardest, k, (size_t)csv_column(&hardest, "label")), "seen");
+        assert_int_equal(run_picture_path(path, t->folder, RUN_HARDEST_PICTURES,
+                                          csv_cell(&hardest, k, (size_t)csv_column(&hardest, "example")), NULL),
+                         STATUS_OK);
+        assert_true(path_exists(path));
+    }
+    csv_close(&hardest);
+}
+
+static void there_are_pictures_while_a_run_trains(void **state) {
+    (void)state;
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    const train_listener listener = {.report = look_at_pictures};
+    trainer *t;
+    trainer_end end;
+    task.show = show_and_count;
+    s.epoch_length = 100; /* a picture for each 50 */
+    s.iterations = 150;
+    folder_make(folder("pictures"), NULL);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("pictures"), NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    assert_int_equal(trainer_run(t, &listener, &end, NULL), STATUS_OK);
+    trainer_close(&t);
+    assert_int_equal(shown_after_first_epoch, 2);
+}
+
 static void training_stops_when_the_gradient_of_r_is_small(void **state) {
     (void)state;
     points p;
@@ -490,6 +583,36 @@ static void a_damaged_checkpoint_is_refused_and_the_one_before_used(void **state
     free(previous);
 }
 
+/* What cannot be written must not cost the only good checkpoint. */
+static void a_damaged_checkpoint_does_not_replace_the_one_before(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    const train_settings s = points_settings();
+    const char *where = folder("replaced"), *good = folder("replaced-good");
+    trainer *t;
+    failure why = {0};
+    size_t size, previous_size;
+    run_whole(&s, &task, where);
+    folder_make(good, NULL);
+    char *previous = file_bytes(where, "previous.safetensors", &previous_size),
+         *bytes = file_bytes(where, "latest.safetensors", &size);
+    file_write(good, "previous.safetensors", previous, previous_size);
+    file_write(where, "latest.safetensors", bytes, size / 2);
+    assert_int_equal(trainer_open(&t, &s, &task, where, NULL), STATUS_OK);
+    assert_int_equal(trainer_resume(t, &why), STATUS_OK);
+    assert_int_equal(checkpoint_write(t, NULL), STATUS_OK);
+    assert_same_file(where, good, "previous.safetensors");
+    free(bytes);
+    bytes = file_bytes(where, "latest.safetensors", &size); /* whole again: the next one keeps it */
+    file_write(good, "previous.safetensors", bytes, size);
+    assert_int_equal(checkpoint_write(t, NULL), STATUS_OK);
+    assert_same_file(where, good, "previous.safetensors");
+    trainer_close(&t);
+    free(previous);
+    free(bytes);
+}
+
 static void weights_without_the_rest_are_no_checkpoint(void **state) {
     (void)state;
     points p;
@@ -572,6 +695,7 @@ int main(void) {
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes),
         cmocka_unit_test(a_run_whose_length_the_clock_changed_is_repeated_and_resumed_to_the_same_bytes),
         cmocka_unit_test(a_run_ends_when_its_time_is_over),
+        cmocka_unit_test(writing_files_is_no_part_of_an_iteration),
         cmocka_unit_test(tail_weights_and_first_visits_survive_interruptions),
         cmocka_unit_test(loader_threads_do_not_change_a_bit),
         cmocka_unit_test(threads_do_not_change_a_bit),
@@ -579,10 +703,12 @@ int main(void) {
         cmocka_unit_test(a_finished_run_can_be_continued),
         cmocka_unit_test(the_network_of_a_run_gives_the_accuracy_of_its_history),
         cmocka_unit_test(draws_and_losses_add_up),
+        cmocka_unit_test(there_are_pictures_while_a_run_trains),
         cmocka_unit_test(training_stops_when_the_gradient_of_r_is_small),
         cmocka_unit_test(a_loss_that_is_not_finite_names_the_example_and_keeps_the_checkpoint),
         cmocka_unit_test(other_data_and_other_settings_are_refused),
         cmocka_unit_test(a_damaged_checkpoint_is_refused_and_the_one_before_used),
+        cmocka_unit_test(a_damaged_checkpoint_does_not_replace_the_one_before),
         cmocka_unit_test(weights_without_the_rest_are_no_checkpoint),
         cmocka_unit_test(there_are_best_weights_even_if_the_metric_is_never_a_number),
     };

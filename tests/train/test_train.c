@@ -101,6 +101,69 @@ static void a_budget_chooses_settings_that_the_run_keeps(void **state) {
     assert_same_file(folder("timed"), folder("untimed"), "losses.csv");
 }
 
+static train_settings settings_of(const char *where) {
+    char path[PATH_SIZE];
+    train_settings s = settings_default();
+    assert_int_equal(run_path(path, where, RUN_CONFIG, NULL), STATUS_OK);
+    assert_int_equal(run_config_read_settings(&s, path, NULL), STATUS_OK);
+    return s;
+}
+
+/* The config of a run whose clock changed its length; an option that says how long to train replaces all of it. */
+static void an_old_budget_does_not_decide_a_new_length(void **state) {
+    (void)state;
+    static const char CONFIG[] = "{\"settings\": {\"data\": \"digits:100,40\", \"model\": \"mlp-1-16\", \"batch\": 16, "
+                                 "\"threads\": 1, \"objective\": \"erm\", \"iterations\": 20, \"budget\": \"10h\", "
+                                 "\"budget_costs\": \"1 1 1\", \"budget_lengths\": \"3:4\"}, "
+                                 "\"facts\": {\"task\": \"classification\"}}";
+    static const struct {
+        train_option option;
+        long long reports;
+    } LENGTHS[] = {{{"iterations", "7"}, 7}, {{"epochs", "2"}, 12}, {{"lr", "0.1"}, 4}, {{"budget", "10h"}, 9}};
+    failure why = {0};
+    char config[PATH_SIZE];
+    file_write(folders_root, "old-budget.json", CONFIG, sizeof CONFIG - 1);
+    snprintf(config, sizeof config, "%s/old-budget.json", folders_root);
+    for (int k = 0; k < 4; k++) {
+        heard h = {.stop_after = 9 + 10 * (k < 3)}; /* the budget's is long */
+        char name[32];
+        snprintf(name, sizeof name, "old-budget-%d", k);
+        const train_listener listener = listener_of(&h);
+        const train_request request = {
+            .folder = folder(name), .config = config, .options = &LENGTHS[k].option, .option_count = 1};
+        train_outcome outcome = {0};
+        const status_code status = train_run(&request, &listener, &outcome, &why);
+        assert_int_equal(status, k < 3 ? STATUS_OK : STATUS_STOPPED);
+        assert_int_equal(h.reports, LENGTHS[k].reports);
+        train_settings s = settings_of(folder(name));
+        assert_string_equal(s.budget, k < 2 ? "" : "10h");
+        if (k == 2) assert_string_equal(s.budget_lengths, "3:4");
+        else assert_null(strstr(s.budget_lengths, "3:4"));
+        settings_close(&s);
+    }
+}
+
+/* What the help promises of options holds for a config, too; what neither names is chosen. */
+static void a_budget_keeps_what_a_config_by_hand_names(void **state) {
+    (void)state;
+    static const char CONFIG[] = "{\"model\": \"mlp-1-16\", \"batch\": 16, \"threads\": 1, \"objective\": \"erm\", "
+                                 "\"schedule\": \"cosine\", \"epoch_length\": 5}";
+    static const train_option TIMED = {"budget", "10h"};
+    heard h = {.stop_after = 2};
+    failure why = {0};
+    char config[PATH_SIZE];
+    train_outcome outcome = {0};
+    file_write(folders_root, "by-hand.json", CONFIG, sizeof CONFIG - 1);
+    snprintf(config, sizeof config, "%s/by-hand.json", folders_root);
+    const train_listener listener = listener_of(&h);
+    const train_request request = {
+        .folder = folder("by-hand"), .data = "digits:100,40", .config = config, .options = &TIMED, .option_count = 1};
+    assert_int_equal(train_run(&request, &listener, &outcome, &why), STATUS_STOPPED);
+    train_settings s = settings_of(folder("by-hand"));
+    assert_true(s.schedule == SCHEDULE_COSINE && s.epoch_length == 5 && s.iterations > 100);
+    settings_close(&s);
+}
+
 /* One object, as older versions wrote it. */
 static void make_old(const char *where) {
     json_t *entries;
@@ -194,6 +257,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_is_the_same_run),
         cmocka_unit_test(a_budget_chooses_settings_that_the_run_keeps),
+        cmocka_unit_test(an_old_budget_does_not_decide_a_new_length),
+        cmocka_unit_test(a_budget_keeps_what_a_config_by_hand_names),
         cmocka_unit_test(a_run_of_an_older_version_is_resumed_and_repeated),
         cmocka_unit_test(what_cannot_be_trained_is_refused_before_anything_is_written),
         cmocka_unit_test(a_run_keeps_its_settings),
