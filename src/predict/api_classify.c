@@ -3,6 +3,7 @@
 
 #include "core/arg_max.h"
 #include "core/parallel.h"
+#include "core/path.h"
 #include "picture/resize.h"
 #include "predict/api_image.h"
 #include "predict/class_ensemble.h"
@@ -18,8 +19,11 @@ static const run_facts *facts_of(const hws_predict_classifier *c) { return &c->e
 
 static status_code check_models(const char *const *models, int count, failure *failure) {
     if (!models || count < 1) return fail(failure, STATUS_BAD_INPUT, "no model is named: at least one is needed");
-    for (int k = 0; k < count; k++)
+    for (int k = 0; k < count; k++) {
         if (!models[k]) return fail(failure, STATUS_BAD_INPUT, "model %d is NULL", k);
+        if (!path_is_folder(models[k]))
+            return fail(failure, STATUS_CANNOT_READ, "%.500s is not a folder: name a run's", models[k]);
+    }
     return STATUS_OK;
 }
 
