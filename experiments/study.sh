@@ -36,11 +36,14 @@ study_begin() {
     OUT=${OUT:-$root/experiments/out/$study}
     HWS=${HWS:-$root/build/release/cli/hws}
     [ -x "$HWS" ] || study_fail "there is no program at $HWS; run make first"
+    [ -n "$DRY" ] || [ -d "$DATASET" ] || study_fail "there is no folder $DATASET"
     JOBS=${JOBS:-$(nproc)} EPOCHS=${EPOCHS:-1000} EPOCH_LENGTH=${EPOCH_LENGTH:-250} BATCH=${BATCH:-0} WEIGHTS=${WEIGHTS:-best}
     [ -z "$DRY" ] || { EPOCHS=2 EPOCH_LENGTH=8 BATCH=2; }
     mkdir -p "$OUT/logs"
+    # Absolute, since steps change into folders.
     OUT=$(cd "$OUT" && pwd)
-    [ -z "$DRY" ] || DATASET=$OUT/data
+    case $HWS in /*) ;; *) HWS=$(pwd)/$HWS ;; esac
+    if [ -n "$DRY" ]; then DATASET=$OUT/data; else DATASET=$(cd "$DATASET" && pwd); fi
     : >"$OUT/jobs"
     export DRY DATASET OUT HWS EPOCHS EPOCH_LENGTH BATCH WEIGHTS OMP_WAIT_POLICY=passive
 }

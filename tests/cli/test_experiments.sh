@@ -69,10 +69,53 @@ for k in 1 2 3 4 5; do
     done
     cp "$work/phantoms/labelsTr/phantom_00$k.nii.gz" "$work/raw/$grade/$name/${name}_seg.nii.gz"
 done
-EPOCHS=1 EPOCH_LENGTH=1 BATCH=2 BETAS=none script 1 brats.sh "$work/raw" "$work/made" # ends at the first training with such a beta
+
+# The way from data to page, by names that are relative to where one stands. What takes long has a stand-in: a run is a folder, and what
+# it predicts are the references.
+mkdir "$work/bin"
+cat >"$work/bin/hws" <<'END'
+#!/bin/sh
+value_of() { # option, words
+    option=$1
+    while [ $# -gt 1 ]; do shift; [ "$1" != "$option" ] || { echo "$2"; return; }; done
+}
+copy() { mkdir -p "$2" && cp "$1"/* "$2"; }
+out=$(value_of --out "$@")
+case $1,$2 in
+train,*) mkdir -p "$out" ;;
+predict,*) copy "$DATASET/labelsTs" "$(value_of --output "$@")" ;;
+evaluate,--pred) exec "$REAL" "$@" ;;
+evaluate,*)
+    copy "$DATASET/labelsTr" "$2/validation"
+    [ -z "$out" ] || exec "$REAL" evaluate --pred "$DATASET/labelsTr" --ref "$DATASET/labelsTr" --images "$DATASET/imagesTr" \
+        --groups "$DATASET/groups.csv" --regions "$REGIONS" --hd95 --out "$out" --quiet ;;
+*) exec "$REAL" "$@" ;;
+esac
+END
+chmod +x "$work/bin/hws"
+study() { # code, script, arguments
+    expected=$1 name=$2
+    shift 2
+    (cd "$work" && REAL=$program HWS=bin/hws JOBS=2 sh "$experiments/$name" "$@") >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$expected" ] || fail "$name $*: exit code $code, expected $expected"
+}
+has_page() { # folder
+    grep -q "<td>Training</td>" "$work/$1/page.html" || fail "$1/page.html does not tell what the data are"
+    grep -q 'class="view"' "$work/$1/report.html" || fail "$1/report.html shows no case"
+}
+BETAS=100 study 0 brats.sh raw made
+has_page made
+BETAS=100 study 0 brats.sh made/data again
+has_page again
 grep -q "^BraTS19_TCIA01_5,TCIA,LGG$" "$work/made/data/groups.csv" || fail "groups.csv of BraTS lacks centre and grade"
 run 0 plan "$work/made/data" --out "$work/made/plan"
 prints "5 cases"
+run 0 phantom --out "$work/brains" --cases 6 --spina-bifida 2 --test 3 --size 16,16,16 --spacing 8 --threads 2
+study 0 fetal.sh brains tested
+has_page tested
+study 1 fetal.sh nowhere none
+grep -q "there is no folder nowhere" "$work/err" || fail "fetal.sh does not say that there are no data"
 
 if [ -n "${HWS_TEST_LONG:-}" ]; then
     for study in fetal brats; do
