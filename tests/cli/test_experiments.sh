@@ -116,6 +116,30 @@ study 0 fetal.sh brains tested
 has_page tested
 study 1 fetal.sh nowhere none
 grep -q "there is no folder nowhere" "$work/err" || fail "fetal.sh does not say that there are no data"
+# The time one has: both recipes are trained for every budget, side by side or one after the other.
+cat >"$work/bin/quick" <<'END'
+#!/bin/sh
+for last; do :; done
+case $1 in
+plan) mkdir -p "$4" && : >"$4/plans.json" ;;
+train)
+    [ -z "${BAD:-}" ] || case $last in */chosen-*) : >bad; exit 1 ;; *) until [ -e bad ]; do sleep 0.05; done; sleep 1 ;; esac
+    echo "${last##*/}" >>trained && mkdir -p "$last" && printf 'epoch,iteration\n1,7\n' >"$last/history.csv" ;;
+evaluate) : >"$2/summary.json" ;;
+compare) mkdir -p "$last" && echo compared >"$last/comparison.txt" ;;
+esac
+END
+chmod +x "$work/bin/quick"
+for alone in "" 1; do
+    (cd "$work" && rm -f trained && ALONE=$alone BUDGETS="1m 2m" HWS=bin/quick sh "$experiments/budget.sh" brains "budget$alone") \
+        >"$work/out" 2>"$work/err" || fail "budget.sh fails with ALONE=$alone"
+    prints "nnunet-2m: .* 7 iterations"
+    prints compared
+    [ "$(sort "$work/trained" | tr '\n' ' ')" = "chosen-1m chosen-2m nnunet-1m nnunet-2m " ] || fail "budget.sh trains other runs: $(cat "$work/trained")"
+done
+(cd "$work" && rm -f trained && BAD=1 BUDGETS=1m HWS=bin/quick sh "$experiments/budget.sh" brains bad-budget) >"$work/out" 2>"$work/err"
+[ $? -eq 1 ] || fail "budget.sh succeeds although a run failed"
+[ -e "$work/trained" ] || fail "budget.sh ends before its second run when the first fails"
 
 if [ -n "${HWS_TEST_LONG:-}" ]; then
     for study in fetal brats; do
