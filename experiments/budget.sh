@@ -38,15 +38,23 @@ train() { # name, options
     "$hws" evaluate "$out/$name" --quiet $threads || exit 1
 }
 
+chosen() { train "chosen-$1" --budget "$1"; }
+nnunet() { train "nnunet-$1" --budget "$1" --optimizer nesterov --lr 0.01 --batch 0; }
+
 names="" runs=""
 for budget in ${BUDGETS:-10m 30m 60m}; do
-    train "chosen-$budget" --budget "$budget" &
-    chosen=$!
-    [ -z "${ALONE:-}" ] || wait "$chosen"
-    train "nnunet-$budget" --budget "$budget" --optimizer nesterov --lr 0.01 --batch 0 &
-    nnunet=$!
-    wait "$chosen"
-    wait "$nnunet"
+    if [ -n "${ALONE:-}" ]; then
+        chosen "$budget"
+        nnunet "$budget"
+    else
+        chosen "$budget" &
+        first=$!
+        nnunet "$budget" &
+        second=$! failed=
+        wait "$first" || failed=1
+        wait "$second" || failed=1
+        [ -z "$failed" ] || exit 1
+    fi
     runs="$runs $out/chosen-$budget $out/nnunet-$budget"
     names="$names,chosen $budget,nnU-Net $budget"
 done

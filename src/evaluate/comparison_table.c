@@ -210,8 +210,8 @@ static void add_notes(const comparison *comparison, text *out) {
     const size_t missing = incomplete_cases(comparison);
     text_format(out,
                 "Differences are to %s, over the n cases with a score by every method; 95%% CI: bootstrap of the mean "
-                "difference,\nfrom %d cases on; Wilcoxon: paired and two-sided, from %d cases on; Holm: corrected for "
-                "all tests of this table.\n",
+                "difference,\nfrom %d cases on; Wilcoxon: paired and two-sided, where at least %d cases differ; Holm: "
+                "corrected for all tests\nof this table.\n",
                 comparison->methods.names[0], STATISTICS_INTERVAL_CASES, PAIRED_TEST_CASES);
     if (missing)
         text_format(out,

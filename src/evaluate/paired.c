@@ -23,7 +23,7 @@ status_code paired_of(const double *a, const double *b, size_t count, const stat
     status_code status = fill_difference(differences, options, result, failure);
     free(differences);
     if (status == STATUS_OK) status = wilcoxon_test(a, b, count, &result->test, failure);
-    if (result->count < PAIRED_TEST_CASES) result->test.p = none;
+    if (result->test.better + result->test.worse < PAIRED_TEST_CASES) result->test.p = none;
     result->holm = result->test.p;
     return status;
 }

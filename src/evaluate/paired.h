@@ -8,14 +8,14 @@
 #include "evaluate/statistics.h"
 #include "evaluate/wilcoxon.h"
 
-/* Of fewer pairs Wilcoxon's test has nothing to tell: p cannot fall below 0.05. */
+/* Where fewer pairs differ Wilcoxon's test has nothing to tell: p cannot fall below 0.05. */
 enum { PAIRED_TEST_CASES = 6 };
 
 typedef struct paired {
     size_t count;  /* pairs without NaN */
     double mean;   /* of b - a; NaN without pairs */
     interval ci;   /* of that mean, by the bootstrap; NaN below STATISTICS_INTERVAL_CASES */
-    wilcoxon test; /* its p is NaN below PAIRED_TEST_CASES */
+    wilcoxon test; /* its p is NaN where fewer than PAIRED_TEST_CASES pairs differ */
     double holm;   /* p, corrected for the other tests of the same table; NaN where p is */
 } paired;
 

@@ -4,10 +4,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-typedef struct rank_sums {
-    double positive, negative;
-    double ties; /* sum of t^3 - t over groups of t equal differences */
-} rank_sums;
+/* Ranks are doubled: the mean of several can end in a half. */
+typedef struct ranking {
+    size_t positive, negative; /* sums of doubled ranks */
+    double ties;               /* sum of t^3 - t over groups of t equal differences */
+    size_t ranks[WILCOXON_EXACT_PAIRS];
+} ranking;
 
 static int compare_sizes(const void *a, const void *b) {
     const double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
@@ -32,30 +34,34 @@ static size_t gather(const double *a, const double *b, size_t count, double *dif
 }
 
 /* Equal differences share the mean of their ranks. */
-static rank_sums sum_ranks(double *differences, size_t n) {
+static ranking rank(double *differences, size_t n) {
     qsort(differences, n, sizeof *differences, compare_sizes);
-    rank_sums sums = {0};
+    ranking r = {0};
     for (size_t first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && fabs(differences[end]) == fabs(differences[first]);) end++;
-        const double rank = ((double)first + 1 + (double)end) / 2, tied = (double)(end - first);
-        sums.ties += tied * tied * tied - tied;
-        for (size_t i = first; i < end; i++) *(differences[i] > 0 ? &sums.positive : &sums.negative) += rank;
+        const size_t doubled = first + 1 + end;
+        const double tied = (double)(end - first);
+        r.ties += tied * tied * tied - tied;
+        for (size_t i = first; i < end; i++) {
+            *(differences[i] > 0 ? &r.positive : &r.negative) += doubled;
+            if (i < WILCOXON_EXACT_PAIRS) r.ranks[i] = doubled;
+        }
     }
-    return sums;
+    return r;
 }
 
-/* Of the 2^n ways to give n ranks signs, the share whose positive ranks sum to at most `statistic`, doubled. The sums
-   stay below 2^53, so the counts are exact. */
-static double exact_p(size_t n, double statistic) {
-    enum { LARGEST = WILCOXON_EXACT_PAIRS * (WILCOXON_EXACT_PAIRS + 1) / 2 };
+/* Of the 2^n ways to give the ranks signs, the share whose positive ranks sum to at most `smaller`, doubled. The counts
+   stay below 2^53, so they are exact. */
+static double exact_p(const ranking *r, size_t n, size_t smaller) {
+    enum { LARGEST = WILCOXON_EXACT_PAIRS * (WILCOXON_EXACT_PAIRS + 1) };
     double ways[LARGEST + 1] = {1};
     size_t largest = 0;
-    for (size_t rank = 1; rank <= n; rank++) {
-        largest += rank;
-        for (size_t sum = largest; sum >= rank; sum--) ways[sum] += ways[sum - rank];
+    for (size_t i = 0; i < n; i++) {
+        largest += r->ranks[i];
+        for (size_t sum = largest; sum >= r->ranks[i]; sum--) ways[sum] += ways[sum - r->ranks[i]];
     }
     double below = 0;
-    for (size_t sum = 0; sum <= (size_t)statistic; sum++) below += ways[sum];
+    for (size_t sum = 0; sum <= smaller; sum++) below += ways[sum];
     return fmin(1, 2 * below / pow(2, (double)n));
 }
 
@@ -70,11 +76,12 @@ status_code wilcoxon_test(const double *a, const double *b, size_t count, wilcox
     double *differences = malloc((count ? count : 1) * sizeof *differences);
     if (!differences) return fail_memory(failure, "Wilcoxon's test");
     const size_t n = gather(a, b, count, differences, result);
-    const rank_sums sums = sum_ranks(differences, n);
+    const ranking r = rank(differences, n);
+    const size_t smaller = r.positive < r.negative ? r.positive : r.negative;
     free(differences);
-    result->statistic = fmin(sums.positive, sums.negative);
-    result->exact = n <= WILCOXON_EXACT_PAIRS && sums.ties == 0 && result->equal == 0;
+    result->statistic = (double)smaller / 2;
+    result->exact = n <= WILCOXON_EXACT_PAIRS;
     if (n == 0) result->p = result->equal > 0 ? 1 : (double)NAN;
-    else result->p = result->exact ? exact_p(n, result->statistic) : normal_p(n, result->statistic, sums.ties);
+    else result->p = result->exact ? exact_p(&r, n, smaller) : normal_p(n, result->statistic, r.ties);
     return STATUS_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "core/arg_max.h"
 #include "core/parallel.h"
+#include "core/path.h"
 #include "images/picture_sets.h"
 #include "picture/resize.h"
 #include "predict/api_image.h"
@@ -17,13 +18,21 @@ struct hws_predict_classifier {
 
 static const run_facts *facts_of(const hws_predict_classifier *c) { return &c->ensemble.models[0].config.facts; }
 
+static status_code check_folders(const char *const *models, int count, failure *failure) {
+    const status_code status = api_check_models(models, count, failure);
+    for (int k = 0; k < count && status == STATUS_OK; k++)
+        if (!path_is_folder(models[k]))
+            return fail(failure, STATUS_CANNOT_READ, "%.500s is not a folder: name a run's", models[k]);
+    return status;
+}
+
 static status_code open_ensemble(hws_predict_classifier **opened, const char *const *models, int count, int threads,
                                  failure *failure) {
     if (!opened) return fail(failure, STATUS_BAD_INPUT, "there is no place for the classifier");
     *opened = NULL;
     if (threads < 0 || threads > 4096)
         return fail(failure, STATUS_BAD_INPUT, "threads is %d: 0 (all processors) to 4096 is possible", threads);
-    status_code status = api_check_models(models, count, failure);
+    status_code status = check_folders(models, count, failure);
     if (status != STATUS_OK) return status;
     hws_predict_classifier *c = calloc(1, sizeof *c);
     if (!c) return fail_memory(failure, "the classifier");

@@ -75,10 +75,11 @@ static void add_words(text *page, const methods *methods) {
     if (methods->count > 1) {
         text_add(page, " Differences are to ");
         html_escape(page, methods->names[0]);
-        text_format(page,
-                    ", case by case; p is Wilcoxon's, from %d cases on, corrected by Holm for all tests of this table. "
-                    "The best mean is bold, unless another looks the same.",
-                    PAIRED_TEST_CASES);
+        text_format(
+            page,
+            ", case by case; p is Wilcoxon's, where at least %d cases differ, corrected by Holm for all tests of "
+            "this table. The best mean is bold, unless another looks the same.",
+            PAIRED_TEST_CASES);
     }
     text_add(page, "</p>\n");
 }

@@ -87,7 +87,7 @@ static status_code differences(const methods *methods, size_t baseline, paired *
 }
 
 static const char *judgement(const paired *difference, int fair) {
-    if (isnan(difference->holm) || isnan(difference->ci.low)) return "too few cases to tell whether that is chance";
+    if (isnan(difference->ci.low)) return "too few cases to tell whether that is chance";
     const int clear = difference->holm < LEVEL && (difference->ci.low > 0 || difference->ci.high < 0);
     if (!clear) return "these cases do not tell the two apart";
     if (!fair) return "more than chance, but the runs differ in more than their method";

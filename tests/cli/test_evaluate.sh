@@ -131,6 +131,14 @@ for words in 'Evaluation report' 'Evaluated in full on 3 cases' 'too few cases t
     'errors ERM' 'Worst of .*rare' '>made up: a label' '90 % reach' 'By the group\|Dice score of one'; do
     holds "$work/page.html" "$words"
 done
+# Cases that are all equal are not too few.
+set --
+for k in 1 2 3 4 5 6 7 8 9 10 11 12; do set -- "$@" "case$k.nii.gz=11002200"; done
+mkdir "$work/many"
+"$maps" "$work/many" "$@" || exit 1
+run 0 evaluate --pred "$work/many" --ref "$work/many" --out "$work/many_scores" --quiet
+run 0 report "$work/many_scores" "$work/many_scores" --names one,same --images "$work/many" --out "$work/page.html"
+holds "$work/page.html" 'these cases do not tell the two apart'
 fold=$work/results/fold_0/validation
 mkdir -p "$fold"
 cp "$b"/*.nii.gz "$fold"

@@ -24,6 +24,38 @@ mkdir "$work/empty"
 script 1 brats.sh "$work/empty" "$work/none"
 grep -q "neither a dataset nor BraTS" "$work/err" || fail "brats.sh does not say what is missing"
 
+# Whatever ends a study, none of its jobs is left alive: begun again, it would find their runs' folders taken. The jobs here wait for
+# each other, and `slow` takes a second to end, as hws does that still writes a checkpoint.
+cat >"$work/study.sh" <<END
+set -eu
+root=$experiments/.. script=$work/study.sh study=test
+. "\$root/experiments/study.sh"
+until_there() { until [ -e "\$1" ]; do sleep 0.05; done; }
+slow() { : >"\$OUT/began"; until_there "\$OUT/go"; sleep 1; : >"\$OUT/ended"; }
+bad() { until_there "\$OUT/began"; : >"\$OUT/go"; false; }
+stopped() { sh -c 'trap "sleep 1; : >ended; exit 1" TERM; : >began; while :; do sleep 0.05; done' ; }
+never() { : >"\$OUT/never"; }
+study_begin "\$@"
+cd "\$OUT"
+for name in \$STUDY_JOBS; do job \$name; done
+stage testing
+END
+for jobs in "slow bad" "slow bad never"; do
+    rm -rf "$work/fails"
+    STUDY_JOBS=$jobs HWS=$program JOBS=2 sh "$work/study.sh" "$work/empty" "$work/fails" >"$work/out" 2>"$work/err"
+    [ $? -eq 1 ] || fail "a study with a bad job succeeds"
+    grep -q "the same command goes on from here" "$work/err" || fail "a failed study does not tell what to do"
+    [ -e "$work/fails/ended" ] || fail "a study ends before its jobs when one of them fails ($jobs)"
+    [ ! -e "$work/fails/never" ] || fail "a study goes on after a failure"
+done
+STUDY_JOBS=stopped HWS=$program JOBS=2 setsid sh "$work/study.sh" "$work/empty" "$work/stops" >"$work/out" 2>"$work/err" &
+study=$!
+until [ -e "$work/stops/began" ] || ! kill -0 $study 2>/dev/null; do sleep 0.05; done
+kill -TERM "-$study"
+wait $study
+[ $? -eq 143 ] || fail "a study that was stopped does not say so"
+[ -e "$work/stops/ended" ] || fail "a study ends before its jobs when it is stopped"
+
 # BraTS as it is distributed becomes a dataset of links.
 run 0 phantom --tumours --out "$work/phantoms" --cases 5 --size 16,16,16 --spacing 8 --threads 2
 for k in 1 2 3 4 5; do
@@ -37,10 +69,77 @@ for k in 1 2 3 4 5; do
     done
     cp "$work/phantoms/labelsTr/phantom_00$k.nii.gz" "$work/raw/$grade/$name/${name}_seg.nii.gz"
 done
-EPOCHS=1 EPOCH_LENGTH=1 BATCH=2 BETAS=none script 1 brats.sh "$work/raw" "$work/made" # ends at the first training with such a beta
+
+# The way from data to page, by names that are relative to where one stands. What takes long has a stand-in: a run is a folder, and what
+# it predicts are the references.
+mkdir "$work/bin"
+cat >"$work/bin/hws" <<'END'
+#!/bin/sh
+value_of() { # option, words
+    option=$1
+    while [ $# -gt 1 ]; do shift; [ "$1" != "$option" ] || { echo "$2"; return; }; done
+}
+copy() { mkdir -p "$2" && cp "$1"/* "$2"; }
+out=$(value_of --out "$@")
+case $1,$2 in
+train,*) mkdir -p "$out" ;;
+predict,*) copy "$DATASET/labelsTs" "$(value_of --output "$@")" ;;
+evaluate,--pred) exec "$REAL" "$@" ;;
+evaluate,*)
+    copy "$DATASET/labelsTr" "$2/validation"
+    [ -z "$out" ] || exec "$REAL" evaluate --pred "$DATASET/labelsTr" --ref "$DATASET/labelsTr" --images "$DATASET/imagesTr" \
+        --groups "$DATASET/groups.csv" --regions "$REGIONS" --hd95 --out "$out" --quiet ;;
+*) exec "$REAL" "$@" ;;
+esac
+END
+chmod +x "$work/bin/hws"
+study() { # code, script, arguments
+    expected=$1 name=$2
+    shift 2
+    (cd "$work" && REAL=$program HWS=bin/hws JOBS=2 sh "$experiments/$name" "$@") >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code -eq "$expected" ] || fail "$name $*: exit code $code, expected $expected"
+}
+has_page() { # folder
+    grep -q "<td>Training</td>" "$work/$1/page.html" || fail "$1/page.html does not tell what the data are"
+    grep -q 'class="view"' "$work/$1/report.html" || fail "$1/report.html shows no case"
+}
+BETAS=100 study 0 brats.sh raw made
+has_page made
+BETAS=100 study 0 brats.sh made/data again
+has_page again
 grep -q "^BraTS19_TCIA01_5,TCIA,LGG$" "$work/made/data/groups.csv" || fail "groups.csv of BraTS lacks centre and grade"
 run 0 plan "$work/made/data" --out "$work/made/plan"
 prints "5 cases"
+run 0 phantom --out "$work/brains" --cases 6 --spina-bifida 2 --test 3 --size 16,16,16 --spacing 8 --threads 2
+study 0 fetal.sh brains tested
+has_page tested
+study 1 fetal.sh nowhere none
+grep -q "there is no folder nowhere" "$work/err" || fail "fetal.sh does not say that there are no data"
+# The time one has: both recipes are trained for every budget, side by side or one after the other.
+cat >"$work/bin/quick" <<'END'
+#!/bin/sh
+for last; do :; done
+case $1 in
+plan) mkdir -p "$4" && : >"$4/plans.json" ;;
+train)
+    [ -z "${BAD:-}" ] || case $last in */chosen-*) : >bad; exit 1 ;; *) until [ -e bad ]; do sleep 0.05; done; sleep 1 ;; esac
+    echo "${last##*/}" >>trained && mkdir -p "$last" && printf 'epoch,iteration\n1,7\n' >"$last/history.csv" ;;
+evaluate) : >"$2/summary.json" ;;
+compare) mkdir -p "$last" && echo compared >"$last/comparison.txt" ;;
+esac
+END
+chmod +x "$work/bin/quick"
+for alone in "" 1; do
+    (cd "$work" && rm -f trained && ALONE=$alone BUDGETS="1m 2m" HWS=bin/quick sh "$experiments/budget.sh" brains "budget$alone") \
+        >"$work/out" 2>"$work/err" || fail "budget.sh fails with ALONE=$alone"
+    prints "nnunet-2m: .* 7 iterations"
+    prints compared
+    [ "$(sort "$work/trained" | tr '\n' ' ')" = "chosen-1m chosen-2m nnunet-1m nnunet-2m " ] || fail "budget.sh trains other runs: $(cat "$work/trained")"
+done
+(cd "$work" && rm -f trained && BAD=1 BUDGETS=1m HWS=bin/quick sh "$experiments/budget.sh" brains bad-budget) >"$work/out" 2>"$work/err"
+[ $? -eq 1 ] || fail "budget.sh succeeds although a run failed"
+[ -e "$work/trained" ] || fail "budget.sh ends before its second run when the first fails"
 
 if [ -n "${HWS_TEST_LONG:-}" ]; then
     for study in fetal brats; do

@@ -60,7 +60,8 @@ run 0 evaluate "$work/run" --quiet
 [ -e "$work/run/examples.csv" ] || fail "an evaluation of the run's own test set is not kept"
 run 0 evaluate "$work/photos" --quiet
 run 0 compare "$work/run" "$work/photos" "$work/scores" --names first,augmented,again --out "$work/compared"
-prints 'worst group' 'McNemar'
+prints 'worst group'
+prints 'McNemar'
 [ "$(wc -l <"$work/compared/comparison.csv")" -eq 13 ] || fail "all, two groups and the worst of three methods are expected"
 awk -F, 'NR > 1 && $4 == "again" && ($8 != 0 || $8 == "nan") { exit 1 }' "$work/compared/comparison.csv" || fail "a method differs from itself"
 head -n -1 "$work/scores/examples.csv" >"$work/fewer" && mkdir "$work/fewer-scores" && mv "$work/fewer" "$work/fewer-scores/examples.csv"

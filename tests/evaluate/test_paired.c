@@ -25,6 +25,20 @@ static void a_difference_has_an_interval_from_ten_pairs_on_and_p_from_six(void *
     assert_close(result.test.p, 2. / 2048, 1e-12);
 }
 
+/* Of twelve pairs those that are equal tell nothing: p is there as soon as six differ, and then below 0.05. */
+static void p_needs_six_pairs_that_differ(void **state) {
+    (void)state;
+    double a[12] = {0}, b[12] = {0};
+    const statistics_options options = statistics_options_default();
+    paired result;
+    for (int differ = 0; differ < 12; differ++) {
+        assert_int_equal(paired_of(a, b, 12, &options, &result, NULL), STATUS_OK);
+        assert_int_equal(isnan(result.test.p) != 0, differ < PAIRED_TEST_CASES);
+        if (differ >= PAIRED_TEST_CASES) assert_close(result.test.p, 2 / pow(2, differ), 1e-12);
+        b[differ] = 1;
+    }
+}
+
 /* The step-down procedure, by its definition: sorted p times what is left, never falling, at most 1. */
 static void holm_follows_its_definition(void **state) {
     (void)state;
@@ -46,6 +60,7 @@ static void holm_follows_its_definition(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_has_an_interval_from_ten_pairs_on_and_p_from_six),
+        cmocka_unit_test(p_needs_six_pairs_that_differ),
         cmocka_unit_test(holm_follows_its_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
