@@ -26,7 +26,8 @@ help:
 	@echo "make test-browser the pages of hws report and hws watch in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
 	@echo "make test-faults  fail and kill hws at every system call, and cut the power at every moment (half an hour)"
-	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
+	@echo "make fuzz         fuzz every reader for FUZZ_SECONDS each (default 60); FUZZ_TARGETS=\"plan csv\" only these"
+	@echo "make fuzz-long    the same until each has had FUZZ_SECONDS in all (default 3600); what was stopped goes on"
 	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps"
 	@echo "                  beside PyTorch if it is there, each convolution beside oneDNN"
 	@echo "make install      install to PREFIX (default /usr/local)"
@@ -93,15 +94,16 @@ build_and_test = echo "== $(1)" && cmake --preset $(1) $(3) >/dev/null && \
   cmake --build build/$(1) -j$(JOBS) -- --no-print-directory -s && \
   ctest --test-dir build/$(1) $(2) --output-on-failure --no-tests=error -j$(JOBS)
 
-FUZZ_SECONDS ?= 60
-fuzz: setup
+# What CMake lists in tests/fuzz, from seeds; fuzz-long goes on where it was stopped, until each target has had its time.
+FUZZ_TARGETS ?=
+fuzz: FUZZ_SECONDS ?= 60
+fuzz-long: FUZZ_SECONDS ?= 3600
+fuzz-long: FUZZ_TOTAL = --total
+fuzz fuzz-long: setup
 	@scripts/setup fuzz
 	@cmake --preset fuzz >/dev/null
-	@cmake --build build/fuzz -j$(JOBS) -- --no-print-directory -s
-	@for target in state api nifti summary idx dataset plan safetensors zip pickle raster npy; do \
-	  mkdir -p build/fuzz/corpus-$$target && \
-	  build/fuzz/tests/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target || exit 1; \
-	done
+	@cmake --build build/fuzz -j$(JOBS) --target fuzzers -- --no-print-directory -s
+	@python3 tests/fuzz/run.py build/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TOTAL) --jobs $(JOBS) $(FUZZ_TARGETS)
 
 bench: build
 	@scripts/setup bench
@@ -118,4 +120,4 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-browser test-peer check fuzz bench install format clean
+.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-browser test-peer check fuzz fuzz-long bench install format clean
