@@ -17,7 +17,7 @@ static void put_crc(uint8_t *at, const uint8_t *bytes, size_t size) {
     memcpy(at, &value, sizeof value);
 }
 
-static void use(const cached_case *file) {
+static void use(const cached_case *file, cached_case_mode mode) {
     const case_view *view = &file->view;
     const size_t voxels = case_view_voxels(view);
     double sum = 0;
@@ -26,6 +26,8 @@ static void use(const cached_case *file) {
     for (size_t k = 0; k < voxels; k++) sum += view->labels[k];
     for (uint64_t k = 0; k < view->first[view->classes]; k++) require(view->places[k] < voxels);
     require(isnan(sum) || !isnan(sum));
+    for (size_t k = 0; k < voxels && mode == CACHED_CASE_VERIFY; k++)
+        require(view->labels[k] >= LABEL_OUTSIDE && view->labels[k] <= view->classes);
     for (int k = 0; k < 3; k++) {
         require(file->geometry.size[k] >= 1 && file->geometry.original[k] >= 1 && file->geometry.spacing[k] > 0);
         require(file->geometry.box.first[k] + file->geometry.box.size[k] <= file->geometry.original[k]);
@@ -39,7 +41,7 @@ static void try_reading(const uint8_t *data, size_t size) {
     for (cached_case_mode mode = CACHED_CASE_TRUST; mode <= CACHED_CASE_VERIFY; mode++) {
         const status_code status = cached_case_open(&file, fuzz_path("x.hwscase"), mode, &failure);
         require(status == STATUS_OK || (failure.message[0] && !file.mapped.bytes));
-        if (status == STATUS_OK) use(&file);
+        if (status == STATUS_OK) use(&file, mode);
         cached_case_close(&file);
     }
 }
