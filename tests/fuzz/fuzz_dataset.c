@@ -14,13 +14,22 @@ static void make_cases(void) {
     for (int k = 0; k < 5; k++) fuzz_put(FILES[k], "", 0);
 }
 
+static int is_value(const dataset *set, int value) {
+    for (int c = 0; c < set->values; c++)
+        if (set->value[c] == value) return 1;
+    return 0;
+}
+
 static void check_labels(const dataset *set) {
-    require(set->values >= 2 && set->label_count >= 2 && (set->ignore == -1 || set->ignore == set->values));
+    require(set->values >= 2 && set->label_count >= 2 && set->value[0] == 0);
+    for (int c = 1; c < set->values; c++) require(set->value[c] > set->value[c - 1]);
+    require(set->value[set->values - 1] <= DATASET_MAX_LABELS);
+    require(set->ignore == -1 || (set->ignore > set->value[set->values - 1] && set->ignore <= DATASET_MAX_LABELS));
     for (int k = 0; k < set->label_count; k++) {
         require(set->labels[k].name && set->labels[k].count >= 1);
-        for (int j = 0; j < set->labels[k].count; j++)
-            require(set->labels[k].values[j] >= 0 && set->labels[k].values[j] < set->values);
+        for (int j = 0; j < set->labels[k].count; j++) require(is_value(set, set->labels[k].values[j]));
     }
+    for (int k = 0; k < set->order_count; k++) require(is_value(set, set->class_order[k]));
 }
 
 static void check_cases(const dataset *set, const dataset_case *cases, size_t count) {

@@ -30,7 +30,7 @@ def arguments():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--total", action="store_true")
     parser.add_argument("--unseeded", action="store_true")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def known_targets(build):

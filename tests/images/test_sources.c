@@ -113,6 +113,23 @@ static void tables_become_numbers(void **state) {
     for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
 }
 
+static void refuse_table(const char *table, const char *complaint) {
+    labelled_images sets[DATA_PARTS];
+    failure why = {0};
+    assert_int_equal(whole_file_write(at("far.csv"), table, strlen(table), NULL), STATUS_OK);
+    const table_source source = {.path = at("far.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, NULL, &why), STATUS_BAD_INPUT);
+    if (!strstr(why.message, complaint)) fail_msg("'%s' does not say '%s'", why.message, complaint);
+    for (int p = 0; p < DATA_PARTS; p++) assert_null(sets[p].values);
+}
+
+static void numbers_that_would_become_infinite_are_refused(void **state) {
+    (void)state;
+    refuse_table("x,label,split\n1,a,train\n2,b,train\n1e300,a,test\n3,b,test\n", "line 4: x is 1e300");
+    refuse_table("x,label,split\n1e308,a,train\n1e308,b,train\n1,a,test\n3,b,test\n", "'x' has numbers too large");
+    refuse_table("x,label,split\n-1e200,a,train\n1e200,b,train\n1,a,test\n3,b,test\n", "'x' has numbers too large");
+}
+
 /* ---- augmentation ------------------------------------------------------------------------------------------------ */
 
 enum { SIDE = 9 };
@@ -184,6 +201,7 @@ int main(void) {
         cmocka_unit_test(npz_files_as_medmnist_has_them),
         cmocka_unit_test(cifar_planes_become_pixels),
         cmocka_unit_test(tables_become_numbers),
+        cmocka_unit_test(numbers_that_would_become_infinite_are_refused),
         cmocka_unit_test(flips_and_moves_are_exact),
         cmocka_unit_test(what_is_random_follows_from_the_key),
     };
