@@ -1,26 +1,69 @@
 #include "json/json_file.h"
 
+#include "core/array.h"
 #include "core/whole_file.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 
 static const size_t LARGEST_FILE = (size_t)64 << 20;
 
-/* jansson takes most texts for damaged when memory runs out: whether it did is seen here. */
-static _Thread_local int memory_ran_out;
+/*
+ * When memory runs out, jansson drops bytes of a text and goes on, or reads beyond them: a lost quote has no end. So it never sees
+ * that memory ran out: reading is left at once, and what it had allocated is given back.
+ */
+static _Thread_local struct {
+    int active;
+    jmp_buf leave;
+    void **blocks; /* that it holds */
+    size_t count, capacity;
+} reading;
+
+static int keep(void *block) {
+    void **grown = array_grow(reading.blocks, reading.count, &reading.capacity, sizeof *grown);
+    if (!grown) return 0;
+    reading.blocks = grown;
+    reading.blocks[reading.count++] = block;
+    return 1;
+}
 
 static void *allocate(size_t size) {
     void *block = malloc(size);
-    if (!block) memory_ran_out = 1;
-    return block;
+    if (!reading.active || (block && keep(block))) return block;
+    free(block);
+    longjmp(reading.leave, 1);
+}
+
+/* Most blocks are given back soon: they are found at the end. */
+static void give_back(void *block) {
+    for (size_t k = reading.active ? reading.count : 0; k-- > 0;)
+        if (reading.blocks[k] == block) {
+            reading.blocks[k] = reading.blocks[--reading.count];
+            break;
+        }
+    free(block);
+}
+
+static void end_reading(void) {
+    free(reading.blocks);
+    reading.blocks = NULL;
+    reading.count = reading.capacity = 0;
+    reading.active = 0;
 }
 
 json_t *json_load_bytes(const char *bytes, size_t size, json_error_t *error, int *lost) {
-    json_set_alloc_funcs(allocate, free);
-    memory_ran_out = 0;
-    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, error);
-    *lost = !root && memory_ran_out;
-    return root;
+    json_set_alloc_funcs(allocate, give_back);
+    reading.active = 1;
+    if (setjmp(reading.leave) == 0) {
+        json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, error);
+        end_reading();
+        *lost = 0;
+        return root;
+    }
+    for (size_t k = 0; k < reading.count; k++) free(reading.blocks[k]);
+    end_reading();
+    *lost = 1;
+    return NULL;
 }
 
 status_code json_parse(const char *name, const char *bytes, size_t size, json_t **root, failure *failure) {

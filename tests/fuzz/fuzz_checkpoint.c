@@ -58,7 +58,7 @@ static void mend_file(uint8_t *bytes, size_t size) {
     char *header = (char *)bytes + 8;
     const char *at = safetensors_find_crc(header, (size_t)length);
     if (!at) return;
-    const safetensors_span rest = {header + length, size - 8 - (size_t)length};
+    const safetensors_span rest = {bytes + 8 + length, size - 8 - (size_t)length};
     safetensors_crc(header, (size_t)length, 1, &rest, digits);
     memcpy(header + (at - header), digits, SAFETENSORS_CRC_DIGITS);
 }

@@ -15,7 +15,7 @@ static inline train_settings trainer_settings(int kind) {
     s.objective = OBJECTIVES[kind];
     s.optimizer = OPTIMIZERS[kind];
     s.history = kind == 0 ? HISTORY_EXACT : HISTORY_STALE;
-    s.look_ahead = kind == 3 ? 0 : 2;
+    s.look_ahead = kind == 0 || kind == 3 ? 0 : 2; /* an exact history has none */
     s.loaders = 0;
     s.jtt_epochs = 1;
     s.iterations = 24;
