@@ -24,9 +24,12 @@ help:
 	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_clones.py)"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
 	@echo "make test-browser the pages of hws report and hws watch in headless Chromium"
-	@echo "make check        tests under sanitizers, with clang and without SIMD"
+	@echo "make check        static analysis, tests under sanitizers, with clang and without SIMD"
+	@echo "make analyse      the static analysis alone: gcc -fanalyzer, clang-tidy, cppcheck"
+	@echo "make coverage     which lines and branches of src/ the tests reach, by part"
 	@echo "make test-faults  fail and kill hws at every system call, and cut the power at every moment (half an hour)"
-	@echo "make fuzz         fuzz for FUZZ_SECONDS each (default 60)"
+	@echo "make fuzz         fuzz every reader for FUZZ_SECONDS each (default 60); FUZZ_TARGETS=\"plan csv\" only these"
+	@echo "make fuzz-long    the same until each has had FUZZ_SECONDS in all (default 3600); what was stopped goes on"
 	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps"
 	@echo "                  beside PyTorch if it is there, each convolution beside oneDNN"
 	@echo "make install      install to PREFIX (default /usr/local)"
@@ -85,26 +88,44 @@ test-browser: build
 # The plain kernels are tested in the preset that has no others, also under AddressSanitizer; ThreadSanitizer sees what has
 # threads. Nothing is tested twice in the same way: this must stay within an hour.
 check: setup
-	@scripts/setup clang mpi
+	@scripts/setup clang mpi analyse
+	@echo "== analyse" && $(ANALYSE)
 	@$(call build_and_test,asan,-E _generic,-DHWS_MPI=ON)
 	@$(call build_and_test,generic,-R '^(nn|sampler)/' -E _generic)
 	@$(call build_and_test,clang)
 	@TSAN_OPTIONS=ignore_noninstrumented_modules=1; export TSAN_OPTIONS; \
 	  $(call build_and_test,tsan,-R '^(nn|train|core|augment|ranks)/' -E _generic,-DHWS_MPI=ON)
 
+ANALYSE = cmake --preset analyse >/dev/null && scripts/analyse build/analyse $(JOBS)
+analyse: setup
+	@scripts/setup clang mpi analyse
+	@$(ANALYSE)
+
+# What the tests reach of src/. Tests that fail do not stop it: what they reached counts, and ctest names them.
+COVERAGE_TESTS ?= -E ^install/
+coverage: setup
+	@scripts/setup coverage
+	@cmake --preset coverage >/dev/null
+	@cmake --build build/coverage -j$(JOBS) -- --no-print-directory -s
+	@rm -rf build/coverage/profiles
+	-@LLVM_PROFILE_FILE=$(CURDIR)/build/coverage/profiles/%4m.profraw \
+	  ctest --test-dir build/coverage --output-on-failure --no-tests=error -j$(JOBS) $(COVERAGE_TESTS)
+	@scripts/coverage build/coverage
+
 build_and_test = echo "== $(1)" && cmake --preset $(1) $(3) >/dev/null && \
   cmake --build build/$(1) -j$(JOBS) -- --no-print-directory -s && \
   ctest --test-dir build/$(1) $(2) --output-on-failure --no-tests=error -j$(JOBS)
 
-FUZZ_SECONDS ?= 60
-fuzz: setup
+# What CMake lists in tests/fuzz, from seeds; fuzz-long goes on where it was stopped, until each target has had its time.
+FUZZ_TARGETS ?=
+fuzz: FUZZ_SECONDS ?= 60
+fuzz-long: FUZZ_SECONDS ?= 3600
+fuzz-long: FUZZ_TOTAL = --total
+fuzz fuzz-long: setup
 	@scripts/setup fuzz
 	@cmake --preset fuzz >/dev/null
-	@cmake --build build/fuzz -j$(JOBS) -- --no-print-directory -s
-	@for target in state api nifti summary idx dataset plan safetensors zip pickle raster npy; do \
-	  mkdir -p build/fuzz/corpus-$$target && \
-	  build/fuzz/tests/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target || exit 1; \
-	done
+	@cmake --build build/fuzz -j$(JOBS) --target fuzzers -- --no-print-directory -s
+	@python3 tests/fuzz/run.py build/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TOTAL) --jobs $(JOBS) $(FUZZ_TARGETS)
 
 bench: build
 	@scripts/setup bench
@@ -139,4 +160,4 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-browser test-peer check fuzz bench install dist test-dist deb test-deb docs format clean
+.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-browser test-peer check analyse coverage fuzz fuzz-long bench install dist test-dist deb test-deb docs format clean

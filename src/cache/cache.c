@@ -101,19 +101,26 @@ static case_checksums checksums_of(const job *job, size_t index) {
     return (case_checksums){.preprocessing = plan_preprocessing_checksum(job->plan), .inputs = job->inputs[index]};
 }
 
+/* What the checksums say, and whether the file is for as many channels and classes as the plan, whatever they say. */
+static enum case_state state_of(const job *job, size_t index, const cached_case *file) {
+    const case_checksums wanted = checksums_of(job, index), *found = &file->checksums;
+    if (found->preprocessing != wanted.preprocessing || found->inputs != wanted.inputs) return CASE_OLD;
+    const int fits = file->view.channels == job->plan->channels && file->view.classes == job->plan->labels.classes;
+    return fits ? CASE_CURRENT : CASE_DAMAGED;
+}
+
 static status_code look_at_file(void *context, size_t index, failure *failure) {
     job *job = context;
     const cached_case_mode mode = job->options->verify ? CACHED_CASE_VERIFY : CACHED_CASE_TRUST;
-    const case_checksums wanted = checksums_of(job, index);
-    case_checksums found;
+    cached_case file;
     char path[PATH_SIZE];
     status_code status = case_path(path, job->folder, job->set->train[index].id, failure);
     if (status != STATUS_OK) return status;
     if (!path_exists(path)) return job->states[index] = CASE_MISSING, STATUS_OK;
-    status = cached_case_checksums(path, mode, &found, failure);
+    status = cached_case_open(&file, path, mode, failure);
     if (status == STATUS_CORRUPT) return job->states[index] = CASE_DAMAGED, STATUS_OK;
-    if (status == STATUS_OK && (found.preprocessing != wanted.preprocessing || found.inputs != wanted.inputs))
-        job->states[index] = CASE_OLD;
+    if (status == STATUS_OK) job->states[index] = state_of(job, index, &file);
+    cached_case_close(&file);
     return status;
 }
 

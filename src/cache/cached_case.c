@@ -214,6 +214,13 @@ static int places_are_sound(const case_view *view, uint64_t count) {
     return 1;
 }
 
+static int labels_are_sound(const case_view *view) {
+    const size_t voxels = case_view_voxels(view);
+    for (size_t k = 0; k < voxels; k++)
+        if (view->labels[k] < LABEL_OUTSIDE || view->labels[k] > view->classes) return 0;
+    return 1;
+}
+
 static void fill(cached_case *file, const header *header) {
     const layout layout = layout_of(header);
     const char *base = (const char *)file->mapped.bytes;
@@ -247,7 +254,9 @@ static status_code check(cached_case *file, const char *path, cached_case_mode m
     if (mode == CACHED_CASE_VERIFY && crc_of(file->mapped.bytes + sizeof header, payload) != header.payload_crc)
         return fail_damaged(path, failure);
     fill(file, &header);
-    return places_are_sound(&file->view, header.places) ? STATUS_OK : fail_damaged(path, failure);
+    const int sound =
+        places_are_sound(&file->view, header.places) && (mode == CACHED_CASE_TRUST || labels_are_sound(&file->view));
+    return sound ? STATUS_OK : fail_damaged(path, failure);
 }
 
 status_code cached_case_open(cached_case *file, const char *path, cached_case_mode mode, failure *failure) {
@@ -264,14 +273,4 @@ status_code cached_case_open(cached_case *file, const char *path, cached_case_mo
 void cached_case_close(cached_case *file) {
     mapped_file_close(&file->mapped);
     *file = (cached_case){0};
-}
-
-status_code cached_case_checksums(const char *path, cached_case_mode mode, case_checksums *checksums,
-                                  failure *failure) {
-    cached_case file;
-    const status_code status = cached_case_open(&file, path, mode, failure);
-    if (status != STATUS_OK) return status;
-    *checksums = file.checksums;
-    cached_case_close(&file);
-    return STATUS_OK;
 }

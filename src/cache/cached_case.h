@@ -27,14 +27,11 @@ typedef struct cached_case {
 
 typedef enum cached_case_mode {
     CACHED_CASE_TRUST, /* the header is checked, with the size of the file and the stored voxels */
-    CACHED_CASE_VERIFY /* and the sum of all bytes, which reads the whole file */
+    CACHED_CASE_VERIFY /* and the sum of all bytes and the labels, which reads the whole file */
 } cached_case_mode;
 
 /* The view is good until the file is closed; several threads may read it. Close it when STATUS_OK; otherwise it is zeroed. */
 status_code cached_case_open(cached_case *file, const char *path, cached_case_mode mode, failure *failure);
 void cached_case_close(cached_case *file);
-
-/* Only the checksums: STATUS_CORRUPT if the file is not sound as far as its mode tells. */
-status_code cached_case_checksums(const char *path, cached_case_mode mode, case_checksums *checksums, failure *failure);
 
 #endif

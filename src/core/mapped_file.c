@@ -64,10 +64,10 @@ static status_code map(mapped_file *file, int descriptor, const char *path, fail
     *file = (mapped_file){bytes, (size_t)info.st_size, free_name()};
     if (!file->name) {
         mapped_file_close(file);
-        return fail_memory(failure, path);
+        return fail_memory(failure, path); /* cppcheck-suppress memleak ; the caller's file has the bytes */
     }
     remember(file, path);
-    return STATUS_OK;
+    return STATUS_OK; /* cppcheck-suppress memleak ; the caller's file has the bytes */
 }
 
 status_code mapped_file_open(mapped_file *file, const char *path, failure *failure) {

@@ -38,9 +38,18 @@ static float *encode_cell(const csv *table, size_t row, size_t column, const tab
     return to + f->words;
 }
 
-void table_encoding_row(const table_encoding *e, const csv *table, size_t row, float *to) {
-    for (int k = 0; k < e->count; k++)
-        to = encode_cell(table, row, (size_t)csv_column(table, e->features[k].name), &e->features[k], to);
+status_code table_encoding_row(const table_encoding *e, const csv *table, const char *path, size_t row, float *to,
+                               failure *failure) {
+    for (int k = 0; k < e->count; k++) {
+        const table_feature *f = &e->features[k];
+        const size_t column = (size_t)csv_column(table, f->name);
+        to = encode_cell(table, row, column, f, to);
+        if (!isfinite(to[-1]))
+            return fail(failure, STATUS_BAD_INPUT,
+                        "%.500s, line %zu: %.100s is %.100s, too far from the mean %g of the rows that were trained on",
+                        path, table->lines[row + 1], f->name, csv_cell(table, row, column), f->mean);
+    }
+    return STATUS_OK;
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */

@@ -29,8 +29,9 @@ int table_cell_is_missing(const char *cell);
 /* Fails if the table lacks a column. `path` is what messages call it. */
 status_code table_encoding_check(const table_encoding *encoding, const csv *table, const char *path, failure *failure);
 
-/* The `width` numbers of a row of a table that was checked. */
-void table_encoding_row(const table_encoding *encoding, const csv *table, size_t row, float *numbers);
+/* The `width` numbers of a row of a table that was checked. Refused: a number that would become infinite. */
+status_code table_encoding_row(const table_encoding *encoding, const csv *table, const char *path, size_t row,
+                               float *numbers, failure *failure);
 
 /* The file. Reading is strict; close the encoding, also after a failure. */
 void table_encoding_write(const table_encoding *encoding, text *out);

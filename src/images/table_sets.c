@@ -42,7 +42,7 @@ static int is_numeric(const learning *l, size_t column) {
     return numbers > 0;
 }
 
-static void measure(const learning *l, size_t column, table_feature *f) {
+static status_code measure(const learning *l, size_t column, table_feature *f, failure *failure) {
     double sum = 0, squares = 0;
     size_t count = 0;
     for (size_t i = 0; i < l->table->rows; i++) {
@@ -57,7 +57,11 @@ static void measure(const learning *l, size_t column, table_feature *f) {
         if (l->list->parts[i] == PART_TRAIN && isfinite(value)) squares += (value - f->mean) * (value - f->mean);
     }
     f->std = count ? sqrt(squares / (double)count) : 0;
-    if (!(f->std > 0)) f->std = 1; /* a constant says nothing and becomes 0 */
+    if (!isfinite(f->mean) || !isfinite(f->std))
+        return fail(failure, STATUS_BAD_INPUT, "%.500s: the column '%.100s' has numbers too large to take their mean",
+                    l->path, f->name);
+    if (f->std == 0) f->std = 1; /* a constant says nothing and becomes 0 */
+    return STATUS_OK;
 }
 
 static status_code list_words(const learning *l, size_t column, table_feature *f, failure *failure) {
@@ -93,9 +97,8 @@ static status_code add_feature(table_encoding *e, const learning *l, size_t colu
     if (!f->name) return fail_memory(failure, l->path);
     e->count++;
     if (is_numeric(l, column)) {
-        measure(l, column, f);
         e->width++;
-        return STATUS_OK;
+        return measure(l, column, f, failure);
     }
     const status_code status = list_words(l, column, f, failure);
     if (status != STATUS_OK || (f->words && f->words <= TABLE_WORDS_MAX)) return e->width += f->words, status;
@@ -142,10 +145,11 @@ static status_code encode(const csv *table, const char *path, const table_encodi
     for (int p = 0; p < DATA_PARTS; p++)
         if (sets[p].count && !(sets[p].values = memory_open((size_t)sets[p].count * (size_t)e->width * sizeof(float))))
             return fail_memory(failure, path);
-    const status_code status = table_encoding_check(e, table, path, failure);
+    status_code status = table_encoding_check(e, table, path, failure);
     for (size_t i = 0; i < table->rows && status == STATUS_OK; i++) {
         const int part = list->parts[i];
-        table_encoding_row(e, table, i, sets[part].values + (size_t)next[part]++ * (size_t)e->width);
+        float *numbers = sets[part].values + (size_t)next[part]++ * (size_t)e->width;
+        status = table_encoding_row(e, table, path, i, numbers, failure);
     }
     return status;
 }

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reads "PREFIX-a-b" whole. */
+/* Reads "PREFIX-a-b" whole; numbers of ten digits and more, which an int may not hold, are none. */
 static int two_numbers(const char *text, const char *prefix, int *a, int *b) {
     const size_t length = strlen(prefix);
     int end = -1;
-    return strncmp(text, prefix, length) == 0 && sscanf(text + length, "%d-%d%n", a, b, &end) == 2 && end > 0 &&
+    return strncmp(text, prefix, length) == 0 && sscanf(text + length, "%9d-%9d%n", a, b, &end) == 2 && end > 0 &&
            text[length + (size_t)end] == 0;
 }
 

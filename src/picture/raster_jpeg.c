@@ -38,7 +38,7 @@ static void note_damage(j_common_ptr jpeg, int level) {
 }
 
 static void count_scans(j_common_ptr jpeg) {
-    const j_decompress_ptr d = (j_decompress_ptr)jpeg;
+    const struct jpeg_decompress_struct *d = (j_decompress_ptr)jpeg;
     if (d->input_scan_number > SCANS_MAX) ERREXIT(jpeg, JERR_BAD_PROGRESSION);
 }
 

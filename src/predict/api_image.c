@@ -100,9 +100,11 @@ static int is_as_read(const hws_predict_image *image) {
     if (!image->header) return 0;
     hws_predict_image told = {0};
     tell_grid(&told, image->header);
+    /* To the bit. NOLINTBEGIN(bugprone-suspicious-memory-comparison) */
     return memcmp(told.size, image->size, sizeof told.size) == 0 &&
            memcmp(told.spacing, image->spacing, sizeof told.spacing) == 0 &&
            memcmp(told.affine, image->affine, sizeof told.affine) == 0;
+    /* NOLINTEND(bugprone-suspicious-memory-comparison) */
 }
 
 static status_code take_grid(const hws_predict_image *image, volume_grid *grid, failure *failure) {

@@ -45,15 +45,15 @@ static status_code check_same(const table_encoding *first, const predict_request
 
 static status_code encode(const table_encoding *e, const csv *table, const char *path, int classes,
                           labelled_images *set, failure *failure) {
-    const status_code status = table_encoding_check(e, table, path, failure);
+    status_code status = table_encoding_check(e, table, path, failure);
     if (status != STATUS_OK) return status;
     *set = (labelled_images){
         .count = (int64_t)table->rows, .height = 1, .width = 1, .channels = e->width, .classes = classes};
     set->values = memory_open((table->rows * (size_t)e->width + 1) * sizeof(float));
     if (!set->values) return fail_memory(failure, path);
-    for (size_t row = 0; row < table->rows; row++)
-        table_encoding_row(e, table, row, set->values + row * (size_t)e->width);
-    return STATUS_OK;
+    for (size_t row = 0; row < table->rows && status == STATUS_OK; row++)
+        status = table_encoding_row(e, table, path, row, set->values + row * (size_t)e->width, failure);
+    return status;
 }
 
 /* Rows are called by the column `id`, where there is one, else by their number. */

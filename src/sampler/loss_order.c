@@ -20,8 +20,9 @@ static float loss_of_key(uint32_t key) {
 }
 
 int hardest_first(const float *losses, size_t n, uint32_t *order) {
-    uint64_t *from = memory_open(2 * n * sizeof *from), *to = from + n;
+    uint64_t *from = memory_open(2 * n * sizeof *from);
     if (!from) return 0;
+    uint64_t *to = from + n;
     for (size_t i = 0; i < n; i++) from[i] = (uint64_t)falling_key(losses[i]) << 32 | i;
     /* Stable passes over 11, 11 and 10 bits of the key; within equal keys the numbers stay in order. */
     for (int shift = 32; shift < 64; shift += 11) {

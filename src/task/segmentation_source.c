@@ -265,7 +265,7 @@ static status_code divide(segmentation_source *s, const int wanted[3], failure *
 static status_code divide_if_asked(segmentation_source *s, const char *text, failure *failure) {
     int wanted[3], end = -1;
     if (!*text) return STATUS_OK;
-    if (sscanf(text, "%d,%d,%d%n", &wanted[0], &wanted[1], &wanted[2], &end) != 3 || text[end] || wanted[0] < 1 ||
+    if (sscanf(text, "%9d,%9d,%9d%n", &wanted[0], &wanted[1], &wanted[2], &end) != 3 || text[end] || wanted[0] < 1 ||
         wanted[1] < 1 || wanted[2] < 1)
         return fail(failure, STATUS_BAD_INPUT, "--split-volumes %.100s is not three sizes such as 96,112,96", text);
     for (int axis = 0; axis < 3; axis++)

@@ -434,6 +434,42 @@ static void damaged_files_are_refused(void **state) {
     free(bytes);
 }
 
+/* A case of 2 x 2 x 2 voxels in the place of c1, with the checksums of the right one. */
+static void forge_case(case_checksums checksums, int channels, int classes, int16_t label) {
+    float image[16] = {0};
+    int16_t labels[8] = {0, 1, 2, label};
+    char path[128];
+    prepared_case forged = {.channels = channels, .image = image, .labels = labels};
+    for (int k = 0; k < 3; k++) {
+        forged.geometry.size[k] = forged.geometry.original[k] = forged.geometry.box.size[k] = 2;
+        forged.geometry.spacing[k] = forged.geometry.original_spacing[k] = 1;
+    }
+    snprintf(path, sizeof path, "%s/cases/c1.hwscase", cache);
+    assert_int_equal(cached_case_write(path, &forged, classes, checksums, 1, NULL), STATUS_OK);
+}
+
+static void files_for_another_plan_are_made_anew_whatever_their_checksums_say(void **state) {
+    (void)state;
+    cached_case file;
+    prepared_now();
+    assert_int_equal(cache_open_case(&file, cache, "c1", CACHED_CASE_TRUST, NULL), STATUS_OK);
+    const case_checksums right = file.checksums;
+    cached_case_close(&file);
+    forge_case(right, 1, 3, 2);
+    assert_int_equal(prepared_now(), 0); /* believable */
+    forge_case(right, 2, 3, 2);
+    assert_int_equal(prepared_now(), 1);
+    forge_case(right, 1, 4, 2);
+    assert_int_equal(prepared_now(), 1);
+    forge_case(right, 1, 3, 4); /* 3 are the labels to ignore */
+    assert_int_equal(cache_open_case(&file, cache, "c1", CACHED_CASE_VERIFY, NULL), STATUS_CORRUPT);
+    forge_case(right, 1, 3, -2);
+    assert_int_equal(cache_open_case(&file, cache, "c1", CACHED_CASE_VERIFY, NULL), STATUS_CORRUPT);
+    forge_case(right, 1, 3, 3);
+    assert_int_equal(cache_open_case(&file, cache, "c1", CACHED_CASE_VERIFY, NULL), STATUS_OK);
+    cached_case_close(&file);
+}
+
 #define IN_A_DATASET(test) cmocka_unit_test_setup_teardown(test, make_dataset, remove_dataset)
 
 int main(void) {
@@ -452,6 +488,7 @@ int main(void) {
         IN_A_DATASET(problems_of_the_dataset_are_found_first),
         IN_A_DATASET(common_classes_are_sampled_without_repetition),
         IN_A_DATASET(damaged_files_are_refused),
+        IN_A_DATASET(files_for_another_plan_are_made_anew_whatever_their_checksums_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@ usage: faults.py PROGRAM SHIM [--most N] [--only NAME,...] [--jobs J]
 For every verb (workloads.py) and every operation of the shim (shim.c), at up to N calls spread over the whole work (default: all):
 an error, and a kill. After an error the program ends with 0 and the whole result, or with 1 or 2 (for memory: 1) and a sentence on
 stderr; never by a signal. Then the work is done again as somebody would (train: --resume): it must end with 0 and the very files
-of an undisturbed run, with nothing left over.
+of an undisturbed run, with nothing left over. Of train.log, which no run is given up for, every line that is there is whole.
 """
 import argparse
 import concurrent.futures
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from workloads import make_inputs, run, same, workloads
+from workloads import cut_lines, make_inputs, run, same, workloads
 
 ERRORS = {"malloc": ["ENOMEM"], "mmap": ["ENOMEM", "EIO"], "write": ["ENOSPC", "EIO"], "mkdir": ["ENOSPC"], "link": ["EIO", "ENOSPC"]}
 
@@ -83,6 +83,7 @@ class Tester:
                 wrong.append(f"cannot be done again: {again.returncode} {again.stderr.decode(errors='replace')[-300:]}")
             else:
                 wrong += [f"done again, but {word}" for word in same(workload.whole, out)]
+        wrong += cut_lines(out)
         shutil.rmtree(out)
         return [f"{workload.name} {fault}: {word}" for word in wrong]
 

@@ -4,6 +4,7 @@ A workload's folder is made anew for every fault from a template; `inputs` are m
 """
 import filecmp
 import os
+import re
 import shutil
 import subprocess
 
@@ -105,6 +106,16 @@ def normal(path):
     if name.endswith(".html"):  # what cannot be read is left out of a page, which says so
         return b"<!doctype" if bytes_[:9].lower() == b"<!doctype" and b"</html>" in bytes_[-100:] else bytes_
     return bytes_
+
+
+def cut_lines(found):
+    """Lines of a train.log below a folder that do not begin with a time: what a fault has cut."""
+    for folder, _, names in os.walk(found):
+        for name in set(names) & set(TOLD):
+            with open(os.path.join(folder, name), "rb") as file:
+                text = file.read()
+            lines = text.splitlines(keepends=True)
+            yield from (f"{name} has the line {line!r}" for line in lines if not re.match(rb"\d{4}-\d\d-\d\d [\d:]{8}  .*\n$", line))
 
 
 def same(expected, found, ignore=TOLD):

@@ -5,22 +5,10 @@
 #include "testing.h"
 
 #include <jpeglib.h>
-#include <unistd.h>
-
-static char folder[FUZZ_FOLDER];
-
-static void remove_folder(void) { rmdir(folder); }
 
 static size_t as_png(const uint8_t *pixels, size_t height, size_t width, int colour, uint8_t *bytes) {
-    char path[FUZZ_FOLDER + 16];
-    snprintf(path, sizeof path, "%s/x.png", folder);
-    require(png_save(path, pixels, width, height, colour ? PNG_RGB : PNG_GREY, NULL) == STATUS_OK);
-    FILE *file = fopen(path, "rb");
-    require(file != NULL);
-    const size_t size = fread(bytes, 1, FUZZ_LARGEST, file);
-    fclose(file);
-    unlink(path);
-    return size;
+    require(png_save(fuzz_path("x.png"), pixels, width, height, colour ? PNG_RGB : PNG_GREY, NULL) == STATUS_OK);
+    return fuzz_get("x.png", bytes);
 }
 
 static size_t as_jpeg(uint8_t *pixels, size_t height, size_t width, int colour, uint8_t *bytes) {
@@ -55,7 +43,6 @@ size_t fuzz_example(uint64_t *random, uint8_t *bytes, size_t *front) {
     const size_t height = 1 + test_random(random) % 16, width = 1 + test_random(random) % 16;
     const int colour = (int)(test_random(random) % 2), jpeg = (int)(test_random(random) % 2);
     for (size_t k = 0; k < sizeof pixels; k++) pixels[k] = (uint8_t)test_random(random);
-    fuzz_open_folder(folder, remove_folder);
     const size_t size =
         jpeg ? as_jpeg(pixels, height, width, colour, bytes) : as_png(pixels, height, width, colour, bytes);
     *front = size < 200 ? size : 200;

@@ -7,21 +7,9 @@
 #include "fuzz_folder.h"
 #include "images/idx.h"
 
-#include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 enum { CLASSES = 10, LARGEST = 1 << 12, MAGIC = 1, SIZES = 2, IN_RANGE = 4, PACKED = 8 };
-
-static char folder[FUZZ_FOLDER], images_path[120], labels_path[120];
-
-static void remove_folder(void) { rmdir(folder); }
-
-static void open_folder(void) {
-    if (!fuzz_open_folder(folder, remove_folder)) return;
-    snprintf(images_path, sizeof images_path, "%s/images", folder);
-    snprintf(labels_path, sizeof labels_path, "%s/labels", folder);
-}
 
 static void put(const char *path, const uint8_t *bytes, size_t size, int packed) {
     gzFile file = gzopen(path, packed ? "wb1" : "wbT");
@@ -61,7 +49,7 @@ static void check(const labelled_images *set, const uint8_t *images, size_t imag
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 4 || size > LARGEST) return 0;
-    open_folder();
+    const char *images_path = fuzz_path("images"), *labels_path = fuzz_path("labels");
     const unsigned how = data[0], count = data[1] % 8u, side = data[2] % 8u;
     const uint8_t sizes[3] = {(uint8_t)count, (uint8_t)side, (uint8_t)(data[3] % 8u)};
     uint8_t images[LARGEST + 24] = {0}, labels[24] = {0};

@@ -154,6 +154,23 @@ static void in_wide_tables_patients_stay_together_too(void **state) {
     for (int k = 0; k < 30; k++) assert_true(seen[k] == 1 << PART_TRAIN || seen[k] == 1 << PART_TEST);
 }
 
+static void refuse_table(const char *table, const char *complaint) {
+    labelled_images sets[DATA_PARTS];
+    failure why = {0};
+    assert_int_equal(whole_file_write(at("far.csv"), table, strlen(table), NULL), STATUS_OK);
+    const table_source source = {.path = at("far.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, NULL, &why), STATUS_BAD_INPUT);
+    if (!strstr(why.message, complaint)) fail_msg("'%s' does not say '%s'", why.message, complaint);
+    for (int p = 0; p < DATA_PARTS; p++) assert_null(sets[p].values);
+}
+
+static void numbers_that_would_become_infinite_are_refused(void **state) {
+    (void)state;
+    refuse_table("x,label,split\n1,a,train\n2,b,train\n1e300,a,test\n3,b,test\n", "line 4: x is 1e300");
+    refuse_table("x,label,split\n1e308,a,train\n1e308,b,train\n1,a,test\n3,b,test\n", "'x' has numbers too large");
+    refuse_table("x,label,split\n-1e200,a,train\n1e200,b,train\n1,a,test\n3,b,test\n", "'x' has numbers too large");
+}
+
 /* ---- augmentation ------------------------------------------------------------------------------------------------ */
 
 enum { SIDE = 9 };
@@ -216,6 +233,7 @@ int main(void) {
         cmocka_unit_test(cifar_planes_become_pixels),
         cmocka_unit_test(tables_become_numbers),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
+        cmocka_unit_test(numbers_that_would_become_infinite_are_refused),
         cmocka_unit_test(flips_and_moves_are_exact),
         cmocka_unit_test(what_is_random_follows_from_the_key),
     };

@@ -235,6 +235,8 @@ static void residual_networks_have_torchvisions_parameters(void **state) {
     model_options options;
     assert_int_equal(model_parse("resnet-20", &options, NULL), STATUS_BAD_INPUT);
     assert_int_equal(model_parse("resnet-18x", &options, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(model_parse("wrn-4294967312-1", &options, NULL), STATUS_BAD_INPUT); /* 2^32 + 16 */
+    assert_int_equal(model_parse("mlp-1-4294967303", &options, NULL), STATUS_BAD_INPUT);
 }
 
 static graph *wrn_for(int classes) {
