@@ -66,7 +66,7 @@ static void propose(hws_sampler *sampler, uint32_t first_slot, int64_t count, in
 
 size_t batch_table_size(int64_t count) {
     size_t size = 64;
-    while (size < 2 * (size_t)count) size *= 2;
+    while (size < 4 * (size_t)count) size *= 2;
     return size;
 }
 
@@ -86,6 +86,36 @@ static int64_t next_round(int64_t proposed, int64_t fresh, int64_t missing) {
     return missing < sensible ? missing : sensible;
 }
 
+/* Proposals that were made and not looked at yet, and the slot of the next one to be made. */
+typedef struct proposal_queue {
+    int64_t first, end;
+    uint32_t slot;
+} proposal_queue;
+
+/*
+ * Sees to it that the next `want` proposals are there. A proposal is named by its slot and depends on what has been taken
+ * out alone. So all that are missing are made at once, which is faster, where nothing is likely to be taken out, to judge by
+ * the last batch; if something is after all, they are made again.
+ */
+static void propose_ahead(hws_sampler *sampler, proposal_queue *queue, int64_t want, int64_t missing) {
+    const int64_t left = queue->end - queue->first;
+    if (left >= want) return;
+    memmove(sampler->proposals, sampler->proposals + queue->first, (size_t)left * sizeof *sampler->proposals);
+    const int64_t ahead = sampler->took_nothing ? missing : want;
+    propose(sampler, queue->slot, ahead - left, sampler->proposals + left);
+    queue->slot += (uint32_t)(ahead - left);
+    queue->first = 0;
+    queue->end = ahead;
+}
+
+/* Takes what has been found out of the law, and forgets what was proposed with it. */
+static void take_out(hws_sampler *sampler, proposal_queue *queue, const int64_t *indices, int64_t found) {
+    const int64_t taken = (int64_t)sampler->law.taken_count;
+    law_take(&sampler->law, indices + taken, (size_t)(found - taken));
+    queue->slot -= (uint32_t)(queue->end - queue->first);
+    queue->end = queue->first = 0;
+}
+
 /*
  * Successive draws without replacement. Draws are independent, and those already in the batch are dropped: each next
  * one then follows the law restricted to the rest. When a quarter of a round was dropped, what has been found is taken
@@ -96,22 +126,24 @@ static void draw_without_replacement(hws_sampler *sampler, int64_t count, int64_
     const size_t size = batch_table_size(count);
     memset(sampler->found, 0, size * sizeof *sampler->found);
     int64_t found = 0, want = next_round(0, 0, count);
-    uint32_t slot = 0;
+    int took_nothing = 1;
+    proposal_queue queue = {0};
     while (found < count) {
-        propose(sampler, slot, want, sampler->proposals);
-        slot += (uint32_t)want;
+        propose_ahead(sampler, &queue, want, count - found);
         const int64_t found_before = found;
-        for (int64_t j = 0; j < want; j++)
-            if (sampler->proposals[j] != REJECTED)
-                found += add_new(sampler->found, size, indices, found, sampler->proposals[j]);
+        for (int64_t j = 0; j < want; j++) {
+            const int64_t example = sampler->proposals[queue.first++];
+            if (example != REJECTED) found += add_new(sampler->found, size, indices, found, example);
+        }
         const int64_t fresh = found - found_before;
         if (found < count && 4 * fresh < 3 * want) {
-            const int64_t taken = (int64_t)sampler->law.taken_count;
-            law_take(&sampler->law, indices + taken, (size_t)(found - taken));
+            take_out(sampler, &queue, indices, found);
+            took_nothing = 0;
         }
         want = next_round(want, fresh, count - found);
     }
     law_restore(&sampler->law);
+    sampler->took_nothing = took_nothing;
 }
 
 static void draw_with_replacement(hws_sampler *sampler, int64_t count, int64_t *indices) {

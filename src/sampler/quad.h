@@ -35,11 +35,17 @@ static inline quad_u quad_shift_right(quad_u x, int count) { return x >> count; 
 static inline quad_u quad_and(quad_u a, quad_u b) { return a & b; }
 static inline quad_u quad_or(quad_u a, quad_u b) { return a | b; }
 static inline quad_u quad_xor(quad_u a, quad_u b) { return a ^ b; }
+static inline quad_u quad_and_not(quad_u a, quad_u b) { return a & ~b; }
 static inline quad_u quad_bits(quad x) { return (quad_u)x; }
+static inline quad_u quad_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d) { return (quad_u){a, b, c, d}; }
+
+/* Masks, all ones or 0 in each lane: of the integers above others, for values below 2^63, and of numbers above a bound. */
+static inline quad_u quad_above(quad_u a, quad_u b) { return (quad_u)((quad_i)a > (quad_i)b); }
+static inline quad_u quad_above_bound(quad x, double bound) { return (quad_u)(x > quad_fill(bound)); }
 
 /* The larger of two values below 2^63. */
 static inline quad_u quad_larger(quad_u a, quad_u b) {
-    const quad_u mask = (quad_u)((quad_i)a > (quad_i)b);
+    const quad_u mask = quad_above(a, b);
 #ifdef __AVX2__
     return (quad_u)_mm256_blendv_epi8((__m256i)b, (__m256i)a, (__m256i)mask);
 #else
@@ -82,6 +88,25 @@ static inline quad_u quad_shift_each(quad_u x, quad_u count) {
 #endif
 }
 
+/* The same to the left. */
+static inline quad_u quad_shift_left_each(quad_u x, quad_u count) {
+#ifdef __AVX2__
+    return (quad_u)_mm256_sllv_epi64((__m256i)x, (__m256i)count);
+#else
+    for (int lane = 0; lane < 4; lane++) x[lane] = count[lane] > 63 ? 0 : x[lane] << count[lane];
+    return x;
+#endif
+}
+
+/* Is any lane of a mask set? */
+static inline int quad_any(quad_u mask) {
+#ifdef __AVX2__
+    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
+    return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+#endif
+}
+
 /* Lane j becomes the sum of lanes 0 to j. */
 static inline quad_u quad_running_sum(quad_u x) {
 #ifdef __AVX2__
@@ -93,6 +118,15 @@ static inline quad_u quad_running_sum(quad_u x) {
     x[2] += x[1];
     x[3] += x[2];
     return x;
+#endif
+}
+
+/* All lanes become the last one. */
+static inline quad_u quad_last(quad_u x) {
+#ifdef __AVX2__
+    return (quad_u)_mm256_permute4x64_epi64((__m256i)x, 0xff);
+#else
+    return quad_fill_u(x[3]);
 #endif
 }
 
@@ -157,6 +191,11 @@ static inline quad_u quad_shift_right(quad_u x, int count) { QUAD_EACH(quad_u, x
 static inline quad_u quad_and(quad_u a, quad_u b) { QUAD_EACH(quad_u, a.v[k] & b.v[k]); }
 static inline quad_u quad_or(quad_u a, quad_u b) { QUAD_EACH(quad_u, a.v[k] | b.v[k]); }
 static inline quad_u quad_xor(quad_u a, quad_u b) { QUAD_EACH(quad_u, a.v[k] ^ b.v[k]); }
+static inline quad_u quad_and_not(quad_u a, quad_u b) { QUAD_EACH(quad_u, a.v[k] & ~b.v[k]); }
+static inline quad_u quad_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d) { return (quad_u){{a, b, c, d}}; }
+static inline quad_u quad_above(quad_u a, quad_u b) { QUAD_EACH(quad_u, 0 - (uint64_t)(a.v[k] > b.v[k])); }
+static inline quad_u quad_above_bound(quad x, double bound) { QUAD_EACH(quad_u, 0 - (uint64_t)(x.v[k] > bound)); }
+static inline int quad_any(quad_u mask) { return (mask.v[0] | mask.v[1] | mask.v[2] | mask.v[3]) != 0; }
 static inline quad_u quad_multiply_u32(quad_u a, quad_u b) {
     QUAD_EACH(quad_u, (uint64_t)(uint32_t)a.v[k] * (uint32_t)b.v[k]);
 }
@@ -168,10 +207,16 @@ static inline quad_u quad_shift_each(quad_u x, quad_u count) {
     QUAD_EACH(quad_u, count.v[k] > 63 ? 0 : x.v[k] >> count.v[k]);
 }
 
+static inline quad_u quad_shift_left_each(quad_u x, quad_u count) {
+    QUAD_EACH(quad_u, count.v[k] > 63 ? 0 : x.v[k] << count.v[k]);
+}
+
 static inline quad_u quad_running_sum(quad_u x) {
     for (int k = 1; k < 4; k++) x.v[k] += x.v[k - 1];
     return x;
 }
+
+static inline quad_u quad_last(quad_u x) { return quad_fill_u(x.v[3]); }
 
 static inline quad_u quad_largest(quad_u x) {
     for (int k = 1; k < 4; k++) x.v[0] = x.v[k] > x.v[0] ? x.v[k] : x.v[0];

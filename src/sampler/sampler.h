@@ -24,6 +24,7 @@ struct hws_sampler {
     int floor_current;                 /* floor_total = sum(max(p, floor / n)) follows the current losses */
     double floor_total;
     int64_t *proposals; /* scratch of a batch */
+    int took_nothing;   /* out of the law, in the last batch: decides how fast the next one is drawn, not which */
     float *blended;
     uint32_t *found; /* hash table of the batch: position + 1 */
     size_t batch_capacity, found_size;

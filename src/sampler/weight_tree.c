@@ -127,15 +127,99 @@ void weight_tree_refresh(weight_tree *tree, const int64_t *examples, size_t coun
     tree->kernels->sum_crown(tree, changed);
 }
 
+/* ---- draws ----------------------------------------------------------------------------------------------------- */
+
+/* A draw under way. */
+typedef struct lone_draw {
+    random_stream *random;
+    tree_word word;    /* where it is */
+    uint64_t position; /* within the word: in [0, mass) */
+    int lost;          /* fell into the room that rounding left: must start again */
+} lone_draw;
+
+/* Moves a draw into a part: its position becomes finer by random bits, and must be below the part's mass. */
+static void enter(lone_draw *draw, tree_word part) {
+    int64_t distance = draw->word.exponent - part.exponent;
+    draw->word = part;
+    for (; distance > 56; distance -= 56) {
+        if (draw->position == 0 && random_bits(draw->random, 56) == 0) continue;
+        draw->lost = 1;
+        return;
+    }
+    draw->position = draw->position << distance | random_bits(draw->random, (int)distance);
+    draw->lost |= draw->position >= part.mass;
+}
+
+/* The room of a part: rounded down, and one unit more. */
+static uint64_t room_of(tree_word part, int64_t unit) {
+    const int64_t distance = unit - part.exponent;
+    return (distance > 63 ? 0 : part.mass >> distance) + 1;
+}
+
+/* Goes into the part that the draw falls into; parts lie column after column of a square of four by four. */
+static size_t pick(lone_draw *draw, const tree_word parts[TREE_PARTS]) {
+    const int64_t unit = draw->word.exponent + draw->word.shift;
+    uint64_t before = 0;
+    int part = 0;
+    for (int k = 0; k < TREE_PARTS; k++) {
+        part = k % 4 * 4 + k / 4;
+        const uint64_t end = before + room_of(parts[part], unit);
+        if (end > draw->position >> draw->word.shift) break;
+        before = end;
+    }
+    draw->position -= before << draw->word.shift;
+    enter(draw, parts[part]);
+    return (size_t)part;
+}
+
+/* A position in the whole tree, and with it a word of the crown. */
+static size_t start(const weight_tree *tree, lone_draw *draw) {
+    const tree_crown *crown = &tree->crown;
+    size_t node = 0, word = 0;
+    draw->position = random_below(draw->random, tree->root.mass);
+    while (crown->node_start[node + 1] <= draw->position) node++;
+    draw->position -= crown->node_start[node];
+    const uint64_t *ends = crown->word_end + TREE_PARTS * node;
+    while (ends[word] <= draw->position) word++;
+    draw->position -= word ? ends[word - 1] : 0;
+    draw->word = tree->root;
+    draw->lost = 0;
+    const tree_word part = tree_node_get(&tree->nodes[tree->levels - 1][node], (int)word);
+    if (part.exponent > draw->word.exponent) { /* the crown's units are finer: drop the bits in excess */
+        draw->position >>= part.exponent - draw->word.exponent;
+        draw->word.exponent = part.exponent;
+    }
+    enter(draw, part);
+    return TREE_PARTS * node + word;
+}
+
+int64_t weight_tree_draw_alone(const weight_tree *tree, random_stream *random) {
+    lone_draw draw = {.random = random};
+    size_t place;
+    do {
+        place = start(tree, &draw);
+        for (int level = tree->levels - 2; level >= -1 && !draw.lost; level--) {
+            tree_word parts[TREE_PARTS];
+            if (level < 0) tree->kernels->leaf_weights(&tree->scale, tree->losses + place * TREE_PARTS, parts);
+            for (int c = 0; level >= 0 && c < TREE_PARTS; c++) parts[c] = tree_node_get(&tree->nodes[level][place], c);
+            place = place * TREE_PARTS + pick(&draw, parts);
+        }
+    } while (draw.lost);
+    return (int64_t)place;
+}
+
 void weight_tree_draw(const weight_tree *tree, uint64_t seed, uint64_t iteration, uint32_t first_slot, size_t count,
                       int64_t *examples) {
-    tree_draw draws[TREE_FLIGHT];
     for (size_t first = 0; first < count; first += TREE_FLIGHT) {
         const size_t flight = count - first < TREE_FLIGHT ? count - first : TREE_FLIGHT;
-        for (size_t j = 0; j < flight; j++)
-            random_start(&draws[j].random, seed, RANDOM_DRAW, iteration, first_slot + (uint32_t)(first + j));
-        tree->kernels->descend(tree, draws, flight);
-        for (size_t j = 0; j < flight; j++) examples[first + j] = (int64_t)draws[j].place;
+        random_stream random;
+        random_start(&random, seed, RANDOM_DRAW, iteration, first_slot + (uint32_t)first);
+        tree->kernels->descend(tree, &random, flight, examples + first);
+        for (size_t j = first; j < first + flight; j++) {
+            if (examples[j] >= 0) continue;
+            random_start(&random, seed, RANDOM_DRAW, iteration, first_slot + (uint32_t)j);
+            examples[j] = weight_tree_draw_alone(tree, &random);
+        }
     }
 }
 

@@ -56,7 +56,7 @@ typedef struct tree_node {
 typedef struct tree_crown {
     size_t nodes;
     uint64_t top;                        /* the largest biased exponent of all words, which decides the unit */
-    uint64_t node_top[TREE_PARTS];       /* and of each node's */
+    uint64_t node_top[TREE_PARTS];       /* and of each node's; 0 where there is none */
     uint64_t node_start[TREE_PARTS + 1]; /* where each node begins; behind the last one a number no draw reaches */
     uint64_t word_end[TREE_CROWN];       /* where each word ends, counted from its node's beginning */
 } tree_crown;
@@ -66,15 +66,6 @@ typedef struct tree_scale {
     double high, low;
     float limit; /* |loss| above this is in the region of giant exponents */
 } tree_scale;
-
-/* A draw under way. */
-typedef struct tree_draw {
-    random_stream random;
-    tree_word word;    /* where it is */
-    uint64_t position; /* within the word: in [0, mass) */
-    size_t place;      /* the node, then the leaf, then the example */
-    int lost;          /* fell into the room that rounding left: must start again */
-} tree_draw;
 
 typedef struct weight_tree weight_tree;
 
@@ -89,8 +80,9 @@ typedef struct tree_kernels {
     void (*sum_nodes)(weight_tree *tree, int level, const uint32_t *nodes, size_t count);
     /* Recomputes the sums of the crown after words of the nodes in this set (bit k: node k) have changed. */
     void (*sum_crown)(weight_tree *tree, uint32_t changed);
-    /* Takes draws through the tree from the root to an example. */
-    void (*descend)(const weight_tree *tree, tree_draw *draws, size_t count);
+    /* Takes draws, at most a flight of them, through the tree from the root to examples. The first has this stream, the
+       others those of the next slots. Gives -1 for the few that must be made alone. */
+    void (*descend)(const weight_tree *tree, const random_stream *first, size_t count, int64_t *examples);
 } tree_kernels;
 
 struct weight_tree {
@@ -130,6 +122,9 @@ void weight_tree_refresh(weight_tree *tree, const int64_t *examples, size_t coun
 /* Independent draws: slot first_slot + j gives examples[j]. The tree must have some weight. */
 void weight_tree_draw(const weight_tree *tree, uint64_t seed, uint64_t iteration, uint32_t first_slot, size_t count,
                       int64_t *examples);
+
+/* One draw, step by step: what a flight's draws give, slowly, and whatever happens on the way. */
+int64_t weight_tree_draw_alone(const weight_tree *tree, random_stream *random);
 
 tree_word weight_tree_weight(const weight_tree *tree, float loss);
 
