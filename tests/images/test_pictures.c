@@ -6,7 +6,6 @@
 #include "picture/png.h"
 #include "work_folder.h"
 
-
 static char notices[4096];
 
 static void hear(void *context, const char *message) {
@@ -178,12 +177,12 @@ static void a_csv_file_may_name_pictures_anywhere(void **state) {
     (void)state;
     text csv = {0};
     write_pictures("far/away", 3);
-    text_format(&csv, "file,label,split\n%s,a,train\n%s,b,train\n%s,b,test\n", at("far/away/p 0.png"),
-                at("far/away/p 1.png"), at("far/away/p 2.png"));
-    assert_int_equal(folder_make(at("near"), NULL), STATUS_OK);
+    text_format(&csv, "file,label,split\n%s,a,train\n%s,b,train\n%s,b,test\n", work_path("far/away/p 0.png"),
+                work_path("far/away/p 1.png"), work_path("far/away/p 2.png"));
+    assert_int_equal(folder_make(work_path("near"), NULL), STATUS_OK);
     write_text("near/labels.csv", text_string(&csv));
     text_close(&csv);
-    classification_source source = classification_source_of(at("near"));
+    classification_source source = classification_source_of(work_path("near"));
     source.pictures.height = source.pictures.width = 4;
     for (int k = 0; k < 2; k++, source.pictures.memory = 0) { /* the second time decoded when they are wanted */
         uint8_t pixels[64];
@@ -305,25 +304,25 @@ static void data_from_elsewhere_are_tested_on_as_a_whole(void **state) {
     write_pictures("elsewhere/b", 6);
     write_text("elsewhere.csv", "file,label\nelsewhere/a/p 0.png,a\nelsewhere/b/p 0.png,b\n");
     write_text("marked.csv", "file,label,split\nelsewhere/a/p 0.png,a,train\nelsewhere/b/p 0.png,b,test\n");
-    classification_source source = classification_source_of(at("elsewhere"));
+    classification_source source = classification_source_of(work_path("elsewhere"));
     source.examples.class_names = NAMES;
     source.examples.class_count = 2;
-    source.trained_on = at("lazy");
+    source.trained_on = work_path("lazy");
     source.pictures.height = source.pictures.width = 4;
     source.pictures.channels = 1;
     classification_data d = opened(&source);
     assert_true(d.train.count == 0 && d.test.count == 12);
     assert_told("all 12 are tested on");
     classification_data_close(&d);
-    source.data = at("elsewhere.csv");
+    source.data = work_path("elsewhere.csv");
     d = opened(&source);
     assert_true(d.train.count == 0 && d.test.count == 2);
     classification_data_close(&d);
-    source.data = at("marked.csv");
+    source.data = work_path("marked.csv");
     d = opened(&source);
     assert_true(d.train.count == 1 && d.test.count == 1);
     classification_data_close(&d);
-    source.data = source.trained_on = at("elsewhere");
+    source.data = source.trained_on = work_path("elsewhere");
     d = opened(&source);
     assert_true(d.train.count == 10 && d.test.count == 2);
     classification_data_close(&d);
@@ -333,10 +332,10 @@ static void data_from_elsewhere_are_tested_on_as_a_whole(void **state) {
 static void the_own_list_is_divided_by_either_name(void **state) {
     (void)state;
     static const char *const NAMES[] = {"a", "b"};
-    classification_source source = classification_source_of(at("patients/labels.csv"));
+    classification_source source = classification_source_of(work_path("patients/labels.csv"));
     source.examples.class_names = NAMES;
     source.examples.class_count = 2;
-    source.trained_on = at("patients");
+    source.trained_on = work_path("patients");
     source.pictures.height = source.pictures.width = 2;
     source.pictures.channels = 1;
     classification_data d = opened(&source);

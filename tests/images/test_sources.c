@@ -63,7 +63,7 @@ static void an_empty_part_of_an_npz_file_is_named(void **state) {
     failure why = {0};
     zip_writer zip;
     char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s", at("empty.npz"));
+    snprintf(path, sizeof path, "%s", work_path("empty.npz"));
     zip_writer_open(&zip, path);
     add_array(&zip, "train_images.npy", "|u1", "(1, 3, 2, 3)", "abcdefghijklmnopqr", 18);
     add_array(&zip, "train_labels.npy", "|u1", "(1,)", "", 1);
@@ -131,7 +131,7 @@ static void write_wide_table(const char *name) {
         for (int k = 0; k < 300; k++) text_format(&table, "%d.5,", row * 7 + k);
         text_format(&table, "%s,site%d,patient%d\n", row % 2 ? "x" : "y", row % 3, row % 30);
     }
-    assert_int_equal(whole_file_write_text(at(name), &table, NULL), STATUS_OK);
+    assert_int_equal(whole_file_write_text(work_path(name), &table, NULL), STATUS_OK);
     text_close(&table);
 }
 
@@ -141,7 +141,8 @@ static void in_wide_tables_patients_stay_together_too(void **state) {
     failure why = {0};
     int seen[30] = {0};
     write_wide_table("wide.csv");
-    if (table_sets_open(sets, &(table_source){.path = at("wide.csv")}, &(example_options){0}, NULL, &why) != STATUS_OK)
+    if (table_sets_open(sets, &(table_source){.path = work_path("wide.csv")}, &(example_options){0}, NULL, &why) !=
+        STATUS_OK)
         fail_msg("%s", why.message);
     assert_int_equal(sets[PART_TRAIN].count + sets[PART_TEST].count, 300);
     for (int p = 0; p < DATA_PARTS; p++) {
@@ -157,8 +158,8 @@ static void in_wide_tables_patients_stay_together_too(void **state) {
 static void refuse_table(const char *table, const char *complaint) {
     labelled_images sets[DATA_PARTS];
     failure why = {0};
-    assert_int_equal(whole_file_write(at("far.csv"), table, strlen(table), NULL), STATUS_OK);
-    const table_source source = {.path = at("far.csv")};
+    assert_int_equal(whole_file_write(work_path("far.csv"), table, strlen(table), NULL), STATUS_OK);
+    const table_source source = {.path = work_path("far.csv")};
     assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, NULL, &why), STATUS_BAD_INPUT);
     if (!strstr(why.message, complaint)) fail_msg("'%s' does not say '%s'", why.message, complaint);
     for (int p = 0; p < DATA_PARTS; p++) assert_null(sets[p].values);

@@ -8,7 +8,6 @@
 #include "torch_file/torch_writer.h"
 #include "work_folder.h"
 
-
 static void must(status_code status, const failure *failure) {
     if (status != STATUS_OK) fail_msg("%s", failure->message);
 }
@@ -165,25 +164,25 @@ static void all_folds_or_none_are_exported(void **state) {
     write_model(&one, "first", 1);
     write_model(&other, "unlike", 1);
     write_model(&one, "cut", 1);
-    must(whole_file_write(in("cut/best.safetensors"), "cut", 3, &failure), &failure);
+    must(whole_file_write(work_path("cut/best.safetensors"), "cut", 3, &failure), &failure);
     char output[PATH_SIZE], paths[3][PATH_SIZE];
     static const char *const NAMES[] = {"first", "unlike", "cut"};
-    for (int k = 0; k < 3; k++) snprintf(paths[k], PATH_SIZE, "%.4000s", in(NAMES[k]));
-    snprintf(output, sizeof output, "%.4000s", in("out/model"));
+    for (int k = 0; k < 3; k++) snprintf(paths[k], PATH_SIZE, "%.4000s", work_path(NAMES[k]));
+    snprintf(output, sizeof output, "%.4000s", work_path("out/model"));
     const char *runs[] = {paths[0], paths[1]};
     const nnunet_export_request request = {.runs = runs, .run_count = 2, .output = output};
     assert_int_equal(nnunet_export(&request, NULL, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "planned differently"));
-    assert_false(path_exists(in("out")));
+    assert_false(path_exists(work_path("out")));
     runs[1] = paths[2];
     assert_int_equal(nnunet_export(&request, NULL, &failure), STATUS_CORRUPT);
-    assert_false(path_exists(in("out")));
+    assert_false(path_exists(work_path("out")));
     runs[1] = paths[0];
     const listener listener = {.context = &asked, .stop = stops_at_the_second_fold};
     assert_int_equal(nnunet_export(&request, &listener, &failure), STATUS_STOPPED);
-    assert_false(path_exists(in("out")));
+    assert_false(path_exists(work_path("out")));
     must(nnunet_export(&request, NULL, &failure), &failure);
-    assert_true(path_exists(in("out/model/fold_1/checkpoint_final.pth")));
+    assert_true(path_exists(work_path("out/model/fold_1/checkpoint_final.pth")));
 }
 
 /* ---- nnU-Net's own habits ------------------------------------------------------------------------------------------ */
