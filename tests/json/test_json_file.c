@@ -20,6 +20,7 @@ static void memory_that_runs_out_is_told_at_every_allocation(void **state) {
     (void)state;
     json_t *whole, *root;
     failure why = {0};
+    json_watch_memory();
     assert_int_equal(json_parse("x", TEXT, sizeof TEXT - 1, &whole, &why), STATUS_OK);
     long at = 1;
     for (; at < 1000; at++) {
