@@ -15,7 +15,8 @@ static void format_duration(double seconds, char *words, size_t capacity) {
     else snprintf(words, capacity, "%.1f h", seconds / 3600);
 }
 
-/* The first step of something new, or of the same once more, has taken the time since the last of what was before. */
+/* The first step of something new, or of the same once more, has taken the time since the last of what was before, unless it is told
+   when none is done yet. */
 static void change_to(cli_progress *progress, const char *what) {
     cli_progress_end(progress);
     progress->what = what;
@@ -25,6 +26,7 @@ static void change_to(cli_progress *progress, const char *what) {
 void cli_progress_show(cli_progress *progress, const char *what, size_t done, size_t total) {
     const double time = clock_seconds(), pause = progress->terminal ? 0.2 : 10;
     if (!progress->what || strcmp(progress->what, what) != 0 || done < progress->done) change_to(progress, what);
+    if (!done) progress->start = time;
     progress->seen = time;
     progress->done = done;
     if (progress->quiet || !done || time - progress->last < pause) return;

@@ -72,8 +72,24 @@ static void test_the_same_work_again_begins_anew(void **state) {
     assert_string_equal(told, expected);
 }
 
+/* What tells that it begins is not blamed for what came before it without a word. */
+static void work_after_a_silence(cli_progress *progress) {
+    now += 3600;
+    for (size_t k = 0; k <= 2; k++) {
+        cli_progress_show(progress, "drawing", k, 2);
+        now += 15;
+    }
+}
+
+static void test_work_begins_when_it_says_so(void **state) {
+    (void)state;
+    listen(work_after_a_silence);
+    assert_string_equal(told, "drawing: 1 of 2, 15 s left\ndrawing: 2 of 2, 0 s left\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_it_says_how_long_it_takes),
-                                       cmocka_unit_test(test_the_same_work_again_begins_anew)};
+                                       cmocka_unit_test(test_the_same_work_again_begins_anew),
+                                       cmocka_unit_test(test_work_begins_when_it_says_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
