@@ -5,13 +5,13 @@
  * validation, testing). Pictures are the files that end in .png, .jpg or .jpeg, also in folders below; hidden ones
  * are left out. Or it has a labels.csv, and then that counts.
  *
- * A CSV file has a line per picture: `file` (also filename, image, path: absolute, or relative to the CSV file's folder), `label`,
- * optionally `split` (train, val, test) and any others, such as group or patient; behind the 256th those with more than
- * 256 different values are left out, but for `patient`. Where the label stands in another
- * column, options.label names it.
+ * A CSV file has a line per picture: `file` (also filename, image, path: absolute, or relative to the CSV file's folder),
+ * `label`, optionally `split` (train, val, test) and any others, such as group or patient; behind the 256th those with more
+ * than 256 different values are left out, but for `patient`. Where the label stands in another column, options.label names
+ * it.
  *
- * Data that do not say what to test on, unless options.whole is set, get a fifth of the examples of each class as their test part, always the same
- * ones; a patient's stay together if there is a column `patient`.
+ * Data that do not say what to test on get a fifth of the examples of each class as their test part, always the same ones,
+ * unless options.whole is set; a patient's stay together if there is a column `patient`.
  */
 #ifndef HWS_IMAGES_EXAMPLE_LIST_H
 #define HWS_IMAGES_EXAMPLE_LIST_H
