@@ -17,21 +17,25 @@ _INSIDE = ("dataset", "datasets", "transform", "transforms")
 
 
 class NumberedIndex(int):
-    """An index that also says which draw it is of: the number of the draw, and the place in it."""
+    """An index that also says which draw it is of: the sampler's seed, the number of the draw, and the place in it."""
 
-    draw: Tuple[int, int]
+    draw: Tuple[int, int, int]
 
     @classmethod
-    def of(cls, index: int, number: int, place: int) -> "NumberedIndex":
+    def of(cls, index: int, seed: int, number: int, place: int) -> "NumberedIndex":
         numbered = cls(index)
-        numbered.draw = (number, place)
+        numbered.draw = (seed, number, place)
         return numbered
 
 
-def seed_of(seed: int, index: Any) -> int:
-    """The seed of an item's randomness; of an index that no sampler has numbered, by the index itself."""
-    number, place = index.draw if isinstance(index, NumberedIndex) else (int(index), 1 << 40)
-    return stream_seed(seed, number, place)
+def seed_of_draw(index: NumberedIndex) -> int:
+    """The seed of the randomness of an item that a sampler has handed out."""
+    return stream_seed(*index.draw)
+
+
+def seed_of_example(seed: int, example: int) -> int:
+    """The seed of the randomness of an item that was asked for without a draw."""
+    return stream_seed(seed, example, 1 << 40)
 
 
 def _reseed(inside: Any, seed: int, depth: int = 0) -> None:

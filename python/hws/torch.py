@@ -27,7 +27,7 @@ from ._learning import learn, mean_over_crops
 from ._loss import DROLoss, PerCase, per_example
 from ._pending import Draw, Match, Pending
 from ._ranks import Ranks, exchanged, initialised
-from ._randomness import NumberedIndex, seed_of, seeded
+from ._randomness import NumberedIndex, seed_of_draw, seed_of_example, seeded
 from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, OwnershipError
 from .sampler import HasBeta, Sampler
 from .shared import SharedHandle, SharedSampler
@@ -82,19 +82,28 @@ class IndexedDataset(Dataset):
             raise ArgumentTypeError("randomness must be a HardnessWeightedBatchSampler or HardnessWeightedSampler, not "
                                     f"{type(randomness).__name__}")
         self.dataset = dataset
-        self._seed: Optional[int] = None
+        self._randomness: Any = randomness
         if randomness is not None:
-            self._seed = randomness.sampler.options["seed"]
             randomness._number_items = True
+
+    def __getstate__(self) -> Dict[str, Any]:
+        # A worker needs no sampler: indices carry the seed with them, and for others this one will do.
+        return {**self.__dict__, "_randomness": self._seed()}
+
+    def _seed(self) -> Any:
+        """The sampler's seed of now, since a state that it takes over brings its own; None without a sampler."""
+        known = self._randomness
+        return known.sampler.options["seed"] if isinstance(known, _HandsOut) else known
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
         example = int(index) if index >= 0 else len(self) + int(index)
-        if self._seed is None:
+        if self._randomness is None:
             return _with_index(self.dataset[int(index)], example)
-        with seeded(seed_of(self._seed, index), self.dataset):
+        seed = seed_of_draw(index) if isinstance(index, NumberedIndex) else seed_of_example(self._seed(), example)
+        with seeded(seed, self.dataset):
             return _with_index(self.dataset[example], example)
 
 
@@ -199,7 +208,8 @@ class _HandsOut(HasBeta):
             self._handed += 1
             indices = share.tolist()
             if self._number_items:
-                indices = [NumberedIndex.of(index, draw.number, self.rank + place * self.num_replicas)
+                seed = self.sampler.options["seed"]
+                indices = [NumberedIndex.of(index, seed, draw.number, self.rank + place * self.num_replicas)
                            for place, index in enumerate(indices)]
             self.seconds += time.perf_counter() - start
             yield indices

@@ -105,6 +105,39 @@ def test_random_numbers_follow_the_draw_and_leave_the_user_s_alone():
         IndexedDataset(Crops(), randomness=hws.Sampler(3))
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_resumed_run_has_the_crops_of_the_seed_that_it_was_begun_with(workers):
+    """The sampler that takes the state over was made with another seed; the data set knew it before."""
+    def make(seed):
+        sampler = HardnessWeightedBatchSampler(N, batch_size=4, batches_per_epoch=10, seed=seed)
+        data = IndexedDataset(Crops(2), randomness=sampler)
+        return sampler, data, DataLoader(data, collate_fn=flat, num_workers=workers, batch_sampler=sampler)
+
+    def train(sampler, loader, steps):
+        seen = []
+        for batch in loader:
+            sampler.update(batch["index"], batch["image"].mean(1) - batch["index"])
+            seen.append(batch["image"].tolist())
+            if len(seen) == steps:
+                break
+        return seen
+
+    sampler, data, loader = make(7)
+    straight = train(sampler, loader, 10)
+    sampler, data, loader = make(7)
+    train(sampler, loader, 4)
+    resumed, again, loader = make(0)
+    other = [crop["image"].tolist() for crop in again[3]]
+    resumed.load_state_dict(sampler.state_dict())
+    assert train(resumed, loader, 6) == straight[4:]
+    assert [crop["image"].tolist() for crop in again[3]] == [crop["image"].tolist() for crop in data[3]] != other
+
+
+def test_random_numbers_of_an_index_from_the_end():
+    data = IndexedDataset(Crops(), randomness=loaders("batch")[0])
+    assert data[-2][0]["image"].tolist() == data[N - 2][0]["image"].tolist()
+
+
 def test_items_that_are_lists():
     assert IndexedDataset([[("a", 1), ("b", 2)]])[0] == [("a", 1, 0), ("b", 2, 0)]
     assert IndexedDataset([["image", "label"]])[0] == (["image", "label"], 0)
