@@ -102,8 +102,8 @@ class IndexedDataset(Dataset):
         example = int(index) if index >= 0 else len(self) + int(index)
         if self._randomness is None:
             return _with_index(self.dataset[int(index)], example)
-        numbered = isinstance(index, NumberedIndex)
-        with seeded(seed_of_draw(index) if numbered else seed_of_example(self._seed(), example), self.dataset):
+        seed = seed_of_draw(index) if isinstance(index, NumberedIndex) else seed_of_example(self._seed(), example)
+        with seeded(seed, self.dataset):
             return _with_index(self.dataset[example], example)
 
 
