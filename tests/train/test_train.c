@@ -101,6 +101,19 @@ static void a_budget_chooses_settings_that_the_run_keeps(void **state) {
     assert_same_file(folder("timed"), folder("untimed"), "losses.csv");
 }
 
+static void jtt_trains_twice_within_a_budget(void **state) {
+    (void)state;
+    static const train_option TIMED[] = {{"model", "mlp-1-16"}, {"batch", "16"},   {"threads", "1"},
+                                         {"objective", "jtt"},  {"budget", "10h"}, {"jtt_epochs", "9"}};
+    failure why = {0};
+    for (size_t count = 5; count <= 6; count++) { /* 9 are more than an untimed run has */
+        heard h = {.stop_after = 2};
+        assert_int_equal(train(folder(count == 5 ? "twice" : "twice-9"), "digits:100,40", TIMED, count, &h, &why),
+                         STATUS_STOPPED);
+        assert_int_equal(h.reports, 2);
+    }
+}
+
 static train_settings settings_of(const char *where) {
     char path[PATH_SIZE];
     train_settings s = settings_default();
@@ -257,6 +270,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_is_the_same_run),
         cmocka_unit_test(a_budget_chooses_settings_that_the_run_keeps),
+        cmocka_unit_test(jtt_trains_twice_within_a_budget),
         cmocka_unit_test(an_old_budget_does_not_decide_a_new_length),
         cmocka_unit_test(a_budget_keeps_what_a_config_by_hand_names),
         cmocka_unit_test(a_run_of_an_older_version_is_resumed_and_repeated),
