@@ -101,8 +101,7 @@ static status_code add_special(trainer *t, safetensors_writer *w, failure *failu
 
 static status_code add_metadata(trainer *t, safetensors_writer *w, saved *s, failure *failure) {
     train_settings settings = t->settings;
-    settings.threads = settings.loaders = settings.checkpoint_every = 0; /* what does not decide bits stays out */
-    settings.budget_costs = settings.budget_lengths = "";                /* and times: config.json has them */
+    settings_forget_free(&settings, t->task->kind == TASK_SEGMENTATION); /* config.json has them */
     json_writer json = json_writer_start(&s->settings);
     json_begin_object(&json, 0);
     settings_write(&settings, &json);

@@ -351,6 +351,21 @@ static void a_config_repeats_its_run(void **state) {
     digits_close(&d);
 }
 
+/* What shows a run to others, and how fast it is, is not in its checkpoints. */
+static void settings_that_decide_no_bit_do_not_change_a_byte(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    run_whole(&s, &task, folder("plain"));
+    s.tensorboard = 1;
+    s.cache = "elsewhere";
+    s.picture_memory = 7;
+    s.loaders = 0;
+    run_whole(&s, &task, folder("free"));
+    assert_same_run(folder("plain"), folder("free"));
+}
+
 static void a_finished_run_can_be_continued(void **state) {
     (void)state;
     points p;
@@ -700,6 +715,7 @@ int main(void) {
         cmocka_unit_test(loader_threads_do_not_change_a_bit),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(a_config_repeats_its_run),
+        cmocka_unit_test(settings_that_decide_no_bit_do_not_change_a_byte),
         cmocka_unit_test(a_finished_run_can_be_continued),
         cmocka_unit_test(the_network_of_a_run_gives_the_accuracy_of_its_history),
         cmocka_unit_test(draws_and_losses_add_up),
