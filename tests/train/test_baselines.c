@@ -2,6 +2,7 @@
 /* The objectives that DRO is compared with, transcribed in doubles as their papers have them, against the trainer. */
 #include "plain_network.h"
 
+#include "core/path.h"
 #include "train/batch_tail.h"
 
 static const plain ZERO;
