@@ -31,6 +31,12 @@ train_settings settings_default(void) { return made_of(default_of, 0); }
 train_settings settings_default_volumes(void) { return made_of(default_of, 1); }
 train_settings settings_before(int volumes) { return made_of(before_of, volumes); }
 
+void settings_forget_free(train_settings *settings, int volumes) {
+    for (size_t k = 0; k < settings_count(); k++)
+        if (settings_at(k)->is_free)
+            setting_value_parse(settings, settings_at(k), default_of(settings_at(k), volumes), 0);
+}
+
 void settings_close(train_settings *settings) {
     json_decref(settings->document);
     settings->document = 0;

@@ -180,6 +180,9 @@ status_code settings_follow_recipe(train_settings *settings, const char *name, i
 /* Adds all settings to the object that is open. */
 void settings_write(const train_settings *settings, json_writer *json);
 
+/* What decides no bit of the result becomes its default. */
+void settings_forget_free(train_settings *settings, int volumes);
+
 /* Overwrites the settings that the object holds, which keeps their texts: it must live as long. Keys that are no
    settings are refused. `name` is what messages call it. */
 status_code settings_read(train_settings *settings, struct json_t *object, const char *name, failure *failure);

@@ -86,10 +86,13 @@ status_code budget_measure(budget_costs *costs, const train_settings *settings, 
                            failure *failure) {
     char folder[PATH_SIZE];
     trainer *trainer = NULL;
+    train_settings measured = *settings;
+    if (measured.objective == OBJECTIVE_JTT) /* what its trainings take of the run is still to be chosen */
+        measured.iterations = 0, measured.jtt_epochs = 1, measured.epochs = 2;
     *costs = (budget_costs){.batch = settings->batch};
     status_code status = folder_make_temporary(folder, failure);
     if (status != STATUS_OK) return status;
-    status = trainer_open(&trainer, settings, task, folder, failure);
+    status = trainer_open(&trainer, &measured, task, folder, failure);
     if (status == STATUS_OK) status = trainer_begin(trainer, failure);
     if (status == STATUS_OK) status = measure_steps(costs, trainer, seconds, failure);
     if (status == STATUS_OK) status = measure_records(costs, trainer, seconds, failure);
@@ -100,8 +103,15 @@ status_code budget_measure(budget_costs *costs, const train_settings *settings, 
 
 /* ---- choosing ---- */
 
-static double iterations_within(const budget_costs *costs, long long batch, double seconds) {
-    return floor(seconds * (double)costs->batch / (costs->step * (double)batch));
+/* In so many seconds; with an epoch of a given length, whole ones with their validations, and what of the next still fits with
+   its own. */
+static double iterations_within(const train_settings *settings, const budget_costs *costs, const budget_fixed *fixed,
+                                double validations, double seconds) {
+    const double step = costs->step * (double)settings->batch / (double)costs->batch, one = costs->validation;
+    const double length = fixed->epoch_length ? (double)settings->epoch_length : 0;
+    if (!(length > 0)) return floor((seconds - validations * one) / step);
+    const double epochs = floor(seconds / (length * step + one)), rest = seconds - epochs * (length * step + one);
+    return epochs * length + fmax(0, floor((rest - one) / step));
 }
 
 static void choose_rate(train_settings *settings, const budget_fixed *fixed, double iterations) {
@@ -112,27 +122,68 @@ static void choose_rate(train_settings *settings, const budget_fixed *fixed, dou
     if (!fixed->lr) settings->lr = iterations < FEW_ITERATIONS ? 0.003 : 0.001;
 }
 
+/* Epochs that there must be: jtt trains twice. */
+static double least_epochs(const train_settings *settings, const budget_fixed *fixed) {
+    if (settings->objective != OBJECTIVE_JTT || fixed->epoch_length) return 1;
+    return fixed->jtt_epochs ? (double)settings->jtt_epochs + 1 : 2;
+}
+
+static status_code fail_short(double epochs, const budget_costs *costs, double seconds, failure *failure) {
+    char what[40] = "a validation";
+    if (epochs > 1) snprintf(what, sizeof what, "%.0f validations", epochs);
+    return fail(failure, STATUS_BAD_INPUT,
+                "--budget: %s, pictures at the end and one iteration%s take about %.0f s, and there are %.0f s "
+                "left; give it more time",
+                what, epochs > 1 ? " before each" : "",
+                (epochs * (costs->validation + costs->step) + costs->end) / (1 - KEPT_BACK), fmax(0, seconds));
+}
+
+/* Whole epochs, so that no validation is added for what is left. */
+static void choose_epochs(train_settings *settings, double validations, double least) {
+    const long long fewest = (long long)least;
+    settings->epoch_length = (long long)ceil((double)settings->iterations / validations);
+    if (settings->iterations / settings->epoch_length < fewest)
+        settings->epoch_length = settings->iterations < fewest ? 1 : settings->iterations / fewest;
+    settings->iterations -= settings->iterations % settings->epoch_length;
+}
+
+/* The first training keeps its share of the epochs, and the second has at least one. */
+static status_code choose_trainings(train_settings *settings, const budget_fixed *fixed, failure *failure) {
+    const long long length = settings->epoch_length;
+    if (!length) return STATUS_OK; /* --epoch-length 0: a pass through the examples, whose number is not known here */
+    const long long epochs = settings->iterations / length;
+    if (!fixed->jtt_epochs) {
+        const long long wanted = llround((double)settings->jtt_epochs / (double)settings->epochs * (double)epochs);
+        settings->jtt_epochs = wanted >= epochs ? epochs - 1 : wanted;
+        if (settings->jtt_epochs < 1) settings->jtt_epochs = 1;
+    }
+    if (settings->jtt_epochs * length < settings->iterations) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "--budget: there is time for %lld iterations, which the first training of jtt, --jtt-epochs %lld of %lld, "
+        "takes alone; choose fewer of them, a shorter --epoch-length or more time",
+        settings->iterations, settings->jtt_epochs, length);
+}
+
+status_code budget_check(const train_settings *settings, const budget_fixed *fixed, failure *failure) {
+    if (least_epochs(settings, fixed) <= MOST_VALIDATIONS) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--budget makes at most %d epochs, of which --jtt-epochs %lld leave none for the second training; "
+                "choose fewer --jtt-epochs, or leave it out",
+                MOST_VALIDATIONS, settings->jtt_epochs);
+}
+
 status_code budget_choose(train_settings *settings, const budget_costs *costs, const budget_fixed *fixed,
                           double seconds, failure *failure) {
-    const double whole = (1 - KEPT_BACK) * seconds - costs->end;
-    const double least = costs->validation + costs->step;
-    if (whole < least)
-        return fail(
-            failure, STATUS_BAD_INPUT,
-            "--budget: a validation, pictures at the end and one iteration take about %.0f s, and there are %.0f s "
-            "left; give it more time",
-            (least + costs->end) / (1 - KEPT_BACK), fmax(0, seconds));
+    const double whole = (1 - KEPT_BACK) * seconds - costs->end, least = least_epochs(settings, fixed);
+    if (whole < least * (costs->validation + costs->step)) return fail_short(least, costs, seconds, failure);
     double validations = floor(FOR_VALIDATION * whole / costs->validation);
-    validations = fmin(MOST_VALIDATIONS, fmax(1, validations));
-    const double training = whole - validations * costs->validation;
-    if (!fixed->batch && iterations_within(costs, settings->batch, training) < FEW_ITERATIONS)
+    validations = fmin(MOST_VALIDATIONS, fmax(least, validations));
+    if (!fixed->batch && iterations_within(settings, costs, fixed, validations, whole) < FEW_ITERATIONS)
         settings->batch = settings->batch < 2 ? settings->batch : 2;
-    const double iterations = fmax(1, iterations_within(costs, settings->batch, training));
+    const double iterations = fmax(1, iterations_within(settings, costs, fixed, validations, whole));
     settings->iterations = (long long)iterations;
-    if (!fixed->epoch_length) { /* whole epochs, so that no validation is added for what is left */
-        settings->epoch_length = (long long)ceil(iterations / validations);
-        settings->iterations -= settings->iterations % settings->epoch_length;
-    }
+    if (!fixed->epoch_length) choose_epochs(settings, validations, least);
     choose_rate(settings, fixed, iterations);
-    return STATUS_OK;
+    return settings->objective == OBJECTIVE_JTT ? choose_trainings(settings, fixed, failure) : STATUS_OK;
 }

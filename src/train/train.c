@@ -94,6 +94,20 @@ static status_code refuse_contradictions(const train_request *r, failure *failur
 /* A budget that a config tells of has been chosen for already: that is in the config, too. */
 static int wants_budget(const training *t) { return !t->resume && has_option(t->request, "budget"); }
 
+/* By an option, or in a config that was written by hand. */
+static int is_chosen(const training *t, const char *key) {
+    return has_option(t->request, key) || run_config_chooses(&t->settings, key);
+}
+
+static budget_fixed fixed_of(const training *t) {
+    return (budget_fixed){.optimizer = is_chosen(t, "optimizer"),
+                          .lr = is_chosen(t, "lr"),
+                          .schedule = is_chosen(t, "schedule"),
+                          .batch = is_chosen(t, "batch") || !is_volumes(t->settings.data),
+                          .epoch_length = is_chosen(t, "epoch_length"),
+                          .jtt_epochs = is_chosen(t, "jtt_epochs")};
+}
+
 static status_code check_budget(const training *t, failure *failure) {
     const train_request *r = t->request;
     double seconds;
@@ -104,7 +118,9 @@ static status_code check_budget(const training *t, failure *failure) {
     if (has_option(r, "epochs") || has_option(r, "iterations"))
         return fail(failure, STATUS_BAD_INPUT,
                     "--budget decides how long to train: leave out --epochs and --iterations");
-    return budget_parse(t->settings.budget, &seconds, failure);
+    const budget_fixed fixed = fixed_of(t);
+    const status_code status = budget_check(&t->settings, &fixed, failure);
+    return status == STATUS_OK ? budget_parse(t->settings.budget, &seconds, failure) : status;
 }
 
 /* Options that say how long to train replace all that a config says about it: what its clock decided, too. */
@@ -318,18 +334,9 @@ static void tell_budget(const training *t, const budget_costs *costs) {
     listener_notice(work_of(t), notice);
 }
 
-/* By an option, or in a config that was written by hand. */
-static int is_chosen(const training *t, const char *key) {
-    return has_option(t->request, key) || run_config_chooses(&t->settings, key);
-}
-
 /* Measures with other settings than the run's, if need be, and chooses the run's. */
 static status_code fit_budget(training *t, const task *task, const train_settings *measured, failure *failure) {
-    const budget_fixed fixed = {.optimizer = is_chosen(t, "optimizer"),
-                                .lr = is_chosen(t, "lr"),
-                                .schedule = is_chosen(t, "schedule"),
-                                .batch = is_chosen(t, "batch") || !is_volumes(t->settings.data),
-                                .epoch_length = is_chosen(t, "epoch_length")};
+    const budget_fixed fixed = fixed_of(t);
     budget_costs costs = {0};
     double seconds = 0;
     status_code status = budget_parse(t->settings.budget, &seconds, failure);
@@ -346,7 +353,7 @@ static status_code fit_budget(training *t, const task *task, const train_setting
 
 /* The list is the run's; when it is resumed the same ones are made wrong again. */
 static status_code write_wrong(const training *t, const text *csv, failure *failure) {
-    if (t->request->resume || t->settings.mislabel == 0) return STATUS_OK;
+    if (t->resume || !ranks_is_first(t->ranks) || t->settings.mislabel == 0) return STATUS_OK;
     return run_write(t->request->folder, RUN_MISLABELLED, csv, failure);
 }
 

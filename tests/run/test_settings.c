@@ -385,8 +385,29 @@ static void settings_that_do_not_fit_together_are_refused(void **state) {
     }
 }
 
+static void what_decides_no_bit_is_forgotten(void **state) {
+    (void)state;
+    static const char *const FREE[][2] = {{"tensorboard", "on"},    {"cache", "elsewhere"}, {"picture_memory", "7"},
+                                          {"threads", "3"},         {"loaders", "4"},       {"checkpoint_every", "5"},
+                                          {"budget_costs", "1 1 1"}};
+    train_settings s = settings_default(), plain = settings_default();
+    text words = {0}, expected = {0};
+    for (size_t k = 0; k < sizeof FREE / sizeof *FREE; k++)
+        assert_int_equal(settings_set(&s, FREE[k][0], FREE[k][1], NULL), STATUS_OK);
+    s.lr = plain.lr = 0.5;
+    settings_forget_free(&s, 0);
+    json_writer json = json_writer_start(&words);
+    settings_write(&s, &json);
+    json = json_writer_start(&expected);
+    settings_write(&plain, &json);
+    assert_string_equal(text_string(&words), text_string(&expected));
+    text_close(&words);
+    text_close(&expected);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_decides_no_bit_is_forgotten),
         cmocka_unit_test(settings_come_back_as_they_were_written),
         cmocka_unit_test(numbers_are_written_in_few_digits),
         cmocka_unit_test(every_choice_comes_back),

@@ -68,6 +68,54 @@ static void what_was_given_stays(void **state) {
     assert_int_equal(s.schedule, SCHEDULE_CONSTANT);
 }
 
+/* A step of 1 s and a validation of 60 s after each 10 of them: 51 epochs fit into 3600 s less a twentieth. */
+static void an_epoch_that_was_given_has_its_validations(void **state) {
+    (void)state;
+    train_settings s = settings_default_volumes();
+    const budget_costs costs = {2, 1, 60, 5};
+    s.batch = 2;
+    s.epoch_length = 10;
+    assert_int_equal(budget_choose(&s, &costs, &(budget_fixed){.epoch_length = 1}, 3600, NULL), STATUS_OK);
+    assert_int_equal(s.epoch_length, 10);
+    assert_true(duration(&s, &costs) <= 0.95 * 3600 && duration(&s, &costs) > 0.95 * 3600 - 70);
+}
+
+static void jtt_has_time_for_both_trainings(void **state) {
+    (void)state;
+    static const double TIMES[] = {20, 30, 60, 600, 86400};
+    for (int k = 0; k < 5 * 4; k++) {
+        train_settings s = k % 2 ? settings_default() : settings_default_volumes();
+        const budget_fixed fixed = {.jtt_epochs = k / 2 % 2};
+        s.objective = OBJECTIVE_JTT;
+        s.batch = 2;
+        if (fixed.jtt_epochs) s.jtt_epochs = 2;
+        const budget_costs costs = {2, 1, 1.5, 5};
+        assert_int_equal(budget_check(&s, &fixed, NULL), STATUS_OK);
+        assert_int_equal(budget_choose(&s, &costs, &fixed, TIMES[k / 4], NULL), STATUS_OK);
+        assert_true(s.jtt_epochs >= 1 && s.jtt_epochs * s.epoch_length < s.iterations);
+        assert_true(duration(&s, &costs) <= 0.95 * TIMES[k / 4]);
+        if (fixed.jtt_epochs) assert_int_equal(s.jtt_epochs, 2);
+    }
+}
+
+static void jtt_without_time_for_both_is_refused_with_what_to_change(void **state) {
+    (void)state;
+    train_settings s = settings_default_volumes();
+    failure why;
+    s.objective = OBJECTIVE_JTT;
+    s.batch = 2;
+    assert_int_equal(budget_check(&s, &(budget_fixed){.jtt_epochs = 1}, &why), STATUS_BAD_INPUT);
+    assert_true(strstr(why.message, "--budget") && strstr(why.message, "--jtt-epochs 50"));
+    s.jtt_epochs = 3;
+    assert_int_equal(budget_choose(&s, &(budget_costs){2, 1, 10, 4}, &(budget_fixed){.jtt_epochs = 1}, 40, &why),
+                     STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "4 validations"));
+    s.epoch_length = 100;
+    const budget_fixed fixed = {.epoch_length = 1, .jtt_epochs = 1};
+    assert_int_equal(budget_choose(&s, &(budget_costs){2, 1, 10, 4}, &fixed, 300, &why), STATUS_BAD_INPUT);
+    assert_true(strstr(why.message, "--jtt-epochs 3") && strstr(why.message, "--epoch-length"));
+}
+
 static void too_little_time_is_refused_with_what_is_needed(void **state) {
     (void)state;
     train_settings s = settings_default_volumes();
@@ -83,6 +131,9 @@ int main(void) {
         cmocka_unit_test(what_is_chosen_fits_into_the_time),
         cmocka_unit_test(few_iterations_are_adams_and_many_nnunets),
         cmocka_unit_test(what_was_given_stays),
+        cmocka_unit_test(an_epoch_that_was_given_has_its_validations),
+        cmocka_unit_test(jtt_has_time_for_both_trainings),
+        cmocka_unit_test(jtt_without_time_for_both_is_refused_with_what_to_change),
         cmocka_unit_test(too_little_time_is_refused_with_what_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -342,6 +342,8 @@ static void make_checkpoint_old(const char *run) {
     }
     json_t *settings = json_loads(safetensors_metadata(file, "hws_settings"), 0, NULL);
     drop_new_settings(settings);
+    json_object_set_new(settings, "loaders", json_integer(0)); /* what decides no bit, as it was written once */
+    json_object_set_new(settings, "tensorboard", json_true());
     char *text = json_dumps(settings, 0);
     safetensors_add_metadata(writer, "hws_checkpoint", safetensors_metadata(file, "hws_checkpoint"), NULL);
     safetensors_add_metadata(writer, "hws_data", safetensors_metadata(file, "hws_data"), NULL);
