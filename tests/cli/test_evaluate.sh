@@ -123,6 +123,23 @@ refused '--layout' compare a b --layout round
 for names in A ,B A, A,B,C A,A ''; do refused '--names' compare a b --names "$names"; done
 refused 'not JSON' compare "$work/groups.csv" "$work/dro_scores/summary.json"
 
+# Evaluations of classifiers: no example twice, in whichever file; those that are left out are told of.
+classified() { # folder, lines
+    mkdir -p "$work/$1"
+    { echo "${header:-example,label,prediction,loss,p_dark,p_light}"; printf "$2"; } >"$work/$1/examples.csv"
+}
+classified twice '1,dark,dark,0.1,0.9,0.1\n1,dark,dark,0.1,0.9,0.1\n2,light,light,0.1,0.1,0.9\n'
+classified three '1,dark,dark,0.1,0.9,0.1\n2,light,light,0.1,0.1,0.9\n3,light,light,0.1,0.1,0.9\n'
+classified two '1,dark,dark,0.1,0.9,0.1\n2,light,dark,0.9,0.6,0.4\n'
+refused 'twice/examples.csv: the example 1 is there twice' compare "$work/twice" "$work/three"
+refused 'twice/examples.csv: the example 1 is there twice' compare "$work/three" "$work/twice"
+run 0 compare "$work/two" "$work/three" --common
+complains 'compared are the 2 examples that all have'
+run 0 compare "$work/three" "$work/two" --common
+complains 'compared are the 2 examples that all have'
+run 0 compare "$work/two" "$work/two"
+is_silent err
+
 # The report of evaluations that no run of ours belongs to; nnU-Net's summary has no names, its label maps lie beside it.
 run 0 report "$work/erm_scores" "$work/dro_scores/summary.json" --names ERM,DRO --groups "$work/groups.csv" \
     --images "$ref" --out "$work/page.html"
