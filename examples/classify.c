@@ -31,7 +31,7 @@ static void print_row(const hws_predict_classifier *classifier, const char *file
     for (int k = 1; k < classes; k++)
         if (p[k] > p[best]) best = k;
     printf("%s,%s", file, hws_predict_classifier_class_name(classifier, best));
-    for (int k = 0; k < classes; k++) printf(",%.7g", (double)p[k]);
+    for (int k = 0; k < classes; k++) printf(",%.9g", (double)p[k]);
     printf("\n");
 }
 

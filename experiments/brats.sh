@@ -8,7 +8,8 @@
 # folders HGG and LGG of cases with CASE_t1, _t1ce, _t2, _flair and _seg.nii.gz. Then a dataset of links is made in OUT; label values (0, 1,
 # 2, 4) stay, and the centre (TCIA or other) is read from the cases' names.
 # With imagesTs and labelsTs models are judged on them, otherwise on the validation cases of fold 0. Begun again, it goes on where it
-# was. In the environment: JOBS, EPOCHS (1000), EPOCH_LENGTH (250), BATCH, BETAS ("10 100 1000"), WEIGHTS, HWS.
+# was. In the environment: JOBS, EPOCHS (1000), EPOCH_LENGTH (250), BATCH, BETAS ("10 100 1000"; 100 must be among them),
+# WEIGHTS, HWS.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 script=$root/experiments/brats.sh study=brats
@@ -72,7 +73,7 @@ train_dro() { # optimiser, beta, is or no
 
 judge() { # run
     if has_test; then
-        predict_test "$1" "$OUT/runs/$1"
+        predict_test "$1" "$OUT/runs/$1" || return 1
         score "$1" "$OUT/predictions/$1" "$DATASET/labelsTs" "$DATASET/imagesTs"
     else
         "$HWS" evaluate "$OUT/runs/$1" --weights "$WEIGHTS" --hd95 --threads 1 --quiet ${DRY:+--no-mirror} \
@@ -81,6 +82,7 @@ judge() { # run
 }
 
 study_begin "$@"
+case " $BETAS " in *" 100 "*) ;; *) study_fail "BETAS lacks 100, the beta of Table 3" ;; esac
 if [ -n "$DRY" ]; then
     [ -e "$DATASET/dataset.json" ] || "$HWS" phantom --tumours --out "$DATASET" --cases 8 --test 8 --size 20,24,20 --spacing 6
 elif [ ! -e "$DATASET/dataset.json" ]; then

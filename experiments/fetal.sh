@@ -24,14 +24,17 @@ train_fold() { # objective, fold
 # An ensemble of the folds on the test set, or every fold on its own validation cases.
 judge() { # objective
     if has_test; then
-        predict_test "$1" "$OUT/runs/$1-f0" "$OUT/runs/$1-f1" "$OUT/runs/$1-f2" "$OUT/runs/$1-f3" "$OUT/runs/$1-f4"
+        predict_test "$1" "$OUT/runs/$1-f0" "$OUT/runs/$1-f1" "$OUT/runs/$1-f2" "$OUT/runs/$1-f3" "$OUT/runs/$1-f4" || return 1
         score "$1" "$OUT/predictions/$1" "$DATASET/labelsTs" "$DATASET/imagesTs"
         return
     fi
+    folder=validation
+    [ "$WEIGHTS" = best ] || folder=$folder-latest
+    [ -z "$DRY" ] || folder=$folder-unmirrored
     mkdir -p "$OUT/predictions/$1"
     for fold in 0 1 2 3 4; do
-        "$HWS" evaluate "$OUT/runs/$1-f$fold" --weights "$WEIGHTS" --threads 1 --quiet ${DRY:+--no-mirror}
-        cp "$OUT/runs/$1-f$fold"/validation*/*.nii* "$OUT/predictions/$1"
+        "$HWS" evaluate "$OUT/runs/$1-f$fold" --weights "$WEIGHTS" --threads 1 --quiet ${DRY:+--no-mirror} || return 1
+        cp "$OUT/runs/$1-f$fold/$folder"/*.nii* "$OUT/predictions/$1" || return 1
     done
     score "$1" "$OUT/predictions/$1" "$DATASET/labelsTr" "$DATASET/imagesTr"
 }

@@ -21,6 +21,30 @@ int classified_is_there(const char *name) {
     return find_file(name, path);
 }
 
+/* The cells of a column as probabilities that, with those of the classes before, sum to at most 1 but for rounding. */
+static int completes_rows(const csv *t, size_t column) {
+    for (size_t row = 0; row < t->rows; row++) {
+        double sum = 0;
+        for (size_t k = FIRST_CLASS; k <= column; k++) sum += csv_number(t, row, k);
+        if (!(csv_number(t, row, column) >= 0 && sum <= 1.001)) return 0;
+    }
+    return 1;
+}
+
+/* A column of groups may be called p_SOMETHING, too, and a class may have no example. So classes are what occurs as a label or
+   a prediction and the columns before it, then those with which no row sums to more than 1. */
+static size_t end_of_classes(const csv *t) {
+    size_t candidates = FIRST_CLASS, end = FIRST_CLASS;
+    while (candidates < t->columns && strncmp(csv_name(t, candidates), "p_", 2) == 0) candidates++;
+    for (size_t row = 0; row < t->rows; row++)
+        for (size_t k = end; k < candidates; k++)
+            if (strcmp(csv_name(t, k) + 2, csv_cell(t, row, LABEL)) == 0 ||
+                strcmp(csv_name(t, k) + 2, csv_cell(t, row, PREDICTION)) == 0)
+                end = k + 1;
+    while (end < candidates && completes_rows(t, end)) end++;
+    return end;
+}
+
 static status_code check_columns(classified *c, failure *failure) {
     static const char *const NAMES[FIRST_CLASS] = {"example", "label", "prediction", "loss"};
     const csv *t = &c->table;
@@ -29,10 +53,8 @@ static status_code check_columns(classified *c, failure *failure) {
             return fail(failure, STATUS_CORRUPT,
                         "%s: column %zu is not %s; hws evaluate RUN --out DIR writes such files", c->path, k + 1,
                         NAMES[k]);
-    size_t end = FIRST_CLASS;
-    while (end < t->columns && strncmp(csv_name(t, end), "p_", 2) == 0) end++;
-    c->first_group_column = end;
-    c->classes = (int)(end - FIRST_CLASS);
+    c->first_group_column = end_of_classes(t);
+    c->classes = (int)(c->first_group_column - FIRST_CLASS);
     c->count = (int64_t)t->rows;
     if (c->classes >= 1 && c->classes <= LABELLED_IMAGES_CLASSES_MAX && c->count) return STATUS_OK;
     return fail(failure, STATUS_CORRUPT,

@@ -107,6 +107,14 @@ static status_code align(job *j, size_t m, failure *failure) {
     return status;
 }
 
+/* The examples of the others are looked for by name, which finds out who is there twice; those of the first are not. */
+static status_code check_first(const classified *first, failure *failure) {
+    named *names = NULL;
+    const status_code status = sorted_names(first, &names, failure);
+    free(names);
+    return status;
+}
+
 static void call(const char *path, method_name name) {
     char folder[PATH_SIZE];
     snprintf(folder, sizeof folder, "%s", path);
@@ -127,9 +135,11 @@ static status_code read_methods(job *j, failure *failure) {
         if (!j->request->names) call(j->request->paths[m], r->names[m]);
     }
     if (!j->request->names) method_names_make_different(r->names, r->count);
-    const int64_t before = r->methods[0].count;
+    if (status == STATUS_OK) status = check_first(&r->methods[0], failure);
+    int64_t most = 0;
+    for (size_t m = 0; m < r->count; m++) most = r->methods[m].count > most ? r->methods[m].count : most;
     for (size_t m = 1; m < r->count && status == STATUS_OK; m++) status = align(j, m, failure);
-    if (status == STATUS_OK && r->methods[0].count < before) {
+    if (status == STATUS_OK && r->methods[0].count < most) {
         char notice[200];
         snprintf(notice, sizeof notice, "compared are the %lld examples that all have", (long long)r->methods[0].count);
         listener_notice(j->listener, notice);

@@ -177,7 +177,7 @@ static void add_example(const job *j, int64_t i, text *csv) {
     add_class(j->set, j->predictions[i], csv);
     text_format(csv, ",%.9g", j->losses[i]);
     for (int k = 0; k < j->model.classes; k++)
-        text_format(csv, ",%.7g", (double)j->probabilities[i * j->model.classes + k]);
+        text_format(csv, ",%.9g", (double)j->probabilities[i * j->model.classes + k]);
     for (int k = 0; k < j->set->column_count; k++) {
         const example_column *column = &j->set->columns[k];
         text_add(csv, ",");

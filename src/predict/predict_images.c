@@ -44,7 +44,7 @@ static void add_rows(const labelled_images *set, const float *probabilities, uin
         const int best = arg_max(p, set->classes);
         labels[i] = (uint8_t)best;
         text_format(csv, "%lld,%d", (long long)i, best);
-        for (int k = 0; k < set->classes; k++) text_format(csv, ",%.7g", (double)p[k]);
+        for (int k = 0; k < set->classes; k++) text_format(csv, ",%.9g", (double)p[k]);
         text_add(csv, "\n");
     }
 }

@@ -48,7 +48,7 @@ static void add_row(const score_table *s, int64_t i, text *csv) {
     add_field(csv, &name);
     text_add(csv, ",");
     csv_add_field(csv, s->facts->class_names[arg_max(p, s->facts->class_count)]);
-    for (int k = 0; k < s->facts->class_count; k++) text_format(csv, ",%.7g", (double)p[k]);
+    for (int k = 0; k < s->facts->class_count; k++) text_format(csv, ",%.9g", (double)p[k]);
     text_add(csv, "\n");
 }
 

@@ -123,6 +123,36 @@ refused '--layout' compare a b --layout round
 for names in A ,B A, A,B,C A,A ''; do refused '--names' compare a b --names "$names"; done
 refused 'not JSON' compare "$work/groups.csv" "$work/dro_scores/summary.json"
 
+# Evaluations of classifiers: no example twice, in whichever file; those that are left out are told of.
+classified() { # folder, lines
+    mkdir -p "$work/$1"
+    { echo "${header:-example,label,prediction,loss,p_dark,p_light}"; printf "$2"; } >"$work/$1/examples.csv"
+}
+classified twice '1,dark,dark,0.1,0.9,0.1\n1,dark,dark,0.1,0.9,0.1\n2,light,light,0.1,0.1,0.9\n'
+classified three '1,dark,dark,0.1,0.9,0.1\n2,light,light,0.1,0.1,0.9\n3,light,light,0.1,0.1,0.9\n'
+classified two '1,dark,dark,0.1,0.9,0.1\n2,light,dark,0.9,0.6,0.4\n'
+refused 'twice/examples.csv: the example 1 is there twice' compare "$work/twice" "$work/three"
+refused 'twice/examples.csv: the example 1 is there twice' compare "$work/three" "$work/twice"
+run 0 compare "$work/two" "$work/three" --common
+complains 'compared are the 2 examples that all have'
+run 0 compare "$work/three" "$work/two" --common
+complains 'compared are the 2 examples that all have'
+run 0 compare "$work/two" "$work/two"
+is_silent err
+# Columns of groups may be called as those of classes are; a class needs no example.
+header=example,label,prediction,loss,p_dark,p_light,p_none,p_site,p_age
+classified columns '1,dark,dark,0.1,0.9,0.1,0,x,70\n2,light,light,0.1,0.1,0.8,0.1,y,50\n'
+run 0 compare "$work/columns" "$work/columns" --by p_site,p_age
+prints '^p_site y (1)'
+prints '^p_age 50 (1)'
+header=example,label,prediction,loss,p_dark,p_light,p_flag
+classified flags '1,dark,dark,0.1,0.9,0.1,1\n2,light,light,0.1,0.1,0.9,0\n'
+run 0 compare "$work/flags" "$work/flags" --by p_flag
+prints '^p_flag 1 (1)'
+classified broken '1,dark,dark,0.1,x,0.1,1\n2,light,light,0.1,0.1,0.9,0\n'
+refused "p_dark is 'x', not a finite number" compare "$work/broken" "$work/flags"
+header=
+
 # The report of evaluations that no run of ours belongs to; nnU-Net's summary has no names, its label maps lie beside it.
 run 0 report "$work/erm_scores" "$work/dro_scores/summary.json" --names ERM,DRO --groups "$work/groups.csv" \
     --images "$ref" --out "$work/page.html"

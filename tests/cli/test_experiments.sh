@@ -111,9 +111,20 @@ has_page again
 grep -q "^BraTS19_TCIA01_5,TCIA,LGG$" "$work/made/data/groups.csv" || fail "groups.csv of BraTS lacks centre and grade"
 run 0 plan "$work/made/data" --out "$work/made/plan"
 prints "5 cases"
+BETAS="10 1000" study 1 brats.sh made/data lacking
+grep -q "BETAS lacks 100" "$work/err" || fail "brats.sh does not say which beta it needs"
+[ ! -e "$work/lacking/runs" ] || fail "brats.sh trains before it says which beta it needs"
 run 0 phantom --out "$work/brains" --cases 6 --spina-bifida 2 --test 3 --size 16,16,16 --spacing 8 --threads 2
 study 0 fetal.sh brains tested
 has_page tested
+# Without a test set, the validation cases by the weights that were asked for, whatever else is there.
+mkdir "$work/untested"
+cp -r "$work/brains/imagesTr" "$work/brains/labelsTr" "$work/brains/dataset.json" "$work/brains/groups.csv" "$work/untested"
+mkdir -p "$work/best/runs/erm-f4/validation-latest"
+for file in "$work/untested/labelsTr"/*; do echo old >"$work/best/runs/erm-f4/validation-latest/${file##*/}"; done
+study 0 fetal.sh untested best
+has_page best
+for file in "$work/untested/labelsTr"/*; do same "$file" "$work/best/predictions/erm/${file##*/}"; done
 study 1 fetal.sh nowhere none
 grep -q "there is no folder nowhere" "$work/err" || fail "fetal.sh does not say that there are no data"
 # The time one has: both recipes are trained for every budget, side by side or one after the other.

@@ -64,6 +64,10 @@ prints 'worst group'
 prints 'McNemar'
 [ "$(wc -l <"$work/compared/comparison.csv")" -eq 13 ] || fail "all, two groups and the worst of three methods are expected"
 awk -F, 'NR > 1 && $4 == "again" && ($8 != 0 || $8 == "nan") { exit 1 }' "$work/compared/comparison.csv" || fail "a method differs from itself"
+ece() { # a table: the calibration error of the first row, all examples, with its interval
+    awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k } NR == 2 { print $at["ece"], $at["ece_low"], $at["ece_high"] }' "$1"
+}
+[ "$(ece "$work/scores/strata.csv")" = "$(ece "$work/compared/comparison.csv")" ] || fail "examples.csv does not keep all digits of the probabilities"
 head -n -1 "$work/scores/examples.csv" >"$work/fewer" && mkdir "$work/fewer-scores" && mv "$work/fewer" "$work/fewer-scores/examples.csv"
 refused 'not about the same examples' compare "$work/run" "$work/fewer-scores"
 run 0 compare "$work/run" "$work/fewer-scores" --common
