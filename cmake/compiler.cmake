@@ -19,6 +19,9 @@ endif()
 if(HWS_SANITIZE)
   target_compile_options(hws_flags INTERFACE -fsanitize=${HWS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
   target_link_options(hws_flags INTERFACE -fsanitize=${HWS_SANITIZE})
+  if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+    target_compile_options(hws_flags INTERFACE -Wno-pass-failed) # what is watched cannot always be vectorised
+  endif()
 endif()
 
 set(HWS_X86_KERNELS OFF)

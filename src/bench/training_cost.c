@@ -92,9 +92,9 @@ static status_code time_run(learner *l, int batch, double *losses, double *weigh
 }
 
 static status_code time_steps(learner *l, int batch, double seconds, timing *result, failure *failure) {
-    double *losses = calloc(2 * (size_t)learner_micro_batch(l), sizeof *losses),
-           *weights = losses + learner_micro_batch(l);
+    double *losses = calloc(2 * (size_t)learner_micro_batch(l), sizeof *losses);
     if (!losses) return fail_memory(failure, "the losses");
+    double *weights = losses + learner_micro_batch(l);
     timings all = {0};
     status_code status = step(l, batch, losses, weights, failure);
     const double end = clock_seconds() + seconds;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const size_t LARGEST_FILE = (size_t)1 << 30;
+static const char MARK[] = "\xEF\xBB\xBF"; /* of the byte order, at the front of a file */
 
 typedef struct parser {
     csv *table;
@@ -127,7 +128,7 @@ static status_code parse_text(csv *table, const char *name, char *text, size_t s
     text[size] = 0;
     parser p = {
         .table = table, .name = name, .at = text, .end = text + size, .line = 1, .mode = mode, .failure = failure};
-    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) p.at += 3;
+    if (strncmp(text, MARK, sizeof MARK - 1) == 0) p.at += sizeof MARK - 1;
     status_code status = STATUS_OK;
     if (memchr(text, 0, size))
         status = fail(failure, STATUS_CORRUPT, "%s: holds zero bytes, so it is no CSV file", name);
@@ -189,7 +190,7 @@ status_code csv_require_number(const csv *table, const char *name, size_t row, s
 }
 
 void csv_add_field(text *out, const char *field) {
-    if (!strpbrk(field, ",\"\r\n")) {
+    if (!strpbrk(field, ",\"\r\n") && strncmp(field, MARK, sizeof MARK - 1) != 0) {
         text_add(out, field);
         return;
     }

@@ -67,7 +67,7 @@ static pickle_value *make(pickle *p, pickle_kind kind) {
     }
     value->kind = kind;
     value->before = p->last;
-    return p->last = value;
+    return p->last = value; /* cppcheck-suppress memleak ; the pickle has it */
 }
 
 static void push(pickle *p, const pickle_value *value) {

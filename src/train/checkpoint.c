@@ -21,6 +21,8 @@ static const char VERSION[] = "1", WEIGHT_SUM[] = "hws.weight_sum", GROUP_WEIGHT
                   ERRORS[] = "hws.errors", LAST_SEEN[] = "hws.last_seen";
 enum { COUNTER_ITERATION, COUNTER_CLIPPED, COUNTER_WEIGHED, COUNTER_STEPS, COUNTER_STOPPED, COUNTERS };
 
+static const int64_t COUNTER_MOST = INT64_C(1) << 53; /* more is no run's, and could not be counted on from */
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* What must live until the file is written. */
@@ -316,7 +318,7 @@ static status_code read_counters(trainer *t, const safetensors *file, const char
                                   learner_state(t->learner), failure);
     if (status != STATUS_OK) return status;
     for (int k = 0; k < COUNTERS; k++)
-        if (counters[k] < 0) return corrupt(path, "a counter is negative", failure);
+        if (counters[k] < 0 || counters[k] > COUNTER_MOST) return corrupt(path, "a counter is impossible", failure);
     t->iteration = counters[COUNTER_ITERATION];
     t->clipped = counters[COUNTER_CLIPPED];
     t->weighed = counters[COUNTER_WEIGHED];

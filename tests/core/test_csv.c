@@ -152,6 +152,19 @@ static void what_is_written_is_read_again(void **state) {
     text_close(&out);
 }
 
+static void a_first_name_that_begins_like_a_byte_order_mark_is_read_again(void **state) {
+    (void)state;
+    static const char NAME[] = "\xEF\xBB\xBFname";
+    text out = {0};
+    csv table;
+    csv_add_field(&out, NAME);
+    text_add(&out, ",b\n1,2\n");
+    assert_int_equal(csv_parse(&table, "x.csv", out.bytes, out.size, CSV_STRICT, NULL), STATUS_OK);
+    assert_string_equal(csv_name(&table, 0), NAME);
+    csv_close(&table);
+    text_close(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_columns_are_found_by_name),
@@ -162,6 +175,7 @@ int main(void) {
         cmocka_unit_test(files_that_cannot_be_read_are_named),
         cmocka_unit_test(random_bytes_never_crash),
         cmocka_unit_test(what_is_written_is_read_again),
+        cmocka_unit_test(a_first_name_that_begins_like_a_byte_order_mark_is_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "points.h"
 #include "predict/classifier.h"
 #include "run/run_folder.h"
+#include "safetensors/safetensors.h"
 #include "task/classification.h"
 
 #include <omp.h>
@@ -658,6 +659,56 @@ static void a_damaged_checkpoint_does_not_replace_the_one_before(void **state) {
     free(bytes);
 }
 
+/* The checkpoint with another number in hws.counters, and right checksums. */
+static void forge_counter(const char *run, int which, int64_t value) {
+    static const char *const NAMES[] = {"latest.safetensors", "previous.safetensors"};
+    char path[300];
+    int64_t counters[5];
+    safetensors *file;
+    safetensors_writer *w;
+    snprintf(path, sizeof path, "%s/%s", run, NAMES[0]);
+    assert_int_equal(safetensors_open(&file, path, NULL), STATUS_OK);
+    assert_int_equal(safetensors_writer_open(&w, NULL), STATUS_OK);
+    for (size_t k = 0; k < safetensors_count(file); k++) {
+        const safetensor *t = safetensors_at(file, k);
+        const int here = strcmp(t->name, "hws.counters") == 0;
+        if (here) memcpy(counters, t->data, sizeof counters);
+        counters[which] = value;
+        const safetensors_entry entry = {t->name, t->dtype, t->rank, t->shape};
+        assert_int_equal(safetensors_add(w, &entry, here ? (const void *)counters : t->data, NULL), STATUS_OK);
+    }
+    for (size_t k = 0; k < safetensors_metadata_count(file); k++) {
+        const char *key = safetensors_metadata_key(file, k);
+        if (strcmp(key, "hws_crc64") != 0)
+            assert_int_equal(safetensors_add_metadata(w, key, safetensors_metadata(file, key), NULL), STATUS_OK);
+    }
+    for (int k = 0; k < 2; k++) {
+        snprintf(path, sizeof path, "%s/%s", run, NAMES[k]);
+        assert_int_equal(safetensors_write(w, path, NULL), STATUS_OK);
+    }
+    safetensors_writer_close(&w);
+    safetensors_close(&file);
+}
+
+static void counters_that_no_run_has_are_refused(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    failure why = {0};
+    s.look_ahead = 2;
+    for (int which = 0; which < 5; which++) {
+        char name[32];
+        snprintf(name, sizeof name, "counter-%d", which);
+        run_whole(&s, &task, folder(name));
+        forge_counter(folder(name), which, INT64_MAX);
+        assert_int_equal(resume(&s, &task, folder(name), &why, NULL), STATUS_CORRUPT);
+        assert_non_null(strstr(why.message, "a counter is impossible"));
+        forge_counter(folder(name), which, -1);
+        assert_int_equal(resume(&s, &task, folder(name), &why, NULL), STATUS_CORRUPT);
+    }
+}
+
 static void weights_without_the_rest_are_no_checkpoint(void **state) {
     (void)state;
     points p;
@@ -756,6 +807,7 @@ int main(void) {
         cmocka_unit_test(other_data_and_other_settings_are_refused),
         cmocka_unit_test(a_damaged_checkpoint_is_refused_and_the_one_before_used),
         cmocka_unit_test(a_damaged_checkpoint_does_not_replace_the_one_before),
+        cmocka_unit_test(counters_that_no_run_has_are_refused),
         cmocka_unit_test(weights_without_the_rest_are_no_checkpoint),
         cmocka_unit_test(there_are_best_weights_even_if_the_metric_is_never_a_number),
     };
