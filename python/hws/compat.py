@@ -20,7 +20,9 @@ A draw costs O(log n) instead of O(n). Randomness comes from a seed, taken from 
 
 from __future__ import annotations
 
+import inspect
 import math
+import pickle
 from typing import Any, Iterator, List, Optional
 
 import numpy as np
@@ -42,6 +44,16 @@ class CompatError(HwsError, AssertionError, ValueError):
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise CompatError(message)
+
+
+def _load_tensors(path: Any) -> Any:
+    """What torch.save has written, as far as it is tensors."""
+    if "weights_only" not in inspect.signature(torch.load).parameters:  # PyTorch before 1.13
+        return torch.load(path, map_location="cpu")
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise CompatError(f"{path} holds no weights: {error}") from None
 
 
 class WeightedSampler(HasBeta, torch.utils.data.Sampler):
@@ -131,8 +143,11 @@ class WeightedSampler(HasBeta, torch.utils.data.Sampler):
         torch.save(self.weights, save_path)
 
     def load_weights(self, weights_path: Any) -> None:
-        """Loads weights that :meth:`save_weights`, or the paper's package, saved."""
-        weights = torch.load(weights_path, map_location="cpu")
+        """Loads weights that :meth:`save_weights`, or the paper's package, saved.
+
+        From PyTorch 1.13 on nothing but tensors is read from the file: one that would run code is refused.
+        """
+        weights = _load_tensors(weights_path)
         _require(isinstance(weights, Tensor) and weights.ndim == 1, f"{weights_path} holds no 1d tensor of weights")
         self.weights = weights
 

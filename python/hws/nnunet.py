@@ -11,8 +11,8 @@ Variants by name, in any combination: ``nnUNetTrainerHWS_tail20`` (train for the
 ``_warmup0`` (percent of the epochs that draw uniformly), ``_momentum50`` (percent), ``_paper``, ``_normalised`` or
 ``_exact`` (importance weights; ``_paper`` also without warm-up and momentum, as in the paper), ``_250epochs``. What the name
 does not say can be said by environment variables: HWS_NNUNET_TAIL or _BETA, _WARM_UP, _MOMENTUM, _IMPORTANCE, _FLOOR,
-_UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the name of another trainer of nnU-Net to build upon. The variables take fractions:
-HWS_NNUNET_TAIL=0.2 is ``_tail20``. What cannot be is refused before training begins.
+_UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the name of another trainer of nnU-Net to build upon. Where a name has percent, the
+variable has a fraction: HWS_NNUNET_TAIL=0.2 is ``_tail20``. What cannot be is refused before training begins.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Settings:
     def __post_init__(self) -> None:
         if self.tail is not None and not 0 < self.tail <= 1:
             raise ArgumentError(f"tail is {self.tail:g}; it must be above 0 and at most 1: the fraction of the cases to train "
-                                "for (a trainer's name has it in percent, from _tail1 to _tail100)")
+                                "for (a trainer's name has it in percent, up to _tail100)")
         if not 0 <= self.warm_up <= 1:
             raise ArgumentError(f"warm_up is {self.warm_up:g}; it must be from 0 to 1: the fraction of the epochs that draw "
                                 "uniformly (a trainer's name has it in percent, from _warmup0 to _warmup100)")

@@ -35,7 +35,7 @@ from .telemetry import concerns
 
 __all__ = [
     "IndexedDataset", "HardnessWeightedSampler", "HardnessWeightedBatchSampler", "DROLoss", "PerCase", "SharedDraws",
-    "per_example",
+    "of_all_ranks", "per_example",
 ]
 
 
@@ -558,6 +558,10 @@ class SharedDraws(IterableDataset):
         shared: a :class:`hws.shared.SharedSampler` or its handle.
         num_samples: how many items all workers together yield in one iteration; n unless told otherwise.
         draw: how many examples a worker draws at once, without replacement among them.
+        num_replicas, rank: in a distributed training, how many ranks there are and which one this is. They share
+            ``num_samples``, rounded up so that each yields equally many, and draw from streams of their own. Every rank has
+            a SharedSampler of the same options, which must learn the losses of all: see :func:`of_all_ranks`. Without the
+            two, more than one rank is refused.
 
     >>> import hws.shared, hws.torch
     >>> shared = hws.shared.SharedSampler([1.0, 9.0, 1.0], beta=1000)
@@ -566,7 +570,7 @@ class SharedDraws(IterableDataset):
     """
 
     def __init__(self, dataset: Any, shared: Union[SharedSampler, SharedHandle], num_samples: Optional[int] = None,
-                 draw: int = 1):
+                 draw: int = 1, *, num_replicas: Optional[int] = None, rank: Optional[int] = None):
         handle = shared.handle if isinstance(shared, SharedSampler) else shared
         if not isinstance(handle, SharedHandle):
             raise ArgumentTypeError(f"shared must be a SharedSampler or its handle, not {type(shared).__name__}")
@@ -578,16 +582,55 @@ class SharedDraws(IterableDataset):
         self.draw = as_count(draw, "draw")
         if self.draw < 1:
             raise ArgumentError("draw must be at least 1")
+        if (num_replicas is None) != (rank is None):
+            raise ArgumentError("give num_replicas and rank, or neither")
+        self._ranks = None if rank is None else Ranks(num_replicas, rank, None)
+
+    def _share(self) -> Tuple[int, int]:
+        """Which of how many ranks this is."""
+        if self._ranks is not None:
+            return self._ranks.rank, self._ranks.count
+        if initialised() and torch.distributed.get_world_size() > 1:
+            raise OwnershipError(f"SharedDraws would draw the same examples on each of {torch.distributed.get_world_size()} "
+                                 "ranks, and none would learn the losses of the others: use HardnessWeightedBatchSampler, or "
+                                 "give num_replicas and rank and call shared.update(*hws.torch.of_all_ranks(indices, losses))")
+        return 0, 1
+
+    def __getstate__(self) -> Dict[str, Any]:
+        self._share()  # a process that is spawned to load knows of no other ranks
+        return self.__dict__
 
     def __iter__(self) -> Iterator[Any]:
+        rank, ranks = self._share()
         info = get_worker_info()
         worker, workers = (info.id, info.num_workers) if info is not None else (0, 1)
-        left = self.num_samples // workers + (worker < self.num_samples % workers)
-        reader = self.handle.reader(worker)
+        own = len(self)
+        left = own // workers + (worker < own % workers)
+        reader = self.handle.reader(worker * ranks + rank)
         while left > 0:
             for index in reader.draw(min(self.draw, left)).tolist():
                 yield _with_index(self.dataset[index], index)
                 left -= 1
 
     def __len__(self) -> int:
-        return self.num_samples
+        return -(-self.num_samples // self._share()[1])
+
+
+def of_all_ranks(indices: Any, losses: Any, process_group: Any = None) -> Tuple[np.ndarray, np.ndarray]:
+    """The examples and losses of this step on all ranks, rank after rank; without torch.distributed, this process's own.
+
+    For samplers that know no ranks: with ``shared.update(*of_all_ranks(indices, losses))`` the history is the same on every
+    rank. Each must call it in every step, with the same number of examples.
+
+    >>> import hws.torch
+    >>> hws.torch.of_all_ranks([3, 1], [0.5, 2.0])
+    (array([3, 1]), array([0.5, 2. ], dtype=float32))
+    """
+    own_indices, own_losses = as_indices(indices), as_losses(losses)
+    if len(own_indices) != len(own_losses):
+        raise ArgumentError(f"there are {len(own_indices)} indices but {len(own_losses)} losses")
+    if not initialised():
+        return own_indices, own_losses
+    ranks = torch.distributed.get_world_size(process_group)
+    together = exchanged(own_indices, own_losses, losses, ranks, process_group)
+    return together[:, 0].reshape(-1).astype(np.int64), together[:, 1].reshape(-1).astype(np.float32)

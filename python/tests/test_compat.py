@@ -1,5 +1,6 @@
 """The classes of the paper's package do what that package, or its documentation, does."""
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,6 +108,33 @@ def test_save_and_load(tmp_path):
     torch.save({"a": 1}, tmp_path / "wrong.pt")
     with pytest.raises(AssertionError, match="wrong.pt"):
         other.load_weights(tmp_path / "wrong.pt")
+
+
+class Malicious:
+    """Runs code when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_a_file_of_weights_cannot_run_code(tmp_path):
+    torch.save(Malicious(tmp_path / "trace"), tmp_path / "weights.pt")
+    sampler = WeightedSampler(num_samples=8)
+    with pytest.raises(AssertionError, match="weights.pt"):
+        sampler.load_weights(tmp_path / "weights.pt")
+    assert not (tmp_path / "trace").exists() and sampler.num_samples == 8
+
+
+def test_weights_can_be_loaded_by_a_pytorch_that_knows_no_weights_only(tmp_path, monkeypatch):
+    load = torch.load
+    monkeypatch.setattr(torch, "load", lambda path, map_location=None: load(path, map_location))
+    WeightedSampler(weights_init=torch.tensor([1.0, 2.0])).save_weights(tmp_path / "weights.pt")
+    sampler = WeightedSampler(num_samples=2)
+    sampler.load_weights(tmp_path / "weights.pt")
+    assert sampler.weights.tolist() == [1, 2]
 
 
 def test_attributes_can_be_set():

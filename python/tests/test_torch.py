@@ -1,3 +1,4 @@
+import copy
 import faulthandler
 import multiprocessing
 import os
@@ -14,7 +15,9 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import hws
-from hws.torch import DROLoss, HardnessWeightedBatchSampler, HardnessWeightedSampler, IndexedDataset
+from hws.shared import SharedSampler
+from hws.torch import (DROLoss, HardnessWeightedBatchSampler, HardnessWeightedSampler, IndexedDataset, SharedDraws,
+                       of_all_ranks)
 
 N = 60
 DATA = TensorDataset(torch.arange(N).float(), torch.arange(N) % 3)
@@ -252,7 +255,7 @@ def free_port():
         return listener.getsockname()[1]
 
 
-PATIENCE = 120  # seconds until a rank that waits is given up
+PATIENCE = 400  # seconds until a rank that waits is given up
 
 
 def join_ranks(rank, ranks, port):
@@ -276,7 +279,8 @@ def results_of_two_ranks(work, *arguments):
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     results = context.Queue()
     port = free_port()
-    processes = [context.Process(target=work, args=(rank, 2, port, *arguments, results), daemon=True) for rank in range(2)]
+    # Not daemons, which may have no loader processes.
+    processes = [context.Process(target=work, args=(rank, 2, port, *arguments, results)) for rank in range(2)]
     for process in processes:
         process.start()
     try:
@@ -367,6 +371,36 @@ def test_a_rank_without_a_process_group_says_so():
         sampler.update([0, 1], [1.0, 1.0])
 
 
+def draw_rank(rank, ranks, port, results):
+    """A rank whose loader processes draw by themselves: refused without the ranks, and with them through two epochs."""
+    join_ranks(rank, ranks, port)
+    shared = SharedSampler(N, beta=3, seed=6)
+    told = []
+    for method in (None, "fork", "spawn"):
+        loader = DataLoader(SharedDraws(DATA, shared), num_workers=0 if method is None else 1, multiprocessing_context=method)
+        told.append(refused(lambda: next(iter(loader))))
+    loader = DataLoader(SharedDraws(DATA, shared, num_samples=N - 1, num_replicas=ranks, rank=rank), batch_size=5,
+                        num_workers=1)
+    drawn = []
+    for epoch in range(2):
+        for step, (_, _, indices) in enumerate(loader):
+            shared.update(*of_all_ranks(indices, loss_of(indices, epoch * 100 + step)))
+            drawn.append(indices.tolist())
+    results.put((rank, told, drawn, shared.to_bytes()))
+    leave_ranks(results)
+
+
+def test_loader_processes_of_two_ranks_draw_different_examples_and_learn_from_both():
+    ranks = results_of_two_ranks(draw_rank)
+    (told, first, first_state), (_, second, second_state) = ranks[0], ranks[1]
+    assert len(told) == 3 and all("OwnershipError" in text and "the same examples on each of 2" in text for text in told)
+    assert len(first) == len(second) == 12 and all(len(batch) == 5 for batch in first + second)
+    assert first[:6] != second[:6] and first[6:] != second[6:]
+    assert first_state == second_state
+    learnt = hws.Sampler.from_bytes(first_state).losses()
+    assert {int(example) for example in np.flatnonzero(~np.isnan(learnt))} == {i for batch in first + second for i in batch}
+
+
 @pytest.fixture
 def pretend_ranks(monkeypatch):
     """Lets torch.distributed say that this is a rank of a group, without one."""
@@ -399,6 +433,22 @@ def test_ranks_that_come_to_be_known_late(pretend_ranks):
     given = HardnessWeightedBatchSampler(DATA, batch_size=4, num_replicas=2, rank=0)
     with pytest.raises(hws.OwnershipError, match="its process group has it as rank 1 of 2"):
         given.update([0, 1], [1.0, 1.0])
+
+
+def test_draws_of_loader_processes_know_the_ranks_or_refuse(pretend_ranks):
+    shared = SharedSampler(N, seed=6)
+    plain, pair = SharedDraws(DATA, shared), [SharedDraws(DATA, shared, 7, num_replicas=2, rank=rank) for rank in (0, 1)]
+    assert len(plain) == N and len(pair[0]) == len(list(pair[0])) == len(pair[1]) == len(list(pair[1])) == 4
+    for arguments, words in ((dict(rank=1), "or neither"), (dict(num_replicas=2), "or neither"),
+                             (dict(num_replicas=2, rank=2), "rank 2 of 2")):
+        with pytest.raises(hws.ArgumentError, match=words):
+            SharedDraws(DATA, shared, **arguments)
+    pretend_ranks(0, 2)
+    for call in (len, copy.copy, lambda draws: next(iter(draws))):
+        with pytest.raises(hws.OwnershipError, match="the same examples on each of 2 ranks"):
+            call(plain)
+    with pytest.raises(hws.ArgumentError, match="2 indices but 1 losses"):
+        of_all_ranks([1, 2], [1.0])
 
 
 def test_states_and_ranks_that_come_to_be_known_late(pretend_ranks):
