@@ -4,7 +4,7 @@
 #include "testing.h"
 
 size_t fuzz_example(uint64_t *random, uint8_t *bytes, size_t *front) {
-    const int count = 1 + (int)(test_random(random) % 14), groups = (int)(test_random(random) % 2);
+    const int count = 1 + (int)(test_random(random) % 10), groups = (int)(test_random(random) % 2);
     text out = {0};
     text_format(&out, "example,label,prediction,loss,p_cat,p_dog%s\n", groups ? ",group,site" : "");
     for (int k = 0; k < count; k++) {
