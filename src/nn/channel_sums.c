@@ -1,6 +1,7 @@
 /* Sums over rows in chunks that only the number of rows decides; the chunks are added in order, in double. */
 #include "nn/convolution.h"
 #include "nn/convolution_inside.h"
+#include "nn/team.h"
 
 enum { CHUNKS = 64, SPAN = 64 };
 
@@ -10,7 +11,7 @@ void channel_sums(precision precision, int threads, const void *values, size_t r
     for (int first = 0; first < channels; first += SPAN) {
         const int span = smaller(SPAN, channels - first);
         float partial[CHUNKS][SPAN];
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(threads)) schedule(static)
         for (int chunk = 0; chunk < CHUNKS; chunk++) {
             const share own = {chunk, CHUNKS};
             const size_t start = share_start(rows, own), end = share_end(rows, own);

@@ -6,6 +6,7 @@
  * the borders. Lines that do not look like that are copied, which costs little beside the many times that they are read.
  */
 #include "nn/convolution_inside.h"
+#include "nn/team.h"
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ enum { PANEL_MAJOR_BYTES = 256 << 10, MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
 /* The weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel. */
 static void pack_forward(const convolution *c, const float *weights, float *packed) {
     const int rows = convolution_taps(c) * c->in.channels, features = c->features;
-#pragma omp parallel for num_threads(c->threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(c->threads)) schedule(static)
     for (int panel = 0; panel < panels_of(features); panel++) {
         const int first = panel * KERNEL_PANEL, width = smaller(KERNEL_PANEL, features - first);
         for (int row = 0; row < rows; row++) {
@@ -29,7 +30,7 @@ static void pack_forward(const convolution *c, const float *weights, float *pack
 /* The weights of one input seen from its gradient: [panel of its channels][tap][output channel][PANEL]. */
 static void pack_backward(const convolution *c, const float *weights, int first_channel, int channels, float *packed) {
     const int taps = convolution_taps(c), features = c->features;
-#pragma omp parallel for collapse(2) num_threads(c->threads) schedule(static)
+#pragma omp parallel for collapse(2) num_threads(team_size(c->threads)) schedule(static)
     for (int panel = 0; panel < panels_of(channels); panel++)
         for (int tap = 0; tap < taps; tap++) {
             float *to = packed + ((size_t)panel * (size_t)taps + (size_t)tap) * (size_t)features * KERNEL_PANEL;
@@ -224,7 +225,7 @@ void direct_forward(const convolution *c, convolution_filter filter, const void 
     const size_t number = precision_bytes(c->precision);
     const size_t line_bytes = (size_t)c->out.size[2] * (size_t)c->features * number;
     const line_items items = items_of(c, &c->out, c->features);
-#pragma omp parallel for num_threads(c->threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(c->threads)) schedule(static)
     for (size_t item = 0; item < items.count; item++) {
         const size_t line = item_line(&items, item);
         const line_output out = {.kernels = kernels_for(c->precision),
@@ -316,7 +317,7 @@ void direct_backward_data(const convolution *c, convolution_filter filter, const
         pack_backward(c, filter.weights, channel, c->input_channels[i], (float *)(void *)scratch);
         const size_t line_bytes = (size_t)c->in.size[2] * (size_t)c->input_channels[i] * number;
         const line_items items = items_of(c, &c->in, c->input_channels[i]);
-#pragma omp parallel for num_threads(c->threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(c->threads)) schedule(static)
         for (size_t item = 0; item < items.count; item++) {
             const size_t line = item_line(&items, item);
             const line_output out = {.kernels = kernels_for(c->precision),

@@ -6,6 +6,7 @@
  * read from a copy of the image with zeros where the taps reach over its borders.
  */
 #include "nn/convolution_inside.h"
+#include "nn/team.h"
 
 #include <string.h>
 
@@ -235,7 +236,7 @@ void direct_backward_weights(const convolution *c, const void *const inputs[2], 
                              part_gradients weight_gradients, char *scratch) {
     const product_view whole = view_of(c);
     char *copy = scratch + gradient_bytes(c) + (size_t)c->threads * piece_bytes(&whole);
-#pragma omp parallel num_threads(c->threads)
+#pragma omp parallel num_threads(team_size(c->threads))
     for (int part = 0; part < convolution_parts(c); part++) {
         const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
         const product_view v = view_of(&piece.convolution);

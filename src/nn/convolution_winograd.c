@@ -8,6 +8,7 @@
  */
 #include "core/memory.h"
 #include "nn/convolution_inside.h"
+#include "nn/team.h"
 
 #include <string.h>
 
@@ -230,7 +231,7 @@ static size_t weights_bytes(const convolution *c) {
 static void run(const direction *d, const image_list *inputs, const float *weights, const winograd_results *results,
                 char *memory) {
     const int blocks = block_count(d);
-#pragma omp parallel num_threads(d->convolution->threads)
+#pragma omp parallel num_threads(team_size(d->convolution->threads))
     {
         const share thread = thread_share(), whole = {0, 1};
         const share of_blocks = d->shared ? whole : thread, of_block = d->shared ? thread : whole;
@@ -257,7 +258,7 @@ static void pack_forward(const convolution *c, const float *weights, float *pack
     const kernels *f32 = kernels_for(PRECISION_F32);
     const int panels = c->features / KERNEL_PANEL;
     const size_t in = (size_t)c->in.channels, out = (size_t)c->features, taps = (size_t)c->kernel[0];
-#pragma omp parallel for collapse(3) num_threads(c->threads) schedule(static)
+#pragma omp parallel for collapse(3) num_threads(team_size(c->threads)) schedule(static)
     for (int panel = 0; panel < panels; panel++)
         for (size_t tap = 0; tap < taps; tap++)
             for (size_t channel = 0; channel < in; channel++)
@@ -282,7 +283,7 @@ static void pack_backward(const convolution *c, const float *weights, float *pac
     const kernels *f32 = kernels_for(PRECISION_F32);
     const int panels = c->in.channels / KERNEL_PANEL;
     const size_t out = (size_t)c->features, taps = (size_t)c->kernel[0];
-#pragma omp parallel for collapse(3) num_threads(c->threads) schedule(static)
+#pragma omp parallel for collapse(3) num_threads(team_size(c->threads)) schedule(static)
     for (int panel = 0; panel < panels; panel++)
         for (size_t tap = 0; tap < taps; tap++)
             for (size_t feature = 0; feature < out; feature += KERNEL_PANEL) {
@@ -342,11 +343,11 @@ static void finish_gradients(const direction *d, float *sums, int partials, size
                              float *weight_gradients) {
     const size_t in = (size_t)d->in, out = (size_t)d->out, taps = (size_t)d->taps, points = taps * in * out;
     const int threads = d->convolution->threads;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(threads)) schedule(static)
     for (size_t start = 0; start < WINOGRAD_POINTS * points; start += KERNEL_PANEL)
         for (int k = 1; k < partials; k++)
             for (size_t i = start; i < start + KERNEL_PANEL; i++) sums[i] += sums[(size_t)k * partial_floats + i];
-#pragma omp parallel for collapse(3) num_threads(threads) schedule(static)
+#pragma omp parallel for collapse(3) num_threads(team_size(threads)) schedule(static)
     for (size_t tap = 0; tap < taps; tap++)
         for (size_t channel = 0; channel < in; channel++)
             for (size_t feature = 0; feature < out; feature += KERNEL_PANEL)
@@ -433,7 +434,7 @@ static void sum_apart(const convolution *c, const void *const inputs[2], const v
                       const gradient_memory *memory, char *scratch) {
     const int parts = convolution_parts(c);
     char *blocks = scratch + (size_t)(parts * memory->partials) * memory->sums;
-#pragma omp parallel num_threads(c->threads)
+#pragma omp parallel num_threads(team_size(c->threads))
     {
         const share thread = thread_share(), whole = {0, 1};
         for (int k = thread.index; k < parts * memory->partials; k += thread.count) {
@@ -459,7 +460,7 @@ void winograd_backward_weights(const convolution *c, const void *const inputs[2]
         const size_t place = memory.shared ? 0 : (size_t)(part * memory.partials) * memory.sums;
         if (memory.shared) {
             const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
-#pragma omp parallel num_threads(c->threads)
+#pragma omp parallel num_threads(team_size(c->threads))
             sum_partial(&piece, 0, (float *)scratch, scratch + memory.sums, thread_share());
         }
         add_part(c, part, (float *)(scratch + place), weight_gradients);

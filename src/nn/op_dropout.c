@@ -2,6 +2,7 @@
 #include "core/random.h"
 #include "nn/graph_inside.h"
 #include "nn/purposes.h"
+#include "nn/team.h"
 #include "nn/vector.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static void leave_out(const graph *g, const op *o, int sample, const sample_valu
 static void each_sample(const graph *g, const op *o, const char *from, int accumulate, char *to) {
     const shape *s = &g->nodes[o->output].shape;
     const size_t count = shape_count(s) / (size_t)s->samples, bytes = count * graph_number(g);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int k = 0; k < s->samples; k++)
         leave_out(g, o, k, &(sample_values){from + (size_t)k * bytes, to + (size_t)k * bytes, count, accumulate});
 }

@@ -1,5 +1,6 @@
 /* Activation, addition and concatenation. */
 #include "nn/graph_inside.h"
+#include "nn/team.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ static void activation_forward(graph *g, op *o, int training) {
     const size_t count = shape_count(&g->nodes[o->output].shape), number = graph_number(g);
     const char *x = value_of(g, o->inputs[0]);
     char *y = value_of(g, o->output);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int chunk = 0; chunk < chunk_count(count); chunk++) {
         const size_t at = (size_t)chunk * CHUNK * number;
         kernels->leaky_relu(x + at, chunk_length(count, chunk), o->slope, y + at);
@@ -30,7 +31,7 @@ static void activation_backward(graph *g, op *o) {
     const kernels *kernels = graph_kernels(g);
     const size_t count = shape_count(&g->nodes[o->output].shape), number = graph_number(g);
     const char *x = value_of(g, o->inputs[0]), *dy = gradient_of(g, o->output);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int chunk = 0; chunk < chunk_count(count); chunk++) {
         const size_t at = (size_t)chunk * CHUNK * number;
         kernels->leaky_relu_backward(x + at, dy + at, chunk_length(count, chunk), o->slope, o->accumulate[0], dx + at);
@@ -56,7 +57,7 @@ tensor graph_activation(graph *g, tensor input, float slope) {
 static void copy_chunks(graph *g, const char *from, size_t count, int accumulate, char *to) {
     const kernels *kernels = graph_kernels(g);
     const size_t number = graph_number(g);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int chunk = 0; chunk < chunk_count(count); chunk++) {
         const size_t at = (size_t)chunk * CHUNK * number;
         kernels->add(from + at, chunk_length(count, chunk), accumulate, to + at);
@@ -100,7 +101,7 @@ static void concat_forward(graph *g, op *o, int training) {
                              (size_t)g->nodes[o->inputs[1]].shape.channels * number};
     const char *from[2] = {value_of(g, o->inputs[0]), value_of(g, o->inputs[1])};
     char *to = value_of(g, o->output);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (size_t row = 0; row < rows; row++) {
         memcpy(to + row * (bytes[0] + bytes[1]), from[0] + row * bytes[0], bytes[0]);
         memcpy(to + row * (bytes[0] + bytes[1]) + bytes[0], from[1] + row * bytes[1], bytes[1]);
@@ -117,7 +118,7 @@ static void concat_backward(graph *g, op *o) {
         const size_t channels = (size_t)g->nodes[o->inputs[i]].shape.channels;
         const size_t before = i ? (size_t)g->nodes[o->inputs[0]].shape.channels * number : 0;
         if (!dx) continue;
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
         for (size_t row = 0; row < rows; row++)
             kernels->add(dy + row * row_bytes + before, channels, o->accumulate[i], dx + row * channels * number);
     }

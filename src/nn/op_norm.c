@@ -8,6 +8,7 @@
  * (graph_batch).
  */
 #include "nn/graph_inside.h"
+#include "nn/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -184,7 +185,7 @@ static void scale_all(graph *g, op *o) {
     const char *x = value_of(g, o->inputs[0]);
     const char *addend = o->addend == NOWHERE ? 0 : value_of(g, o->inputs[o->addend]);
     char *y = value_of(g, o->output);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int index = 0; index < item_count(&k); index++) {
         const item i = item_at(&k, index);
         const size_t start = i.start * k.row_bytes;
@@ -197,7 +198,7 @@ static void scale_all(graph *g, op *o) {
 static void measure(graph *g, op *o, const grouping *k) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int index = 0; index < item_count(k); index++) {
         const item i = item_at(k, index);
         kernels->moments(x + i.start * k->row_bytes, i.rows, k->channels, chunk_sums(g, k, index, 0),
@@ -293,7 +294,7 @@ static void add_all_parameter_gradients(graph *g, op *o, const grouping *k) {
 static void sum_gradients(graph *g, op *o, const grouping *k) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]), *dy = gradient_of(g, o->output);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int index = 0; index < item_count(k); index++) {
         const item i = item_at(k, index);
         const size_t start = i.start * k->row_bytes;
@@ -312,7 +313,7 @@ static void backward(graph *g, op *o) {
     sum_gradients(g, o, &k);
     for (int group = 0; group < k.groups; group++) set_gradient(g, o, &k, group);
     add_all_parameter_gradients(g, o, &k);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int index = 0; index < item_count(&k); index++) {
         const item i = item_at(&k, index);
         const size_t start = i.start * k.row_bytes;

@@ -1,5 +1,6 @@
 /* Maximum and mean over windows, and the mean over all positions. */
 #include "nn/graph_inside.h"
+#include "nn/team.h"
 
 #include <string.h>
 
@@ -56,7 +57,7 @@ static void max_forward(graph *g, op *o, int training) {
     const char *x = value_of(g, o->inputs[0]);
     char *y = value_of(g, o->output);
     uint8_t *chosen = chosen_taps(g, o);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (size_t row = 0; row < shape_rows(&out); row++) {
         float *best = own_rows(g, ROWS, in.channels);
         uint8_t *where = chosen ? chosen + row * channels : 0;
@@ -105,7 +106,7 @@ static void max_backward(graph *g, op *o) {
     const size_t bytes = (size_t)in.channels * graph_number(g);
     char *dx = gradient_of(g, o->inputs[0]);
     if (!dx) return;
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (size_t row = 0; row < shape_rows(&in); row++) {
         float *sums = own_rows(g, ROWS, in.channels);
         memset(sums, 0, (size_t)in.channels * sizeof *sums);
@@ -160,7 +161,7 @@ static void average_forward(graph *g, op *o, int training) {
     const float share = 1 / (float)taps_of(o);
     const char *x = value_of(g, o->inputs[0]);
     char *y = value_of(g, o->output);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (size_t row = 0; row < shape_rows(&out); row++) {
         float *sums = own_rows(g, ROWS, in.channels), *one = sums + in.channels;
         const pool_window window = window_at(o, &out, row);
@@ -185,7 +186,7 @@ static void average_backward(graph *g, op *o) {
     const char *dy = gradient_of(g, o->output);
     char *dx = gradient_of(g, o->inputs[0]);
     if (!dx) return;
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (size_t row = 0; row < shape_rows(&in); row++) {
         float *gradient = own_rows(g, ROWS, in.channels);
         int at[3], inside = 1;
@@ -218,7 +219,7 @@ static void mean_forward(graph *g, op *o, int training) {
     const size_t positions = shape_positions(&in), row_bytes = (size_t)in.channels * graph_number(g);
     const char *x = value_of(g, o->inputs[0]);
     char *y = value_of(g, o->output);
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int sample = 0; sample < in.samples; sample++) {
         float *sums = own_rows(g, ROWS, in.channels);
         kernels->sum_rows(x + (size_t)sample * positions * row_bytes, positions, in.channels, in.channels, sums);
@@ -234,7 +235,7 @@ static void mean_backward(graph *g, op *o) {
     const char *dy = gradient_of(g, o->output);
     char *dx = gradient_of(g, o->inputs[0]);
     if (!dx) return;
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (int sample = 0; sample < in.samples; sample++) {
         float *share = own_rows(g, ROWS, in.channels);
         kernels->to_f32(dy + (size_t)sample * row_bytes, (size_t)in.channels, share);

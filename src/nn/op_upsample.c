@@ -1,5 +1,6 @@
 /* Enlarging by whole factors: each output is a weighted sum of up to two inputs per axis. */
 #include "nn/graph_inside.h"
+#include "nn/team.h"
 
 #include <string.h>
 
@@ -50,7 +51,7 @@ static void forward_row(const graph *g, const op *o, size_t row, float *sum, flo
 static void forward(graph *g, op *o, int training) {
     (void)training;
     const shape in = g->nodes[o->inputs[0]].shape, out = g->nodes[o->output].shape;
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (size_t row = 0; row < shape_rows(&out); row++) {
         float *sum = own_rows(g, ROWS, in.channels);
         forward_row(g, o, row, sum, sum + in.channels);
@@ -97,7 +98,7 @@ static void backward_row(const graph *g, const op *o, size_t row, float *sum, fl
 static void backward(graph *g, op *o) {
     if (!gradient_of(g, o->inputs[0])) return;
     const shape in = g->nodes[o->inputs[0]].shape;
-#pragma omp parallel for num_threads(g->options.threads) schedule(static)
+#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
     for (size_t row = 0; row < shape_rows(&in); row++) {
         float *sum = own_rows(g, ROWS, in.channels);
         backward_row(g, o, row, sum, sum + in.channels);

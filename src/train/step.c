@@ -1,4 +1,5 @@
 /* One iteration of Algorithm 1 of the paper. */
+#include "nn/team.h"
 #include "train/batch_tail.h"
 #include "train/sampler_status.h"
 #include "train/trainer.h"
@@ -248,12 +249,14 @@ status_code trainer_step(trainer *t, double *loss, failure *failure) {
     status = ranks_agree(t->ranks, status, failure);
     if (status == STATUS_OK) status = choose(t, batch, failure);
     if (status != STATUS_OK) return status;
+    team_step_begin();
     learner_begin(t->learner);
     status = (learner_takes_whole(t->learner) ? train_at_once : train_in_turn)(t, batch, failure);
     if (status == STATUS_OK) count_weights(t);
     if (status == STATUS_OK) status = remember(t, batch, failure);
     if (status == STATUS_OK) status = descend(t, failure);
     if (status != STATUS_OK) return status;
+    team_step_end();
     loader_release(t->loader);
     t->iteration++;
     *loss = mean_loss(t);

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/parallel.h"
 #include "images/table_sets.h"
+#include "nn/team.h"
 #include "plan/plan.h"
 #include "run/run_folder.h"
 #include "task/classification.h"
@@ -15,7 +16,6 @@
 #include "train/budget.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -553,7 +553,7 @@ status_code train_run(const train_request *request, const train_listener *listen
     status_code status = ranks_agree(t->ranks, settle(t, failure), failure);
     outcome->stop_grad_norm = t->settings.stop_grad_norm;
     if (status == STATUS_OK) {
-        omp_set_num_threads((int)t->settings.threads);
+        team_open((int)t->settings.threads);
         status = (request->dry_run ? try_in_folder : train_in_folder)(t, failure);
     }
     settings_close(&t->settings);

@@ -312,6 +312,36 @@ static void draws_depend_on_seed_batch_and_losses_alone(void **state) {
     }
 }
 
+/* A number that stands for 200 batches of 64, in a run that updates what it draws; all operations are exact. */
+static uint64_t print_of_batches(double beta) {
+    enum { EXAMPLES = 20000, BATCH = 64 };
+    static float losses[EXAMPLES];
+    for (uint32_t i = 0; i < EXAMPLES; i++) losses[i] = (float)(i * 2654435761u >> 16) / 65536;
+    const hws_options options = options_for("kl", beta, 7);
+    hws_sampler *sampler = open_with(losses, EXAMPLES, &options);
+    uint64_t print = 0;
+    for (uint32_t t = 0; t < 200; t++) {
+        int64_t drawn[BATCH];
+        float fresh[BATCH];
+        assert_int_equal(hws_sampler_draw(sampler, BATCH, drawn), HWS_OK);
+        for (uint32_t j = 0; j < BATCH; j++) {
+            print = (print ^ (uint64_t)drawn[j]) * UINT64_C(0x9E3779B97F4A7C15);
+            fresh[j] = (float)((t * BATCH + j) * 2246822519u >> 16) / 65536;
+        }
+        assert_int_equal(hws_sampler_update(sampler, BATCH, drawn, fresh), HWS_OK);
+    }
+    hws_sampler_close(&sampler);
+    return print;
+}
+
+/* Batches without replacement for a given seed, as they were recorded once: with few and with many examples taken out. */
+static void batches_are_those_on_record(void **state) {
+    (void)state;
+    assert_int_equal(print_of_batches(10), UINT64_C(0x22ab229ada715b3e));
+    assert_int_equal(print_of_batches(100), UINT64_C(0xc3a3c04339f5e4a5));
+    assert_int_equal(print_of_batches(1000), UINT64_C(0xab8ab567fd1802e1));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draws_fit_their_distribution),
@@ -322,6 +352,7 @@ int main(void) {
         cmocka_unit_test(a_cliff_is_drawn_in_order),
         cmocka_unit_test(a_full_batch_is_a_permutation),
         cmocka_unit_test(draws_depend_on_seed_batch_and_losses_alone),
+        cmocka_unit_test(batches_are_those_on_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * against another, and the weight function against long double.
  */
 #include "core/memory.h"
+#include "sampler/purposes.h"
 #include "sampler/weight_tree.h"
 #include "testing.h"
 
@@ -263,6 +264,27 @@ static void instruction_sets_agree(void **state) {
     }
 }
 
+/* A flight of draws takes short cuts; each of them is the one that its stream gives step by step. */
+static void flights_draw_what_single_draws_do(void **state) {
+    (void)state;
+    for (int b = 0; b < BETA_COUNT; b++) {
+        uint64_t seed = (uint64_t)b;
+        fixture f = fixture_open(30000, 1);
+        for (size_t i = 0; i < f.n; i++) f.losses[i] = i % 5 ? any_loss(&seed) : -INFINITY;
+        weight_tree_rebuild(&f.tree, f.losses, tree_scale_of(BETAS[b]));
+        for (size_t count = 1; count < 200; count += 7) {
+            int64_t drawn[200];
+            weight_tree_draw(&f.tree, 3, count, 5, count, drawn);
+            for (size_t j = 0; j < count; j++) {
+                random_stream random;
+                random_start(&random, 3, RANDOM_DRAW, count, 5 + (uint32_t)j);
+                assert_int_equal(drawn[j], weight_tree_draw_alone(&f.tree, &random));
+            }
+        }
+        fixture_close(&f);
+    }
+}
+
 /* Bit-exact across machines and versions: draws that were recorded once. */
 static void draws_are_those_on_record(void **state) {
     (void)state;
@@ -346,7 +368,7 @@ int main(void) {
         cmocka_unit_test(total_is_accurate),         cmocka_unit_test(a_giant_leaves_no_trace),
         cmocka_unit_test(lost_draws_start_again),    cmocka_unit_test(instruction_sets_agree),
         cmocka_unit_test(draws_are_those_on_record), cmocka_unit_test(weights_are_accurate_and_monotone),
-        cmocka_unit_test(giants_are_told_apart),
+        cmocka_unit_test(giants_are_told_apart),     cmocka_unit_test(flights_draw_what_single_draws_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
