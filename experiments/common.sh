@@ -5,6 +5,7 @@
 hws=${HWS:-$root/build/release/cli/hws}
 jobs=${JOBS:-$(nproc)}
 [ -x "$hws" ] || { echo "${0##*/}: there is no program at $hws; run make first" >&2; exit 1; }
+. "$root/experiments/side_by_side.sh"
 mkdir -p "$out"
 : >"$out/queue"
 : >"$out/finished"
@@ -15,7 +16,8 @@ train_queue() {
     total=$(wc -l <"$out/queue")
     echo "$total runs, $jobs at a time"
     export out hws total
-    xargs -P "$jobs" -L 1 sh "$root/experiments/one_run" <"$out/queue" || { echo "${0##*/}: a run failed" >&2; exit 1; }
+    side_by_side "$jobs" "$out/queue" sh "$root/experiments/one_run"
+    [ "$(wc -l <"$out/finished")" -eq "$total" ] || { echo "${0##*/}: a run failed" >&2; exit 1; }
 }
 
 # tee would hide that hws failed.

@@ -7,6 +7,8 @@
 # In the environment: JOBS (as many as processors), EPOCHS (1000), EPOCH_LENGTH (250), BATCH (the plan's), WEIGHTS (best or
 # final), HWS (the program).
 
+. "$root/experiments/side_by_side.sh"
+
 study_usage() {
     sed -n '2,/^set -eu/{/^set -eu/d; s/^# \{0,1\}//; p}' "$script"
     exit "$1"
@@ -53,15 +55,19 @@ stage() { # title
     STAGE=$1 TOTAL=$(wc -l <"$OUT/jobs") BEGAN=$(date +%s)
     export STAGE TOTAL BEGAN
     : >"$OUT/done"
+    rm -f "$OUT/failed"
     echo "$STAGE: $TOTAL jobs, $JOBS at a time"
-    xargs -P "$JOBS" -I '{}' sh "$script" --job '{}' <"$OUT/jobs" || study_fail "$STAGE failed; the same command goes on from here"
+    side_by_side "$JOBS" "$OUT/jobs" sh "$script" --job
+    [ "$(wc -l <"$OUT/done")" -eq "$TOTAL" ] || study_fail "$STAGE failed; the same command goes on from here"
     : >"$OUT/jobs"
 }
 
+# After a failure no further job begins; those that run are waited for.
 study_job() { # a line of the jobs
+    [ ! -e "$OUT/failed" ] || exit 1
     set -- $1
     log=$OUT/logs/$(echo "$*" | tr ' /' '--').log
-    "$@" >"$log" 2>&1 || { echo "FAILED: $* (see $log)" >&2; tail -n 3 "$log" >&2; exit 255; }
+    "$@" >"$log" 2>&1 || { : >"$OUT/failed"; echo "FAILED: $* (see $log)" >&2; tail -n 3 "$log" >&2; exit 1; }
     echo "$*" >>"$OUT/done"
     finished=$(wc -l <"$OUT/done")
     left=$((($(date +%s) - BEGAN) * (TOTAL - finished) / finished))

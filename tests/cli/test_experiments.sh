@@ -24,6 +24,38 @@ mkdir "$work/empty"
 script 1 brats.sh "$work/empty" "$work/none"
 grep -q "neither a dataset nor BraTS" "$work/err" || fail "brats.sh does not say what is missing"
 
+# Whatever ends a study, none of its jobs is left alive: begun again, it would find their runs' folders taken. The jobs here wait for
+# each other, and `slow` takes a second to end, as hws does that still writes a checkpoint.
+cat >"$work/study.sh" <<END
+set -eu
+root=$experiments/.. script=$work/study.sh study=test
+. "\$root/experiments/study.sh"
+until_there() { until [ -e "\$1" ]; do sleep 0.05; done; }
+slow() { : >"\$OUT/began"; until_there "\$OUT/go"; sleep 1; : >"\$OUT/ended"; }
+bad() { until_there "\$OUT/began"; : >"\$OUT/go"; false; }
+stopped() { sh -c 'trap "sleep 1; : >ended; exit 1" TERM; : >began; while :; do sleep 0.05; done' ; }
+never() { : >"\$OUT/never"; }
+study_begin "\$@"
+cd "\$OUT"
+for name in \$STUDY_JOBS; do job \$name; done
+stage testing
+END
+for jobs in "slow bad" "slow bad never"; do
+    rm -rf "$work/fails"
+    STUDY_JOBS=$jobs HWS=$program JOBS=2 sh "$work/study.sh" "$work/empty" "$work/fails" >"$work/out" 2>"$work/err"
+    [ $? -eq 1 ] || fail "a study with a bad job succeeds"
+    grep -q "the same command goes on from here" "$work/err" || fail "a failed study does not tell what to do"
+    [ -e "$work/fails/ended" ] || fail "a study ends before its jobs when one of them fails ($jobs)"
+    [ ! -e "$work/fails/never" ] || fail "a study goes on after a failure"
+done
+STUDY_JOBS=stopped HWS=$program JOBS=2 setsid sh "$work/study.sh" "$work/empty" "$work/stops" >"$work/out" 2>"$work/err" &
+study=$!
+until [ -e "$work/stops/began" ] || ! kill -0 $study 2>/dev/null; do sleep 0.05; done
+kill -TERM "-$study"
+wait $study
+[ $? -eq 143 ] || fail "a study that was stopped does not say so"
+[ -e "$work/stops/ended" ] || fail "a study ends before its jobs when it is stopped"
+
 # BraTS as it is distributed becomes a dataset of links.
 run 0 phantom --tumours --out "$work/phantoms" --cases 5 --size 16,16,16 --spacing 8 --threads 2
 for k in 1 2 3 4 5; do

@@ -1,20 +1,14 @@
 /* How many processors control groups leave, on machines that are drawn up here. */
-#define _XOPEN_SOURCE 700
-#include "testing.h"
-
 #include "core/cgroup.h"
-#include "core/path.h"
-#include "remove_tree.h"
+#include "work_folder.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static char root[PATH_SIZE];
-
 static void put(const char *name, const char *content) {
     char path[PATH_SIZE];
-    assert_int_equal(path_format(path, NULL, "%s%s", root, name), STATUS_OK);
+    assert_int_equal(path_format(path, NULL, "%s%s", work_folder, name), STATUS_OK);
     *strrchr(path, '/') = 0;
     assert_int_equal(folder_make(path, NULL), STATUS_OK);
     path[strlen(path)] = '/';
@@ -24,19 +18,8 @@ static void put(const char *name, const char *content) {
     assert_int_equal(fclose(file), 0);
 }
 
-static int begin(void **state) {
-    (void)state;
-    return folder_make_temporary(root, NULL) == STATUS_OK ? 0 : -1;
-}
-
-static int end(void **state) {
-    (void)state;
-    remove_tree(root);
-    return 0;
-}
-
-#define assert_processors(expected) assert_true(fabs(cgroup_processors(root) - (expected)) < 1e-12)
-#define assert_unlimited() assert_true(isinf(cgroup_processors(root)))
+#define assert_processors(expected) assert_true(fabs(cgroup_processors(work_folder) - (expected)) < 1e-12)
+#define assert_unlimited() assert_true(isinf(cgroup_processors(work_folder)))
 
 static void without_groups_nothing_is_limited(void **state) {
     (void)state;
@@ -104,11 +87,12 @@ static void nonsense_limits_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_groups_nothing_is_limited, begin, end),
-        cmocka_unit_test_setup_teardown(version_2_is_the_least_of_all_groups_above, begin, end),
-        cmocka_unit_test_setup_teardown(a_container_sees_its_own_group, begin, end),
-        cmocka_unit_test_setup_teardown(version_1_has_two_files, begin, end),
-        cmocka_unit_test_setup_teardown(nonsense_limits_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(without_groups_nothing_is_limited, work_folder_open, work_folder_close),
+        cmocka_unit_test_setup_teardown(version_2_is_the_least_of_all_groups_above, work_folder_open,
+                                        work_folder_close),
+        cmocka_unit_test_setup_teardown(a_container_sees_its_own_group, work_folder_open, work_folder_close),
+        cmocka_unit_test_setup_teardown(version_1_has_two_files, work_folder_open, work_folder_close),
+        cmocka_unit_test_setup_teardown(nonsense_limits_nothing, work_folder_open, work_folder_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Folders and CSV files of pictures: which examples they have, and the sets that are made of them. */
-#define _XOPEN_SOURCE 700 /* mkdtemp, nftw */
 #include "images/classification_data.h"
 
 #include "core/path.h"
 #include "core/whole_file.h"
 #include "picture/png.h"
-#include "testing.h"
+#include "work_folder.h"
 
-#include <unistd.h>
 
-static char work[PATH_SIZE];
 static char notices[4096];
 
 static void hear(void *context, const char *message) {
@@ -20,28 +17,20 @@ static void hear(void *context, const char *message) {
 
 static const listener LISTENER = {.notice = hear};
 
-static const char *at(const char *name) {
-    static char paths[4][PATH_SIZE];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, PATH_SIZE, "%.2000s/%.1000s", work, name);
-    return path;
-}
-
 static void write_text(const char *name, const char *words) {
-    assert_int_equal(whole_file_write(at(name), words, strlen(words), NULL), STATUS_OK);
+    assert_int_equal(whole_file_write(work_path(name), words, strlen(words), NULL), STATUS_OK);
 }
 
 /* A grey picture of one shade, so that no two are alike unless their shades are. */
 static void write_picture(const char *name, int height, int width, int shade) {
     char folder[PATH_SIZE];
-    snprintf(folder, sizeof folder, "%s", at(name));
+    snprintf(folder, sizeof folder, "%s", work_path(name));
     *strrchr(folder, '/') = 0;
     assert_int_equal(folder_make(folder, NULL), STATUS_OK);
     uint8_t *pixels = malloc((size_t)(height * width));
     memset(pixels, shade, (size_t)(height * width));
     pixels[0] = 7;
-    assert_int_equal(png_save(at(name), pixels, (size_t)width, (size_t)height, PNG_GREY, NULL), STATUS_OK);
+    assert_int_equal(png_save(work_path(name), pixels, (size_t)width, (size_t)height, PNG_GREY, NULL), STATUS_OK);
     free(pixels);
 }
 
@@ -56,7 +45,7 @@ static classification_data opened(const classification_source *source) {
 static void refuse(const char *name, const char *words) {
     classification_data data;
     failure why = {0};
-    const classification_source source = classification_source_of(at(name));
+    const classification_source source = classification_source_of(work_path(name));
     assert_int_not_equal(classification_data_open(&data, &source, NULL, &why), STATUS_OK);
     if (!strstr(why.message, words)) fail_msg("'%s' lacks '%s'", why.message, words);
     assert_null(data.train.origins);
@@ -77,8 +66,8 @@ static void folders_of_classes_within_parts(void **state) {
     write_picture("parts/test/cat/z.png", 4, 4, 5);
     write_picture("parts/test/cat/.hidden.png", 4, 4, 6);
     write_text("parts/train/cat/notes.txt", "x");
-    const classification_source source = classification_source_of(at("parts"));
-    assert_true(classification_data_named(at("parts")));
+    const classification_source source = classification_source_of(work_path("parts"));
+    assert_true(classification_data_named(work_path("parts")));
     classification_data d = opened(&source);
     assert_true(d.train.count == 3 && d.validation.count == 1 && d.test.count == 1 && d.train.classes == 2);
     assert_true(d.train.height == 4 && d.train.width == 4 && d.train.channels == 1);
@@ -99,7 +88,7 @@ static void a_fifth_of_each_class_is_tested_on_where_nothing_is_said(void **stat
         snprintf(name, sizeof name, "plain/%s/%02d.png", k < 30 ? "a" : "b", k);
         write_picture(name, 3, 3, k);
     }
-    const classification_source source = classification_source_of(at("plain"));
+    const classification_source source = classification_source_of(work_path("plain"));
     classification_data d = opened(&source), again = opened(&source);
     assert_true(d.train.count == 32 && d.test.count == 8);
     assert_int_equal(labelled_images_count_class(&d.test, 1), 2);
@@ -112,7 +101,7 @@ static void a_fifth_of_each_class_is_tested_on_where_nothing_is_said(void **stat
 
 static void folders_without_pictures_are_refused(void **state) {
     (void)state;
-    assert_int_equal(folder_make(at("empty/a"), NULL), STATUS_OK);
+    assert_int_equal(folder_make(work_path("empty/a"), NULL), STATUS_OK);
     refuse("empty", "holds no .png, .jpg or .jpeg files");
     write_picture("lonely/a/x.png", 2, 2, 1);
     refuse("lonely", "one class only");
@@ -144,7 +133,7 @@ static void csv_files_with_columns(void **state) {
                                "p 3.png,9,val,c,4\r\n"
                                "p 4.png,10,test,c,1\r\n"
                                "p 5.png,9,test,c,5\r\n");
-    classification_source source = classification_source_of(at("csv/list.csv"));
+    classification_source source = classification_source_of(work_path("csv/list.csv"));
     source.pictures.height = source.pictures.width = 4;
     classification_data d = opened(&source);
     assert_true(d.train.count == 3 && d.validation.count == 1 && d.test.count == 2);
@@ -176,7 +165,7 @@ static void patients_stay_together(void **state) {
     }
     write_text("patients/labels.csv", text_string(&csv));
     text_close(&csv);
-    const classification_source source = classification_source_of(at("patients"));
+    const classification_source source = classification_source_of(work_path("patients"));
     classification_data d = opened(&source);
     assert_true(d.test.count == 12 && d.train.count == 48);
     const int32_t *train = d.train.columns[0].of, *test = d.test.columns[0].of;
@@ -226,7 +215,7 @@ static void pictures_that_are_there_twice_are_told(void **state) {
     write_picture("twins/train/a/x.png", 3, 3, 1);
     write_picture("twins/train/b/y.png", 3, 3, 2);
     write_picture("twins/test/b/z.png", 3, 3, 2);
-    const classification_source source = classification_source_of(at("twins"));
+    const classification_source source = classification_source_of(work_path("twins"));
     classification_data d = opened(&source);
     assert_told("1 of the pictures are the same as another, such as test/b/z.png and train/b/y.png");
     assert_told("both trained and tested on");
@@ -238,7 +227,7 @@ static void pictures_need_not_fit_into_memory(void **state) {
     (void)state;
     write_pictures("lazy/a", 3);
     write_pictures("lazy/b", 4);
-    classification_source source = classification_source_of(at("lazy"));
+    classification_source source = classification_source_of(work_path("lazy"));
     source.pictures.height = 3;
     source.pictures.width = 5;
     classification_data kept = opened(&source);
@@ -262,7 +251,7 @@ static void classes_can_be_given(void **state) {
     static const char *const NAMES[] = {"x", "b", "a"};
     write_picture("given/a/1.png", 3, 3, 1);
     write_picture("given/b/2.png", 3, 3, 2);
-    classification_source source = classification_source_of(at("given"));
+    classification_source source = classification_source_of(work_path("given"));
     source.examples.class_names = NAMES;
     source.examples.class_count = 3;
     classification_data d = opened(&source);
@@ -274,17 +263,6 @@ static void classes_can_be_given(void **state) {
     failure why = {0};
     assert_int_equal(classification_data_open(&d, &source, NULL, &why), STATUS_BAD_INPUT);
     assert_non_null(strstr(why.message, "not trained on the class 'new'"));
-}
-
-static int make_folder(void **state) {
-    (void)state;
-    return folder_make_temporary(work, NULL) == STATUS_OK ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    folder_remove(work);
-    return 0;
 }
 
 int main(void) {
@@ -300,5 +278,5 @@ int main(void) {
         cmocka_unit_test(pictures_need_not_fit_into_memory),
         cmocka_unit_test(classes_can_be_given),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, work_folder_open, work_folder_close);
 }

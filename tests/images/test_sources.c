@@ -1,5 +1,4 @@
 /* MedMNIST's and CIFAR-10's files, tables, and augmentation of pictures. */
-#define _XOPEN_SOURCE 700
 #include "images/cifar.h"
 #include "images/npz.h"
 #include "images/picture_augment.h"
@@ -7,16 +6,8 @@
 
 #include "core/path.h"
 #include "core/whole_file.h"
-#include "testing.h"
+#include "work_folder.h"
 #include "zip/zip_writer.h"
-
-static char work[PATH_SIZE];
-
-static const char *at(const char *name) {
-    static char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%.3000s/%.500s", work, name);
-    return path;
-}
 
 /* ---- .npz -------------------------------------------------------------------------------------------------------- */
 
@@ -39,7 +30,7 @@ static void write_npz(const char *name, const char *label_shape, size_t label_by
     static const int64_t labels[4] = {4, 0, 1, 1};
     zip_writer zip;
     char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s", at(name));
+    snprintf(path, sizeof path, "%s", work_path(name));
     zip_writer_open(&zip, path);
     add_array(&zip, "train_images.npy", "|u1", "(2, 3, 2, 3)", pixels, sizeof pixels);
     add_array(&zip, "train_labels.npy", "<i8", label_shape, labels, label_bytes);
@@ -53,17 +44,17 @@ static void npz_files_as_medmnist_has_them(void **state) {
     labelled_images sets[DATA_PARTS];
     failure why = {0};
     write_npz("a.npz", "(2, 1)", 16);
-    if (npz_open(sets, at("a.npz"), &why) != STATUS_OK) fail_msg("%s", why.message);
+    if (npz_open(sets, work_path("a.npz"), &why) != STATUS_OK) fail_msg("%s", why.message);
     const labelled_images *train = &sets[PART_TRAIN];
     assert_true(train->count == 2 && train->height == 3 && train->width == 2 && train->channels == 3);
     assert_true(train->classes == 5 && train->labels[0] == 4 && train->labels[1] == 0 && train->pixels[8] == 9);
     assert_true(sets[PART_VALIDATION].count == 0 && sets[PART_TEST].count == 1);
     for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
     write_npz("b.npz", "(2, 2)", 32);
-    assert_int_equal(npz_open(sets, at("b.npz"), &why), STATUS_CORRUPT);
+    assert_int_equal(npz_open(sets, work_path("b.npz"), &why), STATUS_CORRUPT);
     assert_non_null(strstr(why.message, "not one number for each image"));
-    assert_int_equal(whole_file_write(at("c.npz"), "PK", 2, NULL), STATUS_OK);
-    assert_int_not_equal(npz_open(sets, at("c.npz"), &why), STATUS_OK);
+    assert_int_equal(whole_file_write(work_path("c.npz"), "PK", 2, NULL), STATUS_OK);
+    assert_int_not_equal(npz_open(sets, work_path("c.npz"), &why), STATUS_OK);
 }
 
 /* ---- CIFAR-10 ---------------------------------------------------------------------------------------------------- */
@@ -75,20 +66,20 @@ static void cifar_planes_become_pixels(void **state) {
     labelled_images train, test;
     failure why = {0};
     for (int k = 1; k < 3073; k++) record[k] = (char)((k - 1) / 1024 * 50 + 1);
-    assert_false(cifar_is_there(work));
+    assert_false(cifar_is_there(work_folder));
     for (int k = 0; k < 6; k++) {
         record[0] = (char)k;
         snprintf(name, sizeof name, k < 5 ? "data_batch_%d.bin" : "test_batch.bin", k + 1);
-        assert_int_equal(whole_file_write(at(name), record, sizeof record, NULL), STATUS_OK);
+        assert_int_equal(whole_file_write(work_path(name), record, sizeof record, NULL), STATUS_OK);
     }
-    assert_true(cifar_is_there(work));
-    if (cifar_open(&train, &test, work, &why) != STATUS_OK) fail_msg("%s", why.message);
+    assert_true(cifar_is_there(work_folder));
+    if (cifar_open(&train, &test, work_folder, &why) != STATUS_OK) fail_msg("%s", why.message);
     assert_true(train.count == 5 && test.count == 1 && train.labels[3] == 3 && test.labels[0] == 5);
     assert_memory_equal(train.pixels, "\x01\x33\x65\x01\x33\x65", 6);
     labelled_images_close(&train);
     labelled_images_close(&test);
-    assert_int_equal(whole_file_write(at("test_batch.bin"), record, 3000, NULL), STATUS_OK);
-    assert_int_equal(cifar_open(&train, &test, work, &why), STATUS_CORRUPT);
+    assert_int_equal(whole_file_write(work_path("test_batch.bin"), record, 3000, NULL), STATUS_OK);
+    assert_int_equal(cifar_open(&train, &test, work_folder, &why), STATUS_CORRUPT);
     assert_non_null(strstr(why.message, "test_batch.bin: has 3000 bytes"));
 }
 
@@ -100,9 +91,10 @@ static void tables_become_numbers(void **state) {
                                 "1,10,A,train,x\n2,30,B,train,y\n3,,A,train,x\n4,50,C,test,y\n5,20,?,test,x\n";
     labelled_images sets[DATA_PARTS];
     failure why = {0};
-    assert_int_equal(whole_file_write(at("t.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
-    assert_true(table_sets_is_table(at("t.csv")));
-    if (table_sets_open(sets, &(table_source){.path = at("t.csv")}, &(example_options){0}, NULL, &why) != STATUS_OK)
+    assert_int_equal(whole_file_write(work_path("t.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
+    assert_true(table_sets_is_table(work_path("t.csv")));
+    if (table_sets_open(sets, &(table_source){.path = work_path("t.csv")}, &(example_options){0}, NULL, &why) !=
+        STATUS_OK)
         fail_msg("%s", why.message);
     const float train[] = {-1, 1, 0, 1, 0, 1, 0, 1, 0}, test[] = {3, 0, 0, 0, 0, 0}; /* mean 20, std 10 */
     assert_int_equal(sets[PART_TRAIN].channels, 3);
@@ -168,17 +160,6 @@ static void what_is_random_follows_from_the_key(void **state) {
     assert_memory_equal(a, from, sizeof a);
 }
 
-static int make_folder(void **state) {
-    (void)state;
-    return folder_make_temporary(work, NULL) == STATUS_OK ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    folder_remove(work);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(npz_files_as_medmnist_has_them),
@@ -187,5 +168,5 @@ int main(void) {
         cmocka_unit_test(flips_and_moves_are_exact),
         cmocka_unit_test(what_is_random_follows_from_the_key),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, work_folder_open, work_folder_close);
 }

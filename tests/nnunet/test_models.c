@@ -1,37 +1,13 @@
 /* Models of nnU-Net: what is exported and imported again is the same to the bit, and what cannot be served is refused. */
-#define _GNU_SOURCE /* mkdtemp, memmem */
+#define _GNU_SOURCE /* memmem */
 #include "core/whole_file.h"
 #include "model/segmentation_model.h"
 #include "model/weights.h"
 #include "nnunet/nnunet.h"
 #include "small_model.h"
-#include "testing.h"
 #include "torch_file/torch_writer.h"
+#include "work_folder.h"
 
-#include <unistd.h>
-
-static char folder[PATH_SIZE];
-
-static int make_folder(void **state) {
-    (void)state;
-    failure failure;
-    return folder_make_temporary(folder, &failure) != STATUS_OK;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    folder_remove(folder);
-    return 0;
-}
-
-static const char *in(const char *name) {
-    static char paths[4][PATH_SIZE];
-    static int next;
-    char *path = paths[next++ % 4];
-    failure failure;
-    assert_int_equal(path_join(path, folder, name, &failure), STATUS_OK);
-    return path;
-}
 
 static void must(status_code status, const failure *failure) {
     if (status != STATUS_OK) fail_msg("%s", failure->message);
@@ -39,19 +15,22 @@ static void must(status_code status, const failure *failure) {
 
 /* ---- models of ours ------------------------------------------------------------------------------------------------ */
 
-static void write_model(const plan *plan, const char *name, uint64_t seed) { small_model_write(plan, in(name), seed); }
+static void write_model(const plan *plan, const char *name, uint64_t seed) {
+    small_model_write(plan, work_path(name), seed);
+}
 
 static void export(const char *const *names, int count, const char *to) {
     const char *runs[4];
     failure failure = {0};
-    for (int k = 0; k < count; k++) runs[k] = in(names[k]);
-    must(nnunet_export(&(nnunet_export_request){.runs = runs, .run_count = count, .output = in(to)}, NULL, &failure),
+    for (int k = 0; k < count; k++) runs[k] = work_path(names[k]);
+    must(nnunet_export(&(nnunet_export_request){.runs = runs, .run_count = count, .output = work_path(to)}, NULL,
+                       &failure),
          &failure);
 }
 
 static status_code import(const char *from, const char *to, const char *folds, failure *failure) {
     nnunet_import_outcome *outcome = malloc(sizeof *outcome);
-    const nnunet_import_request request = {in(from), in(to), folds, "final"};
+    const nnunet_import_request request = {work_path(from), work_path(to), folds, "final"};
     const status_code status = nnunet_import(&request, NULL, outcome, failure);
     free(outcome);
     return status;
@@ -63,9 +42,9 @@ static void same_weights(const char *a, const char *b) {
     safetensors *one, *other;
     char path[PATH_SIZE];
     failure failure = {0};
-    snprintf(path, sizeof path, "%.4000s/best.safetensors", in(a));
+    snprintf(path, sizeof path, "%.4000s/best.safetensors", work_path(a));
     must(safetensors_open(&one, path, &failure), &failure);
-    snprintf(path, sizeof path, "%.4000s/best.safetensors", in(b));
+    snprintf(path, sizeof path, "%.4000s/best.safetensors", work_path(b));
     must(safetensors_open(&other, path, &failure), &failure);
     for (size_t k = 0; k < safetensors_count(one); k++) {
         const safetensor *x = safetensors_at(one, k), *y = safetensors_find(other, x->name);
@@ -87,7 +66,7 @@ static void same_plan(const plan *expected, const char *name) {
     plan *found = malloc(sizeof *found), *wanted = malloc(sizeof *wanted);
     char path[PATH_SIZE];
     failure failure = {0};
-    snprintf(path, sizeof path, "%.4000s/plans.json", in(name));
+    snprintf(path, sizeof path, "%.4000s/plans.json", work_path(name));
     must(plan_read(found, path, &failure), &failure);
     *wanted = *expected;
     wanted->bias = 1;
@@ -155,7 +134,7 @@ static void folds_become_folders(void **state) {
     same_weights("b", "second");
     assert_int_equal(import("two", "third", "2", &failure), STATUS_CANNOT_READ);
     assert_int_equal(import("two", "third", "0,", &failure), STATUS_BAD_INPUT);
-    assert_false(path_exists(in("third")));
+    assert_false(path_exists(work_path("third")));
     assert_int_equal(import("two", "second", "0", &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "is there already"));
 }
@@ -167,12 +146,12 @@ static void all_folds_or_none_are_imported(void **state) {
     failure failure = {0};
     write_model(&plan, "good", 1);
     export((const char *const[]){"good", "good"}, 2, "half");
-    must(whole_file_write(in("half/fold_1/checkpoint_final.pth"), "cut", 3, &failure), &failure);
+    must(whole_file_write(work_path("half/fold_1/checkpoint_final.pth"), "cut", 3, &failure), &failure);
     assert_int_equal(import("half", "nothing", NULL, &failure), STATUS_CORRUPT);
-    assert_false(path_exists(in("nothing")));
-    must(folder_make(in("shared/fold_7"), &failure), &failure);
+    assert_false(path_exists(work_path("nothing")));
+    must(folder_make(work_path("shared/fold_7"), &failure), &failure);
     assert_int_equal(import("half", "shared", NULL, &failure), STATUS_CORRUPT);
-    assert_true(path_exists(in("shared/fold_7")) && !path_exists(in("shared/fold_0")));
+    assert_true(path_exists(work_path("shared/fold_7")) && !path_exists(work_path("shared/fold_0")));
 }
 
 /* ---- nnU-Net's own habits ------------------------------------------------------------------------------------------ */
@@ -183,7 +162,7 @@ static void edit(const char *model, const char *file, const char *from, const ch
     size_t size;
     failure failure = {0};
     text text = {0};
-    snprintf(path, sizeof path, "%.4000s/%s", in(model), file);
+    snprintf(path, sizeof path, "%.4000s/%s", work_path(model), file);
     must(whole_file_read(path, 1 << 20, &bytes, &size, &failure), &failure);
     char *at = strstr(bytes, from);
     if (!at) fail_msg("%s is not in %s", from, file);
@@ -200,7 +179,7 @@ static void refused(const char *file, const char *from, const char *to, const ch
     edit("strange", file, from, to);
     assert_int_equal(import("strange", "never", NULL, &failure), STATUS_BAD_INPUT);
     if (!strstr(failure.message, why)) fail_msg("expected '%s' in: %s", why, failure.message);
-    assert_false(path_exists(in("never")));
+    assert_false(path_exists(work_path("never")));
     edit("strange", file, to, from);
 }
 
@@ -257,7 +236,7 @@ static void transposed_axes_are_turned_back(void **state) {
     export((const char *const[]){"straight"}, 1, "turned");
     edit("turned", "plans.json", "\"transpose_forward\": [0, 1, 2]", "\"transpose_forward\": [2, 0, 1]");
     must(import("turned", "turned-back", NULL, &failure), &failure);
-    snprintf(path, sizeof path, "%.4000s/plans.json", in("turned-back"));
+    snprintf(path, sizeof path, "%.4000s/plans.json", work_path("turned-back"));
     must(plan_read(turned, path, &failure), &failure);
     assert_int_equal(turned->patch[2], 8); /* the network's first axis is the image's third */
     assert_int_equal(turned->patch[0], 16);
@@ -265,9 +244,9 @@ static void transposed_axes_are_turned_back(void **state) {
     assert_int_equal(turned->topology.stages[0].kernel[2], 1);
     assert_true(turned->spacing[2] == 1 && turned->spacing[0] == 2 && turned->spacing[1] == 3.5);
     safetensors *a, *b;
-    snprintf(path, sizeof path, "%.4000s/best.safetensors", in("straight"));
+    snprintf(path, sizeof path, "%.4000s/best.safetensors", work_path("straight"));
     must(safetensors_open(&a, path, &failure), &failure);
-    snprintf(path, sizeof path, "%.4000s/best.safetensors", in("turned-back"));
+    snprintf(path, sizeof path, "%.4000s/best.safetensors", work_path("turned-back"));
     must(safetensors_open(&b, path, &failure), &failure);
     const float *x = safetensors_find(a, "encoder.1.0.conv.weight")->data;
     const float *y = safetensors_find(b, "encoder.1.0.conv.weight")->data;
@@ -289,7 +268,7 @@ static void missing_tensors_are_refused(void **state) {
     char path[PATH_SIZE];
     write_model(&plan, "base", 6);
     export((const char *const[]){"base"}, 1, "poor");
-    snprintf(path, sizeof path, "%.4000s/fold_0/checkpoint_final.pth", in("poor"));
+    snprintf(path, sizeof path, "%.4000s/fold_0/checkpoint_final.pth", work_path("poor"));
     torch_writer_open(&writer, path);
     torch_begin_dict(&writer, NULL);
     torch_begin_dict(&writer, "network_weights");
@@ -311,5 +290,5 @@ int main(void) {
         cmocka_unit_test(old_and_inherited_plans_are_read), cmocka_unit_test(transposed_axes_are_turned_back),
         cmocka_unit_test(missing_tensors_are_refused),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, work_folder_open, work_folder_close);
 }

@@ -5,31 +5,9 @@
 #include "onnx/onnx.h"
 #include "onnx/onnx_network.h"
 #include "small_model.h"
-#include "testing.h"
+#include "work_folder.h"
 
 #include <stdint.h>
-
-static char folder[PATH_SIZE];
-
-static int make_folder(void **state) {
-    (void)state;
-    failure failure;
-    return folder_make_temporary(folder, &failure) != STATUS_OK;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    folder_remove(folder);
-    return 0;
-}
-
-static const char *in(const char *name) {
-    static char paths[4][PATH_SIZE];
-    static int next;
-    char *path = paths[next++ % 4];
-    assert_int_equal(path_join(path, folder, name, NULL), STATUS_OK);
-    return path;
-}
 
 /* ---- a reader of Protocol Buffers --------------------------------------------------------------------------------- */
 
@@ -81,7 +59,7 @@ static span part(span message, int number) {
 static span load(const char *name, char **bytes) {
     size_t size;
     failure failure = {0};
-    small_model_must(whole_file_read(in(name), 1 << 26, bytes, &size, &failure), &failure);
+    small_model_must(whole_file_read(work_path(name), 1 << 26, bytes, &size, &failure), &failure);
     return (span){(unsigned char *)*bytes, (unsigned char *)*bytes + size};
 }
 
@@ -162,8 +140,9 @@ static void metadata(span model, const char *key, const char *value) {
 static onnx_export_outcome export(const char *run, const char *file) {
     onnx_export_outcome outcome;
     failure failure = {0};
-    small_model_must(onnx_export(&(onnx_export_request){.run = in(run), .output = in(file)}, &outcome, &failure),
-                     &failure);
+    small_model_must(
+        onnx_export(&(onnx_export_request){.run = work_path(run), .output = work_path(file)}, &outcome, &failure),
+        &failure);
     return outcome;
 }
 
@@ -173,7 +152,7 @@ static void check_model(const char *run, const char *file, int heads) {
     char *bytes;
     int weights = 0, own = 0;
     const span model = load(file, &bytes);
-    small_model_must(onnx_network_open(&n, in(run), RUN_WEIGHTS_BEST, &failure), &failure);
+    small_model_must(onnx_network_open(&n, work_path(run), RUN_WEIGHTS_BEST, &failure), &failure);
     check_graph(&n, part(model, 7), &weights);
     for (int i = 0; i < graph_parameter_count(n.graph); i++) {
         const char *name = graph_parameter(n.graph, i)->name;
@@ -195,7 +174,7 @@ static void models_are_sound_and_hold_the_weights(void **state) {
         char file[32];
         const plan plan = small_plan(RESIDUAL[k], ACROSS[k]);
         snprintf(file, sizeof file, "%s.onnx", NAMES[k]);
-        small_model_write(&plan, in(NAMES[k]), 7);
+        small_model_write(&plan, work_path(NAMES[k]), 7);
         const onnx_export_outcome outcome = export(NAMES[k], file);
         assert_string_equal(outcome.shape, SHAPES[k]);
         assert_string_equal(outcome.input, "patch");
@@ -209,7 +188,7 @@ static void metadata_tell_what_to_do(void **state) {
     plan plan = small_plan(0, -1);
     plan.unmirrored[2] = 1;
     use_regions(&plan);
-    small_model_write(&plan, in("regions"), 3);
+    small_model_write(&plan, work_path("regions"), 3);
     export("regions", "regions.onnx");
     const span model = load("regions.onnx", &bytes);
     metadata(model, "task", "segmentation");
@@ -227,13 +206,15 @@ static void what_cannot_be_done_is_refused(void **state) {
     onnx_export_outcome outcome;
     failure failure = {0};
     const plan plan = small_plan(0, -1);
-    small_model_write(&plan, in("good"), 3);
-    assert_int_equal(onnx_export(&(onnx_export_request){.run = in("none"), .output = in("x.onnx")}, &outcome, &failure),
+    small_model_write(&plan, work_path("good"), 3);
+    assert_int_equal(onnx_export(&(onnx_export_request){.run = work_path("none"), .output = work_path("x.onnx")},
+                                 &outcome, &failure),
                      STATUS_BAD_INPUT);
     assert_int_equal(
-        onnx_export(&(onnx_export_request){.run = in("good"), .output = in("no/folder.onnx")}, &outcome, &failure),
+        onnx_export(&(onnx_export_request){.run = work_path("good"), .output = work_path("no/folder.onnx")}, &outcome,
+                    &failure),
         STATUS_CANNOT_WRITE);
-    assert_false(path_exists(in("x.onnx")));
+    assert_false(path_exists(work_path("x.onnx")));
 }
 
 int main(void) {
@@ -242,5 +223,5 @@ int main(void) {
         cmocka_unit_test(metadata_tell_what_to_do),
         cmocka_unit_test(what_cannot_be_done_is_refused),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, work_folder_open, work_folder_close);
 }
