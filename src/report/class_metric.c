@@ -27,6 +27,15 @@ static int add_class(class_metric *metric, const char *key) {
     return 1;
 }
 
+/* Groups stand among the classes. */
+static void name_groups(class_metric *metric) {
+    for (size_t k = 0; k < metric->count; k++)
+        if (strchr(metric->classes[k], ':')) {
+            metric->class_word = "class or group";
+            metric->class_words = "classes and groups";
+        }
+}
+
 int class_metric_open(class_metric *metric, const runs *runs) {
     *metric = runs->count && runs->all[0].is_segmentation ? DICE : ACCURACY;
     const size_t prefix = strlen(metric->column);
@@ -39,6 +48,7 @@ int class_metric_open(class_metric *metric, const runs *runs) {
             if (!add_class(metric, name + prefix + 1)) return class_metric_close(metric), 0;
         }
     }
+    name_groups(metric);
     return 1;
 }
 
@@ -88,6 +98,10 @@ const char *class_metric_focus(const class_metric *metric, const runs *runs, dou
         focus = worst;
     }
     return focus;
+}
+
+const char *class_metric_word(const class_metric *metric, const char *class_key) {
+    return strchr(class_key, ':') ? "group" : metric->column[0] == 't' ? ACCURACY.class_word : DICE.class_word;
 }
 
 const char *class_metric_class_name(const runs *runs, const char *class_key) {

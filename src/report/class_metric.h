@@ -10,7 +10,7 @@
 typedef struct class_metric {
     const char *column;                   /* the overall measure; class columns begin with it and an underscore */
     const char *name, *Name;              /* "test accuracy" */
-    const char *class_word, *class_words; /* "class", "classes" */
+    const char *class_word, *class_words; /* "class", "classes"; with groups among them "class or group" */
     char **classes;                       /* the keys of the classes that any run has, in the order of the columns */
     size_t count, capacity;
 } class_metric;
@@ -33,6 +33,9 @@ const char *class_metric_worst(const class_metric *metric, const run *run, doubl
  * the lowest value at the end of any run (then `kept` is 1). NULL if there are no classes.
  */
 const char *class_metric_focus(const class_metric *metric, const runs *runs, double *kept);
+
+/* What one of them is: "class", "label" or "group". */
+const char *class_metric_word(const class_metric *metric, const char *class_key);
 
 /* The class's name for people, as the first run that knows it has it. */
 const char *class_metric_class_name(const runs *runs, const char *class_key);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THUMBNAIL = 64 };
+enum { THUMBNAIL = 64, SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12 };
 static const size_t LARGEST_PICTURE = (size_t)4 << 20;
 
 /* Small ones are enlarged without smoothing, so that every pixel can be seen. */
@@ -50,8 +50,42 @@ void gallery_verdict(text *page, const run *run, const char *label, const char *
     text_add(page, "</b>");
 }
 
+static int is_number(const char *example) { return example[strspn(example, "0123456789")] == 0; }
+
 void gallery_identity(text *page, const char *open, const char *close, const char *example) {
-    text_format(page, "<%s>%s", open, *close == 'b' ? "" : "#");
-    html_escape(page, example);
+    const int is_case = *close == 'b';
+    text_format(page, "<%s>%s", open, !is_case && is_number(example) ? "#" : "");
+    html_escape(page, is_case ? example : path_name(example));
     text_format(page, "</%s>", close);
+}
+
+/* ---- cards ------------------------------------------------------------------------------------------------------- */
+
+typedef struct cards {
+    const run *run;
+    const char *size; /* the class of their list: names of files need more room than numbers */
+    gallery_card *add;
+} cards;
+
+static void add_cards(text *page, const cards *cards, size_t from, size_t to) {
+    text_format(page, "<ul class=\"gallery%s\">\n", cards->size);
+    for (size_t row = from; row < to; row++) cards->add(page, cards->run, row);
+    text_add(page, "</ul>\n");
+}
+
+void gallery_cards(text *page, const runs *runs, const run *run, const run_table *table, size_t rows,
+                   gallery_card *add_card) {
+    const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE,
+                 all = rows < GALLERY_MOST ? rows : GALLERY_MOST;
+    const size_t shown = all < limit ? all : limit;
+    const cards cards = {run,
+                         run->is_segmentation                       ? " large"
+                         : is_number(run_cell(table, 0, "example")) ? ""
+                                                                    : " named",
+                         add_card};
+    if (shown) add_cards(page, &cards, 0, shown);
+    if (all == shown) return;
+    text_format(page, "<details><summary>%zu more</summary>\n", all - shown);
+    add_cards(page, &cards, shown, all);
+    text_add(page, "</details>\n");
 }

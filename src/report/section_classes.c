@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_CLASSES = 60 };
 
@@ -51,7 +52,7 @@ static int any_marked(const columns *columns) {
 static void write_chart(text *page, const runs *runs, const class_metric *metric, const columns *columns) {
     char title[80], words[400];
     snprintf(title, sizeof title, "%s per %s at the end", metric->Name, metric->class_word);
-    snprintf(words, sizeof words, "Each dot is a run; further right is better.%s",
+    snprintf(words, sizeof words, "Each dot is a run after its last epoch; further right is better.%s",
              any_marked(columns) ? " The share behind a name in bold is what was kept of that class for training."
                                  : "");
     const dot_chart chart = {.title = title,
@@ -76,8 +77,9 @@ void classes_section(text *page, const runs *runs) {
         return;
     }
     columns columns;
-    section_open(page, runs, metric.class_word[0] == 'c' ? "Every class" : "Every label",
-                 "An average can hide that one of them is done badly. Here they are one by one.", 1);
+    char title[64];
+    snprintf(title, sizeof title, "Every %s", strchr(metric.class_word, ' ') ? "class and group" : metric.class_word);
+    section_open(page, runs, title, "An average can hide that one of them is done badly. Here they are one by one.", 1);
     if (metric.count == 0)
         text_format(page, "<p class=\"note\">No run has recorded its %s per %s.</p>\n", metric.name, metric.class_word);
     else if (!fill(&columns, runs, &metric)) page->failed = 1;

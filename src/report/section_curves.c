@@ -30,10 +30,10 @@ static int focus_panel(text *page, const runs *runs, const class_metric *metric)
     class_metric_column(metric, focus, column);
     number_share(kept, share);
     snprintf(title, sizeof title, "%s of the %s %s \xE2\x80\x9C%.60s\xE2\x80\x9D", metric->Name,
-             kept < 1 ? "rare" : "worst", metric->class_word, class_metric_class_name(runs, focus));
+             kept < 1 ? "rare" : "worst", class_metric_word(metric, focus), class_metric_class_name(runs, focus));
     if (kept < 1)
         snprintf(words, sizeof words, "Only %s of this %s were kept for training, but the test has all of them.", share,
-                 metric->class_word);
+                 class_metric_word(metric, focus));
     else snprintf(words, sizeof words, "The %s with the lowest value of any run at its end.", metric->class_word);
     const panel panel = {
         .title = title, .explanation = words, .column = column, .unit = UNIT_PERCENT, .floor = 0, .ceiling = 1};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12, MOST = 64, LISTED = 20 };
+enum { LISTED = 20 };
 
 static void add_card(text *page, const run *run, size_t row) {
     const run_table *table = &run->hardest;
@@ -27,12 +27,6 @@ static void add_card(text *page, const run *run, size_t row) {
     if (*draws) text_format(page, "<span>drawn %s\xC3\x97</span>", drawn);
     if (!run->is_segmentation) gallery_identity(page, "span class=\"id\"", "span", example);
     text_add(page, "</li>\n");
-}
-
-static void add_cards(text *page, const run *run, size_t from, size_t to) {
-    text_format(page, "<ul class=\"gallery%s\">\n", run->is_segmentation ? " large" : "");
-    for (size_t row = from; row < to; row++) add_card(page, run, row);
-    text_add(page, "</ul>\n");
 }
 
 /* Without hardest.csv: the examples with the largest losses of losses.csv, as a table of the columns that it has. */
@@ -81,14 +75,8 @@ static void add_list(text *page, const run *run) {
 
 static void write_run(text *page, const runs *runs, const run *run) {
     section_run(page, runs, run, &run->hardest);
-    const size_t rows = run->hardest.data.rows < MOST ? run->hardest.data.rows : MOST;
-    const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE, shown = rows < limit ? rows : limit;
-    if (!rows) return add_list(page, run);
-    add_cards(page, run, 0, shown);
-    if (rows == shown) return;
-    text_format(page, "<details><summary>%zu more</summary>\n", rows - shown);
-    add_cards(page, run, shown, rows);
-    text_add(page, "</details>\n");
+    if (!run->hardest.data.rows) return add_list(page, run);
+    gallery_cards(page, runs, run, &run->hardest, run->hardest.data.rows, add_card);
 }
 
 static const char CLASSIFICATION_WORDS[] =

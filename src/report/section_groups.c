@@ -94,7 +94,10 @@ static void add_confusion_row(text *page, const run *run, size_t row) {
 static void add_confusion(text *page, const runs *runs, const run *run) {
     const csv *table = &run->confusion.data;
     if (table->rows < 2 || table->rows > MOST_CLASSES || table->columns != table->rows + 1) return;
-    figure_open(page, runs->count > 1 ? run->name : "Confusion matrix");
+    char title[200];
+    snprintf(title, sizeof title, "Confusion matrix%s%.150s", runs->count > 1 ? ": " : "",
+             runs->count > 1 ? run->name : "");
+    figure_open(page, title);
     text_add(page,
              "<div class=\"scroll whole\" tabindex=\"0\"><table class=\"confusion\">\n<tr><th scope=\"col\">label, "
              "predicted as</th>");
@@ -192,13 +195,14 @@ static void add_curves(text *page, const runs *runs) {
 
 static void add_card(text *page, const run *run, size_t row) {
     const run_table *table = &run->worst;
-    text_add(page, "<li>");
+    text_add(page, "<li title=\"");
+    html_escape(page, run_cell(table, row, "example"));
+    text_add(page, "\">");
     gallery_picture(page, run, RUN_WORST_PICTURES, run_cell(table, row, "example"));
     gallery_verdict(page, run, run_cell(table, row, "label"), run_cell(table, row, "prediction"));
     text_format(page, "<span>loss %.3g</span>", run_number(table, row, "loss"));
-    text_add(page, "<span class=\"id\">");
-    html_escape(page, run_cell(table, row, "example"));
-    text_add(page, "</span></li>\n");
+    gallery_identity(page, "span class=\"id\"", "span", run_cell(table, row, "example"));
+    text_add(page, "</li>\n");
 }
 
 /* The heading of a gallery: rows of one kind and group follow each other. */

@@ -1,5 +1,6 @@
 /* What came out, in words and in one table. */
 #include "report/class_metric.h"
+#include "report/class_verdict.h"
 #include "report/fairness.h"
 #include "report/html.h"
 #include "report/methods.h"
@@ -32,7 +33,7 @@ static void add_worst(text *page, const runs *runs, const class_metric *metric, 
     if (!class_key) return;
     text_add(page, link);
     bold_percent(page, worst);
-    text_format(page, " on its worst %s, \xE2\x80\x9C", metric->class_word);
+    text_format(page, " on its worst %s, \xE2\x80\x9C", class_metric_word(metric, class_key));
     html_escape(page, class_metric_class_name(runs, class_key));
     text_add(page, "\xE2\x80\x9D");
 }
@@ -113,7 +114,7 @@ static void add_subject(text *page, const runs *runs, const class_metric *metric
     const char *focus = class_metric_focus(metric, runs, &kept);
     if (focus && kept < 1) {
         number_share(kept, label);
-        text_format(page, ", with only %s of the %s \xE2\x80\x9C", label, metric->class_word);
+        text_format(page, ", with only %s of the %s \xE2\x80\x9C", label, class_metric_word(metric, focus));
         html_escape(page, class_metric_class_name(runs, focus));
         text_add(page, "\xE2\x80\x9D kept");
     }
@@ -158,28 +159,51 @@ static void add_number_cell(text *page, const char *label, int best) {
     text_format(page, best ? "<td><b>%s</b></td>" : "<td>%s</td>", label);
 }
 
+/* What the table tells of a run. */
+typedef struct outcome {
+    double overall, worst, focus;
+    const char *column, *name; /* of the worst, the former NULL for a class; both NULL: there is none */
+} outcome;
+
+/* The evaluation where all runs have one, else the end of training. */
+static outcome outcome_of(const runs *runs, const class_metric *metric, const run *run, const char *focus) {
+    class_result found;
+    outcome o = {.worst = (double)NAN};
+    if (class_verdict_applies(runs) && class_result_of(run, &found))
+        return (outcome){found.all.share, found.worst.share, focus ? class_result_share(run, focus) : 0, found.column,
+                         found.name};
+    const char *worst = class_metric_worst(metric, run, &o.worst);
+    o.overall = run_last(&run->history, metric->column);
+    o.name = worst ? class_metric_class_name(runs, worst) : NULL;
+    if (focus) o.focus = class_metric_last(metric, run, focus);
+    return o;
+}
+
+static void add_worst_cell(text *page, const outcome *o, int best) {
+    char label[NUMBER_SIZE];
+    number_percent(o->worst, label);
+    text_format(page, "<td>%s%s%s", best ? "<b>" : "", label, best ? "</b>" : "");
+    if (o->name) {
+        text_add(page, " <span class=\"faint\">");
+        if (o->column) html_escape(page, o->column), text_add(page, " ");
+        html_escape(page, o->name);
+        text_add(page, "</span>");
+    }
+    text_add(page, "</td>");
+}
+
 static void add_table_row(text *page, const runs *runs, const class_metric *metric, const run *run, const char *focus,
                           int best) {
     char label[NUMBER_SIZE];
-    double worst = (double)NAN;
-    const char *class_key = class_metric_worst(metric, run, &worst);
+    const outcome o = outcome_of(runs, metric, run, focus);
     text_add(page, "<tr><th scope=\"row\">");
     html_escape(page, run->name);
     text_add(page, "</th>");
-    number_percent(run_last(&run->history, metric->column), label);
+    number_percent(o.overall, label);
     add_number_cell(page, label, 0);
-    if (metric->count) {
-        number_percent(worst, label);
-        text_format(page, "<td>%s%s%s", best ? "<b>" : "", label, best ? "</b>" : "");
-        if (class_key) {
-            text_add(page, " <span class=\"faint\">");
-            html_escape(page, class_metric_class_name(runs, class_key));
-            text_add(page, "</span>");
-        }
-        text_add(page, "</td>");
-    }
+    if (metric->count) add_worst_cell(page, &o, best);
     if (focus) {
-        number_percent(class_metric_last(metric, run, focus), label);
+        number_percent(o.focus, label);
         add_number_cell(page, label, 0);
     }
     number_format(run_last(&run->history, "epoch"), label);
@@ -189,20 +213,27 @@ static void add_table_row(text *page, const runs *runs, const class_metric *metr
     text_add(page, "</tr>\n");
 }
 
+static const char *word_of_worst(const runs *runs, const class_metric *metric) {
+    class_result found;
+    if (!class_verdict_applies(runs) || !class_result_of(&runs->all[0], &found)) return metric->class_word;
+    return found.column ? "group" : "class";
+}
+
 static void add_table(text *page, const runs *runs, const class_metric *metric, int fair) {
     double kept;
     const char *focus = class_metric_focus(metric, runs, &kept);
     if (kept == 1) focus = NULL;
-    const run *best = runs->count > 1 && fair ? best_run(runs, metric) : NULL;
+    /* The headline of an evaluation weighs chance: its table crowns nobody. */
+    const run *best = runs->count > 1 && fair && !class_verdict_applies(runs) ? best_run(runs, metric) : NULL;
     for (size_t r = 0; r < runs->count && best; r++) /* what is level gets no crown */
         if (&runs->all[r] != best && are_level(metric, best, &runs->all[r])) best = NULL;
     text_format(page,
                 "<div class=\"scroll whole\" tabindex=\"0\"><table class=\"key\">\n<tr><th scope=\"col\">run</th>"
                 "<th scope=\"col\">%s</th>",
                 metric->name);
-    if (metric->count) text_format(page, "<th scope=\"col\">worst %s</th>", metric->class_word);
+    if (metric->count) text_format(page, "<th scope=\"col\">worst %s</th>", word_of_worst(runs, metric));
     if (focus) {
-        text_format(page, "<th scope=\"col\">rare %s \xE2\x80\x9C", metric->class_word);
+        text_format(page, "<th scope=\"col\">rare %s \xE2\x80\x9C", class_metric_word(metric, focus));
         html_escape(page, class_metric_class_name(runs, focus));
         text_add(page, "\xE2\x80\x9D</th>");
     }
@@ -217,6 +248,7 @@ static void add_lead(text *page, const runs *runs, const class_metric *metric, c
     text_add(page, "<p class=\"lead\">");
     if (runs->count) add_subject(page, runs, metric);
     if (methods->count) verdict_write(page, methods, fair);
+    else if (class_verdict_applies(runs)) class_verdict_write(page, runs, fair);
     else if (runs->count) add_outcome(page, runs, metric, fair);
     text_add(page, "</p>\n");
 }

@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-enum { SHOWN_ALONE = 36, SHOWN_AMONG_OTHERS = 12, MOST = 64 };
 static const double IN_DOUBT = 0.5;
 
 static void add_share(text *page, const char *words, double share) {
@@ -37,12 +36,6 @@ static void add_card(text *page, const run *run, size_t row) {
     text_add(page, "</li>\n");
 }
 
-static void add_cards(text *page, const run *run, size_t from, size_t to) {
-    text_format(page, "<ul class=\"gallery%s\">\n", run->is_segmentation ? " large" : "");
-    for (size_t row = from; row < to; row++) add_card(page, run, row);
-    text_add(page, "</ul>\n");
-}
-
 static size_t count_doubts(const run_table *table) {
     size_t count = 0;
     for (size_t row = 0; row < table->data.rows; row++) count += run_number(table, row, "doubt") >= IN_DOUBT;
@@ -53,19 +46,13 @@ static size_t count_doubts(const run_table *table) {
 static void write_run(text *page, const runs *runs, const run *run) {
     section_run(page, runs, run, &run->triage);
     if (!run->triage.data.rows) return;
-    const size_t doubts = count_doubts(&run->triage), pictured = doubts < MOST ? doubts : MOST;
-    const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE,
-                 shown = pictured < limit ? pictured : limit;
+    const size_t doubts = count_doubts(&run->triage);
     text_format(page, "<p>%zu of %zu %s %s in doubt%s</p>\n", doubts, run->triage.data.rows,
                 run->is_segmentation ? "cases" : "labels", doubts == 1 ? "is" : "are",
-                doubts > pictured ? "; those in most doubt:"
-                : doubts          ? ":"
-                                  : ".");
-    if (shown) add_cards(page, run, 0, shown);
-    if (pictured == shown) return;
-    text_format(page, "<details><summary>%zu more</summary>\n", pictured - shown);
-    add_cards(page, run, shown, pictured);
-    text_add(page, "</details>\n");
+                doubts > GALLERY_MOST ? "; those in most doubt:"
+                : doubts              ? ":"
+                                      : ".");
+    gallery_cards(page, runs, run, &run->triage, doubts, add_card);
 }
 
 static const char CLASSIFICATION_WORDS[] = "Training examples whose losses stayed above those of the same label "

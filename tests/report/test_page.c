@@ -84,6 +84,59 @@ static void ties_unfinished_runs_and_chance_are_said(void **state) {
     for (int k = 0; k < 2; k++) folder_close(&runs[k]);
 }
 
+/* 400 test examples of two groups; the worse one is right on `worst` of its 100. */
+static void write_evaluation(const folder *run, double all, double worst, double half) {
+    FILE *file = open_in(run, "strata.csv");
+    fputs("column,value,examples,accuracy,accuracy_low,accuracy_high\n", file);
+    fprintf(file, ",all,400,%g,%g,%g\n", all, all - 0.02, all + 0.02);
+    fputs("sex,m,300,0.97,0.95,0.99\nsex,x,2,0,0,0\n", file);
+    fprintf(file, "sex,f,100,%g,%g,%g\n", worst, worst - half, worst + half);
+    fclose(file);
+}
+
+/* The weights that are kept may be those of another epoch than the last, of which history.csv tells. */
+static void classifiers_are_judged_by_their_evaluation(void **state) {
+    (void)state;
+    folder runs[2] = {whole_run("erm", 10, 0, 2, 0.9), whole_run("dro", 10, 0, 2, 0.1)};
+    write_evaluation(&runs[0], 0.91, 0.5, 0.05);
+    text page = page_of(runs, 2); /* one of them was not evaluated */
+    assert_says(&page, "Best where it is hardest");
+    text_close(&page);
+    write_evaluation(&runs[1], 0.89, 0.7, 0.05);
+    page = page_of(runs, 2);
+    assert_says(&page, "Evaluated on 400 test examples: <b>ERM</b> is right on <b>91.0\xC2\xA0%</b> (95\xC2\xA0% "
+                       "interval 89.0 to 93.0) of them, and on <b>50.0\xC2\xA0%</b> (45.0 to 55.0) of its worst group, "
+                       "\xE2\x80\x9Csex f\xE2\x80\x9D");
+    assert_says(&page, "Where it is hardest, <b>DRO \xCE\xB2=10</b> is better than ERM, by more than chance");
+    assert_says(&page, "<td>70.0\xC2\xA0% <span class=\"faint\">sex f</span></td>");
+    assert_null(strstr(page.bytes, "Best where it is hardest"));
+    text_close(&page);
+    write_evaluation(&runs[1], 0.89, 0.55, 0.05);
+    page = page_of(runs, 2);
+    assert_says(&page, "these examples do not tell them apart");
+    text_close(&page);
+    write_evaluation(&runs[1], 0.89, 0.2, 0.05);
+    page = page_of(runs, 2);
+    assert_says(&page, "none is as good as <b>ERM");
+    text_close(&page);
+    folder_close(&runs[0]);
+    folder_close(&runs[1]);
+}
+
+/* Without groups the classes of the confusion matrix are looked at. */
+static void without_groups_the_worst_class_counts(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 2, 0.1);
+    write_string(&run, "strata.csv",
+                 "column,value,examples,accuracy,accuracy_low,accuracy_high\n,all,20,0.75,0.6,0.9\n");
+    write_string(&run, "confusion.csv", "label,0,3\n0,9,1\n3,4,6\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "on <b>60.0\xC2\xA0%</b> (31.3 to 83.2) of its worst class, \xE2\x80\x9C"
+                       "3\xE2\x80\x9D");
+    text_close(&page);
+    folder_close(&run);
+}
+
 static void twelve_runs_have_names_of_their_own(void **state) {
     (void)state;
     folder runs[12];
@@ -511,6 +564,8 @@ int main(void) {
         cmocka_unit_test(a_run_has_all_sections),
         cmocka_unit_test(several_runs_are_compared),
         cmocka_unit_test(ties_unfinished_runs_and_chance_are_said),
+        cmocka_unit_test(classifiers_are_judged_by_their_evaluation),
+        cmocka_unit_test(without_groups_the_worst_class_counts),
         cmocka_unit_test(twelve_runs_have_names_of_their_own),
         cmocka_unit_test(runs_with_the_same_settings_are_told_apart_by_their_folders),
         cmocka_unit_test(what_is_missing_is_told),

@@ -1,0 +1,153 @@
+#include "report/class_verdict.h"
+
+#include "report/html.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEAST_IN_GROUP = 3 }; /* the worst of smaller groups is a matter of luck */
+
+static const class_share UNKNOWN = {(double)NAN, (double)NAN, (double)NAN};
+
+/* ---- what was found ---------------------------------------------------------------------------------------------- */
+
+/* Wilson's interval: confusion.csv has counts alone. */
+static class_share share_of(double right, double all) {
+    const double z = 1.959964, p = right / all;
+    if (!(all > 0)) return UNKNOWN;
+    const double middle = (p + z * z / (2 * all)) / (1 + z * z / all);
+    const double half = z / (1 + z * z / all) * sqrt(p * (1 - p) / all + z * z / (4 * all * all));
+    return (class_share){p, fmax(0, middle - half), fmin(1, middle + half)};
+}
+
+static class_share share_of_class(const csv *confusion, size_t row) {
+    double sum = 0;
+    for (size_t k = 1; k < confusion->columns; k++) sum += fmax(0, csv_number(confusion, row, k));
+    return row + 1 < confusion->columns ? share_of(csv_number(confusion, row, row + 1), sum) : UNKNOWN;
+}
+
+static class_share share_of_stratum(const run *run, size_t row) {
+    return (class_share){run_number(&run->strata, row, "accuracy"), run_number(&run->strata, row, "accuracy_low"),
+                         run_number(&run->strata, row, "accuracy_high")};
+}
+
+static void take_worst(class_result *result, class_share share, const char *column, const char *name) {
+    if (!isfinite(share.share) || (isfinite(result->worst.share) && share.share >= result->worst.share)) return;
+    result->worst = share;
+    result->column = column;
+    result->name = name;
+}
+
+int class_result_of(const run *run, class_result *result) {
+    const csv *classes = &run->confusion.data;
+    *result = (class_result){.worst = UNKNOWN};
+    if (!run->strata.data.rows) return 0;
+    result->examples = run_number(&run->strata, 0, "examples");
+    result->all = share_of_stratum(run, 0);
+    for (size_t row = 1; row < run->strata.data.rows; row++)
+        if (run_number(&run->strata, row, "examples") >= LEAST_IN_GROUP)
+            take_worst(result, share_of_stratum(run, row), run_cell(&run->strata, row, "column"),
+                       run_cell(&run->strata, row, "value"));
+    for (size_t row = 0; row < classes->rows && run->strata.data.rows == 1; row++)
+        take_worst(result, share_of_class(classes, row), NULL, csv_cell(classes, row, 0));
+    return isfinite(result->all.share);
+}
+
+static int is_group(const run *run, size_t row, const char *key) {
+    const char *column = run_cell(&run->strata, row, "column");
+    const size_t length = strlen(column);
+    return length && strncmp(key, column, length) == 0 && key[length] == ':' &&
+           strcmp(key + length + 1, run_cell(&run->strata, row, "value")) == 0;
+}
+
+double class_result_share(const run *run, const char *key) {
+    const csv *classes = &run->confusion.data;
+    for (size_t row = 0; row < run->strata.data.rows; row++)
+        if (is_group(run, row, key)) return share_of_stratum(run, row).share;
+    for (size_t row = 0; row < classes->rows; row++)
+        if (strcmp(csv_cell(classes, row, 0), run_class_name(run, key)) == 0) return share_of_class(classes, row).share;
+    return (double)NAN;
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+int class_verdict_applies(const runs *runs) {
+    class_result result;
+    for (size_t r = 0; r < runs->count; r++)
+        if (!class_result_of(&runs->all[r], &result)) return 0;
+    return runs->count > 0;
+}
+
+static void bold(text *page, const char *words) {
+    text_add(page, "<b>");
+    html_escape(page, words);
+    text_add(page, "</b>");
+}
+
+static void add_share(text *page, const class_share *share, const char *interval) {
+    text_format(page, "<b>%.1f\xC2\xA0%%</b>", 100 * share->share);
+    if (isfinite(share->low)) text_format(page, " (%s%.1f to %.1f)", interval, 100 * share->low, 100 * share->high);
+}
+
+/* "ERM is right on 81.0 % of them (95 % interval 77.1 to 85.2), and on 56.9 % (48.3 to 66.4) of its worst group, “group
+   normal”." */
+static void add_result(text *page, const run *run, const class_result *result, int is_first) {
+    bold(page, run->name);
+    text_add(page, " is right on ");
+    add_share(page, &result->all, is_first ? "95\xC2\xA0% interval " : "");
+    text_add(page, " of them");
+    if (result->name) {
+        text_add(page, ", and on ");
+        add_share(page, &result->worst, "");
+        text_format(page, " of its worst %s, \xE2\x80\x9C", result->column ? "group" : "class");
+        if (result->column) html_escape(page, result->column), text_add(page, " ");
+        html_escape(page, result->name);
+        text_add(page, "\xE2\x80\x9D");
+    }
+    text_add(page, ". ");
+}
+
+/* What runs are judged by. */
+static class_share merit(const run *run) {
+    class_result result;
+    return class_result_of(run, &result) && result.name ? result.worst : result.all;
+}
+
+/* What the others are held against: ordinary training, or else the first. */
+static const run *baseline_of(const runs *runs) {
+    for (size_t r = 0; r < runs->count; r++) {
+        const char *objective = run_setting_text(&runs->all[r], "objective");
+        if (objective && strcmp(objective, "erm") == 0) return &runs->all[r];
+    }
+    return &runs->all[0];
+}
+
+static const run *best_other(const runs *runs, const run *baseline) {
+    const run *best = NULL;
+    for (size_t r = 0; r < runs->count; r++)
+        if (&runs->all[r] != baseline && (!best || merit(&runs->all[r]).share > merit(best).share))
+            best = &runs->all[r];
+    return best;
+}
+
+static void add_judgement(text *page, const runs *runs) {
+    const run *baseline = baseline_of(runs), *other = best_other(runs, baseline);
+    if (!other) return;
+    const class_share a = merit(baseline), b = merit(other);
+    const int above = b.low > a.high, below = a.low > b.high;
+    text_add(page, "Where it is hardest, ");
+    if (above) bold(page, other->name), text_add(page, " is better than "), html_escape(page, baseline->name);
+    else if (below) text_add(page, "none is as good as "), bold(page, baseline->name);
+    text_add(page, above || below ? ", by more than chance. "
+                                  : "these examples do not tell them apart: the intervals overlap. ");
+}
+
+void class_verdict_write(text *page, const runs *runs, int fair) {
+    class_result result;
+    for (size_t r = 0; r < runs->count; r++) {
+        if (!class_result_of(&runs->all[r], &result)) continue;
+        if (r == 0) text_format(page, "Evaluated on %.0f test examples: ", result.examples);
+        add_result(page, &runs->all[r], &result, r == 0);
+    }
+    if (fair) add_judgement(page, runs);
+}
