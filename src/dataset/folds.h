@@ -31,4 +31,7 @@ status_code folds_keep(const splits *folds, const dataset *set, const char *cach
 status_code folds_open(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
                        const listener *listener, failure *failure);
 
+/* Tells the listener where names of cases suggest that a patient's volumes (patient001_ED, patient001_ES) are in both parts of a fold. */
+void folds_tell_torn(const splits *folds, const dataset *set, int fold, const listener *listener);
+
 #endif

@@ -326,6 +326,7 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
     if (status == STATUS_OK) status = open_groups(s, settings->group, failure);
     status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = open_whole_fold(s, settings, listener, failure);
+    if (status == STATUS_OK && settings->fold >= 0) folds_tell_torn(&s->splits, &s->set, (int)settings->fold, listener);
     const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s) : 0;
     status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = ranks_check_same(ranks_here(), fingerprint, s->cache, failure);

@@ -1,4 +1,4 @@
-#include "dataset/splits.h"
+#include "dataset/folds.h"
 
 #include "dataset/numpy_shuffle.h"
 #include "testing.h"
@@ -268,6 +268,49 @@ static void wrong_splits_are_refused_by_name(void **state) {
     }
 }
 
+/* ---- namesakes in both parts -------------------------------------------------------------------------------------- */
+
+static char told[1024];
+
+static void hear(void *context, const char *message) {
+    (void)context;
+    snprintf(told, sizeof told, "%s", message);
+}
+
+/* The first `validated` of `count` cases against the others. */
+static void tell(const char *const *ids, size_t count, size_t validated) {
+    const listener listener = {.notice = hear};
+    size_t cases[16];
+    for (size_t k = 0; k < count; k++) cases[k] = k;
+    split fold = {.val = cases, .val_count = validated, .train = cases + validated, .train_count = count - validated};
+    const dataset set = {.ids = (const char **)(uintptr_t)ids, .train_count = count};
+    told[0] = 0;
+    folds_tell_torn(&(splits){1, &fold}, &set, 0, &listener);
+}
+
+static void a_patient_in_both_parts_is_told(void **state) {
+    (void)state;
+    static const char *const PAIRS[] = {"p1_ED", "p2_ES", "p3_ED", "p3_ES", "p1_ES", "p2_ED", "p4_ED", "p4_ES"};
+    static const char *const VISITS[] = {"s-a-1", "s-b-1", "s-a-2", "s-b-2", "s-c-1", "s-c-2"};
+    static const char *const ALL_ALIKE[] = {"hippocampus_1", "hippocampus_2", "hippocampus_3",
+                                            "hippocampus_4", "hippocampus_5", "hippocampus_6"};
+    static const char *const PLAIN[] = {"anna", "berta", "clara", "dora"};
+    static const char *const CHANCE[] = {"a_1", "b_1", "c_1", "d_1", "e_1", "a_2", "f_1", "g_1"};
+    tell(PAIRS, 8, 4);
+    assert_non_null(strstr(told, "p1_ES is trained on and p1_ED validated on, and 2 of 4 validation cases"));
+    assert_non_null(strstr(told, "--keep-together"));
+    tell(VISITS, 6, 2);
+    assert_non_null(strstr(told, "s-a-2 is trained on and s-a-1 validated on"));
+    tell(PAIRS + 2, 2, 1);
+    assert_non_null(strstr(told, "p3_ES is trained on"));
+    tell(ALL_ALIKE, 6, 2);
+    assert_string_equal(told, "");
+    tell(PLAIN, 4, 2);
+    assert_string_equal(told, "");
+    tell(CHANCE, 8, 5); /* one of five */
+    assert_string_equal(told, "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shuffles_are_numpys),
@@ -281,6 +324,7 @@ int main(void) {
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(a_fold_need_not_name_every_case),
         cmocka_unit_test(wrong_splits_are_refused_by_name),
+        cmocka_unit_test(a_patient_in_both_parts_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
