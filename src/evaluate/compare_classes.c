@@ -3,6 +3,7 @@
 
 #include "core/array.h"
 #include "evaluate/comparison_folder.h"
+#include "evaluate/name_list.h"
 #include "evaluate/paired.h"
 
 #include <math.h>
@@ -202,7 +203,8 @@ static status_code score_column(compared_classes *r, size_t column, failure *fai
     return status;
 }
 
-static status_code score_named(compared_classes *r, const char *name, failure *failure) {
+static status_code score_named(void *context, const char *name, failure *failure) {
+    compared_classes *r = context;
     const long column = classified_group_column(&r->methods[0], name);
     return column < 0 ? fail(failure, STATUS_BAD_INPUT, "--by %.100s: %.300s has no such column of groups", name,
                              r->methods[0].path)
@@ -214,14 +216,7 @@ static status_code score_all(job *j, failure *failure) {
     status_code status = score_stratum(r, add_stratum(r, NULL, NULL), NULL, 0, failure);
     if (status == STATUS_OK && !j->request->by && classified_group_column(&r->methods[0], "group") >= 0)
         status = score_named(r, "group", failure);
-    for (const char *at = j->request->by; at && *at && status == STATUS_OK;) {
-        const size_t length = strcspn(at, ",");
-        char *name = strndup(at, length);
-        status = name ? score_named(r, name, failure) : fail_memory(failure, "the groups");
-        free(name);
-        at += length + (at[length] == ',');
-    }
-    return status;
+    return status == STATUS_OK ? name_list_each(j->request->by, score_named, r, failure) : status;
 }
 
 static status_code correct_all(compared_classes *r, failure *failure) {

@@ -12,7 +12,8 @@ static const struct {
              {TABLE_LATEX, RUN_COMPARISON_LATEX},
              {TABLE_JSON, RUN_COMPARISON_JSON}};
 
-status_code comparison_folder_write(const char *folder, comparison_writer write, const void *context, failure *failure) {
+status_code comparison_folder_write(const char *folder, comparison_writer write, const void *context,
+                                    failure *failure) {
     status_code status = folder_make(folder, failure);
     for (size_t k = 0; k < sizeof FILES / sizeof *FILES && status == STATUS_OK; k++) {
         text out = {0};

@@ -4,6 +4,7 @@
 #include "core/csv.h"
 #include "evaluate/class_gallery.h"
 #include "evaluate/evaluate_run.h"
+#include "evaluate/name_list.h"
 #include "predict/classifier.h"
 #include "task/classification_source.h"
 
@@ -114,7 +115,8 @@ static status_code find_worst(job *j, const example_column *column, int first, f
     return STATUS_OK;
 }
 
-static status_code add_column(job *j, const char *name, failure *failure) {
+static status_code add_column(void *context, const char *name, failure *failure) {
+    job *j = context;
     const example_column *column = labelled_images_column(j->set, name);
     status_code status = STATUS_OK;
     if (!column) return fail(failure, STATUS_BAD_INPUT, "--by %.100s: the data have no such column of groups", name);
@@ -135,14 +137,7 @@ static status_code score_groups(job *j, failure *failure) {
         status = classification_group(&j->model.config.settings, j->set, &own, failure);
     if (!j->request->by && j->request->data && labelled_images_column(j->set, "group")) own = "group";
     if (status == STATUS_OK && own) status = add_column(j, own, failure);
-    for (const char *at = j->request->by; at && *at && status == STATUS_OK;) {
-        const size_t length = strcspn(at, ",");
-        char *name = strndup(at, length);
-        status = name ? add_column(j, name, failure) : fail_memory(failure, "the groups");
-        free(name);
-        at += length + (at[length] == ',');
-    }
-    return status;
+    return status == STATUS_OK ? name_list_each(j->request->by, add_column, j, failure) : status;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
