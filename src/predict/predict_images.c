@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/arg_max.h"
 #include "core/whole_file.h"
+#include "images/example_list.h"
 #include "images/idx.h"
 #include "predict/predict_pictures.h"
 #include "predict/predict_table.h"
@@ -112,7 +113,8 @@ static status_code check_apart(const predict_request *request, int is_folder, fa
 
 static status_code predict_all(job *j, failure *failure) {
     const predict_request *r = j->request;
-    const int is_folder = path_is_folder(r->input), table = predict_takes_table(r->input);
+    const int is_folder = path_is_folder(r->input);
+    const int table = !example_list_is_picture(r->input) && predict_takes_table(r->input);
     const int pictures = !table && predict_takes_pictures(r->input);
     status_code status = pictures || table ? STATUS_OK : check_apart(r, is_folder, failure);
     if (status == STATUS_OK)

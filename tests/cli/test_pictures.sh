@@ -109,6 +109,13 @@ printf 'file\r\n"p007.png"\r\n' >"$work/data/some.csv"
 run 0 predict "$work/run" --input "$work/data/some.csv" --output "$work/some.csv"
 cmp -s "$work/one.csv" "$work/some.csv" || fail "a file and a CSV file that names it differ"
 
+# The contents say what a file is, whatever its name; words are no table because of theirs.
+cp "$work/data/p007.png" "$work/p007.jpg"
+run 0 predict "$work/run" --input "$work/p007.jpg" --output "$work/misnamed.csv"
+sed 's/p007.jpg/p007.png/' "$work/misnamed.csv" | cmp -s - "$work/one.csv" || fail "a PNG file that is called .jpg is read otherwise"
+echo "a,b" >"$work/words.png"
+refused 'words.png: is neither a PNG nor a JPEG' predict "$work/run" --input "$work/words.png" --output "$work/misnamed.csv"
+
 # Broken files are named before anything is trained.
 head -c 60 "$work/data/p001.png" >"$work/cut" && mv "$work/cut" "$work/data/p001.png"
 refused 'p001.png: is a broken PNG file' train "$work/data" $small --out "$work/x"
