@@ -32,7 +32,7 @@ status_code batch_tail_weights(const double *losses, int64_t count, double tail,
     for (int64_t k = 0; k < count && status == STATUS_OK; k++) {
         const double share = left < 1 ? left : 1;
         weights[order[k]] = share / wanted;
-        left -= share;
+        left = left - share < BATCH_TAIL_LEAST ? 0 : left - share;
     }
     free(order);
     return status;

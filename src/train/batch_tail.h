@@ -14,6 +14,9 @@
 /* The positions of the losses, hardest first. */
 status_code order_by_loss(const double *losses, int64_t count, int64_t *order, failure *failure);
 
+/* What is less is rounding, not a share of an example: 0.07 of 100 are 7. */
+#define BATCH_TAIL_LEAST 1e-9
+
 status_code batch_tail_weights(const double *losses, int64_t count, double tail, double *weights, failure *failure);
 
 #endif

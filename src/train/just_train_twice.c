@@ -14,7 +14,7 @@
 
 /* The share `tail` of the examples with the largest losses, which are in t->all. */
 static status_code mark_hardest(trainer *t, failure *failure) {
-    const int64_t n = t->task->examples, wanted = (int64_t)ceil(t->settings.tail * (double)n);
+    const int64_t n = t->task->examples, wanted = (int64_t)ceil(t->settings.tail * (double)n - BATCH_TAIL_LEAST);
     double *losses = malloc((size_t)n * sizeof *losses);
     int64_t *order = malloc((size_t)n * sizeof *order);
     status_code status = losses && order ? STATUS_OK : fail_memory(failure, "the errors");

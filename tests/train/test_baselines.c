@@ -2,6 +2,7 @@
 /* The objectives that DRO is compared with, transcribed in doubles as their papers have them, against the trainer. */
 #include "plain_network.h"
 
+#include "core/path.h"
 #include "train/batch_tail.h"
 
 static const plain ZERO;
@@ -112,6 +113,32 @@ static void weights_of_a_tail_are_those_of_cvar(void **state) {
         }
         assert_near(value, cvar, 1e-12);
     }
+}
+
+/* 0.07 * 100 and 0.14 * 50 are a little more than 7 in binary. */
+static void what_is_rounding_is_no_example(void **state) {
+    (void)state;
+    enum { N = 100 };
+    double losses[N], weights[N];
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    trainer *t;
+    int weighed = 0, errors = 0;
+    for (int k = 0; k < N; k++) losses[k] = k;
+    assert_int_equal(batch_tail_weights(losses, N, 0.07, weights, NULL), STATUS_OK);
+    for (int k = 0; k < N; k++) weighed += weights[k] > 0;
+    assert_int_equal(weighed, 7);
+    task.is_wrong = NULL;
+    s.objective = OBJECTIVE_JTT;
+    s.tail = 0.14;
+    folder_make(folder("rounding"), NULL);
+    assert_int_equal(trainer_open(&t, &s, &task, folder("rounding"), NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    assert_int_equal(trainer_train_again(t, NULL), STATUS_OK);
+    for (int k = 0; k < POINTS; k++) errors += t->errors[k];
+    assert_int_equal(errors, 7);
+    trainer_close(&t);
 }
 
 static void cvar_step(plain *net, const points *p, const train_settings *s, const int64_t *batch) {
@@ -251,6 +278,7 @@ int main(void) {
         cmocka_unit_test(group_dro_is_that_of_sagawa),
         cmocka_unit_test(groups_without_examples_have_no_weight),
         cmocka_unit_test(weights_of_a_tail_are_those_of_cvar),
+        cmocka_unit_test(what_is_rounding_is_no_example),
         cmocka_unit_test(cvar_per_batch_trains_on_its_hardest_part),
         cmocka_unit_test(jtt_trains_again_on_more_of_the_errors),
         cmocka_unit_test(what_cannot_be_is_refused),
