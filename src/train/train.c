@@ -347,7 +347,7 @@ static status_code fit_budget(training *t, const task *task, const train_setting
 
 /* The list is the run's; when it is resumed the same ones are made wrong again. */
 static status_code write_wrong(const training *t, const text *csv, failure *failure) {
-    if (t->request->resume || t->settings.mislabel == 0) return STATUS_OK;
+    if (t->resume || !ranks_is_first(t->ranks) || t->settings.mislabel == 0) return STATUS_OK;
     return run_write(t->request->folder, RUN_MISLABELLED, csv, failure);
 }
 

@@ -255,6 +255,24 @@ static void a_run_keeps_its_settings(void **state) {
     assert_int_equal(resume(folder("keeps"), &threads, 1, &h, &why), STATUS_OK);
 }
 
+static void a_resumed_run_keeps_its_list_of_wrong_labels(void **state) {
+    (void)state;
+    static const train_option WRONG[] = {
+        {"model", "mlp-1-16"}, {"batch", "16"}, {"epochs", "2"}, {"threads", "1"}, {"mislabel", "0.1"}};
+    const train_request request = {
+        .folder = folder("wrong"), .data = "digits:100,40", .resume_or_start = 1, .options = WRONG, .option_count = 5};
+    heard stopped = {.stop_after = 5};
+    const train_listener listener = listener_of(&stopped);
+    train_outcome outcome = {0};
+    size_t size;
+    assert_int_equal(train_run(&request, &listener, &outcome, &(failure){0}), STATUS_STOPPED);
+    file_write(folder("wrong"), "mislabelled.csv", "mine\n", 5);
+    assert_int_equal(train_run(&request, NULL, &outcome, &(failure){0}), STATUS_OK);
+    char *bytes = file_bytes(folder("wrong"), "mislabelled.csv", &size);
+    assert_true(size == 5 && memcmp(bytes, "mine\n", 5) == 0);
+    free(bytes);
+}
+
 static void a_damaged_checkpoint_is_told(void **state) {
     (void)state;
     heard h = {0};
@@ -276,6 +294,7 @@ int main(void) {
         cmocka_unit_test(a_run_of_an_older_version_is_resumed_and_repeated),
         cmocka_unit_test(what_cannot_be_trained_is_refused_before_anything_is_written),
         cmocka_unit_test(a_run_keeps_its_settings),
+        cmocka_unit_test(a_resumed_run_keeps_its_list_of_wrong_labels),
         cmocka_unit_test(a_damaged_checkpoint_is_told),
     };
     return cmocka_run_group_tests(tests, folders_setup, folders_teardown);
