@@ -117,22 +117,26 @@ static status_code add_metadata(trainer *t, safetensors_writer *w, saved *s, fai
 /* Whether a link was refused because this file system has none. */
 static int has_no_links(int error) { return error == EPERM || error == ENOTSUP || error == ENOSYS || error == EMLINK; }
 
+/* Under a second name, and that in place of the previous one; 0, or the reason why not. */
+static int link_in_place(const char *latest, const char *previous) {
+    char linked[PATH_SIZE + TEMPORARY_NAME_SIZE];
+    temporary_path(linked, previous);
+    if (link(latest, linked) != 0) return errno;
+    const int reason = rename(linked, previous) == 0 ? 0 : errno;
+    unlink(linked); /* where it is still there: the two were the same file already */
+    return reason;
+}
+
 /* The file that stands there becomes the previous one; at every moment one of the two is whole. */
 static status_code keep_previous(const char *folder, const char *latest, failure *failure) {
-    char previous[PATH_SIZE], linked[PATH_SIZE + TEMPORARY_NAME_SIZE];
+    enum { ATTEMPTS = 100 };
+    char previous[PATH_SIZE];
     const status_code status = run_path(previous, folder, RUN_PREVIOUS, failure);
     if (status != STATUS_OK || !path_exists(latest)) return status;
-    temporary_path(linked, previous);
-    int good = link(latest, linked) == 0, reason = errno;
-    if (good) {
-        good = rename(linked, previous) == 0;
-        reason = errno;
-        unlink(linked); /* where it is still there: the two were the same file already */
-    } else if (has_no_links(errno)) {
-        good = rename(latest, previous) == 0;
-        reason = errno;
-    }
-    if (good) return STATUS_OK;
+    int reason = ENOENT; /* another process, which takes the second name for one that was left, may remove it */
+    for (int k = 0; k < ATTEMPTS && reason == ENOENT; k++) reason = link_in_place(latest, previous);
+    if (has_no_links(reason)) reason = rename(latest, previous) == 0 ? 0 : errno;
+    if (!reason) return STATUS_OK;
     return fail(failure, STATUS_CANNOT_WRITE, "%.500s cannot be kept as %s: %s", latest, run_file_name(RUN_PREVIOUS),
                 strerror(reason));
 }
