@@ -1,5 +1,6 @@
 /* What --tensorboard writes at the end of an epoch. */
 #define _POSIX_C_SOURCE 200809L
+#include "core/csv.h"
 #include "core/whole_file.h"
 #include "run/run_folder.h"
 #include "tensorboard/event_file.h"
@@ -28,23 +29,20 @@ static status_code events_path(const trainer *t, char path[PATH_SIZE], failure *
 }
 
 /* The columns of history.csv by their names, the last row's numbers. */
-static void add_scalars(const trainer *t, event *event) {
-    text csv = {0};
-    rows_history(&t->rows, t->task, &csv);
-    char *names = csv.bytes, *last = csv.bytes ? csv.bytes + csv.size : NULL, *rest_of_names, *rest_of_numbers;
-    event->values.failed |= csv.failed;
-    if (csv.failed) return text_close(&csv);
-    if (last > names && last[-1] == '\n') *--last = 0;
-    while (last > names && last[-1] != '\n') last--;
-    names[strcspn(names, "\n")] = 0;
-    for (char *name = names, *number = last; name && number; name = rest_of_names, number = rest_of_numbers) {
-        rest_of_names = strchr(name, ',');
-        rest_of_numbers = strchr(number, ',');
-        if (rest_of_names) *rest_of_names++ = 0;
-        if (rest_of_numbers) *rest_of_numbers++ = 0;
-        if (*number) event_add_scalar(event, name, strtod(number, NULL));
+static status_code add_scalars(const trainer *t, event *event, failure *failure) {
+    text history = {0};
+    csv csv = {0};
+    rows_history(&t->rows, t->task, &history);
+    const status_code status =
+        history.failed ? fail_memory(failure, "the history")
+                       : csv_parse(&csv, "the history", text_string(&history), history.size, CSV_STRICT, failure);
+    for (size_t k = 0; status == STATUS_OK && csv.rows && k < csv.columns; k++) {
+        const char *number = csv_cell(&csv, csv.rows - 1, k);
+        if (*number) event_add_scalar(event, csv_name(&csv, k), strtod(number, NULL));
     }
-    text_close(&csv);
+    csv_close(&csv);
+    text_close(&history);
+    return status;
 }
 
 static status_code add_distributions(trainer *t, event *event, failure *failure) {
@@ -88,8 +86,8 @@ status_code write_events(trainer *t, failure *failure) {
     event event;
     if (!t->settings.tensorboard) return STATUS_OK;
     event_begin(&event, (double)time(NULL), t->iteration);
-    add_scalars(t, &event);
-    status_code status = add_distributions(t, &event, failure);
+    status_code status = add_scalars(t, &event, failure);
+    if (status == STATUS_OK) status = add_distributions(t, &event, failure);
     if (status == STATUS_OK) status = add_pictures(t, &event, failure);
     if (status == STATUS_OK) status = events_path(t, path, failure);
     if (status == STATUS_OK) status = event_append(&event, path, failure);

@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* memmem */
 /* Whole runs: the same bits, whatever interrupts them and however many threads work; damaged and foreign checkpoints. */
 #include "core/clock.h"
 #include "core/csv.h"
@@ -444,6 +444,36 @@ static void draws_and_losses_add_up(void **state) {
     csv_close(&losses);
 }
 
+static void name_with_a_comma(void *context, int index, text *name) {
+    (void)context, (void)index;
+    text_add(name, "accuracy_left, \"upper\"");
+}
+
+/* Each scalar of an event file is a tag, which is its name, and a number. */
+static void scalars_have_their_whole_names(void **state) {
+    (void)state;
+    points p;
+    task task = points_task(&p);
+    train_settings s = points_settings();
+    char command[300];
+    size_t size;
+    task.metric = name_with_a_comma;
+    s.epochs = 1;
+    s.tensorboard = 1;
+    run_whole(&s, &task, folder("comma"));
+    snprintf(command, sizeof command, "cp '%s'/tensorboard/events* '%s/comma/events'", folder("comma"), folders_root);
+    assert_int_equal(system(command), 0);
+    char *bytes = file_bytes(folder("comma"), "events", &size);
+    static const unsigned char TAG[] = "\x0a\x16"
+                                       "accuracy_left, \"upper\""
+                                       "\x15";
+    const float half = 0.5f;
+    const char *at = memmem(bytes, size, TAG, sizeof TAG - 1);
+    assert_non_null(at);
+    assert_memory_equal(at + sizeof TAG - 1, &half, sizeof half);
+    free(bytes);
+}
+
 static int shown, shown_after_first_epoch;
 
 static status_code show_and_count(void *context, learner *learner, int64_t example, const char *path,
@@ -719,6 +749,7 @@ int main(void) {
         cmocka_unit_test(a_finished_run_can_be_continued),
         cmocka_unit_test(the_network_of_a_run_gives_the_accuracy_of_its_history),
         cmocka_unit_test(draws_and_losses_add_up),
+        cmocka_unit_test(scalars_have_their_whole_names),
         cmocka_unit_test(there_are_pictures_while_a_run_trains),
         cmocka_unit_test(training_stops_when_the_gradient_of_r_is_small),
         cmocka_unit_test(a_loss_that_is_not_finite_names_the_example_and_keeps_the_checkpoint),
