@@ -77,11 +77,10 @@ status_code trainer_keep_time(trainer *t, failure *failure) {
     return STATUS_OK;
 }
 
-/* The last validation was cut short: without it the run ends with the best weights so far, or with the last if there are
-   none. */
+/* A validation, or a pass through all examples, was cut short: the run ends with the best weights so far, or with the last if
+   there are none. */
 status_code trainer_end_late(trainer *t, failure *failure) {
-    snprintf(t->notice, sizeof t->notice, "budget %.40s: there was no time to end the last validation; %s",
-             t->settings.budget,
+    snprintf(t->notice, sizeof t->notice, "budget %.40s: the time was over before the run was; %s", t->settings.budget,
              t->rows.count ? "the best weights are those of the validations before"
                            : "the last weights are kept as the best");
     const status_code status = t->rows.count ? STATUS_OK : checkpoint_write_best(t, failure);

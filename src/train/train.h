@@ -47,7 +47,8 @@ typedef struct train_outcome {
 /*
  * Options change what the recipe says, and that changes the settings of the run that is resumed, or else those of the
  * config, or else the defaults for such data. The folder is locked meanwhile. Sets OpenMP's number of threads. When the listener says stop, a checkpoint is
- * written, and the status is STATUS_STOPPED; what is wrong with the request is found before anything is written.
+ * written, and the status is STATUS_STOPPED; what is wrong with the request itself is found before anything is written; what only the data or a measurement show, such as a
+ * budget that is too short, may be found when the plan is there already.
  */
 status_code train_run(const train_request *request, const train_listener *listener, train_outcome *outcome,
                       failure *failure);
