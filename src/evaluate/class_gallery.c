@@ -33,14 +33,6 @@ static double margin_of(const class_gallery *g, int64_t i) {
     return (double)row[best] - second;
 }
 
-static void add_class(const class_gallery *g, int k, text *csv) {
-    text name = {0};
-    labelled_images_class_name(g->set, k, &name);
-    csv_add_field(csv, text_string(&name));
-    text_close(&name);
-    text_add(csv, ",");
-}
-
 static status_code add_example(const class_gallery *g, const char *kind, const char *value, int64_t i, text *csv,
                                failure *failure) {
     text name = {0};
@@ -53,9 +45,10 @@ static status_code add_example(const class_gallery *g, const char *kind, const c
     text_add(csv, ",");
     csv_add_field(csv, text_string(&name));
     text_add(csv, ",");
-    add_class(g, g->set->labels[i], csv);
-    add_class(g, arg_max(row_of(g, i), g->set->classes), csv);
-    text_format(csv, "%.9g,%.7g\n", g->losses[i], margin_of(g, i));
+    labelled_images_class_field(g->set, g->set->labels[i], csv);
+    text_add(csv, ",");
+    labelled_images_class_field(g->set, arg_max(row_of(g, i), g->set->classes), csv);
+    text_format(csv, ",%.9g,%.7g\n", g->losses[i], margin_of(g, i));
     status_code status = run_picture_path(path, g->out, RUN_WORST_PICTURES, text_string(&name), failure);
     if (status == STATUS_OK) status = labelled_images_save(g->set, i, path, failure);
     text_close(&name);

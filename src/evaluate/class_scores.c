@@ -3,6 +3,7 @@
 #include "core/arg_max.h"
 #include "core/quantile.h"
 #include "core/random.h"
+#include "evaluate/binomial.h"
 #include "evaluate/purposes.h"
 
 #include <math.h>
@@ -213,10 +214,9 @@ status_code class_scores_of(const class_predictions *p, const int64_t *members, 
 /* ---- differences ------------------------------------------------------------------------------------------------- */
 
 double class_scores_mcnemar(int64_t a, int64_t b) {
-    const int64_t n = a + b, fewer = a < b ? a : b;
+    const int64_t fewer = a < b ? a : b;
     double p = 0;
-    for (int64_t k = 0; k <= fewer; k++)
-        p += exp(lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - (double)n * log(2));
+    for (int64_t k = 0; k <= fewer; k++) p += binomial_probability((size_t)(a + b), (size_t)k, 0.5);
     return fmin(1, 2 * p);
 }
 

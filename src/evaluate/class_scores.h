@@ -41,7 +41,7 @@ typedef struct class_difference {
     double value[CLASS_SCORES];      /* second minus first */
     interval ci[CLASS_SCORES];       /* 95 %, by resampling the examples of both at once; NaN as above */
     int64_t only_first, only_second; /* examples that only one of them has right */
-    double p; /* McNemar's exact test, two-sided: are these two equally likely? NaN without any */
+    double p; /* McNemar's exact test, two-sided: are these two equally likely? NaN if there are no examples */
 } class_difference;
 
 status_code class_scores_difference(const class_predictions *first, const class_predictions *second,

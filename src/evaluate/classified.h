@@ -17,7 +17,7 @@ typedef struct classified {
     csv table;            /* example, label, prediction, loss, p_CLASS..., columns of groups */
     int64_t count;
     int classes;
-    size_t first_group_column; /* of the table; those behind it are groups, too. It may be called p_..., as classes are */
+    size_t first_group_column; /* of the table; those behind it are groups, too, whatever they are called */
     uint8_t *labels;           /* [count] */
     float *probabilities;      /* [count][classes] */
     double *losses;            /* [count] */

@@ -37,11 +37,6 @@ static void put_difference(table *t, size_t column, class_score score, double va
     else table_put(t, column, "%s (%s to %s)", words[0], words[1], words[2]);
 }
 
-static void put_p(table *t, size_t column, double p) {
-    if (isnan(p)) table_put(t, column, "-");
-    else table_put(t, column, p >= 0.001 ? "%.3f" : "%.1e", p);
-}
-
 static void put_worst(table *t, const compared_class_row *row, size_t method) {
     char words[24];
     score_words(CLASS_ACCURACY, row->worst.value, 0, words, sizeof words);
@@ -60,8 +55,8 @@ static void put_scores(table *t, const compared_class_row *row, size_t method) {
     if (!method) return;
     put_difference(t, WORDS + CLASS_SCORES, CLASS_ACCURACY, d->value[CLASS_ACCURACY], d->ci[CLASS_ACCURACY]);
     put_difference(t, WORDS + CLASS_SCORES + 1, CLASS_AUROC, d->value[CLASS_AUROC], d->ci[CLASS_AUROC]);
-    put_p(t, WORDS + CLASS_SCORES + 2, d->p);
-    put_p(t, WORDS + CLASS_SCORES + 3, row->holm);
+    table_put_p(t, WORDS + CLASS_SCORES + 2, d->p);
+    table_put_p(t, WORDS + CLASS_SCORES + 3, row->holm);
 }
 
 static status_code write_table(const compared_classes *c, table_format format, text *out, failure *failure) {

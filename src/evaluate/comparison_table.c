@@ -43,11 +43,6 @@ static void format_interval(const comparison *comparison, interval ci, char *wor
     else snprintf(words, capacity, "%s to %s", low, high);
 }
 
-static void format_p(double p, char *words, size_t capacity) {
-    if (isnan(p)) snprintf(words, capacity, "-");
-    else snprintf(words, capacity, p >= 0.001 ? "%.3f" : "%.1e", p);
-}
-
 /* "spina bifida (12)": all methods have the same cases. */
 static void put_group(table *table, const comparison *comparison, size_t stratum, int ruled) {
     char words[TABLE_CELL_BYTES];
@@ -77,11 +72,9 @@ static void put_difference(table *table, const comparison *comparison, const pai
     if (all) {
         format_interval(comparison, difference->ci, words, sizeof words);
         table_put(table, column++, "%s", words);
-        format_p(difference->test.p, words, sizeof words);
-        table_put(table, column++, "%s", words);
+        table_put_p(table, column++, difference->test.p);
     }
-    format_p(difference->holm, words, sizeof words);
-    table_put(table, column, "%s", words);
+    table_put_p(table, column, difference->holm);
 }
 
 /* Where one value of each method stands: in one column, `step` rows apart. */

@@ -142,13 +142,6 @@ static status_code score_groups(job *j, failure *failure) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static void add_class(const labelled_images *set, int k, text *csv) {
-    text name = {0};
-    labelled_images_class_name(set, k, &name);
-    csv_add_field(csv, text_string(&name));
-    text_close(&name);
-}
-
 static void add_header(const job *j, text *csv) {
     text_add(csv, "example,label,prediction,loss");
     for (int k = 0; k < j->model.classes; k++) {
@@ -167,14 +160,11 @@ static void add_header(const job *j, text *csv) {
 }
 
 static void add_example(const job *j, int64_t i, text *csv) {
-    text name = {0};
-    labelled_images_name(j->set, i, &name);
-    csv_add_field(csv, text_string(&name));
-    text_close(&name);
+    labelled_images_name_field(j->set, i, csv);
     text_add(csv, ",");
-    add_class(j->set, j->set->labels[i], csv);
+    labelled_images_class_field(j->set, j->set->labels[i], csv);
     text_add(csv, ",");
-    add_class(j->set, j->predictions[i], csv);
+    labelled_images_class_field(j->set, j->predictions[i], csv);
     text_format(csv, ",%.9g", j->losses[i]);
     for (int k = 0; k < j->model.classes; k++)
         text_format(csv, ",%.9g", (double)j->probabilities[i * j->model.classes + k]);
@@ -204,7 +194,7 @@ static status_code write_classes(const job *j, failure *failure) {
     text_add(&csv, "class,images,accuracy,loss\n");
     for (int k = 0; k <= j->scores->classes; k++) {
         const class_result *one = &j->scores->each[k];
-        if (k < j->scores->classes) add_class(j->set, k, &csv);
+        if (k < j->scores->classes) labelled_images_class_field(j->set, k, &csv);
         else text_add(&csv, "all");
         text_format(&csv, ",%lld,", (long long)one->count);
         if (one->count) text_format(&csv, "%.9g,%.9g\n", one->accuracy, one->loss);
@@ -243,11 +233,11 @@ static status_code write_confusion(const job *j, failure *failure) {
     text_add(&csv, "label");
     for (int k = 0; k < classes; k++) {
         text_add(&csv, ",");
-        add_class(j->set, k, &csv);
+        labelled_images_class_field(j->set, k, &csv);
     }
     text_add(&csv, "\n");
     for (int k = 0; k < classes; k++) {
-        add_class(j->set, k, &csv);
+        labelled_images_class_field(j->set, k, &csv);
         for (int p = 0; p < classes; p++) text_format(&csv, ",%lld", (long long)j->scores->confusion[k * classes + p]);
         text_add(&csv, "\n");
     }

@@ -2,6 +2,7 @@
 
 #include "core/csv.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,11 @@ void table_put(table *table, size_t column, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(table_at(table, table->rows - 1, column)->words, TABLE_CELL_BYTES, format, arguments);
     va_end(arguments);
+}
+
+void table_put_p(table *table, size_t column, double p) {
+    if (isnan(p)) table_put(table, column, "-");
+    else table_put(table, column, p >= 0.001 ? "%.3f" : "%.1e", p);
 }
 
 int table_format_parse(const char *word, table_format *format) {

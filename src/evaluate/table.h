@@ -43,6 +43,9 @@ void table_put(table *table, size_t column, const char *format, ...)
 #endif
     ;
 
+/* Sets a cell of the last row to a p-value; NaN is a dash. */
+void table_put_p(table *table, size_t column, double p);
+
 /* The cell of a row, header not counted. */
 table_cell *table_at(table *table, size_t row, size_t column);
 

@@ -1,18 +1,14 @@
 #include "evaluate/tolerance.h"
 
-#include <math.h>
+#include "evaluate/binomial.h"
 
-/* P(B = k), by logarithms: n may be large. */
-static double binomial(size_t n, size_t k, double p) {
-    const double m = (double)n, j = (double)k;
-    return exp(lgamma(m + 1) - lgamma(j + 1) - lgamma(m - j + 1) + j * log(p) + (m - j) * log1p(-p));
-}
+#include <math.h>
 
 size_t tolerance_rank(size_t n, double share, double confidence) {
     double fewer = 0; /* P(B < k) */
     size_t k = 0;
     while (k < n) {
-        fewer += binomial(n, k, 1 - share);
+        fewer += binomial_probability(n, k, 1 - share);
         if (1 - fewer < confidence) break;
         k++;
     }

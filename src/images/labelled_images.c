@@ -1,6 +1,7 @@
 #include "images/labelled_images.h"
 
 #include "core/crc64.h"
+#include "core/csv.h"
 #include "core/memory.h"
 #include "core/path.h"
 #include "core/random.h"
@@ -115,6 +116,24 @@ void labelled_images_name(const labelled_images *set, int64_t index, text *name)
 void labelled_images_class_name(const labelled_images *set, int class_label, text *name) {
     if (set->class_names) text_add(name, set->class_names[class_label]);
     else text_format(name, "%d", class_label);
+}
+
+static void add_field(text *name, text *csv) {
+    csv_add_field(csv, text_string(name));
+    csv->failed |= name->failed;
+    text_close(name);
+}
+
+void labelled_images_name_field(const labelled_images *set, int64_t index, text *csv) {
+    text name = {0};
+    labelled_images_name(set, index, &name);
+    add_field(&name, csv);
+}
+
+void labelled_images_class_field(const labelled_images *set, int class_label, text *csv) {
+    text name = {0};
+    labelled_images_class_name(set, class_label, &name);
+    add_field(&name, csv);
 }
 
 /* ---- keeping a part of a class ---------------------------------------------------------------------------------- */

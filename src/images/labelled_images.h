@@ -81,6 +81,10 @@ const example_column *labelled_images_column(const labelled_images *set, const c
 void labelled_images_name(const labelled_images *set, int64_t index, text *name);
 void labelled_images_class_name(const labelled_images *set, int class_label, text *name);
 
+/* The same as a field of a table, without a comma. */
+void labelled_images_name_field(const labelled_images *set, int64_t index, text *csv);
+void labelled_images_class_field(const labelled_images *set, int class_label, text *csv);
+
 int64_t labelled_images_count_class(const labelled_images *set, int class_label);
 
 /*

@@ -1,6 +1,5 @@
 #include "task/mislabel.h"
 
-#include "core/csv.h"
 #include "core/random.h"
 #include "task/purposes.h"
 
@@ -27,19 +26,11 @@ static int choice_next(choice *c) {
 }
 
 static void add_row(const labelled_images *set, int64_t example, int was, text *csv) {
-    text name = {0};
-    labelled_images_name(set, example, &name);
-    csv_add_field(csv, text_string(&name));
-    csv->failed |= name.failed;
-    text_close(&name);
-    const int labels[2] = {was, set->labels[example]};
-    for (int k = 0; k < 2; k++) {
-        labelled_images_class_name(set, labels[k], &name);
-        text_add(csv, ",");
-        csv_add_field(csv, text_string(&name));
-        csv->failed |= name.failed;
-        text_close(&name);
-    }
+    labelled_images_name_field(set, example, csv);
+    text_add(csv, ",");
+    labelled_images_class_field(set, was, csv);
+    text_add(csv, ",");
+    labelled_images_class_field(set, set->labels[example], csv);
     text_add(csv, "\n");
 }
 

@@ -24,6 +24,21 @@ static void assert_written(table_format format, const char *expected) {
     table_close(&table);
 }
 
+static void p_has_three_digits_or_an_exponent(void **state) {
+    (void)state;
+    table table;
+    open_example(&table);
+    const struct {
+        double p;
+        const char *words;
+    } expected[] = {{0.0421, "0.042"}, {0.001, "0.001"}, {0.00012, "1.2e-04"}, {1, "1.000"}, {(double)NAN, "-"}};
+    for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+        table_put_p(&table, 2, expected[k].p);
+        assert_string_equal(table_at(&table, 1, 2)->words, expected[k].words);
+    }
+    table_close(&table);
+}
+
 static void a_table_looks_right_in_every_format(void **state) {
     (void)state;
     assert_written(TABLE_TEXT, "50% of A_B\n"
@@ -68,6 +83,7 @@ static void formats_are_known_by_name(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(p_has_three_digits_or_an_exponent),
         cmocka_unit_test(a_table_looks_right_in_every_format),
         cmocka_unit_test(cells_that_are_too_long_are_cut),
         cmocka_unit_test(formats_are_known_by_name),
