@@ -23,6 +23,7 @@ help:
 	@echo "make test-python  the Python package's tests"
 	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_clones.py)"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
+	@echo "make test-arm     the tests of the engine and of the sampler for 64-bit ARM, in qemu-user (half an hour)"
 	@echo "make test-browser the pages of hws report and hws watch in headless Chromium"
 	@echo "make check        tests under sanitizers, with clang and without SIMD"
 	@echo "make test-faults  fail and kill hws at every system call, and cut the power at every moment (half an hour)"
@@ -73,6 +74,14 @@ test-peer: build
 	@scripts/setup peer
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -C peer -L peer -j$(JOBS)
 
+# What has kernels: the bits of the sampler on record must be ARM's, too. Emulation has no use for more threads.
+ARM_TESTS = sampler_weight_tree sampler_draws sampler_state sampler_giant nn_kernels nn_convolution nn_ops nn_loss nn_parts nn_optimizer
+test-arm: setup
+	@scripts/setup-arm
+	@cmake --preset arm >/dev/null
+	@cmake --build build/arm -j$(JOBS) --target $(addprefix test_,$(ARM_TESTS)) -- --no-print-directory -s
+	@ctest --test-dir build/arm --output-on-failure --no-tests=error -j$(JOBS) -R '^($(subst $() ,|,$(subst nn_,nn/,$(subst sampler_,sampler/,$(ARM_TESTS)))))$$'
+
 test-browser: build
 	@scripts/setup browser
 	@cmake --build $(BUILD) -j$(JOBS) --target example_runs -- --no-print-directory -s
@@ -118,4 +127,4 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-browser test-peer check fuzz bench install format clean
+.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-arm test-browser test-peer check fuzz bench install format clean
