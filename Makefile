@@ -23,6 +23,7 @@ help:
 	@echo "make test-python  the Python package's tests"
 	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_clones.py)"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
+	@echo "make test-arm     the tests of the engine and of the sampler for 64-bit ARM, in qemu-user (half an hour)"
 	@echo "make test-browser the pages of hws report and hws watch in headless Chromium"
 	@echo "make check        static analysis, tests under sanitizers, with clang and without SIMD"
 	@echo "make analyse      the static analysis alone: gcc -fanalyzer, clang-tidy, cppcheck"
@@ -78,6 +79,14 @@ test-nnunet:
 test-peer: build
 	@scripts/setup peer
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -C peer -L peer -j$(JOBS)
+
+# What has kernels: the bits of the sampler on record must be ARM's, too. Emulation has no use for more threads.
+ARM_TESTS = sampler_weight_tree sampler_draws sampler_state sampler_giant nn_kernels nn_convolution nn_ops nn_loss nn_parts nn_optimizer
+test-arm: setup
+	@scripts/setup-arm
+	@cmake --preset arm >/dev/null
+	@cmake --build build/arm -j$(JOBS) --target $(addprefix test_,$(ARM_TESTS)) -- --no-print-directory -s
+	@ctest --test-dir build/arm --output-on-failure --no-tests=error -j$(JOBS) -R '^($(subst $() ,|,$(subst nn_,nn/,$(subst sampler_,sampler/,$(ARM_TESTS)))))$$'
 
 test-browser: build
 	@scripts/setup browser
@@ -160,4 +169,4 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-browser test-peer check analyse coverage fuzz fuzz-long bench install dist test-dist deb test-deb docs format clean
+.PHONY: all help setup build demo test test-faults test-long test-ranks test-python test-nnunet test-arm test-browser test-peer check analyse coverage fuzz fuzz-long bench install dist test-dist deb test-deb docs format clean
