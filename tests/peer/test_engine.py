@@ -229,7 +229,7 @@ def beginning(make, classes, images, settings):
     for name, tensor in start.items():
         if tensor.is_floating_point() and tensor.ndim == 1 and "running" not in name:
             tensor += 0.1 * torch.randn(tensor.shape)
-    positions = images.shape[2:] if settings["model"] == "unet" else ()
+    positions = images.shape[2:] if settings["model"] in ("unet", "resenc") else ()
     values = 2 ** classes if settings["loss"] == "regions" else classes
     labels = torch.randint(0, values, (len(images), *positions))
     return start, labels, torch.rand(len(images), dtype=torch.float64) * 2 / len(images)
