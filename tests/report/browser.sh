@@ -38,7 +38,7 @@ with_probe() {
   found.bands = all('.panels .band').filter(wide).length;
   found.tall = all('.panels .band').filter(function (one) { return one.getBBox().height > 8; }).length;
   found.boxes = all('.panels .box').filter(function (one) { return one.getBBox().width > 5; }).length;
-  found.slices = all('.gallery.large img').filter(function (one) {
+  found.slices = all('.gallery.large img, .gallery.sheets img').filter(function (one) {
     return one.complete && one.naturalWidth === 200 && one.getBoundingClientRect().width > 150;
   }).length;
   found.dots = all('.panels.wide .mark').filter(function (one) { return one.getBBox().width > 2; }).length;
