@@ -13,6 +13,7 @@
 
 typedef struct job {
     const evaluate_run_request *request;
+    shared_work *work; /* while cases are predicted */
     const listener *listener;
     const char *run; /* the one that is worked on */
     train_settings settings;
@@ -126,6 +127,7 @@ static status_code take_share(job *j, size_t count, size_t *failed, failure *fai
     const ranks *r = ranks_here();
     size_t done = 0;
     for (size_t k = 0; k < count; k++) {
+        if (ranks_has(r, k)) shared_work_at(j->work, k);
         const status_code status = take_case(j, &j->set.train[fold ? fold->val[k] : k], ranks_has(r, k), failure);
         *failed = k;
         if (status != STATUS_OK) return status;
@@ -139,6 +141,7 @@ static status_code take_cases(job *j, failure *failure) {
     const listener *outer = j->listener;
     shared_work work;
     size_t failed = 0;
+    j->work = &work;
     j->listener = shared_work_begin(&work, ranks_here(), outer, count);
     status_code status = take_share(j, count, &failed, failure);
     status = shared_work_end(&work, status, status == STATUS_STOPPED ? count : failed, failure);

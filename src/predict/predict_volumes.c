@@ -13,7 +13,8 @@
 
 typedef struct job {
     const predict_request *request;
-    const ranks *ranks;       /* to whom the cases are dealt */
+    const ranks *ranks; /* to whom the cases are dealt */
+    shared_work *work;
     const listener *listener; /* of this rank's share */
     listener windows;         /* of one image: passes on to that */
     segmenter *segmenter;
@@ -90,6 +91,7 @@ static status_code predict_case(job *j, const listed_case *one, failure *failure
 static status_code predict_share(job *j, const case_list *list, size_t *failed, failure *failure) {
     for (size_t k = 0; k < list->count; k++) {
         if (!ranks_has(j->ranks, k)) continue;
+        shared_work_at(j->work, k);
         const status_code status = predict_case(j, &list->cases[k], failure);
         *failed = k;
         if (status != STATUS_OK) return status;
@@ -101,6 +103,7 @@ static status_code predict_share(job *j, const case_list *list, size_t *failed, 
 static status_code predict_cases(job *j, const case_list *list, const listener *listener, failure *failure) {
     shared_work work;
     size_t failed = 0;
+    j->work = &work;
     j->steps = list->count * PREDICT_STEPS;
     j->listener = shared_work_begin(&work, j->ranks, listener, j->steps);
     status_code status = predict_share(j, list, &failed, failure);

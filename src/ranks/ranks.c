@@ -100,12 +100,14 @@ void ranks_divide(int pieces, int count, const int *weights, int *starts) {
 typedef struct own_items {
     const parallel_work *work;
     const ranks *ranks;
+    shared_work *shared;
     _Atomic size_t failed; /* the first item that did */
 } own_items;
 
 static status_code run_own(void *context, size_t mine, failure *failure) {
     own_items *own = context;
     const size_t item = mine * (size_t)own->ranks->count + (size_t)own->ranks->rank;
+    shared_work_at(own->shared, item);
     const status_code status = own->work->run(own->work->context, item, failure);
     size_t before = atomic_load(&own->failed);
     while (status != STATUS_OK && item < before && !atomic_compare_exchange_weak(&own->failed, &before, item)) continue;
@@ -120,7 +122,7 @@ static size_t items_of(const ranks *r, size_t count, int rank) {
 
 status_code ranks_run(const ranks *r, const parallel_work *work, size_t count, int threads, failure *failure) {
     shared_work shared;
-    own_items own = {work, r, count};
+    own_items own = {work, r, &shared, count};
     const parallel_work mine = {run_own, &own, shared_work_begin(&shared, r, work->listener, count), work->what};
     const status_code status = parallel_run(&mine, items_of(r, count, r->rank), threads, failure);
     return shared_work_end(&shared, status, atomic_load(&own.failed), failure);

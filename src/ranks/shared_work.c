@@ -3,6 +3,8 @@
 
 #include "core/clock.h"
 
+#include <stdatomic.h>
+#include <stdint.h>
 #include <time.h>
 
 /* All words go through the first rank. It says that all is over when all have finished, and hears from each that it knows:
@@ -16,20 +18,22 @@ static void post(const shared_work *w, int other, int64_t kind, size_t amount) {
 }
 
 /* From the first rank to all others. */
-static void post_all(const shared_work *w, int64_t kind) {
-    for (int k = 1; k < w->ranks->count; k++) post(w, k, kind, 0);
+static void post_all(const shared_work *w, int64_t kind, size_t amount) {
+    for (int k = 1; k < w->ranks->count; k++) post(w, k, kind, amount);
 }
 
 static void tell(const shared_work *w) {
     if (w->what && ranks_is_first(w->ranks)) listener_progress(w->outer, w->what, w->own + w->others, w->total);
 }
 
-/* Whoever has caused it hears of it, too, and does not mind. */
-static void end_all(shared_work *w) {
-    if (w->over) return;
-    if (!ranks_is_first(w->ranks)) post(w, 0, WORD_END, 0);
-    else if (!w->ended) post_all(w, WORD_END);
-    w->ended = 1;
+static int is_ended(const shared_work *w) { return w->end_at < SIZE_MAX; }
+
+/* From this piece on. Whoever has caused it hears of it, too, and does not mind. */
+static void end_all(shared_work *w, size_t piece) {
+    if (w->over || piece >= w->end_at) return;
+    w->end_at = piece;
+    if (ranks_is_first(w->ranks)) post_all(w, WORD_END, piece);
+    else post(w, 0, WORD_END, piece);
 }
 
 static void hear(shared_work *w, ranks_note note) {
@@ -37,8 +41,9 @@ static void hear(shared_work *w, ranks_note note) {
     if (note.kind == WORD_FINISHED) w->finished++;
     if (note.kind == WORD_OVER) w->over = 1;
     if (note.kind == WORD_BYE) w->left++;
-    if (note.kind == WORD_END && ranks_is_first(w->ranks)) end_all(w);
-    if (note.kind == WORD_END) w->ended = 1;
+    if (note.kind != WORD_END) return;
+    if (ranks_is_first(w->ranks)) end_all(w, (size_t)note.amount);
+    else if ((size_t)note.amount < w->end_at) w->end_at = (size_t)note.amount;
 }
 
 /* 1: there was something new. */
@@ -83,14 +88,16 @@ static int stops(void *context) {
     shared_work *w = context;
     exchange(w);
     if (!w->stopped) w->stopped = listener_stops(w->outer);
-    return w->stopped || w->ended;
+    return w->stopped || atomic_load(&w->reached) >= w->end_at;
 }
 
 const listener *shared_work_begin(shared_work *w, const ranks *r, const listener *outer, size_t total) {
-    *w = (shared_work){.ranks = r, .outer = outer, .total = total, .thread = pthread_self()};
+    *w = (shared_work){.ranks = r, .outer = outer, .total = total, .end_at = SIZE_MAX, .thread = pthread_self()};
     w->mine = (listener){.context = w, .progress = take_progress, .notice = pass_notice, .stop = stops};
     return r->count == 1 ? outer : &w->mine;
 }
+
+void shared_work_at(shared_work *w, size_t piece) { atomic_store(&w->reached, piece); }
 
 static void rest(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000}, 0); }
 
@@ -99,9 +106,9 @@ static status_code wait_for_others(shared_work *w, status_code status, failure *
     const int others = w->ranks->count - 1, first = ranks_is_first(w->ranks);
     while (first ? w->finished < others : !w->over) {
         if (hear_all(w)) tell(w);
-        if (status == STATUS_OK && !w->ended && listener_stops(w->outer)) {
-            status = fail(failure, STATUS_STOPPED, "stopped");
-            end_all(w);
+        if (w->end_at > 0 && listener_stops(w->outer)) {
+            if (status == STATUS_OK && !is_ended(w)) status = fail(failure, STATUS_STOPPED, "stopped");
+            end_all(w, 0);
         }
         rest();
     }
@@ -114,14 +121,15 @@ static void part(shared_work *w) {
         return;
     }
     w->over = 1;
-    post_all(w, WORD_OVER);
+    post_all(w, WORD_OVER, 0);
     for (; w->left < w->ranks->count - 1; rest()) hear_all(w);
 }
 
 status_code shared_work_end(shared_work *w, status_code status, size_t piece, failure *failure) {
     if (w->ranks->count == 1) return status;
-    if (status == STATUS_STOPPED && w->ended && !w->stopped) status = STATUS_OK; /* another's failure is that of all */
-    if (status != STATUS_OK) end_all(w);
+    if (status == STATUS_STOPPED && is_ended(w) && !w->stopped)
+        status = STATUS_OK; /* another's failure is that of all */
+    if (status != STATUS_OK) end_all(w, status == STATUS_STOPPED ? 0 : piece);
     send_progress(w);
     if (!ranks_is_first(w->ranks)) post(w, 0, WORD_FINISHED, 0);
     status = wait_for_others(w, status, failure);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -30,6 +31,8 @@ typedef struct share {
 static share shares[THREAD_RANKS];
 static _Atomic int done[ITEMS];
 static void (*prepare)(share *share);
+static int threads = THREADS;
+static size_t held = ITEMS, until; /* the first one waits until the second has failed and its rank has long been told */
 
 static void hear(void *context, const char *what, size_t count, size_t total) {
     share *s = context;
@@ -45,8 +48,10 @@ static status_code work_on(void *context, size_t item, failure *failure) {
     assert(ranks_has(s->ranks, item));
     atomic_fetch_add(&done[item], 1);
     s->results[item] = item * item;
+    while (item == held && !done[until]) sched_yield();
+    if (item == held) nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     const int breaks = item == s->fails[0] || item == s->fails[1];
-    while (breaks && s->fails[1] < ITEMS && !(done[s->fails[0]] && done[s->fails[1]])) sched_yield();
+    while (breaks && held == ITEMS && s->fails[1] < ITEMS && !(done[s->fails[0]] && done[s->fails[1]])) sched_yield();
     if (breaks) return (fail)(failure, STATUS_CORRUPT, "item %zu is broken", item);
     return STATUS_OK;
 }
@@ -57,11 +62,11 @@ static void take_part(const ranks *r) {
     if (prepare) prepare(s);
     const struct listener hears = {.context = s, .progress = hear, .stop = stops};
     const parallel_work work = {work_on, s, &hears, "testing"};
-    s->status = ranks_run(r, &work, ITEMS, THREADS, &s->why);
+    s->status = ranks_run(r, &work, ITEMS, threads, &s->why);
     if (s->status != STATUS_OK) return;
     for (int round = 0; round < 2; round++) { /* the notes of one piece of work do not reach the next */
         s->last = 0;
-        assert(ranks_run(r, &work, ITEMS, THREADS, &s->why) == STATUS_OK);
+        assert(ranks_run(r, &work, ITEMS, threads, &s->why) == STATUS_OK);
     }
     assert(ranks_gather_items(r, s->results, ITEMS, sizeof *s->results, &s->why) == STATUS_OK);
 }
@@ -103,6 +108,30 @@ static void the_failure_of_the_first_item_is_that_of_all(void **state) {
         assert_int_equal(shares[rank].status, STATUS_CORRUPT);
         assert_string_equal(shares[rank].why.message, "item 1 is broken");
     }
+}
+
+static void break_late(share *s) {
+    s->fails[0] = 1 + THREAD_RANKS; /* the second of rank 1, whose first is held up */
+    s->fails[1] = 2 * THREAD_RANKS; /* the third of rank 0 */
+}
+
+/* Also if its rank has not begun it when another fails at a later one. */
+static void a_slow_rank_still_finds_the_first_failure(void **state) {
+    (void)state;
+    threads = 1;
+    held = 1;
+    until = 2 * THREAD_RANKS;
+    run_with(break_late);
+    threads = THREADS;
+    held = ITEMS;
+    for (int rank = 0; rank < THREAD_RANKS; rank++) {
+        assert_int_equal(shares[rank].status, STATUS_CORRUPT);
+        assert_string_equal(shares[rank].why.message, shares[1].why.message);
+    }
+    char expected[64];
+    snprintf(expected, sizeof expected, "item %d is broken", 1 + THREAD_RANKS);
+    assert_string_equal(shares[1].why.message, expected);
+    assert_int_equal(done[1 + 2 * THREAD_RANKS], 0);
 }
 
 static void stop_last(share *s) { s->stop = s->ranks->rank == THREAD_RANKS - 1; }
@@ -175,6 +204,7 @@ int main(void) {
         cmocka_unit_test(each_item_is_done_once_and_all_know),
         cmocka_unit_test(the_first_rank_hears_of_all),
         cmocka_unit_test(the_failure_of_the_first_item_is_that_of_all),
+        cmocka_unit_test(a_slow_rank_still_finds_the_first_failure),
         cmocka_unit_test(a_rank_that_is_told_to_stop_stops_all),
         cmocka_unit_test(a_failure_goes_before_a_stop),
         cmocka_unit_test(who_waits_can_stop_who_works),
