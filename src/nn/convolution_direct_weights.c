@@ -122,7 +122,7 @@ static void add_outer(const product_view *v, const chunk *chunk, const gradient_
                                 b_row * c->out.size[2] * c->out.size[1],
                                 b_row * c->out.size[2],
                                 b_row};
-    ptrdiff_t a = chunk->sample, b = chunk->sample;
+    ptrdiff_t a = chunk->sample, b = a;
     for (int axis = 0; axis < 3; axis++) {
         a = a * c->in.size[axis] + first[axis] * c->stride[axis] + tap[axis] - c->padding[axis];
         b = b * c->out.size[axis] + first[axis];
