@@ -23,7 +23,7 @@ help:
 	@echo "make test-python  the Python package's tests"
 	@echo "make test-nnunet  hws inside nnU-Net and MONAI; NNUNET=FOLDER has the clones (see python/tests/nnunet_clones.py)"
 	@echo "make test-peer    compare with nibabel, numpy, scipy and PyTorch"
-	@echo "make test-arm     the tests of the engine and of the sampler for 64-bit ARM, in qemu-user (half an hour)"
+	@echo "make test-arm     the tests of the engine and of the sampler for 64-bit ARM, in qemu-user"
 	@echo "make test-browser the pages of hws report and hws watch in headless Chromium"
 	@echo "make check        static analysis, tests under sanitizers, with clang and without SIMD"
 	@echo "make analyse      the static analysis alone: gcc -fanalyzer, clang-tidy, cppcheck"
@@ -80,8 +80,8 @@ test-peer: build
 	@scripts/setup peer
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -C peer -L peer -j$(JOBS)
 
-# What has kernels: the bits of the sampler on record must be ARM's, too. Emulation has no use for more threads.
-ARM_TESTS = sampler_weight_tree sampler_draws sampler_state sampler_giant nn_kernels nn_convolution nn_ops nn_loss nn_parts nn_optimizer
+# Tests of what has kernels; the draws on record must be ARM's, too.
+ARM_TESTS = sampler_weight_tree nn_kernels nn_parts nn_loss
 test-arm: setup
 	@scripts/setup-arm
 	@cmake --preset arm >/dev/null
