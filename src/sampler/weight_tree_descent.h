@@ -282,7 +282,7 @@ static ALWAYS_INLINE void begin(const weight_tree *tree, const random_stream *fi
 }
 
 /* Draws of the stream `first`, of that of the next slot, and so on: at most a flight of them. */
-static void descend(const weight_tree *tree, const random_stream *first, size_t count, int64_t *examples) {
+static inline void descend(const weight_tree *tree, const random_stream *first, size_t count, int64_t *examples) {
     flight f;
     f.refused = (0 - tree->root.mass) % tree->root.mass; /* as in random_below */
     for (size_t j = 0; j < count; j += 4) begin(tree, first, &f, j, count);
