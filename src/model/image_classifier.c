@@ -40,8 +40,9 @@ static status_code load_one(void *context, size_t k, failure *failure) {
     return pixel_scale_example(l->scale, l->set, l->first + (int64_t)k, input, failure);
 }
 
-status_code image_classifier_load(learner *l, const pixel_scale *scale, const labelled_images *set, int64_t first,
-                                  int count, failure *failure) {
+/* Images and labels (0 where they are not known), from the image `first` on. */
+static status_code load(learner *l, const pixel_scale *scale, const labelled_images *set, int64_t first, int count,
+                        failure *failure) {
     loading job = {l, scale, set, first};
     status_code status = STATUS_OK;
     for (int k = 0; k < count; k++) learner_labels(l)[k] = set->labels ? set->labels[first + k] : 0;
@@ -60,7 +61,7 @@ static status_code evaluate_some(learner *l, const pixel_scale *scale, const lab
     for (int64_t done = first; done < end; done += most) {
         const int count = (int)(end - done < most ? end - done : most);
         if (listener_stops(scores->listener)) return fail(failure, STATUS_STOPPED, "stopped while it was evaluated");
-        status_code status = image_classifier_load(l, scale, set, done, count, failure);
+        status_code status = load(l, scale, set, done, count, failure);
         if (status == STATUS_OK)
             status = learner_evaluate(l, count, scores->losses ? scores->losses + done : 0, failure);
         if (status != STATUS_OK) return status;

@@ -11,10 +11,6 @@
 status_code image_classifier_network(const labelled_images *like, const char *model, int batch,
                                      learner_options *options, failure *failure);
 
-/* Puts images and labels (0 where they are not known) into the learner, from the image `first` on. */
-status_code image_classifier_load(learner *learner, const pixel_scale *scale, const labelled_images *set, int64_t first,
-                                  int count, failure *failure);
-
 /* What an evaluation of a set gives; each may be NULL. */
 typedef struct image_scores {
     double *losses;           /* [count]; sets without labels have none */

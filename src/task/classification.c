@@ -208,20 +208,32 @@ static double margin_of(const float *scores, int classes, int label) {
     return (double)scores[label] - other;
 }
 
-static status_code show(void *context, learner *l, int64_t example, const char *path, task_verdict *verdict,
-                        failure *failure) {
+static status_code show_one(const classification *c, const task_exhibit *e, const float *scores, failure *failure) {
+    const labelled_images *set = &c->data->train;
+    const int given = set->labels[e->example], predicted = (int)arg_max(scores, set->classes);
+    status_code status = write_class(set, given, e->verdict->label, sizeof e->verdict->label, failure);
+    if (status == STATUS_OK)
+        status = write_class(set, predicted, e->verdict->prediction, sizeof e->verdict->prediction, failure);
+    if (status != STATUS_OK) return status;
+    e->verdict->margin = margin_of(scores, set->classes, given);
+    return labelled_images_save(set, e->example, e->path, failure);
+}
+
+static status_code show(void *context, learner *l, const task_exhibit *exhibits, int count, failure *failure) {
     const classification *c = context;
     const labelled_images *set = &c->data->train;
-    status_code status = image_classifier_load(l, &c->pixels, set, example, 1, failure);
-    if (status == STATUS_OK) status = learner_evaluate(l, 1, 0, failure);
-    if (status != STATUS_OK) return status;
-    const int predicted = (int)arg_max(graph_output_values(learner_graph(l), 0), set->classes);
-    status = write_class(set, set->labels[example], verdict->label, sizeof verdict->label, failure);
-    if (status == STATUS_OK)
-        status = write_class(set, predicted, verdict->prediction, sizeof verdict->prediction, failure);
-    if (status != STATUS_OK) return status;
-    verdict->margin = margin_of(graph_output_values(learner_graph(l), 0), set->classes, set->labels[example]);
-    return labelled_images_save(set, example, path, failure);
+    const size_t stride = labelled_images_stride(set);
+    status_code status = STATUS_OK;
+    for (int k = 0; k < count && status == STATUS_OK; k++) {
+        const task_request request = {exhibits[k].example, TASK_PLAIN, (uint32_t)k,
+                                      learner_input(l) + (size_t)k * stride, learner_labels(l) + k};
+        status = fill(context, &request, failure);
+    }
+    if (status == STATUS_OK) status = learner_evaluate(l, count, 0, failure);
+    const float *scores = graph_output_values(learner_graph(l), 0);
+    for (int k = 0; k < count && status == STATUS_OK; k++)
+        status = show_one(c, &exhibits[k], scores + (size_t)k * (size_t)set->classes, failure);
+    return status;
 }
 
 static void describe(void *context, run_facts *facts) {

@@ -308,31 +308,41 @@ static double predict_plane(patch_plane *p, const float *scores, const plan *pla
     return both > 0 ? 2 * hit / both : 1;
 }
 
-/* A plain patch around foreground: what the network says about it, as Dice, and a picture. */
-static status_code show(void *context, learner *l, int64_t example, const char *path, task_verdict *verdict,
-                        failure *failure) {
-    segmentation *s = context;
+/* The fullest plane of a patch in this slot: what the network says about it, as Dice, and a picture. */
+static status_code show_one(const segmentation *s, learner *l, int slot, const task_exhibit *e, failure *failure) {
     const plan *plan = s->data.plan;
-    const task_request request = {example, TASK_PLAIN, 0, learner_input(l), learner_labels(l)};
-    status_code status = fill_classes(s, &request, failure);
-    if (status == STATUS_OK) status = learner_evaluate(l, 1, 0, failure);
-    if (status != STATUS_OK) return status;
-    const size_t height = (size_t)plan->patch[1], width = (size_t)plan->patch[2],
-                 first = (size_t)fullest_plane(request.labels, plan->patch) * height * width;
+    const size_t height = (size_t)plan->patch[1], width = (size_t)plan->patch[2], voxels = patch_voxels(plan);
+    const int16_t *labels = learner_labels(l) + (size_t)slot * voxels;
+    const size_t plane_first = (size_t)fullest_plane(labels, plan->patch) * height * width,
+                 first = (size_t)slot * voxels + plane_first;
     patch_plane plane = {.height = height,
                          .width = width,
                          .channels = plan->channels,
-                         .image = request.input + first * (size_t)plan->channels,
-                         .labels = request.labels + first,
+                         .image = learner_input(l) + first * (size_t)plan->channels,
+                         .labels = labels + plane_first,
                          .said = malloc(height * width * sizeof *plane.said)};
     if (!plane.said) return fail_memory(failure, "a picture");
     const float *scores = graph_output_values(learner_graph(l), 0) + first * (size_t)plan->classes;
-    snprintf(verdict->prediction, sizeof verdict->prediction, "Dice %.2f in this plane",
+    snprintf(e->verdict->prediction, sizeof e->verdict->prediction, "Dice %.2f in this plane",
              predict_plane(&plane, scores, plan));
-    verdict->label[0] = 0;
-    verdict->margin = (double)NAN;
-    status = draw_plane(&plane, path, failure);
+    const status_code status = draw_plane(&plane, e->path, failure);
     free(plane.said);
+    return status;
+}
+
+/* Plain patches around foreground, with the classes of their voxels. */
+static status_code show(void *context, learner *l, const task_exhibit *exhibits, int count, failure *failure) {
+    const plan *plan = ((const segmentation *)context)->data.plan;
+    const size_t voxels = patch_voxels(plan);
+    status_code status = STATUS_OK;
+    for (int k = 0; k < count && status == STATUS_OK; k++) {
+        const task_request request = {exhibits[k].example, TASK_PLAIN, (uint32_t)k,
+                                      learner_input(l) + (size_t)k * voxels * (size_t)plan->channels,
+                                      learner_labels(l) + (size_t)k * voxels};
+        status = fill_classes(context, &request, failure);
+    }
+    if (status == STATUS_OK) status = learner_evaluate(l, count, 0, failure);
+    for (int k = 0; k < count && status == STATUS_OK; k++) status = show_one(context, l, k, &exhibits[k], failure);
     return status;
 }
 

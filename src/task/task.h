@@ -34,6 +34,13 @@ typedef struct task_verdict {
     double margin; /* the label's score minus the largest of the others'; NaN, if left alone: unknown */
 } task_verdict;
 
+/* An example that is to be shown: a picture of it at `path` (.png), and what is said about it. */
+typedef struct task_exhibit {
+    int64_t example;
+    char *path;
+    task_verdict *verdict;
+} task_exhibit;
+
 typedef struct task {
     void *context;
     task_kind kind;
@@ -73,9 +80,8 @@ typedef struct task {
     status_code (*evaluate)(void *context, learner *learner, const listener *listener, double *values,
                             failure *failure);
 
-    /* Label and prediction of an example, and a picture of it at `path` (.png). */
-    status_code (*show)(void *context, learner *learner, int64_t example, const char *path, task_verdict *verdict,
-                        failure *failure);
+    /* What the network says about so many examples, at most a micro-batch, which it sees together, and a picture of each. */
+    status_code (*show)(void *context, learner *learner, const task_exhibit *exhibits, int count, failure *failure);
 
     /* Fills in the facts that only the task knows: its classes, and what is said of it alone. Names stay the task's. */
     void (*describe)(void *context, run_facts *facts);

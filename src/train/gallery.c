@@ -5,6 +5,7 @@
 #include "core/path.h"
 #include "picture/png.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static status_code picture_of(const trainer *t, const gallery *g, int64_t example, char path[PATH_SIZE],
@@ -23,15 +24,41 @@ static int may_draw(const trainer *t, const gallery *g) {
     return clock_seconds() < g->until && (!listener_stops(t->listener) || clock_seconds() < t->draw_until);
 }
 
-status_code gallery_show(trainer *t, gallery *g, int64_t example, task_verdict *verdict, failure *failure) {
-    char path[PATH_SIZE];
-    const status_code status = picture_of(t, g, example, path, failure);
-    if (status != STATUS_OK) return status;
+static status_code name_pictures(const trainer *t, gallery *g, const task_exhibit *exhibits, int count,
+                                 failure *failure) {
+    status_code status = STATUS_OK;
+    for (int k = 0; k < count && status == STATUS_OK; k++) {
+        status = picture_of(t, g, exhibits[k].example, exhibits[k].path, failure);
+        if (status != STATUS_OK) return status;
+        text_format(&g->drawn, "%s/", path_name(exhibits[k].path));
+        g->missing += !g->draws && !path_exists(exhibits[k].path);
+    }
+    return status;
+}
+
+/* A micro-batch of them. */
+static status_code show_batch(trainer *t, gallery *g, const task_exhibit *exhibits, int count, failure *failure) {
     if (g->draws && !may_draw(t, g)) return STATUS_OK;
-    text_format(&g->drawn, "%s/", path_name(path));
-    if (g->draws) return t->task->show(t->task->context, t->learner, example, path, verdict, failure);
-    g->missing += !path_exists(path);
-    return STATUS_OK;
+    const status_code status = name_pictures(t, g, exhibits, count, failure);
+    if (status != STATUS_OK || !g->draws) return status;
+    return t->task->show(t->task->context, t->learner, exhibits, count, failure);
+}
+
+status_code gallery_show(trainer *t, gallery *g, const int64_t *examples, int64_t count, task_verdict *verdicts,
+                         failure *failure) {
+    const int most = learner_micro_batch(t->learner);
+    task_exhibit *exhibits = malloc((size_t)most * sizeof *exhibits);
+    char(*paths)[PATH_SIZE] = malloc((size_t)most * sizeof *paths);
+    status_code status = exhibits && paths ? STATUS_OK : fail_memory(failure, run_file_name(g->pictures));
+    for (int64_t done = 0; done < count && status == STATUS_OK; done += most) {
+        const int some = (int)(count - done < most ? count - done : most);
+        for (int k = 0; k < some; k++) exhibits[k] = (task_exhibit){examples[done + k], paths[k], &verdicts[done + k]};
+        if (g->draws) listener_progress(t->listener, g->drawing, (size_t)done, (size_t)count);
+        status = show_batch(t, g, exhibits, some, failure);
+    }
+    free(paths);
+    free(exhibits);
+    return status;
 }
 
 static void close(gallery *g) {

@@ -12,20 +12,22 @@
 
 typedef struct gallery {
     run_file table, pictures;
-    int count;    /* of pictures, at most */
-    double until; /* the clock: no picture is begun later */
-    int draws;    /* otherwise its rows are only made to be compared, without what the network says */
-    int missing;  /* pictures that are not there, if it does not draw */
-    text csv;     /* the table */
-    text drawn;   /* the names of its pictures: /a.png/b.png/ */
+    const char *drawing; /* what is being done, for the listener */
+    int count;           /* of pictures, at most */
+    double until;        /* the clock: no picture is begun later */
+    int draws;           /* otherwise its rows are only made to be compared, without what the network says */
+    int missing;         /* pictures that are not there, if it does not draw */
+    text csv;            /* the table */
+    text drawn;          /* the names of its pictures: /a.png/b.png/ */
 } gallery;
 
 /* Adds all rows, the header first. */
 typedef status_code gallery_fill(trainer *trainer, gallery *gallery, failure *failure);
 
-/* For `fill`: shows an example, and tells what the network says about it; nothing, if the run was told to stop and the time for
-   pictures is over. */
-status_code gallery_show(trainer *trainer, gallery *gallery, int64_t example, task_verdict *verdict, failure *failure);
+/* For `fill`: shows these examples, a micro-batch at a time, and tells what the network says about each; nothing about those whose
+   turn comes after the run was told to stop and the time for pictures is over: their verdicts stay as they are. */
+status_code gallery_show(trainer *trainer, gallery *gallery, const int64_t *examples, int64_t count,
+                         task_verdict *verdicts, failure *failure);
 
 status_code gallery_write(trainer *trainer, gallery gallery, gallery_fill *fill, failure *failure);
 

@@ -100,54 +100,54 @@ status_code write_losses(trainer *t, failure *failure) {
 typedef struct hard_example {
     int64_t rank, example;
     float loss;
+    const task_verdict *verdict;
 } hard_example;
 
-static status_code add_hard_example(trainer *t, gallery *g, const hard_example *hard, failure *failure) {
-    task_verdict verdict = {0};
+static void add_hard_example(const trainer *t, text *csv, const hard_example *hard) {
     uint64_t age = 0;
-    text *csv = &g->csv;
-    const status_code status = gallery_show(t, g, hard->example, &verdict, failure);
     hws_sampler_ages(t->history, hard->example, 1, &age);
     text_format(csv, "%lld,", (long long)hard->rank);
     add_example_name(t, hard->example, csv);
     text_add(csv, ",");
-    csv_add_field(csv, verdict.label);
+    csv_add_field(csv, hard->verdict->label);
     text_add(csv, ",");
-    csv_add_field(csv, verdict.prediction);
+    csv_add_field(csv, hard->verdict->prediction);
     add_loss_field(csv, hard->loss);
     text_format(csv, ",%llu,%llu\n", (unsigned long long)t->draws[hard->example], (unsigned long long)age);
-    return status;
 }
 
 static status_code fill_hardest(trainer *t, gallery *g, failure *failure) {
     const int64_t k = g->count < t->task->examples ? g->count : t->task->examples;
     int64_t *examples = malloc((size_t)k * sizeof *examples);
-    if (!examples) return fail_memory(failure, "the hardest examples");
-    status_code status =
-        sampler_status(hws_sampler_error(t->history), hws_sampler_hardest(t->history, k, examples, t->all),
-                       "the hardest examples", failure);
+    task_verdict *verdicts = calloc((size_t)k, sizeof *verdicts);
+    status_code status = examples && verdicts ? STATUS_OK : fail_memory(failure, "the hardest examples");
+    if (status == STATUS_OK)
+        status = sampler_status(hws_sampler_error(t->history), hws_sampler_hardest(t->history, k, examples, t->all),
+                                "the hardest examples", failure);
+    if (status == STATUS_OK) status = gallery_show(t, g, examples, k, verdicts, failure);
     text_add(&g->csv, "rank,example,label,prediction,loss,draws,age\n");
-    for (int64_t i = 0; i < k && status == STATUS_OK; i++) {
-        if (g->draws) listener_progress(t->listener, "drawing the hardest examples", (size_t)i, (size_t)k);
-        status = add_hard_example(t, g, &(hard_example){i + 1, examples[i], t->all[i]}, failure);
-    }
+    for (int64_t i = 0; i < k && status == STATUS_OK; i++)
+        add_hard_example(t, &g->csv, &(hard_example){i + 1, examples[i], t->all[i], &verdicts[i]});
+    free(verdicts);
     free(examples);
     return status;
 }
 
+static gallery hardest_gallery(int count) {
+    return (gallery){RUN_HARDEST, RUN_HARDEST_PICTURES, "drawing the hardest examples", .count = count};
+}
+
 status_code write_hardest(trainer *t, int count, failure *failure) {
-    const gallery hardest = {.table = RUN_HARDEST,
-                             .pictures = RUN_HARDEST_PICTURES,
-                             .count = count,
-                             .until = trainer_time_share(t, WHILE_TRAINING)};
+    gallery hardest = hardest_gallery(count);
+    hardest.until = trainer_time_share(t, WHILE_TRAINING);
     return gallery_write(t, hardest, fill_hardest, failure);
 }
 
 status_code write_galleries(trainer *t, int count, int anew, failure *failure) {
     status_code (*const make)(trainer *, gallery, gallery_fill *, struct failure *) =
         anew ? gallery_write : gallery_complete;
-    gallery hardest = {.table = RUN_HARDEST, .pictures = RUN_HARDEST_PICTURES, .count = count};
-    gallery triage = {.table = RUN_TRIAGE, .pictures = RUN_TRIAGE_PICTURES, .count = count};
+    gallery hardest = hardest_gallery(count);
+    gallery triage = {RUN_TRIAGE, RUN_TRIAGE_PICTURES, "drawing labels in doubt", .count = count};
     hardest.until = trainer_time_share(t, 0.5);
     const status_code status = make(t, hardest, fill_hardest, failure);
     if (status != STATUS_OK || !hws_sampler_options(t->history).keep_record) return status; /* begun without records */

@@ -40,11 +40,7 @@ static void add_number(text *csv, double number) {
     if (isfinite(number)) text_format(csv, "%.6g", number);
 }
 
-static status_code add_suspect(trainer *t, gallery *g, const suspect *s, int shown, failure *failure) {
-    task_verdict verdict = {.margin = (double)NAN};
-    status_code status = STATUS_OK;
-    text *csv = &g->csv;
-    if (shown) status = gallery_show(t, g, s->example, &verdict, failure);
+static void add_suspect(trainer *t, text *csv, const suspect *s, const task_verdict *verdict) {
     add_example_name(t, s->example, csv);
     add_number(csv, s->record.doubt);
     add_number(csv, s->loss);
@@ -53,29 +49,56 @@ static status_code add_suspect(trainer *t, gallery *g, const suspect *s, int sho
     add_number(csv, s->loss - s->record.loss_mean);
     add_number(csv, s->record.evidence);
     text_format(csv, ",%llu,", (unsigned long long)t->draws[s->example]);
-    csv_add_field(csv, verdict.label);
+    csv_add_field(csv, verdict->label);
     text_add(csv, ",");
-    csv_add_field(csv, verdict.prediction);
-    add_number(csv, verdict.margin);
+    csv_add_field(csv, verdict->prediction);
+    add_number(csv, verdict->margin);
     add_group_name(t, s->example, csv);
     text_add(csv, "\n");
+}
+
+static const task_verdict NOT_SHOWN = {.margin = (double)NAN};
+
+/* Pictures of those alone that are worth a look: in doubt, or at least above their peers. They stand first. */
+static int64_t count_shown(const suspect *suspects, int64_t most) {
+    int64_t count = 0;
+    while (count < most && suspects[count].score > 0) count++;
+    return count;
+}
+
+static status_code show_first(trainer *t, gallery *g, const suspect *suspects, int64_t count, task_verdict *verdicts,
+                              failure *failure) {
+    int64_t *examples = malloc(((size_t)count + 1) * sizeof *examples);
+    if (!examples) return fail_memory(failure, "the labels in doubt");
+    for (int64_t k = 0; k < count; k++) {
+        examples[k] = suspects[k].example;
+        verdicts[k] = NOT_SHOWN;
+    }
+    const status_code status = gallery_show(t, g, examples, count, verdicts, failure);
+    free(examples);
     return status;
 }
 
-/* Pictures of those alone that are worth a look: in doubt, or at least above their peers. */
+static status_code add_suspects(trainer *t, gallery *g, const suspect *suspects, failure *failure) {
+    const int64_t n = t->task->examples, shown = count_shown(suspects, g->count < n ? g->count : n);
+    task_verdict *verdicts = malloc(((size_t)shown + 1) * sizeof *verdicts);
+    if (!verdicts) return fail_memory(failure, "the labels in doubt");
+    const status_code status = show_first(t, g, suspects, shown, verdicts, failure);
+    for (int64_t k = 0; k < n && status == STATUS_OK; k++) {
+        text_format(&g->csv, "%lld,", (long long)k + 1);
+        add_suspect(t, &g->csv, &suspects[k], k < shown ? &verdicts[k] : &NOT_SHOWN);
+    }
+    free(verdicts);
+    return status;
+}
+
 status_code fill_triage(trainer *t, gallery *g, failure *failure) {
-    const int64_t n = t->task->examples;
-    suspect *suspects = malloc((size_t)n * sizeof *suspects);
+    suspect *suspects = malloc((size_t)t->task->examples * sizeof *suspects);
     if (!suspects) return fail_memory(failure, "the labels in doubt");
     status_code status = rank(t, suspects, failure);
     text_format(&g->csv, "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin%s\n",
                 t->task->group_name ? ",group" : "");
-    for (int64_t k = 0; k < n && status == STATUS_OK; k++) {
-        text_format(&g->csv, "%lld,", (long long)k + 1);
-        if (g->draws && k < g->count)
-            listener_progress(t->listener, "drawing labels in doubt", (size_t)k, (size_t)g->count);
-        status = add_suspect(t, g, &suspects[k], k < g->count && suspects[k].score > 0, failure);
-    }
+    if (status == STATUS_OK) status = add_suspects(t, g, suspects, failure);
     free(suspects);
     return status;
 }

@@ -70,9 +70,9 @@ static inline status_code points_evaluate(void *context, learner *learner, const
     return STATUS_OK;
 }
 
-static inline status_code points_show(void *context, learner *learner, int64_t example, const char *path,
-                                      task_verdict *verdict, failure *failure) {
-    (void)context, (void)learner, (void)example, (void)path, (void)verdict, (void)failure;
+static inline status_code points_show(void *context, learner *learner, const task_exhibit *exhibits, int count,
+                                      failure *failure) {
+    (void)context, (void)learner, (void)exhibits, (void)count, (void)failure;
     return STATUS_OK;
 }
 

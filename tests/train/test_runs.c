@@ -477,12 +477,17 @@ static void scalars_have_their_whole_names(void **state) {
 
 static int shown, shown_after_first_epoch;
 
-static status_code show_and_count(void *context, learner *learner, int64_t example, const char *path,
-                                  task_verdict *verdict, failure *failure) {
-    (void)context, (void)learner, (void)example;
-    shown++;
-    snprintf(verdict->label, sizeof verdict->label, "seen");
-    return whole_file_write(path, "picture", 7, failure);
+static status_code show_and_count(void *context, learner *learner, const task_exhibit *exhibits, int count,
+                                  failure *failure) {
+    status_code status = STATUS_OK;
+    (void)context;
+    assert_true(count <= learner_micro_batch(learner));
+    for (int k = 0; k < count && status == STATUS_OK; k++) {
+        shown++;
+        snprintf(exhibits[k].verdict->label, sizeof exhibits[k].verdict->label, "seen");
+        status = whole_file_write(exhibits[k].path, "picture", 7, failure);
+    }
+    return status;
 }
 
 /* In the middle of a run the folder has what it has told of so far. */
