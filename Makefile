@@ -119,7 +119,7 @@ coverage: setup
 	@rm -rf build/coverage/profiles
 	-@LLVM_PROFILE_FILE=$(CURDIR)/build/coverage/profiles/%4m.profraw \
 	  ctest --test-dir build/coverage --output-on-failure --no-tests=error -j$(JOBS) $(COVERAGE_TESTS)
-	@scripts/coverage build/coverage
+	@scripts/coverage build/coverage 95 85
 
 build_and_test = echo "== $(1)" && cmake --preset $(1) $(3) >/dev/null && \
   cmake --build build/$(1) -j$(JOBS) -- --no-print-directory -s && \

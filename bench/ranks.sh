@@ -1,11 +1,14 @@
 #!/bin/sh
-# Training steps on one rank with one and two threads, and on two ranks with one thread each, by turns: medians in milliseconds, how
-# much faster two ranks are, and which part of a step the gathering of losses takes. The machine should be quiet and have two
-# free cores. usage: bench/ranks.sh PROGRAM [ROUNDS [SECONDS [MODEL...]]]     (built with make MPI=1)
+# How much faster two ranks train than one, beside two threads, and beside what the machine can give: two programs at once that
+# know nothing of each other. In rounds: one rank with one thread, two ranks with one thread each, one rank with two threads, two
+# separate programs, and again one rank with one thread. Machines that are shared change their speed from one second to the
+# next, so ratios are taken within a round, and a round in which the first and the last measurement differ by more than 5 %
+# does not count. Prints medians of the rounds that count. The machine should have two free cores.
+# usage: bench/ranks.sh PROGRAM [ROUNDS [SECONDS [MODEL...]]]     (built with make MPI=1)
 set -eu
 program=$1
-rounds=${2:-5}
-seconds=${3:-4}
+rounds=${2:-30}
+seconds=${3:-2}
 shift $(($# < 3 ? $# : 3))
 [ $# -gt 0 ] || set -- unet wrn-16-1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -13,20 +16,39 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 measure() { # RANKS THREADS MODEL
-    mpirun -n "$1" --oversubscribe --bind-to none "$program" bench train --model "$3" --threads "$2" --seconds "$seconds" --json \
-        >>"$work/$3-$1x$2"
+    mpirun -n "$1" --oversubscribe --bind-to none "$program" bench train --model "$3" --threads "$2" --seconds "$seconds" --json
 }
-median() { # FIELD FILE
-    sed "s/.*\"$1\": \([0-9.]*\).*/\1/" "$2" | sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+field() { sed "s/.*\"$1\": \([0-9.]*\).*/\1/"; }
+milliseconds() { measure "$@" | field ms_per_iteration; }
+two_programs() { # MODEL
+    milliseconds 1 1 "$1" >"$work/other" &
+    milliseconds 1 1 "$1" >"$work/one"
+    wait $!
+    cat "$work/one" "$work/other" | awk '{ sum += $1 } END { print sum / NR }'
+}
+one_round() { # MODEL: milliseconds of a step, in the order of above; the gathering of losses last
+    before=$(milliseconds 1 1 "$1")
+    measure 2 1 "$1" >"$work/ranks"
+    echo "$before $(field ms_per_iteration <"$work/ranks") $(milliseconds 1 2 "$1") $(two_programs "$1") $(milliseconds 1 1 "$1")" \
+        "$(field gather_ms <"$work/ranks")"
+}
+summary() { # MODEL: reads rounds
+    awk -v model="$1" '
+        function median(v, n,   i, j, x) {
+            for (i = 2; i <= n; i++) for (j = i; j > 1 && v[j - 1] > v[j]; j--) { x = v[j]; v[j] = v[j - 1]; v[j - 1] = x }
+            return (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2
+        }
+        { change = $1 / $5; if (change < 1 / 1.05 || change > 1.05) next
+          n++; one = ($1 + $5) / 2; ms[n] = one; ranks[n] = one / $2; beside[n] = 100 * ($2 / $3 - 1); limit[n] = 2 * one / $4
+          gathered[n] = 100 * $6 / $2 }
+        END { if (!n) { printf "%-10s no round of %d was steady enough\n", model, NR; exit }
+          printf "%-10s %.1f ms with one thread; two ranks %.2f times (at least 1.85), two programs %.2f, ", model, median(ms, n),
+              median(ranks, n), median(limit, n)
+          printf "%+.1f %% beside two threads (at most 5), gathering of losses %.3f %% of a step (at most 1); %d of %d rounds\n",
+              median(beside, n), median(gathered, n), n, NR }'
 }
 
 for model in "$@"; do
-    for round in $(seq "$rounds"); do
-        for way in "1 1" "2 1" "1 2"; do measure $way "$model"; done
-    done
-    echo "$model" $(for way in 1x1 1x2 2x1; do median ms_per_iteration "$work/$model-$way"; done) \
-        "$(median gather_ms "$work/$model-2x1")" | awk '{
-        printf "%-10s 1 rank x 1 thread %8.1f ms, 1 x 2 %8.1f ms, 2 x 1 %8.1f ms: %.2f times (at least 1.85), ", $1, $2, $3, $4, $2 / $4
-        printf "%+.1f %% beside two threads (at most 5), ", 100 * ($4 / $3 - 1)
-        printf "losses gathered in %.3f ms, %.2f %% of a step (at most 1)\n", $5, 100 * $5 / $4 }'
+    for round in $(seq "$rounds"); do one_round "$model"; done >"$work/rounds"
+    summary "$model" <"$work/rounds"
 done

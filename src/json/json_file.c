@@ -1,9 +1,10 @@
 #include "json/json_file.h"
 
-#include "core/array.h"
 #include "core/whole_file.h"
 
 #include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 static const size_t LARGEST_FILE = (size_t)64 << 20;
@@ -15,39 +16,46 @@ static const size_t LARGEST_FILE = (size_t)64 << 20;
 static _Thread_local struct {
     int active;
     jmp_buf leave;
-    void **blocks; /* that it holds */
-    size_t count, capacity;
+    struct block *blocks; /* that it holds */
 } reading;
 
-static int keep(void *block) {
-    void **grown = array_grow(reading.blocks, reading.count, &reading.capacity, sizeof *grown);
-    if (!grown) return 0;
-    reading.blocks = grown;
-    reading.blocks[reading.count++] = block;
-    return 1;
-}
+/* Stands before each block, whose alignment stays malloc's. The blocks of one reading are a list, in which each finds its own
+   place: a large file that is broken at its end gives them all back, the oldest first. */
+typedef struct block {
+    _Alignas(max_align_t) struct block *next;
+    struct block **place; /* what points to it; NULL: it belongs to no reading */
+} block;
 
 static void *allocate(size_t size) {
-    void *block = malloc(size);
-    if (!reading.active || (block && keep(block))) return block;
-    free(block);
-    longjmp(reading.leave, 1);
+    block *b = size <= SIZE_MAX - sizeof *b ? malloc(sizeof *b + size) : NULL;
+    if (!b && reading.active) longjmp(reading.leave, 1);
+    if (!b) return NULL;
+    *b = (block){0};
+    if (reading.active) {
+        *b = (block){reading.blocks, &reading.blocks};
+        if (b->next) b->next->place = &b->next;
+        reading.blocks = b;
+    }
+    return b + 1;
 }
 
-/* Most blocks are given back soon: they are found at the end. */
-static void give_back(void *block) {
-    for (size_t k = reading.active ? reading.count : 0; k-- > 0;)
-        if (reading.blocks[k] == block) {
-            reading.blocks[k] = reading.blocks[--reading.count];
-            break;
-        }
-    free(block);
+static void give_back(void *memory) {
+    if (!memory) return;
+    block *b = (block *)memory - 1;
+    if (b->place) {
+        *b->place = b->next;
+        if (b->next) b->next->place = b->place;
+    }
+    free(b);
 }
 
+/* What was read outlives its reading, also in other threads: its blocks leave the list. */
 static void end_reading(void) {
-    free(reading.blocks);
+    for (block *b = reading.blocks, *next; b; b = next) {
+        next = b->next;
+        *b = (block){0};
+    }
     reading.blocks = NULL;
-    reading.count = reading.capacity = 0;
     reading.active = 0;
 }
 
@@ -66,7 +74,7 @@ json_t *json_load_bytes(const char *bytes, size_t size, json_error_t *error, int
         *lost = !root && is_memory(error);
         return root;
     }
-    for (size_t k = 0; k < reading.count; k++) free(reading.blocks[k]);
+    while (reading.blocks) give_back(reading.blocks + 1);
     end_reading();
     *lost = 1;
     return NULL;

@@ -51,6 +51,22 @@ static void what_is_no_json_is_refused_with_its_line(void **state) {
     }
 }
 
+/* What was read of it is given back, the oldest first: in a time that grows with it, not with its square, or this never ends. */
+static void a_large_file_that_is_cut_is_refused_at_once(void **state) {
+    (void)state;
+    enum { NUMBERS = 2000000 };
+    char *bytes = malloc(2 * NUMBERS + 1);
+    json_t *root = NULL;
+    failure why = {0};
+    assert_non_null(bytes);
+    bytes[0] = '[';
+    for (size_t k = 0; k < NUMBERS; k++) memcpy(bytes + 1 + 2 * k, "1,", 2);
+    json_watch_memory();
+    assert_int_equal(json_parse("cut.json", bytes, 2 * NUMBERS + 1, &root, &why), STATUS_CORRUPT);
+    assert_null(root);
+    free(bytes);
+}
+
 static void files_that_cannot_be_read_are_told(void **state) {
     (void)state;
     json_t *root = NULL;
@@ -63,6 +79,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_that_runs_out_is_told_at_every_allocation),
         cmocka_unit_test(what_is_no_json_is_refused_with_its_line),
+        cmocka_unit_test(a_large_file_that_is_cut_is_refused_at_once),
         cmocka_unit_test(files_that_cannot_be_read_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
