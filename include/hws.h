@@ -64,7 +64,6 @@
  * where the library at hand would not do as told. The soname is libhws.so.0.1 in 0.1 and 0.2 alike: it names the oldest
  * version whose programs still work, and changes only when they no longer do.
  *
- *
  * - hws_options may grow at its end. Its first member is the size that it has in the program; hws_options_default sets
  *   it. Options that a smaller struct lacks have their defaults, which do what was done before they existed. Of a
  *   larger struct, the bytes that the library does not know must be 0, as hws_options_default leaves them: anything

@@ -25,6 +25,7 @@ import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type
 
 import numpy as np
@@ -71,6 +72,10 @@ class Settings:
     base: str = "nnUNetTrainer"
 
     def __post_init__(self) -> None:
+        for name in ("tail", "beta", "warm_up", "momentum", "floor", "uniform_mix", "epochs"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+                raise ArgumentError(f"{name} is {value!r}, which is no number")
         if self.tail is not None and not 0 < self.tail <= 1:
             raise ArgumentError(f"tail is {self.tail:g}; it must be above 0 and at most 1: the fraction of the cases to train "
                                 "for (a trainer's name has it in percent, up to _tail100)")
@@ -98,7 +103,7 @@ class Settings:
         found: Dict[str, Any] = {}
         for field in fields(cls):
             text = environment.get(f"HWS_NNUNET_{field.name.upper()}")
-            if text is not None:
+            if text is not None and (text or field.name != "base"):
                 found[field.name] = _parsed(field.name, text)
         if "tail" in found and "beta" in found:
             raise ArgumentError("HWS_NNUNET_TAIL and HWS_NNUNET_BETA are both set; a beta is instead of a tail")

@@ -179,6 +179,15 @@ def test_names_that_cannot_be_are_refused_before_training(word):
         Settings().named(f"nnUNetTrainerHWS_{word}")
 
 
+def test_settings_of_the_wrong_kind_are_refused():
+    with pytest.raises(hws.ArgumentError, match="tail is 'x', which is no number"):
+        Settings(tail="x")
+    with pytest.raises(hws.ArgumentError, match="warm_up is True"):
+        Settings(warm_up=True)
+    assert Settings(tail=np.float32(0.5)).tail == 0.5
+    assert Settings.from_environment({"HWS_NNUNET_BASE": ""}) == Settings()
+
+
 def test_a_name_goes_before_the_variables():
     said = Settings.from_environment({"HWS_NNUNET_BETA": "100"})
     assert said.robustness(False) == {"tail": None, "beta": 100}

@@ -162,9 +162,13 @@ void csv_close(csv *table) {
     *table = (csv){0};
 }
 
-long csv_column(const csv *table, const char *name) {
-    for (size_t k = 0; k < table->columns; k++)
-        if (strcmp(table->cells[k], name) == 0) return (long)k;
+long csv_column(const csv *table, const char *name) { return csv_column_from(table, name, 0); }
+
+long csv_column_from(const csv *table, const char *name, size_t first) {
+    for (size_t k = 0; k < table->columns; k++) {
+        const size_t column = (first + k) % table->columns;
+        if (strcmp(table->cells[column], name) == 0) return (long)column;
+    }
     return -1;
 }
 

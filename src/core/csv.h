@@ -38,8 +38,9 @@ status_code csv_parse(csv *table, const char *name, const char *bytes, size_t si
 /* Frees what a table holds and makes it empty. Accepts an empty table. */
 void csv_close(csv *table);
 
-/* The position of the column with this name, or -1. */
+/* The position of the column with this name, or -1. The second looks at `first` and behind it before it looks in front of it. */
 long csv_column(const csv *table, const char *name);
+long csv_column_from(const csv *table, const char *name, size_t first);
 
 const char *csv_name(const csv *table, size_t column);
 const char *csv_cell(const csv *table, size_t row, size_t column);

@@ -21,19 +21,28 @@ int classified_is_there(const char *name) {
     return find_file(name, path);
 }
 
-/* The cells of a column as probabilities that, with those of the classes before, sum to at most 1 but for rounding. */
-static int completes_rows(const csv *t, size_t column) {
+/* Adds the cells of a column to the sums of their rows: whether they are probabilities that sum to at most 1 with those of the
+   classes before, but for rounding. */
+static int completes_rows(const csv *t, size_t column, double *sums) {
     for (size_t row = 0; row < t->rows; row++) {
-        double sum = 0;
-        for (size_t k = FIRST_CLASS; k <= column; k++) sum += csv_number(t, row, k);
-        if (!(csv_number(t, row, column) >= 0 && sum <= 1.001)) return 0;
+        const double p = csv_number(t, row, column);
+        sums[row] += p;
+        if (!(p >= 0 && sums[row] <= 1.001)) return 0;
     }
     return 1;
 }
 
+/* The end of the columns that complete the rows, from `end` on. */
+static size_t end_of_completing(const csv *t, size_t end, size_t candidates, double *sums) {
+    for (size_t row = 0; row < t->rows; row++)
+        for (size_t k = FIRST_CLASS; k < end; k++) sums[row] += csv_number(t, row, k);
+    while (end < candidates && completes_rows(t, end, sums)) end++;
+    return end;
+}
+
 /* A column of groups may be called p_SOMETHING, too, and a class may have no example. So classes are what occurs as a label or
    a prediction and the columns before it, then those with which no row sums to more than 1. */
-static size_t end_of_classes(const csv *t) {
+static status_code find_classes(const csv *t, size_t *end_of_classes, failure *failure) {
     size_t candidates = FIRST_CLASS, end = FIRST_CLASS;
     while (candidates < t->columns && strncmp(csv_name(t, candidates), "p_", 2) == 0) candidates++;
     for (size_t row = 0; row < t->rows; row++)
@@ -41,8 +50,13 @@ static size_t end_of_classes(const csv *t) {
             if (strcmp(csv_name(t, k) + 2, csv_cell(t, row, LABEL)) == 0 ||
                 strcmp(csv_name(t, k) + 2, csv_cell(t, row, PREDICTION)) == 0)
                 end = k + 1;
-    while (end < candidates && completes_rows(t, end)) end++;
-    return end;
+    *end_of_classes = end;
+    if (end == candidates) return STATUS_OK;
+    double *sums = calloc(t->rows + 1, sizeof *sums);
+    if (!sums) return fail_memory(failure, "the probabilities");
+    *end_of_classes = end_of_completing(t, end, candidates, sums);
+    free(sums);
+    return STATUS_OK;
 }
 
 static status_code check_columns(classified *c, failure *failure) {
@@ -53,7 +67,8 @@ static status_code check_columns(classified *c, failure *failure) {
             return fail(failure, STATUS_CORRUPT,
                         "%s: column %zu is not %s; hws evaluate RUN --out DIR writes such files", c->path, k + 1,
                         NAMES[k]);
-    c->first_group_column = end_of_classes(t);
+    const status_code status = find_classes(t, &c->first_group_column, failure);
+    if (status != STATUS_OK) return status;
     c->classes = (int)(c->first_group_column - FIRST_CLASS);
     c->count = (int64_t)t->rows;
     if (c->classes >= 1 && c->classes <= LABELLED_IMAGES_CLASSES_MAX && c->count) return STATUS_OK;

@@ -203,14 +203,29 @@ static status_code write_classes(const job *j, failure *failure) {
     return write_out(j, RUN_CLASSES, &csv, failure);
 }
 
+/* How far the run was when it was evaluated: the report has to know whether it was trained on. -1: nobody knows. */
+static double iterations_of(const char *run) {
+    char path[PATH_SIZE];
+    csv history = {0};
+    double iterations = -1;
+    if (run_path(path, run, RUN_HISTORY, NULL) == STATUS_OK &&
+        csv_read(&history, path, CSV_STRICT, NULL) == STATUS_OK) {
+        const long column = csv_column(&history, "iteration");
+        if (column >= 0 && history.rows) iterations = csv_number(&history, history.rows - 1, (size_t)column);
+    }
+    csv_close(&history);
+    return iterations;
+}
+
 static status_code write_strata(const job *j, failure *failure) {
+    const double iterations = iterations_of(j->request->run);
     text csv = {0};
     text_add(&csv, "column,value,examples");
     for (int s = 0; s < CLASS_SCORES; s++) {
         const char *name = class_score_name((class_score)s);
         text_format(&csv, ",%s,%s_low,%s_high", name, name, name);
     }
-    text_add(&csv, "\n");
+    text_add(&csv, ",iteration\n");
     for (size_t k = 0; k < j->scores->stratum_count; k++) {
         const class_stratum *one = &j->scores->strata[k];
         csv_add_field(&csv, one->column ? one->column : "");
@@ -222,7 +237,8 @@ static status_code write_strata(const job *j, failure *failure) {
             csv_add_number(&csv, one->scored.ci[s].low);
             csv_add_number(&csv, one->scored.ci[s].high);
         }
-        text_add(&csv, "\n");
+        if (iterations >= 0) text_format(&csv, ",%.0f\n", iterations);
+        else text_add(&csv, ",\n");
     }
     return write_out(j, RUN_STRATA, &csv, failure);
 }

@@ -78,10 +78,26 @@ static status_code read_column(const reading *r, size_t column, const char **wor
     return example_column_open(to, csv_name(r->table, column), words, r->table->rows, failure);
 }
 
+/* Whether a column has more than GROUPS_MAX different words. Measurements have: then a few hundred rows tell. */
+static int has_many_words(const csv *t, size_t column) {
+    const char *seen[4 * GROUPS_MAX] = {0};
+    int count = 0;
+    for (size_t i = 0; i < t->rows && count <= GROUPS_MAX; i++) {
+        const char *word = csv_cell(t, i, column);
+        size_t at = 5381;
+        if (!*word) continue;
+        for (const char *c = word; *c; c++) at = at * 33 + (unsigned char)*c;
+        for (at %= 4 * GROUPS_MAX; seen[at] && strcmp(seen[at], word) != 0;) at = (at + 1) % (4 * GROUPS_MAX);
+        count += !seen[at];
+        seen[at] = word;
+    }
+    return count > GROUPS_MAX;
+}
+
 /* A table of thousands of measurements has columns enough: behind the first ones only those are kept by which somebody can
    ask, groups of examples and patients. */
-static int is_kept(const example_column *c, size_t column) {
-    return column < COLUMNS_MAX || c->value_count <= GROUPS_MAX || strcmp(c->name, "patient") == 0;
+static int is_kept(const csv *t, size_t column) {
+    return column < COLUMNS_MAX || strcmp(csv_name(t, column), "patient") == 0 || !has_many_words(t, column);
 }
 
 /* Every column but those of files, labels and parts. */
@@ -90,11 +106,9 @@ static status_code read_columns(const reading *r, example_list *l, failure *fail
     l->columns = calloc(r->table->columns + 1, sizeof *l->columns);
     status_code status = words && l->columns ? STATUS_OK : fail_memory(failure, r->path);
     for (size_t k = 0; k < r->table->columns && status == STATUS_OK; k++) {
-        if ((long)k == r->file || (long)k == r->label || (long)k == r->split) continue;
-        example_column *c = &l->columns[l->column_count];
-        status = read_column(r, k, words, c, failure);
-        if (status == STATUS_OK && is_kept(c, k)) l->column_count++;
-        else example_column_close(c);
+        if ((long)k == r->file || (long)k == r->label || (long)k == r->split || !is_kept(r->table, k)) continue;
+        status = read_column(r, k, words, &l->columns[l->column_count], failure);
+        if (status == STATUS_OK) l->column_count++;
     }
     if (status == STATUS_OK && r->label >= 0 && !r->options->unlabelled)
         status = read_column(r, (size_t)r->label, words, &l->labels, failure);

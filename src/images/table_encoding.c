@@ -40,9 +40,10 @@ static float *encode_cell(const csv *table, size_t row, size_t column, const tab
 
 status_code table_encoding_row(const table_encoding *e, const csv *table, const char *path, size_t row, float *to,
                                failure *failure) {
+    size_t column = 0;
     for (int k = 0; k < e->count; k++) {
         const table_feature *f = &e->features[k];
-        const size_t column = (size_t)csv_column(table, f->name);
+        column = (size_t)csv_column_from(table, f->name, column); /* most often the next one */
         to = encode_cell(table, row, column, f, to);
         if (!isfinite(to[-1]))
             return fail(failure, STATUS_BAD_INPUT,

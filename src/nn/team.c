@@ -44,8 +44,8 @@ static void decide(team_policy *policy, int all, double pace, double share, doub
         else end_trial(policy, pace, now);
     } else if (policy->until > now) {
         return;
-    } else if (share > SHARED && working > 1) {
-        try_limit(policy, working / 2, pace);
+    } else if (share > SHARED) { /* also one thread alone may wait: more of them would wait longer */
+        if (working > 1) try_limit(policy, working / 2, pace);
     } else if (policy->limit) {
         try_limit(policy, 2 * working < all ? 2 * working : 0, pace);
     }

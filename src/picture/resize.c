@@ -104,7 +104,6 @@ static status_code resample(const raster *from, const stretch *rows, const stret
         if (status == STATUS_OK) squeeze_columns(&narrow, top, &down, to);
     }
     if (status != STATUS_OK) raster_close(to);
-    if (status != STATUS_OK) raster_close(to);
     raster_close(&narrow);
     taps_close(&down);
     taps_close(&across);

@@ -11,7 +11,7 @@ static const class_share UNKNOWN = {(double)NAN, (double)NAN, (double)NAN};
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-/* Wilson's interval: confusion.csv has counts alone. */
+/* Wilson's interval. The bootstrap's of strata.csv has no width where all are right, and there is none for a few. */
 static class_share share_of(double right, double all) {
     const double z = 1.959964, p = right / all;
     if (!(all > 0)) return UNKNOWN;
@@ -20,15 +20,21 @@ static class_share share_of(double right, double all) {
     return (class_share){p, fmax(0, middle - half), fmin(1, middle + half)};
 }
 
-static class_share share_of_class(const csv *confusion, size_t row) {
+/* Examples with this label. */
+static double class_size(const csv *confusion, size_t row) {
     double sum = 0;
     for (size_t k = 1; k < confusion->columns; k++) sum += fmax(0, csv_number(confusion, row, k));
-    return row + 1 < confusion->columns ? share_of(csv_number(confusion, row, row + 1), sum) : UNKNOWN;
+    return sum;
+}
+
+static class_share share_of_class(const csv *confusion, size_t row) {
+    return row + 1 < confusion->columns ? share_of(csv_number(confusion, row, row + 1), class_size(confusion, row))
+                                        : UNKNOWN;
 }
 
 static class_share share_of_stratum(const run *run, size_t row) {
-    return (class_share){run_number(&run->strata, row, "accuracy"), run_number(&run->strata, row, "accuracy_low"),
-                         run_number(&run->strata, row, "accuracy_high")};
+    const double examples = run_number(&run->strata, row, "examples");
+    return share_of(run_number(&run->strata, row, "accuracy") * examples, examples);
 }
 
 static void take_worst(class_result *result, class_share share, const char *column, const char *name) {
@@ -38,10 +44,14 @@ static void take_worst(class_result *result, class_share share, const char *colu
     result->name = name;
 }
 
+int class_result_is_old(const run *run) {
+    return run->strata.data.rows && run_number(&run->strata, 0, "iteration") < run_last(&run->history, "iteration");
+}
+
 int class_result_of(const run *run, class_result *result) {
     const csv *classes = &run->confusion.data;
     *result = (class_result){.worst = UNKNOWN};
-    if (!run->strata.data.rows) return 0;
+    if (!run->strata.data.rows || class_result_is_old(run)) return 0;
     result->examples = run_number(&run->strata, 0, "examples");
     result->all = share_of_stratum(run, 0);
     for (size_t row = 1; row < run->strata.data.rows; row++)
@@ -130,6 +140,27 @@ static const run *best_other(const runs *runs, const run *baseline) {
     return best;
 }
 
+/* Whether two were evaluated on as many examples of each class and of each group: others are no comparison. */
+static int is_same_number(const run *a, const run *b, size_t row) {
+    return strcmp(run_cell(&a->strata, row, "column"), run_cell(&b->strata, row, "column")) == 0 &&
+           strcmp(run_cell(&a->strata, row, "value"), run_cell(&b->strata, row, "value")) == 0 &&
+           run_number(&a->strata, row, "examples") == run_number(&b->strata, row, "examples");
+}
+
+static int saw_the_same(const run *a, const run *b) {
+    const csv *of_a = &a->confusion.data, *of_b = &b->confusion.data;
+    int same = a->strata.data.rows == b->strata.data.rows && of_a->rows == of_b->rows;
+    for (size_t row = 0; same && row < a->strata.data.rows; row++) same = is_same_number(a, b, row);
+    for (size_t row = 0; same && row < of_a->rows; row++) same = class_size(of_a, row) == class_size(of_b, row);
+    return same;
+}
+
+static int all_saw_the_same(const runs *runs) {
+    for (size_t r = 1; r < runs->count; r++)
+        if (!saw_the_same(&runs->all[0], &runs->all[r])) return 0;
+    return 1;
+}
+
 static void add_judgement(text *page, const runs *runs) {
     const run *baseline = baseline_of(runs), *other = best_other(runs, baseline);
     if (!other) return;
@@ -143,11 +174,23 @@ static void add_judgement(text *page, const runs *runs) {
 }
 
 void class_verdict_write(text *page, const runs *runs, int fair) {
+    const int same = all_saw_the_same(runs);
     class_result result;
     for (size_t r = 0; r < runs->count; r++) {
         if (!class_result_of(&runs->all[r], &result)) continue;
-        if (r == 0) text_format(page, "Evaluated on %.0f test examples: ", result.examples);
+        if (r == 0 || !same) text_format(page, "Evaluated on %.0f test examples: ", result.examples);
         add_result(page, &runs->all[r], &result, r == 0);
     }
-    if (fair) add_judgement(page, runs);
+    if (!same) text_add(page, "They were evaluated on different examples, so that this is no comparison. ");
+    else if (fair) add_judgement(page, runs);
+}
+
+void class_verdict_tell_old(text *page, const runs *runs) {
+    for (size_t r = 0; r < runs->count; r++) {
+        if (!class_result_is_old(&runs->all[r])) continue;
+        text_add(page, "<p class=\"note\">");
+        bold(page, runs->all[r].name);
+        text_add(page, " was trained further after it was evaluated: what the evaluation found is of older weights. "
+                       "Run <code>hws evaluate</code> again.</p>\n");
+    }
 }

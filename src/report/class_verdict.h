@@ -1,6 +1,6 @@
 /*
  * The headline of a page of classifiers that hws evaluate has seen, from what it found on the test examples with the weights that
- * are kept (strata.csv, confusion.csv): the last epoch, which history.csv tells of, may be another.
+ * are kept (strata.csv, confusion.csv): the last epoch, which history.csv tells of, may be another. Intervals are Wilson's.
  */
 #ifndef HWS_REPORT_CLASS_VERDICT_H
 #define HWS_REPORT_CLASS_VERDICT_H
@@ -17,7 +17,10 @@ typedef struct class_result {
     const char *column, *name; /* of the worst: "group" and "virus"; of a class the column is NULL */
 } class_result;
 
-/* 0: the run is no classifier, or was not evaluated. */
+/* Whether the run was trained on after it was evaluated. */
+int class_result_is_old(const run *run);
+
+/* 0: the run is no classifier, or was not evaluated, or that is old. */
 int class_result_of(const run *run, class_result *result);
 
 /* Of a class, or of a group whose key is COLUMN:VALUE, as in the names of history.csv's columns; NaN: not known. */
@@ -27,5 +30,8 @@ double class_result_share(const run *run, const char *key);
    interval lies apart from that of the baseline. */
 int class_verdict_applies(const runs *runs);
 void class_verdict_write(text *page, const runs *runs, int fair);
+
+/* A note for each run whose evaluation is old. */
+void class_verdict_tell_old(text *page, const runs *runs);
 
 #endif

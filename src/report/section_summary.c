@@ -273,6 +273,7 @@ void summary_section(text *page, const runs *runs, const methods *methods) {
     text_add_bytes(page, text_string(&notes), notes.size);
     page->failed |= notes.failed;
     tell_left_out(page, methods);
+    class_verdict_tell_old(page, runs);
     warn_of_training_cases(page, runs);
     explain_objectives(page, runs);
     if (runs->count) add_table(page, runs, &metric, fair);

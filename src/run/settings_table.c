@@ -176,10 +176,11 @@ static const setting TABLE[] = {
     {"iterations", WHOLE(0, 1e12), TRAINING, AT(iterations), .images = "0", .value = "T",
      .help = "how many iterations to train, instead of --epochs", .otherwise = ""},
     {"budget", TEXT, TRAINING, AT(budget), .images = "", .value = "TIME", .otherwise = "",
-     .help = "instead of both: the time one has, such as 60m, with validations and pictures. A few steps are\n"
-             "measured; iterations, validations and, unless they are given or in a --config that was written\n"
-             "by hand, optimizer, lr, schedule and batch follow, and are kept in config.json. If the\n"
-             "machine becomes slower, iterations are cut, and the rate follows, so that the run still ends in time"},
+     .help = "instead of both: the time one has, such as 60m, with validations and pictures. A few\n"
+             "steps are measured; iterations, validations and, unless they are given or in a\n"
+             "--config that was written by hand, optimizer, lr, schedule and batch follow, and are\n"
+             "kept in config.json. If the machine becomes slower, iterations are cut, and the rate\n"
+             "follows, so that the run still ends in time"},
     {"budget_costs", TEXT, .group = SETTING_DATA, AT(budget_costs), .is_free = 1, .images = ""},
     {"budget_lengths", TEXT, .group = SETTING_DATA, AT(budget_lengths), .is_free = 1, .images = ""},
     {"batch", WHOLE(0, 1 << 20), TRAINING, AT(batch), .images = "64", .volumes = "0", .value = "B",

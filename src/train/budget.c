@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    STEPS = 4,
+    STEPS = 8,
     PICTURES = 2,
     PICTURES_AT_END = 64,
     FEW_ITERATIONS = 2000,
@@ -53,18 +53,25 @@ status_code budget_costs_read(budget_costs *costs, const char *words, long long 
 
 /* ---- measuring ---- */
 
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median: while others use the machine, the first steps find out how many threads are the fastest (nn/team.h). */
 static status_code measure_steps(budget_costs *costs, trainer *trainer, double seconds, failure *failure) {
-    double loss, began = clock_seconds();
+    double loss, steps[STEPS], began = clock_seconds();
     const double limit = began + 0.1 * seconds;
     int made = 0;
     status_code status = trainer_step(trainer, &loss, failure); /* the first also warms up */
-    const double first = clock_seconds() - began;
-    began = clock_seconds();
-    while (status == STATUS_OK && made < STEPS && clock_seconds() + first < limit) {
+    double last = clock_seconds() - began;
+    while (status == STATUS_OK && made < STEPS && clock_seconds() + last < limit) {
+        began = clock_seconds();
         status = trainer_step(trainer, &loss, failure);
-        made++;
+        steps[made++] = last = clock_seconds() - began;
     }
-    costs->step = made ? (clock_seconds() - began) / made : first;
+    qsort(steps, (size_t)made, sizeof *steps, by_size);
+    costs->step = made ? (steps[(made - 1) / 2] + steps[made / 2]) / 2 : last;
     return status;
 }
 
@@ -103,13 +110,18 @@ status_code budget_measure(budget_costs *costs, const train_settings *settings, 
 
 /* ---- choosing ---- */
 
+long long budget_epoch_length(const train_settings *settings, const budget_fixed *fixed) {
+    if (settings->epoch_length) return settings->epoch_length;
+    return fixed->examples > settings->batch ? fixed->examples / settings->batch : 1;
+}
+
 /* In so many seconds; with an epoch of a given length, whole ones with their validations, and what of the next still fits with
    its own. */
 static double iterations_within(const train_settings *settings, const budget_costs *costs, const budget_fixed *fixed,
                                 double validations, double seconds) {
     const double step = costs->step * (double)settings->batch / (double)costs->batch, one = costs->validation;
-    const double length = fixed->epoch_length ? (double)settings->epoch_length : 0;
-    if (!(length > 0)) return floor((seconds - validations * one) / step);
+    const double length = (double)budget_epoch_length(settings, fixed);
+    if (!fixed->epoch_length) return floor((seconds - validations * one) / step);
     const double epochs = floor(seconds / (length * step + one)), rest = seconds - epochs * (length * step + one);
     return epochs * length + fmax(0, floor((rest - one) / step));
 }
@@ -149,9 +161,7 @@ static void choose_epochs(train_settings *settings, double validations, double l
 
 /* The first training keeps its share of the epochs, and the second has at least one. */
 static status_code choose_trainings(train_settings *settings, const budget_fixed *fixed, failure *failure) {
-    const long long length = settings->epoch_length;
-    if (!length) return STATUS_OK; /* --epoch-length 0: a pass through the examples, whose number is not known here */
-    const long long epochs = settings->iterations / length;
+    const long long length = budget_epoch_length(settings, fixed), epochs = settings->iterations / length;
     if (!fixed->jtt_epochs) {
         const long long wanted = llround((double)settings->jtt_epochs / (double)settings->epochs * (double)epochs);
         settings->jtt_epochs = wanted >= epochs ? epochs - 1 : wanted;

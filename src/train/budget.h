@@ -33,7 +33,11 @@ status_code budget_measure(budget_costs *costs, const train_settings *settings, 
 /* Which settings the user has chosen, and nobody else may. */
 typedef struct budget_fixed {
     int optimizer, lr, schedule, batch, epoch_length, jtt_epochs;
+    int64_t examples; /* --epoch-length 0 is a pass over them */
 } budget_fixed;
+
+/* Iterations of an epoch whose length was chosen. */
+long long budget_epoch_length(const train_settings *settings, const budget_fixed *fixed);
 
 /* Whether any time could suffice, before it is measured. */
 status_code budget_check(const train_settings *settings, const budget_fixed *fixed, failure *failure);

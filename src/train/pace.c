@@ -11,6 +11,8 @@ enum { FIRST_STEPS = 3 };            /* so many are measured before a length is 
 static const double RECENT = 0.1;    /* the largest weight of the newest step in their mean */
 static const double WINDOW = 0.01;   /* of the time that is left: steps of so long make the mean */
 static const double MOST_MOVE = 0.1; /* by this share of it one step can move the mean up */
+static const double NEWEST = 0.5;    /* the weight of the newest validation in their mean */
+static const double MOST_TIMES = 3;  /* and no more than so many times what was expected is believed of one */
 
 /* ---- recorded changes -------------------------------------------------------------------------------------------- */
 
@@ -104,16 +106,28 @@ static double least_of_last(const pace *p) {
     return least;
 }
 
+/* When the first few have all been faster than what was measured before the run, that was wrong. Later ones have a mean of their
+   own, with the slow ones among them. */
+static double most_of_first(const pace *p) {
+    double most = 0;
+    if (p->measured < FIRST_STEPS || p->measured > PACE_LAST) return HUGE_VAL;
+    for (int64_t k = 0; k < p->measured; k++) most = fmax(most, p->last[k]);
+    return most;
+}
+
 void pace_measure_step(pace *p, double now) {
     const double seconds = now - p->mark, weight = weight_of_newest(p, now);
     p->last[p->measured++ % PACE_LAST] = seconds;
     const double believed = fmin(seconds, fmax(p->step * (1 + MOST_MOVE / weight), least_of_last(p)));
-    p->step = p->step > 0 ? p->step + weight * (believed - p->step) : seconds;
+    p->step = p->step > 0 ? fmin(p->step + weight * (believed - p->step), most_of_first(p)) : seconds;
     p->mark = now;
 }
 
+static double validation_of(const pace *p) { return fmax(p->validated, p->step * p->validation); }
+
 void pace_measure_validation(pace *p, double now) {
-    p->validated = now - p->mark;
+    const double seconds = now - p->mark, expected = validation_of(p);
+    p->validated = expected > 0 ? expected + NEWEST * (fmin(seconds, MOST_TIMES * expected) - expected) : seconds;
     if (p->step > 0) p->validation = p->validated / p->step;
     p->mark = now;
 }
@@ -124,8 +138,7 @@ double pace_reserve(const pace *p) { return 0.2 + 2 * p->step; }
 
 static double seconds_of(const pace *p, const pace_moment *m, int64_t total) {
     const double last = ceil((double)total / (double)m->epoch), past = floor((double)(m->done - 1) / (double)m->epoch);
-    const double validation = fmax(p->validated, p->step * p->validation);
-    return p->step * (double)(total - m->done) + (last - past) * validation + p->end;
+    return p->step * (double)(total - m->done) + (last - past) * validation_of(p) + p->end;
 }
 
 /* The largest length that fits. */
@@ -139,13 +152,16 @@ static int64_t longest(const pace *p, const pace_moment *m, double seconds) {
     return low > m->least ? low : m->least;
 }
 
+/* On the way of the learning rate, which a cut does not shorten: more iterations near its end would learn nothing. */
+static int is_early(const pace *p, int64_t done) { return 3 * pace_position(p, done) < 2 * (double)p->planned; }
+
 int pace_decide(pace *p, const pace_moment *m) {
     const int64_t total = pace_length(p, m->done);
     if (!(p->deadline > 0) || !(p->step > 0) || m->done >= total) return 0;
     if (p->count && m->done <= p->changes[p->count - 1].at) return 0;
     const double left = p->deadline - m->now - pace_reserve(p), needed = seconds_of(p, m, total);
     const int64_t often = m->epoch > 10 ? m->epoch / 10 : 1;
-    const int early = m->done % often == 0 && m->done >= FIRST_STEPS && m->done < total / 3 * 2;
+    const int early = m->done % often == 0 && m->done >= FIRST_STEPS && is_early(p, m->done);
     const int too_long = needed > left, too_short = early && needed < UNUSED * left;
     if (!too_long && !too_short) return 0;
     const int64_t fits = longest(p, m, PLANNED * left);

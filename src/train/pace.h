@@ -33,7 +33,7 @@ typedef struct pace {
     double last[PACE_LAST]; /* of the last ones */
     int64_t measured;       /* how many there were */
     double validation;      /* a validation in such steps: it becomes slower with them */
-    double validated;       /* seconds of the last validation: the next takes at least as long */
+    double validated;       /* seconds of a validation, of late: the next takes at least as long */
     double end;             /* seconds of what comes after the last; there are fewer pictures if it takes more */
     double mark;            /* the clock after what was measured last */
 } pace;
@@ -57,7 +57,8 @@ void pace_watch(pace *pace, double deadline, double step, double validation, dou
 /*
  * An iteration, or a validation, has ended. What a step takes is a mean over at least ten of them and over a hundredth of the time
  * that is left. A single one moves it by a tenth at most: a machine that stands still for a moment is not a slow one. If the last
- * PACE_LAST have all been slow, it is.
+ * PACE_LAST have all been slow, it is. Of the first few the slowest is the most that is believed. There are few validations, so that half of what the newest took counts, and of a single one
+ * that took many times longer than expected no more than three times.
  */
 void pace_measure_step(pace *pace, double now);
 void pace_measure_validation(pace *pace, double now);
@@ -70,7 +71,7 @@ double pace_reserve(const pace *pace);
 
 /*
  * After `done` iterations, at least one, before the validation that comes after every `epoch` of them and after the last:
- * 1, and a change is added, if the time does not suffice for the length or, ten times per epoch in the first two thirds of a run,
+ * 1, and a change is added, if the time does not suffice for the length or, ten times per epoch in the first two thirds of the planned way,
  * for more. No length is less than `done` or `least`. -1: no memory. What is before a recorded change decides nothing.
  */
 typedef struct pace_moment {

@@ -322,7 +322,7 @@ static status_code train_task(training *t, const task *task, failure *failure) {
 
 /* ---- the time one has -------------------------------------------------------------------------------------------- */
 
-static void tell_budget(const training *t, const budget_costs *costs) {
+static void tell_budget(const training *t, const budget_costs *costs, const budget_fixed *fixed) {
     const train_settings *s = &t->settings;
     char notice[400];
     snprintf(
@@ -330,22 +330,23 @@ static void tell_budget(const training *t, const budget_costs *costs) {
         "budget %.40s: an iteration of %lld takes %.3g s, a validation %.3g s, the end %.3g s; %lld iterations of %lld "
         "with %s at rate %g, validated every %lld",
         s->budget, costs->batch, costs->step, costs->validation, costs->end, s->iterations, s->batch,
-        optimizer_name(s->optimizer), s->lr, s->epoch_length);
+        optimizer_name(s->optimizer), s->lr, budget_epoch_length(s, fixed));
     listener_notice(work_of(t), notice);
 }
 
 /* Measures with other settings than the run's, if need be, and chooses the run's. */
 static status_code fit_budget(training *t, const task *task, const train_settings *measured, failure *failure) {
-    const budget_fixed fixed = fixed_of(t);
+    budget_fixed fixed = fixed_of(t);
     budget_costs costs = {0};
     double seconds = 0;
+    fixed.examples = task->examples;
     status_code status = budget_parse(t->settings.budget, &seconds, failure);
     if (status == STATUS_OK) status = budget_measure(&costs, measured, task, seconds, failure);
     if (status == STATUS_OK)
         status = budget_choose(&t->settings, &costs, &fixed, seconds - (clock_seconds() - t->began), failure);
     budget_costs_write(&costs, t->settings.batch, t->costs);
     t->settings.budget_costs = t->costs;
-    if (status == STATUS_OK) tell_budget(t, &costs);
+    if (status == STATUS_OK) tell_budget(t, &costs, &fixed);
     return status;
 }
 
@@ -357,13 +358,15 @@ static status_code write_wrong(const training *t, const text *csv, failure *fail
     return run_write(t->request->folder, RUN_MISLABELLED, csv, failure);
 }
 
-static status_code mislabel(const training *t, labelled_images *train, failure *failure) {
-    text csv = {0};
+static status_code mislabel(const training *t, labelled_images *train, text *wrong, failure *failure) {
     if (t->settings.mislabel == 0) return STATUS_OK;
-    status_code status = mislabel_images(train, t->settings.mislabel, (uint64_t)t->settings.seed, &csv, failure);
-    if (status == STATUS_OK) status = write_wrong(t, &csv, failure);
-    text_close(&csv);
-    return status;
+    return mislabel_images(train, t->settings.mislabel, (uint64_t)t->settings.seed, wrong, failure);
+}
+
+/* A network that cannot be is refused before there are files of its run. */
+static status_code check_network(const training *t, const task *task, failure *failure) {
+    learner_options options = {0};
+    return task->network(task->context, &t->settings, &options, failure);
 }
 
 /* How a table becomes numbers, so that others can be classified without it. */
@@ -383,15 +386,19 @@ static status_code train_on_images(training *t, failure *failure) {
     classification_data data = {0};
     classification context;
     task task;
+    text wrong = {0};
     status_code status = classification_source_of_settings(&source, &t->settings, failure);
     if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
     if (status == STATUS_OK) status = classification_divide(&t->settings, &data, failure);
-    if (status == STATUS_OK) status = mislabel(t, &data.train, failure);
+    if (status == STATUS_OK) status = mislabel(t, &data.train, &wrong, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
+    if (status == STATUS_OK) status = check_network(t, &task, failure);
     if (status == STATUS_OK && wants_budget(t)) status = fit_budget(t, &task, &t->settings, failure);
+    if (status == STATUS_OK) status = write_wrong(t, &wrong, failure);
     if (status == STATUS_OK && data.train.values && !t->resume && ranks_is_first(t->ranks))
         status = keep_encoding(t, &source, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
+    text_close(&wrong);
     classification_data_close(&data);
     return status;
 }

@@ -129,6 +129,8 @@ refused 'class' train $small --keep 12=0.5 --out "$work/x"
 refused 'no objective' train $small --objective fun --out "$work/x"
 refused 'no divergence' train $small --divergence tv --out "$work/x"
 refused 'no model' train $small --model resnet --out "$work/x"
+refused 'no model' train $small --model resnet --mislabel 0.1 --out "$work/no_model"
+[ ! -e "$work/no_model/mislabelled.csv" ]
 refused 'there are only 200' train $small --batch 1000 --out "$work/x"
 refused 'contradict' train $small --importance --no-importance --out "$work/x"
 refused 'not two numbers' train $small --importance 1,x --out "$work/x"

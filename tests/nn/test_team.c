@@ -66,6 +66,20 @@ static void what_is_slower_is_not_kept(void **state) {
     assert_true(fewer > 0 && fewer < steps / 50);
 }
 
+/* Others may be so many that one thread alone waits, too: then two or more have no time to win. */
+static void a_thread_that_waits_alone_calls_no_others(void **state) {
+    (void)state;
+    team_policy policy = {0};
+    double now = 0;
+    for (int k = 0; k < 2000; k++) {
+        const int working = policy.limit ? policy.limit : ALL;
+        const double seconds = working > 1 ? 6 : 0.5;
+        if (k > 20) assert_int_equal(working, 1);
+        now += seconds;
+        team_policy_step(&policy, ALL, seconds, 0.3 * seconds, now);
+    }
+}
+
 static void a_team_is_never_larger_than_planned(void **state) {
     (void)state;
     team_open(4);
@@ -78,6 +92,7 @@ int main(void) {
         cmocka_unit_test(all_threads_work_while_nobody_else_does),
         cmocka_unit_test(fewer_work_while_others_do_and_all_again_later),
         cmocka_unit_test(what_is_slower_is_not_kept),
+        cmocka_unit_test(a_thread_that_waits_alone_calls_no_others),
         cmocka_unit_test(a_team_is_never_larger_than_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,19 @@ static void what_was_given_stays(void **state) {
 }
 
 /* A step of 1 s and a validation of 60 s after each 10 of them: 51 epochs fit into 3600 s less a twentieth. */
+static void an_epoch_that_is_a_pass_has_its_validations(void **state) {
+    (void)state;
+    train_settings s = settings_default_volumes();
+    const budget_costs costs = {2, 1, 60, 5};
+    const budget_fixed fixed = {.epoch_length = 1, .batch = 1, .examples = 21};
+    s.batch = 2;
+    s.epoch_length = 0;
+    assert_int_equal(budget_choose(&s, &costs, &fixed, 3600, NULL), STATUS_OK);
+    assert_true(s.epoch_length == 0 && budget_epoch_length(&s, &fixed) == 10);
+    s.epoch_length = 10;
+    assert_true(duration(&s, &costs) <= 0.95 * 3600 && duration(&s, &costs) > 0.95 * 3600 - 70);
+}
+
 static void an_epoch_that_was_given_has_its_validations(void **state) {
     (void)state;
     train_settings s = settings_default_volumes();
@@ -131,6 +144,7 @@ int main(void) {
         cmocka_unit_test(what_is_chosen_fits_into_the_time),
         cmocka_unit_test(few_iterations_are_adams_and_many_nnunets),
         cmocka_unit_test(what_was_given_stays),
+        cmocka_unit_test(an_epoch_that_is_a_pass_has_its_validations),
         cmocka_unit_test(an_epoch_that_was_given_has_its_validations),
         cmocka_unit_test(jtt_has_time_for_both_trainings),
         cmocka_unit_test(jtt_without_time_for_both_is_refused_with_what_to_change),
