@@ -15,10 +15,6 @@ status_code fail(failure *failure, status_code status, const char *format, ...) 
     return status;
 }
 
-status_code fail_memory(failure *failure, const char *what) {
-    return fail(failure, STATUS_OUT_OF_MEMORY, "out of memory for %s", what);
-}
-
 status_code fail_unreadable(failure *failure, const char *path, int error) {
     if (error == ENOMEM) return fail_memory(failure, path);
     return fail(failure, STATUS_CANNOT_READ, "%s: cannot be read: %s", path, strerror(error));

@@ -34,7 +34,11 @@ typedef struct failure {
 /* Fills `failure` (which may be NULL) and returns the status, so that it can end a function: return fail(...). */
 status_code fail(failure *failure, status_code status, const char *format, ...) FAILURE_FORMAT;
 
-status_code fail_memory(failure *failure, const char *what);
+/* Inline, so that compilers and analysers see in every file that it is never STATUS_OK. */
+static inline status_code fail_memory(failure *failure, const char *what) {
+    (void)fail(failure, STATUS_OUT_OF_MEMORY, "out of memory for %s", what);
+    return STATUS_OUT_OF_MEMORY;
+}
 
 /* A file or folder cannot be read; `error` is the errno that tells why: STATUS_CANNOT_READ, or STATUS_OUT_OF_MEMORY. */
 status_code fail_unreadable(failure *failure, const char *path, int error);

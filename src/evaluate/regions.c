@@ -124,9 +124,13 @@ static status_code add_items(region_list *list, const char *items,
         if (status == STATUS_OK) status = parse(&items, &added, failure);
         if (status == STATUS_OK) status = add(&result, &added, failure);
     } while (status == STATUS_OK && *items);
-    regions_close(status == STATUS_OK ? list : &result);
-    if (status == STATUS_OK) *list = result;
-    return status;
+    if (status != STATUS_OK) {
+        regions_close(&result);
+        return status;
+    }
+    regions_close(list);
+    *list = result;
+    return STATUS_OK;
 }
 
 status_code regions_add_labels(region_list *list, const char *labels, failure *failure) {

@@ -5,6 +5,7 @@
 #include "nn/team.h"
 #include "nn/vector.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -63,7 +64,10 @@ static void dropout_forward(graph *g, op *o, int training) {
 
 static void dropout_backward(graph *g, op *o) {
     char *dx = gradient_of(g, o->inputs[0]);
-    if (dx) each_sample(g, o, gradient_of(g, o->output), o->accumulate[0], dx);
+    const char *dy = gradient_of(g, o->output);
+    if (!dx) return;
+    assert(dy); /* what depends on an input that needs its gradient needs its own */
+    each_sample(g, o, dy, o->accumulate[0], dx);
 }
 
 static const op_kind op_dropout = {

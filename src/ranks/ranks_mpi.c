@@ -120,7 +120,10 @@ static void post(const ranks *r, int other, ranks_note note) {
     (void)r;
     forget_sent();
     posted *one = malloc(sizeof *one);
-    if (!one) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (!one) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
     *one = (posted){.next = posts, .note = note};
     posts = one;
     MPI_Isend(&one->note, (int)sizeof one->note, MPI_BYTE, other, 0, note_world, &one->request);

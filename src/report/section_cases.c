@@ -62,7 +62,8 @@ static const char *group_of(const run *run, size_t row, const char *column) {
 static const char **groups_of_rows(const run *run, const char *column) {
     const size_t rows = run->cases.data.rows;
     const char **groups = malloc((rows + 1) * sizeof *groups);
-    for (size_t row = 0; groups && row < rows; row++) {
+    if (!groups) return NULL;
+    for (size_t row = 0; row < rows; row++) {
         const char *name = run_cell(&run->cases, row, "case");
         const int again = row > 0 && strcmp(name, run_cell(&run->cases, row - 1, "case")) == 0;
         groups[row] = again ? groups[row - 1] : group_of(run, row, column);

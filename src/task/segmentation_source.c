@@ -221,16 +221,18 @@ static status_code cut_out(segmentation_source *s, const segmentation_case *from
     return STATUS_OK;
 }
 
-static void count_subvolumes(const segmentation_case *one, const int wanted[3], int counts[3]) {
-    for (int axis = 0; axis < 3; axis++) counts[axis] = count_along(one->view.size[axis], wanted[axis]);
+/* Along each axis; returns how many there are together. */
+static int count_subvolumes(const segmentation_case *one, const int wanted[3], int counts[3]) {
+    int all = 1;
+    for (int axis = 0; axis < 3; axis++) all *= counts[axis] = count_along(one->view.size[axis], wanted[axis]);
+    return all;
 }
 
 /* Adds the subvolumes of a case, or the case itself where it is no larger. */
 static status_code divide_case(segmentation_source *s, const segmentation_case *from, const int wanted[3],
                                segmentation_case **to, failure *failure) {
     int counts[3];
-    count_subvolumes(from, wanted, counts);
-    const int all = counts[0] * counts[1] * counts[2];
+    const int all = count_subvolumes(from, wanted, counts);
     status_code status = STATUS_OK;
     if (all == 1) *(*to)++ = *from;
     for (int k = 0; k < all && all > 1 && status == STATUS_OK; k++) {
@@ -245,8 +247,7 @@ static status_code divide(segmentation_source *s, const int wanted[3], failure *
     size_t total = 0;
     for (size_t k = 0; k < s->train_count; k++) {
         int counts[3];
-        count_subvolumes(&s->train[k], wanted, counts);
-        total += (size_t)counts[0] * (size_t)counts[1] * (size_t)counts[2];
+        total += (size_t)count_subvolumes(&s->train[k], wanted, counts);
     }
     segmentation_case *subvolumes = calloc(total, sizeof *subvolumes), *to = subvolumes;
     status_code status = subvolumes ? STATUS_OK : fail_memory(failure, "the subvolumes");

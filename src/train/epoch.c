@@ -69,26 +69,30 @@ static void measure_tail(trainer *t, double *later) {
     if (t->objective == OBJECTIVE_GROUP_DRO) later[ROW_GROUP_WEIGHT_MAX] = group_weights_largest(&t->groups);
 }
 
+/* p of the losses in t->all. */
+static status_code probabilities_of_all(trainer *t, double *p, failure *failure) {
+    const hws_options options = hws_sampler_options(t->history);
+    hws_error error;
+    const hws_status found =
+        hws_divergence_probabilities(&options.divergence, options.beta, t->task->examples, t->all, p, &error);
+    return sampler_status(&error, found, "p of all losses", failure);
+}
+
 /* How far p of the losses when each example was last trained on is from p of the losses as they are, in total variation: 0
    if they are equal, 1 if they have nothing in common. An example that was not trained on yet counts as it is. */
 static status_code measure_staleness(trainer *t, double *distance, failure *failure) {
     const int64_t n = t->task->examples;
-    const hws_options options = hws_sampler_options(t->history);
-    hws_error error;
     double *exact = malloc((size_t)n * sizeof *exact), *stale = malloc((size_t)n * sizeof *stale), sum = 0;
     status_code status = exact && stale ? trainer_all_losses(t, failure) : fail_memory(failure, "the exact losses");
-    hws_status found = HWS_OK;
-    if (status == STATUS_OK)
-        found = hws_divergence_probabilities(&options.divergence, options.beta, n, t->all, exact, &error);
+    if (status == STATUS_OK) status = probabilities_of_all(t, exact, failure);
     for (int64_t i = 0; i < n && status == STATUS_OK; i++)
         if (!isnan(t->last_seen[i])) t->all[i] = t->last_seen[i];
-    if (status == STATUS_OK && found == HWS_OK)
-        found = hws_divergence_probabilities(&options.divergence, options.beta, n, t->all, stale, &error);
-    for (int64_t i = 0; i < n && status == STATUS_OK && found == HWS_OK; i++) sum += fabs(exact[i] - stale[i]) / 2;
+    if (status == STATUS_OK) status = probabilities_of_all(t, stale, failure);
+    for (int64_t i = 0; i < n && status == STATUS_OK; i++) sum += fabs(exact[i] - stale[i]) / 2;
     free(exact);
     free(stale);
     *distance = sum;
-    return status == STATUS_OK ? sampler_status(&error, found, "p of all losses", failure) : status;
+    return status;
 }
 
 /* The beta at which the losses as they are now have the wanted effective size. Where none has (at first all losses may

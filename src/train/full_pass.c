@@ -36,7 +36,7 @@ static status_code losses_apart(trainer *t, loss_function losses_of, double *los
                   end = ranks_start(t->ranks, n, t->ranks->rank + 1);
     const int most = learner_micro_batch(t->learner);
     status_code status = STATUS_OK;
-    size_t sizes[RANKS_MAX];
+    size_t counts[RANKS_MAX], sizes[RANKS_MAX];
     for (int64_t done = first; done < end && status == STATUS_OK; done += most) {
         const int count = (int)(end - done < most ? end - done : most);
         status = listener_stops(t->listener)
@@ -47,11 +47,12 @@ static status_code losses_apart(trainer *t, loss_function losses_of, double *los
         for (int k = 0; k < count && status == STATUS_OK && wrong && t->task->is_wrong; k++)
             wrong[done + k] = (uint8_t)t->task->is_wrong(t->task->context, t->learner, k);
     }
-    for (int k = 0; k < t->ranks->count; k++)
-        sizes[k] = (size_t)(ranks_start(t->ranks, n, k + 1) - ranks_start(t->ranks, n, k)) * sizeof *t->all;
+    for (int k = 0; k < t->ranks->count; k++) {
+        counts[k] = (size_t)(ranks_start(t->ranks, n, k + 1) - ranks_start(t->ranks, n, k));
+        sizes[k] = counts[k] * sizeof *t->all;
+    }
     ranks_gather(t->ranks, t->all, sizes);
-    for (int k = 0; k < t->ranks->count; k++) sizes[k] /= sizeof *t->all;
-    if (wrong) ranks_gather(t->ranks, wrong, sizes);
+    if (wrong) ranks_gather(t->ranks, wrong, counts);
     return ranks_agree(t->ranks, status, failure);
 }
 

@@ -296,20 +296,26 @@ static void classes_can_be_given(void **state) {
     assert_non_null(strstr(why.message, "not trained on the class 'new'"));
 }
 
+/* What a run with the classes a and b is asked about, which was trained on `own`, in grey pictures of side x side pixels. */
+static classification_source source_of_a_run(const char *data, const char *own, int side) {
+    static const char *const NAMES[] = {"a", "b"};
+    classification_source source = classification_source_of(work_path(data));
+    source.examples.class_names = NAMES;
+    source.examples.class_count = 2;
+    source.trained_on = work_path(own);
+    source.pictures.height = source.pictures.width = side;
+    source.pictures.channels = 1;
+    return source;
+}
+
 /* What else a run is asked about is there to be tested on, all of it, unless it says otherwise; its own data are divided. */
 static void data_from_elsewhere_are_tested_on_as_a_whole(void **state) {
     (void)state;
-    static const char *const NAMES[] = {"a", "b"};
     write_pictures("elsewhere/a", 6);
     write_pictures("elsewhere/b", 6);
     write_text("elsewhere.csv", "file,label\nelsewhere/a/p 0.png,a\nelsewhere/b/p 0.png,b\n");
     write_text("marked.csv", "file,label,split\nelsewhere/a/p 0.png,a,train\nelsewhere/b/p 0.png,b,test\n");
-    classification_source source = classification_source_of(work_path("elsewhere"));
-    source.examples.class_names = NAMES;
-    source.examples.class_count = 2;
-    source.trained_on = work_path("lazy");
-    source.pictures.height = source.pictures.width = 4;
-    source.pictures.channels = 1;
+    classification_source source = source_of_a_run("elsewhere", "lazy", 4);
     classification_data d = opened(&source);
     assert_true(d.train.count == 0 && d.test.count == 12);
     assert_told("all 12 are tested on");
@@ -331,13 +337,7 @@ static void data_from_elsewhere_are_tested_on_as_a_whole(void **state) {
 /* A folder and the list in it are the same data. */
 static void the_own_list_is_divided_by_either_name(void **state) {
     (void)state;
-    static const char *const NAMES[] = {"a", "b"};
-    classification_source source = classification_source_of(work_path("patients/labels.csv"));
-    source.examples.class_names = NAMES;
-    source.examples.class_count = 2;
-    source.trained_on = work_path("patients");
-    source.pictures.height = source.pictures.width = 2;
-    source.pictures.channels = 1;
+    const classification_source source = source_of_a_run("patients/labels.csv", "patients", 2);
     classification_data d = opened(&source);
     assert_true(d.test.count == 12 && d.train.count == 48);
     classification_data_close(&d);
