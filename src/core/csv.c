@@ -203,6 +203,12 @@ void csv_add_field(text *out, const char *field) {
     text_add(out, "\"");
 }
 
+void csv_add_text(text *out, text *field) {
+    csv_add_field(out, text_string(field));
+    out->failed |= field->failed;
+    text_close(field);
+}
+
 void csv_add_number(text *out, double value) {
     if (isnan(value)) text_add(out, ",nan");
     else text_format(out, ",%.10g", value);

@@ -55,6 +55,9 @@ status_code csv_require_number(const csv *table, const char *name, size_t row, s
 /* Writes a field, in quotes if it must be: everything that is written to a CSV file as text goes through here. */
 void csv_add_field(text *out, const char *field);
 
+/* The same of a text, which is closed; if that has failed, so has `out`. */
+void csv_add_text(text *out, text *field);
+
 /* Writes a comma and a number in ten digits, or nan. */
 void csv_add_number(text *out, double value);
 

@@ -49,7 +49,8 @@ static status_code add_example(const class_gallery *g, const char *kind, const c
     text_add(csv, ",");
     labelled_images_class_field(g->set, arg_max(row_of(g, i), g->set->classes), csv);
     text_format(csv, ",%.9g,%.7g\n", g->losses[i], margin_of(g, i));
-    status_code status = run_picture_path(path, g->out, RUN_WORST_PICTURES, text_string(&name), failure);
+    status_code status = name.failed ? fail_memory(failure, "a name")
+                                     : run_picture_path(path, g->out, RUN_WORST_PICTURES, text_string(&name), failure);
     if (status == STATUS_OK) status = labelled_images_save(g->set, i, path, failure);
     text_close(&name);
     return status;

@@ -149,8 +149,7 @@ static void add_header(const job *j, text *csv) {
         text_add(&name, "p_");
         labelled_images_class_name(j->set, k, &name);
         text_add(csv, ",");
-        csv_add_field(csv, text_string(&name));
-        text_close(&name);
+        csv_add_text(csv, &name);
     }
     for (int k = 0; k < j->set->column_count; k++) {
         text_add(csv, ",");

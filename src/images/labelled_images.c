@@ -118,22 +118,16 @@ void labelled_images_class_name(const labelled_images *set, int class_label, tex
     else text_format(name, "%d", class_label);
 }
 
-static void add_field(text *name, text *csv) {
-    csv_add_field(csv, text_string(name));
-    csv->failed |= name->failed;
-    text_close(name);
-}
-
 void labelled_images_name_field(const labelled_images *set, int64_t index, text *csv) {
     text name = {0};
     labelled_images_name(set, index, &name);
-    add_field(&name, csv);
+    csv_add_text(csv, &name);
 }
 
 void labelled_images_class_field(const labelled_images *set, int class_label, text *csv) {
     text name = {0};
     labelled_images_class_name(set, class_label, &name);
-    add_field(&name, csv);
+    csv_add_text(csv, &name);
 }
 
 /* ---- keeping a part of a class ---------------------------------------------------------------------------------- */

@@ -17,6 +17,8 @@ enum {
     SHARED_BLOCK_BYTES = 6 << 20,     /* of all threads, when they share one */
     SHARED_WEIGHTS_BYTES = 400 << 10, /* transformed weights above which they do */
     PARTIAL_SUMS = 8,                 /* of weight gradients, added in order: their number is not the threads' */
+    UNITS_PER_THREAD = 4,             /* so many pieces of work for each, if they share a block */
+    LEAST_ROWS = 24,                  /* of a product that is cut for them */
     DEPTH_TAPS = 3,                   /* at most */
     SKEW = 16                         /* floats between points, so that they do not fall on the same cache lines */
 };
@@ -125,32 +127,59 @@ typedef struct tile_source {
     size_t point_stride;
 } tile_source;
 
-/* A share of the block's lines of tiles. Planes outside the volume are zeros. */
-static void transform_tiles(const direction *d, const block *b, const tile_source *from, float *points, share own) {
+/* Into how many pieces each of some units of work is cut, at most `most`: enough for many threads to have about as much to do each. */
+static size_t pieces_of(size_t units, size_t most, share own) {
+    const size_t wanted = own.count > 1 ? (UNITS_PER_THREAD * (size_t)own.count + units - 1) / units : 1;
+    return wanted < most ? wanted : most;
+}
+
+/* Neighbouring tiles of a line in one of the block's planes. */
+typedef struct tile_run {
+    size_t slice, line;
+    int first, end;
+} tile_run;
+
+static tile_run tile_run_at(const direction *d, const block *b, size_t unit, size_t pieces) {
+    const share piece = {(int)(unit % pieces), (int)pieces};
+    const size_t columns = (size_t)d->tile_columns, lines = (size_t)b->lines;
+    return (tile_run){unit / pieces / lines, unit / pieces % lines, (int)share_start(columns, piece),
+                      (int)share_end(columns, piece)};
+}
+
+static void transform_run(const direction *d, const block *b, const tile_source *from, const tile_run *run,
+                          float *points) {
     const convolution *c = d->convolution;
-    const size_t units = (size_t)from->slices * (size_t)b->lines, channels = (size_t)from->channels;
+    const size_t channels = (size_t)from->channels;
+    const int slice = from->first_slice + (int)run->slice;
+    float *row = points + (run->slice * (size_t)b->tiles + run->line * (size_t)d->tile_columns) * channels;
+    if (slice < 0 || slice >= d->slices) {
+        for (size_t point = 0; point < WINOGRAD_POINTS; point++)
+            memset(row + point * from->point_stride + (size_t)run->first * channels, 0,
+                   (size_t)(run->end - run->first) * channels * sizeof(float));
+        return;
+    }
+    winograd_tile tile = {.height = c->in.size[1],
+                          .width = c->in.size[2],
+                          .top = (b->first_line + (int)run->line) * WINOGRAD_TILE - from->shift,
+                          .point_stride = (ptrdiff_t)from->point_stride};
+    const image_list *list = from->images;
+    for (int i = 0, offset = 0; i < list->count; offset += list->channels[i++]) {
+        const char *plane = list->images[i] + plane_offset(d, b, slice, list->channels[i]);
+        tile.channels = list->channels[i];
+        for (int column = run->first; column < run->end; column++) {
+            tile.left = column * WINOGRAD_TILE - from->shift;
+            from->transform(&tile, plane, row + (size_t)column * channels + offset);
+        }
+    }
+}
+
+/* A share of the block's tiles. Planes outside the volume are zeros. */
+static void transform_tiles(const direction *d, const block *b, const tile_source *from, float *points, share own) {
+    const size_t lines = (size_t)from->slices * (size_t)b->lines,
+                 pieces = pieces_of(lines, (size_t)d->tile_columns, own), units = lines * pieces;
     for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
-        const size_t local = unit / (size_t)b->lines, line = unit % (size_t)b->lines;
-        const int slice = from->first_slice + (int)local;
-        float *row = points + (local * (size_t)b->tiles + line * (size_t)d->tile_columns) * channels;
-        if (slice < 0 || slice >= d->slices) {
-            for (size_t point = 0; point < WINOGRAD_POINTS; point++)
-                memset(row + point * from->point_stride, 0, (size_t)d->tile_columns * channels * sizeof(float));
-            continue;
-        }
-        winograd_tile tile = {.height = c->in.size[1],
-                              .width = c->in.size[2],
-                              .top = (b->first_line + (int)line) * WINOGRAD_TILE - from->shift,
-                              .point_stride = (ptrdiff_t)from->point_stride};
-        const image_list *list = from->images;
-        for (int i = 0, offset = 0; i < list->count; offset += list->channels[i++]) {
-            const char *plane = list->images[i] + plane_offset(d, b, slice, list->channels[i]);
-            tile.channels = list->channels[i];
-            for (int column = 0; column < d->tile_columns; column++) {
-                tile.left = column * WINOGRAD_TILE - from->shift;
-                from->transform(&tile, plane, row + (size_t)column * channels + offset);
-            }
-        }
+        const tile_run run = tile_run_at(d, b, unit, pieces);
+        transform_run(d, b, from, &run, points);
     }
 }
 
@@ -165,23 +194,39 @@ static void transform_input(const direction *d, const block *b, const image_list
     transform_tiles(d, b, &inputs, values, own);
 }
 
+/* A product of a point and a panel, for some rows: tiles. */
+typedef struct point_product {
+    size_t point, panel, first_row, end_row;
+} point_product;
+
+static void multiply_point(const direction *d, const block *b, const point_product *p, const float *values,
+                           const float *weights, float *products) {
+    const size_t in = (size_t)d->in, panels = (size_t)(d->out / KERNEL_PANEL);
+    const size_t tap_floats = in * KERNEL_PANEL, unit = p->point * panels + p->panel;
+    kernel_tap tap[DEPTH_TAPS];
+    for (size_t t = 0; t < (size_t)d->taps; t++)
+        tap[t] = (kernel_tap){.a = values + p->point * d->in_point + (t * (size_t)b->tiles + p->first_row) * in,
+                              .b = weights + (unit * (size_t)d->taps + t) * tap_floats,
+                              .row_stride = d->in,
+                              .depth = d->in};
+    const kernel_taps taps = {(int)(p->end_row - p->first_row), d->taps, tap};
+    const kernel_results to = {.channels = KERNEL_PANEL,
+                               .row_stride = d->out,
+                               .image = products + p->point * d->out_point + p->first_row * (size_t)d->out +
+                                        p->panel * KERNEL_PANEL};
+    d->f32->multiply_taps(&taps, 0, &to);
+}
+
 static void multiply_points(const direction *d, const block *b, const float *values, const float *weights,
                             float *products, share own) {
-    const size_t panels = (size_t)(d->out / KERNEL_PANEL), units = WINOGRAD_POINTS * panels;
-    const size_t panel_floats = (size_t)d->taps * (size_t)d->in * KERNEL_PANEL;
+    const size_t panels = (size_t)(d->out / KERNEL_PANEL), rows = (size_t)b->slices * (size_t)b->tiles;
+    const size_t pieces = pieces_of(WINOGRAD_POINTS * panels, rows / LEAST_ROWS + 1, own),
+                 units = WINOGRAD_POINTS * panels * pieces;
     for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
-        const size_t point = unit / panels, panel = unit % panels;
-        kernel_tap tap[DEPTH_TAPS];
-        for (int t = 0; t < d->taps; t++)
-            tap[t] = (kernel_tap){.a = values + point * d->in_point + (size_t)t * (size_t)b->tiles * (size_t)d->in,
-                                  .b = weights + unit * panel_floats + (size_t)t * (size_t)d->in * KERNEL_PANEL,
-                                  .row_stride = d->in,
-                                  .depth = d->in};
-        const kernel_taps taps = {b->slices * b->tiles, d->taps, tap};
-        const kernel_results to = {.channels = KERNEL_PANEL,
-                                   .row_stride = d->out,
-                                   .image = products + point * d->out_point + panel * KERNEL_PANEL};
-        d->f32->multiply_taps(&taps, 0, &to);
+        const share piece = {(int)(unit % pieces), (int)pieces};
+        const point_product product = {unit / pieces / panels, unit / pieces % panels, share_start(rows, piece),
+                                       share_end(rows, piece)};
+        multiply_point(d, b, &product, values, weights, products);
     }
 }
 
@@ -193,30 +238,36 @@ typedef struct winograd_results {
     const char *addend;
 } winograd_results;
 
+static void output_run(const direction *d, const block *b, const tile_run *run, const float *products,
+                       const winograd_results *results) {
+    const convolution *c = d->convolution;
+    const size_t out = (size_t)d->out;
+    const float *row = products + (run->slice * (size_t)b->tiles + run->line * (size_t)d->tile_columns) * out;
+    winograd_tile tile = {.height = c->in.size[1],
+                          .width = c->in.size[2],
+                          .top = (b->first_line + (int)run->line) * WINOGRAD_TILE,
+                          .point_stride = (ptrdiff_t)d->out_point};
+    for (int i = 0, offset = 0; i < results->count; offset += results->channels[i++]) {
+        if (!results->images[i]) continue;
+        const size_t plane = plane_offset(d, b, b->first_slice + (int)run->slice, results->channels[i]);
+        const kernel_addends addends = {results->bias ? results->bias + offset : 0,
+                                        results->addend ? results->addend + plane : 0, results->accumulate[i]};
+        tile.channels = results->channels[i];
+        for (int column = run->first; column < run->end; column++) {
+            tile.left = column * WINOGRAD_TILE;
+            d->stored->winograd_output(&tile, row + (size_t)column * out + offset, &addends,
+                                       results->images[i] + plane);
+        }
+    }
+}
+
 static void transform_output(const direction *d, const block *b, const float *products, const winograd_results *results,
                              share own) {
-    const convolution *c = d->convolution;
-    const size_t units = (size_t)b->slices * (size_t)b->lines;
+    const size_t lines = (size_t)b->slices * (size_t)b->lines, pieces = pieces_of(lines, (size_t)d->tile_columns, own),
+                 units = lines * pieces;
     for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
-        const int local = (int)(unit / (size_t)b->lines), line = (int)(unit % (size_t)b->lines);
-        const float *row =
-            products + ((size_t)local * (size_t)b->tiles + (size_t)line * (size_t)d->tile_columns) * (size_t)d->out;
-        winograd_tile tile = {.height = c->in.size[1],
-                              .width = c->in.size[2],
-                              .top = (b->first_line + line) * WINOGRAD_TILE,
-                              .point_stride = (ptrdiff_t)d->out_point};
-        for (int i = 0, offset = 0; i < results->count; offset += results->channels[i++]) {
-            if (!results->images[i]) continue;
-            const size_t plane = plane_offset(d, b, b->first_slice + local, results->channels[i]);
-            const kernel_addends addends = {results->bias ? results->bias + offset : 0,
-                                            results->addend ? results->addend + plane : 0, results->accumulate[i]};
-            tile.channels = results->channels[i];
-            for (int column = 0; column < d->tile_columns; column++) {
-                tile.left = column * WINOGRAD_TILE;
-                d->stored->winograd_output(&tile, row + (size_t)column * (size_t)d->out + offset, &addends,
-                                           results->images[i] + plane);
-            }
-        }
+        const tile_run run = tile_run_at(d, b, unit, pieces);
+        output_run(d, b, &run, products, results);
     }
 }
 
@@ -328,13 +379,12 @@ static void add_products(const direction *d, const block *b, const float *values
                          share own) {
     const size_t in = (size_t)d->in, out = (size_t)d->out;
     const kernel_field field = {1, 1, b->slices * b->tiles, 0, 0, d->in, 0, 0, d->out};
-    const size_t units = (size_t)WINOGRAD_POINTS * (size_t)d->taps;
+    const size_t taps = (size_t)d->taps, panels = out / KERNEL_PANEL, units = WINOGRAD_POINTS * taps * panels;
     for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
-        const size_t point = unit / (size_t)d->taps, tap = unit % (size_t)d->taps;
-        const float *from = values + point * d->in_point + tap * (size_t)b->tiles * in;
-        const float *gradient = gradients + point * d->out_point;
-        for (size_t feature = 0; feature < out; feature += KERNEL_PANEL)
-            d->f32->outer(d->in, &field, from, gradient + feature, sums + unit * in * out + feature, (ptrdiff_t)out);
+        const size_t product = unit / panels, feature = unit % panels * KERNEL_PANEL;
+        const float *from = values + product / taps * d->in_point + product % taps * (size_t)b->tiles * in;
+        const float *gradient = gradients + product / taps * d->out_point + feature;
+        d->f32->outer(d->in, &field, from, gradient, sums + product * in * out + feature, (ptrdiff_t)out);
     }
 }
 

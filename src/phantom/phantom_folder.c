@@ -77,7 +77,7 @@ static void name_cases(writer *w) {
 
 static status_code require_empty(const char *path, failure *failure) {
     DIR *folder = opendir(path);
-    if (!folder) return fail(failure, STATUS_CANNOT_READ, "the folder %s cannot be read: %s", path, strerror(errno));
+    if (!folder) return fail_unreadable(failure, path, errno);
     int count = 0;
     for (const struct dirent *entry; (entry = readdir(folder));)
         count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;

@@ -24,19 +24,13 @@ status_code score_table_check(const predict_request *request, failure *failure) 
     return fail(failure, STATUS_BAD_INPUT, "%.500s is the input: name another file for the scores", path);
 }
 
-static void add_field(text *csv, text *field) {
-    csv_add_field(csv, text_string(field));
-    csv->failed |= field->failed;
-    text_close(field);
-}
-
 static void add_header(const score_table *s, text *csv) {
     text_format(csv, "%s,prediction", s->heading);
     for (int k = 0; k < s->facts->class_count; k++) {
         text name = {0};
         text_format(&name, "p_%s", s->facts->class_names[k]);
         text_add(csv, ",");
-        add_field(csv, &name);
+        csv_add_text(csv, &name);
     }
     text_add(csv, "\n");
 }
@@ -45,7 +39,7 @@ static void add_row(const score_table *s, int64_t i, text *csv) {
     const float *p = s->probabilities + i * s->facts->class_count;
     text name = {0};
     s->name(s->context, i, &name);
-    add_field(csv, &name);
+    csv_add_text(csv, &name);
     text_add(csv, ",");
     csv_add_field(csv, s->facts->class_names[arg_max(p, s->facts->class_count)]);
     for (int k = 0; k < s->facts->class_count; k++) text_format(csv, ",%.9g", (double)p[k]);

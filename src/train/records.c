@@ -48,9 +48,7 @@ status_code write_history(const trainer *t, failure *failure) {
 void add_example_name(const trainer *t, int64_t example, text *csv) {
     text name = {0};
     t->task->name(t->task->context, example, &name);
-    csv_add_field(csv, text_string(&name));
-    csv->failed |= name.failed;
-    text_close(&name);
+    csv_add_text(csv, &name);
 }
 
 void add_group_name(const trainer *t, int64_t example, text *csv) {
@@ -58,9 +56,7 @@ void add_group_name(const trainer *t, int64_t example, text *csv) {
     if (!t->task->group_name) return;
     t->task->group_name(t->task->context, example, &name);
     text_add(csv, ",");
-    csv_add_field(csv, text_string(&name));
-    csv->failed |= name.failed;
-    text_close(&name);
+    csv_add_text(csv, &name);
 }
 
 /* Nothing for an example that has none yet. */

@@ -64,9 +64,7 @@ void rows_history(const rows *r, const task *task, text *csv) {
         text name = {0};
         task->metric(task->context, k, &name);
         text_add(csv, ",");
-        csv_add_field(csv, text_string(&name));
-        csv->failed |= name.failed;
-        text_close(&name);
+        csv_add_text(csv, &name);
     }
     for (int k = 0; k < ROW_LAST; k++) text_format(csv, ",%s", LAST[k]);
     for (int k = 0; k < ROW_LATER; k++) text_format(csv, ",%s", LATER[k]);

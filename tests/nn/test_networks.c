@@ -333,10 +333,11 @@ static void runs_threads_and_recomputing_change_no_bit(void **state) {
         learner_options other = options;
         check_same(n, "a second run", &options, &other);
         static const int threads[] = {2, 5, 64};
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < (i == 2 * UNET_WINOGRAD ? 3 : 2); k++) { /* with 64 on few processors steps are slow */
             other.graph.threads = threads[k];
             check_same(n, "the number of threads", &options, &other);
         }
+        other.graph.threads = 5;
         other.graph.recompute = 1;
         check_same(n, "computing activations a second time", &options, &other);
     }
