@@ -13,6 +13,13 @@ static int two_numbers(const char *text, const char *prefix, int *a, int *b) {
            text[length + (size_t)end] == 0;
 }
 
+static status_code check_mlp(const model_options *options, const char *text, failure *failure) {
+    const int layers = options->mlp_layers, nodes = options->mlp_nodes;
+    if (layers >= 0 && layers <= MLP_MOST_LAYERS && nodes >= 1 && nodes <= MLP_MOST_NODES) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "'%s': mlp-L-m needs L of 0 to %d and m of 1 to %d", text, MLP_MOST_LAYERS,
+                MLP_MOST_NODES);
+}
+
 status_code model_parse(const char *text, model_options *options, failure *failure) {
     *options = (model_options){.kind = MODEL_UNET};
     if (strcmp(text, "unet") == 0) {
@@ -46,11 +53,7 @@ status_code model_parse(const char *text, model_options *options, failure *failu
     }
     if (two_numbers(text, "mlp-", &options->mlp_layers, &options->mlp_nodes)) {
         options->kind = MODEL_MLP;
-        if (options->mlp_layers < 0 || options->mlp_layers > MLP_MOST_LAYERS || options->mlp_nodes < 1 ||
-            options->mlp_nodes > MLP_MOST_NODES)
-            return fail(failure, STATUS_BAD_INPUT, "'%s': mlp-L-m needs L of 0 to %d and m of 1 to %d", text,
-                        MLP_MOST_LAYERS, MLP_MOST_NODES);
-        return STATUS_OK;
+        return check_mlp(options, text, failure);
     }
     return fail(failure, STATUS_BAD_INPUT,
                 "there is no model '%s': choose one such as wrn-16-1, resnet-18, mlp-2-64, unet or resenc", text);
