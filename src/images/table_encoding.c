@@ -38,11 +38,23 @@ static float *encode_cell(const csv *table, size_t row, size_t column, const tab
     return to + f->words;
 }
 
+/* The mean would be taken for a word, and nobody would know. */
+static int is_no_number(const csv *table, size_t row, size_t column, const table_feature *f) {
+    return !f->words && !table_cell_is_missing(csv_cell(table, row, column)) &&
+           !isfinite(csv_number(table, row, column));
+}
+
 status_code table_encoding_row(const table_encoding *e, const csv *table, const char *path, size_t row, float *to,
                                failure *failure) {
     for (int k = 0; k < e->count; k++) {
         const table_feature *f = &e->features[k];
         const size_t column = (size_t)csv_column(table, f->name);
+        if (is_no_number(table, row, column, f))
+            return fail(
+                failure, STATUS_BAD_INPUT,
+                "%.500s, line %zu: %.100s is '%.100s', but was a number in the rows that were trained on; where one is "
+                "missing, leave the cell empty or write ? or NA",
+                path, table->lines[row + 1], f->name, csv_cell(table, row, column));
         to = encode_cell(table, row, column, f, to);
         if (!isfinite(to[-1]))
             return fail(failure, STATUS_BAD_INPUT,
