@@ -229,14 +229,24 @@ static void groups_of_volumes_have_weights_that_grow(void **state) {
     assert_near(last_of_history("steep", "group_weight_max"), 1, 1e-6);
 }
 
-static void groups_that_are_not_there_are_refused(void **state) {
+static void what_is_not_for_volumes_is_refused_before_anything_is_written(void **state) {
     (void)state;
-    train_option options[] = {{"objective", "group-dro"}, {"group", "colour"}};
-    failure why = {0};
-    assert_int_equal(train("nameless", options, 1, &why), STATUS_BAD_INPUT);
-    assert_non_null(strstr(why.message, "for volumes name a column of groups.csv with --group"));
-    assert_int_equal(train("colour", options, 2, &why), STATUS_BAD_INPUT);
-    assert_non_null(strstr(why.message, "groups.csv has no column 'colour'"));
+    static const struct {
+        train_option options[2];
+        size_t count;
+        const char *says;
+    } REFUSED[] = {{{{"objective", "group-dro"}}, 1, "group-dro needs a group of each volume"},
+                   {{{"objective", "reweight"}}, 1, "name a column of groups.csv with --group"},
+                   {{{"objective", "reweight"}, {"group", "colour"}}, 2, "groups.csv has no column 'colour'"},
+                   {{{"dropout", "0.5"}}, 1, "are for images, not for volumes"},
+                   {{{"label_smoothing", "0.1"}}, 1, "are for images, not for volumes"},
+                   {{{"keep", "1=0.5"}}, 1, "--keep is for images"}};
+    for (size_t k = 0; k < sizeof REFUSED / sizeof *REFUSED; k++) {
+        failure why = {0};
+        assert_int_equal(train("never", REFUSED[k].options, REFUSED[k].count, &why), STATUS_BAD_INPUT);
+        if (!strstr(why.message, REFUSED[k].says)) fail_msg("'%s' does not say '%s'", why.message, REFUSED[k].says);
+        assert_int_not_equal(access(folder("never"), F_OK), 0);
+    }
 }
 
 int main(void) {
@@ -245,7 +255,7 @@ int main(void) {
         cmocka_unit_test(the_seed_decides_which_labels_are_wrong),
         cmocka_unit_test(cases_of_a_condition_are_a_group),
         cmocka_unit_test(groups_of_volumes_have_weights_that_grow),
-        cmocka_unit_test(groups_that_are_not_there_are_refused),
+        cmocka_unit_test(what_is_not_for_volumes_is_refused_before_anything_is_written),
     };
     return cmocka_run_group_tests_name("volumes", tests, make_phantoms, folders_teardown);
 }
