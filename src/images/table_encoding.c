@@ -38,7 +38,7 @@ static float *encode_cell(const csv *table, size_t row, size_t column, const tab
     return to + f->words;
 }
 
-/* The mean would be taken for a word, and nobody would know. */
+/* Such a cell is not missing: if the mean stood in for it, nobody would notice. */
 static int is_no_number(const csv *table, size_t row, size_t column, const table_feature *f) {
     return !f->words && !table_cell_is_missing(csv_cell(table, row, column)) &&
            !isfinite(csv_number(table, row, column));
