@@ -86,6 +86,7 @@ function crop(voxels, size, { first, size: inside }) {
 
 function normalise(voxels, rule) {
   if (rule.normalisation === 'none') return voxels;
+  if (rule.normalisation === 'rgb') return voxels.map((v) => v / 255);
   if (rule.normalisation === 'ct')
     return voxels.map((v) => (Math.min(Math.max(v, rule.low), rule.high) - rule.mean) / Math.max(rule.deviation, 1e-8));
   const used = rule.masked ? voxels.filter((v) => v !== 0) : voxels;

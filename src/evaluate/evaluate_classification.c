@@ -203,22 +203,24 @@ static status_code write_classes(const job *j, failure *failure) {
 }
 
 /* How far the run was when it was evaluated: the report has to know whether it was trained on. -1: nobody knows. */
-static double iterations_of(const char *run) {
+static status_code iterations_of(const char *run, double *iterations, failure *failure) {
     char path[PATH_SIZE];
-    csv history = {0};
-    double iterations = -1;
-    if (run_path(path, run, RUN_HISTORY, NULL) == STATUS_OK &&
-        csv_read(&history, path, CSV_STRICT, NULL) == STATUS_OK) {
-        const long column = csv_column(&history, "iteration");
-        if (column >= 0 && history.rows) iterations = csv_number(&history, history.rows - 1, (size_t)column);
-    }
+    csv history;
+    *iterations = -1;
+    status_code status = run_path(path, run, RUN_HISTORY, failure);
+    if (status != STATUS_OK || !path_exists(path)) return status;
+    status = csv_read(&history, path, CSV_STRICT, failure);
+    const long column = csv_column(&history, "iteration");
+    if (column >= 0 && history.rows) *iterations = csv_number(&history, history.rows - 1, (size_t)column);
     csv_close(&history);
-    return iterations;
+    return status;
 }
 
 static status_code write_strata(const job *j, failure *failure) {
-    const double iterations = iterations_of(j->request->run);
+    double iterations;
     text csv = {0};
+    const status_code status = iterations_of(j->request->run, &iterations, failure);
+    if (status != STATUS_OK) return status;
     text_add(&csv, "column,value,examples");
     for (int s = 0; s < CLASS_SCORES; s++) {
         const char *name = class_score_name((class_score)s);

@@ -38,12 +38,24 @@ static float *encode_cell(const csv *table, size_t row, size_t column, const tab
     return to + f->words;
 }
 
+/* Such a cell is not missing: if the mean stood in for it, nobody would notice. */
+static int is_no_number(const csv *table, size_t row, size_t column, const table_feature *f) {
+    return !f->words && !table_cell_is_missing(csv_cell(table, row, column)) &&
+           !isfinite(csv_number(table, row, column));
+}
+
 status_code table_encoding_row(const table_encoding *e, const csv *table, const char *path, size_t row, float *to,
                                failure *failure) {
     size_t column = 0;
     for (int k = 0; k < e->count; k++) {
         const table_feature *f = &e->features[k];
         column = (size_t)csv_column_from(table, f->name, column); /* most often the next one */
+        if (is_no_number(table, row, column, f))
+            return fail(
+                failure, STATUS_BAD_INPUT,
+                "%.500s, line %zu: %.100s is '%.100s', but was a number in the rows that were trained on; where one is "
+                "missing, leave the cell empty or write ? or NA",
+                path, table->lines[row + 1], f->name, csv_cell(table, row, column));
         to = encode_cell(table, row, column, f, to);
         if (!isfinite(to[-1]))
             return fail(failure, STATUS_BAD_INPUT,

@@ -29,7 +29,8 @@ int table_cell_is_missing(const char *cell);
 /* Fails if the table lacks a column. `path` is what messages call it. */
 status_code table_encoding_check(const table_encoding *encoding, const csv *table, const char *path, failure *failure);
 
-/* The `width` numbers of a row of a table that was checked. Refused: a number that would become infinite. */
+/* The `width` numbers of a row of a table that was checked. Refused: in a column of numbers what is neither a number nor
+   missing, and a number that would become infinite. */
 status_code table_encoding_row(const table_encoding *encoding, const csv *table, const char *path, size_t row,
                                float *numbers, failure *failure);
 

@@ -3,12 +3,21 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MLP_MOST_LAYERS = 1000, MLP_MOST_NODES = 1 << 20, UNET_MOST_FEATURES = 4096 };
+
 /* Reads "PREFIX-a-b" whole; numbers of ten digits and more, which an int may not hold, are none. */
 static int two_numbers(const char *text, const char *prefix, int *a, int *b) {
     const size_t length = strlen(prefix);
     int end = -1;
     return strncmp(text, prefix, length) == 0 && sscanf(text + length, "%9d-%9d%n", a, b, &end) == 2 && end > 0 &&
            text[length + (size_t)end] == 0;
+}
+
+static status_code check_mlp(const model_options *options, const char *text, failure *failure) {
+    const int layers = options->mlp_layers, nodes = options->mlp_nodes;
+    if (layers >= 0 && layers <= MLP_MOST_LAYERS && nodes >= 1 && nodes <= MLP_MOST_NODES) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "'%s': mlp-L-m needs L of 0 to %d and m of 1 to %d", text, MLP_MOST_LAYERS,
+                MLP_MOST_NODES);
 }
 
 status_code model_parse(const char *text, model_options *options, failure *failure) {
@@ -44,10 +53,7 @@ status_code model_parse(const char *text, model_options *options, failure *failu
     }
     if (two_numbers(text, "mlp-", &options->mlp_layers, &options->mlp_nodes)) {
         options->kind = MODEL_MLP;
-        if (options->mlp_layers < 0 || options->mlp_layers > 1000 || options->mlp_nodes < 1 ||
-            options->mlp_nodes > 1 << 20)
-            return fail(failure, STATUS_BAD_INPUT, "'%s': mlp-L-m needs L of at least 0 and m of at least 1", text);
-        return STATUS_OK;
+        return check_mlp(options, text, failure);
     }
     return fail(failure, STATUS_BAD_INPUT,
                 "there is no model '%s': choose one such as wrn-16-1, resnet-18, mlp-2-64, unet or resenc", text);
@@ -77,16 +83,18 @@ static status_code check_unet(const model_options *options, failure *failure) {
         return fail(failure, STATUS_BAD_INPUT, "a U-Net has 2 to %d levels, not %d", MODEL_MAX_LEVELS,
                     options->unet_levels);
     if (options->unet_base < 1 || options->unet_cap < 1 || options->unet_heads < 0 ||
-        options->unet_heads > options->unet_levels - 1 || options->unet_base > 4096 || options->unet_cap > 4096)
+        options->unet_heads > options->unet_levels - 1 || options->unet_base > UNET_MOST_FEATURES ||
+        options->unet_cap > UNET_MOST_FEATURES)
         return fail(failure, STATUS_BAD_INPUT,
-                    "a U-Net needs features, and at most one head per level but the coarsest");
+                    "a U-Net has 1 to %d features, and at most one head per level but the coarsest",
+                    UNET_MOST_FEATURES);
     for (int level = 0; level < options->unet_levels; level++)
         if (options->unet_blocks[level] < 0 || !options->unet_blocks[level] != !options->unet_blocks[0] ||
             (options->unet_blocks[level] && options->unet_max_pool))
             return fail(failure, STATUS_BAD_INPUT,
                         "a U-Net has residual blocks in all levels or in none, and none with max pooling");
     for (int axis = 0; axis < 3; axis++) {
-        int factor = 1;
+        int64_t factor = 1; /* an int may not hold it */
         for (int level = 0; level < options->unet_levels; level++) {
             const int kernel = options->unet_kernel[level][axis], stride = options->unet_stride[level][axis];
             if ((kernel != 1 && kernel != 3 && kernel != 5) || stride < 1 || stride > 8 || (level == 0 && stride != 1))
@@ -96,8 +104,9 @@ static status_code check_unet(const model_options *options, failure *failure) {
         }
         if (options->input.size[axis] % factor)
             return fail(failure, STATUS_BAD_INPUT,
-                        "a patch of %dx%dx%d cannot be halved often enough: axis %d must be a multiple of %d",
-                        options->input.size[0], options->input.size[1], options->input.size[2], axis, factor);
+                        "a patch of %dx%dx%d cannot be halved often enough: axis %d must be a multiple of %lld",
+                        options->input.size[0], options->input.size[1], options->input.size[2], axis,
+                        (long long)factor);
     }
     return STATUS_OK;
 }

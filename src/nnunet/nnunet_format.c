@@ -129,7 +129,8 @@ static void add_normalisations(json_writer *json, const plan *plan) {
     static const char *const SCHEMES[] = {[NORMALISE_ZSCORE] = "ZScoreNormalization",
                                           [NORMALISE_CT] = "CTNormalization",
                                           [NORMALISE_RESCALE] = "RescaleTo01Normalization",
-                                          [NORMALISE_NONE] = "NoNormalization"};
+                                          [NORMALISE_NONE] = "NoNormalization",
+                                          [NORMALISE_RGB] = "RGBTo01Normalization"};
     json_begin_row(json, "normalization_schemes");
     for (int c = 0; c < plan->channels; c++) json_add_string(json, NULL, SCHEMES[plan->channel[c].rule.kind]);
     json_end(json);

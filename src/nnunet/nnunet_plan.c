@@ -243,10 +243,11 @@ static void read_rule(source *s, int channel, channel_rule *rule) {
     } SCHEMES[] = {{"ZScoreNormalization", NORMALISE_ZSCORE},
                    {"CTNormalization", NORMALISE_CT},
                    {"RescaleTo01Normalization", NORMALISE_RESCALE},
-                   {"NoNormalization", NORMALISE_NONE}};
+                   {"NoNormalization", NORMALISE_NONE},
+                   {"RGBTo01Normalization", NORMALISE_RGB}};
     const json_t *scheme = json_array_get(need(s, "normalization_schemes"), (size_t)channel);
     int found = -1;
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < (int)(sizeof SCHEMES / sizeof *SCHEMES); k++)
         if (is_text(scheme, SCHEMES[k].name)) found = k;
     char why[200];
     snprintf(why, sizeof why, "has %.100s, which cannot be served",

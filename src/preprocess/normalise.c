@@ -7,7 +7,7 @@
 /* Deviations below this are those of a constant image. */
 #define SMALLEST_DEVIATION 1e-8
 
-static const char *const NAMES[] = {"z-score", "ct", "rescale", "none"};
+static const char *const NAMES[] = {"z-score", "ct", "rescale", "none", "rgb"};
 
 const char *normalisation_name(normalisation kind) { return NAMES[kind]; }
 
@@ -25,8 +25,8 @@ static int same_letters(const char *a, const char *b) {
 normalisation normalisation_of_channel(const char *name) {
     if (same_letters(name, "ct")) return NORMALISE_CT;
     if (same_letters(name, "noNorm")) return NORMALISE_NONE;
-    if (same_letters(name, "rescale_0_1") || same_letters(name, "rescale_to_0_1") || same_letters(name, "rgb_to_0_1"))
-        return NORMALISE_RESCALE;
+    if (same_letters(name, "rescale_0_1") || same_letters(name, "rescale_to_0_1")) return NORMALISE_RESCALE;
+    if (same_letters(name, "rgb_to_0_1")) return NORMALISE_RGB;
     return NORMALISE_ZSCORE;
 }
 
@@ -70,11 +70,16 @@ static void normalise_range(float *voxels, size_t count) {
     for (size_t k = 0; k < count; k++) voxels[k] = (float)(((double)voxels[k] - low) * scale);
 }
 
+static void normalise_rgb(float *voxels, size_t count) {
+    for (size_t k = 0; k < count; k++) voxels[k] /= NORMALISE_RGB_MOST;
+}
+
 void normalise(const channel_rule *rule, float *voxels, const uint8_t *mask, size_t count) {
     switch (rule->kind) {
     case NORMALISE_ZSCORE: normalise_zscore(rule, voxels, mask, count); return;
     case NORMALISE_CT: normalise_ct(rule, voxels, count); return;
     case NORMALISE_RESCALE: normalise_range(voxels, count); return;
     case NORMALISE_NONE: return;
+    case NORMALISE_RGB: normalise_rgb(voxels, count); return;
     }
 }

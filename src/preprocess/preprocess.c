@@ -20,16 +20,29 @@ void prepared_case_close(prepared_case *prepared) {
 
 /* ---- there ------------------------------------------------------------------------------------------------------ */
 
+static status_code check_rgb(const float *channel, size_t voxels, int number, failure *failure) {
+    for (size_t k = 0; k < voxels; k++)
+        if (channel[k] < 0 || channel[k] > NORMALISE_RGB_MOST)
+            return fail(failure, STATUS_BAD_INPUT,
+                        "channel %d has a voxel of %g, and the values of a channel that is rgb_to_0_1 are 0 to %d",
+                        number, (double)channel[k], NORMALISE_RGB_MOST);
+    return STATUS_OK;
+}
+
 static status_code check_image(const preprocessing *how, const volume *image, failure *failure) {
     if (image->channels != how->channels)
         return fail(failure, STATUS_BAD_INPUT, "the image has %d channels, the plan is for %d", image->channels,
                     how->channels);
-    const size_t count = volume_grid_voxels(&image->grid) * (size_t)image->channels;
+    const size_t voxels = volume_grid_voxels(&image->grid), count = voxels * (size_t)image->channels;
     for (size_t k = 0; k < count; k++)
         if (!isfinite(image->voxels[k]))
             return fail(failure, STATUS_BAD_INPUT,
                         "the image has voxels that are NaN or infinite; replace them by numbers");
-    return STATUS_OK;
+    status_code status = STATUS_OK;
+    for (int c = 0; c < how->channels && status == STATUS_OK; c++)
+        if (how->rules[c].kind == NORMALISE_RGB)
+            status = check_rgb(image->voxels + (size_t)c * voxels, voxels, c, failure);
+    return status;
 }
 
 /* A header of a few bytes can ask for any size: what real images become is far below these. */

@@ -316,15 +316,20 @@ static status_code open_whole_fold(segmentation_source *s, const train_settings 
     return status == STATUS_OK ? open_fold(s, settings->fold, failure) : status;
 }
 
+/* Before the cases are preprocessed, which may take long. */
+static status_code open_dataset(segmentation_source *s, const train_settings *settings, failure *failure) {
+    const status_code status = dataset_open(&s->set, settings->data, failure);
+    return status == STATUS_OK ? open_groups(s, settings->group, failure) : status;
+}
+
 static status_code open_parts(segmentation_source *s, const train_settings *settings, const listener *listener,
                               failure *failure) {
-    status_code status = ranks_agree(ranks_here(), dataset_open(&s->set, settings->data, failure), failure);
+    status_code status = ranks_agree(ranks_here(), open_dataset(s, settings, failure), failure);
     if (status == STATUS_OK) status = prepare(s, settings, 0, listener, failure);
     if (status == STATUS_OK) status = name_labels(s, failure);
     if (status == STATUS_OK && settings->fold >= 0)
         status = folds_open(&s->splits, &s->set, &(fold_columns){settings->stratify, settings->keep_together}, s->cache,
                             listener, failure);
-    if (status == STATUS_OK) status = open_groups(s, settings->group, failure);
     status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = open_whole_fold(s, settings, listener, failure);
     if (status == STATUS_OK && settings->fold >= 0) folds_tell_torn(&s->splits, &s->set, (int)settings->fold, listener);

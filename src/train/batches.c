@@ -19,10 +19,11 @@ static status_code count_groups(const batches_options *o, int64_t *counts, int64
     for (int64_t i = 0; i < o->examples; i++) {
         const int g = o->group ? o->group(o->context, i) : -1;
         if (g < 0 || g >= GROUPS_MAX)
-            return fail(failure, STATUS_BAD_INPUT,
-                        "--objective %s needs a class or group of each example, and example %lld has none; for volumes "
-                        "name a column of groups.csv with --group",
-                        o->kind == OBJECTIVE_REWEIGHT ? "reweight" : "group-dro", (long long)i);
+            return fail(
+                failure, STATUS_BAD_INPUT,
+                "--objective %s needs a class or group of each example, and example %lld has none; name a column "
+                "of groups with --group",
+                o->kind == OBJECTIVE_REWEIGHT ? "reweight" : "group-dro", (long long)i);
         counts[g]++;
         if (g + 1 > *most) *most = g + 1;
     }

@@ -411,6 +411,12 @@ static status_code check_for_volumes(const train_settings *s, failure *failure) 
     const status_code status = plan_model_parse(s->model, &model, failure);
     if (status != STATUS_OK) return status;
     if (s->keep_count) return fail(failure, STATUS_BAD_INPUT, "--keep is for images with one label each");
+    if (s->dropout > 0 || s->label_smoothing > 0)
+        return fail(failure, STATUS_BAD_INPUT, "--dropout and --label-smoothing are for images, not for volumes");
+    if ((s->objective == OBJECTIVE_REWEIGHT || s->objective == OBJECTIVE_GROUP_DRO) && !*s->group)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--objective %s needs a group of each volume: name a column of groups.csv with --group",
+                    s->objective == OBJECTIVE_REWEIGHT ? "reweight" : "group-dro");
     return STATUS_OK;
 }
 

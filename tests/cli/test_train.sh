@@ -217,7 +217,7 @@ longer="$small --epochs $epochs --checkpoint-every 3 --target-ess 50"
 run 0 train $longer --quiet --out "$work/whole"
 "$program" train $longer --quiet --out "$work/stopped" >"$work/out" 2>"$work/err" &
 child=$!
-sleep 0.1
+while [ ! -e "$work/stopped/config.json" ] && kill -0 $child 2>/dev/null; do sleep 0.01; done # it has begun
 kill -TERM $child # scripts ignore INT in the background
 wait $child
 code=$?

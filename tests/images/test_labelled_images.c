@@ -1,8 +1,8 @@
 /* Sets of labelled images: what --keep leaves, and fingerprints that notice every change. */
 #include "images/labelled_images.h"
 
+#include "core/memory.h"
 #include "failing_memory.h"
-#include "memory.h"
 #include "testing.h"
 
 enum { SIDE = 3, CLASSES = 10 };
@@ -211,6 +211,91 @@ static void a_share_of_each_class_is_split_off(void **state) {
     }
 }
 
+enum { KNOWN = 30, KNOWN_CLASSES = 2 };
+
+/* Rows of a table about which everything is known that can be: each says its number in all of it. */
+static labelled_images all_known(void) {
+    const labelled_images_shape shape = {KNOWN, 1, 1, 2, KNOWN_CLASSES};
+    labelled_images set;
+    char words[KNOWN][16], *names[KNOWN], *classes[] = {"even", "odd"};
+    const char *thirds[KNOWN], *rare[KNOWN];
+    assert_int_equal(labelled_images_open(&set, &shape, NULL), STATUS_OK);
+    memory_close(set.pixels);
+    set.pixels = NULL;
+    set.values = memory_open(2 * KNOWN * sizeof *set.values);
+    set.sums = memory_open(KNOWN * sizeof *set.sums);
+    for (int i = 0; i < KNOWN; i++) {
+        snprintf(words[i], sizeof words[i], "row %d", i);
+        names[i] = words[i];
+        thirds[i] = (const char *[]){"a", "b", "c"}[i % 3];
+        rare[i] = i == 7 ? "seven" : "";
+        set.labels[i] = (uint8_t)(i % 2);
+        set.values[2 * i] = (float)i;
+        set.values[2 * i + 1] = (float)-i;
+        set.sums[i] = (pixel_sums){.crc = (uint64_t)i};
+    }
+    set.names = words_copy(names, KNOWN);
+    set.class_names = words_copy(classes, KNOWN_CLASSES);
+    set.folder = malloc(8);
+    strcpy(set.folder, "folder");
+    set.columns = calloc(2, sizeof *set.columns);
+    set.column_count = 2;
+    assert_int_equal(example_column_open(&set.columns[0], "third", thirds, KNOWN, NULL), STATUS_OK);
+    assert_int_equal(example_column_open(&set.columns[1], "rare", rare, KNOWN, NULL), STATUS_OK);
+    return set;
+}
+
+static void check_known(const labelled_images *set) {
+    assert_string_equal(set->folder, "folder");
+    assert_string_equal(set->class_names[1], "odd");
+    assert_null(set->pixels);
+    const example_column *third = labelled_images_column(set, "third"), *rare = labelled_images_column(set, "rare");
+    for (int64_t k = 0; k < set->count; k++) {
+        const int i = (int)set->origins[k];
+        char name[16];
+        snprintf(name, sizeof name, "row %d", i);
+        assert_string_equal(set->names[k], name);
+        assert_int_equal(set->labels[k], i % 2);
+        assert_true(set->values[2 * k] == (float)i && set->values[2 * k + 1] == (float)-i);
+        assert_int_equal(set->sums[k].crc, i);
+        assert_string_equal(third->values[third->of[k]], ((const char *[]){"a", "b", "c"})[i % 3]);
+        assert_int_equal(rare->of[k], i == 7 ? 0 : -1);
+    }
+}
+
+static void all_that_is_known_goes_with_the_examples(void **state) {
+    (void)state;
+    labelled_images set = all_known(), part;
+    assert_int_equal(labelled_images_split_off(&set, 0.2, 3, &part, NULL), STATUS_OK);
+    assert_int_equal(part.count, 6);
+    assert_int_equal(set.count, 24);
+    check_known(&set);
+    check_known(&part);
+    labelled_images_close(&part);
+    labelled_images_close(&set);
+}
+
+static void without_memory_nothing_is_split_off(void **state) {
+    (void)state;
+    labelled_images set = all_known(), part;
+    failure failure = {0};
+    status_code status = STATUS_OUT_OF_MEMORY;
+    int failures = 0;
+    for (; status == STATUS_OUT_OF_MEMORY; failures++) {
+        memory_fail_after(failures);
+        status = labelled_images_split_off(&set, 0.2, 3, &part, &failure);
+        memory_fail_after(-1);
+        if (status == STATUS_OK) break;
+        assert_int_equal(set.count, KNOWN);
+        assert_int_equal(part.count, 0);
+        check_known(&set);
+    }
+    assert_int_equal(status, STATUS_OK);
+    assert_true(failures >= 4); /* labels, origins, values and sums */
+    labelled_images_close(&part);
+    labelled_images_close(&set);
+}
+
 static void a_share_that_cannot_be_is_refused(void **state) {
     (void)state;
     labelled_images set, part;
@@ -235,6 +320,8 @@ int main(void) {
         cmocka_unit_test(the_fingerprint_notices_every_kind_of_change),
         cmocka_unit_test(running_out_of_memory_is_reported_and_leaks_nothing),
         cmocka_unit_test(a_share_of_each_class_is_split_off),
+        cmocka_unit_test(all_that_is_known_goes_with_the_examples),
+        cmocka_unit_test(without_memory_nothing_is_split_off),
         cmocka_unit_test(a_share_that_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,17 @@ static void plain_networks_come_back(void **state) {
     there_and_back(&plan, "regions");
 }
 
+static void every_normalisation_comes_back(void **state) {
+    (void)state;
+    for (int k = NORMALISE_ZSCORE; k <= NORMALISE_RGB; k++) {
+        plan plan = small_plan(0, -1);
+        char name[32];
+        snprintf(name, sizeof name, "rule-%d", k);
+        plan.channel[1].rule.kind = (normalisation)k;
+        there_and_back(&plan, name);
+    }
+}
+
 static void residual_networks_come_back(void **state) {
     (void)state;
     const plan plan = small_plan(1, -1);
@@ -225,7 +236,7 @@ static void what_cannot_be_served_is_refused_by_name(void **state) {
     refused("plans.json", "resample_data_or_seg_to_shape", "resample_torch_simple", "resample_torch_simple");
     refused("plans.json", "InstanceNorm3d", "BatchNorm3d", "BatchNorm3d");
     refused("plans.json", "torch.nn.LeakyReLU", "torch.nn.ReLU", "ReLU");
-    refused("plans.json", "CTNormalization", "RGBTo01Normalization", "RGBTo01Normalization");
+    refused("plans.json", "CTNormalization", "HistogramNormalization", "HistogramNormalization");
     refused("plans.json", "\"3d_fullres\"", "\"3d_lowres\"", "3d_fullres is no configuration");
     refused("plans.json", "\"batch_dice\"", "\"previous_stage\": \"3d_lowres\", \"batch_dice\"", "cascade");
     refused("plans.json", "\"n_conv_per_stage\": [2, 2, 2]", "\"n_conv_per_stage\": [2, 3, 2]", "n_conv_per_stage");
@@ -315,11 +326,17 @@ static void missing_tensors_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_networks_come_back),         cmocka_unit_test(residual_networks_come_back),
-        cmocka_unit_test(networks_for_slices_come_back),    cmocka_unit_test(folds_become_folders),
-        cmocka_unit_test(all_folds_or_none_are_imported),   cmocka_unit_test(what_cannot_be_served_is_refused_by_name),
-        cmocka_unit_test(old_and_inherited_plans_are_read), cmocka_unit_test(transposed_axes_are_turned_back),
-        cmocka_unit_test(missing_tensors_are_refused),      cmocka_unit_test(all_folds_or_none_are_exported),
+        cmocka_unit_test(plain_networks_come_back),
+        cmocka_unit_test(every_normalisation_comes_back),
+        cmocka_unit_test(residual_networks_come_back),
+        cmocka_unit_test(networks_for_slices_come_back),
+        cmocka_unit_test(folds_become_folders),
+        cmocka_unit_test(all_folds_or_none_are_imported),
+        cmocka_unit_test(what_cannot_be_served_is_refused_by_name),
+        cmocka_unit_test(old_and_inherited_plans_are_read),
+        cmocka_unit_test(transposed_axes_are_turned_back),
+        cmocka_unit_test(missing_tensors_are_refused),
+        cmocka_unit_test(all_folds_or_none_are_exported),
     };
     return cmocka_run_group_tests(tests, work_folder_open, work_folder_close);
 }

@@ -2,12 +2,10 @@
 #include "hws_predict.h"
 
 #include "core/csv.h"
-#include "model/model.h"
-#include "model/weights.h"
 #include "picture/png.h"
 #include "picture/raster.h"
 #include "predict/predict.h"
-#include "run/config.h"
+#include "small_classifier.h"
 #include "work_folder.h"
 
 enum { SIDE = 10, CLASSES = 3 };
@@ -22,7 +20,6 @@ static void must(status_code status, const failure *failure) {
 
 /* A run with random weights. */
 static void make_run(const char *name, int channels, int classes, uint64_t seed) {
-    train_settings settings = settings_default();
     const run_facts facts = {.version = "0",
                              .task = TASK_CLASSIFICATION,
                              .examples = 1,
@@ -34,23 +31,7 @@ static void make_run(const char *name, int channels, int classes, uint64_t seed)
                              .channels = channels,
                              .pixel_mean = 0.4,
                              .pixel_std = 0.2};
-    model_options model;
-    graph *g;
-    failure failure = {0};
-    char folder[PATH_SIZE], path[PATH_SIZE];
-    must(path_join(folder, work_folder, name, &failure), &failure);
-    must(folder_make(folder, &failure), &failure);
-    settings.model = "mlp-1-16";
-    must(run_config_write(folder, &settings, &facts, &failure), &failure);
-    must(model_parse("mlp-1-16", &model, &failure), &failure);
-    model.input = (shape){1, {1, 1, 1}, SIDE * SIDE * channels};
-    model.classes = classes;
-    must(model_open(&model, &(graph_options){.threads = 1, .inference = 1}, &g, &failure), &failure);
-    graph_initialise(g, seed);
-    must(run_path(path, folder, RUN_BEST, &failure), &failure);
-    must(weights_save(g, 0, path, &failure), &failure);
-    graph_close(&g);
-    settings_close(&settings);
+    small_classifier_write(work_path(name), "mlp-1-16", &facts, seed);
 }
 
 /* Noise on a slope. */

@@ -111,13 +111,64 @@ static void ct_is_clipped_and_scaled_by_the_dataset(void **state) {
     for (int k = 0; k < 4; k++) assert_near((double)voxels[k], expected[k], 1e-6);
 }
 
+/* As RescaleTo01Normalization: the least value becomes 0, the largest 1, whatever the mask says. */
+static void the_range_of_an_image_becomes_0_to_1(void **state) {
+    (void)state;
+    float voxels[5] = {-3, 1, 5, 0, 2};
+    const uint8_t mask[5] = {1, 1, 0, 1, 1};
+    const channel_rule rule = {.kind = NORMALISE_RESCALE, .masked = 1};
+    normalise(&rule, voxels, mask, 5);
+    const double expected[5] = {0, 0.5, 1, 0.375, 0.625};
+    for (int k = 0; k < 5; k++) assert_near((double)voxels[k], expected[k], 1e-7);
+
+    float constant[3] = {7, 7, 7};
+    normalise(&rule, constant, mask, 3);
+    for (int k = 0; k < 3; k++) assert_true(constant[k] == 0);
+
+    float large[2] = {3e38f, -3e38f}; /* their difference is no float */
+    normalise(&rule, large, mask, 2);
+    assert_true(large[0] == 1 && large[1] == 0);
+}
+
+/* As RGBTo01Normalization: not by the range, so that a dark picture stays dark. */
+static void colours_are_divided_by_255(void **state) {
+    (void)state;
+    float voxels[3] = {0, 51, 102};
+    normalise(&(const channel_rule){.kind = NORMALISE_RGB}, voxels, NULL, 3);
+    assert_true(voxels[0] == 0 && voxels[1] == 0.2f && voxels[2] == 0.4f);
+
+    volume image = image_of((const int[3]){2, 1, 1}, EVEN, 2);
+    const channel_rule rules[2] = {{.kind = NORMALISE_NONE}, {.kind = NORMALISE_RGB}};
+    const preprocessing how = {.channels = 2, .rules = rules, .spacing = {1, 1, 1}, .threads = 1};
+    prepared_case prepared;
+    failure failure;
+    memcpy(image.voxels, ((const float[4]){-4, 300, 255, 0}), 4 * sizeof(float));
+    assert_int_equal(preprocess(&how, &image, NULL, &prepared, &failure), STATUS_OK);
+    assert_memory_equal(prepared.image, ((const float[4]){-4, 300, 1, 0}), 4 * sizeof(float));
+    prepared_case_close(&prepared);
+    const float wrong[2] = {-1, 256};
+    for (int k = 0; k < 2; k++) {
+        image.voxels[3] = wrong[k];
+        assert_int_equal(preprocess(&how, &image, NULL, &prepared, &failure), STATUS_BAD_INPUT);
+        assert_string_equal(failure.message, k ? "channel 1 has a voxel of 256, and the values of a channel that is "
+                                                 "rgb_to_0_1 are 0 to 255"
+                                               : "channel 1 has a voxel of -1, and the values of a channel that is "
+                                                 "rgb_to_0_1 are 0 to 255");
+    }
+    volume_close(&image);
+}
+
 static void channel_names_decide_the_rule(void **state) {
     (void)state;
     assert_int_equal(normalisation_of_channel("CT"), NORMALISE_CT);
     assert_int_equal(normalisation_of_channel("T2"), NORMALISE_ZSCORE);
     assert_int_equal(normalisation_of_channel("CTA"), NORMALISE_ZSCORE);
     assert_int_equal(normalisation_of_channel("nonorm"), NORMALISE_NONE);
-    for (int k = 0; k < 4; k++) assert_int_equal(normalisation_named(normalisation_name((normalisation)k)), k);
+    assert_int_equal(normalisation_of_channel("rescale_0_1"), NORMALISE_RESCALE);
+    assert_int_equal(normalisation_of_channel("Rescale_to_0_1"), NORMALISE_RESCALE);
+    assert_int_equal(normalisation_of_channel("rgb_to_0_1"), NORMALISE_RGB);
+    assert_int_equal(normalisation_of_channel("zscore"), NORMALISE_ZSCORE);
+    for (int k = 0; k < 5; k++) assert_int_equal(normalisation_named(normalisation_name((normalisation)k)), k);
     assert_int_equal(normalisation_named("zscore?"), -1);
 }
 
@@ -293,6 +344,8 @@ int main(void) {
         cmocka_unit_test(an_axis_may_keep_the_spacing_of_the_image),
         cmocka_unit_test(zscores_have_mean_0_and_deviation_1),
         cmocka_unit_test(ct_is_clipped_and_scaled_by_the_dataset),
+        cmocka_unit_test(the_range_of_an_image_becomes_0_to_1),
+        cmocka_unit_test(colours_are_divided_by_255),
         cmocka_unit_test(channel_names_decide_the_rule),
         cmocka_unit_test(labels_come_back_to_the_original_grid),
         cmocka_unit_test(scores_come_back_as_their_best_class),

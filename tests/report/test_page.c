@@ -5,16 +5,18 @@
 #include "core/whole_file.h"
 #include "report/report.h"
 
-static text page_of(const folder *folders, size_t count) {
+static text page_with_groups(const folder *folders, size_t count, const char *groups) {
     const char *paths[REPORT_MAX_RUNS];
     text page = {0};
     failure why = {0};
     for (size_t k = 0; k < count; k++) paths[k] = folders[k].path;
-    if (report_page(&page, &(report_request){.folders = paths, .count = count}, &why) != STATUS_OK)
+    if (report_page(&page, &(report_request){.folders = paths, .count = count, .groups = groups}, &why) != STATUS_OK)
         fail_msg("%s", why.message);
     assert_good_page(page.bytes);
     return page;
 }
+
+static text page_of(const folder *folders, size_t count) { return page_with_groups(folders, count, NULL); }
 
 static void assert_says(const text *page, const char *words) {
     if (!strstr(page->bytes, words)) fail_msg("the page lacks '%s'", words);
@@ -526,6 +528,87 @@ static void groups_and_labels_that_do_not_fit_are_counted(void **state) {
     for (int k = 0; k < 2; k++) folder_close(&runs[k]);
 }
 
+/* ---- the verdict about full evaluations ---------------------------------------------------------------------------- */
+
+/* An evaluation of cases with two labels, whose mean Dice is 0.5 or 0.6, of the first two 0.1, and more by `gain` and, if there
+   is one, 0.002 times the number of the case; and of one without a score. */
+static void write_scores(const folder *run, int cases, double gain) {
+    FILE *file = open_in(run, "summary.json");
+    fputs("{\"metric_per_case\": [\n", file);
+    for (int k = 0; k < cases; k++) {
+        const double more = gain == 0 ? 0 : gain + copysign(0.002 * k, gain);
+        const double dice = (k < 2 ? 0.1 : k % 2 ? 0.5 : 0.6) + more;
+        fprintf(file, "{\"metrics\": {\"1\": {\"Dice\": %.6f}, \"2\": {\"Dice\": %.6f}}, ", dice + 0.05, dice - 0.05);
+        fprintf(file, "\"prediction_file\": \"p/c%d.nii.gz\", \"reference_file\": \"r/c%d.nii.gz\"},\n", k, k);
+    }
+    fputs("{\"metrics\": {\"1\": {\"Dice\": NaN}, \"2\": {\"Dice\": NaN}}, "
+          "\"prediction_file\": \"p/none.nii.gz\", \"reference_file\": \"r/none.nii.gz\"}]}\n",
+          file);
+    fclose(file);
+}
+
+/* With sites, of which the worst has two cases alone. */
+static text verdict_of(const folder *runs, size_t count) {
+    char groups[300];
+    FILE *file = open_in(&runs[0], "sites.csv");
+    fputs("case,site\nnone,low\n", file);
+    for (int k = 0; k < 12; k++) fprintf(file, "c%d,%s\n", k, k < 2 ? "small" : k % 2 ? "low" : "high");
+    fclose(file);
+    snprintf(groups, sizeof groups, "%s/sites.csv", runs[0].path);
+    return page_with_groups(runs, count, groups);
+}
+
+static void verdict_says(const folder *runs, size_t count, const char *words) {
+    text page = verdict_of(runs, count);
+    assert_says(&page, words);
+    text_close(&page);
+}
+
+/* All cases differ in one direction, of which a sign has a chance of 1 in 2 to the number of cases. */
+static void differences_that_are_no_chance_are_said_to_be_none(void **state) {
+    (void)state;
+    folder runs[] = {segmentation_run("dro", ""), segmentation_run("erm", ""), segmentation_run("ohem", "")};
+    write_scores(&runs[1], 12, 0);
+    write_scores(&runs[0], 12, 0.02);
+    text page = verdict_of(runs, 2);
+    assert_says(
+        &page, "Evaluated in full on 13 cases, with the mean over the labels of each: <b>ERM</b> has a mean Dice of "
+               "<b>47.5\xC2\xA0%</b>, and <b>50.0\xC2\xA0%</b> in its worst group, \xE2\x80\x9Csite low\xE2\x80\x9D. ");
+    const char *at = strstr(page.bytes, ": +3.1 points to ERM (95\xC2\xA0% interval ");
+    double low, high;
+    assert_non_null(at);
+    assert_int_equal(
+        sscanf(strstr(at, "interval"), "interval %lf to %lf, p = 0.00049); better, by more than chance. ", &low, &high),
+        2);
+    assert_true(2 < low && low < 3.1 && 3.1 < high && high < 4.2);
+    assert_non_null(strstr(at, "p = 0.00049); better, by more than chance. ")); /* 2 / 2^12 */
+    text_close(&page);
+    write_scores(&runs[0], 12, -0.02);
+    verdict_says(runs, 2, "p = 0.00049); worse, by more than chance. ");
+    write_scores(&runs[2], 12, 0.02); /* two comparisons: Holm doubles both */
+    verdict_says(runs, 3, "p = 0.00098); better, by more than chance. ");
+    verdict_says(runs, 3, "p = 0.00098); worse, by more than chance. ");
+    for (int k = 0; k < 2; k++)
+        write_string(&runs[k], "history.csv", k ? "epoch,iteration\n1,100\n" : "epoch,iteration\n1,200\n");
+    verdict_says(runs, 2, "p = 0.00049); more than chance, but the runs differ in more than their method. ");
+    for (int k = 0; k < 3; k++) folder_close(&runs[k]);
+}
+
+static void few_cases_cannot_tell(void **state) {
+    (void)state;
+    folder runs[] = {segmentation_run("erm", ""), segmentation_run("dro", "")};
+    write_scores(&runs[0], 8, 0);
+    write_scores(&runs[1], 8, 0.02);
+    verdict_says(runs, 2, ": +2.7 points to ERM (p = 0.008); too few cases to tell whether that is chance. ");
+    write_scores(&runs[0], 5, 0);
+    write_scores(&runs[1], 5, 0.02);
+    verdict_says(runs, 2, ": +2.4 points to ERM; too few cases to tell whether that is chance. ");
+    write_scores(&runs[0], 12, 0);
+    write_scores(&runs[1], 12, 0);
+    verdict_says(runs, 2, "these cases do not tell the two apart. ");
+    for (int k = 0; k < 2; k++) folder_close(&runs[k]);
+}
+
 static void refused(const char *path, status_code status, const char *words) {
     text page = {0};
     failure why = {0};
@@ -638,6 +721,8 @@ int main(void) {
         cmocka_unit_test(scores_on_training_cases_are_called_that),
         cmocka_unit_test(evaluations_are_read_as_they_are_written),
         cmocka_unit_test(groups_and_labels_that_do_not_fit_are_counted),
+        cmocka_unit_test(differences_that_are_no_chance_are_said_to_be_none),
+        cmocka_unit_test(few_cases_cannot_tell),
         cmocka_unit_test(what_is_no_run_is_refused),
         cmocka_unit_test(damaged_files_never_crash),
         cmocka_unit_test(pages_are_written_whole_and_are_the_same_each_time),

@@ -5,6 +5,7 @@
 #include "zip/zip_archive.h"
 #include "zip/zip_writer.h"
 
+#include <dirent.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -168,6 +169,102 @@ static void deflated_entries_and_zip64_are_read(void **state) {
     }
 }
 
+/* Numbered entries, each of which holds its own name. */
+static void write_numbered(int count) {
+    zip_writer writer;
+    failure failure = {0};
+    zip_writer_open(&writer, path);
+    for (int k = 0; k < count; k++) {
+        char name[32];
+        const size_t size = (size_t)snprintf(name, sizeof name, "n/%d", k);
+        zip_writer_add(&writer, name, &(zip_span){name, size}, 1, 1);
+    }
+    if (zip_writer_close(&writer, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+}
+
+static void check_numbered(int count) {
+    mapped_file file;
+    zip_archive *archive;
+    failure failure = {0};
+    assert_int_equal(mapped_file_open(&file, path, &failure), STATUS_OK);
+    if (zip_open(&archive, file.bytes, file.size, path, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    assert_int_equal(zip_count(archive), count);
+    for (int k = 0; k < count; k++) {
+        char name[32], read[32];
+        const size_t size = (size_t)snprintf(name, sizeof name, "n/%d", k);
+        const zip_entry *entry = zip_find(archive, name);
+        assert_true(entry && entry->size == size);
+        assert_int_equal(zip_read(archive, entry, read, &failure), STATUS_OK);
+        assert_memory_equal(read, name, size);
+    }
+    zip_close(&archive);
+    mapped_file_close(&file);
+}
+
+/* Whether the place of a zip64 record stands before the end. */
+static int has_end64(void) {
+    mapped_file file;
+    assert_int_equal(mapped_file_open(&file, path, NULL), STATUS_OK);
+    const int has = file.size >= 42 && memcmp(file.bytes + file.size - 22 - 20, "PK\6\7", 4) == 0;
+    mapped_file_close(&file);
+    return has;
+}
+
+/* The old end has 16 bits for the number of entries, and all of them set send to the zip64 record. */
+static void any_number_of_entries_is_read(void **state) {
+    (void)state;
+    static const int COUNTS[] = {0, 1, 0xfffe, 0xffff, 70000};
+    for (size_t k = 0; k < sizeof COUNTS / sizeof *COUNTS; k++) {
+        write_numbered(COUNTS[k]);
+        assert_int_equal(has_end64(), COUNTS[k] >= 0xffff);
+        check_numbered(COUNTS[k]);
+    }
+}
+
+static void another_program_reads_many_entries(void **state) {
+    (void)state;
+    if (access("/usr/bin/python3", X_OK) != 0) skip();
+    write_numbered(70000);
+    char command[600], answer[200] = "";
+    snprintf(command, sizeof command, "/usr/bin/python3 '%s' '%s' 70000 2>&1", PEER, path);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    while (fgets(answer, sizeof answer, pipe)) continue;
+    assert_int_equal(pclose(pipe), 0);
+    assert_string_equal(answer, "read\n");
+}
+
+static int files_in_folder(void) {
+    DIR *files = opendir(folder);
+    int count = 0;
+    assert_non_null(files);
+    for (struct dirent *file; (file = readdir(files)) != NULL;)
+        count += strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0;
+    closedir(files);
+    return count;
+}
+
+static void what_is_abandoned_leaves_nothing(void **state) {
+    (void)state;
+    static char large[1 << 20];
+    char *before, *after;
+    size_t before_size, after_size;
+    for (int is_there = 0; is_there < 2; is_there++) {
+        zip_writer writer;
+        unlink(path);
+        if (is_there) write_example();
+        if (is_there) assert_int_equal(whole_file_read(path, 1 << 20, &before, &before_size, NULL), STATUS_OK);
+        zip_writer_open(&writer, path);
+        for (int k = 0; k < 4; k++) zip_writer_add(&writer, TEXT + k, &(zip_span){large, sizeof large}, 1, 64);
+        zip_writer_abandon(&writer);
+        assert_int_equal(files_in_folder(), is_there);
+    }
+    assert_int_equal(whole_file_read(path, 1 << 20, &after, &after_size, NULL), STATUS_OK);
+    assert_int_equal(after_size, before_size);
+    assert_memory_equal(after, before, before_size);
+    free(before), free(after);
+}
+
 static void one_name_for_two_entries_is_refused(void **state) {
     (void)state;
     zip_writer writer;
@@ -203,6 +300,9 @@ int main(void) {
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(what_is_cut_is_refused_and_what_is_altered_does_not_crash),
         cmocka_unit_test(deflated_entries_and_zip64_are_read),
+        cmocka_unit_test(any_number_of_entries_is_read),
+        cmocka_unit_test(another_program_reads_many_entries),
+        cmocka_unit_test(what_is_abandoned_leaves_nothing),
         cmocka_unit_test(one_name_for_two_entries_is_refused),
         cmocka_unit_test(what_cannot_be_mapped_is_refused),
     };
