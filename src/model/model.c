@@ -5,12 +5,12 @@
 
 enum { MLP_MOST_LAYERS = 1000, MLP_MOST_NODES = 1 << 20, UNET_MOST_FEATURES = 4096 };
 
-/* Reads "PREFIX-a-b" whole; numbers of ten digits and more, which an int may not hold, are none. */
+/* Reads "PREFIX-a-b" whole; numbers of ten digits and more, which an int may not hold, are none, nor is what sscanf would pass over. */
 static int two_numbers(const char *text, const char *prefix, int *a, int *b) {
     const size_t length = strlen(prefix);
     int end = -1;
     return strncmp(text, prefix, length) == 0 && sscanf(text + length, "%9d-%9d%n", a, b, &end) == 2 && end > 0 &&
-           text[length + (size_t)end] == 0;
+           text[length + (size_t)end] == 0 && !strpbrk(text, "+ \t\n\v\f\r");
 }
 
 static status_code check_mlp(const model_options *options, const char *text, failure *failure) {

@@ -94,10 +94,11 @@ static void add_confusion_row(text *page, const run *run, size_t row) {
 static void add_confusion(text *page, const runs *runs, const run *run) {
     const csv *table = &run->confusion.data;
     if (table->rows < 2 || table->rows > MOST_CLASSES || table->columns != table->rows + 1) return;
-    char title[200];
-    snprintf(title, sizeof title, "Confusion matrix%s%.150s", runs->count > 1 ? ": " : "",
-             runs->count > 1 ? run->name : "");
-    figure_open(page, title);
+    text title = {0};
+    text_format(&title, "Confusion matrix%s%s", runs->count > 1 ? ": " : "", runs->count > 1 ? run->name : "");
+    figure_open(page, text_string(&title));
+    page->failed |= title.failed;
+    text_close(&title);
     text_add(page,
              "<div class=\"scroll whole\" tabindex=\"0\"><table class=\"confusion\">\n<tr><th scope=\"col\">label, "
              "predicted as</th>");

@@ -23,11 +23,12 @@ static void names_of_no_network_are_refused(void **state) {
     static const char RESNET[] = ": there are resnet-18, resnet-34 and resnet-50";
     static const struct {
         const char *name, *says;
-    } WRONG[] = {{"wrn-4-1", WRN},       {"wrn-12-1", WRN},      {"wrn-1006-1", WRN},       {"wrn-16-0", WRN},
-                 {"wrn-16-65", WRN},     {"wrn--16-1", WRN},     {"mlp--1-4", MLP},         {"mlp-1001-4", MLP},
-                 {"mlp-1-0", MLP},       {"mlp-1-1048577", MLP}, {"resnet-20", RESNET},     {"resnet-18x", RESNET},
-                 {"resnet-018", RESNET}, {"wrn-16", "no model"}, {"mlp-2-64-", "no model"}, {"wrn-16-1-1", "no model"},
-                 {"Unet", "no model"},   {"", "no model"}};
+    } WRONG[] = {
+        {"wrn-4-1", WRN},          {"wrn-12-1", WRN},          {"wrn-1006-1", WRN},       {"wrn-16-0", WRN},
+        {"wrn-16-65", WRN},        {"wrn--16-1", WRN},         {"mlp--1-4", MLP},         {"mlp-1001-4", MLP},
+        {"mlp-1-0", MLP},          {"mlp-1-1048577", MLP},     {"resnet-20", RESNET},     {"resnet-18x", RESNET},
+        {"resnet-018", RESNET},    {"wrn-16", "no model"},     {"wrn- 16-1", "no model"}, {"mlp-+2-4", "no model"},
+        {"mlp-2-64-", "no model"}, {"wrn-16-1-1", "no model"}, {"Unet", "no model"},      {"", "no model"}};
     for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
         model_options options;
         failure failure = {0};
