@@ -60,7 +60,7 @@ static int by_size(const void *a, const void *b) {
 
 /* The median: while others use the machine, the first steps find out how many threads are the fastest (nn/team.h). */
 static status_code measure_steps(budget_costs *costs, trainer *trainer, double seconds, failure *failure) {
-    double loss, steps[STEPS], began = clock_seconds();
+    double loss, steps[STEPS] = {0}, began = clock_seconds();
     const double limit = began + 0.1 * seconds;
     int made = 0;
     status_code status = trainer_step(trainer, &loss, failure); /* the first also warms up */
