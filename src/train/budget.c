@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/path.h"
+#include "core/quantile.h"
 #include "train/records.h"
 #include "train/trainer.h"
 
@@ -53,11 +54,6 @@ status_code budget_costs_read(budget_costs *costs, const char *words, long long 
 
 /* ---- measuring ---- */
 
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median: while others use the machine, the first steps find out how many threads are the fastest (nn/team.h). */
 static status_code measure_steps(budget_costs *costs, trainer *trainer, double seconds, failure *failure) {
     double loss, steps[STEPS] = {0}, began = clock_seconds();
@@ -70,8 +66,8 @@ static status_code measure_steps(budget_costs *costs, trainer *trainer, double s
         status = trainer_step(trainer, &loss, failure);
         steps[made++] = last = clock_seconds() - began;
     }
-    qsort(steps, (size_t)made, sizeof *steps, by_size);
-    costs->step = made ? (steps[(made - 1) / 2] + steps[made / 2]) / 2 : last;
+    sort_numbers(steps, (size_t)made);
+    costs->step = made ? quantile_of_sorted(steps, (size_t)made, 0.5) : last;
     return status;
 }
 

@@ -26,14 +26,13 @@ static int may_draw(const trainer *t, const gallery *g) {
 
 static status_code name_pictures(const trainer *t, gallery *g, const task_exhibit *exhibits, int count,
                                  failure *failure) {
-    status_code status = STATUS_OK;
-    for (int k = 0; k < count && status == STATUS_OK; k++) {
-        status = picture_of(t, g, exhibits[k].example, exhibits[k].path, failure);
+    for (int k = 0; k < count; k++) {
+        const status_code status = picture_of(t, g, exhibits[k].example, exhibits[k].path, failure);
         if (status != STATUS_OK) return status;
         text_format(&g->drawn, "%s/", path_name(exhibits[k].path));
         g->missing += !g->draws && !path_exists(exhibits[k].path);
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* A micro-batch of them. */
