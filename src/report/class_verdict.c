@@ -20,8 +20,7 @@ static class_share share_of(double right, double all) {
     return (class_share){p, fmax(0, middle - half), fmin(1, middle + half)};
 }
 
-/* Examples with this label. */
-static double class_size(const csv *confusion, size_t row) {
+double class_size(const csv *confusion, size_t row) {
     double sum = 0;
     for (size_t k = 1; k < confusion->columns; k++) sum += fmax(0, csv_number(confusion, row, k));
     return sum;

@@ -17,6 +17,9 @@ typedef struct class_result {
     const char *column, *name; /* of the worst: "group" and "virus"; of a class the column is NULL */
 } class_result;
 
+/* How many examples have the label of this row of a confusion matrix. */
+double class_size(const csv *confusion, size_t row);
+
 /* Whether the run was trained on after it was evaluated. */
 int class_result_is_old(const run *run);
 

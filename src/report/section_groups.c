@@ -1,5 +1,6 @@
 /* What the evaluation of a classifier found on its test examples: by group, by class, how sure, and what failure looks like. */
 #include "report/chart.h"
+#include "report/class_verdict.h"
 #include "report/gallery_picture.h"
 #include "report/html.h"
 #include "report/panel.h"
@@ -78,8 +79,7 @@ static void add_scores(text *page, const runs *runs) {
 
 static void add_confusion_row(text *page, const run *run, size_t row) {
     const csv *table = &run->confusion.data;
-    double sum = 0;
-    for (size_t k = 1; k < table->columns; k++) sum += fmax(0, csv_number(table, row, k));
+    const double sum = class_size(table, row);
     text_add(page, "<tr><th scope=\"row\">");
     html_escape(page, csv_cell(table, row, 0));
     text_add(page, "</th>");
