@@ -1,36 +1,42 @@
 #!/bin/sh
 # How much faster two ranks train than one, beside two threads, and beside what the machine can give: two programs at once that
-# know nothing of each other. In rounds: one rank with one thread, two ranks with one thread each, one rank with two threads, two
-# separate programs, and again one rank with one thread. Machines that are shared change their speed from one second to the
-# next, so ratios are taken within a round, and a round in which the first and the last measurement differ by more than 5 %
-# does not count. Prints medians of the rounds that count. The machine should have two free cores.
+# know nothing of each other. In rounds: one rank with one thread on the first processor, two ranks with one thread each, one
+# rank with two threads, two separate programs, and one rank with one thread on the second processor. Machines that are shared
+# change their speed from one second to the next, and one processor's without the other's, for which the other then waits. So
+# ratios are taken within a round, and a round does not count in which the first and the last measurement, or the two programs,
+# differ by more than 5 %. Prints medians of the rounds that count. The machine should have two free processors.
 # usage: bench/ranks.sh PROGRAM [ROUNDS [SECONDS [MODEL...]]]     (built with make MPI=1)
+# In the environment: CPUS ("0 1"), the two processors.
 set -eu
 program=$1
 rounds=${2:-30}
 seconds=${3:-2}
 shift $(($# < 3 ? $# : 3))
 [ $# -gt 0 ] || set -- unet wrn-16-1
+first=${CPUS:-0 1}
+second=${first#* }
+first=${first% *}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-measure() { # RANKS THREADS MODEL
-    mpirun -n "$1" --oversubscribe --bind-to none "$program" bench train --model "$3" --threads "$2" --seconds "$seconds" --json
+measure() { # RANKS THREADS MODEL CPUS
+    taskset -c "$4" mpirun -n "$1" --oversubscribe --bind-to none \
+        "$program" bench train --model "$3" --threads "$2" --seconds "$seconds" --json
 }
 field() { sed "s/.*\"$1\": \([0-9.]*\).*/\1/"; }
 milliseconds() { measure "$@" | field ms_per_iteration; }
 two_programs() { # MODEL
-    milliseconds 1 1 "$1" >"$work/other" &
-    milliseconds 1 1 "$1" >"$work/one"
+    milliseconds 1 1 "$1" "$second" >"$work/other" &
+    milliseconds 1 1 "$1" "$first"
     wait $!
-    cat "$work/one" "$work/other" | awk '{ sum += $1 } END { print sum / NR }'
+    cat "$work/other"
 }
 one_round() { # MODEL: milliseconds of a step, in the order of above; the gathering of losses last
-    before=$(milliseconds 1 1 "$1")
-    measure 2 1 "$1" >"$work/ranks"
-    echo "$before $(field ms_per_iteration <"$work/ranks") $(milliseconds 1 2 "$1") $(two_programs "$1") $(milliseconds 1 1 "$1")" \
-        "$(field gather_ms <"$work/ranks")"
+    before=$(milliseconds 1 1 "$1" "$first")
+    measure 2 1 "$1" "$first,$second" >"$work/ranks"
+    echo "$before $(field ms_per_iteration <"$work/ranks")" "$(milliseconds 1 2 "$1" "$first,$second")" $(two_programs "$1") \
+        "$(milliseconds 1 1 "$1" "$second") $(field gather_ms <"$work/ranks")"
 }
 summary() { # MODEL: reads rounds
     awk -v model="$1" '
@@ -38,9 +44,10 @@ summary() { # MODEL: reads rounds
             for (i = 2; i <= n; i++) for (j = i; j > 1 && v[j - 1] > v[j]; j--) { x = v[j]; v[j] = v[j - 1]; v[j - 1] = x }
             return (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2
         }
-        { change = $1 / $5; if (change < 1 / 1.05 || change > 1.05) next
-          n++; one = ($1 + $5) / 2; ms[n] = one; ranks[n] = one / $2; beside[n] = 100 * ($2 / $3 - 1); limit[n] = 2 * one / $4
-          gathered[n] = 100 * $6 / $2 }
+        function differ(a, b) { return a > 1.05 * b || b > 1.05 * a }
+        differ($1, $6) || differ($4, $5) { next }
+        { n++; one = ($1 + $6) / 2; ms[n] = one; ranks[n] = one / $2; beside[n] = 100 * ($2 / $3 - 1)
+          limit[n] = 4 * one / ($4 + $5); gathered[n] = 100 * $7 / $2 }
         END { if (!n) { printf "%-10s no round of %d was steady enough\n", model, NR; exit }
           printf "%-10s %.1f ms with one thread; two ranks %.2f times (at least 1.85), two programs %.2f, ", model, median(ms, n),
               median(ranks, n), median(limit, n)
@@ -50,5 +57,6 @@ summary() { # MODEL: reads rounds
 
 for model in "$@"; do
     for round in $(seq "$rounds"); do one_round "$model"; done >"$work/rounds"
+    [ -z "${ROUNDS_TO:-}" ] || cp "$work/rounds" "$ROUNDS_TO-$model"
     summary "$model" <"$work/rounds"
 done
