@@ -3,10 +3,7 @@
 #define HWS_NN_CONVOLUTION_INSIDE_H
 
 #include "nn/convolution.h"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "nn/work.h"
 
 enum { CONVOLUTION_MAX_TAPS = 343, SCRATCH_ALIGNMENT = 64 };
 
@@ -17,23 +14,6 @@ static inline size_t aligned_bytes(size_t bytes) {
 }
 static inline int smaller(int a, int b) { return a < b ? a : b; }
 static inline int larger(int a, int b) { return a > b ? a : b; }
-
-/* Number `index` of `count` nearly equal shares of some pieces of work: the pieces [share_start, share_end). */
-typedef struct share {
-    int index, count;
-} share;
-
-static inline size_t share_start(size_t pieces, share s) { return pieces * (size_t)s.index / (size_t)s.count; }
-static inline size_t share_end(size_t pieces, share s) { return pieces * (size_t)(s.index + 1) / (size_t)s.count; }
-
-/* The share of this thread among those of its parallel region. */
-static inline share thread_share(void) {
-#ifdef _OPENMP
-    return (share){omp_get_thread_num(), omp_get_num_threads()};
-#else
-    return (share){0, 1};
-#endif
-}
 
 /* The parts of the samples that are there, and how many the whole batch has. */
 static inline int convolution_part(const convolution *c) { return c->part ? c->part : c->in.samples; }

@@ -10,6 +10,7 @@
 #include "nn/convolution_inside.h"
 #include "nn/team.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum {
@@ -127,10 +128,18 @@ typedef struct tile_source {
     size_t point_stride;
 } tile_source;
 
-/* Into how many pieces each of some units of work is cut, at most `most`: enough for many threads to have about as much to do each. */
-static size_t pieces_of(size_t units, size_t most, share own) {
-    const size_t wanted = own.count > 1 ? (UNITS_PER_THREAD * (size_t)own.count + units - 1) / units : 1;
+/* Into how many pieces each of some units of work is cut, at most `most`: enough for many threads to have about as much to do
+   each. Work that a thread does alone (NULL) is not cut. */
+static size_t pieces_of(size_t units, size_t most, const work *shared) {
+    const size_t threads = shared ? (size_t)shared->shares : 1;
+    const size_t wanted = threads > 1 ? (UNITS_PER_THREAD * threads + units - 1) / units : 1;
     return wanted < most ? wanted : most;
+}
+
+/* The next of `count` pieces, which threads share, or which a thread does alone (NULL) from `*piece` = ALONE on. */
+#define ALONE SIZE_MAX
+static int next_piece(work *shared, size_t count, size_t *piece) {
+    return shared ? work_take(shared, piece) : ++*piece < count;
 }
 
 /* Neighbouring tiles of a line in one of the block's planes. */
@@ -173,25 +182,36 @@ static void transform_run(const direction *d, const block *b, const tile_source 
     }
 }
 
-/* A share of the block's tiles. Planes outside the volume are zeros. */
-static void transform_tiles(const direction *d, const block *b, const tile_source *from, float *points, share own) {
-    const size_t lines = (size_t)from->slices * (size_t)b->lines,
-                 pieces = pieces_of(lines, (size_t)d->tile_columns, own), units = lines * pieces;
-    for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
-        const tile_run run = tile_run_at(d, b, unit, pieces);
+static size_t tile_pieces(const direction *d, const block *b, int slices, const work *shared) {
+    return pieces_of((size_t)slices * (size_t)b->lines, (size_t)d->tile_columns, shared);
+}
+
+/* How many runs of tiles there are in so many planes of a block. */
+static size_t tile_runs(const direction *d, const block *b, int slices, const work *shared) {
+    return (size_t)slices * (size_t)b->lines * tile_pieces(d, b, slices, shared);
+}
+
+/* The block's tiles. Planes outside the volume are zeros. */
+static void transform_tiles(const direction *d, const block *b, const tile_source *from, float *points, work *shared) {
+    const size_t pieces = tile_pieces(d, b, from->slices, shared), count = tile_runs(d, b, from->slices, shared);
+    for (size_t piece = ALONE; next_piece(shared, count, &piece);) {
+        const tile_run run = tile_run_at(d, b, piece, pieces);
         transform_run(d, b, from, &run, points);
     }
 }
 
-static void transform_input(const direction *d, const block *b, const image_list *list, float *values, share own) {
+/* The planes that the depth taps of a block read. */
+static int input_slices(const direction *d, const block *b) { return b->slices + d->taps - 1; }
+
+static void transform_input(const direction *d, const block *b, const image_list *list, float *values, work *shared) {
     const tile_source inputs = {.transform = d->stored->winograd_input,
                                 .images = list,
                                 .shift = 1,
                                 .first_slice = b->first_slice - d->taps / 2,
-                                .slices = b->slices + d->taps - 1,
+                                .slices = input_slices(d, b),
                                 .channels = d->in,
                                 .point_stride = d->in_point};
-    transform_tiles(d, b, &inputs, values, own);
+    transform_tiles(d, b, &inputs, values, shared);
 }
 
 /* A product of a point and a panel, for some rows: tiles. */
@@ -217,15 +237,23 @@ static void multiply_point(const direction *d, const block *b, const point_produ
     d->f32->multiply_taps(&taps, 0, &to);
 }
 
+static size_t product_pieces(const direction *d, const block *b, const work *shared) {
+    const size_t rows = (size_t)b->slices * (size_t)b->tiles;
+    return pieces_of(WINOGRAD_POINTS * (size_t)(d->out / KERNEL_PANEL), rows / LEAST_ROWS + 1, shared);
+}
+
+static size_t product_count(const direction *d, const block *b, const work *shared) {
+    return WINOGRAD_POINTS * (size_t)(d->out / KERNEL_PANEL) * product_pieces(d, b, shared);
+}
+
 static void multiply_points(const direction *d, const block *b, const float *values, const float *weights,
-                            float *products, share own) {
+                            float *products, work *shared) {
     const size_t panels = (size_t)(d->out / KERNEL_PANEL), rows = (size_t)b->slices * (size_t)b->tiles;
-    const size_t pieces = pieces_of(WINOGRAD_POINTS * panels, rows / LEAST_ROWS + 1, own),
-                 units = WINOGRAD_POINTS * panels * pieces;
-    for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
-        const share piece = {(int)(unit % pieces), (int)pieces};
-        const point_product product = {unit / pieces / panels, unit / pieces % panels, share_start(rows, piece),
-                                       share_end(rows, piece)};
+    const size_t pieces = product_pieces(d, b, shared), count = product_count(d, b, shared);
+    for (size_t piece = ALONE; next_piece(shared, count, &piece);) {
+        const share own = {(int)(piece % pieces), (int)pieces};
+        const point_product product = {piece / pieces / panels, piece / pieces % panels, share_start(rows, own),
+                                       share_end(rows, own)};
         multiply_point(d, b, &product, values, weights, products);
     }
 }
@@ -262,11 +290,10 @@ static void output_run(const direction *d, const block *b, const tile_run *run, 
 }
 
 static void transform_output(const direction *d, const block *b, const float *products, const winograd_results *results,
-                             share own) {
-    const size_t lines = (size_t)b->slices * (size_t)b->lines, pieces = pieces_of(lines, (size_t)d->tile_columns, own),
-                 units = lines * pieces;
-    for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
-        const tile_run run = tile_run_at(d, b, unit, pieces);
+                             work *shared) {
+    const size_t pieces = tile_pieces(d, b, b->slices, shared), count = tile_runs(d, b, b->slices, shared);
+    for (size_t piece = ALONE; next_piece(shared, count, &piece);) {
+        const tile_run run = tile_run_at(d, b, piece, pieces);
         output_run(d, b, &run, products, results);
     }
 }
@@ -279,29 +306,54 @@ static size_t weights_bytes(const convolution *c) {
     return aligned_bytes(WINOGRAD_POINTS * point_weights(c) * sizeof(float));
 }
 
-static void run(const direction *d, const image_list *inputs, const float *weights, const winograd_results *results,
-                char *memory) {
-    const int blocks = block_count(d);
-#pragma omp parallel num_threads(team_size(d->convolution->threads))
+/* Each thread works on blocks of its own. */
+static void run_apart(const direction *d, const image_list *inputs, const float *weights,
+                      const winograd_results *results, char *memory) {
+    const int threads = team_size(d->convolution->threads);
+    work blocks;
+    work_divide(&blocks, (size_t)block_count(d), threads);
+#pragma omp parallel num_threads(threads)
     {
-        const share thread = thread_share(), whole = {0, 1};
-        const share of_blocks = d->shared ? whole : thread, of_block = d->shared ? thread : whole;
-        char *own = memory + (size_t)of_blocks.index * (block_values(d) + block_products(d));
+        char *own = memory + (size_t)thread_share().index * (block_values(d) + block_products(d));
         float *values = (float *)own, *products = (float *)(own + block_values(d));
-        const size_t end = share_end((size_t)blocks, of_blocks);
-        for (size_t index = share_start((size_t)blocks, of_blocks); index < end; index++) {
+        for (size_t index; work_take(&blocks, &index);) {
             const block b = block_at(d, (int)index);
-            transform_input(d, &b, inputs, values, of_block);
-            if (d->shared) {
-#pragma omp barrier
-            }
-            multiply_points(d, &b, values, weights, products, of_block);
-            if (d->shared) {
-#pragma omp barrier
-            }
-            transform_output(d, &b, products, results, of_block);
+            transform_input(d, &b, inputs, values, 0);
+            multiply_points(d, &b, values, weights, products, 0);
+            transform_output(d, &b, products, results, 0);
         }
     }
+}
+
+/* All threads work on one block after the other. What comes next is divided while all are busy with something else. */
+static void run_together(const direction *d, const image_list *inputs, const float *weights,
+                         const winograd_results *results, char *memory) {
+    const int threads = team_size(d->convolution->threads), blocks = block_count(d);
+    float *values = (float *)memory, *products = (float *)(memory + block_values(d));
+    block b = block_at(d, 0);
+    work tiles, points, lines;
+    work_divide(&tiles, 0, threads);
+    work_divide(&points, 0, threads);
+    work_divide(&lines, 0, threads);
+    work_redivide(&tiles, tile_runs(d, &b, input_slices(d, &b), &tiles));
+#pragma omp parallel num_threads(threads) firstprivate(b)
+    for (int index = 0; index < blocks; index++) {
+        transform_input(d, &b, inputs, values, &tiles);
+        work_redivide(&points, product_count(d, &b, &points));
+#pragma omp barrier
+        multiply_points(d, &b, values, weights, products, &points);
+        const block next = block_at(d, index + 1 < blocks ? index + 1 : index);
+        work_redivide(&lines, tile_runs(d, &b, b.slices, &lines));
+        work_redivide(&tiles, tile_runs(d, &next, input_slices(d, &next), &tiles));
+#pragma omp barrier
+        transform_output(d, &b, products, results, &lines);
+        b = next;
+    }
+}
+
+static void run(const direction *d, const image_list *inputs, const float *weights, const winograd_results *results,
+                char *memory) {
+    (d->shared ? run_together : run_apart)(d, inputs, weights, results, memory);
 }
 
 /* [point][panel][depth tap][input channel][PANEL] */
@@ -374,14 +426,17 @@ void winograd_backward_data(const convolution *c, convolution_filter filter, con
     run(&d, &list, packed, &results, scratch + weights_bytes(c));
 }
 
-/* Adds the products of a block for a share of the points: sums[point][tap][input channel][feature]. */
+static size_t sum_count(const direction *d) {
+    return WINOGRAD_POINTS * (size_t)d->taps * (size_t)(d->out / KERNEL_PANEL);
+}
+
+/* Adds the products of a block: sums[point][tap][input channel][feature]. */
 static void add_products(const direction *d, const block *b, const float *values, const float *gradients, float *sums,
-                         share own) {
-    const size_t in = (size_t)d->in, out = (size_t)d->out;
+                         work *shared) {
+    const size_t in = (size_t)d->in, out = (size_t)d->out, taps = (size_t)d->taps, panels = out / KERNEL_PANEL;
     const kernel_field field = {1, 1, b->slices * b->tiles, 0, 0, d->in, 0, 0, d->out};
-    const size_t taps = (size_t)d->taps, panels = out / KERNEL_PANEL, units = WINOGRAD_POINTS * taps * panels;
-    for (size_t unit = share_start(units, own); unit < share_end(units, own); unit++) {
-        const size_t product = unit / panels, feature = unit % panels * KERNEL_PANEL;
+    for (size_t piece = ALONE; next_piece(shared, sum_count(d), &piece);) {
+        const size_t product = piece / panels, feature = piece % panels * KERNEL_PANEL;
         const float *from = values + product / taps * d->in_point + product % taps * (size_t)b->tiles * in;
         const float *gradient = gradients + product / taps * d->out_point + feature;
         d->f32->outer(d->in, &field, from, gradient, sums + product * in * out + feature, (ptrdiff_t)out);
@@ -412,51 +467,80 @@ static int partial_sums(const direction *d) {
     return d->shared ? 1 : smaller(each, block_count(d));
 }
 
-/* What a weight gradient is computed from, and the memory of the threads that work on a block together. */
+/* What a weight gradient is computed from, and the memory of those who work on a block. */
 typedef struct gradient_work {
-    const image_list *inputs, *gradient;
+    image_list inputs, gradient;
     float *values, *gradients;
 } gradient_work;
 
-/* Adds a share of all blocks; each block is done by `own.count` threads together. */
-static void add_blocks(const direction *d, const gradient_work *work, share blocks, float *sums, share own) {
-    const size_t count = (size_t)block_count(d), end = share_end(count, blocks);
-    for (size_t index = share_start(count, blocks); index < end; index++) {
-        const block b = block_at(d, (int)index);
-        const tile_source gradient = {.transform = d->stored->winograd_gradient,
-                                      .images = work->gradient,
-                                      .first_slice = b.first_slice,
-                                      .slices = b.slices,
-                                      .channels = d->out,
-                                      .point_stride = d->out_point};
-        transform_input(d, &b, work->inputs, work->values, own);
-        transform_tiles(d, &b, &gradient, work->gradients, own);
-        if (own.count > 1) {
-#pragma omp barrier
-        }
-        add_products(d, &b, work->values, work->gradients, sums, own);
-        if (own.count > 1) {
-#pragma omp barrier
-        }
-    }
+static gradient_work gradient_work_of(const direction *d, const convolution_piece *piece, char *memory) {
+    const convolution *c = &piece->convolution;
+    return (gradient_work){
+        {c->inputs, {c->input_channels[0], c->input_channels[1]}, {piece->inputs[0], piece->inputs[1]}},
+        {1, {c->features, 0}, {piece->gradient, 0}},
+        (float *)memory,
+        (float *)(memory + block_values(d))};
 }
 
-/* The k-th partial sum of a part from zero, if there are so many; `own.count` threads work on each block of it together. */
-static void sum_partial(const convolution_piece *piece, int k, float *sums, char *memory, share own) {
+static void transform_gradient(const direction *d, const block *b, const gradient_work *w, work *shared) {
+    const tile_source gradient = {.transform = d->stored->winograd_gradient,
+                                  .images = &w->gradient,
+                                  .first_slice = b->first_slice,
+                                  .slices = b->slices,
+                                  .channels = d->out,
+                                  .point_stride = d->out_point};
+    transform_tiles(d, b, &gradient, w->gradients, shared);
+}
+
+static size_t sum_floats(const convolution *c) { return WINOGRAD_POINTS * point_weights(c); }
+
+/* The k-th partial sum of a part from zero, if there are so many: a share of its blocks. */
+static void sum_partial(const convolution_piece *piece, int k, float *sums, char *memory) {
     const convolution *c = &piece->convolution;
     const direction d = direction_of(c, c->in.channels, c->features);
     if (k >= partial_sums(&d)) return;
-    const image_list list = {
-        c->inputs, {c->input_channels[0], c->input_channels[1]}, {piece->inputs[0], piece->inputs[1]}};
-    const image_list gradient_list = {1, {c->features, 0}, {piece->gradient, 0}};
-    const gradient_work work = {&list, &gradient_list, (float *)memory, (float *)(memory + block_values(&d))};
-    const size_t floats = WINOGRAD_POINTS * point_weights(c);
-    const size_t first = share_start(floats, own), end = share_end(floats, own);
-    memset(sums + first, 0, (end - first) * sizeof *sums);
-    if (own.count > 1) {
-#pragma omp barrier
+    const gradient_work w = gradient_work_of(&d, piece, memory);
+    const share blocks = {k, partial_sums(&d)};
+    const size_t count = (size_t)block_count(&d), end = share_end(count, blocks);
+    memset(sums, 0, sum_floats(c) * sizeof *sums);
+    for (size_t index = share_start(count, blocks); index < end; index++) {
+        const block b = block_at(&d, (int)index);
+        transform_input(&d, &b, &w.inputs, w.values, 0);
+        transform_gradient(&d, &b, &w, 0);
+        add_products(&d, &b, w.values, w.gradients, sums, 0);
     }
-    add_blocks(&d, &work, (share){k, partial_sums(&d)}, sums, own);
+}
+
+/* The only sum of a part, from zero: all threads work on one block after the other. */
+static void sum_together(const convolution_piece *piece, float *sums, char *memory) {
+    const convolution *c = &piece->convolution;
+    const direction d = direction_of(c, c->in.channels, c->features);
+    const gradient_work w = gradient_work_of(&d, piece, memory);
+    const int threads = team_size(c->threads), blocks = block_count(&d);
+    block b = block_at(&d, 0);
+    work tiles, gradients, points;
+    work_divide(&tiles, 0, threads);
+    work_divide(&gradients, 0, threads);
+    work_divide(&points, 0, threads);
+    work_redivide(&tiles, tile_runs(&d, &b, input_slices(&d, &b), &tiles));
+    work_redivide(&gradients, tile_runs(&d, &b, b.slices, &gradients));
+#pragma omp parallel num_threads(threads) firstprivate(b)
+    {
+        const share own = thread_share();
+        const size_t first = share_start(sum_floats(c), own);
+        memset(sums + first, 0, (share_end(sum_floats(c), own) - first) * sizeof *sums);
+        for (int index = 0; index < blocks; index++) {
+            transform_input(&d, &b, &w.inputs, w.values, &tiles);
+            transform_gradient(&d, &b, &w, &gradients);
+            work_redivide(&points, sum_count(&d));
+#pragma omp barrier
+            add_products(&d, &b, w.values, w.gradients, sums, &points);
+            b = block_at(&d, index + 1 < blocks ? index + 1 : index);
+            work_redivide(&tiles, tile_runs(&d, &b, input_slices(&d, &b), &tiles));
+            work_redivide(&gradients, tile_runs(&d, &b, b.slices, &gradients));
+#pragma omp barrier
+        }
+    }
 }
 
 /* What the first part of a batch, the largest, and its last one need. */
@@ -482,16 +566,15 @@ static gradient_memory gradient_memory_of(const convolution *c) {
 /* Each thread makes partial sums of its own, of all parts. */
 static void sum_apart(const convolution *c, const void *const inputs[2], const void *gradient,
                       const gradient_memory *memory, char *scratch) {
-    const int parts = convolution_parts(c);
-    char *blocks = scratch + (size_t)(parts * memory->partials) * memory->sums;
-#pragma omp parallel num_threads(team_size(c->threads))
-    {
-        const share thread = thread_share(), whole = {0, 1};
-        for (int k = thread.index; k < parts * memory->partials; k += thread.count) {
-            const convolution_piece piece = convolution_piece_at(c, inputs, gradient, k / memory->partials);
-            sum_partial(&piece, k % memory->partials, (float *)(scratch + (size_t)k * memory->sums),
-                        blocks + (size_t)thread.index * memory->blocks, whole);
-        }
+    const int count = convolution_parts(c) * memory->partials, threads = team_size(c->threads);
+    char *blocks = scratch + (size_t)count * memory->sums;
+    work sums;
+    work_divide(&sums, (size_t)count, threads);
+#pragma omp parallel num_threads(threads)
+    for (size_t k; work_take(&sums, &k);) {
+        const convolution_piece piece = convolution_piece_at(c, inputs, gradient, (int)k / memory->partials);
+        sum_partial(&piece, (int)k % memory->partials, (float *)(scratch + k * memory->sums),
+                    blocks + (size_t)thread_share().index * memory->blocks);
     }
 }
 
@@ -510,8 +593,7 @@ void winograd_backward_weights(const convolution *c, const void *const inputs[2]
         const size_t place = memory.shared ? 0 : (size_t)(part * memory.partials) * memory.sums;
         if (memory.shared) {
             const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
-#pragma omp parallel num_threads(team_size(c->threads))
-            sum_partial(&piece, 0, (float *)scratch, scratch + memory.sums, thread_share());
+            sum_together(&piece, (float *)scratch, scratch + memory.sums);
         }
         add_part(c, part, (float *)(scratch + place), weight_gradients);
     }
