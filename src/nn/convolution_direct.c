@@ -225,8 +225,10 @@ void direct_forward(const convolution *c, convolution_filter filter, const void 
     const size_t number = precision_bytes(c->precision);
     const size_t line_bytes = (size_t)c->out.size[2] * (size_t)c->features * number;
     const line_items items = items_of(c, &c->out, c->features);
-#pragma omp parallel for num_threads(team_size(c->threads)) schedule(static)
-    for (size_t item = 0; item < items.count; item++) {
+    work all;
+    work_divide(&all, items.count, c->threads);
+#pragma omp parallel num_threads(all.threads)
+    for (size_t item; work_take(&all, &item);) {
         const size_t line = item_line(&items, item);
         const line_output out = {.kernels = kernels_for(c->precision),
                                  .bias = filter.bias,
@@ -317,8 +319,10 @@ void direct_backward_data(const convolution *c, convolution_filter filter, const
         pack_backward(c, filter.weights, channel, c->input_channels[i], (float *)(void *)scratch);
         const size_t line_bytes = (size_t)c->in.size[2] * (size_t)c->input_channels[i] * number;
         const line_items items = items_of(c, &c->in, c->input_channels[i]);
-#pragma omp parallel for num_threads(team_size(c->threads)) schedule(static)
-        for (size_t item = 0; item < items.count; item++) {
+        work all;
+        work_divide(&all, items.count, c->threads);
+#pragma omp parallel num_threads(all.threads)
+        for (size_t item; work_take(&all, &item);) {
             const size_t line = item_line(&items, item);
             const line_output out = {.kernels = kernels_for(c->precision),
                                      .bias = filter.bias ? filter.bias + channel : 0,

@@ -309,10 +309,9 @@ static size_t weights_bytes(const convolution *c) {
 /* Each thread works on blocks of its own. */
 static void run_apart(const direction *d, const image_list *inputs, const float *weights,
                       const winograd_results *results, char *memory) {
-    const int threads = team_size(d->convolution->threads);
     work blocks;
-    work_divide(&blocks, (size_t)block_count(d), threads);
-#pragma omp parallel num_threads(threads)
+    work_divide(&blocks, (size_t)block_count(d), d->convolution->threads);
+#pragma omp parallel num_threads(blocks.threads)
     {
         char *own = memory + (size_t)thread_share().index * (block_values(d) + block_products(d));
         float *values = (float *)own, *products = (float *)(own + block_values(d));
@@ -328,7 +327,7 @@ static void run_apart(const direction *d, const image_list *inputs, const float 
 /* All threads work on one block after the other. What comes next is divided while all are busy with something else. */
 static void run_together(const direction *d, const image_list *inputs, const float *weights,
                          const winograd_results *results, char *memory) {
-    const int threads = team_size(d->convolution->threads), blocks = block_count(d);
+    const int threads = d->convolution->threads, blocks = block_count(d);
     float *values = (float *)memory, *products = (float *)(memory + block_values(d));
     block b = block_at(d, 0);
     work tiles, points, lines;
@@ -336,7 +335,7 @@ static void run_together(const direction *d, const image_list *inputs, const flo
     work_divide(&points, 0, threads);
     work_divide(&lines, 0, threads);
     work_redivide(&tiles, tile_runs(d, &b, input_slices(d, &b), &tiles));
-#pragma omp parallel num_threads(threads) firstprivate(b)
+#pragma omp parallel num_threads(tiles.threads) firstprivate(b)
     for (int index = 0; index < blocks; index++) {
         transform_input(d, &b, inputs, values, &tiles);
         work_redivide(&points, product_count(d, &b, &points));
@@ -516,7 +515,7 @@ static void sum_together(const convolution_piece *piece, float *sums, char *memo
     const convolution *c = &piece->convolution;
     const direction d = direction_of(c, c->in.channels, c->features);
     const gradient_work w = gradient_work_of(&d, piece, memory);
-    const int threads = team_size(c->threads), blocks = block_count(&d);
+    const int threads = c->threads, blocks = block_count(&d);
     block b = block_at(&d, 0);
     work tiles, gradients, points;
     work_divide(&tiles, 0, threads);
@@ -524,7 +523,7 @@ static void sum_together(const convolution_piece *piece, float *sums, char *memo
     work_divide(&points, 0, threads);
     work_redivide(&tiles, tile_runs(&d, &b, input_slices(&d, &b), &tiles));
     work_redivide(&gradients, tile_runs(&d, &b, b.slices, &gradients));
-#pragma omp parallel num_threads(threads) firstprivate(b)
+#pragma omp parallel num_threads(tiles.threads) firstprivate(b)
     {
         const share own = thread_share();
         const size_t first = share_start(sum_floats(c), own);
@@ -566,11 +565,11 @@ static gradient_memory gradient_memory_of(const convolution *c) {
 /* Each thread makes partial sums of its own, of all parts. */
 static void sum_apart(const convolution *c, const void *const inputs[2], const void *gradient,
                       const gradient_memory *memory, char *scratch) {
-    const int count = convolution_parts(c) * memory->partials, threads = team_size(c->threads);
+    const int count = convolution_parts(c) * memory->partials;
     char *blocks = scratch + (size_t)count * memory->sums;
     work sums;
-    work_divide(&sums, (size_t)count, threads);
-#pragma omp parallel num_threads(threads)
+    work_divide(&sums, (size_t)count, c->threads);
+#pragma omp parallel num_threads(sums.threads)
     for (size_t k; work_take(&sums, &k);) {
         const convolution_piece piece = convolution_piece_at(c, inputs, gradient, (int)k / memory->partials);
         sum_partial(&piece, (int)k % memory->partials, (float *)(scratch + k * memory->sums),

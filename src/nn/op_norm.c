@@ -185,9 +185,11 @@ static void scale_all(graph *g, op *o) {
     const char *x = value_of(g, o->inputs[0]);
     const char *addend = o->addend == NOWHERE ? 0 : value_of(g, o->inputs[o->addend]);
     char *y = value_of(g, o->output);
-#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
-    for (int index = 0; index < item_count(&k); index++) {
-        const item i = item_at(&k, index);
+    work all;
+    work_divide(&all, (size_t)item_count(&k), g->options.threads);
+#pragma omp parallel num_threads(all.threads)
+    for (size_t index; work_take(&all, &index);) {
+        const item i = item_at(&k, (int)index);
         const size_t start = i.start * k.row_bytes;
         kernel_norm norm = chunk_norm(g, o, &k, &i);
         norm.addend = addend ? addend + start : 0;
@@ -198,11 +200,13 @@ static void scale_all(graph *g, op *o) {
 static void measure(graph *g, op *o, const grouping *k) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]);
-#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
-    for (int index = 0; index < item_count(k); index++) {
-        const item i = item_at(k, index);
-        kernels->moments(x + i.start * k->row_bytes, i.rows, k->channels, chunk_sums(g, k, index, 0),
-                         chunk_sums(g, k, index, 1));
+    work all;
+    work_divide(&all, (size_t)item_count(k), g->options.threads);
+#pragma omp parallel num_threads(all.threads)
+    for (size_t index; work_take(&all, &index);) {
+        const item i = item_at(k, (int)index);
+        kernels->moments(x + i.start * k->row_bytes, i.rows, k->channels, chunk_sums(g, k, (int)index, 0),
+                         chunk_sums(g, k, (int)index, 1));
     }
     join_chunk_moments(g, k);
     join_segments(g, k);
@@ -294,12 +298,15 @@ static void add_all_parameter_gradients(graph *g, op *o, const grouping *k) {
 static void sum_gradients(graph *g, op *o, const grouping *k) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]), *dy = gradient_of(g, o->output);
-#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
-    for (int index = 0; index < item_count(k); index++) {
-        const item i = item_at(k, index);
+    work all;
+    work_divide(&all, (size_t)item_count(k), g->options.threads);
+#pragma omp parallel num_threads(all.threads)
+    for (size_t index; work_take(&all, &index);) {
+        const item i = item_at(k, (int)index);
         const size_t start = i.start * k->row_bytes;
         const kernel_norm norm = backward_norm(g, o, k, &i);
-        kernels->scale_sums(&norm, x + start, dy + start, chunk_sums(g, k, index, 0), chunk_sums(g, k, index, 1));
+        kernels->scale_sums(&norm, x + start, dy + start, chunk_sums(g, k, (int)index, 0),
+                            chunk_sums(g, k, (int)index, 1));
     }
     join_chunk_sums(g, k);
     join_segments(g, k);
@@ -313,9 +320,11 @@ static void backward(graph *g, op *o) {
     sum_gradients(g, o, &k);
     for (int group = 0; group < k.groups; group++) set_gradient(g, o, &k, group);
     add_all_parameter_gradients(g, o, &k);
-#pragma omp parallel for num_threads(team_size(g->options.threads)) schedule(static)
-    for (int index = 0; index < item_count(&k); index++) {
-        const item i = item_at(&k, index);
+    work all;
+    work_divide(&all, (size_t)item_count(&k), g->options.threads);
+#pragma omp parallel num_threads(all.threads)
+    for (size_t index; work_take(&all, &index);) {
+        const item i = item_at(&k, (int)index);
         const size_t start = i.start * k.row_bytes;
         const kernel_norm norm = backward_norm(g, o, &k, &i);
         const kernel_norm_gradient gradient = {kept(g, o, &k, i.group, BY_GRADIENT), kept(g, o, &k, i.group, BY_VALUE),
