@@ -5,7 +5,11 @@
 #include "core/path.h"
 #include "core/whole_file.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* What stands behind the first heading, before those of the classes. */
+#define PREDICTION ",prediction"
 
 static int is_file(const char *output) {
     const size_t length = strlen(output);
@@ -17,15 +21,29 @@ static status_code table_path(const char *output, char path[PATH_SIZE], failure 
     return is_file(output) ? path_format(path, failure, "%s", output) : path_join(path, output, "scores.csv", failure);
 }
 
+/* A file that is not there, is empty, or begins as a table of scores does. */
+static int may_be_replaced(const char *path) {
+    char line[4096] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file) return 1;
+    const int empty = !fgets(line, sizeof line, file) && feof(file);
+    fclose(file);
+    return empty || strstr(line, PREDICTION ",p_") || strstr(line, PREDICTION ",\"p_");
+}
+
 status_code score_table_check(const predict_request *request, failure *failure) {
     char path[PATH_SIZE];
     const status_code status = table_path(request->output, path, failure);
-    if (status != STATUS_OK || !path_same(request->input, path)) return status;
-    return fail(failure, STATUS_BAD_INPUT, "%.500s is the input: name another file for the scores", path);
+    if (status != STATUS_OK) return status;
+    if (path_same(request->input, path))
+        return fail(failure, STATUS_BAD_INPUT, "%.500s is the input: name another file for the scores", path);
+    if (may_be_replaced(path)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s is there already and holds no scores: name another file for them",
+                path);
 }
 
 static void add_header(const score_table *s, text *csv) {
-    text_format(csv, "%s,prediction", s->heading);
+    text_format(csv, "%s" PREDICTION, s->heading);
     for (int k = 0; k < s->facts->class_count; k++) {
         text name = {0};
         text_format(&name, "p_%s", s->facts->class_names[k]);

@@ -116,6 +116,25 @@ static void rows_are_called_by_their_id(void **state) {
     scores_are("named-scores.csv", "id", ROW, expected);
 }
 
+/* Labels that lie beside the pictures, say; scores of before give way. */
+static void only_scores_give_way_to_scores(void **state) {
+    (void)state;
+    static const char *const RUN[] = {"one"};
+    static const char LABELS[] = "file,label,prediction\na.png,yes,no\n";
+    failure failure = {0};
+    char *bytes;
+    size_t size;
+    write_file("labels.csv", LABELS);
+    assert_int_equal(predict_with(RUN, 1, "table.csv", "labels.csv", &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "is there already and holds no scores"));
+    small_classifier_must(whole_file_read(work_path("labels.csv"), 1000, &bytes, &size, &failure), &failure);
+    assert_string_equal(bytes, LABELS);
+    free(bytes);
+    write_file("again.csv", "");
+    for (int k = 0; k < 2; k++)
+        small_classifier_must(predict_with(RUN, 1, "table.csv", "again.csv", &failure), &failure);
+}
+
 static void refused(const char *const *runs, int count, const char *input, const char *says) {
     failure failure = {0};
     assert_int_equal(predict_with(runs, count, input, "never.csv", &failure), STATUS_BAD_INPUT);
@@ -144,6 +163,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_get_the_scores_of_their_numbers),
         cmocka_unit_test(rows_are_called_by_their_id),
+        cmocka_unit_test(only_scores_give_way_to_scores),
         cmocka_unit_test(what_cannot_be_classified_is_refused),
     };
     return cmocka_run_group_tests(tests, make_all, work_folder_close);
