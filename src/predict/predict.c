@@ -4,9 +4,22 @@
 #include "run/config.h"
 #include "run/run_folder.h"
 
+/* Whether the folder is the `name` of a dataset. */
+static int is_of_dataset(const char *folder, const char *name) {
+    char description[PATH_SIZE], own[PATH_SIZE];
+    return path_format(description, NULL, "%s/../dataset.json", folder) == STATUS_OK && path_exists(description) &&
+           path_format(own, NULL, "%s/../%s", folder, name) == STATUS_OK && path_same(own, folder);
+}
+
 status_code predict_check_apart(const char *images, const char *output, failure *failure) {
-    if (!path_same(images, output)) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "%.500s holds the images: name another folder for the labels", output);
+    static const char *const OTHERS[] = {"imagesTr", "labelsTr", "imagesTs", "labelsTs"};
+    if (path_same(images, output))
+        return fail(failure, STATUS_BAD_INPUT, "%.500s holds the images: name another folder for the labels", output);
+    for (size_t k = 0; k < sizeof OTHERS / sizeof *OTHERS; k++)
+        if (is_of_dataset(output, OTHERS[k]))
+            return fail(failure, STATUS_BAD_INPUT, "%.500s is the %s of a dataset: name another folder for the labels",
+                        output, OTHERS[k]);
+    return STATUS_OK;
 }
 
 /* A folder with a plan and without a config.json is an exported model. */

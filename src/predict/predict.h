@@ -50,7 +50,7 @@ status_code predict(const predict_request *request, const listener *listener, pr
 status_code predict_images(const predict_request *request, const listener *listener, size_t *done, failure *failure);
 status_code predict_volumes(const predict_request *request, const listener *listener, size_t *done, failure *failure);
 
-/* Refuses an output folder that holds the images. */
+/* Refuses an output folder that holds the images, or is a folder of a dataset. */
 status_code predict_check_apart(const char *images, const char *output, failure *failure);
 
 #endif

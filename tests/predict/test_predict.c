@@ -199,6 +199,10 @@ static void what_cannot_be_is_refused_before_anything_is_written(void **state) {
     const char *runs[1] = {run_of("middle")}, *nowhere[1] = {run_of("nowhere")};
     predict_request request = asked(runs, 1, run_of("images"));
     assert_refused(&request, STATUS_BAD_INPUT, "holds the images");
+    assert_int_equal(folder_make(run_of("dataset/labelsTr"), NULL), STATUS_OK);
+    assert_int_equal(whole_file_write(run_of("dataset/dataset.json"), "{}", 2, NULL), STATUS_OK);
+    request = asked(runs, 1, run_of("dataset/labelsTr/"));
+    assert_refused(&request, STATUS_BAD_INPUT, "is the labelsTr of a dataset");
     request = asked(nowhere, 1, run_of("not"));
     assert_refused(&request, STATUS_BAD_INPUT, "nowhere");
     request = asked(runs, 1, run_of("not"));
