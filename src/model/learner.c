@@ -75,7 +75,12 @@ static void join_parts(void *context, double *values, size_t per_part) {
     size_t sizes[RANKS_MAX];
     for (int k = 0; k < l->ranks->count; k++)
         sizes[k] = (size_t)(l->starts[k + 1] - l->starts[k]) * per_part * sizeof *values;
-    ranks_gather(l->ranks, values, sizes);
+    ranks_begin_gather(l->ranks, values, sizes);
+}
+
+static void parts_joined(void *context) {
+    const learner *l = context;
+    ranks_end_gather(l->ranks);
 }
 
 static void send_complete(void *context, size_t offset) {
@@ -107,6 +112,7 @@ static void share_graph(learner *l) {
     batch->first_part = l->starts[l->ranks->rank];
     batch->idle = own.first == own.end;
     batch->join = join_parts;
+    batch->joined = parts_joined;
     l->options.model.input.samples = batch->idle ? l->part : own.end - own.first;
 }
 

@@ -45,9 +45,11 @@ typedef struct graph_batch {
     int first_part; /* of those that this graph works on: its first sample begins this part */
     int idle;       /* 1: it has none of the batch and only takes part in the joins of training passes */
     void *context;
-    /* Fills in what the others know: values are [part of the batch][per_part], and this graph's are there. NULL: there are
-       no others. Called by graph_forward in training and by graph_backward, in the same order everywhere. */
+    /* Begins to fill in what the others know: values are [part of the batch][per_part], and this graph's are there. NULL: there
+       are no others. Called by graph_forward in training and by graph_backward, in the same order everywhere. */
     void (*join)(void *context, double *values, size_t per_part);
+    /* Returns when all of that is there; the backward pass does other work before it asks. NULL: `join` has waited. */
+    void (*joined)(void *context);
     /* Tells in graph_backward that the gradients of parameters from this offset on are complete. May be NULL. */
     void (*ready)(void *context, size_t offset);
 } graph_batch;

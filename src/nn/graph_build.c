@@ -25,6 +25,7 @@ void graph_close(graph **graph) {
     memory_close(g->states);
     memory_close(g->arena);
     memory_close(g->scratch);
+    memory_close(g->joined);
     memory_close(g->io);
     free(g->recompute_first);
     free(g->nodes);

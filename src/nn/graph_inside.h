@@ -16,8 +16,11 @@ typedef struct op_kind {
     layer_kind layer;
     int joins; /* it takes part in joins (graph_batch), also without samples */
     void (*forward)(graph *graph, op *op, int training);
-    /* Writes or adds to the gradients of the inputs (gradient_of, accumulates) and adds to those of the parameters. */
+    /* Writes or adds to the gradients of the inputs (gradient_of, accumulates) and adds to those of the parameters, but for
+       those that backward_parameters adds to. */
     void (*backward)(graph *graph, op *op);
+    /* Comes later than `backward`, but before the next operation writes anything but sums to be joined. May be NULL. */
+    void (*backward_parameters)(graph *graph, op *op);
     int backward_reads_inputs, backward_reads_output;
     int gradient_in_place;                   /* the gradient of input 0 may take the place of the output's */
     void (*recompute)(graph *graph, op *op); /* the output from the inputs, without other effects; NULL if it cannot */
@@ -30,6 +33,7 @@ struct op {
     int accumulate[OP_INPUTS];
     int parameters[OP_PARAMETERS]; /* indices, or NOWHERE */
     size_t scratch_bytes;
+    size_t joined_doubles;
     size_t state_floats, state_offset; /* what forward keeps for backward beside activations */
     char name[64];
 
@@ -77,13 +81,15 @@ struct graph {
     uint64_t dropout_seed, dropout_iteration;
     uint32_t dropout_first; /* where the first sample stands in the batch */
 
-    size_t trained_floats, running_floats, state_floats, arena_bytes, scratch_bytes, io_floats;
+    size_t trained_floats, running_floats, state_floats, arena_bytes, scratch_bytes, io_floats, joined_doubles;
     float *values, *gradients, *running, *states;
     float *part_gradients; /* of the graph's first part */
     size_t part_stride;
     int idle; /* in this pass */
+    int late; /* the op whose backward_parameters is still to come, or NOWHERE */
     char *arena, *scratch;
-    float *io; /* the input and, in bf16, the outputs and their gradients in f32 */
+    double *joined; /* sums that are joined with those of others, which may take a while */
+    float *io;      /* the input and, in bf16, the outputs and their gradients in f32 */
     size_t output_values[MAX_OUTPUTS], output_gradients[MAX_OUTPUTS];
     int *recompute_first; /* per node: the op whose backward pass needs it again first, or NOWHERE */
 };
@@ -98,6 +104,9 @@ op *graph_new_op(graph *graph, const op_kind *kind, const char *name, const tens
 int graph_new_parameter(graph *graph, const char *name, const char *suffix, const parameter *like);
 
 /* Running. */
+/* Does what is left of the backward pass behind: to be called by an operation that joins while others' sums arrive, and before
+   it writes gradients. */
+void graph_backward_late(graph *graph);
 static inline const kernels *graph_kernels(const graph *g) { return kernels_for(g->options.precision); }
 static inline size_t graph_number(const graph *g) { return precision_bytes(g->options.precision); }
 static inline char *value_of(const graph *g, int n) { return g->nodes[n].current; }

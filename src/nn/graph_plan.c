@@ -170,6 +170,7 @@ static void plan_parameters(graph *g) {
         g->ops[o].state_offset = g->state_floats;
         g->state_floats += (g->ops[o].state_floats + 15) / 16 * 16;
         if (g->ops[o].scratch_bytes > g->scratch_bytes) g->scratch_bytes = g->ops[o].scratch_bytes;
+        if (g->ops[o].joined_doubles > g->joined_doubles) g->joined_doubles = g->ops[o].joined_doubles;
     }
 }
 
@@ -199,8 +200,10 @@ static status_code open_blocks(graph *g, failure *failure) {
     g->states = open_zeroed(g->state_floats * sizeof(float));
     g->arena = open_zeroed(g->arena_bytes);
     g->scratch = open_zeroed(g->scratch_bytes);
+    g->joined = open_zeroed(g->joined_doubles * sizeof(double));
     g->io = open_zeroed(g->io_floats * sizeof(float));
-    if (!g->values || (training && !g->gradients) || !g->running || !g->states || !g->arena || !g->scratch || !g->io)
+    if (!g->values || (training && !g->gradients) || !g->running || !g->states || !g->arena || !g->scratch ||
+        !g->joined || !g->io)
         return fail(failure, STATUS_OUT_OF_MEMORY,
                     "out of memory for a network that needs %.1f GiB: take a smaller batch, patch or model",
                     (double)graph_memory(g) / (1 << 30));
@@ -255,7 +258,7 @@ status_code graph_plan(graph *g, failure *failure) {
 }
 
 size_t graph_memory(const graph *g) {
-    return g->arena_bytes + g->scratch_bytes +
+    return g->arena_bytes + g->scratch_bytes + g->joined_doubles * sizeof(double) +
            ((g->options.inference ? 1 : 2) * g->trained_floats + g->running_floats + g->state_floats + g->io_floats) *
                sizeof(float);
 }

@@ -47,17 +47,37 @@ static void tell_ready(const graph *g, const op *o) {
     batch->ready(batch->context, first);
 }
 
+void graph_backward_late(graph *g) {
+    if (g->late == NOWHERE) return;
+    op *o = &g->ops[g->late];
+    g->late = NOWHERE;
+    o->kind->backward_parameters(g, o);
+    tell_ready(g, o);
+}
+
+/* Whether an operation has something to wait for, and calls graph_backward_late itself meanwhile. What is computed again for it
+   may lie where the operation behind still has its inputs. */
+static int waits(const graph *g, const op *o) {
+    return o->kind->joins && g->options.batch.join && !g->options.recompute;
+}
+
+static void backward(graph *g, op *o) {
+    if (!waits(g, o)) graph_backward_late(g);
+    if (!g->idle) recompute(g, o);
+    o->kind->backward(g, o);
+    if (o->kind->backward_parameters) g->late = (int)(o - g->ops);
+    else tell_ready(g, o);
+}
+
 void graph_backward(graph *g) {
     if (g->options.precision != PRECISION_F32)
         for (int i = 0; i < g->output_count; i++)
             graph_kernels(g)->from_f32(g->io + g->output_gradients[i], shape_count(&g->nodes[g->outputs[i]].shape),
                                        gradient_of(g, g->outputs[i]));
-    for (int o = g->op_count - 1; o >= 0; o--) {
-        if (g->idle && !g->ops[o].kind->joins) continue;
-        if (!g->idle) recompute(g, &g->ops[o]);
-        g->ops[o].kind->backward(g, &g->ops[o]);
-        tell_ready(g, &g->ops[o]);
-    }
+    g->late = NOWHERE;
+    for (int o = g->op_count - 1; o >= 0; o--)
+        if (!g->idle || g->ops[o].kind->joins) backward(g, &g->ops[o]);
+    graph_backward_late(g);
 }
 
 int graph_parts(const graph *g) {

@@ -68,16 +68,20 @@ static void backward_bias(graph *g, const op *o, const parameter_work *work) {
                      (size_t)part_samples(g, part) * positions, (int)channels, parameter_gradients(g, o, BIAS, part));
 }
 
-static void backward_parameters(graph *g, const op *o, const parameter_work *work) {
+static void add_parameter_gradients(graph *g, const op *o, const parameter_work *work) {
     backward_weights(g, o, work);
     if (has_parameter(o, BIAS) && !o->bias_cancels) backward_bias(g, o, work);
 }
 
-static void backward(graph *g, op *o) {
+static void backward_parameters(graph *g, op *o) {
     const void *values[2];
     const char *gradient = gradient_of(g, o->output);
-    backward_parameters(g, o,
-                        &(parameter_work){input_values(g, o, values), gradient, gradient, &g->nodes[o->output].shape});
+    add_parameter_gradients(
+        g, o, &(parameter_work){input_values(g, o, values), gradient, gradient, &g->nodes[o->output].shape});
+}
+
+static void backward(graph *g, op *o) {
+    const char *gradient = gradient_of(g, o->output);
     const int second = o->convolution.inputs > 1;
     void *const gradients[2] = {gradient_of(g, o->inputs[0]), second ? gradient_of(g, o->inputs[1]) : 0};
     if (gradients[0] || gradients[1])
@@ -89,6 +93,7 @@ const op_kind op_convolution = {.name = "convolution",
                                 .layer = LAYER_CONVOLUTION,
                                 .forward = forward,
                                 .backward = backward,
+                                .backward_parameters = backward_parameters,
                                 .backward_reads_inputs = 1};
 
 /* The weights of a filter, and a bias of zeros. For transposed ones PyTorch counts the inputs the same way. */
@@ -200,10 +205,14 @@ static void transposed_forward(graph *g, op *o, int training) {
                               g->scratch);
 }
 
+static void transposed_backward_parameters(graph *g, op *o) {
+    const void *const gradient[2] = {gradient_of(g, o->output), 0};
+    add_parameter_gradients(
+        g, o, &(parameter_work){gradient, value_of(g, o->inputs[0]), gradient[0], &g->nodes[o->output].shape});
+}
+
 static void transposed_backward(graph *g, op *o) {
     const void *const gradient[2] = {gradient_of(g, o->output), 0};
-    backward_parameters(
-        g, o, &(parameter_work){gradient, value_of(g, o->inputs[0]), gradient[0], &g->nodes[o->output].shape});
     char *to = gradient_of(g, o->inputs[0]);
     if (to) convolution_forward(&o->convolution, weights_of(g, o), gradient, o->accumulate[0] ? to : 0, to, g->scratch);
 }
@@ -212,6 +221,7 @@ static const op_kind op_transposed = {.name = "transposed convolution",
                                       .layer = LAYER_TRANSPOSED_CONVOLUTION,
                                       .forward = transposed_forward,
                                       .backward = transposed_backward,
+                                      .backward_parameters = transposed_backward_parameters,
                                       .backward_reads_inputs = 1};
 
 tensor graph_transposed_convolution(graph *g, const char *name, tensor input, int features, const int stride[3],

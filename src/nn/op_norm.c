@@ -75,19 +75,23 @@ static float *kept(const graph *g, const op *o, const grouping *k, int group, in
     return state_of(g, o) + ((size_t)group * KEPT + (size_t)what) * (size_t)k->channels;
 }
 
-/* Two numbers per channel of each segment, of all there are; behind them two of each chunk. */
+/* Two numbers per channel of each segment, of all there are, and of each chunk. */
 static double *segment_sums(const graph *g, const grouping *k, int segment, int which) {
-    return (double *)(void *)g->scratch + ((size_t)segment * 2 + (size_t)which) * (size_t)k->channels;
+    return g->joined + ((size_t)segment * 2 + (size_t)which) * (size_t)k->channels;
 }
 static float *chunk_sums(const graph *g, const grouping *k, int index, int which) {
-    return (float *)(void *)segment_sums(g, k, k->all_segments, 0) +
-           ((size_t)index * 2 + (size_t)which) * (size_t)k->channels;
+    return (float *)(void *)g->scratch + ((size_t)index * 2 + (size_t)which) * (size_t)k->channels;
 }
 
-/* The segments of the others. */
-static void join_segments(const graph *g, const grouping *k) {
+/* The segments of the others: asks for them, and waits until they are there. */
+static int asks_others(const graph *g, const grouping *k) { return k->batch && g->options.batch.join; }
+static void ask_for_segments(const graph *g, const grouping *k) {
     const graph_batch *batch = &g->options.batch;
-    if (k->batch && batch->join) batch->join(batch->context, segment_sums(g, k, 0, 0), 2 * (size_t)k->channels);
+    if (asks_others(g, k)) batch->join(batch->context, segment_sums(g, k, 0, 0), 2 * (size_t)k->channels);
+}
+static void wait_for_segments(const graph *g, const grouping *k) {
+    const graph_batch *batch = &g->options.batch;
+    if (asks_others(g, k) && batch->joined) batch->joined(batch->context);
 }
 
 /* The segments of a group, from `first` on. */
@@ -209,7 +213,8 @@ static void measure(graph *g, op *o, const grouping *k) {
                          chunk_sums(g, k, (int)index, 1));
     }
     join_chunk_moments(g, k);
-    join_segments(g, k);
+    ask_for_segments(g, k);
+    wait_for_segments(g, k);
     for (int group = 0; group < k->groups; group++) join_group_moments(g, o, k, group);
 }
 
@@ -309,7 +314,9 @@ static void sum_gradients(graph *g, op *o, const grouping *k) {
                             chunk_sums(g, k, (int)index, 1));
     }
     join_chunk_sums(g, k);
-    join_segments(g, k);
+    ask_for_segments(g, k);
+    graph_backward_late(g);
+    wait_for_segments(g, k);
 }
 
 static void backward(graph *g, op *o) {
@@ -392,7 +399,7 @@ tensor graph_norm(graph *g, const char *name, tensor input, const norm_options *
     if (g->failure.status != STATUS_OK) return NO_TENSOR;
     const grouping k = grouping_of(g, o);
     o->state_floats = (size_t)k.groups * KEPT * (size_t)k.channels;
-    o->scratch_bytes =
-        2 * (size_t)k.channels * ((size_t)k.all_segments * sizeof(double) + (size_t)item_count(&k) * sizeof(float));
+    o->scratch_bytes = 2 * (size_t)k.channels * (size_t)item_count(&k) * sizeof(float);
+    o->joined_doubles = 2 * (size_t)k.channels * (size_t)k.all_segments;
     return o->output;
 }

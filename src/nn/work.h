@@ -35,8 +35,8 @@ static inline share thread_share(void) {
 
 enum { WORK_SHARES = 64, CACHE_LINE = 64 };
 
-/* The pieces of one share that nobody has taken yet, on a cache line of its own. More threads than WORK_SHARES begin with
-   the same ones. */
+/* The pieces of one share that nobody has taken yet, on a cache line of its own. Where there are more
+   threads than WORK_SHARES, several begin with the same share. */
 typedef struct work_left {
     _Alignas(CACHE_LINE) atomic_size_t next;
     size_t end;
@@ -47,7 +47,7 @@ typedef struct work {
     work_left left[WORK_SHARES];
 } work;
 
-/* Divides the pieces anew, before nobody takes any: within a region each thread calls it, and a barrier comes before the
+/* Divides the pieces anew, while nobody takes any: within a region each thread calls it, and a barrier comes before the
    first is taken. */
 static inline void work_redivide(work *w, size_t pieces) {
     const share own = thread_share();

@@ -13,8 +13,17 @@ static const ranks *here = &RANKS_ALONE;
 const ranks *ranks_here(void) { return here; }
 void ranks_set(const ranks *r) { here = r ? r : &RANKS_ALONE; }
 
+void ranks_begin_gather(const ranks *r, void *bytes, const size_t *sizes) {
+    if (r->count > 1) r->backend->begin_gather(r, bytes, sizes);
+}
+
+void ranks_end_gather(const ranks *r) {
+    if (r->count > 1) r->backend->end_gather(r);
+}
+
 void ranks_gather(const ranks *r, void *bytes, const size_t *sizes) {
-    if (r->count > 1) r->backend->gather(r, bytes, sizes);
+    ranks_begin_gather(r, bytes, sizes);
+    ranks_end_gather(r);
 }
 
 void ranks_gather_each(const ranks *r, void *values, size_t size) {

@@ -37,8 +37,10 @@ typedef struct ranks_note {
 } ranks_note;
 
 typedef struct ranks_backend {
-    /* Together. Rank k has sizes[k] bytes of its own, behind those of the ranks before it; afterwards all have all. */
-    void (*gather)(const ranks *ranks, void *bytes, const size_t *sizes);
+    /* Together. Rank k has sizes[k] bytes of its own, behind those of the ranks before it; when it has ended, all have all. One
+       at a time: in between only messages may be begun. */
+    void (*begin_gather)(const ranks *ranks, void *bytes, const size_t *sizes);
+    void (*end_gather)(const ranks *ranks);
     /* Begin to send or to receive; the bytes must stay until `wait` has returned. */
     void (*send)(const ranks *ranks, ranks_message message);
     void (*receive)(const ranks *ranks, ranks_message message);
@@ -67,7 +69,9 @@ void ranks_set(const ranks *ranks);
 static inline int ranks_is_first(const ranks *r) { return r->rank == 0; }
 
 /* Together: see ranks_backend. */
-void ranks_gather(const ranks *ranks, void *bytes, const size_t *sizes);
+void ranks_begin_gather(const ranks *ranks, void *bytes, const size_t *sizes);
+void ranks_end_gather(const ranks *ranks);
+void ranks_gather(const ranks *ranks, void *bytes, const size_t *sizes); /* both */
 /* Together: values[rank] is this rank's; afterwards all are there. */
 void ranks_gather_each(const ranks *ranks, void *values, size_t size_of_one);
 /* Together: the bytes of rank 0 go to all. */

@@ -58,8 +58,10 @@ static MPI_Request *next_request(under_way *u) {
     return &u->requests[u->count++];
 }
 
-static void gather(const ranks *r, void *bytes, const size_t *sizes) {
-    int counts[RANKS_MAX], starts[RANKS_MAX];
+static MPI_Request gathering;
+
+static void begin_gather(const ranks *r, void *bytes, const size_t *sizes) {
+    static int counts[RANKS_MAX], starts[RANKS_MAX]; /* which MPI reads until the end */
     size_t before = 0;
     for (int k = 0; k < r->count; k++) {
         if (sizes[k] > INT_MAX || before > INT_MAX) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -67,7 +69,12 @@ static void gather(const ranks *r, void *bytes, const size_t *sizes) {
         starts[k] = (int)before;
         before += sizes[k];
     }
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bytes, counts, starts, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bytes, counts, starts, MPI_BYTE, MPI_COMM_WORLD, &gathering);
+}
+
+static void end_gather(const ranks *r) {
+    (void)r;
+    MPI_Wait(&gathering, MPI_STATUS_IGNORE);
 }
 
 static void send(const ranks *r, ranks_message m) {
@@ -141,7 +148,7 @@ static int poll_note(const ranks *r, ranks_note *note) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static const ranks_backend MPI_BACKEND = {gather, send, receive, advance, wait_all, post, poll_note};
+static const ranks_backend MPI_BACKEND = {begin_gather, end_gather, send, receive, advance, wait_all, post, poll_note};
 static under_way messages;
 static ranks all;
 

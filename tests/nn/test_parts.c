@@ -54,11 +54,24 @@ typedef struct worker {
     team *team;
     int index;
     pthread_t thread;
+    double *values; /* that are joined */
+    size_t per_part;
 } worker;
 
 static void join(void *context, double *values, size_t per_part) {
-    const worker *w = context;
+    worker *w = context;
+    assert_null(w->values); /* one at a time */
+    w->values = values;
+    w->per_part = per_part;
+}
+
+/* What was asked for comes as late as it may. */
+static void joined(void *context) {
+    worker *w = context;
     team *t = w->team;
+    double *values = w->values;
+    const size_t per_part = w->per_part;
+    w->values = NULL;
     const size_t first = (size_t)t->starts[w->index] * per_part, end = (size_t)t->starts[w->index + 1] * per_part;
     pthread_barrier_wait(&t->barrier);
     memcpy(t->shared + first, values + first, (end - first) * sizeof *values);
@@ -87,8 +100,13 @@ static void *work(void *argument) {
     team *t = w->team;
     const int first = t->starts[w->index], end = t->starts[w->index + 1];
     const int samples = end * PART < SAMPLES ? (end - first) * PART : SAMPLES - first * PART;
-    const graph_batch batch = {
-        .samples = SAMPLES, .part = PART, .first_part = first, .idle = first == end, .context = w, .join = join};
+    const graph_batch batch = {.samples = SAMPLES,
+                               .part = PART,
+                               .first_part = first,
+                               .idle = first == end,
+                               .context = w,
+                               .join = join,
+                               .joined = joined};
     graph *g = open_graph(t->network, batch.idle ? PART : samples, &batch, 1);
     graph_gradients_by_part(g, t->gradients + (size_t)first * graph_trained_floats(g), graph_trained_floats(g));
     assert_int_equal(graph_parts(g), end - first);

@@ -13,20 +13,27 @@ enum { THREAD_RANKS = 3, MOST_NOTES = 4096 };
 typedef struct thread_world {
     pthread_barrier_t barrier;
     pthread_mutex_t lock;
-    char *bytes[THREAD_RANKS];                  /* of those who gather */
+    char *bytes[THREAD_RANKS]; /* of those who gather */
+    size_t sizes[THREAD_RANKS][THREAD_RANKS];
     ranks_note notes[THREAD_RANKS][MOST_NOTES]; /* to each rank */
     int posted[THREAD_RANKS], heard[THREAD_RANKS];
     void (*body)(const ranks *ranks);
     ranks all[THREAD_RANKS];
 } thread_world;
 
-static void thread_gather(const ranks *r, void *bytes, const size_t *sizes) {
+static void thread_begin_gather(const ranks *r, void *bytes, const size_t *sizes) {
     thread_world *w = r->context;
-    size_t at = 0;
     w->bytes[r->rank] = bytes;
+    memcpy(w->sizes[r->rank], sizes, sizeof w->sizes[r->rank]);
+}
+
+static void thread_end_gather(const ranks *r) {
+    thread_world *w = r->context;
+    const size_t *sizes = w->sizes[r->rank];
+    size_t at = 0;
     pthread_barrier_wait(&w->barrier);
     for (int k = 0; k < r->count; at += sizes[k++])
-        if (k != r->rank) memcpy((char *)bytes + at, w->bytes[k] + at, sizes[k]);
+        if (k != r->rank) memcpy(w->bytes[r->rank] + at, w->bytes[k] + at, sizes[k]);
     pthread_barrier_wait(&w->barrier);
 }
 
@@ -55,7 +62,8 @@ static void *thread_begin(void *rank) {
 
 /* `body` runs as each rank; afterwards no note may be left. */
 static void thread_ranks_run(void (*body)(const ranks *ranks)) {
-    static const ranks_backend BACKEND = {.gather = thread_gather, .post = thread_post, .poll = thread_poll};
+    static const ranks_backend BACKEND = {
+        .begin_gather = thread_begin_gather, .end_gather = thread_end_gather, .post = thread_post, .poll = thread_poll};
     static thread_world world; /* large */
     pthread_t threads[THREAD_RANKS];
     memset(&world, 0, sizeof world);
