@@ -132,11 +132,13 @@ static status_code open_pictures(labelled_images sets[DATA_PARTS], const classif
 static status_code open_files(classification_data *d, const classification_source *source, const listener *listener,
                               failure *failure) {
     labelled_images sets[DATA_PARTS];
-    status_code status;
+    int table = 0;
     if (cifar_is_there(source->data)) return cifar_open(&d->train, &d->test, source->data, failure);
-    if (ends_with(source->data, ".npz")) status = npz_open(sets, source->data, failure);
-    else if (!path_is_folder(source->data) && table_sets_is_table(source->data))
-        status = open_table(sets, source, listener, failure);
+    const int npz = ends_with(source->data, ".npz"), file = !npz && !path_is_folder(source->data);
+    status_code status = file ? table_sets_is_table(source->data, &table, failure) : STATUS_OK;
+    if (status != STATUS_OK) return status;
+    if (npz) status = npz_open(sets, source->data, failure);
+    else if (table) status = open_table(sets, source, listener, failure);
     else status = open_pictures(sets, source, listener, failure);
     if (status == STATUS_OK) *d = (classification_data){sets[PART_TRAIN], sets[PART_VALIDATION], sets[PART_TEST]};
     return status;

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int table_sets_is_table(const char *path) {
+status_code table_sets_is_table(const char *path, int *is, failure *failure) {
     csv table;
-    if (csv_read(&table, path, CSV_STRICT, NULL) != STATUS_OK) return 0;
-    const int is = example_list_file_column(&table) < 0;
+    const size_t length = strlen(path);
+    const int called_csv = length > 4 && strcmp(path + length - 4, ".csv") == 0;
+    const status_code status = csv_read(&table, path, CSV_STRICT, called_csv ? failure : NULL);
+    *is = status == STATUS_OK && example_list_file_column(&table) < 0;
     csv_close(&table);
-    return is;
+    return called_csv ? status : STATUS_OK;
 }
 
 /* ---- from the training rows -------------------------------------------------------------------------------------- */
@@ -32,14 +34,27 @@ static int is_feature(const learning *l, const char *name) {
            strcmp(name, "id") != 0;
 }
 
+/* A column of numbers with a word in it may be one of codes, or a mistake. */
+static void tell_words(const learning *l, size_t column, size_t row) {
+    char notice[512];
+    snprintf(
+        notice, sizeof notice,
+        "the column '%.100s' is taken for words, though most of it are numbers: line %zu has '%.100s'; where a number "
+        "is missing, leave the cell empty or write ? or NA",
+        csv_name(l->table, column), l->table->lines[row + 1], csv_cell(l->table, row, column));
+    listener_notice(l->listener, notice);
+}
+
+/* By the rows to train on: what the others have is held against that. */
 static int is_numeric(const learning *l, size_t column) {
-    size_t numbers = 0;
+    size_t numbers = 0, words = 0, word = 0;
     for (size_t i = 0; i < l->table->rows; i++) {
-        if (table_cell_is_missing(csv_cell(l->table, i, column))) continue;
-        if (!isfinite(csv_number(l->table, i, column))) return 0;
-        numbers++;
+        if (l->list->parts[i] != PART_TRAIN || table_cell_is_missing(csv_cell(l->table, i, column))) continue;
+        if (isfinite(csv_number(l->table, i, column))) numbers++;
+        else if (words++ == 0) word = i;
     }
-    return numbers > 0;
+    if (words && numbers > words) tell_words(l, column, word);
+    return numbers > 0 && words == 0;
 }
 
 static status_code measure(const learning *l, size_t column, table_feature *f, failure *failure) {

@@ -15,8 +15,9 @@
 
 enum { TABLE_WORDS_MAX = 256 }; /* in a column; more are a name or a number of a person rather than a feature */
 
-/* Whether the file is a CSV table: it can be read and has no column of file names. */
-int table_sets_is_table(const char *path);
+/* Whether the file is a CSV table: it can be read as one and has no column of file names. A file that is called .csv and cannot
+   be is a failure, whatever it was to be. */
+status_code table_sets_is_table(const char *path, int *is, failure *failure);
 
 typedef struct table_source {
     const char *path;

@@ -2,6 +2,7 @@
 
 #include "core/file_writer.h"
 #include "core/memory.h"
+#include "core/path.h"
 #include "core/protobuf.h"
 #include "onnx/onnx_metadata.h"
 #include "onnx/onnx_nodes.h"
@@ -153,10 +154,18 @@ static status_code write_model(exported *e, const char *path, onnx_export_outcom
     return file_writer_close(&file, failure);
 }
 
+/* Something else may have been meant: a file of the run, say. */
+static status_code check_output(const char *path, failure *failure) {
+    const size_t length = strlen(path);
+    if (!path_exists(path) || (length > 5 && strcmp(path + length - 5, ".onnx") == 0)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s is there already and is not called .onnx: name another file", path);
+}
+
 status_code onnx_export(const onnx_export_request *request, onnx_export_outcome *outcome, failure *failure) {
     exported e = {0};
     *outcome = (onnx_export_outcome){0};
-    status_code status = onnx_network_open(&e.network, request->run, request->weights, failure);
+    status_code status = check_output(request->output, failure);
+    if (status == STATUS_OK) status = onnx_network_open(&e.network, request->run, request->weights, failure);
     if (status != STATUS_OK) return status;
     status = onnx_nodes_make(&e.nodes, &e.network, failure);
     if (status == STATUS_OK) {

@@ -115,9 +115,11 @@ static status_code check_apart(const predict_request *request, int is_folder, fa
 static status_code predict_all(job *j, failure *failure) {
     const predict_request *r = j->request;
     const int is_folder = path_is_folder(r->input);
-    const int table = !example_list_is_picture(r->input) && predict_takes_table(r->input);
+    int table = 0;
+    status_code status = example_list_is_picture(r->input) ? STATUS_OK : predict_takes_table(r->input, &table, failure);
+    if (status != STATUS_OK) return status;
     const int pictures = !table && predict_takes_pictures(r->input);
-    status_code status = pictures || table ? score_table_check(r, failure) : check_apart(r, is_folder, failure);
+    status = pictures || table ? score_table_check(r, failure) : check_apart(r, is_folder, failure);
     if (status == STATUS_OK)
         status = class_ensemble_open(&j->ensemble, r->runs, r->run_count, r->weights, r->threads, failure);
     if (status != STATUS_OK) return status;

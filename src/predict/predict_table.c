@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int predict_takes_table(const char *input) { return !path_is_folder(input) && table_sets_is_table(input); }
+status_code predict_takes_table(const char *input, int *takes, failure *failure) {
+    *takes = 0;
+    return path_is_folder(input) ? STATUS_OK : table_sets_is_table(input, takes, failure);
+}
 
 static status_code read_encoding(table_encoding *e, const char *run, failure *failure) {
     char path[PATH_SIZE];

@@ -5,6 +5,7 @@
 #include "core/path.h"
 #include "core/whole_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,14 +22,17 @@ static status_code table_path(const char *output, char path[PATH_SIZE], failure 
     return is_file(output) ? path_format(path, failure, "%s", output) : path_join(path, output, "scores.csv", failure);
 }
 
+static int starts(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
 /* A file that is not there, is empty, or begins as a table of scores does. */
 static int may_be_replaced(const char *path) {
     char line[4096] = "";
     FILE *file = fopen(path, "rb");
-    if (!file) return 1;
+    if (!file) return errno == ENOENT;
     const int empty = !fgets(line, sizeof line, file) && feof(file);
     fclose(file);
-    return empty || strstr(line, PREDICTION ",p_") || strstr(line, PREDICTION ",\"p_");
+    const char *second = strchr(line, ',');
+    return empty || (second && starts(second, PREDICTION ",p_")) || (second && starts(second, PREDICTION ",\"p_"));
 }
 
 status_code score_table_check(const predict_request *request, failure *failure) {

@@ -139,24 +139,39 @@ static const run *best_other(const runs *runs, const run *baseline) {
     return best;
 }
 
-/* Whether two were evaluated on as many examples of each class and of each group: others are no comparison. */
-static int is_same_number(const run *a, const run *b, size_t row) {
-    return strcmp(run_cell(&a->strata, row, "column"), run_cell(&b->strata, row, "column")) == 0 &&
-           strcmp(run_cell(&a->strata, row, "value"), run_cell(&b->strata, row, "value")) == 0 &&
-           run_number(&a->strata, row, "examples") == run_number(&b->strata, row, "examples");
+/* The row of the same group in another run's strata.csv; that many rows: it is not there. */
+static size_t same_group(const run *a, size_t row, const run *b) {
+    size_t k = 0;
+    while (k < b->strata.data.rows &&
+           (strcmp(run_cell(&a->strata, row, "column"), run_cell(&b->strata, k, "column")) != 0 ||
+            strcmp(run_cell(&a->strata, row, "value"), run_cell(&b->strata, k, "value")) != 0))
+        k++;
+    return k;
 }
 
+/* Whether two were evaluated on as many examples of each class, and of each group that both know: others are no comparison. */
 static int saw_the_same(const run *a, const run *b) {
     const csv *of_a = &a->confusion.data, *of_b = &b->confusion.data;
-    int same = a->strata.data.rows == b->strata.data.rows && of_a->rows == of_b->rows;
-    for (size_t row = 0; same && row < a->strata.data.rows; row++) same = is_same_number(a, b, row);
+    int same = of_a->rows == of_b->rows;
+    for (size_t row = 0; same && row < a->strata.data.rows; row++) {
+        const size_t other = same_group(a, row, b);
+        same = other == b->strata.data.rows ||
+               run_number(&a->strata, row, "examples") == run_number(&b->strata, other, "examples");
+    }
     for (size_t row = 0; same && row < of_a->rows; row++) same = class_size(of_a, row) == class_size(of_b, row);
     return same;
 }
 
-static int all_saw_the_same(const runs *runs) {
+/* Whether the worst of both is the worst of the same groups, or of the same classes. */
+static int have_the_same_groups(const run *a, const run *b) {
+    int same = a->strata.data.rows == b->strata.data.rows;
+    for (size_t row = 0; same && row < a->strata.data.rows; row++) same = same_group(a, row, b) < b->strata.data.rows;
+    return same;
+}
+
+static int all_are_alike(const runs *runs, int (*alike)(const run *a, const run *b)) {
     for (size_t r = 1; r < runs->count; r++)
-        if (!saw_the_same(&runs->all[0], &runs->all[r])) return 0;
+        if (!alike(&runs->all[0], &runs->all[r])) return 0;
     return 1;
 }
 
@@ -173,7 +188,7 @@ static void add_judgement(text *page, const runs *runs) {
 }
 
 void class_verdict_write(text *page, const runs *runs, int fair) {
-    const int same = all_saw_the_same(runs);
+    const int same = all_are_alike(runs, saw_the_same);
     class_result result;
     for (size_t r = 0; r < runs->count; r++) {
         if (!class_result_of(&runs->all[r], &result)) continue;
@@ -181,6 +196,10 @@ void class_verdict_write(text *page, const runs *runs, int fair) {
         add_result(page, &runs->all[r], &result, r == 0);
     }
     if (!same) text_add(page, "They were evaluated on different examples, so that this is no comparison. ");
+    else if (!all_are_alike(runs, have_the_same_groups))
+        text_add(page,
+                 "They were scored by different groups: <code>hws evaluate --by COLUMN</code> of each, with the same "
+                 "column, makes them a comparison. ");
     else if (fair) add_judgement(page, runs);
 }
 
@@ -189,7 +208,8 @@ void class_verdict_tell_old(text *page, const runs *runs) {
         if (!class_result_is_old(&runs->all[r])) continue;
         text_add(page, "<p class=\"note\">");
         bold(page, runs->all[r].name);
-        text_add(page, " was trained further after it was evaluated: what the evaluation found is of older weights. "
-                       "Run <code>hws evaluate</code> again.</p>\n");
+        text_add(page,
+                 " was trained further after it was evaluated: what the evaluation found may be of older weights. "
+                 "Run <code>hws evaluate</code> again.</p>\n");
     }
 }

@@ -30,12 +30,17 @@ static double log_ratio(const hws_sampler *sampler, int64_t example, float loss)
            ((double)history_believed(&sampler->history, example, loss) - (double)sampler->law.losses[example]);
 }
 
+/* The loss that the law will hold once this one has been written. */
+static float loss_after(const hws_sampler *sampler, int64_t example, float loss) {
+    return history_believed(&sampler->history, example, sampler_blend(sampler, example, loss));
+}
+
 static double approximate_weight(hws_sampler *sampler, int64_t example, float loss) {
     law *law = &sampler->law;
     const hws_options *options = &sampler->options;
     if (law_is_kl(law)) return clipped_exp(options, log_ratio(sampler, example, loss));
-    return clipped(
-        options, ratio(law_probability_at(law, sampler_blend(sampler, example, loss)), law_probability(law, example)));
+    return clipped(options,
+                   ratio(law_probability_at(law, loss_after(sampler, example, loss)), law_probability(law, example)));
 }
 
 /* What is drawn from after this loss has been written, as sampler_drawn_probability; with a floor this is O(n). */
@@ -57,7 +62,7 @@ static double probability_after(hws_sampler *sampler, int64_t example, float los
 
 static hws_status exact_weight(hws_sampler *sampler, int64_t position, int64_t example, float loss, double *weight) {
     const double old = sampler_drawn_probability(sampler, law_probability(&sampler->law, example));
-    const double fresh = probability_after(sampler, example, sampler_blend(sampler, example, loss));
+    const double fresh = probability_after(sampler, example, loss_after(sampler, example, loss));
     if (isnan(fresh))
         return sampler_fail(sampler, HWS_ERROR_DIVERGENCE, position, example,
                             "the custom divergence has no normaliser with this loss; check phi' and its inverse");

@@ -251,14 +251,23 @@ static void describe(void *context, run_facts *facts) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static status_code check_sets(const classification_data *data, failure *failure) {
-    const labelled_images *train = &data->train, *test = &data->test;
-    if (!train->labels || !test->labels)
+static status_code check_alike(const labelled_images *train, const labelled_images *other, const char *name,
+                               failure *failure) {
+    if (!train->labels || !other->labels)
         return fail(failure, STATUS_BAD_INPUT, "the images have no labels: nothing can be learnt from them");
-    if (train->height != test->height || train->width != test->width || train->channels != test->channels ||
-        train->classes != test->classes)
-        return fail(failure, STATUS_BAD_INPUT, "training and test images differ in size, channels or classes");
+    if (train->height != other->height || train->width != other->width || train->channels != other->channels ||
+        train->classes != other->classes)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "training and %s images differ in size, channels or classes: %d x %d x %d, %d and %d x %d x %d, %d",
+                    name, train->height, train->width, train->channels, train->classes, other->height, other->width,
+                    other->channels, other->classes);
     return STATUS_OK;
+}
+
+static status_code check_sets(const classification_data *data, failure *failure) {
+    const status_code status = check_alike(&data->train, &data->test, "test", failure);
+    if (status != STATUS_OK || !data->validation.count) return status;
+    return check_alike(&data->train, &data->validation, "validation", failure);
 }
 
 /* Which of the sets and numbers decides on the best weights. */

@@ -79,9 +79,10 @@ static status_code measure_records(budget_costs *costs, trainer *trainer, double
     if (status == STATUS_OK) status = checkpoint_write(trainer, failure);
     costs->validation = clock_seconds() - began;
     began = clock_seconds();
-    if (status == STATUS_OK) status = write_galleries(trainer, PICTURES, 1, failure);
+    const int some = gallery_batch(trainer) > PICTURES ? gallery_batch(trainer) : PICTURES;
+    if (status == STATUS_OK) status = write_galleries(trainer, some, 1, failure);
     const double pictures = fmin(PICTURES_AT_END, (double)trainer->task->examples);
-    costs->end = fmin(FOR_END * seconds, (clock_seconds() - began) * pictures / PICTURES);
+    costs->end = fmin(FOR_END * seconds, (clock_seconds() - began) * fmax(1, pictures / some));
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* The end of an epoch: what is measured and recorded. */
 #include "core/quantile.h"
 #include "run/run_folder.h"
+#include "train/gallery.h"
 #include "train/records.h"
 #include "train/sampler_status.h"
 #include "train/trainer.h"
@@ -96,12 +97,12 @@ static status_code measure_staleness(trainer *t, double *distance, failure *fail
 }
 
 /* The beta at which the losses as they are now have the wanted effective size. Where none has (at first all losses may
-   be equal) beta stays. */
+   be equal, or fewer examples have one) beta stays. */
 static status_code choose_beta(trainer *t, failure *failure) {
     double beta;
     if (t->settings.target_ess <= 0) return STATUS_OK;
     hws_status status = hws_sampler_beta_for_effective_size(t->history, t->settings.target_ess, &beta);
-    if (status == HWS_ERROR_UNREACHABLE) return STATUS_OK;
+    if (status == HWS_ERROR_UNREACHABLE || status == HWS_ERROR_ARGUMENT) return STATUS_OK;
     if (status == HWS_OK) status = hws_sampler_set_beta(t->history, beta);
     return sampler_status(hws_sampler_error(t->history), status, "--target-ess", failure);
 }
@@ -144,10 +145,11 @@ static void notice_effective_size(trainer *t, double size) {
              (long long)t->iteration, size, (long long)t->batch);
 }
 
-/* For those who watch: as many of the hardest as cost about a hundredth of the epoch to draw. The end draws them all. */
+/* For those who watch: as many of the hardest as cost about a hundredth of the epoch to draw, counted in passes of the network. The
+   end draws them all. */
 static status_code show_hardest(trainer *t, failure *failure) {
-    enum { MOST = 12, ITERATIONS_PER_PICTURE = 50 };
-    const int64_t count = t->epoch_iterations / ITERATIONS_PER_PICTURE;
+    enum { MOST = 12, ITERATIONS_PER_PASS = 50 };
+    const int64_t count = t->epoch_iterations / ITERATIONS_PER_PASS * gallery_batch(t);
     if (!count || t->iteration >= t->total) return STATUS_OK;
     return write_hardest(t, (int)(count < MOST ? count : MOST), failure);
 }

@@ -35,7 +35,13 @@ static status_code name_pictures(const trainer *t, gallery *g, const task_exhibi
     return STATUS_OK;
 }
 
-/* A micro-batch of them. */
+/* As many as the network looks at together, but few enough to be stopped between them. */
+int gallery_batch(const trainer *t) {
+    enum { MOST = 16 };
+    const int together = learner_micro_batch(t->learner);
+    return together < MOST ? together : MOST;
+}
+
 static status_code show_batch(trainer *t, gallery *g, const task_exhibit *exhibits, int count, failure *failure) {
     if (g->draws && !may_draw(t, g)) return STATUS_OK;
     const status_code status = name_pictures(t, g, exhibits, count, failure);
@@ -45,7 +51,7 @@ static status_code show_batch(trainer *t, gallery *g, const task_exhibit *exhibi
 
 status_code gallery_show(trainer *t, gallery *g, const int64_t *examples, int64_t count, task_verdict *verdicts,
                          failure *failure) {
-    const int most = learner_micro_batch(t->learner);
+    const int most = gallery_batch(t);
     task_exhibit *exhibits = malloc((size_t)most * sizeof *exhibits);
     char(*paths)[PATH_SIZE] = malloc((size_t)most * sizeof *paths);
     status_code status = exhibits && paths ? STATUS_OK : fail_memory(failure, run_file_name(g->pictures));

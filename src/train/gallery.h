@@ -14,7 +14,7 @@ typedef struct gallery {
     run_file table, pictures;
     const char *drawing; /* what is being done, for the listener */
     int count;           /* of pictures, at most */
-    double until;        /* the clock: no picture is begun later */
+    double until;        /* the clock: no batch of pictures is begun later */
     int draws;           /* otherwise its rows are only made to be compared, without what the network says */
     int missing;         /* pictures that are not there, if it does not draw */
     text csv;            /* the table */
@@ -24,7 +24,10 @@ typedef struct gallery {
 /* Adds all rows, the header first. */
 typedef status_code gallery_fill(trainer *trainer, gallery *gallery, failure *failure);
 
-/* For `fill`: shows these examples, a micro-batch at a time, and tells what the network says about each; nothing about those whose
+/* How many pictures are drawn between two looks at the clock, in one pass of the network. */
+int gallery_batch(const trainer *trainer);
+
+/* For `fill`: shows these examples, a batch at a time, and tells what the network says about each; nothing about those whose
    turn comes after the run was told to stop and the time for pictures is over: their verdicts stay as they are. */
 status_code gallery_show(trainer *trainer, gallery *gallery, const int64_t *examples, int64_t count,
                          task_verdict *verdicts, failure *failure);

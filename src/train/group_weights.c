@@ -51,17 +51,20 @@ double group_weights_at(const group_weights *w, int64_t example) {
     return w->q[g] / (double)w->counts[g];
 }
 
-/* Relative to the largest exponent, which cannot overflow and changes nothing but the scale. */
+/* q exp(step loss), by its logarithm and relative to the largest, which can be no overflow. No weight falls so low that it could not
+   come back. */
 void group_weights_update(group_weights *w, const int64_t *batch, const double *losses, int64_t count, double step) {
-    double most = 0, sum = 0;
+    static const double LEAST = 1e-12;
+    double most = -INFINITY, sum = 0;
     memset(w->sums, 0, (size_t)w->count * sizeof *w->sums);
     for (int64_t k = 0; k < count; k++) w->sums[w->group_of[batch[k]]] += losses[k];
     for (int g = 0; g < w->count; g++) {
-        w->sums[g] = w->counts[g] ? step * w->sums[g] / (double)w->counts[g] : 0;
+        w->sums[g] = log(w->q[g]) + (w->counts[g] ? step * w->sums[g] / (double)w->counts[g] : 0);
         if (w->sums[g] > most) most = w->sums[g];
     }
-    for (int g = 0; g < w->count; g++) sum += w->q[g] *= exp(w->sums[g] - most);
-    for (int g = 0; g < w->count; g++) w->q[g] /= sum;
+    for (int g = 0; g < w->count; g++) sum += w->sums[g] = exp(w->sums[g] - most);
+    for (int g = 0; g < w->count; g++)
+        if (w->q[g] > 0) w->q[g] = fmax(LEAST, w->sums[g] / sum);
 }
 
 double group_weights_largest(const group_weights *w) {

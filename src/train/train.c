@@ -14,6 +14,7 @@
 #include "task/phantom_data.h"
 #include "task/segmentation_source.h"
 #include "train/budget.h"
+#include "train/task_check.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,8 +71,8 @@ static int has_option(const train_request *r, const char *key) {
 /* Who is left out must be seen again, or would be left out for good. */
 static void take_trim(training *t) {
     train_settings *s = &t->settings;
-    if (has_option(t->request, "trim") && s->trim > 0 && s->floor == 0 && !has_option(t->request, "uniform_mix"))
-        s->uniform_mix = 0.1;
+    if (t->resume || !has_option(t->request, "trim") || has_option(t->request, "uniform_mix")) return;
+    if (s->trim > 0 && s->floor == 0 && s->uniform_mix == 0) s->uniform_mix = 0.1;
 }
 
 /* What the default of the tail must give way to: a fraction of CVaR is a tail, and --target-ess chooses beta. */
@@ -363,12 +364,6 @@ static status_code mislabel(const training *t, labelled_images *train, text *wro
     return mislabel_images(train, t->settings.mislabel, (uint64_t)t->settings.seed, wrong, failure);
 }
 
-/* A network that cannot be is refused before there are files of its run. */
-static status_code check_network(const training *t, const task *task, failure *failure) {
-    learner_options options = {0};
-    return task->network(task->context, &t->settings, &options, failure);
-}
-
 /* How a table becomes numbers, so that others can be classified without it. */
 static status_code keep_encoding(const training *t, const classification_source *source, failure *failure) {
     table_encoding encoding;
@@ -392,7 +387,7 @@ static status_code train_on_images(training *t, failure *failure) {
     if (status == STATUS_OK) status = classification_divide(&t->settings, &data, failure);
     if (status == STATUS_OK) status = mislabel(t, &data.train, &wrong, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
-    if (status == STATUS_OK) status = check_network(t, &task, failure);
+    if (status == STATUS_OK) status = task_check(&task, &t->settings, failure);
     if (status == STATUS_OK && wants_budget(t)) status = fit_budget(t, &task, &t->settings, failure);
     if (status == STATUS_OK) status = write_wrong(t, &wrong, failure);
     if (status == STATUS_OK && data.train.values && !t->resume && ranks_is_first(t->ranks))
@@ -498,6 +493,7 @@ static status_code train_on_source(training *t, const segmentation_source *sourc
     if (status == STATUS_OK) status = keep_fold(t, source, failure);
     if (status == STATUS_OK && wants_budget(t)) status = fit_budget_on(t, data, failure);
     if (status == STATUS_OK) status = task_segmentation_open(&task, &context, data, &t->settings, failure);
+    if (status == STATUS_OK) status = task_check(&task, &t->settings, failure);
     if (status == STATUS_OK) status = list_wrong(t, context, failure);
     if (status == STATUS_OK) status = train_task(t, &task, failure);
     task_segmentation_close(&context);

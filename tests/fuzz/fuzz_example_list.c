@@ -47,6 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (status == STATUS_OK && !options[k].unlabelled) check_list(&list);
         example_list_close(&list);
     }
-    if (table_sets_is_table(path)) try_table(path, &options[0]);
+    int table;
+    failure failure = {0};
+    require(table_sets_is_table(path, &table, &failure) == STATUS_OK || failure.message[0]);
+    if (table) try_table(path, &options[0]);
     return 0;
 }

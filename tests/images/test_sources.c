@@ -109,7 +109,9 @@ static void tables_become_numbers(void **state) {
     labelled_images sets[DATA_PARTS];
     failure why = {0};
     assert_int_equal(whole_file_write(work_path("t.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
-    assert_true(table_sets_is_table(work_path("t.csv")));
+    int table = 0;
+    assert_int_equal(table_sets_is_table(work_path("t.csv"), &table, &why), STATUS_OK);
+    assert_true(table);
     if (table_sets_open(sets, &(table_source){.path = work_path("t.csv")}, &(example_options){0}, NULL, &why) !=
         STATUS_OK)
         fail_msg("%s", why.message);
@@ -155,6 +157,41 @@ static void in_wide_tables_patients_stay_together_too(void **state) {
     for (int k = 0; k < 30; k++) assert_true(seen[k] == 1 << PART_TRAIN || seen[k] == 1 << PART_TEST);
 }
 
+static void keep_notice(void *context, const char *text) { snprintf(context, 512, "%s", text); }
+
+/* What is learnt from decides: a word in a test row is a mistake there, one in a training row makes words of all, and is told. */
+static void a_word_among_numbers_does_not_pass_silently(void **state) {
+    (void)state;
+    static const char TABLE[] =
+        "x,label,split\n1,a,train\n2,b,train\n3,a,train\n4,b,train\n\"12,5\",a,train\n1,b,test\n";
+    char notice[512] = "";
+    const listener listener = {.context = notice, .notice = keep_notice};
+    labelled_images sets[DATA_PARTS];
+    assert_int_equal(whole_file_write(work_path("word.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
+    const table_source source = {.path = work_path("word.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+    assert_int_equal(sets[PART_TRAIN].channels, 5);
+    if (!strstr(notice, "line 6 has '12,5'")) fail_msg("the notice is '%s'", notice);
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+static void a_broken_table_is_no_list_of_pictures(void **state) {
+    (void)state;
+    static const char *const BROKEN[] = {"a,b\n\"1,2\n", "a,a\n1,2\n"};
+    int table;
+    for (int k = 0; k < 3; k++) {
+        failure why = {0};
+        if (k < 2)
+            assert_int_equal(whole_file_write(work_path("broken.csv"), BROKEN[k], strlen(BROKEN[k]), NULL), STATUS_OK);
+        assert_int_not_equal(table_sets_is_table(work_path(k < 2 ? "broken.csv" : "nothere.csv"), &table, &why),
+                             STATUS_OK);
+        assert_false(table);
+        assert_non_null(strstr(why.message, k < 2 ? "broken.csv" : "nothere.csv"));
+    }
+    assert_int_equal(table_sets_is_table(work_path("nothere.png"), &table, NULL), STATUS_OK);
+    assert_false(table);
+}
+
 static void refuse_table(const char *table, const char *complaint) {
     labelled_images sets[DATA_PARTS];
     failure why = {0};
@@ -167,6 +204,7 @@ static void refuse_table(const char *table, const char *complaint) {
 
 static void numbers_that_would_become_infinite_are_refused(void **state) {
     (void)state;
+    refuse_table("x,label,split\n1,a,train\n2,b,train\ninf,a,test\n3,b,test\n", "line 4: x is 'inf'");
     refuse_table("x,label,split\n1,a,train\n2,b,train\n1e300,a,test\n3,b,test\n", "line 4: x is 1e300");
     refuse_table("x,label,split\n1e308,a,train\n1e308,b,train\n1,a,test\n3,b,test\n", "'x' has numbers too large");
     refuse_table("x,label,split\n-1e200,a,train\n1e200,b,train\n1,a,test\n3,b,test\n", "'x' has numbers too large");
@@ -235,6 +273,8 @@ int main(void) {
         cmocka_unit_test(tables_become_numbers),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
         cmocka_unit_test(numbers_that_would_become_infinite_are_refused),
+        cmocka_unit_test(a_word_among_numbers_does_not_pass_silently),
+        cmocka_unit_test(a_broken_table_is_no_list_of_pictures),
         cmocka_unit_test(flips_and_moves_are_exact),
         cmocka_unit_test(what_is_random_follows_from_the_key),
     };

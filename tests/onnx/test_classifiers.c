@@ -87,6 +87,18 @@ static void operators_are(const char *file, const char *expected) {
 #define DOWN "Conv BatchNormalization Conv BatchNormalization Relu Conv BatchNormalization Add Relu "
 #define END "GlobalAveragePool Flatten Gemm Identity"
 
+static void files_that_are_no_models_stay(void **state) {
+    (void)state;
+    failure why = {0};
+    onnx_export_outcome outcome;
+    char output[PATH_SIZE];
+    write_run("kept", "mlp-1-6", (const int[3]){4, 5, 3}, 1);
+    snprintf(output, sizeof output, "%s", work_path("kept/config.json"));
+    const onnx_export_request request = {.run = work_path("kept"), .output = output};
+    assert_int_equal(onnx_export(&request, &outcome, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "is there already and is not called .onnx"));
+}
+
 static void models_are_sound_and_hold_the_weights(void **state) {
     (void)state;
     static const struct {
@@ -241,6 +253,7 @@ static void metadata_tell_what_to_do(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_sound_and_hold_the_weights),
+        cmocka_unit_test(files_that_are_no_models_stay),
         cmocka_unit_test(fully_connected_networks_give_our_logits),
         cmocka_unit_test(metadata_tell_what_to_do),
     };

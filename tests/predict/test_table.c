@@ -120,7 +120,7 @@ static void rows_are_called_by_their_id(void **state) {
 static void only_scores_give_way_to_scores(void **state) {
     (void)state;
     static const char *const RUN[] = {"one"};
-    static const char LABELS[] = "file,label,prediction\na.png,yes,no\n";
+    static const char LABELS[] = "file,label,prediction,p_yes\na.png,yes,no,0.3\n";
     failure failure = {0};
     char *bytes;
     size_t size;

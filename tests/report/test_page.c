@@ -162,6 +162,22 @@ static void runs_that_saw_other_examples_are_not_compared(void **state) {
 }
 
 /* whole_run ends after 2 epochs of so many iterations. */
+/* By which column they were scored does not change what they saw. */
+static void runs_scored_by_other_groups_are_told_how_to_be_compared(void **state) {
+    (void)state;
+    folder runs[2] = {whole_run("erm", 10, 0, 2, 0.9), whole_run("dro", 10, 0, 2, 0.1)};
+    write_evaluation(&runs[0], 0.91, 0.5);
+    write_string(&runs[1], "strata.csv",
+                 "column,value,examples,accuracy\n,all,400,0.9\nsite,a,200,0.99\nsite,b,200,0.8\n");
+    for (int k = 0; k < 2; k++) write_string(&runs[k], "confusion.csv", "label,0,3\n0,190,10\n3,20,180\n");
+    text page = page_of(runs, 2);
+    assert_says(&page, "They were scored by different groups: <code>hws evaluate --by COLUMN</code>");
+    assert_null(strstr(page.bytes, "different examples"));
+    assert_null(strstr(page.bytes, "by more than chance"));
+    text_close(&page);
+    for (int k = 0; k < 2; k++) folder_close(&runs[k]);
+}
+
 static void an_evaluation_of_older_weights_is_no_headline(void **state) {
     (void)state;
     folder run = whole_run("dro", 10, 0, 2, 0.1);
@@ -704,6 +720,7 @@ int main(void) {
         cmocka_unit_test(a_small_group_without_mistakes_is_no_proof),
         cmocka_unit_test(runs_that_saw_other_examples_are_not_compared),
         cmocka_unit_test(an_evaluation_of_older_weights_is_no_headline),
+        cmocka_unit_test(runs_scored_by_other_groups_are_told_how_to_be_compared),
         cmocka_unit_test(without_groups_the_worst_class_counts),
         cmocka_unit_test(twelve_runs_have_names_of_their_own),
         cmocka_unit_test(runs_with_the_same_settings_are_told_apart_by_their_folders),

@@ -104,6 +104,35 @@ static void p_is_that_of_those_who_are_left(void **state) {
         }
 }
 
+/* The ratio of the new p to the old one, for losses in doubt as for others: a loss that is what it was has weight 1. */
+static void weights_count_losses_as_p_does(void **state) {
+    (void)state;
+    static const hws_importance WAYS[] = {HWS_IMPORTANCE_APPROXIMATE, HWS_IMPORTANCE_EXACT};
+    int doubted = 0;
+    for (size_t d = 0; d < DIVERGENCES; d++)
+        for (size_t way = 0; way < 2; way++) {
+            hws_options options = options_of(d, 0, 1);
+            options.importance = WAYS[way];
+            float losses[N];
+            double p[N];
+            for (int i = 0; i < N; i++) losses[i] = (float)(1 + i % 3 + (i == 7 ? 20 : 0));
+            hws_sampler *sampler = opened(N, losses, &options);
+            for (int64_t i = 0; i < 12 * N; i++)
+                assert_int_equal(hws_sampler_update(sampler, 1, &(int64_t){i % N}, &losses[i % N]), HWS_OK);
+            assert_int_equal(hws_sampler_probabilities(sampler, 0, N, p), HWS_OK);
+            for (int64_t i = 0; i < N; i++) {
+                hws_record record;
+                float weight;
+                assert_int_equal(hws_sampler_records(sampler, i, 1, &record), HWS_OK);
+                assert_int_equal(hws_sampler_importance(sampler, 1, &i, &losses[i], &weight), HWS_OK);
+                doubted += record.doubt > 0.9;
+                if (p[i] > 1e-9) assert_near((double)weight, 1, 1e-6);
+            }
+            hws_sampler_close(&sampler);
+        }
+    assert_true(doubted > 0);
+}
+
 static void draws_follow_p(void **state) {
     (void)state;
     static const size_t WHICH[] = {0, 1, 3};
@@ -291,9 +320,13 @@ static void what_makes_no_sense_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(p_is_that_of_those_who_are_left),      cmocka_unit_test(draws_follow_p),
-        cmocka_unit_test(batches_without_replacement_follow_p), cmocka_unit_test(visits_and_tails_work_with_it),
-        cmocka_unit_test(a_state_goes_on_to_the_same_bits),     cmocka_unit_test(growing_keeps_all_of_it),
+        cmocka_unit_test(weights_count_losses_as_p_does),
+        cmocka_unit_test(p_is_that_of_those_who_are_left),
+        cmocka_unit_test(draws_follow_p),
+        cmocka_unit_test(batches_without_replacement_follow_p),
+        cmocka_unit_test(visits_and_tails_work_with_it),
+        cmocka_unit_test(a_state_goes_on_to_the_same_bits),
+        cmocka_unit_test(growing_keeps_all_of_it),
         cmocka_unit_test(what_makes_no_sense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,10 @@ static void groups_without_examples_have_no_weight(void **state) {
     group_weights_begin(&w, batch, 3);
     assert_true(group_weights_at(&w, 0) == 0.25 && group_weights_at(&w, 1) == 0.5);
     group_weights_update(&w, batch, losses, 3, 10); /* exp(20000) is no number */
-    assert_true(w.q[0] == 1 && w.q[1] == 0 && w.q[2] == 0);
+    assert_true(w.q[0] > 1 - 1e-9 && w.q[1] == 0 && w.q[2] > 0 && w.q[2] < 1e-11);
+    /* Who had hardly any weight can have all of it again, also where no loss is above zero. */
+    group_weights_update(&w, batch, (double[]){-3000, -3000, -500}, 3, 10);
+    assert_true(w.q[0] < 1e-11 && w.q[1] == 0 && w.q[2] > 1 - 1e-9);
     group_weights_close(&w);
 }
 

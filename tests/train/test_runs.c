@@ -299,6 +299,21 @@ static void digits_task(digits *d, int train, int test) {
 
 static void digits_close(digits *d) { classification_data_close(&d->data); }
 
+/* All sets go through the same network. */
+static void validation_images_of_another_size_are_refused(void **state) {
+    (void)state;
+    const train_settings s = settings_default();
+    digits d;
+    failure why = {0};
+    digits_task(&d, 20, 20);
+    assert_int_equal(digits_open(&d.data.validation, 1, DIGITS_TEST, 10, NULL), STATUS_OK);
+    assert_int_equal(task_classification(&d.task, &d.context, &d.data, &s, &why), STATUS_OK);
+    d.data.validation.height--;
+    assert_int_equal(task_classification(&d.task, &d.context, &d.data, &s, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "training and validation images differ in size"));
+    digits_close(&d);
+}
+
 static train_settings digits_settings(void) {
     train_settings s = settings_default();
     s.data = "digits:100,40";
@@ -499,7 +514,7 @@ static void look_at_pictures(void *context, const trainer *t, double loss, const
     shown_after_first_epoch = shown;
     assert_int_equal(run_path(path, t->folder, RUN_HARDEST, 0), STATUS_OK);
     assert_int_equal(csv_read(&hardest, path, CSV_STRICT, NULL), STATUS_OK);
-    assert_int_equal(hardest.rows, 2);
+    assert_int_equal(hardest.rows, 12);
     for (size_t k = 0; k < hardest.rows; k++) {
         assert_string_equal(csv_cell(&hardest, k, (size_t)csv_column(&hardest, "label")), "seen");
         assert_int_equal(run_picture_path(path, t->folder, RUN_HARDEST_PICTURES,
@@ -519,14 +534,14 @@ static void there_are_pictures_while_a_run_trains(void **state) {
     trainer *t;
     trainer_end end;
     task.show = show_and_count;
-    s.epoch_length = 100; /* a picture for each 50 */
+    s.epoch_length = 100; /* a pass for each 50, up to twelve pictures */
     s.iterations = 150;
     folder_make(folder("pictures"), NULL);
     assert_int_equal(trainer_open(&t, &s, &task, folder("pictures"), NULL), STATUS_OK);
     assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
     assert_int_equal(trainer_run(t, &listener, &end, NULL), STATUS_OK);
     trainer_close(&t);
-    assert_int_equal(shown_after_first_epoch, 2);
+    assert_int_equal(shown_after_first_epoch, 12);
 }
 
 static void training_stops_when_the_gradient_of_r_is_small(void **state) {
@@ -792,6 +807,7 @@ static void there_are_best_weights_even_if_the_metric_is_never_a_number(void **s
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(validation_images_of_another_size_are_refused),
         cmocka_unit_test(a_run_that_is_stopped_while_it_is_validated_ends_with_the_same_bytes),
         cmocka_unit_test(a_run_that_is_stopped_and_resumed_ends_with_the_same_bytes),
         cmocka_unit_test(a_run_whose_length_the_clock_changed_is_repeated_and_resumed_to_the_same_bytes),

@@ -2,6 +2,7 @@
 /* Training as one call: requests that are carried out and refused, and the listener. */
 #include "train/train.h"
 
+#include "core/whole_file.h"
 #include "folders.h"
 #include "run/run_folder.h"
 
@@ -238,6 +239,45 @@ static void what_cannot_be_trained_is_refused_before_anything_is_written(void **
     assert_false(path_exists(where));
 }
 
+static void write_text(const char *path, const char *words) {
+    assert_int_equal(whole_file_write(path, words, strlen(words), NULL), STATUS_OK);
+}
+
+/* Known only once the data are there, and still before the run has a file. */
+static void what_does_not_fit_the_data_is_refused_before_anything_is_written(void **state) {
+    (void)state;
+    const char *where = folder("unfit"), *table = folder("sites.csv");
+    const train_option large[] = {{"target_ess", "95"}, {"trim", "0.1"}, {"objective", "dro"}},
+                       grouped[] = {{"objective", "group-dro"}, {"group", "site"}, {"model", "mlp-1-4"}};
+    assert_refused(&(train_request){.folder = where, .data = "digits:100,40", .options = large, .option_count = 3},
+                   STATUS_BAD_INPUT, "--target-ess 95 is more than the 90 examples");
+    write_text(table, "id,x,site,label,split\np1,1,a,0,train\np2,2,,1,train\np3,3,b,0,test\np4,4,a,1,test\n");
+    assert_refused(&(train_request){.folder = where, .data = table, .options = grouped, .option_count = 3},
+                   STATUS_BAD_INPUT, "the column 'site' is empty for");
+    assert_false(path_exists(where));
+}
+
+/* In the first epochs fewer examples than that may have a loss. */
+static void an_effective_size_that_cannot_be_yet_does_not_end_the_run(void **state) {
+    (void)state;
+    heard h = {0};
+    failure why = {0};
+    const train_option options[] = {{"model", "mlp-1-16"}, {"batch", "16"},       {"epochs", "2"},
+                                    {"threads", "1"},      {"epoch_length", "1"}, {"target_ess", "60"}};
+    if (train(folder("ess"), "digits:100,40", options, 6, &h, &why) != STATUS_OK) fail_msg("%s", why.message);
+}
+
+/* What a config says about mixing stays, and so does what a run began with. */
+static void trim_mixes_only_where_nothing_was_chosen(void **state) {
+    (void)state;
+    heard h = {0};
+    failure why = {0};
+    const train_option options[] = {{"model", "mlp-1-16"}, {"batch", "16"},  {"epochs", "1"},
+                                    {"threads", "1"},      {"trim", "0.02"}, {"uniform_mix", "0.3"}};
+    if (train(folder("mixed"), "digits:100,40", options, 6, &h, &why) != STATUS_OK) fail_msg("%s", why.message);
+    if (resume(folder("mixed"), &options[4], 1, &h, &why) != STATUS_OK) fail_msg("%s", why.message);
+}
+
 static void a_run_keeps_its_settings(void **state) {
     (void)state;
     heard h = {0};
@@ -294,6 +334,9 @@ int main(void) {
         cmocka_unit_test(a_run_of_an_older_version_is_resumed_and_repeated),
         cmocka_unit_test(what_cannot_be_trained_is_refused_before_anything_is_written),
         cmocka_unit_test(a_run_keeps_its_settings),
+        cmocka_unit_test(what_does_not_fit_the_data_is_refused_before_anything_is_written),
+        cmocka_unit_test(an_effective_size_that_cannot_be_yet_does_not_end_the_run),
+        cmocka_unit_test(trim_mixes_only_where_nothing_was_chosen),
         cmocka_unit_test(a_resumed_run_keeps_its_list_of_wrong_labels),
         cmocka_unit_test(a_damaged_checkpoint_is_told),
     };
