@@ -110,7 +110,7 @@ static const setting TABLE[] = {
     {"group", TEXT, TRAINING, AT(group), .images = "", .value = "COLUMN",
      .help = "CSV files: the column of groups; volumes: the column of groups.csv for reweight and\n"
              "group-dro",
-     .otherwise = "group, if there is one"},
+     .otherwise = "CSV files: group, if there is one"},
     {"size", TEXT, TRAINING, AT(size), .images = "", .value = "S|H,W",
      .help = "pictures: resize the shorter side to S and cut the middle out",
      .otherwise = "their own if all have one size, else 224"},

@@ -79,7 +79,7 @@ static status_code make_patch(augmenter_pool *pool, const patch_request *request
 
 static status_code network(void *context, const train_settings *settings, learner_options *options, failure *failure) {
     const segmentation *s = context;
-    (void)settings;
+    (void)settings; /* the plan decides; what does not fit volumes was refused before they were read */
     (void)failure;
     segmentation_model(s->data.plan, &options->model);
     options->loss = s->data.plan->labels.regions ? LOSS_REGIONS : LOSS_DICE_CE;

@@ -57,8 +57,9 @@ void pace_watch(pace *pace, double deadline, double step, double validation, dou
 /*
  * An iteration, or a validation, has ended. What a step takes is a mean over at least ten of them and over a hundredth of the time
  * that is left. A single one moves it by a tenth at most: a machine that stands still for a moment is not a slow one. If the last
- * PACE_LAST have all been slow, it is. Of the first few the slowest is the most that is believed. There are few validations, so that half of what the newest took counts, and of a single one
- * that took many times longer than expected no more than three times.
+ * PACE_LAST have all been slow, it is. Until so many are measured, the mean is at most what the slowest of them took. There are few
+ * validations, so that half of what the newest took counts, and of a single one that took many times longer than expected no more
+ * than three times.
  */
 void pace_measure_step(pace *pace, double now);
 void pace_measure_validation(pace *pace, double now);
