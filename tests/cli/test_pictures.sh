@@ -51,6 +51,7 @@ grep -q '^label,dark,light$' "$work/scores/confusion.csv" || fail "no confusion 
 head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient$' || fail "examples.csv lacks columns"
 [ "$(wc -l <"$work/scores/reliability.csv")" -eq 16 ] || fail "15 bins are expected"
 refused 'no such column' evaluate "$work/run" --by sex
+refused "names the column 'group' twice" evaluate "$work/run" --by group,group
 run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group
 
 prints 'worst group: group .* with .*% (95 % CI'
