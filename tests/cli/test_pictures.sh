@@ -52,8 +52,10 @@ head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,
 [ "$(wc -l <"$work/scores/reliability.csv")" -eq 16 ] || fail "15 bins are expected"
 refused 'no such column' evaluate "$work/run" --by sex
 refused "names the column 'group' twice" evaluate "$work/run" --by group,group
+# The worst group has an interval if each group has ten examples: of those that are tested on, one has eight.
 run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group
-
+prints 'worst group: group .* with [0-9.]*%$'
+run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group --part train
 prints 'worst group: group .* with .*% (95 % CI'
 
 # Comparison, paired by example.
