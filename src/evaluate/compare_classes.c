@@ -2,6 +2,7 @@
 #include "evaluate/compare_classes.h"
 
 #include "core/array.h"
+#include "core/utf8.h"
 #include "evaluate/comparison_folder.h"
 #include "evaluate/name_list.h"
 #include "evaluate/paired.h"
@@ -123,7 +124,7 @@ static void call(const char *path, method_name name) {
         if (slash) *slash = 0;
     }
     for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) folder[n - 1] = 0;
-    snprintf(name, COMPARED_NAME_BYTES, "%.*s", COMPARED_NAME_BYTES - 1, path_name(folder));
+    utf8_copy(name, COMPARED_NAME_BYTES, path_name(folder));
 }
 
 static status_code read_methods(job *j, failure *failure) {

@@ -3,6 +3,7 @@
 
 #include "core/array.h"
 #include "core/natural_order.h"
+#include "core/utf8.h"
 #include "evaluate/name_list.h"
 
 #include <stdio.h>
@@ -161,5 +162,7 @@ static int has_several_columns(const strata *strata) {
 void strata_label(const strata *strata, size_t which, char *words, size_t capacity) {
     const stratum *stratum = &strata->list[which];
     const int prefixed = which > 0 && has_several_columns(strata);
-    snprintf(words, capacity, "%s%s%s", prefixed ? stratum->column : "", prefixed ? ": " : "", stratum_name(stratum));
+    const int size = snprintf(words, capacity, "%s%s%s", prefixed ? stratum->column : "", prefixed ? ": " : "",
+                              stratum_name(stratum));
+    utf8_mend(words, capacity, (size_t)size);
 }

@@ -159,6 +159,27 @@ classified broken '1,dark,dark,0.1,x,0.1,1\n2,light,light,0.1,0.1,0.9,0\n'
 refused "p_dark is 'x', not a finite number" compare "$work/broken" "$work/flags"
 header=
 
+# Long names are cut between letters, wherever they are cut: what is written stays UTF-8.
+is_utf8() { for file in "$@"; do iconv -f UTF-8 -t UTF-8 "$file" >/dev/null 2>&1 || fail "$file is not UTF-8"; done; }
+letters() { printf "$1"; printf 'ä%.0s' $(seq "$2"); } # bytes in front, then letters of two bytes
+long=$(letters '' 40)
+header=example,label,prediction,loss,p_dark,p_light,$(letters a 40)
+classified "$long" "1,dark,dark,0.1,0.9,0.1,$(letters a 30)\n2,light,light,0.1,0.1,0.9,y\n"
+classified "$long/other" "1,dark,dark,0.1,0.9,0.1,$(letters a 30)\n2,light,light,0.1,0.1,0.9,y\n"
+header=
+run 0 compare "$work/$long" "$work/$long/other" --by "$(letters a 40)" --out "$work/cut"
+prints "^$(letters a 19) $(letters a 24) (1) *$(letters '' 31) "
+prints "^worst $(letters a 29) "
+is_utf8 "$work/cut/"*
+cp "$work/erm_scores/summary.json" "$work/$long"
+sed "s/\"one\"/\"$(letters '' 40)\"/" "$work/dro_scores/summary.json" >"$work/$long/$(letters '' 40).json"
+printf "case,group\nx,$(letters '' 70)\ny,common\nz,common\n" >"$work/long.csv"
+run 0 compare "$work/$long/$(letters '' 40).json" "$work/dro_scores" --common --groups "$work/long.csv" --out "$work/cut"
+is_utf8 "$work/cut/"*
+prints "^$(letters '' 63) *$(letters '' 31) *$(letters '' 31) "
+run 0 compare "$work/$long/summary.json" "$work/dro_scores" --common --out "$work/cut"
+is_utf8 "$work/cut/"*
+
 # The report of evaluations that no run of ours belongs to; nnU-Net's summary has no names, its label maps lie beside it.
 run 0 report "$work/erm_scores" "$work/dro_scores/summary.json" --names ERM,DRO --groups "$work/groups.csv" \
     --images "$ref" --out "$work/page.html"
