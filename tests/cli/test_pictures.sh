@@ -80,6 +80,17 @@ sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/exampl
 refused "is no class" compare "$work/run" "$work/fewer-scores"
 refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
 
+# How far the run is stands in strata.csv. It is read before the weights, and a broken history fails before a file is replaced.
+last=$(tail -n 1 "$work/run/history.csv" | cut -d, -f2)
+awk -F, -v last="$last" 'NR > 1 && $NF != last { exit 1 }' "$work/run/strata.csv" || fail "strata.csv does not say how far the run was"
+cp -r "$work/run" "$work/broken"
+echo '"' >>"$work/broken/history.csv"
+for file in examples classes strata confusion; do echo old >"$work/broken/$file.csv"; done
+refused 'broken/history.csv' evaluate "$work/broken"
+for file in examples classes strata confusion; do grep -q old "$work/broken/$file.csv" || fail "$file.csv was replaced beside a broken history"; done
+rm "$work/broken/"*.safetensors
+refused 'broken/history.csv' evaluate "$work/broken"
+
 # What was hard, and which labels are in doubt, by group.
 run 0 inspect "$work/run" --hardest 3
 prints '^group .*hardest'
