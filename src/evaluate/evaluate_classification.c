@@ -137,9 +137,9 @@ static status_code add_column(void *context, const char *name, failure *failure)
     const example_column *column = labelled_images_column(j->set, name);
     status_code status = STATUS_OK;
     if (!column) return fail(failure, STATUS_BAD_INPUT, "--by %.100s: the data have no such column of groups", name);
-    if (column->value_count > LABELLED_IMAGES_CLASSES_MAX)
+    if (column->value_count > EXAMPLE_GROUPS_MAX)
         return fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
-                    column->value_count, LABELLED_IMAGES_CLASSES_MAX);
+                    column->value_count, EXAMPLE_GROUPS_MAX);
     if (!j->gallery_column) j->gallery_column = column->name;
     const int first = (int)j->scores->stratum_count;
     for (int v = 0; v < column->value_count && status == STATUS_OK; v++) status = add_stratum(j, column, v, failure);
