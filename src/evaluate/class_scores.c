@@ -306,6 +306,15 @@ static void least(const grouped *g, random_stream *stream, double value[2], int 
     }
 }
 
+/* A group of one example is always resampled as itself: it would make the interval of the minimum look certain. */
+static int all_have_intervals(const grouped *g) {
+    for (int k = 0; k < g->groups; k++) {
+        const int64_t size = g->starts[k + 1] - g->starts[k];
+        if (size && size < STATISTICS_INTERVAL_CASES) return 0;
+    }
+    return g->starts[g->groups] > 0;
+}
+
 static status_code bootstrap_worst(const grouped *g, class_worst *result, failure *failure) {
     double *values = malloc(2 * RESAMPLES * sizeof *values);
     if (!values) return fail_memory(failure, "the intervals");
@@ -334,7 +343,7 @@ status_code class_scores_worst(const class_predictions *first, const class_predi
         least(&g, NULL, value, &result->group);
         result->value = value[0];
         if (second) result->difference = value[1] - value[0];
-        if (g.starts[g.groups] >= STATISTICS_INTERVAL_CASES) status = bootstrap_worst(&g, result, failure);
+        if (all_have_intervals(&g)) status = bootstrap_worst(&g, result, failure);
         if (!second) result->difference_ci = none;
     }
     grouped_close(&g);

@@ -55,7 +55,7 @@ double class_scores_mcnemar(int64_t a, int64_t b);
 typedef struct class_worst {
     int group; /* of the first method; the first of equals; -1: no group has an example */
     double value, difference;
-    interval ci, difference_ci;
+    interval ci, difference_ci; /* NaN if any group with examples has fewer than STATISTICS_INTERVAL_CASES */
 } class_worst;
 
 typedef struct class_groups {

@@ -2,16 +2,16 @@
 #include "evaluate/compare_classes.h"
 
 #include "core/array.h"
+#include "core/utf8.h"
 #include "evaluate/comparison_folder.h"
 #include "evaluate/name_list.h"
 #include "evaluate/paired.h"
+#include "images/example_column.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { GROUPS_MAX = 1000 };
 
 typedef struct job {
     const compare_classes_request *request;
@@ -123,7 +123,7 @@ static void call(const char *path, method_name name) {
         if (slash) *slash = 0;
     }
     for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) folder[n - 1] = 0;
-    snprintf(name, COMPARED_NAME_BYTES, "%.*s", COMPARED_NAME_BYTES - 1, path_name(folder));
+    utf8_copy(name, COMPARED_NAME_BYTES, path_name(folder));
 }
 
 static status_code read_methods(job *j, failure *failure) {
@@ -203,9 +203,9 @@ static status_code score_column(compared_classes *r, size_t column, failure *fai
     classified_groups groups;
     const char *name = csv_name(&r->methods[0].table, column);
     status_code status = classified_groups_of(&r->methods[0], column, &groups, failure);
-    if (status == STATUS_OK && groups.count > GROUPS_MAX)
+    if (status == STATUS_OK && groups.count > EXAMPLE_GROUPS_MAX)
         status = fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
-                      groups.count, GROUPS_MAX);
+                      groups.count, EXAMPLE_GROUPS_MAX);
     for (int g = 0; g < groups.count && status == STATUS_OK; g++)
         status = score_stratum(r, add_stratum(r, name, groups.values[g]), &groups, g, failure);
     if (status == STATUS_OK && groups.count > 1) status = score_worst(r, add_stratum(r, name, NULL), &groups, failure);

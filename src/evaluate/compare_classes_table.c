@@ -1,6 +1,7 @@
 /* Compared classifiers as tables: for people, and as CSV and JSON for programs. */
 #include "core/csv.h"
 #include "core/json_writer.h"
+#include "core/utf8.h"
 #include "evaluate/compare_classes.h"
 
 #include <math.h>
@@ -13,8 +14,10 @@ static int is_worst(const compared_stratum *one) { return one->column && !one->v
 
 static void stratum_words(const compared_stratum *one, char *words, size_t size) {
     if (!one->column) snprintf(words, size, "all (%lld)", (long long)one->count);
-    else if (is_worst(one)) snprintf(words, size, "worst %.60s", one->column);
-    else snprintf(words, size, "%.40s %.50s (%lld)", one->column, one->value, (long long)one->count);
+    else if (is_worst(one)) snprintf(words, size, "worst %.*s", (int)utf8_whole(one->column, 60), one->column);
+    else
+        snprintf(words, size, "%.*s %.*s (%lld)", (int)utf8_whole(one->column, 40), one->column,
+                 (int)utf8_whole(one->value, 50), one->value, (long long)one->count);
 }
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */

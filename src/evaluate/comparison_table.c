@@ -1,4 +1,5 @@
 /* The comparison as tables for people. */
+#include "core/utf8.h"
 #include "evaluate/comparison.h"
 #include "evaluate/stratified.h"
 
@@ -183,11 +184,12 @@ static void put_title(const comparison *comparison, char *title, size_t capacity
     const char *unit = metric_unit(comparison->metric);
     size_t used = (size_t)snprintf(title, capacity, "%s (%s):", metric_name(comparison->metric), unit);
     for (size_t m = 0; m < comparison->methods.count && used < capacity; m++)
-        used += (size_t)snprintf(title + used, capacity - used, "%s %.60s",
+        used += (size_t)snprintf(title + used, capacity - used, "%s %.*s",
                                  m == 0                               ? ""
                                  : m + 1 == comparison->methods.count ? " and"
                                                                       : ",",
-                                 comparison->methods.names[m]);
+                                 (int)utf8_whole(comparison->methods.names[m], 60), comparison->methods.names[m]);
+    utf8_mend(title, capacity, used);
 }
 
 static size_t incomplete_cases(const comparison *comparison) {

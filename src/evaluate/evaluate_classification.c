@@ -15,7 +15,8 @@
 typedef struct job {
     const evaluate_run_request *request;
     const listener *listener;
-    const char *out; /* the folder for files, or NULL */
+    const char *out;   /* the folder for files, or NULL */
+    double iterations; /* how far the run is: the report has to know whether it was trained on; -1: nobody knows */
     classifier model;
     classification_data data;
     const labelled_images *set; /* one of its sets */
@@ -26,6 +27,22 @@ typedef struct job {
     const char *gallery_column; /* the first column of groups that is scored, or NULL */
     class_results *scores;
 } job;
+
+/* To be called before the weights are read. A run that is still training may be further by then, which the report tells; if
+   it were the other way round, old weights would pass for new ones. And a history that cannot be read fails before any file
+   is written. */
+static status_code read_iterations(job *j, failure *failure) {
+    char path[PATH_SIZE];
+    csv history;
+    j->iterations = -1;
+    status_code status = run_path(path, j->request->run, RUN_HISTORY, failure);
+    if (status != STATUS_OK || !path_exists(path)) return status;
+    status = csv_read(&history, path, CSV_STRICT, failure);
+    const long column = csv_column(&history, "iteration");
+    if (column >= 0 && history.rows) j->iterations = csv_number(&history, history.rows - 1, (size_t)column);
+    csv_close(&history);
+    return status;
+}
 
 static status_code open_images(job *j, failure *failure) {
     classification_source source;
@@ -120,9 +137,9 @@ static status_code add_column(void *context, const char *name, failure *failure)
     const example_column *column = labelled_images_column(j->set, name);
     status_code status = STATUS_OK;
     if (!column) return fail(failure, STATUS_BAD_INPUT, "--by %.100s: the data have no such column of groups", name);
-    if (column->value_count > LABELLED_IMAGES_CLASSES_MAX)
+    if (column->value_count > EXAMPLE_GROUPS_MAX)
         return fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
-                    column->value_count, LABELLED_IMAGES_CLASSES_MAX);
+                    column->value_count, EXAMPLE_GROUPS_MAX);
     if (!j->gallery_column) j->gallery_column = column->name;
     const int first = (int)j->scores->stratum_count;
     for (int v = 0; v < column->value_count && status == STATUS_OK; v++) status = add_stratum(j, column, v, failure);
@@ -202,25 +219,8 @@ static status_code write_classes(const job *j, failure *failure) {
     return write_out(j, RUN_CLASSES, &csv, failure);
 }
 
-/* How far the run was when it was evaluated: the report has to know whether it was trained on. -1: nobody knows. */
-static status_code iterations_of(const char *run, double *iterations, failure *failure) {
-    char path[PATH_SIZE];
-    csv history;
-    *iterations = -1;
-    status_code status = run_path(path, run, RUN_HISTORY, failure);
-    if (status != STATUS_OK || !path_exists(path)) return status;
-    status = csv_read(&history, path, CSV_STRICT, failure);
-    const long column = csv_column(&history, "iteration");
-    if (column >= 0 && history.rows) *iterations = csv_number(&history, history.rows - 1, (size_t)column);
-    csv_close(&history);
-    return status;
-}
-
 static status_code write_strata(const job *j, failure *failure) {
-    double iterations;
     text csv = {0};
-    const status_code status = iterations_of(j->request->run, &iterations, failure);
-    if (status != STATUS_OK) return status;
     text_add(&csv, "column,value,examples");
     for (int s = 0; s < CLASS_SCORES; s++) {
         const char *name = class_score_name((class_score)s);
@@ -238,7 +238,7 @@ static status_code write_strata(const job *j, failure *failure) {
             csv_add_number(&csv, one->scored.ci[s].low);
             csv_add_number(&csv, one->scored.ci[s].high);
         }
-        if (iterations >= 0) text_format(&csv, ",%.0f\n", iterations);
+        if (j->iterations >= 0) text_format(&csv, ",%.0f\n", j->iterations);
         else text_add(&csv, ",\n");
     }
     return write_out(j, RUN_STRATA, &csv, failure);
@@ -303,12 +303,14 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
                                     const listener *listener, failure *failure) {
     *scores = (class_results){0};
     job j = {.request = request, .listener = listener, .scores = scores};
-    status_code status = classifier_open(&j.model, request->run, request->weights, request->threads, failure);
+    const int own = !request->data && !request->on_training && request->weights == RUN_WEIGHTS_BEST;
+    j.out = request->out ? request->out : own ? request->run : NULL;
+    status_code status = j.out ? read_iterations(&j, failure) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = classifier_open(&j.model, request->run, request->weights, request->threads, failure);
     if (status == STATUS_OK) status = open_images(&j, failure);
     if (status == STATUS_OK) status = classify(&j, failure);
     if (status == STATUS_OK) status = score(&j, failure);
-    const int own = !request->data && !request->on_training && request->weights == RUN_WEIGHTS_BEST;
-    j.out = request->out ? request->out : own ? request->run : NULL;
     if (status == STATUS_OK && j.out) status = write_files(&j, failure);
     classifier_close(&j.model);
     classification_data_close(&j.data);

@@ -1,5 +1,6 @@
 #include "evaluate/evaluated.h"
 
+#include "core/utf8.h"
 #include "dataset/dataset.h"
 #include "evaluate/summary.h"
 #include "run/run_folder.h"
@@ -126,8 +127,9 @@ void evaluated_call(const evaluated *evaluated, char *words, size_t capacity) {
         folder_of(evaluated->folder, above);
         folder = path_name(above);
     }
-    if (strcmp(file, run_file_name(RUN_SUMMARY)) == 0) snprintf(words, capacity, "%s", folder);
-    else snprintf(words, capacity, "%.*s", dot && dot > file ? (int)(dot - file) : (int)strlen(file), file);
+    if (strcmp(file, run_file_name(RUN_SUMMARY)) == 0) return utf8_copy(words, capacity, folder);
+    const size_t size = dot && dot > file ? (size_t)(dot - file) : strlen(file);
+    utf8_mend(words, capacity, (size_t)snprintf(words, capacity, "%.*s", (int)size, file));
 }
 
 int evaluated_groups(const evaluated *evaluated, char path[PATH_SIZE]) {

@@ -1,6 +1,7 @@
 #include "evaluate/regions.h"
 
 #include "core/array.h"
+#include "core/utf8.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -163,7 +164,7 @@ status_code regions_add_key(region_list *list, const char *key, const char *name
     if (status != STATUS_OK) return status;
     char own[REGION_KEY_BYTES];
     region_key(&added, own);
-    snprintf(added.name, sizeof added.name, "%.63s", name && *name ? name : own); /* a longer one is cut */
+    utf8_copy(added.name, sizeof added.name, name && *name ? name : own);
     return add(list, &added, failure);
 }
 

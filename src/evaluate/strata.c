@@ -3,27 +3,29 @@
 
 #include "core/array.h"
 #include "core/natural_order.h"
+#include "core/utf8.h"
+#include "evaluate/name_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes the next column of a list, which becomes NULL behind the last. */
-static status_code next_column(const case_groups *groups, const char **list, size_t *column, failure *failure) {
-    const size_t length = strcspn(*list, ",");
-    char name[256];
-    snprintf(name, sizeof name, "%.*s", (int)(length < 255 ? length : 255), *list);
+static status_code find_column(const case_groups *groups, const char *name, size_t *column, failure *failure) {
     const long found = csv_column(&groups->table, name);
-    if (found < 1) return fail(failure, STATUS_BAD_INPUT, "%.500s has no column '%s' of groups", groups->path, name);
+    if (found < 1)
+        return fail(failure, STATUS_BAD_INPUT, "%.500s has no column '%.255s' of groups", groups->path, name);
     *column = (size_t)found;
-    *list = (*list)[length] ? *list + length + 1 : NULL;
     return STATUS_OK;
 }
 
+static status_code check_column(void *context, const char *name, failure *failure) {
+    const case_groups *const *groups = context;
+    size_t column;
+    return find_column(*groups, name, &column, failure);
+}
+
 status_code strata_check_columns(const case_groups *groups, const char *by, failure *failure) {
-    status_code status = STATUS_OK;
-    for (size_t column; by && status == STATUS_OK;) status = next_column(groups, &by, &column, failure);
-    return status;
+    return name_list_each(by, check_column, &groups, failure);
 }
 
 static stratum *new_stratum(strata *strata, size_t cases, const char *column, const char *value) {
@@ -116,14 +118,16 @@ static status_code add_every_column(strata *strata, const grouping *grouping, fa
     return status;
 }
 
-static status_code add_chosen_columns(strata *strata, const grouping *grouping, const char *by, failure *failure) {
-    status_code status = STATUS_OK;
-    while (by && status == STATUS_OK) {
-        size_t column = 0;
-        status = next_column(grouping->groups, &by, &column, failure);
-        if (status == STATUS_OK) status = add_column(strata, grouping, column, failure);
-    }
-    return status;
+typedef struct chosen {
+    strata *strata;
+    const grouping *grouping;
+} chosen;
+
+static status_code add_chosen_column(void *context, const char *name, failure *failure) {
+    const chosen *chosen = context;
+    size_t column = 0;
+    const status_code status = find_column(chosen->grouping->groups, name, &column, failure);
+    return status == STATUS_OK ? add_column(chosen->strata, chosen->grouping, column, failure) : status;
 }
 
 status_code strata_open(strata *strata, const case_groups *groups, const char *by, const scores *scores, text *lacking,
@@ -134,7 +138,8 @@ status_code strata_open(strata *strata, const case_groups *groups, const char *b
     long *rows = rows_of_cases(groups, scores, lacking);
     if (!rows) return fail_memory(failure, "groups");
     const grouping grouping = {groups, rows, scores->cases};
-    status = by ? add_chosen_columns(strata, &grouping, by, failure) : add_every_column(strata, &grouping, failure);
+    status = by ? name_list_each(by, add_chosen_column, &(chosen){strata, &grouping}, failure)
+                : add_every_column(strata, &grouping, failure);
     free(rows);
     if (status == STATUS_OK) drop_empty(strata);
     return status;
@@ -157,5 +162,7 @@ static int has_several_columns(const strata *strata) {
 void strata_label(const strata *strata, size_t which, char *words, size_t capacity) {
     const stratum *stratum = &strata->list[which];
     const int prefixed = which > 0 && has_several_columns(strata);
-    snprintf(words, capacity, "%s%s%s", prefixed ? stratum->column : "", prefixed ? ": " : "", stratum_name(stratum));
+    const int size = snprintf(words, capacity, "%s%s%s", prefixed ? stratum->column : "", prefixed ? ": " : "",
+                              stratum_name(stratum));
+    utf8_mend(words, capacity, (size_t)size);
 }

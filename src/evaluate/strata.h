@@ -18,7 +18,7 @@ typedef struct strata {
     stratum *list;
 } strata;
 
-/* STATUS_BAD_INPUT unless each of these columns ("sex,centre") is there; NULL is right. */
+/* STATUS_BAD_INPUT unless each of these columns ("sex,centre") is there and none is named twice; NULL is right. */
 status_code strata_check_columns(const case_groups *groups, const char *by, failure *failure);
 
 /*

@@ -1,6 +1,7 @@
 #include "evaluate/table.h"
 
 #include "core/csv.h"
+#include "core/utf8.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -57,7 +58,8 @@ void table_put(table *table, size_t column, const char *format, ...) {
     if (table->failed) return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(table_at(table, table->rows - 1, column)->words, TABLE_CELL_BYTES, format, arguments);
+    char *words = table_at(table, table->rows - 1, column)->words;
+    utf8_mend(words, TABLE_CELL_BYTES, (size_t)vsnprintf(words, TABLE_CELL_BYTES, format, arguments));
     va_end(arguments);
 }
 

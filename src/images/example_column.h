@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The most values that a column may have for its examples to be trained, scored and compared as groups. */
+enum { EXAMPLE_GROUPS_MAX = 1000 };
+
 typedef struct example_column {
     char *name;
     int value_count;

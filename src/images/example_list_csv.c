@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 256, GROUPS_MAX = 256 };
+enum { COLUMNS_MAX = 256, FEW_WORDS = 256 };
 
 typedef struct reading {
     const csv *table;
@@ -78,26 +78,34 @@ static status_code read_column(const reading *r, size_t column, const char **wor
     return example_column_open(to, csv_name(r->table, column), words, r->table->rows, failure);
 }
 
-/* Whether a column has more than GROUPS_MAX different words. Measurements have: then a few hundred rows tell. */
-static int has_many_words(const csv *t, size_t column) {
-    const char *seen[4 * GROUPS_MAX] = {0};
-    int count = 0;
-    for (size_t i = 0; i < t->rows && count <= GROUPS_MAX; i++) {
+/* How many different words a column has; EXAMPLE_GROUPS_MAX + 1 if there are more, which in measurements few rows tell. */
+static size_t count_words(const csv *t, size_t column) {
+    enum { PLACES = 4 * EXAMPLE_GROUPS_MAX };
+    const char *seen[PLACES] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < t->rows && count <= EXAMPLE_GROUPS_MAX; i++) {
         const char *word = csv_cell(t, i, column);
         size_t at = 5381;
         if (!*word) continue;
         for (const char *c = word; *c; c++) at = at * 33 + (unsigned char)*c;
-        for (at %= 4 * GROUPS_MAX; seen[at] && strcmp(seen[at], word) != 0;) at = (at + 1) % (4 * GROUPS_MAX);
+        for (at %= PLACES; seen[at] && strcmp(seen[at], word) != 0;) at = (at + 1) % PLACES;
         count += !seen[at];
         seen[at] = word;
     }
-    return count > GROUPS_MAX;
+    return count;
+}
+
+/* Measurements of a few hundred rows have no more words than groups may have, but each but once: thousands of such columns
+   would take several times the memory of their table. */
+static int has_groups(const csv *t, size_t column) {
+    const size_t words = count_words(t, column);
+    return words <= FEW_WORDS || (words <= EXAMPLE_GROUPS_MAX && 2 * words <= t->rows);
 }
 
 /* A table of thousands of measurements has columns enough: behind the first ones only those are kept by which somebody can
    ask, groups of examples and patients. */
 static int is_kept(const csv *t, size_t column) {
-    return column < COLUMNS_MAX || strcmp(csv_name(t, column), "patient") == 0 || !has_many_words(t, column);
+    return column < COLUMNS_MAX || strcmp(csv_name(t, column), "patient") == 0 || has_groups(t, column);
 }
 
 /* Every column but those of files, labels and parts. */

@@ -2,6 +2,7 @@
 
 #include "core/crc64.h"
 #include "core/quantile.h"
+#include "core/utf8.h"
 #include "preprocess/resample.h"
 
 #include <math.h>
@@ -98,18 +99,10 @@ static double choose_spacing(plan *plan, const fingerprint *fingerprint, double 
 
 /* ---- channels --------------------------------------------------------------------------------------------------- */
 
-static void copy_name(char target[PLAN_NAME_SIZE], const char *name) {
-    size_t length = strlen(name);
-    if (length > PLAN_NAME_SIZE - 1) length = PLAN_NAME_SIZE - 1;
-    while (length > 0 && length < strlen(name) && ((unsigned char)name[length] & 0xc0) == 0x80) length--;
-    memcpy(target, name, length);
-    target[length] = 0;
-}
-
 static void choose_rules(plan *plan, const plan_request *request, const fingerprint *fingerprint, double kept) {
     for (int c = 0; c < plan->channels; c++) {
         plan_channel *channel = &plan->channel[c];
-        copy_name(channel->name, request->channel_names[c]);
+        utf8_copy(channel->name, sizeof channel->name, request->channel_names[c]);
         const intensities *seen = &fingerprint->intensities[c];
         channel->rule = (channel_rule){.kind = normalisation_of_channel(request->channel_names[c]),
                                        .mean = seen->mean,
@@ -225,7 +218,7 @@ status_code plan_make(plan *plan, const plan_request *request, const fingerprint
                     fingerprint->channels, PLAN_MAX_CHANNELS);
     double *scratch = malloc(fingerprint->count * sizeof *scratch);
     if (!scratch) return fail_memory(failure, "a plan");
-    copy_name(plan->dataset, request->dataset);
+    utf8_copy(plan->dataset, sizeof plan->dataset, request->dataset);
     plan->channels = fingerprint->channels;
     plan->labels = *request->labels;
     plan->classes = label_scheme_outputs(&plan->labels);
@@ -266,7 +259,7 @@ status_code plan_fits(const plan *plan, int bf16, double available, failure *fai
 
 int plan_is_for(const plan *plan, const char *dataset) {
     char name[PLAN_NAME_SIZE];
-    copy_name(name, dataset);
+    utf8_copy(name, sizeof name, dataset);
     return strcmp(plan->dataset, name) == 0;
 }
 

@@ -1,3 +1,4 @@
+#include "core/utf8.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/style.h"
@@ -36,11 +37,7 @@ static double name_width(const dot_chart *chart) {
 static void add_name(text *page, const dot_chart *chart, const frame *frame, size_t row, double y) {
     char shown[24];
     const char *name = chart->row_names[row];
-    size_t fit = strlen(name);
-    if (fit > 18) {
-        fit = 17;
-        while (fit > 0 && ((unsigned char)name[fit] & 0xC0) == 0x80) fit--; /* not inside a character */
-    }
+    const size_t length = strlen(name), fit = length > 18 ? utf8_whole(name, 17) : length;
     memcpy(shown, name, fit);
     strcpy(shown + fit, name[fit] ? "\xE2\x80\xA6" : "");
     text_format(page, "<text x=\"%.1f\" y=\"%.1f\" class=\"end%s\">", frame->left - 7, y + 4,

@@ -2,6 +2,7 @@
 #include "run/run_folder.h"
 
 #include "core/crc64.h"
+#include "core/utf8.h"
 #include "core/whole_file.h"
 
 #include <errno.h>
@@ -35,9 +36,7 @@ static void shorten(text *name, const char *example) {
     crc64 crc;
     crc64_start(&crc);
     crc64_add(&crc, example, strlen(example));
-    size_t size = PICTURE_NAME_MAX;
-    while (size && ((unsigned char)name->bytes[size] & 0xc0) == 0x80) size--; /* characters stay whole */
-    name->size = size;
+    name->size = utf8_whole(name->bytes, PICTURE_NAME_MAX);
     text_format(name, "%%-%016" PRIx64, crc64_value(&crc));
 }
 

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { GROUPS_MAX = 1000 };
-
 /* ---- the network ------------------------------------------------------------------------------------------------- */
 
 static status_code network(void *context, const train_settings *settings, learner_options *options, failure *failure) {
@@ -310,9 +308,9 @@ static status_code prepare(classification *c, const train_settings *settings, fa
     c->evaluated[c->evaluated_count++] = &c->data->test;
     if (c->data->validation.count) c->evaluated[c->evaluated_count++] = &c->data->validation;
     const int groups = c->group ? labelled_images_column(train, c->group)->value_count : 0;
-    if (groups > GROUPS_MAX)
+    if (groups > EXAMPLE_GROUPS_MAX)
         return fail(failure, STATUS_BAD_INPUT, "--group %.100s: has %d values; at most %d can be told apart", c->group,
-                    groups, GROUPS_MAX);
+                    groups, EXAMPLE_GROUPS_MAX);
     const int extended = train->class_names || groups || c->evaluated_count > 1 || settings->best != BEST_ACCURACY;
     c->metrics = lay_out(train->classes, groups, extended);
     return STATUS_OK;

@@ -37,6 +37,8 @@ for threads in 0 -1 x 1.5 257; do refused '--threads' evaluate --pred "$a" --ref
 for labels in '' 1, a 1,1; do refused '' evaluate --pred "$a" --ref "$ref" --labels "$labels"; done
 refused 'asked for twice' evaluate --pred "$a" --ref "$ref" --labels 1 --regions X=1
 refused 'no column' evaluate --pred "$a" --ref "$ref" --groups "$work/groups.csv" --by nothing
+refused "names the column 'the group' twice" evaluate --pred "$a" --ref "$ref" --groups "$work/groups.csv" \
+    --by 'the group,the group'
 refused 'could not be made' evaluate --pred "$a" --ref "$ref" --out "$work/groups.csv"
 
 run 0 evaluate --pred "$a" --ref "$ref"
@@ -103,6 +105,8 @@ cp "$work/out" "$work/printed"
 run 0 compare "$work/erm_scores" "$work/dro_scores/summary.json" --groups "$work/groups.csv" --out "$work/compared/here"
 cmp -s "$work/printed" "$work/compared/here/comparison.txt" || fail "a folder is not compared as its summary.json is"
 for file in csv md tex json; do [ -s "$work/compared/here/comparison.$file" ] || fail "no comparison.$file"; done
+refused "names the column 'the group' twice" compare "$work/erm_scores" "$work/dro_scores" --groups "$work/groups.csv" \
+    --by 'the group,the group'
 run 0 compare "$work/erm_scores" "$work/dro_scores" --json --groups "$work/groups.csv"
 same "$work/out" "$work/compared/here/comparison.json"
 run 0 compare "$work/erm_scores" "$work/dro_scores" "$work/erm_scores" "$work/dro_scores" --names a,b,c,d
@@ -145,6 +149,8 @@ classified columns '1,dark,dark,0.1,0.9,0.1,0,x,70\n2,light,light,0.1,0.1,0.8,0.
 run 0 compare "$work/columns" "$work/columns" --by p_site,p_age
 prints '^p_site y (1)'
 prints '^p_age 50 (1)'
+refused "names the column 'p_site' twice" compare "$work/columns" "$work/columns" --by p_site,p_age,p_site
+refused 'no such column' compare "$work/columns" "$work/columns" --by p_site,
 header=example,label,prediction,loss,p_dark,p_light,p_flag
 classified flags '1,dark,dark,0.1,0.9,0.1,1\n2,light,light,0.1,0.1,0.9,0\n'
 run 0 compare "$work/flags" "$work/flags" --by p_flag
@@ -152,6 +158,27 @@ prints '^p_flag 1 (1)'
 classified broken '1,dark,dark,0.1,x,0.1,1\n2,light,light,0.1,0.1,0.9,0\n'
 refused "p_dark is 'x', not a finite number" compare "$work/broken" "$work/flags"
 header=
+
+# Long names are cut between letters, wherever they are cut: what is written stays UTF-8.
+is_utf8() { for file in "$@"; do iconv -f UTF-8 -t UTF-8 "$file" >/dev/null 2>&1 || fail "$file is not UTF-8"; done; }
+letters() { printf "$1"; printf 'ä%.0s' $(seq "$2"); } # bytes in front, then letters of two bytes
+long=$(letters '' 40)
+header=example,label,prediction,loss,p_dark,p_light,$(letters a 40)
+classified "$long" "1,dark,dark,0.1,0.9,0.1,$(letters a 30)\n2,light,light,0.1,0.1,0.9,y\n"
+classified "$long/other" "1,dark,dark,0.1,0.9,0.1,$(letters a 30)\n2,light,light,0.1,0.1,0.9,y\n"
+header=
+run 0 compare "$work/$long" "$work/$long/other" --by "$(letters a 40)" --out "$work/cut"
+prints "^$(letters a 19) $(letters a 24) (1) *$(letters '' 31) "
+prints "^worst $(letters a 29) "
+is_utf8 "$work/cut/"*
+cp "$work/erm_scores/summary.json" "$work/$long"
+sed "s/\"one\"/\"$(letters '' 40)\"/" "$work/dro_scores/summary.json" >"$work/$long/$(letters '' 40).json"
+printf "case,group\nx,$(letters '' 70)\ny,common\nz,common\n" >"$work/long.csv"
+run 0 compare "$work/$long/$(letters '' 40).json" "$work/dro_scores" --common --groups "$work/long.csv" --out "$work/cut"
+is_utf8 "$work/cut/"*
+prints "^$(letters '' 63) *$(letters '' 31) *$(letters '' 31) "
+run 0 compare "$work/$long/summary.json" "$work/dro_scores" --common --out "$work/cut"
+is_utf8 "$work/cut/"*
 
 # The report of evaluations that no run of ours belongs to; nnU-Net's summary has no names, its label maps lie beside it.
 run 0 report "$work/erm_scores" "$work/dro_scores/summary.json" --names ERM,DRO --groups "$work/groups.csv" \

@@ -51,8 +51,11 @@ grep -q '^label,dark,light$' "$work/scores/confusion.csv" || fail "no confusion 
 head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient$' || fail "examples.csv lacks columns"
 [ "$(wc -l <"$work/scores/reliability.csv")" -eq 16 ] || fail "15 bins are expected"
 refused 'no such column' evaluate "$work/run" --by sex
+refused "names the column 'group' twice" evaluate "$work/run" --by group,group
+# The worst group has an interval if each group has ten examples: of those that are tested on, one has eight.
 run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group
-
+prints 'worst group: group .* with [0-9.]*%$'
+run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group --part train
 prints 'worst group: group .* with .*% (95 % CI'
 
 # Comparison, paired by example.
@@ -76,6 +79,17 @@ refused 'no such column' compare "$work/run" "$work/photos" --by sex
 sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/examples.csv"
 refused "is no class" compare "$work/run" "$work/fewer-scores"
 refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
+
+# How far the run is stands in strata.csv. It is read before the weights, and a broken history fails before a file is replaced.
+last=$(tail -n 1 "$work/run/history.csv" | cut -d, -f2)
+awk -F, -v last="$last" 'NR > 1 && $NF != last { exit 1 }' "$work/run/strata.csv" || fail "strata.csv does not say how far the run was"
+cp -r "$work/run" "$work/broken"
+echo '"' >>"$work/broken/history.csv"
+for file in examples classes strata confusion; do echo old >"$work/broken/$file.csv"; done
+refused 'broken/history.csv' evaluate "$work/broken"
+for file in examples classes strata confusion; do grep -q old "$work/broken/$file.csv" || fail "$file.csv was replaced beside a broken history"; done
+rm "$work/broken/"*.safetensors
+refused 'broken/history.csv' evaluate "$work/broken"
 
 # What was hard, and which labels are in doubt, by group.
 run 0 inspect "$work/run" --hardest 3
@@ -170,6 +184,22 @@ sed '2s/,[0-9.]*$/,-1/' "$work/table/features.csv" >"$work/features" && mv "$wor
 refused 'features.csv: line 2' predict "$work/table" --input "$work/table.csv" --output "$work/people3.csv"
 refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
 refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
+
+# Columns of groups behind the 256th of a table are known if their values come twice; measurements are not groups.
+awk 'BEGIN {
+    for (k = 1; k <= 260; k++) printf "m%d,", k
+    print "centre,last,label"
+    for (i = 0; i < 700; i++) {
+        for (k = 1; k <= 260; k++) printf "%d,", (i * k) % 7
+        printf "c%d,%d,%s\n", i % 300, i, i % 2 ? "dark" : "light"
+    }
+}' >"$work/wide.csv"
+run 0 train "$work/wide.csv" $small --epochs 1 --group centre --out "$work/wide"
+run 0 evaluate "$work/wide" --out "$work/wide-scores"
+prints '^centre c299 '
+grep -q '^centre,c299,' "$work/wide-scores/strata.csv" || fail "no group of the 300th centre"
+run 0 compare "$work/wide-scores" "$work/wide-scores" --by centre
+refused 'no such column' train "$work/wide.csv" $small --group last --out "$work/x"
 
 # Somebody else's pictures are all tested on.
 for class in dark light; do

@@ -161,12 +161,29 @@ static void the_worst_group_has_the_lowest_accuracy(void **state) {
     assert_true(w.group == -1 && isnan(w.value) && isnan(w.ci.low) && isnan(w.difference));
 }
 
+/* Of a group of one wrong example every resample is that example: its interval would be 0 to 0. */
+static void small_groups_leave_the_worst_without_an_interval(void **state) {
+    (void)state;
+    int group[N];
+    make(2);
+    const class_predictions p = {N, 2, labels, probabilities};
+    for (int small = 1; small <= 10; small++) {
+        for (int i = 0; i < N; i++) group[i] = i < small ? 0 : 2; /* nobody is in 1 */
+        class_worst w;
+        assert_int_equal(class_scores_worst(&p, &p, (class_groups){group, 3}, &w, NULL), STATUS_OK);
+        assert_false(isnan(w.value) || isnan(w.difference));
+        assert_int_equal(isnan(w.ci.low) && isnan(w.ci.high), small < 10);
+        assert_int_equal(isnan(w.difference_ci.low) && isnan(w.difference_ci.high), small < 10);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_what_they_are_defined_as),
         cmocka_unit_test(differences_are_those_of_the_same_examples),
         cmocka_unit_test(mcnemars_test_is_the_binomial_one),
         cmocka_unit_test(the_worst_group_has_the_lowest_accuracy),
+        cmocka_unit_test(small_groups_leave_the_worst_without_an_interval),
         cmocka_unit_test(intervals_have_the_right_width),
         cmocka_unit_test(few_examples_have_no_interval_and_one_class_no_area),
     };

@@ -42,6 +42,18 @@ static void keys_come_back_as_nnunet_and_python_write_them(void **state) {
     regions_close(&list);
 }
 
+/* 40 letters of two bytes: 31 of them have a place, and half of the next. */
+static void long_names_are_cut_between_letters(void **state) {
+    (void)state;
+    region_list list = {0};
+    char name[81] = "";
+    for (int k = 0; k < 40; k++) strcat(name, "\xC3\xA4");
+    assert_int_equal(regions_add_key(&list, "1", name, NULL), STATUS_OK);
+    assert_int_equal(strlen(list.regions[0].name), 62);
+    assert_memory_equal(list.regions[0].name, name, 62);
+    regions_close(&list);
+}
+
 static void wrong_lists_change_nothing(void **state) {
     (void)state;
     static const char *const labels[] = {
@@ -68,6 +80,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_and_named_regions_are_parsed),
         cmocka_unit_test(keys_come_back_as_nnunet_and_python_write_them),
+        cmocka_unit_test(long_names_are_cut_between_letters),
         cmocka_unit_test(wrong_lists_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,11 +57,14 @@ static void strata_have_their_natural_order_and_lacking_cases_are_named(void **s
     assert_string_equal(stratum_name(&strata.list[1]), "2");
     strata_close(&strata);
     failure failure;
-    static const char *const wrong[] = {"", "age", "centre,", "case", "centre,age"};
-    for (int k = 0; k < 5; k++) {
+    static const char *const wrong[] = {
+        "", "age", "centre,", "case", "centre,age", "centre,centre", "centre,condition,centre"};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         assert_int_equal(strata_open(&strata, &groups, wrong[k], &scores, &lacking, &failure), STATUS_BAD_INPUT);
         strata_close(&strata);
+        assert_int_equal(strata_check_columns(&groups, wrong[k], &failure), STATUS_BAD_INPUT);
     }
+    assert_string_equal(failure.message, "--by centre,condition,centre: names the column 'centre' twice");
     assert_int_equal(strata_open(&strata, NULL, NULL, &scores, &lacking, NULL), STATUS_OK);
     assert_int_equal(strata.count, 1);
     strata_close(&strata);
