@@ -132,14 +132,21 @@ static status_code find_worst(job *j, const example_column *column, int first, f
     return STATUS_OK;
 }
 
-static status_code add_column(void *context, const char *name, failure *failure) {
-    job *j = context;
+static status_code check_column(void *context, const char *name, failure *failure) {
+    const job *j = context;
     const example_column *column = labelled_images_column(j->set, name);
-    status_code status = STATUS_OK;
     if (!column) return fail(failure, STATUS_BAD_INPUT, "--by %.100s: the data have no such column of groups", name);
     if (column->value_count > EXAMPLE_GROUPS_MAX)
         return fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
                     column->value_count, EXAMPLE_GROUPS_MAX);
+    return STATUS_OK;
+}
+
+static status_code add_column(void *context, const char *name, failure *failure) {
+    job *j = context;
+    status_code status = check_column(context, name, failure);
+    if (status != STATUS_OK) return status;
+    const example_column *column = labelled_images_column(j->set, name);
     if (!j->gallery_column) j->gallery_column = column->name;
     const int first = (int)j->scores->stratum_count;
     for (int v = 0; v < column->value_count && status == STATUS_OK; v++) status = add_stratum(j, column, v, failure);
@@ -309,6 +316,7 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
     if (status == STATUS_OK)
         status = classifier_open(&j.model, request->run, request->weights, request->threads, failure);
     if (status == STATUS_OK) status = open_images(&j, failure);
+    if (status == STATUS_OK) status = name_list_each(request->by, check_column, &j, failure);
     if (status == STATUS_OK) status = classify(&j, failure);
     if (status == STATUS_OK) status = score(&j, failure);
     if (status == STATUS_OK && j.out) status = write_files(&j, failure);
