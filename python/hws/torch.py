@@ -242,12 +242,13 @@ class _HandsOut(HasBeta):
         """clip(p_new / p_old) for the fresh losses of these examples. Call it before :meth:`update`."""
         return self.sampler.importance_weights(indices, losses)
 
-    def step(self, indices: Any, losses: Any, importance: bool = True,
-             skip_non_finite: bool = False) -> Optional[np.ndarray]:
+    def step(self, indices: Any, losses: Any, importance: bool = True, skip_non_finite: bool = False,
+             counted: Optional[np.ndarray] = None) -> Optional[np.ndarray]:
         """Importance weights (or None) and update in one go, with one exchange between the ranks.
 
         An example that stands there several times with several losses (crops of one case) was drawn once: its loss is
-        their mean. With ``skip_non_finite`` a loss that is NaN or infinite is left out instead of refused.
+        their mean. With ``skip_non_finite`` a loss that is NaN or infinite is left out instead of refused. ``counted`` says
+        which items have a loss at all; an example that has none keeps the loss it had, and weighs 1.
         """
         start = time.perf_counter()
         self._take_ranks()
@@ -255,14 +256,20 @@ class _HandsOut(HasBeta):
         own_losses = as_losses(losses)
         if len(own_indices) != len(own_losses):
             raise ArgumentError(f"there are {len(own_indices)} indices but {len(own_losses)} losses")
+        if counted is not None and np.shape(counted) != own_losses.shape:
+            raise ArgumentError(f"counted is of shape {np.shape(counted)} for {len(own_losses)} losses")
         match = self._pending.match(own_indices)
-        crops = mean_over_crops(match.examples, match.items, own_losses) if match else None
+        crops = mean_over_crops(match.examples, match.items, own_losses, counted) if match else None
         drawn, fresh = (crops.examples, crops.losses) if crops else (own_indices, own_losses)
+        counted = crops.counted if crops else counted
         if self.num_replicas > 1:
-            drawn, fresh = self._gather(drawn, fresh, losses)
+            # The other ranks learn by a negative index, ~i, that example i has no loss in this step.
+            drawn, fresh = self._gather(drawn if counted is None else np.where(counted, drawn, ~drawn), fresh, losses)
+            counted = drawn >= 0
+            drawn = np.where(counted, drawn, ~drawn)
         before = self.sampler.updates_made
         # Over all ranks, so that a loss that is not finite stops every rank and leaves none waiting.
-        weights = learn(self.sampler, drawn, fresh, importance, skip_non_finite)
+        weights = learn(self.sampler, drawn, fresh, importance, skip_non_finite, counted)
         if match:
             self._settle(match, before)
         if weights is not None:
