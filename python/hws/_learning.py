@@ -22,13 +22,12 @@ class Crops(NamedTuple):
 def mean_over_crops(examples: np.ndarray, items: np.ndarray, losses: np.ndarray,
                     counted: Optional[np.ndarray] = None) -> Crops:
     """``counted`` says which items have a loss at all; all of them unless told otherwise."""
-    if counted is None:
-        counted = np.ones(len(losses), bool)
+    has_loss: np.ndarray = np.ones(len(losses), bool) if counted is None else np.asarray(counted, bool)
     if len(examples) == len(items):
-        return Crops(examples, losses, items, counted)
-    counts = np.bincount(items, counted, len(examples))
+        return Crops(examples, losses, items, has_loss)
+    counts = np.bincount(items, has_loss, len(examples))
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite stays so, and is dealt with by name
-        sums = np.bincount(items, np.where(counted, losses, 0), len(examples))
+        sums = np.bincount(items, np.where(has_loss, losses, 0), len(examples))
         means = (sums / np.maximum(counts, 1)).astype(np.float32)
     return Crops(examples, means, items, counts > 0)
 

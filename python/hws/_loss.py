@@ -125,7 +125,7 @@ class _Unreduced(nn.Module):
         self.loss = loss
         self.each = copy.copy(loss)
         self.each.reduction = "none"  # type: ignore[assignment]
-        #: Which examples of the last call had labels that count; None where all have.
+        #: Which examples of the last call had labels that count; None where all do, whatever their labels.
         self.counted: Optional[Tensor] = None
 
     def forward(self, prediction: Any, target: Any) -> Tensor:
@@ -288,8 +288,8 @@ class DROLoss(nn.Module):
                 weights = learn_batch(self.sampler, indices, numbers, self.importance, self.skip_non_finite, **some)
         except NotFiniteError as error:
             if "nan" in str(error) and isinstance(getattr(self.loss, "per_case", self.loss), PerCase):
-                raise NotFiniteError(f"{error}. It is also NaN where this loss is a mean over labels that count, and all those "
-                                     "of the example are ignored", error.position, error.example) from None
+                raise NotFiniteError(f"{error}. A mean over labels is NaN also where all labels of the example are "
+                                     "ignored", error.position, error.example) from None
             raise
         if self.skip_non_finite:
             self.skipped.update(np.unique(indices[~np.isfinite(numbers)]).tolist())

@@ -109,6 +109,9 @@ class IndexedDataset(Dataset):
 
 # ---- samplers ------------------------------------------------------------------------------------------------------
 
+# What ranks tell each other in place of a loss where there is none: a float64 that no float32 is.
+_NO_LOSS = np.float64(1e300)
+
 
 class _HandsOut(HasBeta):
     """What the two samplers have in common: draws made when they are asked for, in pieces of equal size."""
@@ -263,10 +266,7 @@ class _HandsOut(HasBeta):
         drawn, fresh = (crops.examples, crops.losses) if crops else (own_indices, own_losses)
         counted = crops.counted if crops else counted
         if self.num_replicas > 1:
-            # The other ranks learn by a negative index, ~i, that example i has no loss in this step.
-            drawn, fresh = self._gather(drawn if counted is None else np.where(counted, drawn, ~drawn), fresh, losses)
-            counted = drawn >= 0
-            drawn = np.where(counted, drawn, ~drawn)
+            drawn, fresh, counted = self._gather(drawn, fresh, counted, losses)
         before = self.sampler.updates_made
         # Over all ranks, so that a loss that is not finite stops every rank and leaves none waiting.
         weights = learn(self.sampler, drawn, fresh, importance, skip_non_finite, counted)
@@ -278,7 +278,8 @@ class _HandsOut(HasBeta):
         self.seconds += time.perf_counter() - start
         return weights
 
-    def _gather(self, indices: np.ndarray, losses: np.ndarray, given: Any) -> Tuple[np.ndarray, np.ndarray]:
+    def _gather(self, indices: np.ndarray, losses: np.ndarray, counted: Optional[np.ndarray],
+                given: Any) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
         if not initialised():
             raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but torch.distributed is "
                                  "not initialised: the other ranks' losses cannot be had")
@@ -287,9 +288,11 @@ class _HandsOut(HasBeta):
             raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but its process group has it as "
                                  f"rank {there[0]} of {there[1]}: the losses would go to the wrong examples")
         # Rank r holds every num_replicas-th example from r on: interleaving restores the order of the draw.
-        together = exchanged(indices, losses, given, self.num_replicas, self.process_group)
+        told = losses if counted is None else np.where(counted, losses, _NO_LOSS)
+        together = exchanged(indices, told, given, self.num_replicas, self.process_group)
         together = np.moveaxis(together, 0, 2).reshape(2, -1)
-        return together[0].astype(np.int64), together[1].astype(np.float32)
+        known = together[1] != _NO_LOSS
+        return together[0].astype(np.int64), np.where(known, together[1], 0).astype(np.float32), known
 
     def _settle(self, match: Match, updates: int) -> None:
         """Strikes out the draws whose losses have come back, and counts how old they were."""

@@ -146,7 +146,7 @@ def test_divergence_is_still_refused_beside_a_case_without_labels():
 @pytest.mark.parametrize("loss", [PerCase(nn.CrossEntropyLoss()), lambda p, t: F.cross_entropy(p, t)])
 def test_case_by_case_a_nan_may_be_of_labels_that_are_all_ignored(loss):
     """Nobody can tell there: the message names both."""
-    with pytest.raises(hws.NotFiniteError, match="learning rate.*all those of the example are ignored") as refused:
+    with pytest.raises(hws.NotFiniteError, match="learning rate.*all labels of the example are ignored") as refused:
         DROLoss(loss, hws.Sampler(2))(torch.zeros(2, 3), torch.tensor([0, -100]), [0, 1])
     assert refused.value.example == 1
     with pytest.raises(hws.NotFiniteError, match="is inf; .*learning rate$"):

@@ -329,10 +329,11 @@ def train_rank(rank, ranks, port, kind, replacement, made, results):
             model(images[:, None]).sum().backward()
             criterion(loss_of(indices, epoch * 100 + step), None, indices)
             batches.append((indices.tolist(), criterion.last_weights.tolist()))
-    # A loss that is not finite on one rank stops both, and changes neither.
+    # A loss that is not finite, or of no example, on one rank stops both, and changes neither.
     before = sampler.sampler.to_bytes()
     stopped = refused(lambda: sampler.update([0, 1], [1.0, float("nan") if rank == 1 else 1.0]))
-    stopped = stopped.startswith("NotFiniteError") and sampler.sampler.to_bytes() == before
+    nobody = refused(lambda: sampler.update([0, -1 if rank == 1 else 1], [1.0, 1.0]))
+    stopped = stopped.startswith("NotFiniteError") and "index -1" in nobody and sampler.sampler.to_bytes() == before
     state = sampler.sampler.to_bytes()
     # Examples 1 and 3 are rank 1's. The second has no label, and all ranks leave its loss as it is.
     labels = torch.tensor([0, -100 if rank == 1 else 0])
