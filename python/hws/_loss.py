@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ._arrays import as_indices, as_losses
 from ._learning import learn_batch
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, NotFiniteError
 
 Loss = Union[nn.Module, Callable[..., Tensor]]
 
@@ -125,8 +125,11 @@ class _Unreduced(nn.Module):
         self.loss = loss
         self.each = copy.copy(loss)
         self.each.reduction = "none"  # type: ignore[assignment]
+        #: Which examples of the last call had labels that count; None where all do, whatever their labels.
+        self.counted: Optional[Tensor] = None
 
     def forward(self, prediction: Any, target: Any) -> Tensor:
+        self.counted = None
         losses = self.each(prediction, target)
         count = _batch_size(prediction)
         if losses.ndim == 0 or losses.shape[0] != count:
@@ -135,9 +138,15 @@ class _Unreduced(nn.Module):
             return losses.reshape(count, -1).sum(1)
         if not isinstance(self.loss, _OF_LABELS) or target.is_floating_point():
             return losses
-        return losses.reshape(count, -1).sum(1) / self._counted(target, losses.dtype).reshape(count, -1).sum(1)
+        return self._means(losses.reshape(count, -1).sum(1), self._shares(target, losses.dtype).reshape(count, -1).sum(1))
 
-    def _counted(self, target: Tensor, dtype: torch.dtype) -> Tensor:
+    def _means(self, sums: Tensor, shares: Tensor) -> Tensor:
+        """The mean loss of each example; 0, without a gradient, for one in which nothing counts: its mean is 0 / 0."""
+        empty = shares == 0
+        self.counted = ~empty
+        return (sums / shares.masked_fill(empty, 1)).masked_fill(empty, 0)
+
+    def _shares(self, target: Tensor, dtype: torch.dtype) -> Tensor:
         """For how much each label counts in a mean of torch's: for its class's weight, and for nothing if it is ignored."""
         kept = target != self.loss.ignore_index
         weight = self.loss.weight
@@ -195,6 +204,9 @@ class DROLoss(nn.Module):
 
     Several items of one example (crops of a case) are one visit: the history gets their mean, and each has its weight.
 
+    With torch's cross entropy or NLLLoss, an item whose labels are all ignored (``ignore_index``) has no loss: it adds 0 to
+    the mean over the batch and leaves the history alone.
+
     In evaluation mode (``criterion.eval()``) it is the plain mean and leaves the history alone.
 
     >>> import hws, hws.torch, torch
@@ -246,16 +258,19 @@ class DROLoss(nn.Module):
                 raise ArgumentError("which examples is this loss of? Call criterion(prediction, target, indices), or "
                                     "criterion.expect(indices) before each call")
             indices, self._expected = self._expected, None
-        return self.reduce(losses, indices)
+        return self._reduced(losses, indices, self.loss.counted if isinstance(self.loss, _Unreduced) else None)
 
     def reduce(self, losses: Tensor, indices: Any) -> Tensor:
         """The same for losses that have been computed already, one per item."""
+        return self._reduced(losses, indices, None)
+
+    def _reduced(self, losses: Tensor, indices: Any, counted: Optional[Tensor]) -> Tensor:
         indices = as_indices(indices)
         losses = per_example(losses, len(indices))
         if not self.training:
             return losses.mean()
         self.last_losses = losses.detach()
-        weights = self._learn(indices, self.last_losses)
+        weights = self._learn(indices, self.last_losses, None if counted is None else counted.cpu().numpy())
         if weights is None:
             self.last_weights = None
             return losses.mean()
@@ -263,12 +278,19 @@ class DROLoss(nn.Module):
         self.last_weights = torch.from_numpy(np.ascontiguousarray(weights)).to(losses.device, losses.dtype)
         return (self.last_weights * losses).mean()
 
-    def _learn(self, indices: np.ndarray, losses: Tensor) -> Optional[np.ndarray]:
+    def _learn(self, indices: np.ndarray, losses: Tensor, counted: Optional[np.ndarray]) -> Optional[np.ndarray]:
         numbers = as_losses(losses)
-        if hasattr(self.sampler, "step"):
-            weights = self.sampler.step(indices, losses, self.importance, self.skip_non_finite)
-        else:
-            weights = learn_batch(self.sampler, indices, numbers, self.importance, self.skip_non_finite)
+        some = {} if counted is None or counted.all() else {"counted": counted}
+        try:
+            if hasattr(self.sampler, "step"):
+                weights = self.sampler.step(indices, losses, self.importance, self.skip_non_finite, **some)
+            else:
+                weights = learn_batch(self.sampler, indices, numbers, self.importance, self.skip_non_finite, **some)
+        except NotFiniteError as error:
+            if "nan" in str(error) and isinstance(getattr(self.loss, "per_case", self.loss), PerCase):
+                raise NotFiniteError(f"{error}. A mean over labels is NaN also where all labels of the example are "
+                                     "ignored", error.position, error.example) from None
+            raise
         if self.skip_non_finite:
             self.skipped.update(np.unique(indices[~np.isfinite(numbers)]).tolist())
         return weights

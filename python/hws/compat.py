@@ -32,6 +32,7 @@ from torch import Tensor, nn
 from .divergence import probabilities
 from .errors import HwsError
 from .sampler import HasBeta, Sampler
+from .shared import stream_seed
 from .torch import per_example
 
 __all__ = ["WeightedSampler", "BatchWeightedSampler", "UnreducedLossFunction", "CompatError"]
@@ -95,6 +96,13 @@ class WeightedSampler(HasBeta, torch.utils.data.Sampler):
         self.sampler = Sampler(examples, beta=beta, momentum=momentum, seed=seed, initial_loss=initial, jitter=1e-3,
                                floor=1e-4, weight_min=0.0, weight_max=math.inf)
 
+    def _reopen(self, examples: Any, momentum: float) -> None:
+        """The same with what a sampler cannot change. The seed stays; after draws one that follows from it comes next."""
+        seed, draws = self.sampler.options["seed"], self.sampler.draws_made
+        if draws:  # with the seed alone, the same random numbers would come once more
+            seed = stream_seed(seed, 0, draws)
+        self._open(examples, self.beta, momentum, seed, 1.0)
+
     @property
     def num_samples(self) -> int:
         return len(self.sampler)
@@ -105,7 +113,7 @@ class WeightedSampler(HasBeta, torch.utils.data.Sampler):
 
     @momentum.setter
     def momentum(self, value: float) -> None:
-        self._open(self.sampler.losses(), self.beta, value, None, 1.0)
+        self._reopen(self.sampler.losses(), value)
 
     @property
     def weights(self) -> Tensor:
@@ -118,7 +126,7 @@ class WeightedSampler(HasBeta, torch.utils.data.Sampler):
         if len(values) == len(self.sampler):
             self.sampler.set_losses(values)
         else:
-            self._open(values, self.beta, self.momentum, None, 1.0)
+            self._reopen(values, self.momentum)
 
     def get_distribution(self) -> Tensor:
         """softmax(beta * weights), without the floor."""

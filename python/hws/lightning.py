@@ -34,6 +34,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, Dict, Mapping, Optional
 
+import numpy as np
+import torch
 from torch.utils.data import DataLoader
 
 from .errors import ArgumentError, ArgumentTypeError
@@ -42,7 +44,6 @@ from .telemetry import collect
 from .torch import HardnessWeightedBatchSampler, IndexedDataset
 
 __all__ = ["HardnessWeightedCallback", "HardnessWeightedData"]
-
 
 
 def _callback_base() -> Any:
@@ -102,6 +103,13 @@ class HardnessWeightedCallback(_Base):
             self.criterion.sampler.load_state_dict(state_dict["sampler"])
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of an option are the same; a data module may make them anew in each call."""
+    if isinstance(one, torch.Generator) and isinstance(other, torch.Generator):
+        return one.initial_seed() == other.initial_seed()
+    return one is other or bool(np.array_equal(one, other))
+
+
 class HardnessWeightedData:
     """To be put in front of LightningDataModule: a training loader whose sampler is saved and resumed with the run.
 
@@ -110,16 +118,36 @@ class HardnessWeightedData:
     """
 
     sampler: Optional[HardnessWeightedBatchSampler] = None
+    _given: Mapping[str, Any] = {}  # the options that the sampler was opened with
     _loaded: Optional[Mapping[str, Any]] = None
 
     def hardness_weighted_sampler(self, data: Any, batch_size: int, **options: Any) -> HardnessWeightedBatchSampler:
-        """The sampler of the training data, opened once; options are those of the sampler."""
-        if self.sampler is None:
+        """The sampler of the training data, opened by the first call; options are those of the sampler.
+
+        Later calls give the sampler that is open. They need not repeat the options, but are refused with others.
+        """
+        if self.sampler is not None:
+            self._require_the_same(self.sampler, data, batch_size, options)
+        else:
             self.sampler = HardnessWeightedBatchSampler(data, batch_size, **options)
+            self._given = options
             if self._loaded is not None:
                 self.sampler.load_state_dict(self._loaded)
                 self._loaded = None
         return self.sampler
+
+    def _require_the_same(self, opened: HardnessWeightedBatchSampler, data: Any, batch_size: int,
+                          options: Mapping[str, Any]) -> None:
+        """Refuses what an open sampler cannot become."""
+        examples = len(data) if hasattr(data, "__len__") else data
+        for what, asked, known in (("examples", examples, len(opened.sampler)), ("batch_size", batch_size, opened.batch_size)):
+            if asked != known:
+                raise ArgumentError(f"the sampler is open already, with {what} = {known}; it cannot change to {asked}")
+        for name, value in options.items():
+            if name not in self._given or not _same(value, self._given[name]):
+                before = f"with {name} = {self._given[name]!r}" if name in self._given else f"without {name}"
+                raise ArgumentError(f"the sampler is open already, {before}; it cannot take {name} = {value!r}: give its "
+                                    "options in the first call")
 
     def hardness_weighted_loader(self, data: Any, batch_size: int, sampler: Optional[Mapping[str, Any]] = None,
                                  **options: Any) -> DataLoader:

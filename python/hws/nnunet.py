@@ -25,7 +25,7 @@ import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type
 
 import numpy as np
@@ -72,10 +72,8 @@ class Settings:
     base: str = "nnUNetTrainer"
 
     def __post_init__(self) -> None:
-        for name in ("tail", "beta", "warm_up", "momentum", "floor", "uniform_mix", "epochs"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
-                raise ArgumentError(f"{name} is {value!r}, which is no number")
+        for name in ("tail", "beta", "warm_up", "momentum", "floor", "uniform_mix", "seed", "epochs"):
+            self._require_number(name)
         if self.tail is not None and not 0 < self.tail <= 1:
             raise ArgumentError(f"tail is {self.tail:g}; it must be above 0 and at most 1: the fraction of the cases to train "
                                 "for (a trainer's name has it in percent, up to _tail100)")
@@ -85,6 +83,14 @@ class Settings:
         if self.epochs is not None and self.epochs < 1:
             raise ArgumentError(f"epochs is {self.epochs}; it must be at least 1")
         Sampler(1, **self.options(warming_up=False))
+
+    def _require_number(self, name: str) -> None:
+        value = getattr(self, name)
+        if value is None and name in ("tail", "beta", "epochs"):
+            return
+        kind, words = (Integral, "whole number") if name in ("seed", "epochs") else (Real, "number")
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise ArgumentError(f"{name} is {value!r}, which is no {words}")
 
     def options(self, warming_up: bool) -> Dict[str, Any]:
         """The sampler's options."""

@@ -52,8 +52,9 @@ _CHANGES = 0  # how many changes have been published
 _BETA = 1  # the beta in force, a float64
 _HEAD_WORDS = 8
 
-# Options that a reader takes from its handle once and for all.
-_KNOWN_TO_READERS = ("divergence", "seed", "replacement", "floor", "uniform_mix")
+# Options that a reader takes from its handle once and for all: what it draws follows from them, the losses and beta.
+_KNOWN_TO_READERS = ("divergence", "seed", "replacement", "floor", "uniform_mix", "trim")
+_NO_DOUBT = "doubt cannot be shared: readers know the losses, but not the records that it follows from"
 
 _SPIN = 1e-4  # seconds to wait before looking again at a change that is being written,
 _ATTEMPTS = 20  # and how often to look before all losses are copied instead: the owner may have died in the middle
@@ -311,7 +312,7 @@ class SharedSampler(Sampler):
         if journal < 1:
             raise ArgumentError("the journal must hold at least one change")
         if options.get("doubt"):
-            raise ArgumentError("doubt cannot be shared: readers know the losses, but not the records that it follows from")
+            raise ArgumentError(_NO_DOUBT)
         super().__init__(examples, **options)
         self._process = os.getpid()
         self._momentum = self.options["momentum"]
@@ -393,6 +394,8 @@ class SharedSampler(Sampler):
             raise CorruptStateError("this is no state_dict of a sampler: it has no entry 'state'")
         before = self.options
         other = Sampler.from_bytes(state_dict["state"], self._custom).options
+        if other["doubt"]:
+            raise CorruptStateError(f"the state is of a sampler with doubt, and {_NO_DOUBT}")
         fixed = sorted(name for name in _KNOWN_TO_READERS if other[name] != before[name])
         if fixed:
             raise CorruptStateError(f"the state differs in {', '.join(fixed)}, which readers cannot change: open the "

@@ -109,6 +109,9 @@ class IndexedDataset(Dataset):
 
 # ---- samplers ------------------------------------------------------------------------------------------------------
 
+# What ranks tell each other in place of a loss where there is none: a float64 that no float32 is.
+_NO_LOSS = np.float64(1e300)
+
 
 class _HandsOut(HasBeta):
     """What the two samplers have in common: draws made when they are asked for, in pieces of equal size."""
@@ -242,12 +245,13 @@ class _HandsOut(HasBeta):
         """clip(p_new / p_old) for the fresh losses of these examples. Call it before :meth:`update`."""
         return self.sampler.importance_weights(indices, losses)
 
-    def step(self, indices: Any, losses: Any, importance: bool = True,
-             skip_non_finite: bool = False) -> Optional[np.ndarray]:
+    def step(self, indices: Any, losses: Any, importance: bool = True, skip_non_finite: bool = False,
+             counted: Optional[np.ndarray] = None) -> Optional[np.ndarray]:
         """Importance weights (or None) and update in one go, with one exchange between the ranks.
 
         An example that stands there several times with several losses (crops of one case) was drawn once: its loss is
-        their mean. With ``skip_non_finite`` a loss that is NaN or infinite is left out instead of refused.
+        their mean. With ``skip_non_finite`` a loss that is NaN or infinite is left out instead of refused. ``counted`` says
+        which items have a loss at all; an example that has none keeps the loss it had, and weighs 1.
         """
         start = time.perf_counter()
         self._take_ranks()
@@ -255,14 +259,17 @@ class _HandsOut(HasBeta):
         own_losses = as_losses(losses)
         if len(own_indices) != len(own_losses):
             raise ArgumentError(f"there are {len(own_indices)} indices but {len(own_losses)} losses")
+        if counted is not None and np.shape(counted) != own_losses.shape:
+            raise ArgumentError(f"counted is of shape {np.shape(counted)} for {len(own_losses)} losses")
         match = self._pending.match(own_indices)
-        crops = mean_over_crops(match.examples, match.items, own_losses) if match else None
+        crops = mean_over_crops(match.examples, match.items, own_losses, counted) if match else None
         drawn, fresh = (crops.examples, crops.losses) if crops else (own_indices, own_losses)
+        counted = crops.counted if crops else counted
         if self.num_replicas > 1:
-            drawn, fresh = self._gather(drawn, fresh, losses)
+            drawn, fresh, counted = self._gather(drawn, fresh, counted, losses)
         before = self.sampler.updates_made
         # Over all ranks, so that a loss that is not finite stops every rank and leaves none waiting.
-        weights = learn(self.sampler, drawn, fresh, importance, skip_non_finite)
+        weights = learn(self.sampler, drawn, fresh, importance, skip_non_finite, counted)
         if match:
             self._settle(match, before)
         if weights is not None:
@@ -271,7 +278,8 @@ class _HandsOut(HasBeta):
         self.seconds += time.perf_counter() - start
         return weights
 
-    def _gather(self, indices: np.ndarray, losses: np.ndarray, given: Any) -> Tuple[np.ndarray, np.ndarray]:
+    def _gather(self, indices: np.ndarray, losses: np.ndarray, counted: Optional[np.ndarray],
+                given: Any) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
         if not initialised():
             raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but torch.distributed is "
                                  "not initialised: the other ranks' losses cannot be had")
@@ -280,9 +288,11 @@ class _HandsOut(HasBeta):
             raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but its process group has it as "
                                  f"rank {there[0]} of {there[1]}: the losses would go to the wrong examples")
         # Rank r holds every num_replicas-th example from r on: interleaving restores the order of the draw.
-        together = exchanged(indices, losses, given, self.num_replicas, self.process_group)
+        told = losses if counted is None else np.where(counted, losses, _NO_LOSS)
+        together = exchanged(indices, told, given, self.num_replicas, self.process_group)
         together = np.moveaxis(together, 0, 2).reshape(2, -1)
-        return together[0].astype(np.int64), together[1].astype(np.float32)
+        known = together[1] != _NO_LOSS
+        return together[0].astype(np.int64), np.where(known, together[1], 0).astype(np.float32), known
 
     def _settle(self, match: Match, updates: int) -> None:
         """Strikes out the draws whose losses have come back, and counts how old they were."""

@@ -144,6 +144,22 @@ def test_attributes_can_be_set():
     np.testing.assert_allclose(sampler.get_distribution(), softmax(5 * sampler.weights), rtol=1e-5)
 
 
+def test_a_seed_outlives_what_reopens_the_sampler():
+    """A new momentum and weights of another length took a seed from numpy instead."""
+    def run(draws_before):
+        sampler = WeightedSampler(num_samples=50, weights_init=torch.ones(50), seed=7)
+        drawn = [sampler.draw_samples(5) for _ in range(draws_before)]
+        sampler.momentum = 0.5
+        drawn += [sampler.draw_samples(5) for _ in range(3)]
+        sampler.weights = torch.ones(60)
+        return drawn + [sampler.draw_samples(5) for _ in range(3)]
+
+    assert run(3) == run(3)
+    alike = WeightedSampler(weights_init=torch.ones(50), momentum=0.5, seed=7)
+    assert run(0)[:3] == [alike.draw_samples(5) for _ in range(3)]
+    assert len(set(map(tuple, run(3)))) == 9  # nor do the same random numbers come once more
+
+
 def test_numpy_s_seed_makes_runs_repeatable():
     def run():
         np.random.seed(11)

@@ -167,6 +167,20 @@ def test_batches_are_matched_with_draws_in_whatever_form_they_come():
     assert len(pending) == 2 and [draw.number for draw in pending.draws()] == [1, 2]
 
 
+@pytest.mark.parametrize("loader_sampler", [True, False])
+def test_a_crop_whose_labels_are_all_ignored_is_left_out_of_its_case_s_mean(loader_sampler):
+    core = hws.Sampler(3, seed=1)
+    sampler = HardnessWeightedBatchSampler(core, 3) if loader_sampler else core
+    cases = next(iter(sampler)) if loader_sampler else [2, 0, 1]
+    logits = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
+    labels = torch.tensor([0, -100, 1, 2, -100, -100])
+    DROLoss(nn.CrossEntropyLoss(), sampler)(logits, labels, np.repeat(cases, 2))
+    expected = [float(nn.functional.cross_entropy(logits[i:i + 2], labels[i:i + 2])) for i in (0, 2, 4)]  # NaN at last
+    np.testing.assert_allclose(core.losses()[cases], expected, rtol=1e-6)
+    if loader_sampler:
+        assert len(sampler._pending) == 0
+
+
 def test_a_draw_of_crops_is_one_update():
     sampler = hws.Sampler(4, momentum=0.5)
     criterion = DROLoss(nn.MSELoss(), sampler)

@@ -111,6 +111,22 @@ def test_the_data_module_s_sampler_is_saved_and_resumed():
         assert rest == seen[3:]
 
 
+def test_the_data_module_s_sampler_is_not_asked_for_twice_with_other_options():
+    """They were ignored."""
+    data, labels = Data(), torch.arange(N) % 2
+    opened = data.hardness_weighted_sampler(DATA, 4, beta=10, labels=labels, generator=torch.Generator().manual_seed(3))
+    for repeated in ({}, {"beta": 10}, {"labels": labels.clone()}, {"generator": torch.Generator().manual_seed(3)}):
+        assert data.hardness_weighted_loader(DATA, 4, sampler=repeated, num_workers=0).batch_sampler is opened
+    for size, other, words in ((5, {}, "batch_size = 4.* to 5"), (4, {"beta": 3}, "beta = 10; .* beta = 3"),
+                               (4, {"trim": 0.1}, "without trim"), (4, {"labels": 1 - labels}, "with labels"),
+                               (4, {"generator": torch.Generator().manual_seed(4)}, "with generator")):
+        with pytest.raises(hws.ArgumentError, match=words):
+            data.hardness_weighted_sampler(DATA, size, **other)
+    with pytest.raises(hws.ArgumentError, match=f"examples = {N}; .* to 3"):
+        data.hardness_weighted_loader([1, 2, 3], 4)
+    assert data.sampler is opened
+
+
 class StandInTrainer:
     """Calls what Lightning's trainer calls, for one epoch."""
 

@@ -1,6 +1,7 @@
 """hws.nnunet. Without nnU-Net: against stand-ins of ours that have its documented interface. With it: `make test-nnunet`."""
 import copy
 import faulthandler
+import math
 import multiprocessing
 import os
 import pickle
@@ -184,6 +185,15 @@ def test_settings_of_the_wrong_kind_are_refused():
         Settings(tail="x")
     with pytest.raises(hws.ArgumentError, match="warm_up is True"):
         Settings(warm_up=True)
+    for name in ("warm_up", "momentum", "floor", "uniform_mix"):
+        with pytest.raises(hws.ArgumentError, match=f"{name} is None, which is no number"):
+            Settings(**{name: None})
+    for name, value in (("epochs", 1.5), ("epochs", math.nan), ("epochs", True), ("epochs", "3"), ("seed", 1.5), ("seed", None),
+                        ("seed", False), ("seed", "3")):
+        with pytest.raises(hws.ArgumentError, match=f"{name} is {value!r}, which is no whole number"):
+            Settings(**{name: value})
+    assert Settings(tail=None, beta=2, epochs=None) == Settings(tail=None, beta=2)
+    assert Settings(seed=np.int64(3), epochs=np.int32(5)) == Settings(seed=3, epochs=5)
     assert Settings(tail=np.float32(0.5)).tail == 0.5
     assert Settings.from_environment({"HWS_NNUNET_BASE": ""}) == Settings()
 

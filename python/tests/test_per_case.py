@@ -99,13 +99,58 @@ def test_losses_of_torch_are_computed_at_once(monkeypatch):
         assert len(calls) == 1
 
 
-def test_a_case_without_labels_that_count_has_no_loss():
-    """As torch says itself: 0 / 0."""
-    logits, target = volumes(2, 5)
-    target[1] = -100
-    sampler = hws.Sampler(2)
-    DROLoss(nn.CrossEntropyLoss(), sampler, skip_non_finite=True, importance=False)(logits, target, [0, 1])
-    assert np.isnan(sampler.losses()[1]) and sampler.losses()[0] == pytest.approx(float(F.cross_entropy(logits[:1], target[:1])))
+@pytest.mark.parametrize("loader_sampler", [True, False])
+@pytest.mark.parametrize("loss", [
+    nn.CrossEntropyLoss(ignore_index=-1), nn.NLLLoss(ignore_index=-1), nn.CrossEntropyLoss(ignore_index=-1, label_smoothing=0.1),
+    nn.CrossEntropyLoss(weight=torch.tensor([1.0, 1.0, 1.0, 0.0]))])
+def test_a_case_without_labels_that_count_adds_nothing_and_keeps_its_loss(loss, loader_sampler):
+    """Its mean, 0 / 0, stopped the training, although torch's own mean over the batch is finite."""
+    torch.manual_seed(1)
+    logits, target = torch.randn(3, 4, 5, requires_grad=True), torch.randint(0, 3, (3, 5))
+    target[1] = loss.ignore_index if loss.weight is None else 3  # the class that weighs 0
+    for before in (7.0, np.nan):
+        core = hws.Sampler(np.array([1, before, 1], np.float32), beta=1)
+        criterion = DROLoss(loss, hws.torch.HardnessWeightedBatchSampler(core, 3) if loader_sampler else core)
+        logits.grad = None
+        mean = criterion(logits, target, [0, 1, 2])
+        mean.backward()
+        alone = [float(loss(logits[i:i + 1], target[i:i + 1])) for i in (0, 2)]
+        np.testing.assert_allclose(core.losses(), [alone[0], before, alone[1]], rtol=1e-6)
+        weights = criterion.last_weights.tolist()
+        assert float(mean) == pytest.approx((weights[0] * alone[0] + weights[2] * alone[1]) / 3)
+        assert weights[1] == 1 and not logits.grad[1].any() and logits.grad[0].any()
+    criterion.eval()
+    assert float(criterion(logits, target)) == pytest.approx(sum(alone) / 3)
+
+
+def test_a_batch_without_any_label_that_counts_changes_nothing():
+    sampler = hws.Sampler([1.0, 2.0])
+    criterion = DROLoss(nn.CrossEntropyLoss(), sampler)
+    logits = torch.randn(2, 3, requires_grad=True)
+    loss = criterion(logits, torch.full((2,), -100), [0, 1])
+    loss.backward()
+    assert float(loss) == 0 and not logits.grad.any() and sampler.losses().tolist() == [1, 2] and sampler.updates_made == 0
+    criterion(logits, torch.tensor([0, 1]), [0, 1])  # the next call knows nothing of it
+    assert sampler.updates_made == 1
+
+
+def test_divergence_is_still_refused_beside_a_case_without_labels():
+    logits = torch.zeros(3, 2)
+    logits[2] = float("nan")
+    sampler = hws.Sampler(3)
+    with pytest.raises(hws.NotFiniteError, match="example 2.*lower the learning rate$"):
+        DROLoss(nn.CrossEntropyLoss(), sampler)(logits, torch.tensor([0, -100, 1]), [0, 1, 2])
+    assert sampler.updates_made == 0
+
+
+@pytest.mark.parametrize("loss", [PerCase(nn.CrossEntropyLoss()), lambda p, t: F.cross_entropy(p, t)])
+def test_case_by_case_a_nan_may_be_of_labels_that_are_all_ignored(loss):
+    """Nobody can tell there: the message names both."""
+    with pytest.raises(hws.NotFiniteError, match="learning rate.*all labels of the example are ignored") as refused:
+        DROLoss(loss, hws.Sampler(2))(torch.zeros(2, 3), torch.tensor([0, -100]), [0, 1])
+    assert refused.value.example == 1
+    with pytest.raises(hws.NotFiniteError, match="is inf; .*learning rate$"):
+        DROLoss(PerCase(lambda p, t: p.sum()), hws.Sampler(2))(torch.tensor([0.0, np.inf]), torch.zeros(2), [0, 1])
 
 
 def test_a_function_that_reduces_runs_case_by_case():

@@ -222,6 +222,26 @@ def test_state():
         assert other.to_bytes() == before
 
 
+@pytest.mark.parametrize("options, words", [({"trim": 0.2}, "differs in trim"), ({"doubt": 0.5}, "doubt cannot be shared")])
+def test_a_state_that_readers_could_not_draw_by_is_refused(options, words):
+    """The owner drew from another distribution than its readers."""
+    losses = np.linspace(0, 3, 20, dtype=np.float32)
+    shared, other = SharedSampler(losses, beta=3), hws.Sampler(losses, beta=3, **options)
+    before = shared.to_bytes()
+    with pytest.raises(hws.CorruptStateError, match=words):
+        shared.load_state_dict(other.state_dict())
+    assert shared.to_bytes() == before
+
+
+def test_a_state_with_records_and_labels_changes_no_draw():
+    losses = np.linspace(0, 3, 20, dtype=np.float32)
+    shared = SharedSampler(losses[::-1].copy(), beta=3)
+    reader = shared.handle.reader(0)
+    shared.load_state_dict(hws.Sampler(losses, beta=3, labels=np.arange(20) % 3).state_dict())
+    assert set(shared.triage()["label"]) == {0, 1, 2}
+    np.testing.assert_array_equal(reader.probabilities(), shared.probabilities())
+
+
 def test_a_state_may_have_been_loaded_onto_a_gpu():
     shared, other = SharedSampler(50, seed=3), SharedSampler(50, seed=3)
     shared.handle.reader(1)

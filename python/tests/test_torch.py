@@ -1,5 +1,6 @@
 import copy
 import faulthandler
+import math
 import multiprocessing
 import os
 import socket
@@ -328,11 +329,16 @@ def train_rank(rank, ranks, port, kind, replacement, made, results):
             model(images[:, None]).sum().backward()
             criterion(loss_of(indices, epoch * 100 + step), None, indices)
             batches.append((indices.tolist(), criterion.last_weights.tolist()))
-    # A loss that is not finite on one rank stops both, and changes neither.
+    # A loss that is not finite, or of no example, on one rank stops both, and changes neither.
     before = sampler.sampler.to_bytes()
     stopped = refused(lambda: sampler.update([0, 1], [1.0, float("nan") if rank == 1 else 1.0]))
-    stopped = stopped.startswith("NotFiniteError") and sampler.sampler.to_bytes() == before
-    results.put((rank, batches, sampler.sampler.to_bytes(), stopped, too_late))
+    nobody = refused(lambda: sampler.update([0, -1 if rank == 1 else 1], [1.0, 1.0]))
+    stopped = stopped.startswith("NotFiniteError") and "index -1" in nobody and sampler.sampler.to_bytes() == before
+    state = sampler.sampler.to_bytes()
+    # Examples 1 and 3 are rank 1's. The second has no label, and all ranks leave its loss as it is.
+    labels = torch.tensor([0, -100 if rank == 1 else 0])
+    DROLoss(nn.CrossEntropyLoss(), sampler)(torch.full((2, 3), float(rank)), labels, [rank, rank + 2])
+    results.put((rank, batches, state, stopped, too_late, sampler.losses()))
     leave_ranks(results)
 
 
@@ -354,7 +360,8 @@ def test_two_ranks_train_on_what_one_process_would(kind, replacement, made):
             weights = single.step(batch, loss_of(batch, epoch * 100 + step))
             expected.append((batch, weights.tolist()))
 
-    (first, first_state, first_stopped, *too_late), (second, second_state, second_stopped, _) = ranks[0], ranks[1]
+    first, first_state, first_stopped, too_late, first_losses = ranks[0]
+    second, second_state, second_stopped, _, second_losses = ranks[1]
     assert len(expected) == len(first) == len(second) == 20
     for (batch, weights), (a, a_weights), (b, b_weights) in zip(expected, first, second):
         assert (a, b) == (batch[0::2], batch[1::2])
@@ -362,7 +369,11 @@ def test_two_ranks_train_on_what_one_process_would(kind, replacement, made):
     assert first_state == second_state == single.sampler.to_bytes()
     assert first_stopped and second_stopped
     # One that had begun alone cannot be shared any more, and says so.
-    assert all("began as rank 0 of 1" in text for text in too_late[0]) and len(too_late[0]) == 2
+    assert all("began as rank 0 of 1" in text for text in too_late) and len(too_late) == 2
+    left = single.losses()
+    left[:3] = math.log(3)
+    np.testing.assert_allclose(first_losses, left, rtol=1e-6)
+    np.testing.assert_array_equal(first_losses, second_losses)
 
 
 def test_a_rank_without_a_process_group_says_so():
