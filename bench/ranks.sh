@@ -57,6 +57,5 @@ summary() { # MODEL: reads rounds
 
 for model in "$@"; do
     for round in $(seq "$rounds"); do one_round "$model"; done >"$work/rounds"
-    [ -z "${ROUNDS_TO:-}" ] || cp "$work/rounds" "$ROUNDS_TO-$model"
     summary "$model" <"$work/rounds"
 done
