@@ -83,7 +83,7 @@ static void print_example(const run *run, size_t row, size_t rank, int csv) {
     const char *example = run_cell(&run->losses, row, "example");
     snprintf(number, sizeof number, "%zu", rank);
     snprintf(loss, sizeof loss, csv ? "%.9g" : "%.4g", loss_of(run, row));
-    print_row((const char *const[COLUMNS]){number, example, run_class_name(run, run_cell(&run->losses, row, "label")),
+    print_row((const char *const[COLUMNS]){number, example, run_class_at(run, run_cell(&run->losses, row, "label")),
                                            run_class_name(run, prediction_of(run, example)), loss,
                                            run_cell(&run->losses, row, "draws"), run_cell(&run->losses, row, "age"),
                                            has_groups(run) ? run_cell(&run->losses, row, "group") : NULL},

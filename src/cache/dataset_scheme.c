@@ -1,6 +1,7 @@
 #include "cache/dataset_scheme.h"
 
-#include <stdio.h>
+#include "core/utf8.h"
+
 #include <string.h>
 
 static status_code check(const dataset *set, failure *failure) {
@@ -22,7 +23,7 @@ static status_code check(const dataset *set, failure *failure) {
 
 static void add_region(const dataset_label *label, int value_written, label_scheme *scheme) {
     label_region *region = &scheme->region[scheme->regions];
-    snprintf(region->name, sizeof region->name, "%s", label->name);
+    utf8_copy(region->name, sizeof region->name, label->name);
     region->writes = (int16_t)label_scheme_class(scheme, value_written);
     for (int k = 0; k < label->count; k++)
         scheme->inside[label_scheme_class(scheme, label->values[k])] |= (uint16_t)(1u << scheme->regions);

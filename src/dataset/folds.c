@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char FILE_NAME[] = "splits_final.json";
+static const char FILE_NAME[] = "splits_final.json", FORMER_NAME[] = "splits_former.json";
 
 static int are_named(const fold_columns *columns) { return *columns->stratify || *columns->together; }
 
@@ -71,16 +71,19 @@ static status_code make_anew(splits *folds, const dataset *set, const char *cach
     const status_code joined = path_join(path, cache, FILE_NAME, failure);
     if (joined != STATUS_OK) return joined;
     if (path_exists(path)) {
-        snprintf(notice, sizeof notice,
-                 "%.500s does not name the cases that the dataset has now: the folds are made anew, as nnU-Net's; hws "
-                 "plan with --stratify or --keep-together makes others",
-                 path);
+        snprintf(
+            notice, sizeof notice,
+            "%.500s cannot be read, or does not name the cases that the dataset has now: the folds are made anew, as "
+            "nnU-Net's; hws plan with --stratify or --keep-together makes others. What was there is kept as %s",
+            path, FORMER_NAME);
         listener_notice(listener, notice);
     }
     const status_code status = make(folds, set, &(fold_columns){"", ""}, failure);
     /* A cache of somebody else may be read-only: the folds come out the same every time. */
     if (!ranks_is_first(ranks_here())) return status; /* all make the same; one keeps them */
     if (status != STATUS_OK || (!path_exists(path) && access(cache, W_OK) != 0)) return status;
+    char former[PATH_SIZE]; /* it may have been written by hand */
+    if (path_exists(path) && path_join(former, cache, FORMER_NAME, NULL) == STATUS_OK) rename(path, former);
     return splits_write(folds, path, set->ids, failure);
 }
 

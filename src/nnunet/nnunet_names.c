@@ -38,5 +38,5 @@ int nnunet_name(const char *ours, const topology *topology, char name[NNUNET_NAM
 }
 
 int nnunet_name_is_double(const char *name) {
-    return strncmp(name, "decoder.encoder.", 16) == 0 || strstr(name, ".all_modules.") != NULL;
+    return strstr(name, "decoder.encoder.") != NULL || strstr(name, ".all_modules.") != NULL;
 }

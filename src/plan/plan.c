@@ -144,12 +144,15 @@ static topology stages_for(const plan *plan, const double size[3]) {
     return topology_of(&rules, plan->spacing, size);
 }
 
-/* Of the shape that the spacing gives to 256^3 voxels, or 2048^2 in 2D, but no larger than the cases. */
+/* Of the shape that the spacing gives to 256^3 voxels, or 2048^2 in 2D, but no larger than the cases, nor than a patch may be. */
 static void first_patch(const plan *plan, double size[3]) {
     const double *spacing = plan->spacing, all = spacing[0] * spacing[1] * spacing[2];
     const int slices = rules_of(plan).slices;
     const double edge = slices < 0 ? 256 * cbrt(all) : 2048 * sqrt(all / spacing[slices]);
-    for (int k = 0; k < 3; k++) size[k] = k == slices ? 1 : fmin(rint(edge / spacing[k]), plan->median_size[k]);
+    for (int k = 0; k < 3; k++) {
+        size[k] = k == slices ? 1 : fmin(rint(edge / spacing[k]), plan->median_size[k]);
+        size[k] = fmin(size[k], PLAN_MAX_EDGE);
+    }
 }
 
 static void set_patch(plan *plan, const double size[3]) {
@@ -169,12 +172,14 @@ static int too_large(const plan *plan, double memory) {
    valid sizes be left out. Returns 0 if it cannot become smaller. */
 static int shrink_patch(plan *plan) {
     const int slices = rules_of(plan).slices;
-    int axis = slices == 0, multiple[3];
-    for (int k = axis + 1; k < 3; k++)
-        if (k != slices && plan->patch[k] / plan->median_size[k] >= plan->patch[axis] / plan->median_size[axis])
-            axis = k;
-    double size[3] = {plan->patch[0], plan->patch[1], plan->patch[2]};
+    int axis = -1, multiple[3];
     topology_multiple(&plan->topology, multiple);
+    for (int k = 0; k < 3; k++)
+        if (k != slices && plan->patch[k] > multiple[k] &&
+            (axis < 0 || plan->patch[k] / plan->median_size[k] >= plan->patch[axis] / plan->median_size[axis]))
+            axis = k;
+    if (axis < 0) return 0;
+    double size[3] = {plan->patch[0], plan->patch[1], plan->patch[2]};
     size[axis] -= multiple[axis];
     const topology shorter = stages_for(plan, size);
     topology_multiple(&shorter, multiple);

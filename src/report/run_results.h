@@ -52,8 +52,10 @@ int run_trains_on_all(const run *run);
 /* What "--keep CLASS=FRACTION" left of a class, 1 if it was not thinned out. */
 double run_kept(const run *run, const char *class_key);
 
-/* The name for people of the class with this key: a number counts into config.json's list. */
+/* The name for people of the class with this key: a number that is no name of a class counts into config.json's list. */
 const char *run_class_name(const run *run, const char *class_key);
+/* The same where a number always counts, as in losses.csv. */
+const char *run_class_at(const run *run, const char *class_key);
 
 /* A cell of a table by the column's name; empty when the column is missing. */
 const char *run_cell(const run_table *table, size_t row, const char *column);

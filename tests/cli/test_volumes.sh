@@ -18,7 +18,14 @@ there "$work/a/plans.json" "$work/a/config.json" "$work/a/losses.csv" "$work/a/b
 sed 1d "$work/a/hardest.csv" | grep -qv '^[0-9]*,[^,]*,,Dice [01][.][0-9]* in this plane,' && fail "hardest.csv has other words"
 head -n 1 "$work/a/history.csv" | grep -q ",val_dice,.*,val_loss," || fail "history.csv lacks the Dice"
 there "$data/hws_cache/splits_final.json"
+# Folds that somebody has edited, with a mistake, are made anew, and not lost.
+cp "$data/hws_cache/splits_final.json" "$work/folds.json"
+echo , >>"$data/hws_cache/splits_final.json"
+cp "$data/hws_cache/splits_final.json" "$work/edited.json"
 run 0 train $how --threads 1 --loaders 1 --out "$work/b"
+complains 'kept as splits_former.json'
+cmp -s "$work/edited.json" "$data/hws_cache/splits_former.json" || fail "the edited folds are lost"
+cmp -s "$work/folds.json" "$data/hws_cache/splits_final.json" || fail "the folds are not made anew"
 same "$work/a/latest.safetensors" "$work/b/latest.safetensors"
 
 # Killed in the middle and resumed: the same again.
@@ -129,7 +136,7 @@ run 2 train --resume --quiet --out "$work/b"
 complains "not the plan"
 cmp -s "$work/a/plans.json" "$work/b/plans.json" || fail "the run's plan was changed"
 sed -i 's/"patch": \[[^]]*\]/"patch": [960, 960, 960]/' "$data/hws_cache/plans.json"
-run 0 plan "$data" --quiet
+run 0 plan "$data"
 prints "more than is available"
 run 1 train $how --out "$work/large"
 complains "GB are available"

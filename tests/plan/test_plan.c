@@ -159,6 +159,20 @@ static void tiny_cases_are_padded_to_something_that_can_be_halved(void **state) 
     for (int k = 0; k < 3; k++) assert_true(plan.patch[k] >= 7 && plan.patch[k] <= 16);
 }
 
+/* Single slices and long cases: no axis is cut to nothing, none is longer than a patch may be. */
+static void patches_of_odd_cases_can_be_used(void **state) {
+    (void)state;
+    static const struct {
+        int size[3];
+        double spacing[3];
+    } ODD[] = {{{1, 2048, 2048}, {999, 1, 1}}, {{1, 16, 5000}, {9999, 1, 1}}, {{5000, 8, 8}, {0.01, 1, 1}}};
+    for (int k = 0; k < 3; k++) {
+        const plan plan = planned(5, ODD[k].spacing, ODD[k].size, 3);
+        for (int axis = 0; axis < 3; axis++) assert_in_range(plan.patch[axis], 1, PLAN_MAX_EDGE);
+        assert_int_equal(plan_check(&plan, "the plan", NULL), STATUS_OK);
+    }
+}
+
 static void spacings_are_medians_and_sizes_follow(void **state) {
     (void)state;
     fingerprint fingerprint = even_fingerprint(5, (const double[3]){1, 1, 1}, (const int[3]){40, 40, 40});
@@ -452,6 +466,7 @@ int main(void) {
         cmocka_unit_test(slices_lie_across_the_coarsest_axis),
         cmocka_unit_test(models_have_names),
         cmocka_unit_test(tiny_cases_are_padded_to_something_that_can_be_halved),
+        cmocka_unit_test(patches_of_odd_cases_can_be_used),
         cmocka_unit_test(spacings_are_medians_and_sizes_follow),
         cmocka_unit_test(an_anisotropic_set_uses_the_tenth_percentile),
         cmocka_unit_test(much_cropping_means_masked_zscores),

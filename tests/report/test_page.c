@@ -4,6 +4,7 @@
 
 #include "core/whole_file.h"
 #include "report/report.h"
+#include "report/run_results.h"
 
 static text page_with_groups(const folder *folders, size_t count, const char *groups) {
     const char *paths[REPORT_MAX_RUNS];
@@ -162,6 +163,17 @@ static void runs_that_saw_other_examples_are_not_compared(void **state) {
 }
 
 /* whole_run ends after 2 epochs of so many iterations. */
+/* Grades 1 to 3: a 1 is the class that is called 1, not the one that stands at place 1. */
+static void classes_called_by_numbers_keep_their_names(void **state) {
+    (void)state;
+    char *names[] = {"1", "2", "3"};
+    const run grades = {.classes = names, .class_count = 3};
+    assert_string_equal(run_class_name(&grades, "1"), "1");
+    assert_string_equal(run_class_name(&grades, "3"), "3");
+    assert_string_equal(run_class_name(&grades, "0"), "1");
+    assert_string_equal(run_class_at(&grades, "1"), "2");
+}
+
 /* By which column they were scored does not change what they saw. */
 static void runs_scored_by_other_groups_are_told_how_to_be_compared(void **state) {
     (void)state;
@@ -720,6 +732,7 @@ int main(void) {
         cmocka_unit_test(a_small_group_without_mistakes_is_no_proof),
         cmocka_unit_test(runs_that_saw_other_examples_are_not_compared),
         cmocka_unit_test(an_evaluation_of_older_weights_is_no_headline),
+        cmocka_unit_test(classes_called_by_numbers_keep_their_names),
         cmocka_unit_test(runs_scored_by_other_groups_are_told_how_to_be_compared),
         cmocka_unit_test(without_groups_the_worst_class_counts),
         cmocka_unit_test(twelve_runs_have_names_of_their_own),
