@@ -29,6 +29,11 @@ const char *path_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+int path_ends_with(const char *path, const char *ending) {
+    const size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && strcmp(path + length - tail, ending) == 0;
+}
+
 int path_exists(const char *path) {
     struct stat info;
     return stat(path, &info) == 0;

@@ -21,6 +21,9 @@ status_code path_format(char path[PATH_SIZE], failure *failure, const char *form
 /* What stands behind the last slash. */
 const char *path_name(const char *path);
 
+/* Whether something stands before this ending (".csv"). */
+int path_ends_with(const char *path, const char *ending);
+
 /* Whether there is something at this path that can be looked at, and whether it is a folder. */
 int path_exists(const char *path);
 int path_is_folder(const char *path);

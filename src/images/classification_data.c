@@ -21,11 +21,6 @@ static const char *after(const char *data, const char *name) {
     return data[length] == 0 || data[length] == ':' ? data + length : NULL;
 }
 
-static int ends_with(const char *data, const char *ending) {
-    const size_t length = strlen(data), tail = strlen(ending);
-    return length > tail && strcmp(data + length - tail, ending) == 0;
-}
-
 static int has_file(const char *folder, const char *name) {
     char path[PATH_SIZE];
     return path_join(path, folder, name, NULL) == STATUS_OK && path_exists(path);
@@ -34,7 +29,7 @@ static int has_file(const char *folder, const char *name) {
 int classification_data_is_word(const char *data) { return after(data, "digits") || after(data, "mnist"); }
 
 int classification_data_named(const char *data) {
-    if (classification_data_is_word(data) || ends_with(data, ".csv") || ends_with(data, ".npz")) return 1;
+    if (classification_data_is_word(data) || path_ends_with(data, ".csv") || path_ends_with(data, ".npz")) return 1;
     return path_is_folder(data) && !has_file(data, "dataset.json") && !has_file(data, "imagesTr");
 }
 
@@ -134,7 +129,7 @@ static status_code open_files(classification_data *d, const classification_sourc
     labelled_images sets[DATA_PARTS];
     int table = 0;
     if (cifar_is_there(source->data)) return cifar_open(&d->train, &d->test, source->data, failure);
-    const int npz = ends_with(source->data, ".npz"), file = !npz && !path_is_folder(source->data);
+    const int npz = path_ends_with(source->data, ".npz"), file = !npz && !path_is_folder(source->data);
     status_code status = file ? table_sets_is_table(source->data, &table, failure) : STATUS_OK;
     if (status != STATUS_OK) return status;
     if (npz) status = npz_open(sets, source->data, failure);

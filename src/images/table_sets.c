@@ -3,6 +3,7 @@
 
 #include "core/csv.h"
 #include "core/memory.h"
+#include "core/path.h"
 #include "images/picture_sets.h"
 
 #include <math.h>
@@ -12,8 +13,7 @@
 
 status_code table_sets_is_table(const char *path, int *is, failure *failure) {
     csv table;
-    const size_t length = strlen(path);
-    const int called_csv = length > 4 && strcmp(path + length - 4, ".csv") == 0;
+    const int called_csv = path_ends_with(path, ".csv");
     const status_code status = csv_read(&table, path, CSV_STRICT, called_csv ? failure : NULL);
     *is = status == STATUS_OK && example_list_file_column(&table) < 0;
     csv_close(&table);

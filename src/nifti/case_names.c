@@ -2,6 +2,7 @@
 #include "nifti/case_names.h"
 
 #include "core/array.h"
+#include "core/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,13 +11,8 @@
 
 enum { SUFFIX = 5 }; /* _0000 */
 
-static int ends_with(const char *name, const char *ending) {
-    const size_t length = strlen(name), tail = strlen(ending);
-    return length > tail && strcmp(name + length - tail, ending) == 0;
-}
-
 const char *case_ending(const char *file) {
-    return ends_with(file, ".nii.gz") ? ".nii.gz" : ends_with(file, ".nii") ? ".nii" : NULL;
+    return path_ends_with(file, ".nii.gz") ? ".nii.gz" : path_ends_with(file, ".nii") ? ".nii" : NULL;
 }
 
 /* The channel that the four digits behind the last underscore give, or -1. */

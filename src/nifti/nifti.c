@@ -3,6 +3,7 @@
 
 #include "core/file_writer.h"
 #include "core/memory.h"
+#include "core/path.h"
 #include "nifti/nifti_header.h"
 
 #include <assert.h>
@@ -336,14 +337,9 @@ typedef struct nifti_output {
     uint8_t *packed; /* CHUNK_BYTES */
 } nifti_output;
 
-static int ends_in_gz(const char *path) {
-    const size_t length = strlen(path);
-    return length > 3 && strcmp(path + length - 3, ".gz") == 0;
-}
-
 /* zlib's own gzip header carries no time and no name, so equal contents give equal bytes. */
 static status_code output_open(nifti_output *output, const char *path, failure *failure) {
-    *output = (nifti_output){.compressed = ends_in_gz(path), .packed = memory_open(CHUNK_BYTES)};
+    *output = (nifti_output){.compressed = path_ends_with(path, ".gz"), .packed = memory_open(CHUNK_BYTES)};
     const int good = output->packed && (!output->compressed || deflateInit2(&output->deflater, 6, Z_DEFLATED, 15 + 16,
                                                                             8, Z_DEFAULT_STRATEGY) == Z_OK);
     if (good) return file_writer_open(&output->file, path), STATUS_OK;

@@ -156,8 +156,7 @@ static status_code write_model(exported *e, const char *path, onnx_export_outcom
 
 /* Something else may have been meant: a file of the run, say. */
 static status_code check_output(const char *path, failure *failure) {
-    const size_t length = strlen(path);
-    if (!path_exists(path) || (length > 5 && strcmp(path + length - 5, ".onnx") == 0)) return STATUS_OK;
+    if (!path_exists(path) || path_ends_with(path, ".onnx")) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT, "%.500s is there already and is not called .onnx: name another file", path);
 }
 

@@ -12,10 +12,7 @@
 /* What stands behind the first heading, before those of the classes. */
 #define PREDICTION ",prediction"
 
-static int is_file(const char *output) {
-    const size_t length = strlen(output);
-    return length > 4 && strcmp(output + length - 4, ".csv") == 0;
-}
+static int is_file(const char *output) { return path_ends_with(output, ".csv"); }
 
 /* A file of scores, or one in the folder that is named. */
 static status_code table_path(const char *output, char path[PATH_SIZE], failure *failure) {
