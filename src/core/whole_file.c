@@ -40,18 +40,53 @@ static status_code read_opened(const opened_file *file, char **bytes, size_t *si
     return STATUS_OK;
 }
 
-status_code whole_file_read(const char *path, size_t limit, char **bytes, size_t *size, failure *failure) {
+static status_code size_of(const char *path, uintmax_t *size, failure *failure) {
     struct stat info;
-    *bytes = NULL;
-    *size = 0;
     if (stat(path, &info) != 0) return fail_unreadable(failure, path, errno);
     if (!S_ISREG(info.st_mode)) return fail(failure, STATUS_CORRUPT, "%s: is not a regular file", path);
-    if (info.st_size < 0 || (uintmax_t)info.st_size > limit)
-        return fail(failure, STATUS_CORRUPT, "%s: is larger than %zu bytes", path, limit);
-    const opened_file file = {fopen(path, "rb"), path, (size_t)info.st_size, limit};
+    *size = info.st_size > 0 ? (uintmax_t)info.st_size : 0;
+    return STATUS_OK;
+}
+
+status_code whole_file_read(const char *path, size_t limit, char **bytes, size_t *size, failure *failure) {
+    uintmax_t expected = 0;
+    *bytes = NULL;
+    *size = 0;
+    status_code status = size_of(path, &expected, failure);
+    if (status != STATUS_OK) return status;
+    if (expected > limit) return fail(failure, STATUS_CORRUPT, "%s: is larger than %zu bytes", path, limit);
+    const opened_file file = {fopen(path, "rb"), path, (size_t)expected, limit};
     if (!file.stream) return fail_unreadable(failure, path, errno);
-    const status_code status = read_opened(&file, bytes, size, failure);
+    status = read_opened(&file, bytes, size, failure);
     fclose(file.stream);
+    return status;
+}
+
+/* At most `most` bytes from where the stream is. */
+static status_code read_part(FILE *stream, const char *path, size_t most, char **bytes, size_t *size,
+                             failure *failure) {
+    char *text = malloc(most + 1);
+    if (!text) return fail_memory(failure, path);
+    const size_t used = fread(text, 1, most, stream);
+    if (ferror(stream)) return free(text), fail_unreadable(failure, path, errno);
+    text[used] = 0;
+    *bytes = text;
+    *size = used;
+    return STATUS_OK;
+}
+
+status_code whole_file_read_end(const char *path, size_t most, char **bytes, size_t *size, failure *failure) {
+    uintmax_t all = 0;
+    *bytes = NULL;
+    *size = 0;
+    status_code status = size_of(path, &all, failure);
+    if (status != STATUS_OK) return status;
+    FILE *stream = fopen(path, "rb");
+    if (!stream) return fail_unreadable(failure, path, errno);
+    if (all > most && fseeko(stream, (off_t)(all - most), SEEK_SET) != 0)
+        status = fail_unreadable(failure, path, errno);
+    if (status == STATUS_OK) status = read_part(stream, path, most, bytes, size, failure);
+    fclose(stream);
     return status;
 }
 

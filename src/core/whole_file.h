@@ -13,6 +13,9 @@
  */
 status_code whole_file_read(const char *path, size_t limit, char **bytes, size_t *size, failure *failure);
 
+/* The same of a file of any size, whose last `most` bytes these are. */
+status_code whole_file_read_end(const char *path, size_t most, char **bytes, size_t *size, failure *failure);
+
 /* The file appears whole or not at all (core/atomic_file.h). */
 status_code whole_file_write(const char *path, const char *bytes, size_t size, failure *failure);
 

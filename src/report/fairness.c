@@ -15,14 +15,15 @@ static double changed_length(const run *run) {
     return last ? strtod(last + 1, NULL) : (double)NAN;
 }
 
-double run_iterations_planned(const run *run) {
+double run_iterations_at_most(const run *run) {
     const double changed = changed_length(run);
     const double iterations = run_setting_number(run, "iterations"), epochs = run_setting_number(run, "epochs");
-    if (run_setting_number(run, "stop_grad_norm") > 0) return (double)NAN;
     if (changed > 0) return changed;
     if (iterations > 0) return iterations;
     return epochs * run_setting_number(run, "epoch_iterations");
 }
+
+static int may_end_early(const run *run) { return run_setting_number(run, "stop_grad_norm") > 0; }
 
 static void bold(text *page, const char *words) {
     text_add(page, "<b>");
@@ -42,8 +43,8 @@ static int tell_unfinished(text *page, const runs *runs) {
     int told = 0;
     for (size_t r = 0; r < runs->count; r++) {
         const run *run = &runs->all[r];
-        const double made = run_iterations(run), planned = run_iterations_planned(run);
-        if (!(made < planned)) continue;
+        const double made = run_iterations(run), planned = run_iterations_at_most(run);
+        if (may_end_early(run) || !(made < planned)) continue;
         text_add(page, "<p class=\"note\">");
         bold(page, run->name);
         text_add(page, " has not ended: ");

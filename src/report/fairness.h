@@ -4,9 +4,9 @@
 
 #include "report/section.h"
 
-/* Iterations that a run has made, and was to make; NaN: not known. A run that may stop by itself has no such number. */
+/* Iterations that a run has made, and makes if it does not stop by itself; NaN: not known. */
 double run_iterations(const run *run);
-double run_iterations_planned(const run *run);
+double run_iterations_at_most(const run *run);
 
 /*
  * Adds a note for each reason why these runs cannot be compared, or their results be trusted yet: runs that have not

@@ -6,6 +6,7 @@
 #include "core/crc64.h"
 #include "core/whole_file.h"
 #include "report/class_metric.h"
+#include "report/fairness.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "report/scale.h"
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { LOG_LINES = 12, LOG_LIMIT = 1 << 26 };
+enum { LOG_LINES = 12, LOG_BYTES = 1 << 16 };
 
 /* ---- what has changed --------------------------------------------------------------------------------------------- */
 
@@ -54,12 +55,6 @@ typedef struct standing {
     double unseen, outdated; /* shares of the examples: never trained on, not within the last epoch */
 } standing;
 
-static double iterations_in_all(const run *run) {
-    const double iterations = run_setting_number(run, "iterations"),
-                 length = run_setting_number(run, "epoch_iterations");
-    return iterations > 0 ? iterations : length * run_setting_number(run, "epochs");
-}
-
 static double seconds_since(const run *run, run_file file) {
     struct stat state;
     if (!file_state(run->folder, file, &state)) return (double)NAN;
@@ -79,7 +74,7 @@ static void measure_ages(const run *run, double length, standing *s) {
 
 static standing standing_of(const run *run) {
     const double done = run_last(&run->history, "iteration"), seconds = run_last(&run->history, "seconds");
-    const double all = iterations_in_all(run), length = run_setting_number(run, "epoch_iterations");
+    const double all = run_iterations_at_most(run), length = run_setting_number(run, "epoch_iterations");
     standing s = {.epoch = run_last(&run->history, "epoch"), .epochs = all / length};
     s.left = all > 0 && done > 0 ? fmax(0, all - done) * seconds / done : (double)NAN;
     s.quiet = fmin(seconds_since(run, RUN_HISTORY), seconds_since(run, RUN_LOG));
@@ -181,7 +176,7 @@ static void add_log(text *part, const run *run) {
     char path[PATH_SIZE], *log = NULL;
     size_t size = 0;
     if (run_path(path, run->folder, RUN_LOG, NULL) != STATUS_OK ||
-        whole_file_read(path, LOG_LIMIT, &log, &size, NULL) != STATUS_OK)
+        whole_file_read_end(path, LOG_BYTES, &log, &size, NULL) != STATUS_OK)
         return;
     text_add(part, "<h3>");
     html_escape(part, run->name);

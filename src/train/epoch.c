@@ -107,6 +107,9 @@ static status_code choose_beta(trainer *t, failure *failure) {
     return sampler_status(hws_sampler_error(t->history), status, "--target-ess", failure);
 }
 
+/* The first training of jtt has its whole length: its end is where the second begins. */
+static int last_training(const trainer *t) { return !t->first_training || t->trains_again; }
+
 static status_code measure(trainer *t, double *row, failure *failure) {
     double *last = row + ROW_FIRST + t->task->metrics;
     status_code status = measure_losses(t, row, failure);
@@ -118,7 +121,7 @@ static status_code measure(trainer *t, double *row, failure *failure) {
         status = t->task->evaluate(t->task->context, t->learner, t->listener, row + ROW_FIRST, failure);
     if (status == STATUS_OK && t->settings.stop_grad_norm >= 0) {
         status = trainer_gradient_norm(t, &last[ROW_GRAD_NORM], failure);
-        t->stopped = last[ROW_GRAD_NORM] < t->settings.stop_grad_norm;
+        t->stopped = last_training(t) && last[ROW_GRAD_NORM] < t->settings.stop_grad_norm;
     }
     return status;
 }

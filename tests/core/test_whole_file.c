@@ -27,6 +27,24 @@ static void what_was_written_is_read(void **state) {
     remove(path);
 }
 
+static void the_end_of_a_file_is_read(void **state) {
+    (void)state;
+    char path[64], *bytes;
+    size_t size;
+    snprintf(path, sizeof path, "whole_file_test_%ld", (long)getpid());
+    assert_int_equal(whole_file_write(path, "one\ntwo", 7, NULL), STATUS_OK);
+    for (size_t most = 0; most <= 9; most++) {
+        const size_t expected = most < 7 ? most : 7;
+        assert_int_equal(whole_file_read_end(path, most, &bytes, &size, NULL), STATUS_OK);
+        assert_int_equal(size, expected);
+        assert_string_equal(bytes, &"one\ntwo"[7 - expected]);
+        free(bytes);
+    }
+    remove(path);
+    assert_int_equal(whole_file_read_end(path, 9, &bytes, &size, NULL), STATUS_CANNOT_READ);
+    assert_int_equal(whole_file_read_end(".", 9, &bytes, &size, NULL), STATUS_CORRUPT);
+}
+
 static void places_that_cannot_be_used_are_named(void **state) {
     (void)state;
     char *bytes;
@@ -43,6 +61,7 @@ static void places_that_cannot_be_used_are_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read),
+        cmocka_unit_test(the_end_of_a_file_is_read),
         cmocka_unit_test(places_that_cannot_be_used_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

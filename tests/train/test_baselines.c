@@ -256,6 +256,23 @@ static void jtt_trains_again_on_more_of_the_errors(void **state) {
     trainer_close(&t);
 }
 
+static void jtt_converges_in_its_second_training_alone(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.objective = OBJECTIVE_JTT;
+    s.epochs = 4;
+    s.jtt_epochs = 2; /* of 6 iterations */
+    s.stop_grad_norm = 1e6;
+    trainer *t = begin(&s, &task);
+    trainer_end end;
+    assert_int_equal(trainer_run(t, NULL, &end, NULL), STATUS_OK);
+    assert_int_equal(end, TRAINER_CONVERGED);
+    assert_int_equal(t->iteration, 18);
+    trainer_close(&t);
+}
+
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
     points p;
@@ -284,6 +301,7 @@ int main(void) {
         cmocka_unit_test(what_is_rounding_is_no_example),
         cmocka_unit_test(cvar_per_batch_trains_on_its_hardest_part),
         cmocka_unit_test(jtt_trains_again_on_more_of_the_errors),
+        cmocka_unit_test(jtt_converges_in_its_second_training_alone),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, folders_setup, folders_teardown);

@@ -152,6 +152,38 @@ static void several_runs_and_those_to_come_are_shown(void **state) {
     folder_close(&later);
 }
 
+/* A budget of time made 3 epochs of 5, which are done. */
+static void a_run_that_its_budget_shortened_ends(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 3, 0.5);
+    const char *folders[] = {run.path};
+    static const char *const CONFIG = "{\"task\": \"classification\", \"data\": \"mnist:/data/mnist\", \"model\": "
+                                      "\"wrn-16-1\", \"objective\": \"dro\", \"classes\": [\"0\", \"1\"], \"epochs\": "
+                                      "5, \"epoch_iterations\": 843, \"budget_lengths\": \"843:3372,1686:2529\"}";
+    write_string(&run, "config.json", CONFIG);
+    watch *w = open_watch(folders, 1);
+    expect(watch_port(w), "GET", "/live", 200, "<td>3 of 3</td><td>finished</td>");
+    watch_close(&w);
+    folder_close(&run);
+}
+
+static void a_long_log_shows_its_last_lines(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 2, 0.5);
+    const char *folders[] = {run.path};
+    FILE *log = open_in(&run, "train.log");
+    for (int k = 0; k < 20000; k++) fprintf(log, "2026-01-01 00:00:00  line %d\n", k);
+    fclose(log);
+    watch *w = open_watch(folders, 1);
+    answer a = ask(watch_port(w), "GET", "/live", "");
+    assert_non_null(strstr(a.all, "line 19988\n"));
+    assert_non_null(strstr(a.all, "line 19999\n"));
+    assert_null(strstr(a.all, "line 19987\n"));
+    free(a.all);
+    watch_close(&w);
+    folder_close(&run);
+}
+
 /* A damaged run is told of; the others are shown, and the page asks again. */
 static void one_damaged_run_leaves_the_others_shown(void **state) {
     (void)state;
@@ -215,6 +247,8 @@ int main(void) {
         cmocka_unit_test(nothing_else_is_served),
         cmocka_unit_test(what_changes_is_noticed),
         cmocka_unit_test(several_runs_and_those_to_come_are_shown),
+        cmocka_unit_test(a_run_that_its_budget_shortened_ends),
+        cmocka_unit_test(a_long_log_shows_its_last_lines),
         cmocka_unit_test(one_damaged_run_leaves_the_others_shown),
         cmocka_unit_test(what_cannot_be_listened_on_is_refused),
         cmocka_unit_test(other_loopback_addresses_are_names_too),
