@@ -146,6 +146,9 @@ static int read_option(const cli_verb *verb, int count, char **arguments, int *k
         return EXIT_DONE;
     }
     if (!value) return cli_error(EXIT_USAGE, "%s needs a value", argument);
+    if (find(verb, value))
+        return cli_error(EXIT_USAGE, "%s needs a value, and %s is an option; write ./%s for a file of this name",
+                         argument, value, value);
     ++*k;
     return set_value(option, value);
 }

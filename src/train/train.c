@@ -521,13 +521,33 @@ static status_code take_folder(const training *t, int *lock, failure *failure) {
     return ranks_agree(t->ranks, status, failure);
 }
 
+/* What is written before the run is there, which is when it has its config.json. */
+static const run_file PRECEDING[] = {RUN_PLAN, RUN_FOLD, RUN_FEATURES, RUN_MISLABELLED};
+enum { PRECEDING_FILES = sizeof PRECEDING / sizeof *PRECEDING };
+
+static void look_for_preceding(const training *t, int found[PRECEDING_FILES]) {
+    for (int k = 0; k < PRECEDING_FILES; k++) found[k] = run_has(t->request->folder, PRECEDING[k]);
+}
+
+/* A run that could not begin leaves none of its files behind. */
+static void forget_start(const training *t, const int found[PRECEDING_FILES]) {
+    char path[PATH_SIZE];
+    if (t->resume || run_exists(t->request->folder)) return;
+    for (int k = 0; k < PRECEDING_FILES; k++)
+        if (!found[k] && run_path(path, t->request->folder, PRECEDING[k], NULL) == STATUS_OK) remove(path);
+}
+
 static status_code train_in_folder(training *t, failure *failure) {
-    int lock;
+    int lock, found[PRECEDING_FILES];
     const size_t existing = folder_existing(t->request->folder);
     status_code status = take_folder(t, &lock, failure);
+    look_for_preceding(t, found);
     if (status == STATUS_OK)
         status = is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
-    if (status != STATUS_OK && ranks_is_first(t->ranks)) folder_unmake(t->request->folder, existing);
+    if (status != STATUS_OK && ranks_is_first(t->ranks)) {
+        if (lock >= 0) forget_start(t, found);
+        folder_unmake(t->request->folder, existing);
+    }
     if (lock >= 0) close(lock);
     return status;
 }

@@ -285,12 +285,24 @@ static status_code check_alike(const trainer *t, failure *failure) {
     return STATUS_OK;
 }
 
+/* Nothing can be taken back: config.json would tell of a shorter run than the weights have seen. */
+static status_code check_length(const trainer *t, failure *failure) {
+    if (t->iteration <= t->total) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "%.500s has made %lld iterations, and is to end after %lld: choose more --epochs or --iterations, or leave "
+        "them out",
+        t->folder, (long long)t->iteration, (long long)t->total);
+}
+
 status_code trainer_resume(trainer *t, failure *failure) {
     char path[PATH_SIZE];
     status_code status = ranks_agree(t->ranks, checkpoint_read(t, failure), failure);
     if (status == STATUS_OK) status = check_alike(t, failure);
     if (status != STATUS_OK) return status;
     trainer_follow_lengths(t);
+    status = check_length(t, failure);
+    if (status != STATUS_OK) return status;
     if (run_path(path, t->folder, RUN_HISTORY, 0) == STATUS_OK) rows_take_seconds(&t->rows, path);
     if (t->rows.count && isfinite(t->rows.seconds[t->rows.count - 1])) t->seconds = t->rows.seconds[t->rows.count - 1];
     if (t->rows.count && ranks_is_first(t->ranks)) status = write_history(t, failure);

@@ -43,6 +43,7 @@ refused "no option 'extra'" bench sampler --n 10 extra
 for option in --n --batch --beta --tail --divergence; do
     refused "$option needs a value" bench sampler $option
 done
+refused '--batch needs a value, and --n is an option' bench sampler --batch --n 100
 for sizes in '' 0 -5 abc 1e2x 2.5 nan inf 1e99 ',' '10,,20' ',10' '1e2;1e3' 4294967295; do
     refused '--n' bench sampler --n "$sizes"
 done

@@ -68,6 +68,11 @@ mkdir "$work/nothing"
 refused 'nor is it a dataset of volumes' train "$work/nothing" --out "$work/a1/b1/c1"
 [ ! -e "$work/a1" ] || fail "a refused command leaves folders behind"
 refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --out "$work/none"
+refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --mislabel 0.1 --out "$work/a1"
+[ ! -e "$work/a1" ] || fail "a run that could not begin leaves files behind"
+mkdir "$work/a1" && echo mine >"$work/a1/mislabelled.csv"
+refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --out "$work/a1"
+[ "$(cat "$work/a1/mislabelled.csv")" = mine ] || fail "a run that could not begin removes files of others"
 refused 'give --tail' train $small --objective cvar-batch --beta 1 --out "$work/none"
 
 # A part of the training images that is only validated on chooses the weights.
@@ -77,6 +82,9 @@ grep -q '"examples": 161' "$work/validated/config.json" || fail "about a fifth o
 run 0 evaluate "$work/validated" --part train --threads 1
 prints "161"
 run 0 train --resume --epochs 3 --quiet --out "$work/validated"
+cp "$work/validated/config.json" "$work/before"
+refused 'has made .* iterations, and is to end after' train --resume --epochs 1 --out "$work/validated"
+same "$work/before" "$work/validated/config.json"
 
 run 0 inspect "$work/a" --hardest 5
 prints 'never trained on'
