@@ -157,6 +157,21 @@ static status_code describe(const exported *e, failure *failure) {
     return status == STATUS_OK ? write_text(e, "plans.json", &plans, failure) : status;
 }
 
+static status_code check_names(const exported *e, failure *failure) {
+    const label_scheme *labels = &e->plan.labels;
+    char **names;
+    status_code status = model_folder_labels(e->request->runs[0], &e->plan, &names, failure);
+    if (status != STATUS_OK) return status;
+    for (int k = labels->regions ? 0 : 1; k < label_scheme_outputs(labels) && status == STATUS_OK; k++)
+        if (strcmp(names[k], NNUNET_BACKGROUND) == 0)
+            status = fail(failure, STATUS_BAD_INPUT,
+                          "%.500s: a label other than 0 is called " NNUNET_BACKGROUND
+                          ", which nnU-Net keeps for 0: call it otherwise",
+                          e->request->runs[0]);
+    free(names);
+    return status;
+}
+
 static status_code compare_plans(exported *e, failure *failure) {
     const char *const *runs = e->request->runs;
     status_code status = STATUS_OK;
@@ -184,6 +199,7 @@ static status_code export_all(exported *e, const listener *listener, failure *fa
     const size_t existing = folder_existing(e->request->output);
     status_code status = model_folder_plan(e->request->runs[0], &e->plan, failure);
     if (status == STATUS_OK) status = compare_plans(e, failure);
+    if (status == STATUS_OK) status = check_names(e, failure);
     if (status == STATUS_OK) status = open_graph(e, failure);
     if (status != STATUS_OK) return status;
     e->axes = nnunet_plan_axes(&e->plan);

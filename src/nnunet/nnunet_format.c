@@ -215,9 +215,9 @@ static void add_region(json_writer *json, const label_scheme *labels, int region
 
 static void add_labels(json_writer *json, const label_scheme *labels, char *const *names) {
     json_begin_object(json, "labels");
-    if (labels->regions) json_add_integer(json, "background", 0);
+    json_add_integer(json, NNUNET_BACKGROUND, 0);
     for (int r = 0; r < labels->regions; r++) add_region(json, labels, r);
-    for (int c = 0; c < labels->classes && !labels->regions; c++) json_add_integer(json, names[c], labels->values[c]);
+    for (int c = 1; c < labels->classes && !labels->regions; c++) json_add_integer(json, names[c], labels->values[c]);
     json_end(json);
     if (!labels->regions) return;
     json_begin_row(json, "regions_class_order");

@@ -43,10 +43,24 @@ static int by_name(const void *a, const void *b) {
     return m != n ? (m > n) - (m < n) : strcmp(x->text, y->text);
 }
 
+/* What nnU-Net calls a fold; copies of the folder, such as fold_0_old, are none. */
+static int is_fold(const char *name, size_t length) {
+    if (length == 3 && strncmp(name, "all", length) == 0) return 1;
+    return length > 0 && length < sizeof((fold_name *)0)->text && strspn(name, "0123456789") >= length;
+}
+
+static int has_fold(const import *i, const char *name, size_t length) {
+    int found = 0;
+    for (int k = 0; k < i->count; k++)
+        found |= strlen(i->folds[k].text) == length && strncmp(i->folds[k].text, name, length) == 0;
+    return found;
+}
+
 static status_code add_fold(import *i, const char *name, size_t length, failure *failure) {
     char path[PATH_SIZE];
-    if (i->count == NNUNET_MAX_FOLDS || length >= sizeof i->folds->text || !length)
-        return fail(failure, STATUS_BAD_INPUT, "--folds takes numbers with commas between them, such as 0,1,2, or all");
+    if (i->count == NNUNET_MAX_FOLDS || !is_fold(name, length) || has_fold(i, name, length))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--folds takes different numbers with commas between them, such as 0,1,2, or all");
     snprintf(i->folds[i->count].text, sizeof i->folds->text, "%.*s", (int)length, name);
     const status_code status = checkpoint_path(i, i->count++, path, failure);
     if (status != STATUS_OK || path_exists(path)) return status;
@@ -72,9 +86,10 @@ static status_code found_folds(import *i, failure *failure) {
     for (const struct dirent *entry; listing && status == STATUS_OK && (entry = readdir(listing));) {
         char path[PATH_SIZE];
         if (strncmp(entry->d_name, FOLD, sizeof FOLD - 1) != 0) continue;
+        const char *name = entry->d_name + sizeof FOLD - 1;
+        if (!is_fold(name, strlen(name))) continue;
         status = path_format(path, failure, "%s/%s/checkpoint_%s.pth", i->request->model, entry->d_name,
                              i->request->checkpoint);
-        const char *name = entry->d_name + sizeof FOLD - 1;
         if (status == STATUS_OK && path_exists(path)) status = add_fold(i, name, strlen(name), failure);
     }
     if (listing) closedir(listing);

@@ -24,6 +24,7 @@ nnunet_axes nnunet_plan_axes(const plan *plan);
 /* The other way: both files as text, for the configuration of this name. */
 const char *nnunet_configuration(const plan *plan);
 void nnunet_plan_format(const plan *plan, text *plans);
+#define NNUNET_BACKGROUND "background"
 void nnunet_dataset_format(const plan *plan, char *const *names, text *dataset);
 
 #endif

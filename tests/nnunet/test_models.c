@@ -143,10 +143,43 @@ static void folds_become_folders(void **state) {
     must(import("two", "second", "1", &failure), &failure);
     same_weights("b", "second");
     assert_int_equal(import("two", "third", "2", &failure), STATUS_CANNOT_READ);
-    assert_int_equal(import("two", "third", "0,", &failure), STATUS_BAD_INPUT);
+    static const char *const WRONG[] = {"0,", "0,0", "x", "all_old", "-1", "0 ,1"};
+    for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++)
+        assert_int_equal(import("two", "third", WRONG[k], &failure), STATUS_BAD_INPUT);
     assert_false(path_exists(work_path("third")));
     assert_int_equal(import("two", "second", "0", &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "is there already"));
+}
+
+/* Someone kept a copy of a fold beside it. */
+static void copies_of_folds_are_no_folds(void **state) {
+    (void)state;
+    const plan plan = small_plan(0, -1);
+    failure failure = {0};
+    write_model(&plan, "one", 1);
+    export((const char *const[]){"one"}, 1, "kept");
+    must(folder_make(work_path("kept/fold_0_old"), &failure), &failure);
+    must(whole_file_write(work_path("kept/fold_0_old/checkpoint_final.pth"), "cut", 3, &failure), &failure);
+    must(import("kept", "one-fold", NULL, &failure), &failure);
+    same_weights("one", "one-fold");
+}
+
+static void a_label_that_is_called_background_is_refused(void **state) {
+    (void)state;
+    plan plan = small_plan(0, -1);
+    failure failure = {0};
+    use_regions(&plan);
+    snprintf(plan.labels.region[1].name, sizeof plan.labels.region[1].name, "background");
+    write_model(&plan, "background", 1);
+    char output[PATH_SIZE], run[PATH_SIZE];
+    snprintf(run, sizeof run, "%.4000s", work_path("background"));
+    snprintf(output, sizeof output, "%.4000s", work_path("refused"));
+    const char *const runs[] = {run};
+    assert_int_equal(
+        nnunet_export(&(nnunet_export_request){.runs = runs, .run_count = 1, .output = output}, NULL, &failure),
+        STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "is called background"));
+    assert_false(path_exists(output));
 }
 
 /* A fold that cannot be read takes those before it along, and nothing else. */
@@ -331,6 +364,8 @@ int main(void) {
         cmocka_unit_test(residual_networks_come_back),
         cmocka_unit_test(networks_for_slices_come_back),
         cmocka_unit_test(folds_become_folders),
+        cmocka_unit_test(copies_of_folds_are_no_folds),
+        cmocka_unit_test(a_label_that_is_called_background_is_refused),
         cmocka_unit_test(all_folds_or_none_are_imported),
         cmocka_unit_test(what_cannot_be_served_is_refused_by_name),
         cmocka_unit_test(old_and_inherited_plans_are_read),
