@@ -6,6 +6,7 @@
 #include "core/crc64.h"
 #include "core/path.h"
 #include "core/text.h"
+#include "preprocess/normalise.h"
 #include "ranks/ranks.h"
 
 #include <errno.h>
@@ -261,6 +262,20 @@ static status_code check_same_dataset(const job *job, const char *path, failure 
                 path, job->plan->dataset, job->set->name);
 }
 
+/* The name decides how a channel is normalised; names that ask for the same may change, and who edits the rule knows. */
+static status_code check_channels(const job *job, const char *path, failure *failure) {
+    for (int c = 0; c < job->plan->channels; c++) {
+        const char *then = job->plan->channel[c].name, *now = job->set->channel_names[c];
+        if (normalisation_of_channel(then) != normalisation_of_channel(now))
+            return fail(
+                failure, STATUS_BAD_INPUT,
+                "%.500s was made when channel %d was called '%.100s', which is normalised otherwise than '%.100s'; "
+                "hws plan --replan makes a new one",
+                path, c, then, now);
+    }
+    return STATUS_OK;
+}
+
 static status_code check_plan(const job *job, const char *path, failure *failure) {
     const plan *plan = job->plan;
     if (plan->channels != job->set->channels || plan->labels.classes != job->labels.classes)
@@ -278,7 +293,8 @@ static status_code check_plan(const job *job, const char *path, failure *failure
         return fail(failure, STATUS_BAD_INPUT, "%.500s is a plan for the model %s; hws plan --replan makes a new one",
                     path, found);
     }
-    return check_same_dataset(job, path, failure);
+    const status_code status = check_channels(job, path, failure);
+    return status == STATUS_OK ? check_same_dataset(job, path, failure) : status;
 }
 
 /* ---- preprocessing ---------------------------------------------------------------------------------------------- */

@@ -162,8 +162,8 @@ static status_code parse_spacing(const header_reader *reader, const char *path, 
         double spacing = get_nth_real(reader, reader->layout->spacings, k + 1);
         if (spacing == 0 && grid->size[k] == 1) spacing = 1;
         if (!(spacing > 0 && spacing < 1e6))
-            return fail(failure, STATUS_CORRUPT, "%s has the spacing %g along axis %d; it must be positive", path,
-                        spacing, k + 1);
+            return fail(failure, STATUS_CORRUPT,
+                        "%s has the spacing %g along axis %d; it must be above 0 and below 1e6", path, spacing, k + 1);
         grid->spacing[k] = spacing;
     }
     return STATUS_OK;

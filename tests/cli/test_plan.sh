@@ -29,6 +29,13 @@ complains "batch must be a whole number"
 run 0 plan "$data" --replan
 prints "spacing    3 x 3 x 3"
 
+# A channel that is to be normalised otherwise.
+cp "$data/dataset.json" "$work/dataset.json"
+sed -i '/"channel_names"/,/}/ s/"0": "[^"]*"/"0": "CT"/' "$data/dataset.json"
+run 2 plan "$data"
+complains "channel 0 was called .*, which is normalised otherwise than 'CT'"
+cp "$work/dataset.json" "$data/dataset.json"
+
 # Another place, the same with fewer threads, to the bit.
 run 0 plan "$data" --out "$work/cache" --threads 1
 for one in "$work"/cache/cases/*; do
