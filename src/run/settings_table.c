@@ -4,10 +4,6 @@
 #include <string.h>
 
 static const char *name_at(const char *const *names, int count, int value) { return value < count ? names[value] : 0; }
-static const char *objective_at(int value) {
-    static const char *const NAMES[] = {"erm", "dro", "reweight", "ohem", "group-dro", "jtt", "cvar-batch"};
-    return name_at(NAMES, 7, value);
-}
 static const char *history_at(int value) {
     static const char *const NAMES[] = {"stale", "exact"};
     return name_at(NAMES, 2, value);
@@ -48,7 +44,7 @@ static const char *schedule_at(int value) {
 static const setting TABLE[] = {
     {"data", TEXT, .group = SETTING_DATA, AT(data), .images = ""},
 
-    {"objective", CHOICE(objective_at), OBJECTIVE, AT(objective), .images = "dro", .value = "O",
+    {"objective", CHOICE(objective_name), OBJECTIVE, AT(objective), .images = "dro", .value = "O",
      .help = "dro: hardness weighted sampling | erm: shuffled epochs | and to compare with:\n"
              "reweight: all classes or groups equally often | group-dro: the same, weighted by their\n"
              "losses | ohem: candidates come in shuffled epochs, and the hardest are trained on |\n"

@@ -408,10 +408,10 @@ static status_code check_for_volumes(const train_settings *s, failure *failure) 
     if (s->keep_count) return fail(failure, STATUS_BAD_INPUT, "--keep is for images with one label each");
     if (s->dropout > 0 || s->label_smoothing > 0)
         return fail(failure, STATUS_BAD_INPUT, "--dropout and --label-smoothing are for images, not for volumes");
-    if ((s->objective == OBJECTIVE_REWEIGHT || s->objective == OBJECTIVE_GROUP_DRO) && !*s->group)
+    if (objective_draws_by_group(s->objective) && !*s->group)
         return fail(failure, STATUS_BAD_INPUT,
                     "--objective %s needs a group of each volume: name a column of groups.csv with --group",
-                    s->objective == OBJECTIVE_REWEIGHT ? "reweight" : "group-dro");
+                    objective_name((int)s->objective));
     return STATUS_OK;
 }
 
