@@ -192,8 +192,22 @@ static status_code check_settings(const trainer *t, const char *path, const char
     return status;
 }
 
+static int is_fingerprint(const char *written, uint64_t value) {
+    char digits[17];
+    snprintf(digits, sizeof digits, "%016" PRIx64, value);
+    return strcmp(written, digits) == 0;
+}
+
+static status_code check_data(const trainer *t, const char *path, const char *written, failure *failure) {
+    const uint64_t now = t->task->fingerprint, former = t->task->former_fingerprint;
+    if (is_fingerprint(written, now) || (former && is_fingerprint(written, former))) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%s: was made with other data (fingerprint %.16s, now %016" PRIx64
+                "); a run is resumed with the same data",
+                path, written, now);
+}
+
 static status_code check_origin(const trainer *t, const safetensors *file, const char *path, failure *failure) {
-    char fingerprint[17];
     const char *version = safetensors_metadata(file, "hws_checkpoint"), *data = safetensors_metadata(file, "hws_data"),
                *settings = safetensors_metadata(file, "hws_settings");
     if (!safetensors_verified(file) || !version || !data || !settings || !safetensors_find(file, "hws.sampler"))
@@ -201,13 +215,7 @@ static status_code check_origin(const trainer *t, const safetensors *file, const
     if (strcmp(version, VERSION) != 0)
         return fail(failure, STATUS_CORRUPT, "%s: was written by another version of hws (format %.20s)", path, version);
     const status_code status = check_settings(t, path, settings, failure);
-    if (status != STATUS_OK) return status;
-    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, t->task->fingerprint);
-    if (strcmp(data, fingerprint) != 0)
-        return fail(failure, STATUS_BAD_INPUT,
-                    "%s: was made with other data (fingerprint %.16s, now %s); a run is resumed with the same data",
-                    path, data, fingerprint);
-    return STATUS_OK;
+    return status == STATUS_OK ? check_data(t, path, data, failure) : status;
 }
 
 static status_code corrupt(const char *path, const char *what, failure *failure) {

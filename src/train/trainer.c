@@ -288,11 +288,9 @@ static status_code check_alike(const trainer *t, failure *failure) {
 /* Nothing can be taken back: config.json would tell of a shorter run than the weights have seen. */
 static status_code check_length(const trainer *t, failure *failure) {
     if (t->iteration <= t->total) return STATUS_OK;
-    return fail(
-        failure, STATUS_BAD_INPUT,
-        "%.500s has made %lld iterations, and is to end after %lld: choose more --epochs or --iterations, or leave "
-        "them out",
-        t->folder, (long long)t->iteration, (long long)t->total);
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s has made %lld iterations, and is to end after %lld: choose more --epochs, or leave it out",
+                t->folder, (long long)t->iteration, (long long)t->total);
 }
 
 status_code trainer_resume(trainer *t, failure *failure) {
