@@ -48,7 +48,7 @@ static const char USAGE_OF_THE_RUN[] =
     "                       how much memory and disk; nothing is written but the cache of volumes\n"
     "  --config FILE        begin with the settings of another run's config.json\n";
 
-enum { OPTIONS_MAX = 128, NAME_SIZE = 40, GIVEN_MAX = OPTIONS_MAX + CLI_LIST_MAX };
+enum { OPTIONS_MAX = 128, GIVEN_MAX = OPTIONS_MAX + CLI_LIST_MAX };
 
 typedef struct train_command {
     train_request request;
@@ -56,7 +56,7 @@ typedef struct train_command {
     const char *values[OPTIONS_MAX]; /* of the settings, in the table's order; NULL: not given */
     int flags[OPTIONS_MAX];
     cli_list keep;
-    char names[OPTIONS_MAX][NAME_SIZE];
+    char names[OPTIONS_MAX][SETTING_OPTION_SIZE];
     cli_option options[OPTIONS_MAX];
     size_t option_count;
     train_option given[GIVEN_MAX];
@@ -83,13 +83,9 @@ static void add_option(train_command *c, const char *name, option_kind kind, voi
         (cli_option){.name = name, .kind = kind, .target = target, .belongs = settings_names_importance};
 }
 
-/* "history_momentum" becomes "--history-momentum". */
 static void add_setting(train_command *c, size_t index) {
     const setting *s = settings_at(index);
-    char *name = c->names[index];
-    snprintf(name, NAME_SIZE, "--%s", s->key);
-    for (char *at = name; *at; at++)
-        if (*at == '_') *at = '-';
+    const char *name = setting_option(s, c->names[index]);
     if (s->kind == SETTING_FLAG) add_option(c, name, OPTION_FLAG, &c->flags[index]);
     else if (s->kind == SETTING_KEEP) add_option(c, name, OPTION_LIST, &c->keep);
     else add_option(c, name, s->kind == SETTING_IMPORTANCE ? OPTION_OPTIONAL : OPTION_TEXT, &c->values[index]);

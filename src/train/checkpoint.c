@@ -170,12 +170,15 @@ status_code checkpoint_write(trainer *t, failure *failure) {
     return ranks_agree(t->ranks, status, failure);
 }
 
-status_code checkpoint_write_best(trainer *t, failure *failure) {
+static status_code write_weights(trainer *t, run_file file, failure *failure) {
     char path[PATH_SIZE];
     if (!ranks_is_first(t->ranks)) return STATUS_OK;
-    const status_code status = run_path(path, t->folder, RUN_BEST, failure);
+    const status_code status = run_path(path, t->folder, file, failure);
     return status == STATUS_OK ? write_file(t, 0, path, failure) : status;
 }
+
+status_code checkpoint_write_best(trainer *t, failure *failure) { return write_weights(t, RUN_BEST, failure); }
+status_code checkpoint_write_first(trainer *t, failure *failure) { return write_weights(t, RUN_FIRST, failure); }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -213,7 +216,8 @@ static status_code check_origin(const trainer *t, const safetensors *file, const
     if (!safetensors_verified(file) || !version || !data || !settings || !safetensors_find(file, "hws.sampler"))
         return fail(failure, STATUS_CORRUPT, "%s: is not a checkpoint of hws train", path);
     if (strcmp(version, VERSION) != 0)
-        return fail(failure, STATUS_CORRUPT, "%s: was written by another version of hws (format %.20s)", path, version);
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%s: was written by another version of hws (format %.20s): resume it with that one", path, version);
     const status_code status = check_settings(t, path, settings, failure);
     return status == STATUS_OK ? check_data(t, path, data, failure) : status;
 }
@@ -359,8 +363,7 @@ status_code checkpoint_read(trainer *t, failure *failure) {
     if (status != STATUS_CORRUPT && (status != STATUS_CANNOT_READ || path_exists(path))) return status;
     if (run_path(path, t->folder, RUN_PREVIOUS, 0) != STATUS_OK || read_file(t, path, &second) != STATUS_OK)
         return status;
-    snprintf(t->notice, sizeof t->notice, "%.700s; going on from %s instead", failure->message,
-             run_file_name(RUN_PREVIOUS));
+    trainer_notice(t, "%.700s; going on from %s instead", failure->message, run_file_name(RUN_PREVIOUS));
     t->latest_is_damaged = 1;
     return STATUS_OK;
 }

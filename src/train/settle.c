@@ -38,35 +38,52 @@ static int has_option(const train_request *r, const char *key) {
     return 0;
 }
 
+int training_chooses(const training *t, const char *key) {
+    return has_option(t->request, key) || run_config_chooses(&t->settings, key);
+}
+
 /* Who is left out must be seen again, or would be left out for good. */
 static void take_trim(training *t) {
     train_settings *s = &t->settings;
-    if (t->resume || !has_option(t->request, "trim") || has_option(t->request, "uniform_mix")) return;
+    if (t->resume || !training_chooses(t, "trim") || training_chooses(t, "uniform_mix")) return;
     if (s->trim > 0 && s->floor == 0 && s->uniform_mix == 0) s->uniform_mix = 0.1;
 }
 
 /* What the default of the tail must give way to: a fraction of CVaR is a tail, and --target-ess chooses beta. */
 static status_code yield_tail(training *t, failure *failure) {
-    const train_request *r = t->request;
     train_settings *s = &t->settings;
-    if (has_option(r, "tail") || has_option(r, "beta") || isnan(s->tail)) return STATUS_OK;
-    if (has_option(r, "target_ess") && s->target_ess > 0)
+    if (t->resume || training_chooses(t, "tail") || training_chooses(t, "beta") || isnan(s->tail)) return STATUS_OK;
+    if (training_chooses(t, "target_ess") && s->target_ess > 0)
         return settings_set(s, "beta", data_is_volumes(s->data) ? "100" : "10", failure);
-    if (has_option(r, "divergence") && s->divergence.kind == HWS_CVAR) s->tail = s->divergence.parameter;
+    if (training_chooses(t, "divergence") && s->divergence.kind == HWS_CVAR) s->tail = s->divergence.parameter;
     return STATUS_OK;
 }
 
 static status_code refuse_contradictions(const train_request *r, failure *failure) {
-    if (!has_option(r, "beta") || !has_option(r, "tail")) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT,
-                "--beta and --tail cannot be used together: with a tail, beta follows from the losses");
+    if (has_option(r, "beta") && has_option(r, "tail"))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--beta and --tail cannot be used together: with a tail, beta follows from the losses");
+    if (has_option(r, "epochs") && has_option(r, "iterations"))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--epochs and --iterations cannot be used together: both say how long to train");
+    return STATUS_OK;
+}
+
+/* What means nothing for this kind of data is refused rather than passed over. */
+static status_code refuse_foreign(const training *t, failure *failure) {
+    const train_request *r = t->request;
+    const int volumes = data_is_volumes(t->settings.data);
+    for (size_t k = 0; k < r->option_count; k++) {
+        char name[SETTING_OPTION_SIZE];
+        const setting *s = settings_find(r->options[k].key);
+        if (!s || s->only == SETTING_FOR_BOTH || (s->only == SETTING_FOR_VOLUMES) == volumes) continue;
+        return fail(failure, STATUS_BAD_INPUT, "%s is for %s, not for %s", setting_option(s, name),
+                    volumes ? "images" : "volumes", volumes ? "volumes" : "images");
+    }
+    return STATUS_OK;
 }
 
 int training_wants_budget(const training *t) { return !t->resume && has_option(t->request, "budget"); }
-
-int training_chooses(const training *t, const char *key) {
-    return has_option(t->request, key) || run_config_chooses(&t->settings, key);
-}
 
 budget_fixed training_fixed(const training *t) {
     return (budget_fixed){.optimizer = training_chooses(t, "optimizer"),
@@ -103,6 +120,12 @@ static void take_length(training *t) {
     if (!timed && !counted) s->iterations = 0;
 }
 
+/* What is drawn ahead cannot know the losses of its moment. */
+static void take_history(training *t) {
+    if (t->resume || training_chooses(t, "look_ahead") || t->settings.history != HISTORY_EXACT) return;
+    t->settings.look_ahead = 0;
+}
+
 static status_code apply_options(training *t, failure *failure) {
     const train_request *r = t->request;
     status_code status = refuse_contradictions(r, failure);
@@ -114,13 +137,26 @@ static status_code apply_options(training *t, failure *failure) {
         if (strcmp(r->options[k].key, "keep") == 0 && !keeps++) t->settings.keep_count = 0;
         status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
     }
-    if (status == STATUS_OK) take_trim(t);
-    if (status == STATUS_OK) take_length(t);
-    return status == STATUS_OK ? yield_tail(t, failure) : status;
+    if (status == STATUS_OK) status = refuse_foreign(t, failure);
+    if (status != STATUS_OK) return status;
+    take_trim(t);
+    take_length(t);
+    take_history(t);
+    return yield_tail(t, failure);
+}
+
+static int data_is_path(const char *data) { return !classification_data_is_word(data) && !phantom_data_named(data); }
+
+/* Files may have moved: whether they are the same the checkpoint knows by what is in them. */
+static int may_have_moved(const char *from, const char *to) {
+    return data_is_path(from) && data_is_path(to) && data_is_volumes(from) == data_is_volumes(to);
 }
 
 static status_code check_same(const train_settings *base, const training *t, failure *failure) {
     const char *difference = t->resume ? settings_difference(base, &t->settings) : 0;
+    if (t->resume && !difference && strcmp(base->data, t->settings.data) != 0 &&
+        !may_have_moved(base->data, t->settings.data))
+        difference = "data";
     if (!difference) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
                 "%.500s was begun with another '%s', see its config.json; a run is resumed with the settings it began "
@@ -140,17 +176,17 @@ static void make_absolute(training *t, const train_settings *base) {
     if (!t->resume || strcmp(s->from, base->from) != 0) s->from = real_path(s->from, t->from);
     if (!t->resume || strcmp(s->loss_init_file, base->loss_init_file) != 0)
         s->loss_init_file = real_path(s->loss_init_file, t->losses);
-    if (!classification_data_is_word(s->data) && !phantom_data_named(s->data) &&
-        (!t->resume || strcmp(s->data, base->data) != 0))
+    if (data_is_path(s->data) && (!t->resume || strcmp(s->data, base->data) != 0))
         s->data = real_path(s->data, t->data);
     if (*s->cache && s->cache[0] != '/' && getcwd(here, sizeof here) &&
         path_join(t->cache, here, s->cache, 0) == STATUS_OK)
         s->cache = t->cache;
 }
 
-static status_code check_data(const train_settings *s, failure *failure) {
+static status_code check_data(const training *t, failure *failure) {
+    const train_settings *s = &t->settings;
     if (!*s->data) return fail(failure, STATUS_BAD_INPUT, "train on what? See hws train --help");
-    if (classification_data_is_word(s->data) || phantom_data_named(s->data)) return STATUS_OK;
+    if (!data_is_path(s->data)) return STATUS_OK;
     if (path_exists(s->data) && data_is_volumes(s->data) && !path_is_folder(s->data))
         return fail(failure, STATUS_BAD_INPUT,
                     "'%.500s' cannot be trained on: files are .csv (a list of pictures, or a table) or .npz; see hws "
@@ -159,8 +195,8 @@ static status_code check_data(const train_settings *s, failure *failure) {
     if (path_exists(s->data)) return STATUS_OK;
     return fail(
         failure, STATUS_BAD_INPUT,
-        "'%.500s' cannot be trained on: it is neither digits, mnist nor phantom, and there is no such folder or file",
-        s->data);
+        "'%.500s' cannot be trained on: it is neither digits, mnist nor phantom, and there is no such folder or file%s",
+        s->data, t->resume ? "; if it has moved, name where it is: hws train DATA --resume --out RUN" : "");
 }
 
 /* The first rank looks: what it makes later must not confuse the others. */
@@ -197,8 +233,7 @@ status_code training_settle(training *t, failure *failure) {
     if (t->resume && !s->batch) s->batch = base.batch; /* the plan's, which the run has taken */
     if (status == STATUS_OK) status = check_same(&base, t, failure);
     if (status != STATUS_OK) return status;
-    if (s->history == HISTORY_EXACT && base.history != HISTORY_EXACT && s->look_ahead == 1) s->look_ahead = 0;
-    status = check_data(s, failure);
+    status = check_data(t, failure);
     if (status == STATUS_OK) status = check_budget(t, failure);
     if (!s->threads) s->threads = parallel_processors();
     return status == STATUS_OK ? settings_check(s, failure) : status;

@@ -193,9 +193,6 @@ static status_code check_for_volumes(const train_settings *s, failure *failure) 
     plan_model model;
     const status_code status = plan_model_parse(s->model, &model, failure);
     if (status != STATUS_OK) return status;
-    if (s->keep_count) return fail(failure, STATUS_BAD_INPUT, "--keep is for images with one label each");
-    if (s->dropout > 0 || s->label_smoothing > 0)
-        return fail(failure, STATUS_BAD_INPUT, "--dropout and --label-smoothing are for images, not for volumes");
     if (objective_draws_by_group(s->objective) && !*s->group)
         return fail(failure, STATUS_BAD_INPUT,
                     "--objective %s needs a group of each volume: name a column of groups.csv with --group",
@@ -310,7 +307,7 @@ static status_code take_folder(const training *t, int *lock, failure *failure) {
 }
 
 /* What is written before the run is there, which is when it has its config.json. */
-static const run_file PRECEDING[] = {RUN_PLAN, RUN_FOLD, RUN_FEATURES, RUN_MISLABELLED};
+static const run_file PRECEDING[] = {RUN_PLAN, RUN_FOLD, RUN_FEATURES, RUN_MISLABELLED, RUN_FIRST, RUN_LATEST};
 enum { PRECEDING_FILES = sizeof PRECEDING / sizeof *PRECEDING };
 
 static void look_for_preceding(const training *t, int found[PRECEDING_FILES]) {
@@ -332,8 +329,8 @@ static status_code train_in_folder(training *t, failure *failure) {
     look_for_preceding(t, found);
     if (status == STATUS_OK)
         status = data_is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
-    if (status != STATUS_OK && ranks_is_first(t->ranks)) {
-        if (lock >= 0) forget_start(t, found);
+    if (status != STATUS_OK && lock >= 0) { /* else another process trains there */
+        forget_start(t, found);
         folder_unmake(t->request->folder, existing);
     }
     if (lock >= 0) close(lock);

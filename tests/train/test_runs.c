@@ -238,7 +238,7 @@ static void tail_weights_and_first_visits_survive_interruptions(void **state) {
                  {IMPORTANCE_NORMALISED, 1, "kl"},
                  {IMPORTANCE_NORMALISED, 3, "kl"},
                  {IMPORTANCE_EXACT, 1, "chi2"},
-                 {IMPORTANCE_OFF, 3, "cvar:0.5"}};
+                 {IMPORTANCE_OFF, 3, "cvar:0.3"}};
     points p;
     const task task = points_task(&p);
     char name[40], whole[40];
@@ -590,7 +590,7 @@ static status_code resume(const train_settings *s, const task *task, const char 
     status_code status = trainer_open(&t, s, task, where, why);
     if (status != STATUS_OK) return status;
     status = trainer_resume(t, why);
-    if (notice) strcpy(notice, t->notice);
+    if (notice) strcpy(notice, t->notices);
     trainer_close(&t);
     return status;
 }

@@ -265,8 +265,9 @@ static void what_is_not_for_volumes_is_refused_before_anything_is_written(void *
     } REFUSED[] = {{{{"objective", "group-dro"}}, 1, "group-dro needs a group of each volume"},
                    {{{"objective", "reweight"}}, 1, "name a column of groups.csv with --group"},
                    {{{"objective", "reweight"}, {"group", "colour"}}, 2, "groups.csv has no column 'colour'"},
-                   {{{"dropout", "0.5"}}, 1, "are for images, not for volumes"},
-                   {{{"label_smoothing", "0.1"}}, 1, "are for images, not for volumes"},
+                   {{{"dropout", "0.5"}}, 1, "--dropout is for images, not for volumes"},
+                   {{{"label_smoothing", "0.1"}}, 1, "--label-smoothing is for images, not for volumes"},
+                   {{{"validation", "0.1"}}, 1, "--validation is for images, not for volumes"},
                    {{{"keep", "1=0.5"}}, 1, "--keep is for images"}};
     for (size_t k = 0; k < sizeof REFUSED / sizeof *REFUSED; k++) {
         failure why = {0};
