@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "images/example_list.h"
 
-#include "core/random.h"
+#include "images/example_units.h"
 #include "images/labelled_images.h"
 #include "images/purposes.h"
 
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPLIT_SEED = 1, TEST_SHARE = 5 /* one of five */ };
+enum { SPLIT_SEED = 1 };
+static const double TEST_SHARE = 0.2;
 
 const char *data_part_name(data_part part) {
     static const char *const NAMES[] = {"training", "validation", "test"};
@@ -97,65 +98,17 @@ static const example_column *find_column(const example_list *l, const char *name
     return NULL;
 }
 
-/* Examples that stay together, with a random number by which units are put into order. */
-typedef struct unit {
-    uint64_t key;
-    int label;
-    size_t number, size;
-} unit;
-
-static int by_key(const void *a, const void *b) {
-    const unit *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static size_t unit_of(const example_column *patients, size_t i) {
-    const size_t own = patients ? (size_t)patients->value_count : 0;
-    return patients && patients->of[i] >= 0 ? (size_t)patients->of[i] : own + i;
-}
-
-static void count_units(const example_list *l, const example_column *patients, unit *units, size_t count) {
-    random_stream stream;
-    for (size_t k = 0; k < count; k++) {
-        random_start(&stream, SPLIT_SEED, RANDOM_SPLIT, k, 0);
-        units[k] = (unit){.key = random_word(&stream), .number = k};
-    }
-    for (size_t i = l->count; i-- > 0;) { /* a unit's class is that of its first example */
-        unit *u = &units[unit_of(patients, i)];
-        u->label = l->labels.of[i];
-        u->size++;
-    }
-}
-
-/* Of each class whole units, in random order, until a fifth of its examples is reached. */
-static void choose_units(const example_list *l, const unit *units, size_t count, uint8_t *chosen) {
-    for (int c = 0; c < l->labels.value_count; c++) {
-        size_t all = 0, taken = 0;
-        for (size_t k = 0; k < count; k++) all += units[k].label == c ? units[k].size : 0;
-        for (size_t k = 0; k < count; k++) {
-            if (units[k].label != c || !units[k].size || (taken + units[k].size) * TEST_SHARE > all + TEST_SHARE / 2)
-                continue;
-            chosen[units[k].number] = 1;
-            taken += units[k].size;
-        }
-    }
-}
-
-static status_code divide(example_list *l, const char *path, failure *failure) {
-    const example_column *patients = find_column(l, "patient");
-    const size_t count = l->count + (patients ? (size_t)patients->value_count : 0);
-    unit *units = malloc((count + 1) * sizeof *units);
-    uint8_t *chosen = calloc(count + 1, 1);
-    if (units && chosen) {
-        count_units(l, patients, units, count);
-        qsort(units, count, sizeof *units, by_key);
-        choose_units(l, units, count, chosen);
-        for (size_t i = 0; i < l->count; i++) l->parts[i] = chosen[unit_of(patients, i)] ? PART_TEST : PART_TRAIN;
-    }
-    free(units);
-    free(chosen);
-    return units && chosen ? STATUS_OK : fail_memory(failure, path);
+static status_code divide(example_list *l, failure *failure) {
+    const unit_choice choice = {.count = l->count,
+                                .labels = l->labels.of,
+                                .classes = l->labels.value_count,
+                                .together = find_column(l, "patient"),
+                                .share = TEST_SHARE,
+                                .seed = SPLIT_SEED,
+                                .purpose = RANDOM_SPLIT};
+    const status_code status = example_units_choose(&choice, l->parts, failure);
+    for (size_t i = 0; i < l->count && status == STATUS_OK; i++) l->parts[i] = l->parts[i] ? PART_TEST : PART_TRAIN;
+    return status;
 }
 
 static void tell_of_parts(const example_list *l, const char *why, const listener *listener) {
@@ -176,10 +129,9 @@ static void test_on_all(example_list *l, const listener *listener) {
 }
 
 /* Where the data say nothing about it. */
-static status_code give_parts(example_list *l, const char *path, const example_options *o, const listener *listener,
-                              failure *failure) {
+static status_code give_parts(example_list *l, const example_options *o, const listener *listener, failure *failure) {
     if (o->whole) return test_on_all(l, listener), STATUS_OK;
-    const status_code status = divide(l, path, failure);
+    const status_code status = divide(l, failure);
     if (status == STATUS_OK)
         tell_of_parts(l, "the data do not say what to test on, so a fifth of each class is kept for it", listener);
     return status;
@@ -271,7 +223,7 @@ status_code example_list_complete(example_list *l, const char *path, int given, 
     if (status != STATUS_OK || o->unlabelled) return status;
     status = check_labels(l, path, failure);
     if (status == STATUS_OK && o->class_names) status = follow_classes(l, path, o, failure);
-    if (status == STATUS_OK && !given) status = give_parts(l, path, o, listener, failure);
+    if (status == STATUS_OK && !given) status = give_parts(l, o, listener, failure);
     if (status == STATUS_OK && given && !o->class_names) status = check_parts(l, path, listener, failure);
     if (status == STATUS_OK && !o->class_names) status = check_classes(l, path, failure);
     if (status == STATUS_OK && !given && !o->class_names) status = check_divided(l, path, failure);

@@ -44,6 +44,17 @@ refused 'no such class' train "$work/data" $small --keep green=0.5 --out "$work/
 refused 'no such column' train "$work/data" $small --group sex --out "$work/x"
 refused 'neither a side' train "$work/data" $small --size big --out "$work/x"
 
+# A validation part of whole patients, who are not torn apart where there are too few of them.
+awk -F, -v OFS=, 'NR > 1 { $5 = $5 == "test" ? $5 : "train"; $4 = $5 == "test" ? "t" NR : "p" int(NR / 10) } 1' "$work/data/labels.csv" >"$work/data/visits.csv"
+run 0 train "$work/data/visits.csv" $small --epochs 1 --validation 0.3 --out "$work/visits"
+cut -d, -f1 "$work/visits/losses.csv" | tail -n +2 | sort >"$work/trained"
+awk -F, -v trained="$work/trained" 'BEGIN { while ((getline name <trained) > 0) is[name] = 1 }
+    NR > 1 && $5 == "train" { if (is[$1]) in_training[$4] = 1; else validated[$4] = 1 }
+    END { for (p in validated) { some = 1; if (p in in_training) exit 1 } exit !some }' "$work/data/visits.csv" ||
+    fail "a patient is both trained and validated on, or nobody is validated on"
+awk -F, -v OFS=, 'NR > 1 && $5 != "test" { $4 = $2; $5 = "train" } 1' "$work/data/labels.csv" >"$work/data/two.csv"
+refused 'no class has two patients' train "$work/data/two.csv" $small --epochs 1 --validation 0.3 --out "$work/x"
+
 # Evaluation by group.
 run 0 evaluate "$work/run" --out "$work/scores"
 [ "$(wc -l <"$work/scores/strata.csv")" -eq 4 ] || fail "all and two groups are expected"
