@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "core/csv.h"
 
 #include "core/array.h"
@@ -7,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const size_t LARGEST_FILE = (size_t)1 << 30;
 static const char MARK[] = "\xEF\xBB\xBF"; /* of the byte order, at the front of a file */
@@ -170,6 +172,13 @@ long csv_column_from(const csv *table, const char *name, size_t first) {
         if (strcmp(table->cells[column], name) == 0) return (long)column;
     }
     return -1;
+}
+
+long csv_column_any_case(const csv *table, const char *name) {
+    const long exact = csv_column(table, name);
+    for (size_t k = 0; exact < 0 && k < table->columns; k++)
+        if (strcasecmp(table->cells[k], name) == 0) return (long)k;
+    return exact;
 }
 
 const char *csv_name(const csv *table, size_t column) { return table->cells[column]; }

@@ -42,6 +42,9 @@ void csv_close(csv *table);
 long csv_column(const csv *table, const char *name);
 long csv_column_from(const csv *table, const char *name, size_t first);
 
+/* The same; where no column has this name, the first whose name differs from it by case only. */
+long csv_column_any_case(const csv *table, const char *name);
+
 const char *csv_name(const csv *table, size_t column);
 const char *csv_cell(const csv *table, size_t row, size_t column);
 

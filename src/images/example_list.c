@@ -92,17 +92,15 @@ static status_code check_classes(const example_list *l, const char *path, failur
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-static const example_column *find_column(const example_list *l, const char *name) {
-    for (int k = 0; k < l->column_count; k++)
-        if (strcmp(l->columns[k].name, name) == 0) return &l->columns[k];
-    return NULL;
+static const example_column *patients_of(const example_list *l) {
+    return example_column_any_case(l->columns, l->column_count, "patient");
 }
 
 static status_code divide(example_list *l, failure *failure) {
     const unit_choice choice = {.count = l->count,
                                 .labels = l->labels.of,
                                 .classes = l->labels.value_count,
-                                .together = find_column(l, "patient"),
+                                .together = patients_of(l),
                                 .share = TEST_SHARE,
                                 .seed = SPLIT_SEED,
                                 .purpose = RANDOM_SPLIT};
@@ -162,7 +160,7 @@ static status_code check_parts(example_list *l, const char *path, const listener
 
 /* One message for all patients that are in more than one part. */
 static status_code tell_of_patients(const example_list *l, const listener *listener, failure *failure) {
-    const example_column *patients = find_column(l, "patient");
+    const example_column *patients = patients_of(l);
     if (!patients) return STATUS_OK;
     uint8_t *seen = calloc((size_t)patients->value_count + 1, 1);
     if (!seen) return fail_memory(failure, "the patients");

@@ -8,7 +8,7 @@
  * A CSV file has a line per picture: `file` (also filename, image, path: absolute, or relative to the CSV file's folder),
  * `label`, optionally `split` (train, val, test) and any others, such as group or patient; behind the 256th those with more
  * than 256 different values are left out, but for `patient` and those with at most EXAMPLE_GROUPS_MAX values that come twice
- * on average. Where the label stands in another column, options.label names it.
+ * on average. Where the label stands in another column, options.label names it. The case of these names does not matter.
  *
  * Data that do not say what to test on get a fifth of the examples of each class as their test part, always the same ones,
  * unless options.whole is set; a patient's stay together if there is a column `patient`.
@@ -56,6 +56,9 @@ status_code example_list_of_table(example_list *list, const csv *table, const ch
 
 /* The position of the column with the files' names; -1: it is a table of numbers and words. */
 long example_list_file_column(const csv *table);
+
+/* The position of the column with the classes; -1: there is none. */
+long example_list_label_column(const csv *table, const example_options *options);
 
 /* Whether a file's name ends like a picture's. */
 int example_list_is_picture(const char *name);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { COLUMNS_MAX = 256, FEW_WORDS = 256 };
 
@@ -19,19 +20,25 @@ typedef struct reading {
 long example_list_file_column(const csv *table) {
     static const char *const NAMES[] = {"file", "filename", "file_name", "image", "path"};
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
-        const long column = csv_column(table, NAMES[k]);
+        const long column = csv_column_any_case(table, NAMES[k]);
         if (column >= 0) return column;
     }
     return -1;
 }
 
+static const char *label_name(const example_options *o) { return o->label && *o->label ? o->label : "label"; }
+
+long example_list_label_column(const csv *table, const example_options *options) {
+    return csv_column_any_case(table, label_name(options));
+}
+
 static status_code find_columns(reading *r, failure *failure) {
-    const char *wanted = r->options->label && *r->options->label ? r->options->label : "label";
-    r->label = csv_column(r->table, wanted);
-    r->split = csv_column(r->table, "split");
+    r->label = example_list_label_column(r->table, r->options);
+    r->split = csv_column_any_case(r->table, "split");
     if (r->label >= 0 || r->options->unlabelled) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
-                "%.500s: has no column '%.100s'; name the column of the classes with --label COLUMN", r->path, wanted);
+                "%.500s: has no column '%.100s'; name the column of the classes with --label COLUMN", r->path,
+                label_name(r->options));
 }
 
 static status_code read_part(const reading *r, size_t row, uint8_t *part, failure *failure) {
@@ -105,7 +112,7 @@ static int has_groups(const csv *t, size_t column) {
 /* A table of thousands of measurements has columns enough: behind the first ones only those are kept by which somebody can
    ask, groups of examples and patients. */
 static int is_kept(const csv *t, size_t column) {
-    return column < COLUMNS_MAX || strcmp(csv_name(t, column), "patient") == 0 || has_groups(t, column);
+    return column < COLUMNS_MAX || strcasecmp(csv_name(t, column), "patient") == 0 || has_groups(t, column);
 }
 
 /* Every column but those of files, labels and parts. */

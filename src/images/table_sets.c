@@ -25,13 +25,25 @@ status_code table_sets_is_table(const char *path, int *is, failure *failure) {
 typedef struct learning {
     const csv *table;
     const example_list *list;
-    const char *path, *label;
+    const char *path;
+    long special[4]; /* columns that are no features; -1: there is none */
     const listener *listener;
 } learning;
 
-static int is_feature(const learning *l, const char *name) {
-    return strcmp(name, l->label) != 0 && strcmp(name, "split") != 0 && strcmp(name, "patient") != 0 &&
-           strcmp(name, "id") != 0;
+static learning learning_of(const csv *table, const example_list *list, const char *path,
+                            const example_options *options, const listener *listener) {
+    return (learning){.table = table,
+                      .list = list,
+                      .path = path,
+                      .special = {example_list_label_column(table, options), csv_column_any_case(table, "split"),
+                                  csv_column_any_case(table, "patient"), csv_column_any_case(table, "id")},
+                      .listener = listener};
+}
+
+static int is_feature(const learning *l, size_t column) {
+    for (size_t k = 0; k < sizeof l->special / sizeof *l->special; k++)
+        if (l->special[k] == (long)column) return 0;
+    return 1;
 }
 
 /* A column of numbers with a word in it may be one of codes, or a mistake. */
@@ -106,6 +118,15 @@ static void tell_left_out(const learning *l, const table_feature *f) {
     listener_notice(l->listener, notice);
 }
 
+/* A list of pictures whose column has a name that nobody knows would be learnt from as words. */
+static status_code refuse_pictures(const learning *l, const table_feature *f, failure *failure) {
+    int pictures = 0;
+    for (int k = 0; k < f->words; k++) pictures += example_list_is_picture(f->values[k]);
+    if (2 * pictures <= f->words) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s: the column '%.100s' names pictures: call it file", l->path,
+                f->name);
+}
+
 static status_code add_feature(table_encoding *e, const learning *l, size_t column, failure *failure) {
     table_feature *f = &e->features[e->count];
     *f = (table_feature){.name = strdup(csv_name(l->table, column))};
@@ -115,7 +136,8 @@ static status_code add_feature(table_encoding *e, const learning *l, size_t colu
         e->width++;
         return measure(l, column, f, failure);
     }
-    const status_code status = list_words(l, column, f, failure);
+    status_code status = list_words(l, column, f, failure);
+    if (status == STATUS_OK) status = refuse_pictures(l, f, failure);
     if (status != STATUS_OK || (f->words && f->words <= TABLE_WORDS_MAX)) return e->width += f->words, status;
     if (f->words) tell_left_out(l, f);
     words_free(f->values, (size_t)f->words);
@@ -129,7 +151,7 @@ static status_code learn(table_encoding *e, const learning *l, failure *failure)
     *e = (table_encoding){.features = calloc(l->table->columns + 1, sizeof *e->features)};
     if (!e->features) return fail_memory(failure, l->path);
     for (size_t k = 0; k < l->table->columns && status == STATUS_OK; k++)
-        if (is_feature(l, csv_name(l->table, k))) status = add_feature(e, l, k, failure);
+        if (is_feature(l, k)) status = add_feature(e, l, k, failure);
     if (status == STATUS_OK && (!e->width || e->width > LABELLED_IMAGES_CHANNELS_MAX))
         status = fail(failure, STATUS_BAD_INPUT, "%.500s: its columns become %d numbers; 1 to %d are possible", l->path,
                       e->width, LABELLED_IMAGES_CHANNELS_MAX);
@@ -145,7 +167,7 @@ status_code table_sets_learn(table_encoding *e, const char *path, const example_
     status_code status = csv_read(&table, path, CSV_STRICT, failure);
     if (status != STATUS_OK) return status;
     status = example_list_of_table(&list, &table, path, &own, NULL, failure);
-    const learning l = {&table, &list, path, options->label && *options->label ? options->label : "label", NULL};
+    const learning l = learning_of(&table, &list, path, options, NULL);
     if (status == STATUS_OK) status = learn(e, &l, failure);
     example_list_close(&list);
     csv_close(&table);
@@ -196,8 +218,7 @@ status_code table_sets_open(labelled_images sets[DATA_PARTS], const table_source
     status_code status = csv_read(&table, path, CSV_STRICT, failure);
     if (status != STATUS_OK) return status;
     status = example_list_of_table(&list, &table, path, options, listener, failure);
-    const char *label = options->label && *options->label ? options->label : "label";
-    const learning l = {&table, &list, path, label, listener};
+    const learning l = learning_of(&table, &list, path, options, listener);
     if (status == STATUS_OK) status = open_table(sets, &l, source, options, failure);
     example_list_close(&list);
     csv_close(&table);

@@ -62,7 +62,7 @@ static status_code encode(const table_encoding *e, const csv *table, const char 
 /* Rows are called by the column `id`, where there is one, else by their number. */
 static void name_row(void *context, int64_t row, text *name) {
     const csv *table = context;
-    const long id = csv_column(table, "id");
+    const long id = csv_column_any_case(table, "id");
     if (id >= 0) text_add(name, csv_cell(table, (size_t)row, (size_t)id));
     else text_format(name, "%lld", (long long)row);
 }
@@ -78,7 +78,8 @@ static status_code classify(const predict_request *r, class_ensemble *e, csv *ta
     float *p = status == STATUS_OK ? malloc((table->rows * (size_t)facts->class_count + 1) * sizeof *p) : NULL;
     if (status == STATUS_OK && !p) status = fail_memory(failure, "the probabilities");
     if (status == STATUS_OK) status = class_ensemble_run(e, &set, listener, p, failure);
-    const score_table scores = {csv_column(table, "id") >= 0 ? "id" : "row", set.count, facts, p, table, name_row};
+    const score_table scores = {
+        csv_column_any_case(table, "id") >= 0 ? "id" : "row", set.count, facts, p, table, name_row};
     if (status == STATUS_OK) status = score_table_write(&scores, r, failure);
     free(p);
     labelled_images_close(&set);

@@ -12,6 +12,8 @@ static void rows_and_columns_are_found_by_name(void **state) {
     assert_int_equal(table.columns, 3);
     assert_int_equal(csv_column(&table, "Dice"), 2);
     assert_int_equal(csv_column(&table, "dice"), -1);
+    assert_int_equal(csv_column_any_case(&table, "dice"), 2);
+    assert_int_equal(csv_column_any_case(&table, "dices"), -1);
     assert_string_equal(csv_name(&table, 1), "group");
     assert_string_equal(csv_cell(&table, 0, 1), "control");
     assert_string_equal(csv_cell(&table, 1, 1), "");

@@ -152,6 +152,27 @@ static void csv_files_with_columns(void **state) {
     classification_data_close(&d);
 }
 
+/* And one that is called so exactly comes first. */
+static void names_of_columns_may_be_in_any_case(void **state) {
+    (void)state;
+    write_pictures("case", 4);
+    write_text("case/list.csv", "LABEL,File,Label,Split,Patient\n"
+                                "x,p 0.png,a,train,1\n"
+                                "x,p 1.png,b,train,2\n"
+                                "x,p 2.png,a,test,1\n"
+                                "x,p 3.png,b,test,3\n");
+    classification_source source = classification_source_of(work_path("case/list.csv"));
+    source.examples.label = "Label";
+    source.pictures.height = source.pictures.width = 4;
+    classification_data d = opened(&source);
+    assert_true(d.train.count == 2 && d.test.count == 2 && d.train.classes == 2);
+    assert_string_equal(d.train.class_names[1], "b");
+    assert_told("1 of 3 patients, such as 1");
+    classification_data_close(&d);
+    source.examples.label = NULL;
+    refuse("case/list.csv", "one class only, 'x'");
+}
+
 static void patients_stay_together(void **state) {
     (void)state;
     text csv = {0};
@@ -349,6 +370,7 @@ int main(void) {
         cmocka_unit_test(a_fifth_of_each_class_is_tested_on_where_nothing_is_said),
         cmocka_unit_test(folders_without_pictures_are_refused),
         cmocka_unit_test(csv_files_with_columns),
+        cmocka_unit_test(names_of_columns_may_be_in_any_case),
         cmocka_unit_test(patients_stay_together),
         cmocka_unit_test(a_csv_file_may_name_pictures_anywhere),
         cmocka_unit_test(wrong_csv_files_are_refused),

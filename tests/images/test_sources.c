@@ -265,12 +265,39 @@ static void what_is_random_follows_from_the_key(void **state) {
     assert_memory_equal(a, from, sizeof a);
 }
 
+/* But a few words that look so are words. */
+static void lists_of_pictures_are_no_tables(void **state) {
+    (void)state;
+    refuse_table("img,label,split\na.png,a,train\nb.JPG,b,train\nc.jpeg,a,test\nd.png,b,test\n",
+                 "the column 'img' names pictures: call it file");
+    labelled_images sets[DATA_PARTS];
+    static const char TABLE[] = "word,label,split\na.png,a,train\nb,b,train\nc,a,test\nd,b,test\n";
+    assert_int_equal(whole_file_write(work_path("some.csv"), TABLE, strlen(TABLE), NULL), STATUS_OK);
+    const table_source source = {.path = work_path("some.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, NULL, NULL), STATUS_OK);
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+static void columns_that_are_no_features_may_be_in_any_case(void **state) {
+    (void)state;
+    labelled_images sets[DATA_PARTS];
+    static const char TABLE[] = "ID,Label,SPLIT,Patient,x\n1,a,train,1,5\n2,b,train,2,6\n3,a,test,3,5\n4,b,test,4,5\n";
+    assert_int_equal(whole_file_write(work_path("case.csv"), TABLE, strlen(TABLE), NULL), STATUS_OK);
+    const table_source source = {.path = work_path("case.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, NULL, NULL), STATUS_OK);
+    assert_int_equal(sets[PART_TRAIN].channels, 1);
+    assert_true(sets[PART_TRAIN].count == 2 && sets[PART_TRAIN].values[0] == -1 && sets[PART_TRAIN].values[1] == 1);
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(npz_files_as_medmnist_has_them),
         cmocka_unit_test(an_empty_part_of_an_npz_file_is_named),
         cmocka_unit_test(cifar_planes_become_pixels),
         cmocka_unit_test(tables_become_numbers),
+        cmocka_unit_test(lists_of_pictures_are_no_tables),
+        cmocka_unit_test(columns_that_are_no_features_may_be_in_any_case),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
         cmocka_unit_test(numbers_that_would_become_infinite_are_refused),
         cmocka_unit_test(a_word_among_numbers_does_not_pass_silently),
