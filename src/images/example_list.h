@@ -3,7 +3,7 @@
  *
  * A folder has a folder per class, DIR/CLASS/..., or those within DIR/train, DIR/val and DIR/test (also training, valid,
  * validation, testing). Pictures are the files that end in .png, .jpg or .jpeg, also in folders below; hidden ones
- * are left out. Or it has a labels.csv, and then that counts.
+ * are left out, and so are the folders of runs. Or it has a labels.csv, and then that counts.
  *
  * A CSV file has a line per picture: `file` (also filename, image, path: absolute, or relative to the CSV file's folder),
  * `label`, optionally `split` (train, val, test) and any others, such as group or patient; behind the 256th those with more
@@ -28,7 +28,9 @@ typedef struct example_options {
     const char *label;              /* the column of classes; NULL or "": label */
     const char *const *class_names; /* classes to go by, those of a run; NULL: the data's own */
     int class_count;
-    int whole;      /* 1: data that do not say what to test on are all tested on, as they are not the run's own */
+    int whole; /* 1: data that do not say what to test on are all tested on, as they are not the run's own */
+    /* Whether a folder below the one of pictures holds a run or its evaluation: its pictures are copies and no examples. NULL: none does. */
+    int (*is_run)(const char *folder);
     int unlabelled; /* 1: for prediction: labels and parts are not asked for, all are PART_TEST */
 } example_options;
 

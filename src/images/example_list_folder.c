@@ -25,6 +25,8 @@ typedef struct search {
     size_t count, capacity;
     size_t others; /* files that are no pictures */
     char other[256];
+    size_t runs; /* folders that hold one */
+    char run[256];
     int given; /* whether there is a folder of what to train on, and one of what to test on */
 } search;
 
@@ -47,6 +49,12 @@ static status_code add_picture(search *s, const char *name, const char *label, d
 
 static void note_other(search *s, const char *name) {
     if (!s->others++) snprintf(s->other, sizeof s->other, "%.250s", name);
+}
+
+static int is_run(search *s, const char *name, const char *path) {
+    if (!s->options->is_run || !s->options->is_run(path)) return 0;
+    if (!s->runs++) snprintf(s->run, sizeof s->run, "%.250s", name);
+    return 1;
 }
 
 /* A place below the folder that is searched. */
@@ -89,6 +97,7 @@ static status_code search_place(search *s, const place *at, failure *failure) {
     if (at->depth > DEPTH_MAX)
         return fail(failure, STATUS_BAD_INPUT, "%.500s/%.300s: folders are nested too deeply", s->folder, at->name);
     status_code status = path_join(path, s->folder, at->name, failure);
+    if (status == STATUS_OK && *at->name && is_run(s, at->name, path)) return STATUS_OK;
     if (status == STATUS_OK) status = list_entries(path, &entries, &count, failure);
     if (status != STATUS_OK) return status;
     for (int k = 0; k < count && status == STATUS_OK; k++) status = search_entry(s, at, entries[k]->d_name, failure);
@@ -177,11 +186,31 @@ static void tell_of_others(const search *s, const listener *listener) {
     listener_notice(listener, notice);
 }
 
+static void tell_of_runs(const search *s, const listener *listener) {
+    char notice[512];
+    if (!s->runs) return;
+    snprintf(notice, sizeof notice, "%zu %s left out, such as %s: what hws has written is no example", s->runs,
+             s->runs == 1 ? "folder is" : "folders are", s->run);
+    listener_notice(listener, notice);
+}
+
+/* Its folders of pictures would be classes. */
+static status_code refuse_run(const search *s, failure *failure) {
+    const example_options *o = s->options;
+    if (o->unlabelled || !o->is_run || !o->is_run(s->folder)) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "%.500s: holds a run: its own files and folders cannot be told from folders of classes; move one of the "
+        "two elsewhere",
+        s->folder);
+}
+
 status_code example_list_of_folder(example_list *l, const char *folder, const example_options *options,
                                    const listener *listener, failure *failure) {
     search s = {.folder = folder, .options = options};
     *l = (example_list){0};
-    status_code status = search_all(&s, failure);
+    status_code status = refuse_run(&s, failure);
+    if (status == STATUS_OK) status = search_all(&s, failure);
     if (status == STATUS_OK && !s.count)
         status = fail(failure, STATUS_BAD_INPUT, "%.500s: holds no .png, .jpg or .jpeg files%s", folder,
                       options->unlabelled ? ""
@@ -191,6 +220,7 @@ status_code example_list_of_folder(example_list *l, const char *folder, const ex
     if (status == STATUS_OK) status = take(l, &s, failure);
     if (status == STATUS_OK) status = example_list_complete(l, folder, s.given, options, listener, failure);
     if (status == STATUS_OK) tell_of_others(&s, listener);
+    if (status == STATUS_OK) tell_of_runs(&s, listener);
     if (status != STATUS_OK) example_list_close(l);
     for (size_t k = 0; k < s.count; k++) {
         free(s.pictures[k].name);

@@ -1,5 +1,7 @@
 #include "task/classification_source.h"
 
+#include "run/run_folder.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ status_code classification_source_of_settings(classification_source *source, con
                                               failure *failure) {
     *source = classification_source_of(s->data);
     source->examples.label = s->label;
+    source->examples.is_run = run_is_ours;
     picture_options *o = &source->pictures;
     o->channels = s->colour == COLOUR_GREY ? 1 : s->colour == COLOUR_RGB ? 3 : 0;
     o->memory = s->picture_memory < 0 ? -1 : s->picture_memory * 1e6;

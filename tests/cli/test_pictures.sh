@@ -221,6 +221,32 @@ run 0 evaluate "$work/run" --data "$work/elsewhere" --out "$work/elsewhere-score
 complains 'all 12 are tested on'
 [ "$(wc -l <"$work/elsewhere-scores/examples.csv")" -eq 13 ] || fail "12 examples are expected"
 
+# A run among the classes is no class, wherever it is, and none is made of a run's own pictures.
+for class in cat dog; do
+    mkdir -p "$work/within/$class"
+    for k in 10 11 12 13 14 15 16 17; do cp "$work/data/p0$k.png" "$work/within/$class/$class$k.png"; done
+done
+(cd "$work/within" && "$program" train . $small --epochs 1 --out runs/a) >"$work/out" 2>"$work/err" || fail "no run within its data"
+run 0 train "$work/within" $small --epochs 1 --out "$work/within/cat/b"
+complains '1 folder is left out, such as runs/a: '
+run 0 train "$work/within" $small --epochs 1 --out "$work/within-c"
+complains '2 folders are left out, such as cat/b: '
+grep -q '"classes": \["cat", "dog"\]' "$work/within-c/config.json" || fail "a run became a class"
+same "$work/within/runs/a/losses.csv" "$work/within-c/losses.csv"
+run 0 predict "$work/within-c" --input "$work/within" --output "$work/within.csv"
+run 0 evaluate "$work/within-c" --out "$work/within/scores"
+run 0 evaluate "$work/within-c" --out "$work/within-scores"
+complains '3 folders are left out'
+same "$work/within/scores/examples.csv" "$work/within-scores/examples.csv"
+[ "$(wc -l <"$work/within.csv")" -eq 17 ] || fail "pictures of a run were classified"
+refused 'is the folder of the pictures' train "$work/within" $small --epochs 1 --out "$work/within"
+[ ! -e "$work/within/config.json" ] || fail "something was left behind"
+echo '{"model_type": "vit"}' >"$work/within/cat/config.json"
+run 0 train "$work/within" $small --epochs 1 --out "$work/within-d"
+same "$work/within-c/losses.csv" "$work/within-d/losses.csv"
+cp "$work/within-c/config.json" "$work/within"
+refused 'within: holds a run' train "$work/within" $small --epochs 1 --out "$work/x"
+
 # What was trained on a table has no idea of pictures, whatever the number of its columns.
 "$pictures" "$work/whole" 12 || fail "no pictures"
 for columns in a,b a,b,c a,b,c,d,e; do
