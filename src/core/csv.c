@@ -164,6 +164,16 @@ void csv_close(csv *table) {
     *table = (csv){0};
 }
 
+void csv_trim(csv *table) {
+    for (size_t k = table->columns; k < (table->rows + 1) * table->columns; k++) {
+        char *cell = table->cells[k] + strspn(table->cells[k], " \t");
+        size_t length = strlen(cell);
+        while (length && (cell[length - 1] == ' ' || cell[length - 1] == '\t')) length--;
+        cell[length] = 0;
+        table->cells[k] = cell;
+    }
+}
+
 long csv_column(const csv *table, const char *name) { return csv_column_from(table, name, 0); }
 
 long csv_column_from(const csv *table, const char *name, size_t first) {

@@ -35,6 +35,9 @@ status_code csv_read(csv *table, const char *path, csv_mode mode, failure *failu
 /* The same from memory; `name` is what messages call it. */
 status_code csv_parse(csv *table, const char *name, const char *bytes, size_t size, csv_mode mode, failure *failure);
 
+/* Takes spaces and tabs off both ends of every cell; the names of the columns stay as they are. */
+void csv_trim(csv *table);
+
 /* Frees what a table holds and makes it empty. Accepts an empty table. */
 void csv_close(csv *table);
 

@@ -155,6 +155,7 @@ status_code example_list_of_csv(example_list *l, const char *path, const example
     *l = (example_list){0};
     status_code status = csv_read(&table, path, CSV_STRICT, failure);
     if (status != STATUS_OK) return status;
+    csv_trim(&table);
     reading r = {.table = &table, .path = path, .options = options, .file = example_list_file_column(&table)};
     const size_t length = (size_t)(path_name(path) - path);
     l->folder = length ? strndup(path, length) : strdup(".");

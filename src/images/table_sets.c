@@ -20,6 +20,12 @@ status_code table_sets_is_table(const char *path, int *is, failure *failure) {
     return called_csv ? status : STATUS_OK;
 }
 
+status_code table_sets_read(csv *table, const char *path, failure *failure) {
+    const status_code status = csv_read(table, path, CSV_STRICT, failure);
+    if (status == STATUS_OK) csv_trim(table);
+    return status;
+}
+
 /* ---- from the training rows -------------------------------------------------------------------------------------- */
 
 typedef struct learning {
@@ -164,7 +170,7 @@ status_code table_sets_learn(table_encoding *e, const char *path, const example_
     example_list list;
     *e = (table_encoding){0};
     const example_options own = {.label = options->label};
-    status_code status = csv_read(&table, path, CSV_STRICT, failure);
+    status_code status = table_sets_read(&table, path, failure);
     if (status != STATUS_OK) return status;
     status = example_list_of_table(&list, &table, path, &own, NULL, failure);
     const learning l = learning_of(&table, &list, path, options, NULL);
@@ -204,6 +210,7 @@ static status_code open_table(labelled_images sets[DATA_PARTS], const learning *
                                              options->class_count ? options->class_count : l->list->labels.value_count};
     if (status == STATUS_OK) status = picture_sets_describe(sets, l->list, &shape, failure);
     if (status == STATUS_OK) status = encode(l->table, l->path, &e, l->list, sets, failure);
+    if (status == STATUS_OK) table_encoding_tell_unseen(&e, l->table, l->listener);
     table_encoding_close(&e);
     for (int p = 0; p < DATA_PARTS && status != STATUS_OK; p++) labelled_images_close(&sets[p]);
     return status;
@@ -215,7 +222,7 @@ status_code table_sets_open(labelled_images sets[DATA_PARTS], const table_source
     csv table;
     example_list list;
     for (int p = 0; p < DATA_PARTS; p++) sets[p] = (labelled_images){0};
-    status_code status = csv_read(&table, path, CSV_STRICT, failure);
+    status_code status = table_sets_read(&table, path, failure);
     if (status != STATUS_OK) return status;
     status = example_list_of_table(&list, &table, path, options, listener, failure);
     const learning l = learning_of(&table, &list, path, options, listener);

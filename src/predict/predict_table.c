@@ -75,6 +75,7 @@ static status_code classify(const predict_request *r, class_ensemble *e, csv *ta
     status_code status = read_encoding(&encoding, r->runs[0], failure);
     if (status == STATUS_OK) status = check_same(&encoding, r, failure);
     if (status == STATUS_OK) status = encode(&encoding, table, r->input, facts->class_count, &set, failure);
+    if (status == STATUS_OK) table_encoding_tell_unseen(&encoding, table, listener);
     float *p = status == STATUS_OK ? malloc((table->rows * (size_t)facts->class_count + 1) * sizeof *p) : NULL;
     if (status == STATUS_OK && !p) status = fail_memory(failure, "the probabilities");
     if (status == STATUS_OK) status = class_ensemble_run(e, &set, listener, p, failure);
@@ -90,7 +91,7 @@ static status_code classify(const predict_request *r, class_ensemble *e, csv *ta
 status_code predict_table(const predict_request *r, class_ensemble *e, const listener *listener, size_t *done,
                           failure *failure) {
     csv table;
-    status_code status = csv_read(&table, r->input, CSV_STRICT, failure);
+    status_code status = table_sets_read(&table, r->input, failure);
     if (status != STATUS_OK) return status;
     if (!table.rows) status = fail(failure, STATUS_BAD_INPUT, "%.500s: has no rows", r->input);
     if (status == STATUS_OK) status = classify(r, e, &table, listener, failure);

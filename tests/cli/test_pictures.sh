@@ -172,6 +172,16 @@ run 0 predict "$work/table" --input "$work/unlabelled.csv" --output "$work/peopl
 same "$work/people.csv" "$work/people2.csv"
 run 0 evaluate "$work/table" --data "$work/gone.csv" --out "$work/gone-scores"
 mv "$work/gone.csv" "$work/table.csv"
+# A word that was not trained on says nothing, and that is told.
+awk -F, -v OFS=, 'NR == 1 { for (k = 1; k <= NF; k++) if ($k == "job") job = k } NR == 3 || NR == 5 { $job = "pilot" } 1' "$work/table.csv" >"$work/pilots.csv"
+run 0 predict "$work/table" --input "$work/pilots.csv" --output "$work/pilots"
+complains "2 of 400 rows have a 'job' that was not trained on, such as 'pilot' (line 3)"
+run 0 evaluate "$work/table" --data "$work/pilots.csv" --out "$work/pilot-scores"
+complains "2 of 400 rows have a 'job' that was not trained on, such as 'pilot' (line 3)"
+sed 's/,/ ,  /g; 1s/ *, */,/g' "$work/table.csv" >"$work/spaced.csv"
+run 0 predict "$work/table" --input "$work/spaced.csv" --output "$work/spaced-scores.csv"
+is_silent err
+same "$work/people.csv" "$work/spaced-scores.csv"
 # What evaluate says of the same rows: they are called by their numbers.
 head -n 1 "$work/people.csv" | grep -q '^id,prediction,p_' || fail "scores of a table have no such columns"
 cut -d, -f1,5- "$work/table-scores/examples.csv" | cut -d, -f1-3 | tail -n +2 | sort >"$work/there"

@@ -175,6 +175,43 @@ static void a_word_among_numbers_does_not_pass_silently(void **state) {
     for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
 }
 
+/* A run of an earlier version may have kept the spaces. */
+static void words_are_the_same_with_spaces_around_them(void **state) {
+    (void)state;
+    static const char TABLE[] =
+        "job,n,label,split\n cook ,1 ,a,train\nnurse, 3,b,train\ncook  ,2,a,test\n\"nurse\",2,b,test\n";
+    static const char OLD[] = "column,word,mean,std\njob, cook ,,\njob,nurse,,\nn,,2,1\n";
+    assert_int_equal(whole_file_write(work_path("spaces.csv"), TABLE, strlen(TABLE), NULL), STATUS_OK);
+    assert_int_equal(whole_file_write(work_path("old.csv"), OLD, strlen(OLD), NULL), STATUS_OK);
+    for (int k = 0; k < 2; k++) {
+        labelled_images sets[DATA_PARTS];
+        const float train[] = {1, 0, -1, 0, 1, 1}, test[] = {1, 0, 0, 0, 1, 0};
+        char notice[512] = "";
+        const listener listener = {.context = notice, .notice = keep_notice};
+        const table_source source = {.path = work_path("spaces.csv"), .encoding = k ? work_path("old.csv") : NULL};
+        assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+        assert_int_equal(sets[PART_TRAIN].channels, 3);
+        assert_memory_equal(sets[PART_TRAIN].values, train, sizeof train);
+        assert_memory_equal(sets[PART_TEST].values, test, sizeof test);
+        assert_string_equal(notice, "");
+        for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    }
+}
+
+static void words_that_were_not_trained_on_are_told(void **state) {
+    (void)state;
+    static const char TABLE[] =
+        "job,label,split\ncook,a,train\nnurse,b,train\npilot,a,test\n?,b,test\nbaker,b,test\ncook,a,test\n";
+    char notice[512] = "";
+    const listener listener = {.context = notice, .notice = keep_notice};
+    labelled_images sets[DATA_PARTS];
+    assert_int_equal(whole_file_write(work_path("unseen.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
+    const table_source source = {.path = work_path("unseen.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+    assert_string_equal(notice, "2 of 6 rows have a 'job' that was not trained on, such as 'pilot' (line 4)");
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
 static void a_broken_table_is_no_list_of_pictures(void **state) {
     (void)state;
     static const char *const BROKEN[] = {"a,b\n\"1,2\n", "a,a\n1,2\n"};
@@ -296,6 +333,8 @@ int main(void) {
         cmocka_unit_test(an_empty_part_of_an_npz_file_is_named),
         cmocka_unit_test(cifar_planes_become_pixels),
         cmocka_unit_test(tables_become_numbers),
+        cmocka_unit_test(words_are_the_same_with_spaces_around_them),
+        cmocka_unit_test(words_that_were_not_trained_on_are_told),
         cmocka_unit_test(lists_of_pictures_are_no_tables),
         cmocka_unit_test(columns_that_are_no_features_may_be_in_any_case),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
