@@ -11,6 +11,12 @@ void words_free(char **words, size_t count) {
     free(words);
 }
 
+int word_is_in_spaces(const char *word, const char *spaced) {
+    const char *first = spaced + strspn(spaced, " \t");
+    const size_t length = strlen(word);
+    return strncmp(first, word, length) == 0 && !first[length + strspn(first + length, " \t")];
+}
+
 char **words_copy(char *const *words, size_t count) {
     char **copies = calloc(count + 1, sizeof *copies);
     for (size_t k = 0; copies && k < count; k++)

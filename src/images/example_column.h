@@ -34,6 +34,9 @@ const example_column *example_column_any_case(const example_column *columns, int
 /* The number of a value, or -1. */
 int example_column_find(const example_column *column, const char *value);
 
+/* Whether the second is the word with or without spaces around it, which earlier versions kept. */
+int word_is_in_spaces(const char *word, const char *spaced);
+
 /* Copies of words; NULL without memory. words_free accepts NULL. */
 char **words_copy(char *const *words, size_t count);
 void words_free(char **words, size_t count);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { SPLIT_SEED = 1 };
 static const double TEST_SHARE = 0.2;
@@ -42,15 +43,21 @@ static size_t count_part(const example_list *l, data_part part) {
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
+static int class_of(const char *name, const example_options *o) {
+    for (int c = 0; c < o->class_count; c++)
+        if (strcmp(o->class_names[c], name) == 0) return c;
+    for (int c = 0; c < o->class_count; c++)
+        if (word_is_in_spaces(name, o->class_names[c])) return c;
+    return -1;
+}
+
 /* Numbers the classes as the run that is asked did. */
 static status_code follow_classes(example_list *l, const char *path, const example_options *o, failure *failure) {
     int32_t *number = malloc(((size_t)l->labels.value_count + 1) * sizeof *number);
     char **names = words_copy((char *const *)(void *)o->class_names, (size_t)o->class_count);
     status_code status = number && names ? STATUS_OK : fail_memory(failure, path);
     for (int k = 0; k < l->labels.value_count && status == STATUS_OK; k++) {
-        number[k] = -1;
-        for (int c = 0; c < o->class_count; c++)
-            if (strcmp(o->class_names[c], l->labels.values[k]) == 0) number[k] = c;
+        number[k] = class_of(l->labels.values[k], o);
         if (number[k] < 0)
             status = fail(failure, STATUS_BAD_INPUT,
                           "%.500s: the network was not trained on the class '%.100s'; correct the label, or leave such "
@@ -88,6 +95,36 @@ static status_code check_classes(const example_list *l, const char *path, failur
     return fail(failure, STATUS_BAD_INPUT,
                 "%.500s: has one class only, '%.100s'; there must be two or more to tell apart", path,
                 classes ? l->labels.values[0] : "");
+}
+
+/* Class names that differ by case only are one class, mistyped, more often than two. */
+static void tell_of_case(const example_column *classes, const listener *listener) {
+    char notice[512];
+    size_t pairs = 0;
+    int a = 0, b = 0;
+    for (int k = 0; k < classes->value_count; k++)
+        for (int other = k + 1; other < classes->value_count; other++)
+            if (strcasecmp(classes->values[k], classes->values[other]) == 0 && !pairs++) a = k, b = other;
+    if (!pairs) return;
+    snprintf(notice, sizeof notice, "the classes '%.100s' and '%.100s' differ by case only%s: are they one?",
+             classes->values[a], classes->values[b], pairs > 1 ? ", and so do others" : "");
+    listener_notice(listener, notice);
+}
+
+/* Of which the results say nothing. */
+static void tell_of_untested(const example_list *l, const listener *listener) {
+    char notice[512];
+    int untested = 0, first = 0;
+    for (int k = l->labels.value_count; k-- > 0;) {
+        size_t tests = 0;
+        for (size_t i = 0; i < l->count; i++) tests += l->labels.of[i] == k && l->parts[i] == PART_TEST;
+        if (!tests) untested++, first = k;
+    }
+    if (untested > 1)
+        snprintf(notice, sizeof notice, "%d classes have nothing to test on, such as '%.100s'", untested,
+                 l->labels.values[first]);
+    else snprintf(notice, sizeof notice, "the class '%.100s' has nothing to test on", l->labels.values[first]);
+    if (untested) listener_notice(listener, notice);
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
@@ -225,5 +262,8 @@ status_code example_list_complete(example_list *l, const char *path, int given, 
     if (status == STATUS_OK && given && !o->class_names) status = check_parts(l, path, listener, failure);
     if (status == STATUS_OK && !o->class_names) status = check_classes(l, path, failure);
     if (status == STATUS_OK && !given && !o->class_names) status = check_divided(l, path, failure);
-    return status == STATUS_OK ? tell_of_patients(l, listener, failure) : status;
+    if (status != STATUS_OK) return status;
+    if (!o->class_names) tell_of_case(&l->labels, listener);
+    if (!o->class_names) tell_of_untested(l, listener);
+    return tell_of_patients(l, listener, failure);
 }

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/path.h"
 #include "images/example_list.h"
+#include "images/table_encoding.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,16 @@ static status_code read_column(const reading *r, size_t column, const char **wor
     return example_column_open(to, csv_name(r->table, column), words, r->table->rows, failure);
 }
 
+/* In a table what says that a cell is missing is no class. */
+static status_code read_labels(const reading *r, const char **words, example_list *l, failure *failure) {
+    const size_t column = (size_t)r->label;
+    for (size_t i = 0; i < r->table->rows; i++) {
+        const char *cell = csv_cell(r->table, i, column);
+        words[i] = r->file < 0 && table_cell_is_missing(cell) ? "" : cell;
+    }
+    return example_column_open(&l->labels, csv_name(r->table, column), words, r->table->rows, failure);
+}
+
 /* How many different words a column has; EXAMPLE_GROUPS_MAX + 1 if there are more, which in measurements few rows tell. */
 static size_t count_words(const csv *t, size_t column) {
     enum { PLACES = 4 * EXAMPLE_GROUPS_MAX };
@@ -125,8 +136,7 @@ static status_code read_columns(const reading *r, example_list *l, failure *fail
         status = read_column(r, k, words, &l->columns[l->column_count], failure);
         if (status == STATUS_OK) l->column_count++;
     }
-    if (status == STATUS_OK && r->label >= 0 && !r->options->unlabelled)
-        status = read_column(r, (size_t)r->label, words, &l->labels, failure);
+    if (status == STATUS_OK && r->label >= 0 && !r->options->unlabelled) status = read_labels(r, words, l, failure);
     free(words);
     return status;
 }

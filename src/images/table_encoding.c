@@ -28,17 +28,11 @@ status_code table_encoding_check(const table_encoding *e, const csv *table, cons
     return STATUS_OK;
 }
 
-static int is_word_in_spaces(const char *word, const char *spaced) {
-    const char *first = spaced + strspn(spaced, " \t");
-    const size_t length = strlen(word);
-    return strncmp(first, word, length) == 0 && !first[length + strspn(first + length, " \t")];
-}
-
 int table_feature_find(const table_feature *f, const char *word) {
     for (int k = 0; k < f->words; k++)
         if (strcmp(word, f->values[k]) == 0) return k;
     for (int k = 0; *word && k < f->words; k++)
-        if (is_word_in_spaces(word, f->values[k])) return k;
+        if (word_is_in_spaces(word, f->values[k])) return k;
     return -1;
 }
 

@@ -173,6 +173,30 @@ static void names_of_columns_may_be_in_any_case(void **state) {
     refuse("case/list.csv", "one class only, 'x'");
 }
 
+static void classes_that_are_mistyped_or_not_tested_on_are_told(void **state) {
+    (void)state;
+    write_pictures("typed", 6);
+    write_text("typed/list.csv", "file,label,split\n"
+                                 "p 0.png,cat,train\n"
+                                 "p 1.png, cat ,test\n"
+                                 "p 2.png,dog,train\n"
+                                 "p 3.png,Cat,train\n"
+                                 "p 4.png,dog\t,test\n");
+    classification_source source = classification_source_of(work_path("typed/list.csv"));
+    source.pictures.height = source.pictures.width = 4;
+    classification_data d = opened(&source);
+    assert_int_equal(d.train.classes, 3);
+    assert_told("the classes 'Cat' and 'cat' differ by case only: are they one?\n");
+    assert_told("the class 'Cat' has nothing to test on\n");
+    classification_data_close(&d);
+    static const char *const OLD[] = {" cat ", "dog", "Cat"}; /* of a run of an earlier version */
+    source.examples.class_names = OLD;
+    source.examples.class_count = 3;
+    d = opened(&source);
+    assert_memory_equal(d.train.labels, "\0\1\2", 3);
+    classification_data_close(&d);
+}
+
 static void patients_stay_together(void **state) {
     (void)state;
     text csv = {0};
@@ -371,6 +395,7 @@ int main(void) {
         cmocka_unit_test(folders_without_pictures_are_refused),
         cmocka_unit_test(csv_files_with_columns),
         cmocka_unit_test(names_of_columns_may_be_in_any_case),
+        cmocka_unit_test(classes_that_are_mistyped_or_not_tested_on_are_told),
         cmocka_unit_test(patients_stay_together),
         cmocka_unit_test(a_csv_file_may_name_pictures_anywhere),
         cmocka_unit_test(wrong_csv_files_are_refused),

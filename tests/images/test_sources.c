@@ -315,6 +315,12 @@ static void lists_of_pictures_are_no_tables(void **state) {
     for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
 }
 
+static void labels_that_are_missing_are_no_class(void **state) {
+    (void)state;
+    refuse_table("x,label,split\n1,a,train\n2,b,train\n3,NA,train\n4,b,test\n", "line 4: '2' has no label");
+    refuse_table("x,label,split\n1,a,train\n2,b,train\n3, ? ,train\n4,b,test\n", "line 4: '2' has no label");
+}
+
 static void columns_that_are_no_features_may_be_in_any_case(void **state) {
     (void)state;
     labelled_images sets[DATA_PARTS];
@@ -335,6 +341,7 @@ int main(void) {
         cmocka_unit_test(tables_become_numbers),
         cmocka_unit_test(words_are_the_same_with_spaces_around_them),
         cmocka_unit_test(words_that_were_not_trained_on_are_told),
+        cmocka_unit_test(labels_that_are_missing_are_no_class),
         cmocka_unit_test(lists_of_pictures_are_no_tables),
         cmocka_unit_test(columns_that_are_no_features_may_be_in_any_case),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
