@@ -18,7 +18,12 @@ void table_encoding_close(table_encoding *e) {
     *e = (table_encoding){0};
 }
 
-int table_cell_is_missing(const char *cell) { return !*cell || strcmp(cell, "?") == 0 || strcmp(cell, "NA") == 0; }
+int table_cell_is_missing(const char *cell) {
+    static const char *const WORDS[] = {"", "?", "NA", "nan", "NaN", "NULL", "null"};
+    for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS; k++)
+        if (strcmp(cell, WORDS[k]) == 0) return 1;
+    return 0;
+}
 
 status_code table_encoding_check(const table_encoding *e, const csv *table, const char *path, failure *failure) {
     for (int k = 0; k < e->count; k++)

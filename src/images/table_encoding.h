@@ -24,7 +24,7 @@ typedef struct table_encoding {
 
 void table_encoding_close(table_encoding *encoding);
 
-/* Whether a cell says nothing: empty, ? or NA. */
+/* Whether a cell says nothing: empty, ?, NA, nan, NaN, NULL or null. */
 int table_cell_is_missing(const char *cell);
 
 /* Fails if the table lacks a column. `path` is what messages call it. */

@@ -116,8 +116,30 @@ static status_code list_words(const learning *l, size_t column, table_feature *f
     return STATUS_OK;
 }
 
+/* Names and numbers of people say nothing about others. */
+static void tell_names(const learning *l, size_t column, const table_feature *f) {
+    enum { FEW = 10 };
+    size_t rows = 0;
+    char notice[512];
+    for (size_t i = 0; i < l->table->rows; i++)
+        rows += l->list->parts[i] == PART_TRAIN && !table_cell_is_missing(csv_cell(l->table, i, column));
+    if (f->words < FEW || 10 * (size_t)f->words < 9 * rows) return;
+    snprintf(
+        notice, sizeof notice,
+        "the column '%.100s' has %d different words in the %zu rows that are trained on: if it names the rows, take it "
+        "out of the table or call it id",
+        f->name, f->words, rows);
+    listener_notice(l->listener, notice);
+}
+
 static void tell_left_out(const learning *l, const table_feature *f) {
     char notice[512];
+    if (!f->words) {
+        snprintf(notice, sizeof notice,
+                 "the column '%.100s' is left out: it says nothing in the rows that are trained on", f->name);
+        listener_notice(l->listener, notice);
+        return;
+    }
     snprintf(notice, sizeof notice,
              "the column '%.100s' has %d different words and is left out; at most %d are learnt from", f->name,
              f->words, TABLE_WORDS_MAX);
@@ -144,8 +166,13 @@ static status_code add_feature(table_encoding *e, const learning *l, size_t colu
     }
     status_code status = list_words(l, column, f, failure);
     if (status == STATUS_OK) status = refuse_pictures(l, f, failure);
-    if (status != STATUS_OK || (f->words && f->words <= TABLE_WORDS_MAX)) return e->width += f->words, status;
-    if (f->words) tell_left_out(l, f);
+    if (status != STATUS_OK) return status;
+    if (f->words && f->words <= TABLE_WORDS_MAX) {
+        tell_names(l, column, f);
+        e->width += f->words;
+        return STATUS_OK;
+    }
+    tell_left_out(l, f);
     words_free(f->values, (size_t)f->words);
     free(f->name);
     e->count--;

@@ -212,6 +212,43 @@ static void words_that_were_not_trained_on_are_told(void **state) {
     for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
 }
 
+static void many_words_for_what_is_missing(void **state) {
+    (void)state;
+    static const char TABLE[] = "x,none,label,split\n1,nan,a,train\nNaN,,b,train\n3,NULL,a,train\nnull,null,b,train\n"
+                                "nan,NaN,a,test\n4,?,b,test\n";
+    const float train[] = {-1, 0, 1, 0}, test[] = {0, 2};
+    char notice[512] = "";
+    const listener listener = {.context = notice, .notice = keep_notice};
+    labelled_images sets[DATA_PARTS];
+    assert_int_equal(whole_file_write(work_path("nan.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
+    const table_source source = {.path = work_path("nan.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+    assert_int_equal(sets[PART_TRAIN].channels, 1);
+    assert_memory_equal(sets[PART_TRAIN].values, train, sizeof train);
+    assert_memory_equal(sets[PART_TEST].values, test, sizeof test);
+    assert_string_equal(notice, "the column 'none' is left out: it says nothing in the rows that are trained on");
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+static void a_column_of_names_is_told(void **state) {
+    (void)state;
+    text table = {0};
+    text_add(&table, "x,who,city,label,split\n");
+    for (int k = 0; k < 20; k++)
+        text_format(&table, "%d,name%d,c%d,%s,%s\n", k, k / 19 ? 0 : k, k % 12, k % 2 ? "a" : "b", "train");
+    text_add(&table, "3,name3,c4,a,test\n");
+    char notice[512] = "";
+    const listener listener = {.context = notice, .notice = keep_notice};
+    labelled_images sets[DATA_PARTS];
+    assert_int_equal(whole_file_write_text(work_path("who.csv"), &table, NULL), STATUS_OK);
+    text_close(&table);
+    const table_source source = {.path = work_path("who.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){.label = "label"}, &listener, NULL), STATUS_OK);
+    if (!strstr(notice, "the column 'who' has 19 different words in the 20 rows"))
+        fail_msg("the notice is '%s'", notice);
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
 static void a_broken_table_is_no_list_of_pictures(void **state) {
     (void)state;
     static const char *const BROKEN[] = {"a,b\n\"1,2\n", "a,a\n1,2\n"};
@@ -342,6 +379,8 @@ int main(void) {
         cmocka_unit_test(words_are_the_same_with_spaces_around_them),
         cmocka_unit_test(words_that_were_not_trained_on_are_told),
         cmocka_unit_test(labels_that_are_missing_are_no_class),
+        cmocka_unit_test(many_words_for_what_is_missing),
+        cmocka_unit_test(a_column_of_names_is_told),
         cmocka_unit_test(lists_of_pictures_are_no_tables),
         cmocka_unit_test(columns_that_are_no_features_may_be_in_any_case),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
