@@ -229,18 +229,38 @@ typedef struct named {
 
 static int by_name(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
 
-static status_code check_names(const example_list *l, const char *path, failure *failure) {
+/* *twice becomes a name that comes twice; NULL: none does. */
+static status_code find_twice(const example_list *l, const char **twice, failure *failure) {
     named *sorted = malloc((l->count + 1) * sizeof *sorted);
-    if (!sorted) return fail_memory(failure, path);
+    *twice = NULL;
+    if (!sorted) return fail_memory(failure, "the names of the examples");
     for (size_t i = 0; i < l->count; i++) sorted[i] = (named){l->names[i], i};
     qsort(sorted, l->count, sizeof *sorted, by_name);
-    status_code status = STATUS_OK;
-    for (size_t k = 1; k < l->count && status == STATUS_OK; k++)
-        if (by_name(&sorted[k - 1], &sorted[k]) == 0)
-            status = fail(failure, STATUS_BAD_INPUT, "%.500s: the file '%.300s' comes twice; leave one line out", path,
-                          sorted[k].name);
+    for (size_t k = 1; k < l->count && !*twice; k++)
+        if (by_name(&sorted[k - 1], &sorted[k]) == 0) *twice = sorted[k].name;
     free(sorted);
-    return status;
+    return STATUS_OK;
+}
+
+/* Rows are called by their number where their names would not tell them apart. */
+static void forget_names(example_list *l, const char *twice, const listener *listener) {
+    char notice[512];
+    if (*twice)
+        snprintf(notice, sizeof notice, "rows are called by their number, as the id '%.300s' comes twice", twice);
+    else snprintf(notice, sizeof notice, "rows are called by their number, as not all have an id");
+    listener_notice(listener, notice);
+    words_free(l->names, l->count);
+    l->names = NULL;
+}
+
+static status_code check_names(example_list *l, const char *path, const listener *listener, failure *failure) {
+    const char *twice = NULL;
+    status_code status = l->names ? find_twice(l, &twice, failure) : STATUS_OK;
+    for (size_t i = 0; l->names && !l->folder && !twice && i < l->count; i++)
+        if (!*l->names[i]) twice = l->names[i];
+    if (status != STATUS_OK || !twice) return status;
+    if (!l->folder) return forget_names(l, twice, listener), STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s: the file '%.300s' comes twice; leave one line out", path, twice);
 }
 
 static status_code check_labels(const example_list *l, const char *path, failure *failure) {
@@ -254,7 +274,7 @@ static status_code check_labels(const example_list *l, const char *path, failure
 
 status_code example_list_complete(example_list *l, const char *path, int given, const example_options *o,
                                   const listener *listener, failure *failure) {
-    status_code status = l->names ? check_names(l, path, failure) : STATUS_OK;
+    status_code status = check_names(l, path, listener, failure);
     if (status != STATUS_OK || o->unlabelled) return status;
     status = check_labels(l, path, failure);
     if (status == STATUS_OK && o->class_names) status = follow_classes(l, path, o, failure);

@@ -37,8 +37,8 @@ typedef struct example_options {
 typedef struct example_list {
     char *folder; /* what the names are relative to; NULL: the rows of a table */
     size_t count;
-    char **names;          /* NULL: the rows of a table, called by their number */
-    size_t *lines;         /* of the CSV file, for messages; NULL: there is none */
+    char **names;  /* NULL: the rows of a table without a column `id` that tells them apart, called by their number */
+    size_t *lines; /* of the CSV file, for messages; NULL: there is none */
     example_column labels; /* its values are the classes; not open without labels */
     uint8_t *parts;        /* data_part of each example */
     example_column *columns;

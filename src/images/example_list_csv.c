@@ -16,6 +16,7 @@ typedef struct reading {
     const char *path;
     const example_options *options;
     long file, label, split;
+    long name; /* `file`, or in a table `id` */
 } reading;
 
 long example_list_file_column(const csv *table) {
@@ -36,6 +37,7 @@ long example_list_label_column(const csv *table, const example_options *options)
 static status_code find_columns(reading *r, failure *failure) {
     r->label = example_list_label_column(r->table, r->options);
     r->split = csv_column_any_case(r->table, "split");
+    r->name = r->file >= 0 ? r->file : csv_column_any_case(r->table, "id");
     if (r->label >= 0 || r->options->unlabelled) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
                 "%.500s: has no column '%.100s'; name the column of the classes with --label COLUMN", r->path,
@@ -63,8 +65,8 @@ static status_code read_rows(const reading *r, example_list *l, failure *failure
     const size_t rows = r->table->rows;
     l->parts = calloc(rows + 1, 1);
     l->lines = calloc(rows + 1, sizeof *l->lines);
-    l->names = r->file >= 0 ? calloc(rows + 1, sizeof *l->names) : NULL;
-    if (!l->parts || !l->lines || (r->file >= 0 && !l->names)) return fail_memory(failure, r->path);
+    l->names = r->name >= 0 ? calloc(rows + 1, sizeof *l->names) : NULL;
+    if (!l->parts || !l->lines || (r->name >= 0 && !l->names)) return fail_memory(failure, r->path);
     l->count = rows;
     status_code status = STATUS_OK;
     for (size_t i = 0; i < rows && status == STATUS_OK; i++) {
@@ -72,7 +74,7 @@ static status_code read_rows(const reading *r, example_list *l, failure *failure
         l->parts[i] = PART_TEST;
         if (r->file >= 0 && !*csv_cell(r->table, i, (size_t)r->file))
             status = fail(failure, STATUS_BAD_INPUT, "%.500s, line %zu: no file is named", r->path, l->lines[i]);
-        else if (r->file >= 0 && !(l->names[i] = strdup(csv_cell(r->table, i, (size_t)r->file))))
+        else if (r->name >= 0 && !(l->names[i] = strdup(csv_cell(r->table, i, (size_t)r->name))))
             status = fail_memory(failure, r->path);
         if (status == STATUS_OK && r->split >= 0 && !r->options->unlabelled)
             status = read_part(r, i, &l->parts[i], failure);

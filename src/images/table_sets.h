@@ -5,6 +5,7 @@
  * becomes (x - mean) / std with mean and standard deviation of the training rows, 0 where it is missing. A column of words
  * becomes a number for each word of the training rows, 1 where it is this one and else 0; words that training did not see
  * are 0 everywhere, and told. All columns can be groups, too.
+ * Rows are called by their `id` if each has its own, else by their number.
  */
 #ifndef HWS_IMAGES_TABLE_SETS_H
 #define HWS_IMAGES_TABLE_SETS_H

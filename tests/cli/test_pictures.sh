@@ -182,6 +182,20 @@ sed 's/,/ ,  /g; 1s/ *, */,/g' "$work/table.csv" >"$work/spaced.csv"
 run 0 predict "$work/table" --input "$work/spaced.csv" --output "$work/spaced-scores.csv"
 is_silent err
 same "$work/people.csv" "$work/spaced-scores.csv"
+# Rows are called by their id everywhere, and runs are compared by it, whatever the order of the rows.
+awk -F, -v OFS=, '{ $1 = NR == 1 ? $1 : "p" NR; $(NF + 1) = NR == 1 ? "split" : NR % 5 ? "train" : "test" } 1' "$work/table.csv" >"$work/named.csv"
+(head -n 1 "$work/named.csv" && tail -n +2 "$work/named.csv" | sort -r) >"$work/turned.csv"
+for name in named turned; do
+    run 0 train "$work/$name.csv" --label income --group sex $small --epochs 1 --out "$work/$name"
+    run 0 evaluate "$work/$name" --quiet
+done
+grep -q '^p7,' "$work/named/losses.csv" || fail "rows are not called by their id"
+run 0 triage "$work/named" --count 3
+prints ' p[0-9]'
+run 0 compare "$work/named" "$work/turned"
+cut -d, -f1,2 "$work/named/examples.csv" | sort >"$work/here"
+cut -d, -f1,2 "$work/turned/examples.csv" | sort >"$work/there"
+same "$work/here" "$work/there"
 # What evaluate says of the same rows: they are called by their numbers.
 head -n 1 "$work/people.csv" | grep -q '^id,prediction,p_' || fail "scores of a table have no such columns"
 cut -d, -f1,5- "$work/table-scores/examples.csv" | cut -d, -f1-3 | tail -n +2 | sort >"$work/there"

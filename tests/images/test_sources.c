@@ -249,6 +249,29 @@ static void a_column_of_names_is_told(void **state) {
     for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
 }
 
+/* Unless two rows have the same, or one has none. */
+static void rows_are_called_by_their_id(void **state) {
+    (void)state;
+    static const char TABLE[] = "Id,x,label,split\np1,1,a,train\np%s,2,b,train\np3,3,a,test\n%s,4,b,test\n";
+    static const char *const IDS[][3] = {
+        {"2", "p4", ""}, {"1", "p4", "the id 'p1' comes twice"}, {"2", " ", "not all have an id"}};
+    for (int k = 0; k < 3; k++) {
+        char bytes[256], notice[512] = "";
+        const listener listener = {.context = notice, .notice = keep_notice};
+        labelled_images sets[DATA_PARTS];
+        text name = {0};
+        const int size = snprintf(bytes, sizeof bytes, TABLE, IDS[k][0], IDS[k][1]);
+        assert_int_equal(whole_file_write(work_path("ids.csv"), bytes, (size_t)size, NULL), STATUS_OK);
+        const table_source source = {.path = work_path("ids.csv")};
+        assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+        labelled_images_name(&sets[PART_TEST], 0, &name);
+        assert_string_equal(text_string(&name), k ? "2" : "p3");
+        if (!strstr(notice, IDS[k][2])) fail_msg("the notice is '%s'", notice);
+        text_close(&name);
+        for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    }
+}
+
 static void a_broken_table_is_no_list_of_pictures(void **state) {
     (void)state;
     static const char *const BROKEN[] = {"a,b\n\"1,2\n", "a,a\n1,2\n"};
@@ -381,6 +404,7 @@ int main(void) {
         cmocka_unit_test(labels_that_are_missing_are_no_class),
         cmocka_unit_test(many_words_for_what_is_missing),
         cmocka_unit_test(a_column_of_names_is_told),
+        cmocka_unit_test(rows_are_called_by_their_id),
         cmocka_unit_test(lists_of_pictures_are_no_tables),
         cmocka_unit_test(columns_that_are_no_features_may_be_in_any_case),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
