@@ -284,6 +284,37 @@ static void broken_files_are_named(void **state) {
     write_text("broken/b/words.jpg", "no picture");
     refuse("broken", "2 of 7 pictures cannot be used");
     refuse("broken", "words.jpg: is neither a PNG nor a JPEG");
+    /* One that looks well until it is decoded. */
+    char *bytes;
+    size_t size;
+    assert_int_equal(whole_file_read(work_path("broken/b/0.png"), 1000, &bytes, &size, NULL), STATUS_OK);
+    assert_int_equal(whole_file_write(work_path("broken/b/0.png"), bytes, size - 20, NULL), STATUS_OK);
+    free(bytes);
+    refuse("broken", "3 of 7 pictures cannot be used:");
+    refuse("broken", "0.png: is a broken PNG file");
+    refuse("broken", "zero.png: is empty");
+    refuse("broken", "words.jpg: is neither");
+}
+
+static void many_broken_files_are_named(void **state) {
+    (void)state;
+    char name[64];
+    for (int k = 0; k < 30; k++) {
+        snprintf(name, sizeof name, "ruins/%s/%02d.png", k % 2 ? "a" : "b", k);
+        write_picture(name, 3, 3, k);
+        write_text(name, "no picture");
+    }
+    classification_data data;
+    failure why = {0};
+    const classification_source source = classification_source_of(work_path("ruins"));
+    notices[0] = 0;
+    assert_int_not_equal(classification_data_open(&data, &source, &LISTENER, &why), STATUS_OK);
+    assert_non_null(strstr(why.message, "30 of 30 pictures cannot be used, among them:"));
+    for (int k = 0; k < 30; k++) {
+        snprintf(name, sizeof name, "/%02d.png: is neither", k);
+        assert_true(strstr(why.message, name) || strstr(notices, name));
+        assert_false(strstr(why.message, name) && strstr(notices, name));
+    }
 }
 
 static void pictures_that_are_there_twice_are_told(void **state) {
@@ -401,6 +432,7 @@ int main(void) {
         cmocka_unit_test(wrong_csv_files_are_refused),
         cmocka_unit_test(too_few_to_keep_some_for_the_test_are_refused),
         cmocka_unit_test(broken_files_are_named),
+        cmocka_unit_test(many_broken_files_are_named),
         cmocka_unit_test(pictures_that_are_there_twice_are_told),
         cmocka_unit_test(pictures_need_not_fit_into_memory),
         cmocka_unit_test(classes_can_be_given),
