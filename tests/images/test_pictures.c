@@ -98,6 +98,56 @@ static void a_fifth_of_each_class_is_tested_on_where_nothing_is_said(void **stat
     classification_data_close(&again);
 }
 
+static void folders_that_are_no_classes_are_told(void **state) {
+    (void)state;
+    char name[64];
+    for (int k = 0; k < 20; k++) {
+        snprintf(name, sizeof name, "hollow/train/%s/%02d.png", k % 2 ? "a" : "b", k);
+        write_picture(name, 3, 3, k);
+    }
+    write_picture("hollow/dev/a/x.png", 3, 3, 99);
+    write_text("hollow/readme.txt", "words");
+    assert_int_equal(folder_make(work_path("hollow/train/c"), NULL), STATUS_OK);
+    const classification_source source = classification_source_of(work_path("hollow"));
+    classification_data d = opened(&source);
+    assert_int_equal(d.train.classes, 2);
+    assert_told("1 folder is left out, such as dev: beside train, only val and test are known\n");
+    assert_told("1 file is left out, such as readme.txt: ");
+    assert_told("1 folder is left out, such as train/c: without pictures it is no class\n");
+    classification_data_close(&d);
+    write_picture("half/cat/x.png", 2, 2, 1);
+    assert_int_equal(folder_make(work_path("half/dog"), NULL), STATUS_OK);
+    failure why = {0};
+    const classification_source half = classification_source_of(work_path("half"));
+    notices[0] = 0;
+    assert_int_not_equal(classification_data_open(&d, &half, &LISTENER, &why), STATUS_OK);
+    assert_told("1 folder is left out, such as dog: without pictures it is no class\n");
+}
+
+/* Parts that nobody knows by their names; but classes may be divided by years. */
+static void parts_are_not_taken_for_classes(void **state) {
+    (void)state;
+    char name[64];
+    for (int k = 0; k < 40; k++) {
+        snprintf(name, sizeof name, "sets/%s_set/%s/%02d.png", k < 30 ? "train" : "test", k % 2 ? "a" : "b", k);
+        write_picture(name, 3, 3, k);
+        snprintf(name, sizeof name, "years/%s/%s/%02d.png", k < 30 ? "cat" : "dog", k % 2 ? "2024" : "2025", k);
+        write_picture(name, 3, 3, k);
+    }
+    refuse(
+        "sets",
+        "such as test_set and train_set, hold the same folders (a, b) and no pictures of their own: call them train");
+    classification_source source = classification_source_of(work_path("years"));
+    classification_data d = opened(&source);
+    assert_told("hold the same folders (2024, 2025) and no pictures of their own; they are taken for classes");
+    classification_data_close(&d);
+    write_picture("sets/test_set/own.png", 3, 3, 50);
+    source.data = work_path("sets");
+    d = opened(&source);
+    assert_null(strstr(notices, "same folders"));
+    classification_data_close(&d);
+}
+
 static void folders_without_pictures_are_refused(void **state) {
     (void)state;
     assert_int_equal(folder_make(work_path("empty/a"), NULL), STATUS_OK);
@@ -423,6 +473,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_of_classes_within_parts),
         cmocka_unit_test(a_fifth_of_each_class_is_tested_on_where_nothing_is_said),
+        cmocka_unit_test(folders_that_are_no_classes_are_told),
+        cmocka_unit_test(parts_are_not_taken_for_classes),
         cmocka_unit_test(folders_without_pictures_are_refused),
         cmocka_unit_test(csv_files_with_columns),
         cmocka_unit_test(names_of_columns_may_be_in_any_case),
