@@ -218,7 +218,9 @@ refused 'cannot classify a table' predict "$work/run" --input "$work/table.csv" 
 sed '2s/,[0-9.]*$/,-1/' "$work/table/features.csv" >"$work/features" && mv "$work/features" "$work/table/features.csv"
 refused 'features.csv: line 2' predict "$work/table" --input "$work/table.csv" --output "$work/people3.csv"
 refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
-refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
+for option in --flip '--size 8' '--size 8,9' '--colour grey'; do
+    refused 'not for tables' train "$work/table.csv" --label income $small $option --out "$work/x"
+done
 
 # Columns of groups behind the 256th of a table are known if their values come twice; measurements are not groups.
 awk 'BEGIN {
