@@ -117,8 +117,8 @@ static void tell_of_facts(const job *j) {
     }
     if (!deep) return;
     snprintf(notice, sizeof notice,
-             "%zu of the pictures have 16 bits; the upper 8 are used: stretch the greys beforehand if they fill only "
-             "the lower ones",
+             "%zu of the pictures have 16 bits and are divided by 257, to 8: stretch the greys beforehand if they fill "
+             "only a small part of the range",
              deep);
     listener_notice(j->listener, notice);
 }
