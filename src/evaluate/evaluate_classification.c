@@ -54,7 +54,8 @@ static status_code open_images(job *j, failure *failure) {
         source.encoding = encoding;
     }
     if (status == STATUS_OK) status = classification_data_open(&j->data, &source, j->listener, failure);
-    if (status == STATUS_OK && !j->request->data) status = classification_divide(&run->settings, &j->data, failure);
+    if (status == STATUS_OK && !j->request->data)
+        status = classification_divide(&run->settings, &j->data, NULL, failure);
     j->set = j->request->on_training ? &j->data.train : &j->data.test;
     if (status == STATUS_OK && !j->set->count)
         status = fail(failure, STATUS_BAD_INPUT, "the data have nothing in their %s part; see --part",

@@ -37,6 +37,9 @@ typedef struct classification_data {
 /* Whether this is one of the above. A folder is unless it has a dataset.json: then it holds volumes. */
 int classification_data_named(const char *data);
 
+/* Whether it is a folder of which each folder is a class: whatever is written into it may become one. */
+int classification_data_is_classes(const char *data);
+
 /* Whether it is a word of ours rather than a path. */
 int classification_data_is_word(const char *data);
 

@@ -71,6 +71,9 @@ status_code run_path(char path[PATH_SIZE], const char *folder, run_file file, fa
 int run_has(const char *folder, run_file file);
 int run_exists(const char *folder);
 
+/* Whether hws has written the folder: a run, whose RUN_CONFIG is not another program's, or the files of an evaluation. */
+int run_is_ours(const char *folder);
+
 /* The same, as a failure that says so. */
 status_code run_require(const char *folder, failure *failure);
 

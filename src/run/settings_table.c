@@ -118,8 +118,9 @@ static const setting TABLE[] = {
      .help = "pictures: if they take more, they are decoded whenever they are wanted",
      .otherwise = "half of what is free"},
     {"validation", IMAGES, NUMBER(0, 0.9), TRAINING, AT(validation), .images = "0", .value = "F",
-     .help = "images: do not train on this share of each class, but choose the best weights by it, so\n"
-             "that the test part chooses nothing; 0: the part that the data name, if any"},
+     .help = "images: do not train on this share of each class, in whole patients where the data name\n"
+             "them, but choose the best weights by it, so that the test part chooses nothing; 0: the\n"
+             "part that the data name, if any"},
     {"best", IMAGES, CHOICE(best_at), TRAINING, AT(best), .images = "accuracy", .value = "M",
      .help = "images: which weights are kept as the best: accuracy | worst-class and worst-group, the\n"
              "lowest accuracy of any | cvar, the mean loss of the hardest tenth; of the validation\n"

@@ -221,6 +221,15 @@ static status_code check_request(const training *t, failure *failure) {
     return STATUS_OK;
 }
 
+/* What a run writes would be examples of the next one. */
+static status_code check_folder(const training *t, failure *failure) {
+    const char *data = t->settings.data, *folder = t->request->folder;
+    if (t->request->dry_run || t->resume || !classification_data_is_classes(data) || !path_same(data, folder))
+        return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--out %.400s is the folder of the pictures, in which every folder is a class; name another", folder);
+}
+
 status_code training_settle(training *t, failure *failure) {
     train_settings *s = &t->settings;
     choose_resume(t);
@@ -234,6 +243,7 @@ status_code training_settle(training *t, failure *failure) {
     if (status == STATUS_OK) status = check_same(&base, t, failure);
     if (status != STATUS_OK) return status;
     status = check_data(t, failure);
+    if (status == STATUS_OK) status = check_folder(t, failure);
     if (status == STATUS_OK) status = check_budget(t, failure);
     if (!s->threads) s->threads = parallel_processors();
     return status == STATUS_OK ? settings_check(s, failure) : status;

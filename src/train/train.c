@@ -172,7 +172,7 @@ static status_code train_on_images(training *t, failure *failure) {
     text wrong = {0};
     status_code status = classification_source_of_settings(&source, &t->settings, failure);
     if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
-    if (status == STATUS_OK) status = classification_divide(&t->settings, &data, failure);
+    if (status == STATUS_OK) status = classification_divide(&t->settings, &data, work_of(t), failure);
     if (status == STATUS_OK) status = mislabel(t, &data.train, &wrong, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
     if (status == STATUS_OK) status = task_check(&task, &t->settings, failure);
