@@ -9,6 +9,10 @@
 #include "work_folder.h"
 #include "zip/zip_writer.h"
 
+static void close_sets(labelled_images sets[DATA_PARTS]) {
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
 /* ---- .npz -------------------------------------------------------------------------------------------------------- */
 
 static void add_array(zip_writer *zip, const char *name, const char *type, const char *shape, const void *data,
@@ -49,7 +53,7 @@ static void npz_files_as_medmnist_has_them(void **state) {
     assert_true(train->count == 2 && train->height == 3 && train->width == 2 && train->channels == 3);
     assert_true(train->classes == 5 && train->labels[0] == 4 && train->labels[1] == 0 && train->pixels[8] == 9);
     assert_true(sets[PART_VALIDATION].count == 0 && sets[PART_TEST].count == 1);
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    close_sets(sets);
     write_npz("b.npz", "(2, 2)", 32);
     assert_int_equal(npz_open(sets, work_path("b.npz"), &why), STATUS_CORRUPT);
     assert_non_null(strstr(why.message, "not one number for each image"));
@@ -102,6 +106,19 @@ static void cifar_planes_become_pixels(void **state) {
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
+static void keep_notice(void *context, const char *text) { snprintf(context, 512, "%s", text); }
+
+/* Opens what stands in a file of this name; `notice` becomes the last one that was told. */
+static void open_table(labelled_images sets[DATA_PARTS], const char *name, const char *table, char notice[512]) {
+    failure why = {0};
+    notice[0] = 0;
+    const listener listener = {.context = notice, .notice = keep_notice};
+    assert_int_equal(whole_file_write(work_path(name), table, strlen(table), NULL), STATUS_OK);
+    const table_source source = {.path = work_path(name)};
+    if (table_sets_open(sets, &source, &(example_options){0}, &listener, &why) != STATUS_OK)
+        fail_msg("%s", why.message);
+}
+
 static void tables_become_numbers(void **state) {
     (void)state;
     static const char TABLE[] = "id,age,city,split,label\n"
@@ -121,7 +138,7 @@ static void tables_become_numbers(void **state) {
     for (int k = 0; k < 6; k++) assert_near((double)sets[PART_TEST].values[k], (double)test[k], 1e-6);
     assert_memory_equal(sets[PART_TRAIN].labels, "\0\1\0", 3);
     assert_non_null(labelled_images_column(&sets[PART_TEST], "city"));
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    close_sets(sets);
 }
 
 /* Three hundred measurements of thirty patients, ten rows each; who and where stand behind them. */
@@ -157,22 +174,17 @@ static void in_wide_tables_patients_stay_together_too(void **state) {
     for (int k = 0; k < 30; k++) assert_true(seen[k] == 1 << PART_TRAIN || seen[k] == 1 << PART_TEST);
 }
 
-static void keep_notice(void *context, const char *text) { snprintf(context, 512, "%s", text); }
-
 /* What is learnt from decides: a word in a test row is a mistake there, one in a training row makes words of all, and is told. */
 static void a_word_among_numbers_does_not_pass_silently(void **state) {
     (void)state;
     static const char TABLE[] =
         "x,label,split\n1,a,train\n2,b,train\n3,a,train\n4,b,train\n\"12,5\",a,train\n1,b,test\n";
-    char notice[512] = "";
-    const listener listener = {.context = notice, .notice = keep_notice};
+    char notice[512];
     labelled_images sets[DATA_PARTS];
-    assert_int_equal(whole_file_write(work_path("word.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
-    const table_source source = {.path = work_path("word.csv")};
-    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+    open_table(sets, "word.csv", TABLE, notice);
     assert_int_equal(sets[PART_TRAIN].channels, 5);
     if (!strstr(notice, "line 6 has '12,5'")) fail_msg("the notice is '%s'", notice);
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    close_sets(sets);
 }
 
 /* A run of an earlier version may have kept the spaces. */
@@ -194,7 +206,7 @@ static void words_are_the_same_with_spaces_around_them(void **state) {
         assert_memory_equal(sets[PART_TRAIN].values, train, sizeof train);
         assert_memory_equal(sets[PART_TEST].values, test, sizeof test);
         assert_string_equal(notice, "");
-        for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+        close_sets(sets);
     }
 }
 
@@ -202,14 +214,11 @@ static void words_that_were_not_trained_on_are_told(void **state) {
     (void)state;
     static const char TABLE[] =
         "job,label,split\ncook,a,train\nnurse,b,train\npilot,a,test\n?,b,test\nbaker,b,test\ncook,a,test\n";
-    char notice[512] = "";
-    const listener listener = {.context = notice, .notice = keep_notice};
+    char notice[512];
     labelled_images sets[DATA_PARTS];
-    assert_int_equal(whole_file_write(work_path("unseen.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
-    const table_source source = {.path = work_path("unseen.csv")};
-    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+    open_table(sets, "unseen.csv", TABLE, notice);
     assert_string_equal(notice, "2 of 6 rows have a 'job' that was not trained on, such as 'pilot' (line 4)");
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    close_sets(sets);
 }
 
 static void many_words_for_what_is_missing(void **state) {
@@ -217,17 +226,14 @@ static void many_words_for_what_is_missing(void **state) {
     static const char TABLE[] = "x,none,label,split\n1,nan,a,train\nNaN,,b,train\n3,NULL,a,train\nnull,null,b,train\n"
                                 "nan,NaN,a,test\n4,?,b,test\n";
     const float train[] = {-1, 0, 1, 0}, test[] = {0, 2};
-    char notice[512] = "";
-    const listener listener = {.context = notice, .notice = keep_notice};
+    char notice[512];
     labelled_images sets[DATA_PARTS];
-    assert_int_equal(whole_file_write(work_path("nan.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
-    const table_source source = {.path = work_path("nan.csv")};
-    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+    open_table(sets, "nan.csv", TABLE, notice);
     assert_int_equal(sets[PART_TRAIN].channels, 1);
     assert_memory_equal(sets[PART_TRAIN].values, train, sizeof train);
     assert_memory_equal(sets[PART_TEST].values, test, sizeof test);
     assert_string_equal(notice, "the column 'none' is left out: it says nothing in the rows that are trained on");
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    close_sets(sets);
 }
 
 static void a_column_of_names_is_told(void **state) {
@@ -237,16 +243,13 @@ static void a_column_of_names_is_told(void **state) {
     for (int k = 0; k < 20; k++)
         text_format(&table, "%d,name%d,c%d,%s,%s\n", k, k / 19 ? 0 : k, k % 12, k % 2 ? "a" : "b", "train");
     text_add(&table, "3,name3,c4,a,test\n");
-    char notice[512] = "";
-    const listener listener = {.context = notice, .notice = keep_notice};
+    char notice[512];
     labelled_images sets[DATA_PARTS];
-    assert_int_equal(whole_file_write_text(work_path("who.csv"), &table, NULL), STATUS_OK);
+    open_table(sets, "who.csv", text_string(&table), notice);
     text_close(&table);
-    const table_source source = {.path = work_path("who.csv")};
-    assert_int_equal(table_sets_open(sets, &source, &(example_options){.label = "label"}, &listener, NULL), STATUS_OK);
     if (!strstr(notice, "the column 'who' has 19 different words in the 20 rows"))
         fail_msg("the notice is '%s'", notice);
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    close_sets(sets);
 }
 
 /* Unless two rows have the same, or one has none. */
@@ -256,19 +259,16 @@ static void rows_are_called_by_their_id(void **state) {
     static const char *const IDS[][3] = {
         {"2", "p4", ""}, {"1", "p4", "the id 'p1' comes twice"}, {"2", " ", "not all have an id"}};
     for (int k = 0; k < 3; k++) {
-        char bytes[256], notice[512] = "";
-        const listener listener = {.context = notice, .notice = keep_notice};
+        char bytes[256], notice[512];
         labelled_images sets[DATA_PARTS];
         text name = {0};
-        const int size = snprintf(bytes, sizeof bytes, TABLE, IDS[k][0], IDS[k][1]);
-        assert_int_equal(whole_file_write(work_path("ids.csv"), bytes, (size_t)size, NULL), STATUS_OK);
-        const table_source source = {.path = work_path("ids.csv")};
-        assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+        snprintf(bytes, sizeof bytes, TABLE, IDS[k][0], IDS[k][1]);
+        open_table(sets, "ids.csv", bytes, notice);
         labelled_images_name(&sets[PART_TEST], 0, &name);
         assert_string_equal(text_string(&name), k ? "2" : "p3");
         if (!strstr(notice, IDS[k][2])) fail_msg("the notice is '%s'", notice);
         text_close(&name);
-        for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+        close_sets(sets);
     }
 }
 
@@ -367,12 +367,10 @@ static void lists_of_pictures_are_no_tables(void **state) {
     (void)state;
     refuse_table("img,label,split\na.png,a,train\nb.JPG,b,train\nc.jpeg,a,test\nd.png,b,test\n",
                  "the column 'img' names pictures: call it file");
+    char notice[512];
     labelled_images sets[DATA_PARTS];
-    static const char TABLE[] = "word,label,split\na.png,a,train\nb,b,train\nc,a,test\nd,b,test\n";
-    assert_int_equal(whole_file_write(work_path("some.csv"), TABLE, strlen(TABLE), NULL), STATUS_OK);
-    const table_source source = {.path = work_path("some.csv")};
-    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, NULL, NULL), STATUS_OK);
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    open_table(sets, "some.csv", "word,label,split\na.png,a,train\nb,b,train\nc,a,test\nd,b,test\n", notice);
+    close_sets(sets);
 }
 
 static void labels_that_are_missing_are_no_class(void **state) {
@@ -383,14 +381,13 @@ static void labels_that_are_missing_are_no_class(void **state) {
 
 static void columns_that_are_no_features_may_be_in_any_case(void **state) {
     (void)state;
+    char notice[512];
     labelled_images sets[DATA_PARTS];
-    static const char TABLE[] = "ID,Label,SPLIT,Patient,x\n1,a,train,1,5\n2,b,train,2,6\n3,a,test,3,5\n4,b,test,4,5\n";
-    assert_int_equal(whole_file_write(work_path("case.csv"), TABLE, strlen(TABLE), NULL), STATUS_OK);
-    const table_source source = {.path = work_path("case.csv")};
-    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, NULL, NULL), STATUS_OK);
+    open_table(sets, "case.csv", "ID,Label,SPLIT,Patient,x\n1,a,train,1,5\n2,b,train,2,6\n3,a,test,3,5\n4,b,test,4,5\n",
+               notice);
     assert_int_equal(sets[PART_TRAIN].channels, 1);
     assert_true(sets[PART_TRAIN].count == 2 && sets[PART_TRAIN].values[0] == -1 && sets[PART_TRAIN].values[1] == 1);
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    close_sets(sets);
 }
 
 int main(void) {
