@@ -103,8 +103,8 @@ static const setting TABLE[] = {
     {"keep", IMAGES, .kind = SETTING_KEEP, OBJECTIVE, .value = "CLASS=FRACTION", .otherwise = "",
      .help = "keep only this fraction of a class, or of a group (COLUMN:VALUE=FRACTION), for\n"
              "training; may be given several times"},
-    {"label", IMAGES, TEXT, TRAINING, AT(label), .images = "", .value = "COLUMN", .help = "CSV files: the column of classes",
-     .otherwise = "label"},
+    {"label", IMAGES, TEXT, TRAINING, AT(label), .images = "", .value = "COLUMN",
+     .help = "CSV files: the column of classes", .otherwise = "label"},
     {"group", TEXT, TRAINING, AT(group), .images = "", .value = "COLUMN",
      .help = "CSV files: the column of groups; volumes: the column of groups.csv for reweight and\n"
              "group-dro",
@@ -114,8 +114,8 @@ static const setting TABLE[] = {
      .otherwise = "their own if all have one size, else 224"},
     {"colour", IMAGES, CHOICE(colour_at), TRAINING, AT(colour), .images = "auto", .value = "C",
      .help = "pictures: grey | rgb | auto: rgb if any is in colour"},
-    {"picture_memory", IMAGES, NUMBER(-1, 1e9), TRAINING, AT(picture_memory), .is_free = 1, .images = "-1", .value = "MB",
-     .help = "pictures: if they take more, they are decoded whenever they are wanted",
+    {"picture_memory", IMAGES, NUMBER(-1, 1e9), TRAINING, AT(picture_memory), .is_free = 1, .images = "-1",
+     .value = "MB", .help = "pictures: if they take more, they are decoded whenever they are wanted",
      .otherwise = "half of what is free"},
     {"validation", IMAGES, NUMBER(0, 0.9), TRAINING, AT(validation), .images = "0", .value = "F",
      .help = "images: do not train on this share of each class, in whole patients where the data name\n"
