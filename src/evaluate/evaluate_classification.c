@@ -5,6 +5,7 @@
 #include "evaluate/class_gallery.h"
 #include "evaluate/evaluate_run.h"
 #include "evaluate/name_list.h"
+#include "evaluate/own_results.h"
 #include "predict/classifier.h"
 #include "task/classification_source.h"
 
@@ -349,6 +350,7 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
     const int own = !request->data && !request->on_training && request->weights == RUN_WEIGHTS_BEST;
     j.out = request->out ? request->out : own ? request->run : NULL;
     status_code status = j.out ? read_iterations(&j, failure) : STATUS_OK;
+    if (status == STATUS_OK && j.out) status = own_results_check(j.out, RESULTS_OF_CLASSES, failure);
     if (status == STATUS_OK)
         status = classifier_open(&j.model, request->run, request->weights, request->threads, failure);
     if (status == STATUS_OK) status = open_images(&j, failure);

@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/arg_max.h"
+#include "core/replaceable.h"
 #include "core/whole_file.h"
 #include "images/example_list.h"
 #include "images/idx.h"
@@ -12,6 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of the table of probabilities. */
+#define TABLE_BEGINNING "image,prediction"
 
 typedef struct job {
     const predict_request *request;
@@ -35,8 +39,36 @@ static status_code labels_name(const char *images_path, char name[PATH_SIZE], fa
     return path_format(name, failure, "%s", base);
 }
 
+/* Where the labels of a file of images go, and the table of their probabilities. */
+static status_code outputs_of(const job *j, const char *images, char labels[PATH_SIZE], char table[PATH_SIZE],
+                              failure *failure) {
+    char name[PATH_SIZE];
+    status_code status = labels_name(images, name, failure);
+    if (status == STATUS_OK) status = path_join(labels, j->request->output, name, failure);
+    return status == STATUS_OK ? path_format(table, failure, "%s.csv", labels) : status;
+}
+
+static int holds_probabilities(const char *beginning, const void *context) {
+    (void)context;
+    return strncmp(beginning, TABLE_BEGINNING, sizeof TABLE_BEGINNING - 1) == 0;
+}
+
+/* Labels look the same whoever gave them: the table beside them, which is written first, tells. */
+static int are_predicted(const char *beginning, const void *table) {
+    (void)beginning;
+    char other[BEGINNING_SIZE];
+    return file_beginning(table, other) && holds_probabilities(other, NULL);
+}
+
+static status_code check_outputs(const job *j, const char *images, failure *failure) {
+    char labels[PATH_SIZE], table[PATH_SIZE];
+    status_code status = outputs_of(j, images, labels, table, failure);
+    if (status == STATUS_OK) status = replaceable_check(table, holds_probabilities, NULL, "predictions", failure);
+    return status == STATUS_OK ? replaceable_check(labels, are_predicted, table, "predictions", failure) : status;
+}
+
 static void add_rows(const labelled_images *set, const float *probabilities, uint8_t *labels, text *csv) {
-    text_add(csv, "image,prediction");
+    text_add(csv, TABLE_BEGINNING);
     for (int k = 0; k < set->classes; k++) text_format(csv, ",p_%d", k);
     text_add(csv, "\n");
     for (int64_t i = 0; i < set->count; i++) {
@@ -51,17 +83,15 @@ static void add_rows(const labelled_images *set, const float *probabilities, uin
 
 static status_code write_labels(const job *j, const char *images, const labelled_images *set,
                                 const float *probabilities, failure *failure) {
-    char name[PATH_SIZE], path[PATH_SIZE], table[PATH_SIZE];
+    char path[PATH_SIZE], table[PATH_SIZE];
     text csv = {0};
-    status_code status = labels_name(images, name, failure);
-    if (status == STATUS_OK) status = path_join(path, j->request->output, name, failure);
-    if (status == STATUS_OK) status = path_format(table, failure, "%s.csv", path);
+    status_code status = outputs_of(j, images, path, table, failure);
     if (status != STATUS_OK) return status;
     uint8_t *labels = malloc((size_t)set->count + 1);
     if (!labels) return fail_memory(failure, "the labels");
     add_rows(set, probabilities, labels, &csv);
-    status = idx_write_labels(labels, set->count, path, failure);
-    if (status == STATUS_OK) status = whole_file_write_text(table, &csv, failure);
+    status = whole_file_write_text(table, &csv, failure);
+    if (status == STATUS_OK) status = idx_write_labels(labels, set->count, path, failure);
     if (status == STATUS_OK && j->request->wrote) j->request->wrote(j->request->context, path);
     text_close(&csv);
     free(labels);
@@ -70,7 +100,8 @@ static status_code write_labels(const job *j, const char *images, const labelled
 
 static status_code predict_file(job *j, const char *images, failure *failure) {
     labelled_images set;
-    status_code status = idx_open(&set, images, 0, j->ensemble.models[0].classes, failure);
+    status_code status = check_outputs(j, images, failure);
+    if (status == STATUS_OK) status = idx_open(&set, images, 0, j->ensemble.models[0].classes, failure);
     if (status != STATUS_OK) return status;
     float *mean = malloc((size_t)set.count * (size_t)set.classes * sizeof *mean + 1);
     status = mean ? folder_make(j->request->output, failure) : fail_memory(failure, "the probabilities");
