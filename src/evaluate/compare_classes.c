@@ -202,7 +202,7 @@ static status_code score_worst(compared_classes *r, compared_stratum *one, const
 
 static status_code score_column(compared_classes *r, size_t column, failure *failure) {
     classified_groups groups;
-    const char *name = csv_name(&r->methods[0].table, column);
+    const char *name = classified_group_name(&r->methods[0], column);
     status_code status = classified_groups_of(&r->methods[0], column, &groups, failure);
     if (status == STATUS_OK && groups.count > EXAMPLE_GROUPS_MAX)
         status = fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,

@@ -3,6 +3,7 @@
 #include "core/array.h"
 #include "core/csv.h"
 #include "evaluate/class_gallery.h"
+#include "evaluate/classified.h"
 #include "evaluate/evaluate_run.h"
 #include "evaluate/name_list.h"
 #include "evaluate/own_results.h"
@@ -213,8 +214,12 @@ static void add_header(const job *j, text *csv) {
         csv_add_text(csv, &name);
     }
     for (int k = 0; k < j->set->column_count; k++) {
+        const char *column = j->set->columns[k].name;
+        const int renamed = classified_is_renamed(column, j->set->class_names, j->model.classes);
+        text name = {0};
+        text_format(&name, "%s%s", renamed ? CLASSIFIED_DATA : "", column);
         text_add(csv, ",");
-        csv_add_field(csv, j->set->columns[k].name);
+        csv_add_text(csv, &name);
     }
     text_add(csv, "\n");
 }

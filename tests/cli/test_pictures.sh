@@ -80,6 +80,24 @@ sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/exampl
 refused "is no class" compare "$work/run" "$work/fewer-scores"
 refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
 
+# Columns of the data that are called like those of examples.csv.
+mkdir "$work/clash" "$work/clash-scores"
+awk -F, -v OFS=, 'NR == 1 { print $0, "loss", "data_loss", "prediction", "example", "p_light", "p_else" }
+    NR > 1 { print $0, "l" NR % 2, "d" NR % 2, "p", "e", "c" NR % 2, "x" }' "$work/data/labels.csv" >"$work/clash/labels.csv"
+cp "$work/data/"*.png "$work/clash"
+run 0 train "$work/clash" $small --epochs 1 --group loss --out "$work/clashing"
+run 0 evaluate "$work/clashing" --by loss,data_loss,p_light --out "$work/clash-scores"
+head -n 1 "$work/clash-scores/examples.csv" |
+    grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient,data_loss,data_data_loss,data_prediction,data_example,data_p_light,p_else$' ||
+    fail "examples.csv has other columns"
+run 0 compare "$work/clash-scores" "$work/clash-scores" --by loss,data_loss,p_light,p_else
+prints '^loss l1 '
+prints '^data_loss d1 '
+prints '^p_light c1 '
+prints '^p_else x '
+refused 'no such column' compare "$work/clash-scores" "$work/clash-scores" --by label
+refused 'no such column' compare "$work/scores" "$work/scores" --by loss
+
 # How far the run is stands in strata.csv. It is read before the weights, and a broken history fails before a file is replaced.
 last=$(tail -n 1 "$work/run/history.csv" | cut -d, -f2)
 awk -F, -v last="$last" 'NR > 1 && $NF != last { exit 1 }' "$work/run/strata.csv" || fail "strata.csv does not say how far the run was"
