@@ -8,8 +8,10 @@
 
 int file_beginning(const char *path, char beginning[BEGINNING_SIZE]) {
     struct stat info;
-    FILE *file = stat(path, &info) == 0 ? fopen(path, "rb") : NULL;
     beginning[0] = 0;
+    if (stat(path, &info) != 0) return 0;
+    if (!S_ISREG(info.st_mode)) return errno = EINVAL, 0; /* a pipe's bytes would be gone */
+    FILE *file = fopen(path, "rb");
     if (!file) return 0;
     const size_t count = fread(beginning, 1, BEGINNING_SIZE - 1, file);
     beginning[count] = 0;

@@ -240,7 +240,29 @@ typedef struct named {
     size_t at;
 } named;
 
-static int by_name(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
+static int by_name(const void *a, const void *b) {
+    const named *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+static const char *label_of(const example_list *l, size_t i) {
+    return l->labels.of && l->labels.of[i] >= 0 ? l->labels.values[l->labels.of[i]] : "";
+}
+
+static status_code fail_twice(const example_list *l, const char *path, size_t one, size_t other, failure *failure) {
+    const char *label = label_of(l, one), *second = label_of(l, other);
+    const size_t lines[] = {l->lines ? l->lines[one] : 0, l->lines ? l->lines[other] : 0};
+    if (strcmp(label, second) == 0)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s, lines %zu and %zu: the file '%.300s' comes twice; leave one out", path, lines[0], lines[1],
+                    l->names[one]);
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "%.300s, lines %zu and %zu: the file '%.300s' comes twice, with the labels '%.100s' and '%.100s'; leave "
+        "out the wrong one",
+        path, lines[0], lines[1], l->names[one], label, second);
+}
 
 static status_code check_names(const example_list *l, const char *path, failure *failure) {
     named *sorted = malloc((l->count + 1) * sizeof *sorted);
@@ -249,9 +271,8 @@ static status_code check_names(const example_list *l, const char *path, failure 
     qsort(sorted, l->count, sizeof *sorted, by_name);
     status_code status = STATUS_OK;
     for (size_t k = 1; k < l->count && status == STATUS_OK; k++)
-        if (by_name(&sorted[k - 1], &sorted[k]) == 0)
-            status = fail(failure, STATUS_BAD_INPUT, "%.500s: the file '%.300s' comes twice; leave one line out", path,
-                          sorted[k].name);
+        if (strcmp(sorted[k - 1].name, sorted[k].name) == 0)
+            status = fail_twice(l, path, sorted[k - 1].at, sorted[k].at, failure);
     free(sorted);
     return status;
 }

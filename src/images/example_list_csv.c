@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 256, FEW_WORDS = 256 };
+enum { COLUMNS_MAX = 256, FEW_WORDS = 256, NAMES_SHOWN = 200 };
 
 typedef struct reading {
     const csv *table;
@@ -25,13 +25,36 @@ long example_list_file_column(const csv *table) {
     return -1;
 }
 
+/* A file that was meant otherwise, or without a line of names, shows in the names that were found. */
+static status_code fail_no_label(const reading *r, const char *wanted, failure *failure) {
+    const char *separator = csv_other_separator(r->table);
+    text found = {0};
+    if (separator)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s: has no column '%.100s': is the file separated by %s? Commas are wanted", r->path, wanted,
+                    separator);
+    for (size_t k = 0; k < r->table->columns && found.size < NAMES_SHOWN; k++)
+        text_format(&found, "%s%s", k ? ", " : "", csv_name(r->table, k));
+    const status_code status =
+        r->options->class_names
+            ? fail(failure, STATUS_BAD_INPUT,
+                   "%.300s: has no column '%.100s', in which the run's data have the classes; its first line names "
+                   "%.300s: call the column of the classes so",
+                   r->path, wanted, text_string(&found))
+            : fail(failure, STATUS_BAD_INPUT,
+                   "%.300s: has no column '%.100s'; its first line, which is to name the columns, has %.300s: name the "
+                   "column of the classes with --label COLUMN",
+                   r->path, wanted, text_string(&found));
+    text_close(&found);
+    return status;
+}
+
 static status_code find_columns(reading *r, failure *failure) {
     const char *wanted = r->options->label && *r->options->label ? r->options->label : "label";
     r->label = csv_column(r->table, wanted);
     r->split = csv_column(r->table, "split");
     if (r->label >= 0 || r->options->unlabelled) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT,
-                "%.500s: has no column '%.100s'; name the column of the classes with --label COLUMN", r->path, wanted);
+    return fail_no_label(r, wanted, failure);
 }
 
 static status_code read_part(const reading *r, size_t row, uint8_t *part, failure *failure) {

@@ -115,6 +115,20 @@ static status_code predict_file(job *j, const char *images, failure *failure) {
 
 static int holds_images(const struct dirent *entry) { return strstr(entry->d_name, "images") != 0; }
 
+static const char *what_is_taken(const job *j) {
+    return run_has(j->request->runs[0], RUN_FEATURES) ? "this run takes a table, as a CSV file"
+                                                      : "this run takes PNG and JPEG files, folders of them, CSV files "
+                                                        "that list them, and IDX files of images";
+}
+
+/* Whether a file may be one of IDX, plain or in gzip; what is wrong with such a one its reader says. */
+static status_code check_idx(const job *j, const char *path, failure *failure) {
+    char beginning[BEGINNING_SIZE];
+    if (!file_beginning(path, beginning) || !beginning[0] || memcmp(beginning, "\x1f\x8b", 2) == 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s: is neither a picture nor a table nor an IDX file; %s", path,
+                what_is_taken(j));
+}
+
 static status_code predict_folder(job *j, failure *failure) {
     struct dirent **entries;
     char path[PATH_SIZE];
@@ -123,7 +137,9 @@ static status_code predict_folder(job *j, failure *failure) {
     status_code status = STATUS_OK;
     if (count < 0) status = fail_unreadable(failure, input, errno);
     if (count == 0)
-        status = fail(failure, STATUS_BAD_INPUT, "%.500s: no file in this folder has a name with 'images'", input);
+        status = fail(failure, STATUS_BAD_INPUT,
+                      "%.500s: has neither pictures (.png, .jpg, .jpeg) nor IDX files with 'images' in their names; %s",
+                      input, what_is_taken(j));
     for (int k = 0; k < count; k++) {
         if (status == STATUS_OK) listener_progress(j->listener, "predicting", (size_t)k, (size_t)count);
         if (status == STATUS_OK) status = path_join(path, input, entries[k]->d_name, failure);
@@ -147,7 +163,7 @@ static status_code predict_all(job *j, failure *failure) {
     const predict_request *r = j->request;
     const int is_folder = path_is_folder(r->input);
     int table = 0;
-    status_code status = example_list_is_picture(r->input) ? STATUS_OK : predict_takes_table(r->input, &table, failure);
+    status_code status = predict_is_picture(r->input) ? STATUS_OK : predict_takes_table(r->input, &table, failure);
     if (status != STATUS_OK) return status;
     const int pictures = !table && predict_takes_pictures(r->input);
     status = pictures || table ? score_table_check(r, failure) : check_apart(r, is_folder, failure);
@@ -156,7 +172,9 @@ static status_code predict_all(job *j, failure *failure) {
     if (status != STATUS_OK) return status;
     if (table) return predict_table(r, &j->ensemble, j->listener, &j->done, failure);
     if (pictures) return predict_pictures(r, &j->ensemble, j->listener, &j->done, failure);
-    return is_folder ? predict_folder(j, failure) : predict_file(j, r->input, failure);
+    if (is_folder) return predict_folder(j, failure);
+    status = check_idx(j, r->input, failure);
+    return status == STATUS_OK ? predict_file(j, r->input, failure) : status;
 }
 
 status_code predict_images(const predict_request *request, const listener *listener, size_t *done, failure *failure) {

@@ -152,6 +152,16 @@ sed 's/p007.jpg/p007.png/' "$work/misnamed.csv" | cmp -s - "$work/one.csv" || fa
 echo "a,b" >"$work/words.png"
 refused 'words.png: is neither a PNG nor a JPEG' predict "$work/run" --input "$work/words.png" --output "$work/misnamed.csv"
 
+cp "$work/data/p007.png" "$work/p007"
+run 0 predict "$work/run" --input "$work/p007" --output "$work/bare.csv"
+sed 's/p007,/p007.png,/' "$work/bare.csv" | cmp -s - "$work/one.csv" || fail "a PNG file without an ending is read otherwise"
+# What is no input says what one would be.
+mkdir "$work/tiffs"
+refused 'has neither pictures .* nor IDX files .*; this run takes PNG and JPEG files' predict "$work/run" --input "$work/tiffs" --output "$work/x.csv"
+printf 'II*\0' >"$work/tiffs/a.tif"
+refused 'has neither pictures .* nor IDX files' predict "$work/run" --input "$work/tiffs" --output "$work/x.csv"
+refused 'a.tif: is neither a picture nor a table nor an IDX file; this run takes PNG' predict "$work/run" --input "$work/tiffs/a.tif" --output "$work/x.csv"
+
 # Broken files are named before anything is trained.
 head -c 60 "$work/data/p001.png" >"$work/cut" && mv "$work/cut" "$work/data/p001.png"
 refused 'p001.png: is a broken PNG file' train "$work/data" $small --out "$work/x"
@@ -197,9 +207,16 @@ same "$work/there-already/scores.csv" "$work/kept.csv"
 cp "$work/data/some.csv" "$work/kept.csv"
 refused 'is the input' predict "$work/run" --input "$work/data/some.csv" --output "$work/data/some.csv"
 same "$work/data/some.csv" "$work/kept.csv"
+refused 'this run takes a table' predict "$work/table" --input "$work/tiffs" --output "$work/people3.csv"
+tr , ';' <"$work/table.csv" >"$work/semicolons.csv"
+refused "lacks the column .*: is the file separated by ';'?" predict "$work/table" --input "$work/semicolons.csv" --output "$work/people3.csv"
 refused 'cannot classify a table' predict "$work/run" --input "$work/table.csv" --output "$work/people3.csv"
 sed '2s/,[0-9.]*$/,-1/' "$work/table/features.csv" >"$work/features" && mv "$work/features" "$work/table/features.csv"
 refused 'features.csv: line 2' predict "$work/table" --input "$work/table.csv" --output "$work/people3.csv"
+cut -d, -f"$label" --complement "$work/table.csv" >"$work/unlabelled.csv"
+refused "no column 'income', in which the run's data have the classes; its first line names id, .*: call" evaluate "$work/table" --data "$work/unlabelled.csv"
+tr , ';' <"$work/unlabelled.csv" >"$work/semicolons.csv"
+refused "no column 'income': is the file separated by ';'?" evaluate "$work/table" --data "$work/semicolons.csv"
 refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
 refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
 
