@@ -108,11 +108,12 @@ static status_code check_row(parser *p, size_t line, size_t before) {
         p->table->left_out++;
         return STATUS_OK;
     }
-    const char *separator = csv_other_separator(p->table);
-    if (fields != expected)
+    if (fields != expected) {
+        const char *separator = csv_other_separator(p->table);
         return fail(p->failure, STATUS_CORRUPT, "%s, line %zu: %zu fields where the header has %zu%s%s%s", p->name,
                     line, fields, expected, separator ? "; is the file separated by " : "", separator ? separator : "",
                     separator ? "? Commas are wanted" : "");
+    }
     p->table->lines[++p->table->rows] = line;
     return STATUS_OK;
 }

@@ -73,8 +73,8 @@ static status_code open_other(job *j, const char *encoding, int changed, failure
 static status_code refuse_changed(const job *j, failure *failure) {
     const char *data = j->model.config.settings.data;
     return fail(failure, STATUS_BAD_INPUT,
-                "%.500s: has changed since this run was trained on it, so that its test part may hold what was trained "
-                "on; bring the former data back, or evaluate with --data %.500s, which takes them for other data and "
+                "%.300s: has changed since this run was trained on it, so that its test part may hold what was trained "
+                "on; bring the former data back, or evaluate with --data %.300s, which takes them for other data and "
                 "scores all of them, or those that they mark as test",
                 data, data);
 }
