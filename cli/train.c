@@ -42,13 +42,15 @@ static const char USAGE_OF_THE_RUN[] =
     "  --out RUN            the folder; refused if it holds a run already, unless it is resumed\n"
     "  --resume             go on from the last checkpoint, to the same bits as without the interruption; all\n"
     "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every,\n"
-    "                       --cache and --quiet may differ, and with a constant rate --epochs\n"
+    "                       --cache, --picture-memory, --tensorboard and --quiet may differ, and --epochs where the rate\n"
+    "                       is constant and neither --warm-up nor --iterations counts on their number. Data that have\n"
+    "                       moved: hws train DATA --resume --out RUN\n"
     "  --resume-or-start    go on if RUN holds a run, begin one if not: for jobs that are started again\n"
     "  --dry-run            only tell what it would do: data and network, and by a few steps how long it would take,\n"
     "                       how much memory and disk; nothing is written but the cache of volumes\n"
     "  --config FILE        begin with the settings of another run's config.json\n";
 
-enum { OPTIONS_MAX = 128, NAME_SIZE = 40, GIVEN_MAX = OPTIONS_MAX + CLI_LIST_MAX };
+enum { OPTIONS_MAX = 128, GIVEN_MAX = OPTIONS_MAX + CLI_LIST_MAX };
 
 typedef struct train_command {
     train_request request;
@@ -56,7 +58,7 @@ typedef struct train_command {
     const char *values[OPTIONS_MAX]; /* of the settings, in the table's order; NULL: not given */
     int flags[OPTIONS_MAX];
     cli_list keep;
-    char names[OPTIONS_MAX][NAME_SIZE];
+    char names[OPTIONS_MAX][SETTING_OPTION_SIZE];
     cli_option options[OPTIONS_MAX];
     size_t option_count;
     train_option given[GIVEN_MAX];
@@ -83,13 +85,9 @@ static void add_option(train_command *c, const char *name, option_kind kind, voi
         (cli_option){.name = name, .kind = kind, .target = target, .belongs = settings_names_importance};
 }
 
-/* "history_momentum" becomes "--history-momentum". */
 static void add_setting(train_command *c, size_t index) {
     const setting *s = settings_at(index);
-    char *name = c->names[index];
-    snprintf(name, NAME_SIZE, "--%s", s->key);
-    for (char *at = name; *at; at++)
-        if (*at == '_') *at = '-';
+    const char *name = setting_option(s, c->names[index]);
     if (s->kind == SETTING_FLAG) add_option(c, name, OPTION_FLAG, &c->flags[index]);
     else if (s->kind == SETTING_KEEP) add_option(c, name, OPTION_LIST, &c->keep);
     else add_option(c, name, s->kind == SETTING_IMPORTANCE ? OPTION_OPTIONAL : OPTION_TEXT, &c->values[index]);

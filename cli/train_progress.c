@@ -149,10 +149,10 @@ static void begin(void *context, const trainer *t) {
         text_add(&lines,
                  "\nno validation part chooses weights, so that the last ones are kept; --validation 0.1 would hold a "
                  "tenth of each class out");
-    if (t->iteration >= t->total || t->stopped) text_add(&lines, "\nthis run is finished already");
+    if (trainer_is_over(t)) text_add(&lines, "\nthis run is finished already");
     else if (t->iteration) text_format(&lines, "\nresumed after iteration %lld", (long long)t->iteration);
     say(p, &lines);
-    if (t->iteration < t->total && !t->stopped && !p->dry) show_header(p, t);
+    if (!trainer_is_over(t) && !p->dry) show_header(p, t);
 }
 
 static void report(void *context, const trainer *t, double loss, const double *row) {

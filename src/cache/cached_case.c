@@ -225,6 +225,7 @@ static void fill(cached_case *file, const header *header) {
     const layout layout = layout_of(header);
     const char *base = (const char *)file->mapped.bytes;
     file->checksums = (case_checksums){.preprocessing = header->preprocessing, .inputs = header->inputs};
+    file->contents = header->payload_crc;
     file->view = (case_view){.channels = (int)header->channels,
                              .classes = (int)header->classes,
                              .image = (const void *)(base + layout.image),

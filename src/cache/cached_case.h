@@ -22,6 +22,7 @@ typedef struct cached_case {
     case_view view;
     case_geometry geometry;
     case_checksums checksums;
+    uint64_t contents; /* a sum of the image, the labels and the stored voxels */
     mapped_file mapped;
 } cached_case;
 

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "core/csv.h"
 
 #include "core/array.h"
@@ -7,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const size_t LARGEST_FILE = (size_t)1 << 30;
 static const char MARK[] = "\xEF\xBB\xBF"; /* of the byte order, at the front of a file */
@@ -173,6 +175,16 @@ void csv_close(csv *table) {
     *table = (csv){0};
 }
 
+void csv_trim(csv *table) {
+    for (size_t k = table->columns; k < (table->rows + 1) * table->columns; k++) {
+        char *cell = table->cells[k] + strspn(table->cells[k], " \t");
+        size_t length = strlen(cell);
+        while (length && (cell[length - 1] == ' ' || cell[length - 1] == '\t')) length--;
+        cell[length] = 0;
+        table->cells[k] = cell;
+    }
+}
+
 long csv_column(const csv *table, const char *name) { return csv_column_from(table, name, 0); }
 
 long csv_column_from(const csv *table, const char *name, size_t first) {
@@ -181,6 +193,13 @@ long csv_column_from(const csv *table, const char *name, size_t first) {
         if (strcmp(table->cells[column], name) == 0) return (long)column;
     }
     return -1;
+}
+
+long csv_column_any_case(const csv *table, const char *name) {
+    const long exact = csv_column(table, name);
+    for (size_t k = 0; exact < 0 && k < table->columns; k++)
+        if (strcasecmp(table->cells[k], name) == 0) return (long)k;
+    return exact;
 }
 
 const char *csv_name(const csv *table, size_t column) { return table->cells[column]; }

@@ -35,6 +35,9 @@ status_code csv_read(csv *table, const char *path, csv_mode mode, failure *failu
 /* The same from memory; `name` is what messages call it. */
 status_code csv_parse(csv *table, const char *name, const char *bytes, size_t size, csv_mode mode, failure *failure);
 
+/* Takes spaces and tabs off both ends of every cell; the names of the columns stay as they are. */
+void csv_trim(csv *table);
+
 /* Frees what a table holds and makes it empty. Accepts an empty table. */
 void csv_close(csv *table);
 
@@ -44,6 +47,9 @@ const char *csv_other_separator(const csv *table);
 /* The position of the column with this name, or -1. The second looks at `first` and behind it before it looks in front of it. */
 long csv_column(const csv *table, const char *name);
 long csv_column_from(const csv *table, const char *name, size_t first);
+
+/* The same; where no column has this name, the first whose name differs from it by case only. */
+long csv_column_any_case(const csv *table, const char *name);
 
 const char *csv_name(const csv *table, size_t column);
 const char *csv_cell(const csv *table, size_t row, size_t column);

@@ -53,7 +53,7 @@ static status_code open_own(job *j, const char *encoding, int *unchanged, failur
     status_code status = classification_source_of_run(&source, run, NULL, failure);
     source.encoding = encoding;
     if (status == STATUS_OK) status = classification_data_open(&j->data, &source, j->listener, failure);
-    if (status == STATUS_OK) status = classification_divide(&run->settings, &j->data, failure);
+    if (status == STATUS_OK) status = classification_divide(&run->settings, &j->data, NULL, failure);
     return status == STATUS_OK ? classification_is_unchanged(run, &j->data, unchanged, failure) : status;
 }
 

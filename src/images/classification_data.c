@@ -33,6 +33,11 @@ int classification_data_named(const char *data) {
     return path_is_folder(data) && !has_file(data, "dataset.json") && !has_file(data, "imagesTr");
 }
 
+int classification_data_is_classes(const char *data) {
+    return path_is_folder(data) && classification_data_named(data) && !has_file(data, "labels.csv") &&
+           !cifar_is_there(data);
+}
+
 /* A positive number at `*at`, which moves behind it; 0 if there is none. */
 static int64_t take_count(const char **at) {
     char *end;

@@ -40,6 +40,9 @@ int classification_data_named(const char *data);
 /* Whether two of them are the same folder or file; a folder with a labels.csv is that file. */
 status_code classification_data_same(const char *one, const char *other, int *same, failure *failure);
 
+/* Whether it is a folder of which each folder is a class: whatever is written into it may become one. */
+int classification_data_is_classes(const char *data);
+
 /* Whether it is a word of ours rather than a path. */
 int classification_data_is_word(const char *data);
 

@@ -4,10 +4,17 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void words_free(char **words, size_t count) {
     for (size_t k = 0; words && k < count; k++) free(words[k]);
     free(words);
+}
+
+int word_is_in_spaces(const char *word, const char *spaced) {
+    const char *first = spaced + strspn(spaced, " \t");
+    const size_t length = strlen(word);
+    return strncmp(first, word, length) == 0 && !first[length + strspn(first + length, " \t")];
 }
 
 char **words_copy(char *const *words, size_t count) {
@@ -110,6 +117,15 @@ void example_column_close(example_column *c) {
     free(c->name);
     free(c->of);
     *c = (example_column){0};
+}
+
+const example_column *example_column_any_case(const example_column *columns, int count, const char *name) {
+    const example_column *found = NULL;
+    for (int k = count; k-- > 0;) {
+        if (strcmp(columns[k].name, name) == 0) return &columns[k];
+        if (strcasecmp(columns[k].name, name) == 0) found = &columns[k];
+    }
+    return found;
 }
 
 int example_column_find(const example_column *c, const char *value) {

@@ -28,8 +28,14 @@ status_code example_column_choose(example_column *column, const example_column *
 
 void example_column_close(example_column *column);
 
+/* The column of this name, or else one whose name differs by case only; NULL if there is none. */
+const example_column *example_column_any_case(const example_column *columns, int count, const char *name);
+
 /* The number of a value, or -1. */
 int example_column_find(const example_column *column, const char *value);
+
+/* Whether the second is the word with or without spaces around it, which earlier versions kept. */
+int word_is_in_spaces(const char *word, const char *spaced);
 
 /* Copies of words; NULL without memory. words_free accepts NULL. */
 char **words_copy(char *const *words, size_t count);

@@ -1,15 +1,17 @@
 #define _POSIX_C_SOURCE 200809L
 #include "images/example_list.h"
 
-#include "core/random.h"
+#include "images/example_units.h"
 #include "images/labelled_images.h"
 #include "images/purposes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-enum { SPLIT_SEED = 1, TEST_SHARE = 5 /* one of five */ };
+enum { SPLIT_SEED = 1 };
+static const double TEST_SHARE = 0.2;
 
 const char *data_part_name(data_part part) {
     static const char *const NAMES[] = {"training", "validation", "test"};
@@ -41,15 +43,21 @@ static size_t count_part(const example_list *l, data_part part) {
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
+static int class_of(const char *name, const example_options *o) {
+    for (int c = 0; c < o->class_count; c++)
+        if (strcmp(o->class_names[c], name) == 0) return c;
+    for (int c = 0; c < o->class_count; c++)
+        if (word_is_in_spaces(name, o->class_names[c])) return c;
+    return -1;
+}
+
 /* Numbers the classes as the run that is asked did. */
 static status_code follow_classes(example_list *l, const char *path, const example_options *o, failure *failure) {
     int32_t *number = malloc(((size_t)l->labels.value_count + 1) * sizeof *number);
     char **names = words_copy((char *const *)(void *)o->class_names, (size_t)o->class_count);
     status_code status = number && names ? STATUS_OK : fail_memory(failure, path);
     for (int k = 0; k < l->labels.value_count && status == STATUS_OK; k++) {
-        number[k] = -1;
-        for (int c = 0; c < o->class_count; c++)
-            if (strcmp(o->class_names[c], l->labels.values[k]) == 0) number[k] = c;
+        number[k] = class_of(l->labels.values[k], o);
         if (number[k] < 0)
             status = fail(failure, STATUS_BAD_INPUT,
                           "%.500s: the network was not trained on the class '%.100s'; correct the label, or leave such "
@@ -89,73 +97,53 @@ static status_code check_classes(const example_list *l, const char *path, failur
                 classes ? l->labels.values[0] : "");
 }
 
+/* Class names that differ by case only are one class, mistyped, more often than two. */
+static void tell_of_case(const example_column *classes, const listener *listener) {
+    char notice[512];
+    size_t pairs = 0;
+    int a = 0, b = 0;
+    for (int k = 0; k < classes->value_count; k++)
+        for (int other = k + 1; other < classes->value_count; other++)
+            if (strcasecmp(classes->values[k], classes->values[other]) == 0 && !pairs++) a = k, b = other;
+    if (!pairs) return;
+    snprintf(notice, sizeof notice, "the classes '%.100s' and '%.100s' differ by case only%s: are they one?",
+             classes->values[a], classes->values[b], pairs > 1 ? ", and so do others" : "");
+    listener_notice(listener, notice);
+}
+
+/* Of which the results say nothing. */
+static void tell_of_untested(const example_list *l, const listener *listener) {
+    char notice[512];
+    int untested = 0, first = 0;
+    for (int k = l->labels.value_count; k-- > 0;) {
+        size_t tests = 0;
+        for (size_t i = 0; i < l->count; i++) tests += l->labels.of[i] == k && l->parts[i] == PART_TEST;
+        if (!tests) untested++, first = k;
+    }
+    if (untested > 1)
+        snprintf(notice, sizeof notice, "%d classes have nothing to test on, such as '%.100s'", untested,
+                 l->labels.values[first]);
+    else snprintf(notice, sizeof notice, "the class '%.100s' has nothing to test on", l->labels.values[first]);
+    if (untested) listener_notice(listener, notice);
+}
+
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-static const example_column *find_column(const example_list *l, const char *name) {
-    for (int k = 0; k < l->column_count; k++)
-        if (strcmp(l->columns[k].name, name) == 0) return &l->columns[k];
-    return NULL;
+static const example_column *patients_of(const example_list *l) {
+    return example_column_any_case(l->columns, l->column_count, "patient");
 }
 
-/* Examples that stay together, with a random number by which units are put into order. */
-typedef struct unit {
-    uint64_t key;
-    int label;
-    size_t number, size;
-} unit;
-
-static int by_key(const void *a, const void *b) {
-    const unit *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static size_t unit_of(const example_column *patients, size_t i) {
-    const size_t own = patients ? (size_t)patients->value_count : 0;
-    return patients && patients->of[i] >= 0 ? (size_t)patients->of[i] : own + i;
-}
-
-static void count_units(const example_list *l, const example_column *patients, unit *units, size_t count) {
-    random_stream stream;
-    for (size_t k = 0; k < count; k++) {
-        random_start(&stream, SPLIT_SEED, RANDOM_SPLIT, k, 0);
-        units[k] = (unit){.key = random_word(&stream), .number = k};
-    }
-    for (size_t i = l->count; i-- > 0;) { /* a unit's class is that of its first example */
-        unit *u = &units[unit_of(patients, i)];
-        u->label = l->labels.of[i];
-        u->size++;
-    }
-}
-
-/* Of each class whole units, in random order, until a fifth of its examples is reached. */
-static void choose_units(const example_list *l, const unit *units, size_t count, uint8_t *chosen) {
-    for (int c = 0; c < l->labels.value_count; c++) {
-        size_t all = 0, taken = 0;
-        for (size_t k = 0; k < count; k++) all += units[k].label == c ? units[k].size : 0;
-        for (size_t k = 0; k < count; k++) {
-            if (units[k].label != c || !units[k].size || (taken + units[k].size) * TEST_SHARE > all + TEST_SHARE / 2)
-                continue;
-            chosen[units[k].number] = 1;
-            taken += units[k].size;
-        }
-    }
-}
-
-static status_code divide(example_list *l, const char *path, failure *failure) {
-    const example_column *patients = find_column(l, "patient");
-    const size_t count = l->count + (patients ? (size_t)patients->value_count : 0);
-    unit *units = malloc((count + 1) * sizeof *units);
-    uint8_t *chosen = calloc(count + 1, 1);
-    if (units && chosen) {
-        count_units(l, patients, units, count);
-        qsort(units, count, sizeof *units, by_key);
-        choose_units(l, units, count, chosen);
-        for (size_t i = 0; i < l->count; i++) l->parts[i] = chosen[unit_of(patients, i)] ? PART_TEST : PART_TRAIN;
-    }
-    free(units);
-    free(chosen);
-    return units && chosen ? STATUS_OK : fail_memory(failure, path);
+static status_code divide(example_list *l, failure *failure) {
+    const unit_choice choice = {.count = l->count,
+                                .labels = l->labels.of,
+                                .classes = l->labels.value_count,
+                                .together = patients_of(l),
+                                .share = TEST_SHARE,
+                                .seed = SPLIT_SEED,
+                                .purpose = RANDOM_SPLIT};
+    const status_code status = example_units_choose(&choice, l->parts, failure);
+    for (size_t i = 0; i < l->count && status == STATUS_OK; i++) l->parts[i] = l->parts[i] ? PART_TEST : PART_TRAIN;
+    return status;
 }
 
 static void tell_of_parts(const example_list *l, const char *why, const listener *listener) {
@@ -176,10 +164,9 @@ static void test_on_all(example_list *l, const listener *listener) {
 }
 
 /* Where the data say nothing about it. */
-static status_code give_parts(example_list *l, const char *path, const example_options *o, const listener *listener,
-                              failure *failure) {
+static status_code give_parts(example_list *l, const example_options *o, const listener *listener, failure *failure) {
     if (o->whole) return test_on_all(l, listener), STATUS_OK;
-    const status_code status = divide(l, path, failure);
+    const status_code status = divide(l, failure);
     if (status == STATUS_OK)
         tell_of_parts(l, "the data do not say what to test on, so a fifth of each class is kept for it", listener);
     return status;
@@ -210,7 +197,7 @@ static status_code check_parts(example_list *l, const char *path, const listener
 
 /* One message for all patients that are in more than one part. */
 static status_code tell_of_patients(const example_list *l, const listener *listener, failure *failure) {
-    const example_column *patients = find_column(l, "patient");
+    const example_column *patients = patients_of(l);
     if (!patients) return STATUS_OK;
     uint8_t *seen = calloc((size_t)patients->value_count + 1, 1);
     if (!seen) return fail_memory(failure, "the patients");
@@ -264,17 +251,44 @@ static status_code fail_twice(const example_list *l, const char *path, size_t on
         path, lines[0], lines[1], l->names[one], label, second);
 }
 
-static status_code check_names(const example_list *l, const char *path, failure *failure) {
+/* Two examples of the same name, if there are any. */
+static status_code find_twice(const example_list *l, int *found, size_t twice[2], failure *failure) {
     named *sorted = malloc((l->count + 1) * sizeof *sorted);
-    if (!sorted) return fail_memory(failure, path);
+    *found = 0;
+    if (!sorted) return fail_memory(failure, "the names of the examples");
     for (size_t i = 0; i < l->count; i++) sorted[i] = (named){l->names[i], i};
     qsort(sorted, l->count, sizeof *sorted, by_name);
-    status_code status = STATUS_OK;
-    for (size_t k = 1; k < l->count && status == STATUS_OK; k++)
-        if (strcmp(sorted[k - 1].name, sorted[k].name) == 0)
-            status = fail_twice(l, path, sorted[k - 1].at, sorted[k].at, failure);
+    for (size_t k = 1; k < l->count && !*found; k++)
+        if (strcmp(sorted[k - 1].name, sorted[k].name) == 0) {
+            twice[0] = sorted[k - 1].at, twice[1] = sorted[k].at;
+            *found = 1;
+        }
     free(sorted);
-    return status;
+    return STATUS_OK;
+}
+
+/* Rows are called by their number where their names would not tell them apart. */
+static void forget_names(example_list *l, const char *twice, const listener *listener) {
+    char notice[512];
+    if (*twice)
+        snprintf(notice, sizeof notice, "rows are called by their number, as the id '%.300s' comes twice", twice);
+    else snprintf(notice, sizeof notice, "rows are called by their number, as not all have an id");
+    listener_notice(listener, notice);
+    words_free(l->names, l->count);
+    l->names = NULL;
+}
+
+static status_code check_names(example_list *l, const char *path, const listener *listener, failure *failure) {
+    size_t twice[2];
+    int found = 0;
+    const status_code status = l->names ? find_twice(l, &found, twice, failure) : STATUS_OK;
+    if (status != STATUS_OK || !l->names) return status;
+    if (l->folder) return found ? fail_twice(l, path, twice[0], twice[1], failure) : STATUS_OK;
+    const char *wrong = found ? l->names[twice[0]] : NULL;
+    for (size_t i = 0; !wrong && i < l->count; i++)
+        if (!*l->names[i]) wrong = l->names[i];
+    if (wrong) forget_names(l, wrong, listener);
+    return STATUS_OK;
 }
 
 static status_code check_labels(const example_list *l, const char *path, failure *failure) {
@@ -288,13 +302,16 @@ static status_code check_labels(const example_list *l, const char *path, failure
 
 status_code example_list_complete(example_list *l, const char *path, int given, const example_options *o,
                                   const listener *listener, failure *failure) {
-    status_code status = l->names ? check_names(l, path, failure) : STATUS_OK;
+    status_code status = check_names(l, path, listener, failure);
     if (status != STATUS_OK || o->unlabelled) return status;
     status = check_labels(l, path, failure);
     if (status == STATUS_OK && o->class_names) status = follow_classes(l, path, o, failure);
-    if (status == STATUS_OK && !given) status = give_parts(l, path, o, listener, failure);
+    if (status == STATUS_OK && !given) status = give_parts(l, o, listener, failure);
     if (status == STATUS_OK && given && !o->class_names) status = check_parts(l, path, listener, failure);
     if (status == STATUS_OK && !o->class_names) status = check_classes(l, path, failure);
     if (status == STATUS_OK && !given && !o->class_names) status = check_divided(l, path, failure);
-    return status == STATUS_OK ? tell_of_patients(l, listener, failure) : status;
+    if (status != STATUS_OK) return status;
+    if (!o->class_names) tell_of_case(&l->labels, listener);
+    if (!o->class_names) tell_of_untested(l, listener);
+    return tell_of_patients(l, listener, failure);
 }

@@ -2,10 +2,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/path.h"
 #include "images/example_list.h"
+#include "images/table_encoding.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { COLUMNS_MAX = 256, FEW_WORDS = 256, NAMES_SHOWN = 200 };
 
@@ -14,12 +16,13 @@ typedef struct reading {
     const char *path;
     const example_options *options;
     long file, label, split;
+    long name; /* `file`, or in a table `id` */
 } reading;
 
 long example_list_file_column(const csv *table) {
     static const char *const NAMES[] = {"file", "filename", "file_name", "image", "path"};
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
-        const long column = csv_column(table, NAMES[k]);
+        const long column = csv_column_any_case(table, NAMES[k]);
         if (column >= 0) return column;
     }
     return -1;
@@ -49,12 +52,18 @@ static status_code fail_no_label(const reading *r, const char *wanted, failure *
     return status;
 }
 
+static const char *label_name(const example_options *o) { return o->label && *o->label ? o->label : "label"; }
+
+long example_list_label_column(const csv *table, const example_options *options) {
+    return csv_column_any_case(table, label_name(options));
+}
+
 static status_code find_columns(reading *r, failure *failure) {
-    const char *wanted = r->options->label && *r->options->label ? r->options->label : "label";
-    r->label = csv_column(r->table, wanted);
-    r->split = csv_column(r->table, "split");
+    r->label = example_list_label_column(r->table, r->options);
+    r->split = csv_column_any_case(r->table, "split");
+    r->name = r->file >= 0 ? r->file : csv_column_any_case(r->table, "id");
     if (r->label >= 0 || r->options->unlabelled) return STATUS_OK;
-    return fail_no_label(r, wanted, failure);
+    return fail_no_label(r, label_name(r->options), failure);
 }
 
 static status_code read_part(const reading *r, size_t row, uint8_t *part, failure *failure) {
@@ -78,8 +87,8 @@ static status_code read_rows(const reading *r, example_list *l, failure *failure
     const size_t rows = r->table->rows;
     l->parts = calloc(rows + 1, 1);
     l->lines = calloc(rows + 1, sizeof *l->lines);
-    l->names = r->file >= 0 ? calloc(rows + 1, sizeof *l->names) : NULL;
-    if (!l->parts || !l->lines || (r->file >= 0 && !l->names)) return fail_memory(failure, r->path);
+    l->names = r->name >= 0 ? calloc(rows + 1, sizeof *l->names) : NULL;
+    if (!l->parts || !l->lines || (r->name >= 0 && !l->names)) return fail_memory(failure, r->path);
     l->count = rows;
     status_code status = STATUS_OK;
     for (size_t i = 0; i < rows && status == STATUS_OK; i++) {
@@ -87,7 +96,7 @@ static status_code read_rows(const reading *r, example_list *l, failure *failure
         l->parts[i] = PART_TEST;
         if (r->file >= 0 && !*csv_cell(r->table, i, (size_t)r->file))
             status = fail(failure, STATUS_BAD_INPUT, "%.500s, line %zu: no file is named", r->path, l->lines[i]);
-        else if (r->file >= 0 && !(l->names[i] = strdup(csv_cell(r->table, i, (size_t)r->file))))
+        else if (r->name >= 0 && !(l->names[i] = strdup(csv_cell(r->table, i, (size_t)r->name))))
             status = fail_memory(failure, r->path);
         if (status == STATUS_OK && r->split >= 0 && !r->options->unlabelled)
             status = read_part(r, i, &l->parts[i], failure);
@@ -99,6 +108,16 @@ static status_code read_column(const reading *r, size_t column, const char **wor
                                failure *failure) {
     for (size_t i = 0; i < r->table->rows; i++) words[i] = csv_cell(r->table, i, column);
     return example_column_open(to, csv_name(r->table, column), words, r->table->rows, failure);
+}
+
+/* In a table what says that a cell is missing is no class. */
+static status_code read_labels(const reading *r, const char **words, example_list *l, failure *failure) {
+    const size_t column = (size_t)r->label;
+    for (size_t i = 0; i < r->table->rows; i++) {
+        const char *cell = csv_cell(r->table, i, column);
+        words[i] = r->file < 0 && table_cell_is_missing(cell) ? "" : cell;
+    }
+    return example_column_open(&l->labels, csv_name(r->table, column), words, r->table->rows, failure);
 }
 
 /* How many different words a column has; EXAMPLE_GROUPS_MAX + 1 if there are more, which in measurements few rows tell. */
@@ -128,7 +147,7 @@ static int has_groups(const csv *t, size_t column) {
 /* A table of thousands of measurements has columns enough: behind the first ones only those are kept by which somebody can
    ask, groups of examples and patients. */
 static int is_kept(const csv *t, size_t column) {
-    return column < COLUMNS_MAX || strcmp(csv_name(t, column), "patient") == 0 || has_groups(t, column);
+    return column < COLUMNS_MAX || strcasecmp(csv_name(t, column), "patient") == 0 || has_groups(t, column);
 }
 
 /* Every column but those of files, labels and parts. */
@@ -141,8 +160,7 @@ static status_code read_columns(const reading *r, example_list *l, failure *fail
         status = read_column(r, k, words, &l->columns[l->column_count], failure);
         if (status == STATUS_OK) l->column_count++;
     }
-    if (status == STATUS_OK && r->label >= 0 && !r->options->unlabelled)
-        status = read_column(r, (size_t)r->label, words, &l->labels, failure);
+    if (status == STATUS_OK && r->label >= 0 && !r->options->unlabelled) status = read_labels(r, words, l, failure);
     free(words);
     return status;
 }
@@ -171,6 +189,7 @@ status_code example_list_of_csv(example_list *l, const char *path, const example
     *l = (example_list){0};
     status_code status = csv_read(&table, path, CSV_STRICT, failure);
     if (status != STATUS_OK) return status;
+    csv_trim(&table);
     reading r = {.table = &table, .path = path, .options = options, .file = example_list_file_column(&table)};
     const size_t length = (size_t)(path_name(path) - path);
     l->folder = length ? strndup(path, length) : strdup(".");

@@ -18,14 +18,23 @@ typedef struct found {
     uint8_t part;
 } found;
 
+/* What is not used: how many there are, and the first of them. */
+typedef struct left_out {
+    size_t count;
+    char first[256];
+} left_out;
+
 typedef struct search {
     const char *folder;
     const example_options *options;
     found *pictures;
     size_t count, capacity;
-    size_t others; /* files that are no pictures */
-    char other[256];
-    int given; /* whether there is a folder of what to train on, and one of what to test on */
+    left_out files;   /* no pictures */
+    left_out runs;    /* folders that hold one */
+    left_out empty;   /* folders of classes without a picture */
+    left_out folders; /* beside those of training, validation and test */
+    int divided;      /* whether there is a folder of what to train on */
+    int given;        /* whether there is a folder of what to train on, and one of what to test on */
 } search;
 
 int example_list_is_picture(const char *name) {
@@ -45,8 +54,14 @@ static status_code add_picture(search *s, const char *name, const char *label, d
     return f->name && f->label ? STATUS_OK : fail_memory(failure, s->folder);
 }
 
-static void note_other(search *s, const char *name) {
-    if (!s->others++) snprintf(s->other, sizeof s->other, "%.250s", name);
+static void leave_out(left_out *those, const char *name) {
+    if (!those->count++) snprintf(those->first, sizeof those->first, "%.250s", name);
+}
+
+static int is_run(search *s, const char *name, const char *path) {
+    if (!s->options->is_run || !s->options->is_run(path)) return 0;
+    leave_out(&s->runs, name);
+    return 1;
 }
 
 /* A place below the folder that is searched. */
@@ -67,7 +82,7 @@ static status_code search_entry(search *s, const place *at, const char *entry, f
     if (status != STATUS_OK) return status;
     if (path_is_folder(path)) return search_place(s, &(place){name, at->label, at->part, at->depth + 1}, failure);
     if (example_list_is_picture(entry)) return add_picture(s, name, at->label, at->part, failure);
-    note_other(s, name);
+    leave_out(&s->files, name);
     return STATUS_OK;
 }
 
@@ -89,6 +104,7 @@ static status_code search_place(search *s, const place *at, failure *failure) {
     if (at->depth > DEPTH_MAX)
         return fail(failure, STATUS_BAD_INPUT, "%.500s/%.300s: folders are nested too deeply", s->folder, at->name);
     status_code status = path_join(path, s->folder, at->name, failure);
+    if (status == STATUS_OK && *at->name && is_run(s, at->name, path)) return STATUS_OK;
     if (status == STATUS_OK) status = list_entries(path, &entries, &count, failure);
     if (status != STATUS_OK) return status;
     for (int k = 0; k < count && status == STATUS_OK; k++) status = search_entry(s, at, entries[k]->d_name, failure);
@@ -110,6 +126,13 @@ static int part_named(const char *name, data_part *part) {
     return 0;
 }
 
+static status_code search_class(search *s, const char *name, const char *class_name, data_part part, failure *failure) {
+    const size_t pictures = s->count, runs = s->runs.count;
+    const status_code status = search_place(s, &(place){name, class_name, part, 1}, failure);
+    if (s->count == pictures && s->runs.count == runs) leave_out(&s->empty, name);
+    return status;
+}
+
 /* A folder of classes: every folder in it is one. */
 static status_code search_classes(search *s, const char *below, data_part part, failure *failure) {
     char path[PATH_SIZE], name[PATH_SIZE];
@@ -123,10 +146,20 @@ static status_code search_classes(search *s, const char *below, data_part part, 
         status = *below ? path_join(name, below, class_name, failure) : path_format(name, failure, "%s", class_name);
         if (status == STATUS_OK) status = path_join(path, s->folder, name, failure);
         if (status != STATUS_OK) break;
-        if (path_is_folder(path)) status = search_place(s, &(place){name, class_name, part, 1}, failure);
-        else note_other(s, name);
+        if (path_is_folder(path)) status = search_class(s, name, class_name, part, failure);
+        else leave_out(&s->files, name);
     }
     free_entries(entries, count);
+    return status;
+}
+
+/* Within a folder that has its parts. */
+static status_code search_part(search *s, const char *name, failure *failure) {
+    char path[PATH_SIZE];
+    data_part part;
+    if (part_named(name, &part)) return search_classes(s, name, part, failure);
+    const status_code status = path_join(path, s->folder, name, failure);
+    if (status == STATUS_OK) leave_out(path_is_folder(path) ? &s->folders : &s->files, name);
     return status;
 }
 
@@ -142,8 +175,8 @@ static status_code search_all(search *s, failure *failure) {
     const int divided = parts & 1 << PART_TRAIN; /* a class may be called test; but then there is no train */
     s->given = divided && parts != 1 << PART_TRAIN;
     for (int k = 0; k < count && status == STATUS_OK && divided; k++)
-        if (part_named(entries[k]->d_name, &part)) status = search_classes(s, entries[k]->d_name, part, failure);
-        else note_other(s, entries[k]->d_name);
+        status = search_part(s, entries[k]->d_name, failure);
+    s->divided = divided != 0;
     free_entries(entries, count);
     return status == STATUS_OK && !divided ? search_classes(s, "", PART_TRAIN, failure) : status;
 }
@@ -169,28 +202,99 @@ static status_code take(example_list *l, search *s, failure *failure) {
     return status;
 }
 
-static void tell_of_others(const search *s, const listener *listener) {
+static void tell_one(const left_out *those, const char *kind, const char *why, const listener *listener) {
     char notice[512];
-    if (!s->others) return;
-    snprintf(notice, sizeof notice, "%zu %s left out, such as %s: not a .png, .jpg or .jpeg file in a class's folder",
-             s->others, s->others == 1 ? "file is" : "files are", s->other);
+    if (!those->count) return;
+    snprintf(notice, sizeof notice, "%zu %s%s left out, such as %s: %s", those->count, kind,
+             those->count == 1 ? " is" : "s are", those->first, why);
     listener_notice(listener, notice);
+}
+
+static void tell_of_left_out(const search *s, const listener *listener) {
+    tell_one(&s->files, "file", "not a .png, .jpg or .jpeg file in a class's folder", listener);
+    tell_one(&s->folders, "folder", "beside train, only val and test are known", listener);
+    tell_one(&s->empty, "folder", "without pictures it is no class", listener);
+    tell_one(&s->runs, "folder", "what hws has written is no example", listener);
+}
+
+/* ---- parts that are taken for classes ---------------------------------------------------------------------------- */
+
+/* The names of the folders within that of a class, from its first picture on; returns its end. Empty: it has pictures of its own. */
+static size_t list_within(const search *s, size_t first, text *names) {
+    const char *label = s->pictures[first].label, *before = "";
+    size_t length = 0, k = first;
+    int own = 0;
+    for (; k < s->count && strcmp(s->pictures[k].label, label) == 0; k++) {
+        const char *name = s->pictures[k].name + strlen(label) + 1, *end = strchr(name, '/');
+        own = own || !end;
+        if (!end || (length == (size_t)(end - name) && strncmp(before, name, length) == 0)) continue;
+        before = name;
+        length = (size_t)(end - name);
+        text_format(names, "%s%.*s", names->size ? ", " : "", (int)length, name);
+    }
+    if (own) names->size = 0;
+    return k;
+}
+
+static int all_alike(const search *s, text *names) {
+    int alike = 1, classes = 1;
+    size_t at = list_within(s, 0, names);
+    for (; alike && at < s->count; classes++) {
+        text others = {0};
+        at = list_within(s, at, &others);
+        alike = others.size && names->size && strcmp(text_string(names), text_string(&others)) == 0;
+        text_close(&others);
+    }
+    return alike && classes > 1;
+}
+
+/* Such as train_set and test_set. Others may be classes with a folder for each year. */
+static status_code check_alike(const search *s, const listener *listener, failure *failure) {
+    text names = {0};
+    status_code status = STATUS_OK;
+    char words[512];
+    int trains = 0;
+    if (s->options->unlabelled || s->divided || !all_alike(s, &names)) return text_close(&names), STATUS_OK;
+    for (size_t i = 0; i < s->count; i++) trains = trains || strncasecmp(s->pictures[i].label, "train", 5) == 0;
+    snprintf(words, sizeof words,
+             "all folders, such as %.100s and %.100s, hold the same folders (%.100s) and no pictures of their own",
+             s->pictures[0].label, s->pictures[s->count - 1].label, text_string(&names));
+    if (trains) status = fail(failure, STATUS_BAD_INPUT, "%.400s: %s: call them train, val and test", s->folder, words);
+    strncat(words, "; they are taken for classes", sizeof words - strlen(words) - 1);
+    if (!trains) listener_notice(listener, words);
+    text_close(&names);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+/* Its folders of pictures would be classes. */
+static status_code refuse_run(const search *s, failure *failure) {
+    const example_options *o = s->options;
+    if (o->unlabelled || !o->is_run || !o->is_run(s->folder)) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "%.500s: holds a run: its own files and folders cannot be told from folders of classes; move one of the "
+        "two elsewhere",
+        s->folder);
 }
 
 status_code example_list_of_folder(example_list *l, const char *folder, const example_options *options,
                                    const listener *listener, failure *failure) {
     search s = {.folder = folder, .options = options};
     *l = (example_list){0};
-    status_code status = search_all(&s, failure);
+    status_code status = refuse_run(&s, failure);
+    if (status == STATUS_OK) status = search_all(&s, failure);
     if (status == STATUS_OK && !s.count)
         status = fail(failure, STATUS_BAD_INPUT, "%.500s: holds no .png, .jpg or .jpeg files%s", folder,
                       options->unlabelled ? ""
                                           : " in folders of classes (DIR/CLASS/..., or DIR/train/CLASS/...), nor is it "
                                             "a dataset of volumes (dataset.json, imagesTr, labelsTr) or CIFAR-10's "
                                             "(data_batch_1.bin)");
+    if (status == STATUS_OK) status = check_alike(&s, listener, failure);
+    if (status == STATUS_OK) tell_of_left_out(&s, listener);
     if (status == STATUS_OK) status = take(l, &s, failure);
     if (status == STATUS_OK) status = example_list_complete(l, folder, s.given, options, listener, failure);
-    if (status == STATUS_OK) tell_of_others(&s, listener);
     if (status != STATUS_OK) example_list_close(l);
     for (size_t k = 0; k < s.count; k++) {
         free(s.pictures[k].name);

@@ -8,6 +8,7 @@
 #ifndef HWS_IMAGES_LABELLED_IMAGES_H
 #define HWS_IMAGES_LABELLED_IMAGES_H
 
+#include "core/listener.h"
 #include "core/path.h"
 #include "images/example_column.h"
 
@@ -102,13 +103,19 @@ status_code labelled_images_keep_named(labelled_images *set, const char *part, d
 /* Leaves the examples out for which `dropped` is not 0; the order of the others stays. */
 void labelled_images_leave_out(labelled_images *set, const uint8_t *dropped);
 
+typedef struct share_off {
+    double share;
+    uint64_t seed;
+} share_off;
+
 /*
  * Moves a share of each class, chosen by the seed, into another set: the nearest whole number of examples, but at least one
- * of every class that has two, and never the last one. Fails, and changes nothing, when the share is not above 0 and below 1
- * or no example could be moved.
+ * of every class that has two, and never the last one. Where there is a column `patient`, a patient's examples move together
+ * (images/example_units.h). The listener, which may be NULL, hears of classes of which nothing is moved. Fails, and changes
+ * nothing, when the share is not above 0 and below 1, no example could be moved, or nothing of a class would be left.
  */
-status_code labelled_images_split_off(labelled_images *set, double share, uint64_t seed, labelled_images *part,
-                                      failure *failure);
+status_code labelled_images_split_off(labelled_images *set, const share_off *share, labelled_images *part,
+                                      const listener *listener, failure *failure);
 
 /* CRC-64 of shape, classes, labels, origins and pixels: a resumed run compares it to know that its data are the same.
    The same on every machine. */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_SIDE = 224, BROKEN_TOLD = 3 };
+enum { USUAL_SIDE = 224, BROKEN_TOLD = 50, BROKEN_BYTES = 850 };
 
 typedef struct job {
     const example_list *list;
@@ -47,23 +47,57 @@ static status_code look_at(void *context, size_t i, failure *failure) {
     return keep_complaint(j, i, status, &why, failure);
 }
 
+static size_t count_broken(const job *j) {
+    size_t count = 0;
+    for (size_t i = 0; i < j->list->count; i++) count += j->complaints[i] != NULL;
+    return count;
+}
+
+/* As many as a failure can hold, and before it the next ones as notices. */
 static status_code refuse_broken(const job *j, failure *failure) {
-    text all = {0};
-    size_t broken = 0;
-    for (size_t i = 0; i < j->list->count; i++)
-        if (j->complaints[i] && ++broken <= BROKEN_TOLD)
-            text_format(&all, "%s%s", broken > 1 ? "\n  " : "", j->complaints[i]);
+    text some = {0};
+    size_t told = 0, fitted = 0;
+    const size_t broken = count_broken(j);
+    for (size_t i = 0; i < j->list->count && told < BROKEN_TOLD; i++) {
+        const char *complaint = j->complaints[i];
+        if (!complaint) continue;
+        const int fits = fitted == told && (!told || some.size + strlen(complaint) + 3 <= BROKEN_BYTES);
+        if (fits) text_format(&some, "%s%s", told ? "\n  " : "", complaint);
+        else listener_notice(j->listener, complaint);
+        fitted += (size_t)fits;
+        told++;
+    }
     if (broken > 1)
-        fail(failure, STATUS_CORRUPT, "%zu of %zu pictures cannot be used%s:\n  %.850s", broken, j->list->count,
-             broken > BROKEN_TOLD ? "; the first are" : "", text_string(&all));
-    else if (broken) fail(failure, STATUS_CORRUPT, "%.1000s", text_string(&all));
-    text_close(&all);
+        fail(failure, STATUS_CORRUPT, "%zu of %zu pictures cannot be used%s:\n  %.*s", broken, j->list->count,
+             broken > fitted ? ", among them" : "", BROKEN_BYTES, text_string(&some));
+    else if (broken) fail(failure, STATUS_CORRUPT, "%.1000s", text_string(&some));
+    text_close(&some);
     return broken ? STATUS_CORRUPT : STATUS_OK;
 }
 
 static status_code run_all(job *j, status_code (*run)(void *, size_t, failure *), const char *what, failure *failure) {
     const parallel_work work = {.run = run, .context = j, .listener = j->listener, .what = what};
-    const status_code status = parallel_run(&work, j->list->count, threads_of(j), failure);
+    return parallel_run(&work, j->list->count, threads_of(j), failure);
+}
+
+/* For those that looked well while others did not: nothing is kept of them. */
+static status_code try_to_decode(void *context, size_t i, failure *failure) {
+    job *j = context;
+    char path[PATH_SIZE];
+    raster picture = {0};
+    struct failure why = {0};
+    if (j->complaints[i]) return STATUS_OK;
+    status_code status = labelled_images_path(path, j->list->folder, j->list->names[i], &why);
+    if (status == STATUS_OK) status = raster_read(&picture, path, NULL, &why);
+    raster_close(&picture);
+    return keep_complaint(j, i, status, &why, failure);
+}
+
+/* All kinds of damage are told at once, those that only decoding finds, too. */
+static status_code look_at_all(job *j, failure *failure) {
+    status_code status = run_all(j, look_at, "looking at pictures", failure);
+    if (status != STATUS_OK || !count_broken(j)) return status;
+    status = run_all(j, try_to_decode, "looking for more damage", failure);
     return status == STATUS_OK ? refuse_broken(j, failure) : status;
 }
 
@@ -83,8 +117,8 @@ static void tell_of_facts(const job *j) {
     }
     if (!deep) return;
     snprintf(notice, sizeof notice,
-             "%zu of the pictures have 16 bits; the upper 8 are used: stretch the greys beforehand if they fill only "
-             "the lower ones",
+             "%zu of the pictures have 16 bits and are divided by 257, to 8: stretch the greys beforehand if they fill "
+             "only a small part of the range",
              deep);
     listener_notice(j->listener, notice);
 }
@@ -283,7 +317,7 @@ static status_code open_sets(job *j, failure *failure) {
     j->complaints = calloc(count + 1, sizeof *j->complaints);
     j->places = calloc(count + 1, sizeof *j->places);
     if (!j->facts || !j->complaints || !j->places) return fail_memory(failure, "the pictures");
-    status_code status = run_all(j, look_at, "looking at pictures", failure);
+    status_code status = look_at_all(j, failure);
     if (status != STATUS_OK) return status;
     tell_of_facts(j);
     choose_shape(j, &shape);
@@ -291,6 +325,7 @@ static status_code open_sets(job *j, failure *failure) {
     status = picture_sets_describe(j->sets, j->list, &shape, failure);
     if (status == STATUS_OK) status = take_memory(j, failure);
     if (status == STATUS_OK) status = run_all(j, decode_one, "reading pictures", failure);
+    if (status == STATUS_OK) status = refuse_broken(j, failure);
     return status == STATUS_OK ? find_twins(j, failure) : status;
 }
 

@@ -1,7 +1,7 @@
 /*
  * From a list of picture files to sets of images of one size.
  *
- * Every file is opened and decoded once, by several threads, before anything is learnt: broken ones are named all
+ * Every file is opened and decoded once, by several threads, before anything is learnt: broken ones, up to fifty, are named
  * together, and pictures that are there twice are told. Pixels stay in memory where they fit; else files are decoded
  * again whenever they are wanted (labelled_images_copy), to the same bytes.
  */

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
+#include "images/example_units.h"
 #include "images/purposes.h"
 
 #include <math.h>
@@ -69,18 +70,67 @@ static int64_t wanted_of(int64_t count, double share) {
 }
 
 /* Marks the chosen ones of a class: each in turn is chosen with the probability that the rest of the choice needs. */
-static int64_t mark_class(const labelled_images *set, int class_label, double share, uint64_t seed, uint8_t *chosen) {
+static void mark_class(const labelled_images *set, int class_label, const share_off *share, uint8_t *chosen) {
     random_stream stream;
-    int64_t left = labelled_images_count_class(set, class_label), wanted = wanted_of(left, share);
-    const int64_t all = wanted;
-    random_start(&stream, seed, RANDOM_SPLIT_OFF, (uint64_t)class_label, 0);
+    int64_t left = labelled_images_count_class(set, class_label), wanted = wanted_of(left, share->share);
+    random_start(&stream, share->seed, RANDOM_SPLIT_OFF, (uint64_t)class_label, 0);
     for (int64_t i = 0; i < set->count; i++) {
         if (set->labels[i] != class_label) continue;
         chosen[i] = (int64_t)random_below(&stream, (uint64_t)left) < wanted;
         wanted -= chosen[i];
         left--;
     }
-    return all;
+}
+
+/* The images of a patient stay together, as they do where the data are divided. */
+static status_code mark_patients(const labelled_images *set, const example_column *patients, const share_off *share,
+                                 uint8_t *chosen, failure *failure) {
+    const size_t count = (size_t)set->count;
+    int32_t *labels = malloc((count + 1) * sizeof *labels);
+    if (!labels) return fail_memory(failure, "the validation part");
+    for (size_t i = 0; i < count; i++) labels[i] = set->labels[i];
+    const unit_choice choice = {.count = count,
+                                .labels = labels,
+                                .classes = set->classes,
+                                .together = patients,
+                                .share = share->share,
+                                .at_least_one = 1,
+                                .seed = share->seed,
+                                .purpose = RANDOM_SPLIT_OFF};
+    const status_code status = example_units_choose(&choice, chosen, failure);
+    free(labels);
+    return status;
+}
+
+static int64_t count_marks(const labelled_images *set, int class_label, const uint8_t *chosen) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < set->count; i++) count += set->labels[i] == class_label && chosen[i];
+    return count;
+}
+
+static void tell_of_class(const labelled_images *set, int class_label, const char *units, const listener *listener) {
+    text notice = {0};
+    text_add(&notice, "the class '");
+    labelled_images_class_name(set, class_label, &notice);
+    text_format(&notice, "' has too few %s for some to be validated on", units);
+    if (!notice.failed) listener_notice(listener, text_string(&notice));
+    text_close(&notice);
+}
+
+/* A patient of two classes may take all examples of one of them along. */
+static status_code check_marks(const labelled_images *set, const uint8_t *chosen, const char *units, failure *failure) {
+    int64_t moved = 0;
+    for (int k = 0; k < set->classes; k++) {
+        const int64_t marks = count_marks(set, k, chosen);
+        if (marks && marks == labelled_images_count_class(set, k))
+            return fail(failure, STATUS_BAD_INPUT,
+                        "all examples of a class are of %s that would be validated on: mark what to validate on in "
+                        "the column split instead",
+                        units);
+        moved += marks;
+    }
+    if (moved) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "no class has two %s, of which one could be validated on", units);
 }
 
 static status_code divide(labelled_images *set, uint8_t *chosen, labelled_images *part, failure *failure) {
@@ -96,19 +146,22 @@ static status_code divide(labelled_images *set, uint8_t *chosen, labelled_images
     return STATUS_OK;
 }
 
-status_code labelled_images_split_off(labelled_images *set, double share, uint64_t seed, labelled_images *part,
-                                      failure *failure) {
-    int64_t moved = 0;
+status_code labelled_images_split_off(labelled_images *set, const share_off *share, labelled_images *part,
+                                      const listener *listener, failure *failure) {
     *part = (labelled_images){0};
-    if (!set->labels || !(share > 0 && share < 1))
-        return fail(failure, STATUS_BAD_INPUT, "a share of %g cannot be split off a set of images %s labels", share,
-                    set->labels ? "with" : "without");
+    if (!set->labels || !(share->share > 0 && share->share < 1))
+        return fail(failure, STATUS_BAD_INPUT, "a share of %g cannot be split off a set of images %s labels",
+                    share->share, set->labels ? "with" : "without");
     uint8_t *chosen = calloc((size_t)set->count + 1, 1);
     if (!chosen) return fail_memory(failure, "the validation part");
-    for (int k = 0; k < set->classes; k++) moved += mark_class(set, k, share, seed, chosen);
-    const status_code status =
-        moved ? divide(set, chosen, part, failure)
-              : fail(failure, STATUS_BAD_INPUT, "no class has two images, of which one could be validated on");
+    const example_column *patients = example_column_any_case(set->columns, set->column_count, "patient");
+    status_code status = patients ? mark_patients(set, patients, share, chosen, failure) : STATUS_OK;
+    for (int k = 0; !patients && k < set->classes; k++) mark_class(set, k, share, chosen);
+    const char *units = patients ? "patients" : "images";
+    if (status == STATUS_OK) status = check_marks(set, chosen, units, failure);
+    for (int k = 0; status == STATUS_OK && k < set->classes; k++)
+        if (labelled_images_count_class(set, k) && !count_marks(set, k, chosen)) tell_of_class(set, k, units, listener);
+    if (status == STATUS_OK) status = divide(set, chosen, part, failure);
     free(chosen);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "images/labelled_images.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,12 @@ void table_encoding_close(table_encoding *e) {
     *e = (table_encoding){0};
 }
 
-int table_cell_is_missing(const char *cell) { return !*cell || strcmp(cell, "?") == 0 || strcmp(cell, "NA") == 0; }
+int table_cell_is_missing(const char *cell) {
+    static const char *const WORDS[] = {"", "?", "NA", "nan", "NaN", "NULL", "null"};
+    for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS; k++)
+        if (strcmp(cell, WORDS[k]) == 0) return 1;
+    return 0;
+}
 
 status_code table_encoding_check(const table_encoding *e, const csv *table, const char *path, failure *failure) {
     const char *separator = csv_other_separator(table);
@@ -30,6 +36,14 @@ status_code table_encoding_check(const table_encoding *e, const csv *table, cons
     return STATUS_OK;
 }
 
+int table_feature_find(const table_feature *f, const char *word) {
+    for (int k = 0; k < f->words; k++)
+        if (strcmp(word, f->values[k]) == 0) return k;
+    for (int k = 0; *word && k < f->words; k++)
+        if (word_is_in_spaces(word, f->values[k])) return k;
+    return -1;
+}
+
 static float *encode_cell(const csv *table, size_t row, size_t column, const table_feature *f, float *to) {
     const char *cell = csv_cell(table, row, column);
     if (!f->words) {
@@ -37,7 +51,8 @@ static float *encode_cell(const csv *table, size_t row, size_t column, const tab
         *to = isfinite(value) ? (float)((value - f->mean) / f->std) : 0;
         return to + 1;
     }
-    for (int k = 0; k < f->words; k++) to[k] = strcmp(cell, f->values[k]) == 0;
+    const int found = table_feature_find(f, cell);
+    for (int k = 0; k < f->words; k++) to[k] = k == found;
     return to + f->words;
 }
 
@@ -66,6 +81,37 @@ status_code table_encoding_row(const table_encoding *e, const csv *table, const 
                         path, table->lines[row + 1], f->name, csv_cell(table, row, column), f->mean);
     }
     return STATUS_OK;
+}
+
+/* ---- words that training did not see ----------------------------------------------------------------------------- */
+
+static size_t count_unseen(const table_feature *f, const csv *table, size_t column, size_t *first) {
+    size_t count = 0;
+    for (size_t row = 0; row < table->rows; row++) {
+        const char *cell = csv_cell(table, row, column);
+        if (table_cell_is_missing(cell) || table_feature_find(f, cell) >= 0) continue;
+        if (!count++) *first = row;
+    }
+    return count;
+}
+
+void table_encoding_tell_unseen(const table_encoding *e, const csv *table, const listener *listener) {
+    enum { COLUMNS_TOLD = 5 };
+    char notice[512];
+    size_t column = 0, columns = 0, first = 0;
+    for (int k = 0; k < e->count; k++) {
+        const table_feature *f = &e->features[k];
+        column = (size_t)csv_column_from(table, f->name, column);
+        const size_t rows = f->words ? count_unseen(f, table, column, &first) : 0;
+        if (!rows || ++columns > COLUMNS_TOLD) continue;
+        snprintf(notice, sizeof notice,
+                 "%zu of %zu rows have a '%.100s' that was not trained on, such as '%.100s' (line %zu)", rows,
+                 table->rows, f->name, csv_cell(table, first, column), table->lines[first + 1]);
+        listener_notice(listener, notice);
+    }
+    if (columns <= COLUMNS_TOLD) return;
+    snprintf(notice, sizeof notice, "%zu more columns have such words", columns - COLUMNS_TOLD);
+    listener_notice(listener, notice);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #define HWS_IMAGES_TABLE_ENCODING_H
 
 #include "core/csv.h"
+#include "core/listener.h"
 
 typedef struct table_feature {
     char *name;
@@ -23,7 +24,7 @@ typedef struct table_encoding {
 
 void table_encoding_close(table_encoding *encoding);
 
-/* Whether a cell says nothing: empty, ? or NA. */
+/* Whether a cell says nothing: empty, ?, NA, nan, NaN, NULL or null. */
 int table_cell_is_missing(const char *cell);
 
 /* Fails if the table lacks a column. `path` is what messages call it. */
@@ -33,6 +34,12 @@ status_code table_encoding_check(const table_encoding *encoding, const csv *tabl
    missing, and a number that would become infinite. */
 status_code table_encoding_row(const table_encoding *encoding, const csv *table, const char *path, size_t row,
                                float *numbers, failure *failure);
+
+/* The number of a word, or -1: training did not see it. Spaces around words that earlier versions kept do not count. */
+int table_feature_find(const table_feature *feature, const char *word);
+
+/* Says of each column in how many rows of a table that was checked it has words that training did not see. */
+void table_encoding_tell_unseen(const table_encoding *encoding, const csv *table, const listener *listener);
 
 /* The file. Reading is strict; close the encoding, also after a failure. */
 void table_encoding_write(const table_encoding *encoding, text *out);

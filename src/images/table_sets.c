@@ -20,18 +20,36 @@ status_code table_sets_is_table(const char *path, int *is, failure *failure) {
     return called_csv ? status : STATUS_OK;
 }
 
+status_code table_sets_read(csv *table, const char *path, failure *failure) {
+    const status_code status = csv_read(table, path, CSV_STRICT, failure);
+    if (status == STATUS_OK) csv_trim(table);
+    return status;
+}
+
 /* ---- from the training rows -------------------------------------------------------------------------------------- */
 
 typedef struct learning {
     const csv *table;
     const example_list *list;
-    const char *path, *label;
+    const char *path;
+    long special[4]; /* columns that are no features; -1: there is none */
     const listener *listener;
 } learning;
 
-static int is_feature(const learning *l, const char *name) {
-    return strcmp(name, l->label) != 0 && strcmp(name, "split") != 0 && strcmp(name, "patient") != 0 &&
-           strcmp(name, "id") != 0;
+static learning learning_of(const csv *table, const example_list *list, const char *path,
+                            const example_options *options, const listener *listener) {
+    return (learning){.table = table,
+                      .list = list,
+                      .path = path,
+                      .special = {example_list_label_column(table, options), csv_column_any_case(table, "split"),
+                                  csv_column_any_case(table, "patient"), csv_column_any_case(table, "id")},
+                      .listener = listener};
+}
+
+static int is_feature(const learning *l, size_t column) {
+    for (size_t k = 0; k < sizeof l->special / sizeof *l->special; k++)
+        if (l->special[k] == (long)column) return 0;
+    return 1;
 }
 
 /* A column of numbers with a word in it may be one of codes, or a mistake. */
@@ -98,12 +116,43 @@ static status_code list_words(const learning *l, size_t column, table_feature *f
     return STATUS_OK;
 }
 
+/* Names and numbers of people say nothing about others. */
+static void tell_names(const learning *l, size_t column, const table_feature *f) {
+    enum { FEW = 10 };
+    size_t rows = 0;
+    char notice[512];
+    for (size_t i = 0; i < l->table->rows; i++)
+        rows += l->list->parts[i] == PART_TRAIN && !table_cell_is_missing(csv_cell(l->table, i, column));
+    if (f->words < FEW || 10 * (size_t)f->words < 9 * rows) return;
+    snprintf(
+        notice, sizeof notice,
+        "the column '%.100s' has %d different words in the %zu rows that are trained on: if it names the rows, take it "
+        "out of the table or call it id",
+        f->name, f->words, rows);
+    listener_notice(l->listener, notice);
+}
+
 static void tell_left_out(const learning *l, const table_feature *f) {
     char notice[512];
+    if (!f->words) {
+        snprintf(notice, sizeof notice,
+                 "the column '%.100s' is left out: it says nothing in the rows that are trained on", f->name);
+        listener_notice(l->listener, notice);
+        return;
+    }
     snprintf(notice, sizeof notice,
              "the column '%.100s' has %d different words and is left out; at most %d are learnt from", f->name,
              f->words, TABLE_WORDS_MAX);
     listener_notice(l->listener, notice);
+}
+
+/* A list of pictures whose column has a name that nobody knows would be learnt from as words. */
+static status_code refuse_pictures(const learning *l, const table_feature *f, failure *failure) {
+    int pictures = 0;
+    for (int k = 0; k < f->words; k++) pictures += example_list_is_picture(f->values[k]);
+    if (2 * pictures <= f->words) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT, "%.500s: the column '%.100s' names pictures: call it file", l->path,
+                f->name);
 }
 
 static status_code add_feature(table_encoding *e, const learning *l, size_t column, failure *failure) {
@@ -115,9 +164,15 @@ static status_code add_feature(table_encoding *e, const learning *l, size_t colu
         e->width++;
         return measure(l, column, f, failure);
     }
-    const status_code status = list_words(l, column, f, failure);
-    if (status != STATUS_OK || (f->words && f->words <= TABLE_WORDS_MAX)) return e->width += f->words, status;
-    if (f->words) tell_left_out(l, f);
+    status_code status = list_words(l, column, f, failure);
+    if (status == STATUS_OK) status = refuse_pictures(l, f, failure);
+    if (status != STATUS_OK) return status;
+    if (f->words && f->words <= TABLE_WORDS_MAX) {
+        tell_names(l, column, f);
+        e->width += f->words;
+        return STATUS_OK;
+    }
+    tell_left_out(l, f);
     words_free(f->values, (size_t)f->words);
     free(f->name);
     e->count--;
@@ -129,7 +184,7 @@ static status_code learn(table_encoding *e, const learning *l, failure *failure)
     *e = (table_encoding){.features = calloc(l->table->columns + 1, sizeof *e->features)};
     if (!e->features) return fail_memory(failure, l->path);
     for (size_t k = 0; k < l->table->columns && status == STATUS_OK; k++)
-        if (is_feature(l, csv_name(l->table, k))) status = add_feature(e, l, k, failure);
+        if (is_feature(l, k)) status = add_feature(e, l, k, failure);
     if (status == STATUS_OK && (!e->width || e->width > LABELLED_IMAGES_CHANNELS_MAX))
         status = fail(failure, STATUS_BAD_INPUT, "%.500s: its columns become %d numbers; 1 to %d are possible", l->path,
                       e->width, LABELLED_IMAGES_CHANNELS_MAX);
@@ -142,10 +197,10 @@ status_code table_sets_learn(table_encoding *e, const char *path, const example_
     example_list list;
     *e = (table_encoding){0};
     const example_options own = {.label = options->label};
-    status_code status = csv_read(&table, path, CSV_STRICT, failure);
+    status_code status = table_sets_read(&table, path, failure);
     if (status != STATUS_OK) return status;
     status = example_list_of_table(&list, &table, path, &own, NULL, failure);
-    const learning l = {&table, &list, path, options->label && *options->label ? options->label : "label", NULL};
+    const learning l = learning_of(&table, &list, path, options, NULL);
     if (status == STATUS_OK) status = learn(e, &l, failure);
     example_list_close(&list);
     csv_close(&table);
@@ -182,6 +237,7 @@ static status_code open_table(labelled_images sets[DATA_PARTS], const learning *
                                              options->class_count ? options->class_count : l->list->labels.value_count};
     if (status == STATUS_OK) status = picture_sets_describe(sets, l->list, &shape, failure);
     if (status == STATUS_OK) status = encode(l->table, l->path, &e, l->list, sets, failure);
+    if (status == STATUS_OK) table_encoding_tell_unseen(&e, l->table, l->listener);
     table_encoding_close(&e);
     for (int p = 0; p < DATA_PARTS && status != STATUS_OK; p++) labelled_images_close(&sets[p]);
     return status;
@@ -193,11 +249,10 @@ status_code table_sets_open(labelled_images sets[DATA_PARTS], const table_source
     csv table;
     example_list list;
     for (int p = 0; p < DATA_PARTS; p++) sets[p] = (labelled_images){0};
-    status_code status = csv_read(&table, path, CSV_STRICT, failure);
+    status_code status = table_sets_read(&table, path, failure);
     if (status != STATUS_OK) return status;
     status = example_list_of_table(&list, &table, path, options, listener, failure);
-    const char *label = options->label && *options->label ? options->label : "label";
-    const learning l = {&table, &list, path, label, listener};
+    const learning l = learning_of(&table, &list, path, options, listener);
     if (status == STATUS_OK) status = open_table(sets, &l, source, options, failure);
     example_list_close(&list);
     csv_close(&table);

@@ -4,7 +4,8 @@
  * Every column is a feature but the label, `split`, `patient` and `id`. A column of numbers (empty cells are missing)
  * becomes (x - mean) / std with mean and standard deviation of the training rows, 0 where it is missing. A column of words
  * becomes a number for each word of the training rows, 1 where it is this one and else 0; words that training did not see
- * are 0 everywhere. All columns can be groups, too.
+ * are 0 everywhere, and told. All columns can be groups, too.
+ * Rows are called by their `id` if each has its own, else by their number.
  */
 #ifndef HWS_IMAGES_TABLE_SETS_H
 #define HWS_IMAGES_TABLE_SETS_H
@@ -24,6 +25,9 @@ typedef struct table_source {
     const char *trained_on; /* the table whose training rows decide how columns become numbers; NULL: `path` itself */
     const char *encoding;   /* instead of that, what a run has kept (images/table_encoding.h); NULL: nothing */
 } table_source;
+
+/* The file as a table; spaces around its cells do not count. */
+status_code table_sets_read(csv *table, const char *path, failure *failure);
 
 /* As picture_sets_open. */
 status_code table_sets_open(labelled_images sets[DATA_PARTS], const table_source *source,

@@ -6,6 +6,7 @@
 #include "core/replaceable.h"
 #include "images/picture_sets.h"
 #include "predict/score_table.h"
+#include "run/run_folder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static status_code list_one(const char *input, example_list *list, failure *fail
 }
 
 static status_code list_input(const char *input, example_list *list, const listener *listener, failure *failure) {
-    const example_options options = {.unlabelled = 1};
+    const example_options options = {.unlabelled = 1, .is_run = run_is_ours};
     if (path_ends_with(input, ".csv")) return example_list_of_csv(list, input, &options, listener, failure);
     if (!path_is_folder(input)) return list_one(input, list, failure);
     return example_list_of_folder(list, input, &options, listener, failure);
@@ -63,7 +64,7 @@ int predict_is_picture(const char *input) {
 
 int predict_takes_pictures(const char *input) {
     example_list list;
-    const example_options options = {.unlabelled = 1};
+    const example_options options = {.unlabelled = 1, .is_run = run_is_ours};
     if (path_ends_with(input, ".csv") || predict_is_picture(input)) return 1;
     if (!path_is_folder(input)) return 0;
     const int found = example_list_of_folder(&list, input, &options, NULL, NULL) == STATUS_OK;

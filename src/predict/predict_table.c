@@ -62,7 +62,7 @@ static status_code encode(const table_encoding *e, const csv *table, const char 
 /* Rows are called by the column `id`, where there is one, else by their number. */
 static void name_row(void *context, int64_t row, text *name) {
     const csv *table = context;
-    const long id = csv_column(table, "id");
+    const long id = csv_column_any_case(table, "id");
     if (id >= 0) text_add(name, csv_cell(table, (size_t)row, (size_t)id));
     else text_format(name, "%lld", (long long)row);
 }
@@ -75,10 +75,12 @@ static status_code classify(const predict_request *r, class_ensemble *e, csv *ta
     status_code status = read_encoding(&encoding, r->runs[0], failure);
     if (status == STATUS_OK) status = check_same(&encoding, r, failure);
     if (status == STATUS_OK) status = encode(&encoding, table, r->input, facts->class_count, &set, failure);
+    if (status == STATUS_OK) table_encoding_tell_unseen(&encoding, table, listener);
     float *p = status == STATUS_OK ? malloc((table->rows * (size_t)facts->class_count + 1) * sizeof *p) : NULL;
     if (status == STATUS_OK && !p) status = fail_memory(failure, "the probabilities");
     if (status == STATUS_OK) status = class_ensemble_run(e, &set, listener, p, failure);
-    const score_table scores = {csv_column(table, "id") >= 0 ? "id" : "row", set.count, facts, p, table, name_row};
+    const score_table scores = {
+        csv_column_any_case(table, "id") >= 0 ? "id" : "row", set.count, facts, p, table, name_row};
     if (status == STATUS_OK) status = score_table_write(&scores, r, failure);
     free(p);
     labelled_images_close(&set);
@@ -89,7 +91,7 @@ static status_code classify(const predict_request *r, class_ensemble *e, csv *ta
 status_code predict_table(const predict_request *r, class_ensemble *e, const listener *listener, size_t *done,
                           failure *failure) {
     csv table;
-    status_code status = csv_read(&table, r->input, CSV_STRICT, failure);
+    status_code status = table_sets_read(&table, r->input, failure);
     if (status != STATUS_OK) return status;
     if (!table.rows) status = fail(failure, STATUS_BAD_INPUT, "%.500s: has no rows", r->input);
     if (status == STATUS_OK) status = classify(r, e, &table, listener, failure);

@@ -12,4 +12,10 @@ typedef enum objective_kind {
     OBJECTIVE_CVAR_BATCH
 } objective_kind;
 
+/* What --objective calls it; NULL for no objective. */
+const char *objective_name(int kind);
+
+/* Whether batches are drawn by groups, of which each example must then have one. */
+int objective_draws_by_group(objective_kind kind);
+
 #endif

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -60,6 +61,18 @@ int run_has(const char *folder, run_file file) {
 }
 
 int run_exists(const char *folder) { return run_has(folder, RUN_CONFIG); }
+
+int run_is_ours(const char *folder) {
+    enum { CONFIG_MAX = 1 << 24 };
+    char path[PATH_SIZE], *bytes = NULL;
+    size_t size;
+    if (run_has(folder, RUN_EXAMPLES) && run_has(folder, RUN_STRATA) && run_has(folder, RUN_WORST)) return 1;
+    if (!run_exists(folder) || run_path(path, folder, RUN_CONFIG, NULL) != STATUS_OK) return 0;
+    const int ours =
+        whole_file_read(path, CONFIG_MAX, &bytes, &size, NULL) == STATUS_OK && strstr(bytes, "\"hws_version\"");
+    free(bytes);
+    return ours;
+}
 
 status_code run_require(const char *folder, failure *failure) {
     if (run_exists(folder)) return STATUS_OK;

@@ -12,26 +12,27 @@
 #include "core/text.h"
 
 #define RUN_FILES(X)                                                                                                   \
-    X(RUN_CONFIG, "config.json")                          /* what the run was told, and facts about it */              \
-    X(RUN_PLAN, "plans.json")                             /* segmentation: the plan that it was trained with */        \
-    X(RUN_FOLD, "fold.json")                              /* segmentation: the cases of its fold */                    \
-    X(RUN_HISTORY, "history.csv")                         /* a row per epoch */                                        \
-    X(RUN_DISTRIBUTION, "distribution.csv")               /* quantiles of losses and of p per epoch */                 \
-    X(RUN_LOSSES, "losses.csv")                           /* the last loss of every example */                         \
-    X(RUN_HARDEST, "hardest.csv")                         /* the examples with the largest losses */                   \
-    X(RUN_HARDEST_PICTURES, "hardest")                    /* a folder with a picture of each */                        \
-    X(RUN_TRIAGE, "triage.csv")                           /* all examples by the doubt in their labels */              \
-    X(RUN_TRIAGE_PICTURES, "triage")                      /* a folder with a picture of each of the first */           \
-    X(RUN_FEATURES, "features.csv")                       /* how a table became numbers */                             \
-    X(RUN_MISLABELLED, "mislabelled.csv")                 /* which labels were made wrong for study */                 \
-    X(RUN_LOG, "train.log")                               /* what hws train told */                                    \
-    X(RUN_TENSORBOARD, "tensorboard")                     /* a folder with event files */                              \
-    X(RUN_LATEST, "latest.safetensors")                   /* the checkpoint */                                         \
-    X(RUN_PREVIOUS, "previous.safetensors")               /* the checkpoint before it */                               \
-    X(RUN_BEST, "best.safetensors")                       /* the weights of the best epoch */                          \
-    X(RUN_POSTPROCESSING, "postprocessing.json")          /* segmentation: what hws predict does to label maps */      \
-    X(RUN_VALIDATION, "validation")                       /* segmentation: predictions for the validation cases */     \
-    X(RUN_VALIDATION_LATEST, "validation-latest")         /* the same by the latest weights */                         \
+    X(RUN_CONFIG, "config.json")                  /* what the run was told, and facts about it */                      \
+    X(RUN_PLAN, "plans.json")                     /* segmentation: the plan that it was trained with */                \
+    X(RUN_FOLD, "fold.json")                      /* segmentation: the cases of its fold */                            \
+    X(RUN_HISTORY, "history.csv")                 /* a row per epoch */                                                \
+    X(RUN_DISTRIBUTION, "distribution.csv")       /* quantiles of losses and of p per epoch */                         \
+    X(RUN_LOSSES, "losses.csv")                   /* the last loss of every example */                                 \
+    X(RUN_HARDEST, "hardest.csv")                 /* the examples with the largest losses */                           \
+    X(RUN_HARDEST_PICTURES, "hardest")            /* a folder with a picture of each */                                \
+    X(RUN_TRIAGE, "triage.csv")                   /* all examples by the doubt in their labels */                      \
+    X(RUN_TRIAGE_PICTURES, "triage")              /* a folder with a picture of each of the first */                   \
+    X(RUN_FEATURES, "features.csv")               /* how a table became numbers */                                     \
+    X(RUN_MISLABELLED, "mislabelled.csv")         /* which labels were made wrong for study */                         \
+    X(RUN_LOG, "train.log")                       /* what hws train told */                                            \
+    X(RUN_TENSORBOARD, "tensorboard")             /* a folder with event files */                                      \
+    X(RUN_LATEST, "latest.safetensors")           /* the checkpoint */                                                 \
+    X(RUN_PREVIOUS, "previous.safetensors")       /* the checkpoint before it */                                       \
+    X(RUN_BEST, "best.safetensors")               /* the weights of the best epoch */                                  \
+    X(RUN_FIRST, "first.safetensors")             /* jtt with --from: the weights that both trainings begin with */    \
+    X(RUN_POSTPROCESSING, "postprocessing.json")  /* segmentation: what hws predict does to label maps */              \
+    X(RUN_VALIDATION, "validation")               /* segmentation: predictions for the validation cases */             \
+    X(RUN_VALIDATION_LATEST, "validation-latest") /* the same by the latest weights */                                 \
     X(RUN_VALIDATION_UNMIRRORED, "validation-unmirrored") /* the same without mirror images, by the best weights */    \
     X(RUN_VALIDATION_LATEST_UNMIRRORED, "validation-latest-unmirrored")                                                \
     X(RUN_EXAMPLES, "examples.csv")       /* classification: predictions, a row per example */                         \
@@ -69,6 +70,9 @@ status_code run_path(char path[PATH_SIZE], const char *folder, run_file file, fa
 /* Whether the folder has this file, and whether it holds a run at all: whether it has RUN_CONFIG. */
 int run_has(const char *folder, run_file file);
 int run_exists(const char *folder);
+
+/* Whether hws has written the folder: a run, whose RUN_CONFIG is not another program's, or the files of an evaluation. */
+int run_is_ours(const char *folder);
 
 /* The same, as a failure that says so. */
 status_code run_require(const char *folder, failure *failure);

@@ -18,9 +18,8 @@ static const void *value_of(const train_settings *settings, const setting *s) {
     return (const char *)settings + s->offset;
 }
 
-/* "--history-momentum" */
-static const char *option_name(const setting *s, char name[64]) {
-    snprintf(name, 64, "--%s", s->key);
+const char *setting_option(const setting *s, char name[SETTING_OPTION_SIZE]) {
+    snprintf(name, SETTING_OPTION_SIZE, "--%s", s->key);
     for (char *at = name; *at; at++)
         if (*at == '_') *at = '-';
     return name;
@@ -289,7 +288,7 @@ static status_code parse_number(train_settings *settings, const setting *s, cons
     if (end != given && !*end && isfinite(number) && take_number(settings, s, number)) return STATUS_OK;
     if (strcmp(given, "none") == 0 && take_none(settings, s)) return STATUS_OK;
     if (strcmp(given, "all") == 0 && s->or_all && take_number(settings, s, s->low)) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "%s %.100s is not a %snumber from %.15g to %.15g", option_name(s, name),
+    return fail(failure, STATUS_BAD_INPUT, "%s %.100s is not a %snumber from %.15g to %.15g", setting_option(s, name),
                 given, s->kind == SETTING_WHOLE ? "whole " : "", s->low, s->high);
 }
 
@@ -299,7 +298,7 @@ status_code setting_value_parse(train_settings *settings, const setting *s, cons
     switch (s->kind) {
     case SETTING_FLAG:
         if (parse_flag(settings, s, given)) return STATUS_OK;
-        return fail(failure, STATUS_BAD_INPUT, "%s is on or off, not %.100s", option_name(s, name), given);
+        return fail(failure, STATUS_BAD_INPUT, "%s is on or off, not %.100s", setting_option(s, name), given);
     case SETTING_WHOLE:
     case SETTING_NUMBER: return parse_number(settings, s, given, failure);
     case SETTING_TEXT: *(const char **)target_of(settings, s) = given; return STATUS_OK;

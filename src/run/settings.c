@@ -51,7 +51,7 @@ status_code settings_set(train_settings *settings, const char *key, const char *
 }
 
 /* Augmentation that suits a kind of pictures. */
-static status_code follow_augmentation(train_settings *settings, const char *name, failure *failure) {
+static status_code follow_augmentation(train_settings *settings, const char *name, int volumes, failure *failure) {
     static const struct {
         const char *recipe, *key, *value;
     } RECIPES[] = {{"photos", "flip", "on"},    {"photos", "resized_crop", "0.25"},
@@ -65,13 +65,15 @@ static status_code follow_augmentation(train_settings *settings, const char *nam
         known = 1;
         status = settings_set(settings, RECIPES[k].key, RECIPES[k].value, failure);
     }
+    if (known && volumes)
+        return fail(failure, STATUS_BAD_INPUT, "--recipe %.100s is for images, not for volumes", name);
     if (known) return status;
     return fail(failure, STATUS_BAD_INPUT, "there is no recipe '%.100s'; paper, photos and xrays are known", name);
 }
 
 status_code settings_follow_recipe(train_settings *settings, const char *name, int volumes, failure *failure) {
     status_code status = STATUS_OK;
-    if (strcmp(name, "paper") != 0) return follow_augmentation(settings, name, failure);
+    if (strcmp(name, "paper") != 0) return follow_augmentation(settings, name, volumes, failure);
     for (size_t k = 0; k < settings_count() && status == STATUS_OK; k++) {
         const setting *s = settings_at(k);
         const char *value = volumes && s->paper_volumes ? s->paper_volumes : s->paper;
@@ -153,6 +155,17 @@ status_code settings_check(const train_settings *s, failure *failure) {
     if (!isnan(s->tail) && s->target_ess > 0)
         return fail(failure, STATUS_BAD_INPUT,
                     "--tail and --target-ess cannot be used together: both say how beta follows from the losses");
+    if (s->divergence.kind == HWS_CVAR && !isnan(s->tail) && s->divergence.parameter != s->tail)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--tail %g and --divergence cvar:%g contradict each other: the parameter of CVaR is the tail",
+                    s->tail, s->divergence.parameter);
+    if (s->target_ess > 0 && s->target_ess < 1)
+        return fail(failure, STATUS_BAD_INPUT, "--target-ess %g: no effective size is below 1", s->target_ess);
+    if (s->stop_grad_norm >= 0 && (s->trim > 0 || s->doubt))
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "--stop-grad-norm measures the gradient of the loss over all examples, of which --trim and --doubt leave "
+            "some out");
     if (s->dropout > 0 && s->stop_grad_norm >= 0)
         return fail(
             failure, STATUS_BAD_INPUT,

@@ -135,9 +135,14 @@ typedef enum setting_kind {
 
 typedef enum setting_group { SETTING_DATA, SETTING_OBJECTIVE, SETTING_TRAINING, SETTING_RUN } setting_group;
 
+typedef enum setting_use { SETTING_FOR_BOTH, SETTING_FOR_IMAGES, SETTING_FOR_VOLUMES } setting_use;
+
+enum { SETTING_OPTION_SIZE = 64 };
+
 typedef struct setting {
     const char *key;
     setting_kind kind;
+    setting_use only;    /* the data that it means something for */
     setting_group group; /* where --help tells of it; not of SETTING_DATA */
     size_t offset;       /* in train_settings */
     double low, high;
@@ -157,6 +162,9 @@ typedef struct setting {
 size_t settings_count(void);
 const setting *settings_at(size_t index);
 const setting *settings_find(const char *key); /* NULL if there is none */
+
+/* "--history-momentum"; returns `name`. */
+const char *setting_option(const setting *setting, char name[SETTING_OPTION_SIZE]);
 
 /* The lines of --help about a group: an option each, with its defaults in brackets. */
 void settings_help(setting_group group, text *help);

@@ -13,8 +13,8 @@ static void pad(text *help, size_t line, size_t column, int beyond) {
 
 /* "  --history-momentum M " */
 static void add_option(const setting *s, text *help, size_t line) {
-    text_add(help, "  --");
-    for (const char *at = s->key; *at; at++) text_add_bytes(help, *at == '_' ? "-" : at, 1);
+    char name[SETTING_OPTION_SIZE];
+    text_format(help, "  %s", setting_option(s, name));
     if (s->value) text_format(help, " %s", s->value);
     pad(help, line, HELP_COLUMN, 2);
 }

@@ -4,10 +4,6 @@
 #include <string.h>
 
 static const char *name_at(const char *const *names, int count, int value) { return value < count ? names[value] : 0; }
-static const char *objective_at(int value) {
-    static const char *const NAMES[] = {"erm", "dro", "reweight", "ohem", "group-dro", "jtt", "cvar-batch"};
-    return name_at(NAMES, 7, value);
-}
 static const char *history_at(int value) {
     static const char *const NAMES[] = {"stale", "exact"};
     return name_at(NAMES, 2, value);
@@ -38,6 +34,8 @@ static const char *schedule_at(int value) {
 #define AT(member) .offset = offsetof(train_settings, member)
 #define OBJECTIVE .group = SETTING_OBJECTIVE
 #define TRAINING .group = SETTING_TRAINING
+#define IMAGES .only = SETTING_FOR_IMAGES
+#define VOLUMES .only = SETTING_FOR_VOLUMES
 #define FLAG .kind = SETTING_FLAG
 #define WHOLE(from, to) .kind = SETTING_WHOLE, .low = (from), .high = (to)
 #define NUMBER(from, to) .kind = SETTING_NUMBER, .low = (from), .high = (to)
@@ -46,9 +44,9 @@ static const char *schedule_at(int value) {
 
 /* clang-format off: a row per setting */
 static const setting TABLE[] = {
-    {"data", TEXT, .group = SETTING_DATA, AT(data), .images = ""},
+    {"data", TEXT, .group = SETTING_DATA, AT(data), .is_free = 1, .images = ""},
 
-    {"objective", CHOICE(objective_at), OBJECTIVE, AT(objective), .images = "dro", .value = "O",
+    {"objective", CHOICE(objective_name), OBJECTIVE, AT(objective), .images = "dro", .value = "O",
      .help = "dro: hardness weighted sampling | erm: shuffled epochs | and to compare with:\n"
              "reweight: all classes or groups equally often | group-dro: the same, weighted by their\n"
              "losses | ohem: candidates come in shuffled epochs, and the hardest are trained on |\n"
@@ -102,44 +100,45 @@ static const setting TABLE[] = {
      .help = "jtt: how many of the epochs the first training takes"},
     {"jtt_weight", WHOLE(1, 10000), OBJECTIVE, AT(jtt_weight), .images = "20", .volumes = "5", .value = "K",
      .help = "jtt: how often each error is in a pass of the second training"},
-    {"keep", .kind = SETTING_KEEP, OBJECTIVE, .value = "CLASS=FRACTION", .otherwise = "",
+    {"keep", IMAGES, .kind = SETTING_KEEP, OBJECTIVE, .value = "CLASS=FRACTION", .otherwise = "",
      .help = "keep only this fraction of a class, or of a group (COLUMN:VALUE=FRACTION), for\n"
              "training; may be given several times"},
-    {"label", TEXT, TRAINING, AT(label), .images = "", .value = "COLUMN", .help = "CSV files: the column of classes",
+    {"label", IMAGES, TEXT, TRAINING, AT(label), .images = "", .value = "COLUMN", .help = "CSV files: the column of classes",
      .otherwise = "label"},
     {"group", TEXT, TRAINING, AT(group), .images = "", .value = "COLUMN",
      .help = "CSV files: the column of groups; volumes: the column of groups.csv for reweight and\n"
              "group-dro",
      .otherwise = "CSV files: group, if there is one"},
-    {"size", TEXT, TRAINING, AT(size), .images = "", .value = "S|H,W",
+    {"size", IMAGES, TEXT, TRAINING, AT(size), .images = "", .value = "S|H,W",
      .help = "pictures: resize the shorter side to S and cut the middle out",
      .otherwise = "their own if all have one size, else 224"},
-    {"colour", CHOICE(colour_at), TRAINING, AT(colour), .images = "auto", .value = "C",
+    {"colour", IMAGES, CHOICE(colour_at), TRAINING, AT(colour), .images = "auto", .value = "C",
      .help = "pictures: grey | rgb | auto: rgb if any is in colour"},
-    {"picture_memory", NUMBER(-1, 1e9), TRAINING, AT(picture_memory), .is_free = 1, .images = "-1", .value = "MB",
+    {"picture_memory", IMAGES, NUMBER(-1, 1e9), TRAINING, AT(picture_memory), .is_free = 1, .images = "-1", .value = "MB",
      .help = "pictures: if they take more, they are decoded whenever they are wanted",
      .otherwise = "half of what is free"},
-    {"validation", NUMBER(0, 0.9), TRAINING, AT(validation), .images = "0", .value = "F",
-     .help = "images: do not train on this share of each class, but choose the best weights by it, so\n"
-             "that the test part chooses nothing; 0: the part that the data name, if any"},
-    {"best", CHOICE(best_at), TRAINING, AT(best), .images = "accuracy", .value = "M",
+    {"validation", IMAGES, NUMBER(0, 0.9), TRAINING, AT(validation), .images = "0", .value = "F",
+     .help = "images: do not train on this share of each class, in whole patients where the data name\n"
+             "them, but choose the best weights by it, so that the test part chooses nothing; 0: the\n"
+             "part that the data name, if any"},
+    {"best", IMAGES, CHOICE(best_at), TRAINING, AT(best), .images = "accuracy", .value = "M",
      .help = "images: which weights are kept as the best: accuracy | worst-class and worst-group, the\n"
              "lowest accuracy of any | cvar, the mean loss of the hardest tenth; of the validation\n"
              "part. Where there is none, the last weights are kept"},
-    {"best_by_test", FLAG, TRAINING, AT(best_by_test), .images = "off", .before = "on", .otherwise = "",
+    {"best_by_test", IMAGES, FLAG, TRAINING, AT(best_by_test), .images = "off", .before = "on", .otherwise = "",
      .help = "images: where there is no validation part, choose by the test part, whose accuracy\n"
              "flatters then"},
-    {"flip", FLAG, TRAINING, AT(flip), .images = "off", .otherwise = "",
+    {"flip", IMAGES, FLAG, TRAINING, AT(flip), .images = "off", .otherwise = "",
      .help = "pictures: exchange left and right half of the time"},
-    {"crop", WHOLE(0, 4096), TRAINING, AT(crop), .images = "0", .value = "P",
+    {"crop", IMAGES, WHOLE(0, 4096), TRAINING, AT(crop), .images = "0", .value = "P",
      .help = "pictures: move them by up to P pixels each way; edges continue"},
-    {"resized_crop", NUMBER(0, 1), TRAINING, AT(resized_crop), .images = "0", .value = "A",
+    {"resized_crop", IMAGES, NUMBER(0, 1), TRAINING, AT(resized_crop), .images = "0", .value = "A",
      .help = "pictures: a random part of at least the share A of the area fills the picture"},
-    {"rotate", NUMBER(0, 180), TRAINING, AT(rotate), .images = "0", .value = "D",
+    {"rotate", IMAGES, NUMBER(0, 180), TRAINING, AT(rotate), .images = "0", .value = "D",
      .help = "pictures: turn them by up to D degrees each way"},
-    {"jitter", NUMBER(0, 1), TRAINING, AT(jitter), .images = "0", .value = "J",
+    {"jitter", IMAGES, NUMBER(0, 1), TRAINING, AT(jitter), .images = "0", .value = "J",
      .help = "pictures: brightness, contrast and saturation times 1 - J to 1 + J"},
-    {"erase", NUMBER(0, 1), TRAINING, AT(erase), .images = "0", .value = "P",
+    {"erase", IMAGES, NUMBER(0, 1), TRAINING, AT(erase), .images = "0", .value = "P",
      .help = "pictures: erase a random box of this share of them"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
@@ -149,10 +148,10 @@ static const setting TABLE[] = {
     {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
      .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
              "names, instead of random ones"},
-    {"dropout", NUMBER(0, 0.99), TRAINING, AT(dropout), .images = "0", .value = "F",
+    {"dropout", IMAGES, NUMBER(0, 0.99), TRAINING, AT(dropout), .images = "0", .value = "F",
      .help = "images: leave each value before the last layer (mlp: behind each hidden layer) out of\n"
              "training with this chance"},
-    {"label_smoothing", NUMBER(0, 0.99), TRAINING, AT(label_smoothing), .images = "0", .value = "F",
+    {"label_smoothing", IMAGES, NUMBER(0, 0.99), TRAINING, AT(label_smoothing), .images = "0", .value = "F",
      .help = "images: spread this share of each label over all classes alike; losses are those of\n"
              "the smoothed labels"},
     {"optimizer", CHOICE(optimizer_at), TRAINING, AT(optimizer), .images = "sgd", .volumes = "nesterov", .value = "O",
@@ -185,23 +184,23 @@ static const setting TABLE[] = {
     {"budget_lengths", TEXT, .group = SETTING_DATA, AT(budget_lengths), .is_free = 1, .images = ""},
     {"batch", WHOLE(0, 1 << 20), TRAINING, AT(batch), .images = "64", .volumes = "0", .value = "B",
      .help = "examples per iteration; 0: the plan's"},
-    {"fold", WHOLE(-1, 1000), TRAINING, AT(fold), .or_all = 1, .images = "0", .value = "F",
+    {"fold", VOLUMES, WHOLE(-1, 1000), TRAINING, AT(fold), .or_all = 1, .images = "0", .value = "F",
      .help = "volumes: which fold, of five 0 to 4; all, or -1: train and validate on all cases"},
     {"independent_draws", FLAG, TRAINING, AT(independent_draws), .images = "off",
      .help = "erm: every example of a batch is any of them, with equal chances, as nnU-Net draws,\n"
              "instead of shuffled epochs",
      .otherwise = ""},
-    {"validation_patches", WHOLE(0, 1e9), TRAINING, AT(validation_patches), .images = "100", .before = "0",
+    {"validation_patches", VOLUMES, WHOLE(0, 1e9), TRAINING, AT(validation_patches), .images = "100", .before = "0",
      .value = "N", .help = "volumes: validate on patches of at most N cases at the end of an epoch; 0: of all"},
-    {"stratify", TEXT, TRAINING, AT(stratify), .images = "", .value = "COLUMN", .otherwise = "",
+    {"stratify", VOLUMES, TEXT, TRAINING, AT(stratify), .images = "", .value = "COLUMN", .otherwise = "",
      .help = "volumes: make folds with equal shares of each group in this column of groups.csv,\n"
              "whatever splits_final.json says"},
-    {"keep_together", TEXT, TRAINING, AT(keep_together), .images = "", .value = "COLUMN", .otherwise = "",
+    {"keep_together", VOLUMES, TEXT, TRAINING, AT(keep_together), .images = "", .value = "COLUMN", .otherwise = "",
      .help = "volumes: make folds in which cases with the same value in this column of groups.csv,\n"
              "such as a patient's, stay together, whatever splits_final.json says"},
-    {"split_volumes", TEXT, TRAINING, AT(split_volumes), .images = "", .value = "D,H,W", .otherwise = "",
+    {"split_volumes", VOLUMES, TEXT, TRAINING, AT(split_volumes), .images = "", .value = "D,H,W", .otherwise = "",
      .help = "volumes: divide them into subvolumes of about this size, each with a loss of its own"},
-    {"cache", TEXT, TRAINING, AT(cache), .is_free = 1, .images = "", .value = "CACHE",
+    {"cache", VOLUMES, TEXT, TRAINING, AT(cache), .is_free = 1, .images = "", .value = "CACHE",
      .help = "volumes: the folder of the plan and the preprocessed cases", .otherwise = "DATASET_FOLDER/hws_cache"},
     {"look_ahead", WHOLE(0, 1000), TRAINING, AT(look_ahead), .images = "1", .value = "K",
      .help = "draw each batch K iterations ahead, so that threads can prepare it; 0 is exactly\n"

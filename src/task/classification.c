@@ -288,8 +288,10 @@ static status_code prepare_augmentation(classification *c, const train_settings 
     c->seed = (uint64_t)s->seed;
     c->augment = (picture_augment){
         s->flip, (int)s->crop, s->resized_crop, s->rotate, s->jitter, s->erase, (uint8_t)(255 * c->pixels.mean + 0.5)};
-    if (!picture_augment_is_on(&c->augment) || !c->data->train.values) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "--flip, --crop and the like are for pictures, not for tables");
+    const int for_pictures = picture_augment_is_on(&c->augment) || *s->size || s->colour != COLOUR_AUTO;
+    if (!for_pictures || !c->data->train.values) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--size, --colour, --flip, --crop and the like are for pictures, not for tables");
 }
 
 /* Runs on images without names and groups go on having the columns that they always had. */

@@ -1,5 +1,6 @@
 #include "task/classification_source.h"
 
+#include "run/run_folder.h"
 #include "task/mislabel.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ status_code classification_source_of_settings(classification_source *source, con
                                               failure *failure) {
     *source = classification_source_of(s->data);
     source->examples.label = s->label;
+    source->examples.is_run = run_is_ours;
     picture_options *o = &source->pictures;
     o->channels = s->colour == COLOUR_GREY ? 1 : s->colour == COLOUR_RGB ? 3 : 0;
     o->memory = s->picture_memory < 0 ? -1 : s->picture_memory * 1e6;
@@ -60,14 +62,16 @@ status_code classification_keep(const train_settings *s, labelled_images *train,
     return status;
 }
 
-status_code classification_divide(const train_settings *s, classification_data *data, failure *failure) {
+status_code classification_divide(const train_settings *s, classification_data *data, const listener *listener,
+                                  failure *failure) {
     const status_code status = classification_keep(s, &data->train, failure);
     if (status != STATUS_OK || !(s->validation > 0)) return status;
     if (data->validation.count)
         return fail(failure, STATUS_BAD_INPUT,
                     "--validation %g: the data say themselves which images are validated on; leave the option out",
                     s->validation);
-    return labelled_images_split_off(&data->train, s->validation, (uint64_t)s->seed, &data->validation, failure);
+    const share_off share = {s->validation, (uint64_t)s->seed};
+    return labelled_images_split_off(&data->train, &share, &data->validation, listener, failure);
 }
 
 uint64_t classification_fingerprint(const classification_data *data) {

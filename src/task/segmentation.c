@@ -393,6 +393,7 @@ status_code task_segmentation_open(task *t, segmentation **opened, const segment
                 .kind = TASK_SEGMENTATION,
                 .examples = data->train_count,
                 .fingerprint = data->fingerprint,
+                .former_fingerprint = data->former_fingerprint,
                 .metrics = label_scheme_scored(&data->plan->labels) + 2,
                 .best = 0,
                 .network = network,

@@ -26,8 +26,9 @@ typedef struct segmentation_data {
     const segmentation_case *train, *validation;
     int64_t train_count, validation_count;
     int has_groups;
-    uint64_t fingerprint; /* of all cases, and of their groups */
-    int fill_threads;     /* that may call `fill` at once */
+    uint64_t fingerprint;        /* of all cases, and of their groups */
+    uint64_t former_fingerprint; /* the same as older versions made it */
+    int fill_threads;            /* that may call `fill` at once */
 } segmentation_data;
 
 typedef struct segmentation segmentation;

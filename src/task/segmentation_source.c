@@ -120,14 +120,22 @@ static status_code open_fold(segmentation_source *s, long long fold, failure *fa
                                : status;
 }
 
-/* The same files (by their sizes and times), preprocessed alike, in the same fold, with the same groups. */
-static uint64_t fingerprint_of(const segmentation_source *s) {
+/* What makes a case the same as before. */
+typedef enum same_case {
+    SAME_CONTENTS, /* wherever it was copied to */
+    SAME_FILES     /* by their sizes and times, as checkpoints of version 0.1 have it */
+} same_case;
+
+/* The same cases, preprocessed alike, in the same fold, with the same groups. */
+static uint64_t fingerprint_of(const segmentation_source *s, same_case same) {
     crc64 *crc = malloc(sizeof *crc);
     if (!crc) return 0;
     crc64_start(crc);
     for (size_t k = 0; k < s->set.train_count; k++) {
-        if (!s->files[k].mapped.bytes) continue;
-        const uint64_t checksums[2] = {s->files[k].checksums.preprocessing, s->files[k].checksums.inputs};
+        const cached_case *file = &s->files[k];
+        if (!file->mapped.bytes) continue;
+        const uint64_t checksums[2] = {file->checksums.preprocessing,
+                                       same == SAME_FILES ? file->checksums.inputs : file->contents};
         crc64_add(crc, checksums, sizeof checksums);
         crc64_add(crc, s->set.ids[k], strlen(s->set.ids[k]));
     }
@@ -333,7 +341,8 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
     status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = open_whole_fold(s, settings, listener, failure);
     if (status == STATUS_OK && settings->fold >= 0) folds_tell_torn(&s->splits, &s->set, (int)settings->fold, listener);
-    const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s) : 0;
+    const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s, SAME_CONTENTS) : 0;
+    const uint64_t former = status == STATUS_OK ? fingerprint_of(s, SAME_FILES) : 0;
     status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = ranks_check_same(ranks_here(), fingerprint, s->cache, failure);
     if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);
@@ -346,6 +355,7 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
                                   .validation_count = (int64_t)s->validation_count,
                                   .has_groups = s->group_of != 0,
                                   .fingerprint = fingerprint,
+                                  .former_fingerprint = former,
                                   .fill_threads = (int)settings->loaders + 1};
     return status;
 }

@@ -44,13 +44,14 @@ typedef struct task_exhibit {
 typedef struct task {
     void *context;
     task_kind kind;
-    int64_t examples;     /* to train on */
-    uint64_t fingerprint; /* of the data: a resumed run must find the same */
-    int metrics;          /* how many numbers an evaluation gives */
-    int best;             /* the metric whose largest value marks the best weights */
-    int best_is_least;    /* 1: its least value does */
-    int keeps_last;       /* 1: nothing may choose, so that the weights of the last epoch count as the best */
-    int shown;            /* the metric that the program shows while it trains */
+    int64_t examples;            /* to train on */
+    uint64_t fingerprint;        /* of the data: a resumed run must find the same */
+    uint64_t former_fingerprint; /* one that serves as well; 0: none */
+    int metrics;                 /* how many numbers an evaluation gives */
+    int best;                    /* the metric whose largest value marks the best weights */
+    int best_is_least;           /* 1: its least value does */
+    int keeps_last;              /* 1: nothing may choose, so that the weights of the last epoch count as the best */
+    int shown;                   /* the metric that the program shows while it trains */
 
     /* The network, its loss and the micro-batch; the optimiser is set already. */
     status_code (*network)(void *context, const train_settings *settings, learner_options *options, failure *failure);

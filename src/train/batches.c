@@ -9,10 +9,6 @@
 
 enum { GROUPS_MAX = 1 << 20 };
 
-static int draws_by_group(const batches_options *o) {
-    return o->kind == OBJECTIVE_REWEIGHT || o->kind == OBJECTIVE_GROUP_DRO;
-}
-
 /* Counts the examples of each group. */
 static status_code count_groups(const batches_options *o, int64_t *counts, int64_t *most, failure *failure) {
     *most = 0;
@@ -23,7 +19,7 @@ static status_code count_groups(const batches_options *o, int64_t *counts, int64
                 failure, STATUS_BAD_INPUT,
                 "--objective %s needs a class or group of each example, and example %lld has none; name a column "
                 "of groups with --group",
-                o->kind == OBJECTIVE_REWEIGHT ? "reweight" : "group-dro", (long long)i);
+                objective_name((int)o->kind), (long long)i);
         counts[g]++;
         if (g + 1 > *most) *most = g + 1;
     }
@@ -57,14 +53,14 @@ static status_code sort_by_group(batches *b, failure *failure) {
 
 status_code batches_open(batches *b, const batches_options *options, failure *failure) {
     *b = (batches){.options = *options, .pass = -1};
-    if (options->size > options->examples && !draws_by_group(options))
+    if (options->size > options->examples && !objective_draws_by_group(options->kind))
         return fail(failure, STATUS_BAD_INPUT,
                     "%lld examples are drawn per iteration, but there are only %lld; choose a smaller --batch",
                     (long long)options->size, (long long)options->examples);
     if (options->kind == OBJECTIVE_DRO && !options->warm_up) return STATUS_OK;
     b->order = memory_open((size_t)options->examples * sizeof *b->order);
     if (!b->order) return fail_memory(failure, "the order of the examples");
-    const status_code status = draws_by_group(options) ? sort_by_group(b, failure) : STATUS_OK;
+    const status_code status = objective_draws_by_group(options->kind) ? sort_by_group(b, failure) : STATUS_OK;
     if (status != STATUS_OK) batches_close(b);
     return status;
 }
@@ -137,7 +133,7 @@ static status_code draw_from_history(const batches *b, int64_t *drawn, failure *
 status_code batches_draw(batches *b, int64_t iteration, int64_t *drawn, failure *failure) {
     if (b->options.kind == OBJECTIVE_DRO && iteration >= b->options.warm_up)
         return draw_from_history(b, drawn, failure);
-    if (draws_by_group(&b->options)) {
+    if (objective_draws_by_group(b->options.kind)) {
         draw_by_group(b, iteration, drawn);
         return STATUS_OK;
     }

@@ -170,12 +170,15 @@ status_code checkpoint_write(trainer *t, failure *failure) {
     return ranks_agree(t->ranks, status, failure);
 }
 
-status_code checkpoint_write_best(trainer *t, failure *failure) {
+static status_code write_weights(trainer *t, run_file file, failure *failure) {
     char path[PATH_SIZE];
     if (!ranks_is_first(t->ranks)) return STATUS_OK;
-    const status_code status = run_path(path, t->folder, RUN_BEST, failure);
+    const status_code status = run_path(path, t->folder, file, failure);
     return status == STATUS_OK ? write_file(t, 0, path, failure) : status;
 }
+
+status_code checkpoint_write_best(trainer *t, failure *failure) { return write_weights(t, RUN_BEST, failure); }
+status_code checkpoint_write_first(trainer *t, failure *failure) { return write_weights(t, RUN_FIRST, failure); }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -192,22 +195,31 @@ static status_code check_settings(const trainer *t, const char *path, const char
     return status;
 }
 
+static int is_fingerprint(const char *written, uint64_t value) {
+    char digits[17];
+    snprintf(digits, sizeof digits, "%016" PRIx64, value);
+    return strcmp(written, digits) == 0;
+}
+
+static status_code check_data(const trainer *t, const char *path, const char *written, failure *failure) {
+    const uint64_t now = t->task->fingerprint, former = t->task->former_fingerprint;
+    if (is_fingerprint(written, now) || (former && is_fingerprint(written, former))) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%s: was made with other data (fingerprint %.16s, now %016" PRIx64
+                "); a run is resumed with the same data",
+                path, written, now);
+}
+
 static status_code check_origin(const trainer *t, const safetensors *file, const char *path, failure *failure) {
-    char fingerprint[17];
     const char *version = safetensors_metadata(file, "hws_checkpoint"), *data = safetensors_metadata(file, "hws_data"),
                *settings = safetensors_metadata(file, "hws_settings");
     if (!safetensors_verified(file) || !version || !data || !settings || !safetensors_find(file, "hws.sampler"))
         return fail(failure, STATUS_CORRUPT, "%s: is not a checkpoint of hws train", path);
     if (strcmp(version, VERSION) != 0)
-        return fail(failure, STATUS_CORRUPT, "%s: was written by another version of hws (format %.20s)", path, version);
-    const status_code status = check_settings(t, path, settings, failure);
-    if (status != STATUS_OK) return status;
-    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, t->task->fingerprint);
-    if (strcmp(data, fingerprint) != 0)
         return fail(failure, STATUS_BAD_INPUT,
-                    "%s: was made with other data (fingerprint %.16s, now %s); a run is resumed with the same data",
-                    path, data, fingerprint);
-    return STATUS_OK;
+                    "%s: was written by another version of hws (format %.20s): resume it with that one", path, version);
+    const status_code status = check_settings(t, path, settings, failure);
+    return status == STATUS_OK ? check_data(t, path, data, failure) : status;
 }
 
 static status_code corrupt(const char *path, const char *what, failure *failure) {
@@ -351,8 +363,7 @@ status_code checkpoint_read(trainer *t, failure *failure) {
     if (status != STATUS_CORRUPT && (status != STATUS_CANNOT_READ || path_exists(path))) return status;
     if (run_path(path, t->folder, RUN_PREVIOUS, 0) != STATUS_OK || read_file(t, path, &second) != STATUS_OK)
         return status;
-    snprintf(t->notice, sizeof t->notice, "%.700s; going on from %s instead", failure->message,
-             run_file_name(RUN_PREVIOUS));
+    trainer_notice(t, "%.700s; going on from %s instead", failure->message, run_file_name(RUN_PREVIOUS));
     t->latest_is_damaged = 1;
     return STATUS_OK;
 }

@@ -115,7 +115,9 @@ static status_code measure(trainer *t, double *row, failure *failure) {
     status_code status = measure_losses(t, row, failure);
     if (status == STATUS_OK) status = measure_distribution(t, last + ROW_LAST, failure);
     if (status == STATUS_OK) measure_tail(t, row + rows_later(t->task->metrics));
-    if (status == STATUS_OK && t->settings.history == HISTORY_EXACT)
+    /* Of what --trim and --doubt make of given losses nobody but the sampler knows. */
+    const int leaves_out = t->settings.trim > 0 || t->settings.doubt;
+    if (status == STATUS_OK && t->settings.history == HISTORY_EXACT && !leaves_out)
         status = measure_staleness(t, &row[rows_later(t->task->metrics) + ROW_STALE_DISTANCE], failure);
     if (status == STATUS_OK)
         status = t->task->evaluate(t->task->context, t->learner, t->listener, row + ROW_FIRST, failure);
@@ -134,18 +136,19 @@ static void notice_unseen(trainer *t) {
     const int64_t draws = t->iteration * t->batch, all_draws = t->total * t->batch, examples = t->task->examples;
     if (t->told_unseen || unseen < usual || (!guessed && draws < examples && all_draws >= examples)) return;
     t->told_unseen = 1;
-    snprintf(t->notice, sizeof t->notice, "after %lld iterations %lld of %lld examples have not been trained on; %s",
-             (long long)t->iteration, (long long)unseen, (long long)examples,
-             guessed ? "--loss-init none draws them first" : "train for more iterations to reach them all");
+    trainer_notice(t, "after %lld iterations %lld of %lld examples have not been trained on; %s",
+                   (long long)t->iteration, (long long)unseen, (long long)examples,
+                   guessed ? "--loss-init none draws them first" : "train for more iterations to reach them all");
 }
 
 static void notice_effective_size(trainer *t, double size) {
-    if (t->told_effective_size || *t->notice || !(size < (double)t->batch)) return;
+    if (t->told_effective_size || !(size < (double)t->batch)) return;
     t->told_effective_size = 1;
-    snprintf(t->notice, sizeof t->notice,
-             "after %lld iterations the draws are worth %.1f examples, fewer than a batch of %lld: the same few are "
-             "drawn again and again; a smaller --beta, or a larger --tail, spreads them",
-             (long long)t->iteration, size, (long long)t->batch);
+    trainer_notice(
+        t,
+        "after %lld iterations the draws are worth %.1f examples, fewer than a batch of %lld: the same few are "
+        "drawn again and again; a smaller --beta, or a larger --tail, spreads them",
+        (long long)t->iteration, size, (long long)t->batch);
 }
 
 /* For those who watch: as many of the hardest as cost about a hundredth of the epoch to draw, counted in passes of the network. The

@@ -103,7 +103,7 @@ static void tell(trainer *t, const char *path, const mismatch *m) {
                     (long long)m->missing, (long long)t->task->examples, text_string(&m->first), m->unknown ? ";" : "");
     if (m->unknown)
         text_format(&notice, " %zu of its examples are none of this data, such as %.100s", m->unknown, m->name);
-    snprintf(t->notice, sizeof t->notice, "%s", text_string(&notice));
+    trainer_notice(t, "%s", text_string(&notice));
     text_close(&notice);
 }
 

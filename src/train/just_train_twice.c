@@ -35,11 +35,11 @@ static status_code find_errors(trainer *t, failure *failure) {
 static void tell(trainer *t) {
     int64_t count = 0;
     for (int64_t i = 0; i < t->task->examples; i++) count += t->errors[i];
-    snprintf(t->notice, sizeof t->notice,
-             "after %lld iterations the second training begins; %lld of %lld examples are errors of the first, and are "
-             "drawn %lld times as often as the others",
-             (long long)t->iteration, (long long)count, (long long)t->task->examples,
-             (long long)t->settings.jtt_weight);
+    trainer_notice(
+        t,
+        "after %lld iterations the second training begins; %lld of %lld examples are errors of the first, and are "
+        "drawn %lld times as often as the others",
+        (long long)t->iteration, (long long)count, (long long)t->task->examples, (long long)t->settings.jtt_weight);
 }
 
 status_code trainer_upweight_errors(trainer *t, failure *failure) {
@@ -49,7 +49,7 @@ status_code trainer_upweight_errors(trainer *t, failure *failure) {
 status_code trainer_train_again(trainer *t, failure *failure) {
     status_code status = find_errors(t, failure);
     if (status == STATUS_OK) status = trainer_upweight_errors(t, failure);
-    if (status == STATUS_OK) status = trainer_first_weights(t, failure);
+    if (status == STATUS_OK) status = trainer_first_weights_again(t, failure);
     if (status != STATUS_OK) return status;
     memset(learner_state(t->learner), 0, learner_state_floats(t->learner) * sizeof(float));
     learner_set_steps(t->learner, 0);

@@ -46,10 +46,10 @@ void trainer_follow_lengths(trainer *t) {
 
 static void tell(trainer *t, double before) {
     const double after = (double)t->total;
-    if (*t->notice || fabs(after - before) < WORTH_TELLING * before) return;
-    snprintf(t->notice, sizeof t->notice,
-             "budget %.40s: an iteration takes %.3g s now, so that the run will have %.0f iterations instead of %.0f",
-             t->settings.budget, t->pace.step, after, before);
+    if (fabs(after - before) < WORTH_TELLING * before) return;
+    trainer_notice(
+        t, "budget %.40s: an iteration takes %.3g s now, so that the run will have %.0f iterations instead of %.0f",
+        t->settings.budget, t->pace.step, after, before);
 }
 
 /* Recorded before it has any effect: whoever resumes the run finds it. */
@@ -80,9 +80,9 @@ status_code trainer_keep_time(trainer *t, failure *failure) {
 /* A validation, or a pass through all examples, was cut short: the run ends with the best weights so far, or with the last if
    there are none. */
 status_code trainer_end_late(trainer *t, failure *failure) {
-    snprintf(t->notice, sizeof t->notice, "budget %.40s: the time was over before the run was; %s", t->settings.budget,
-             t->rows.count ? "the best weights are those of the validations before"
-                           : "the last weights are kept as the best");
-    const status_code status = t->rows.count ? STATUS_OK : checkpoint_write_best(t, failure);
+    trainer_notice(t, "budget %.40s: the time was over before the run was; %s", t->settings.budget,
+                   isfinite(t->best) ? "the best weights are those of the validations before"
+                                     : "the last weights are kept as the best");
+    const status_code status = isfinite(t->best) ? STATUS_OK : checkpoint_write_best(t, failure);
     return status == STATUS_OK ? checkpoint_write(t, failure) : status;
 }

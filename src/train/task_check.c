@@ -7,7 +7,7 @@ static status_code check_network(const task *task, const train_settings *s, fail
 }
 
 static status_code refuse_groupless(const task *task, const train_settings *s, int64_t example, failure *failure) {
-    const char *objective = s->objective == OBJECTIVE_REWEIGHT ? "reweight" : "group-dro";
+    const char *objective = objective_name((int)s->objective);
     text name = {0};
     if (task->name) task->name(task->context, example, &name);
     const status_code status =
@@ -23,7 +23,7 @@ static status_code refuse_groupless(const task *task, const train_settings *s, i
 }
 
 static status_code check_groups(const task *task, const train_settings *s, failure *failure) {
-    if (s->objective != OBJECTIVE_REWEIGHT && s->objective != OBJECTIVE_GROUP_DRO) return STATUS_OK;
+    if (!objective_draws_by_group(s->objective)) return STATUS_OK;
     for (int64_t i = 0; i < task->examples; i++)
         if (!task->group || task->group(task->context, i) < 0) return refuse_groupless(task, s, i, failure);
     return STATUS_OK;

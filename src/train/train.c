@@ -1,19 +1,17 @@
-#define _XOPEN_SOURCE 700 /* realpath */
-#include "train/train.h"
+#define _XOPEN_SOURCE 700
+#include "train/training.h"
 
 #include "core/available.h"
 #include "core/clock.h"
 #include "core/parallel.h"
 #include "images/table_sets.h"
 #include "nn/team.h"
-#include "plan/plan.h"
 #include "run/run_folder.h"
 #include "task/classification.h"
 #include "task/classification_source.h"
 #include "task/mislabel.h"
 #include "task/phantom_data.h"
 #include "task/segmentation_source.h"
-#include "train/budget.h"
 #include "train/task_check.h"
 
 #include <math.h>
@@ -24,217 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct training {
-    const train_request *request;
-    const train_listener *listener;
-    train_settings settings;
-    char data[PATH_SIZE], cache[PATH_SIZE], phantoms[PATH_SIZE], from[PATH_SIZE], losses[PATH_SIZE]; /* of settings */
-    plan begun; /* of the run that is resumed */
-    train_outcome *outcome;
-    const ranks *ranks; /* who train together; rank 0 alone makes and writes files */
-    int resume;
-    double began;                  /* the clock */
-    char costs[BUDGET_COSTS_SIZE]; /* of settings */
-} training;
-
 static const listener *work_of(const training *t) { return t->listener ? &t->listener->work : 0; }
-
-/* ---- settings ---------------------------------------------------------------------------------------------------- */
-
-static int is_volumes(const char *data) { return *data && !classification_data_named(data); }
-
-static status_code read_config(train_settings *settings, const char *data, const char *path, failure *failure) {
-    status_code status = run_config_read_settings(settings, path, failure);
-    if (status != STATUS_OK || data || !is_volumes(settings->data)) return status;
-    settings_close(settings);
-    *settings = settings_default_volumes();
-    return run_config_read_settings(settings, path, failure);
-}
-
-/* What the options are laid upon. */
-static status_code read_base(training *t, failure *failure) {
-    const train_request *r = t->request;
-    char path[PATH_SIZE];
-    t->settings = r->data && is_volumes(r->data) ? settings_default_volumes() : settings_default();
-    if (r->config && !t->resume) return read_config(&t->settings, r->data, r->config, failure);
-    if (!t->resume) return STATUS_OK;
-    const status_code status = run_path(path, r->folder, RUN_CONFIG, failure);
-    return status == STATUS_OK ? read_config(&t->settings, 0, path, failure) : status;
-}
-
-static int has_option(const train_request *r, const char *key) {
-    for (size_t k = 0; k < r->option_count; k++)
-        if (strcmp(r->options[k].key, key) == 0) return 1;
-    return 0;
-}
-
-/* Who is left out must be seen again, or would be left out for good. */
-static void take_trim(training *t) {
-    train_settings *s = &t->settings;
-    if (t->resume || !has_option(t->request, "trim") || has_option(t->request, "uniform_mix")) return;
-    if (s->trim > 0 && s->floor == 0 && s->uniform_mix == 0) s->uniform_mix = 0.1;
-}
-
-/* What the default of the tail must give way to: a fraction of CVaR is a tail, and --target-ess chooses beta. */
-static status_code yield_tail(training *t, failure *failure) {
-    const train_request *r = t->request;
-    train_settings *s = &t->settings;
-    if (has_option(r, "tail") || has_option(r, "beta") || isnan(s->tail)) return STATUS_OK;
-    if (has_option(r, "target_ess") && s->target_ess > 0)
-        return settings_set(s, "beta", is_volumes(s->data) ? "100" : "10", failure);
-    if (has_option(r, "divergence") && s->divergence.kind == HWS_CVAR) s->tail = s->divergence.parameter;
-    return STATUS_OK;
-}
-
-static status_code refuse_contradictions(const train_request *r, failure *failure) {
-    if (!has_option(r, "beta") || !has_option(r, "tail")) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT,
-                "--beta and --tail cannot be used together: with a tail, beta follows from the losses");
-}
-
-/* A budget that a config tells of has been chosen for already: that is in the config, too. */
-static int wants_budget(const training *t) { return !t->resume && has_option(t->request, "budget"); }
-
-/* By an option, or in a config that was written by hand. */
-static int is_chosen(const training *t, const char *key) {
-    return has_option(t->request, key) || run_config_chooses(&t->settings, key);
-}
-
-static budget_fixed fixed_of(const training *t) {
-    return (budget_fixed){.optimizer = is_chosen(t, "optimizer"),
-                          .lr = is_chosen(t, "lr"),
-                          .schedule = is_chosen(t, "schedule"),
-                          .batch = is_chosen(t, "batch") || !is_volumes(t->settings.data),
-                          .epoch_length = is_chosen(t, "epoch_length"),
-                          .jtt_epochs = is_chosen(t, "jtt_epochs")};
-}
-
-static status_code check_budget(const training *t, failure *failure) {
-    const train_request *r = t->request;
-    double seconds;
-    if (!wants_budget(t)) return STATUS_OK;
-    if (t->ranks->count > 1)
-        return fail(failure, STATUS_BAD_INPUT,
-                    "--budget measures what one process does: with several ranks choose --epochs or --iterations");
-    if (has_option(r, "epochs") || has_option(r, "iterations"))
-        return fail(failure, STATUS_BAD_INPUT,
-                    "--budget decides how long to train: leave out --epochs and --iterations");
-    const budget_fixed fixed = fixed_of(t);
-    const status_code status = budget_check(&t->settings, &fixed, failure);
-    return status == STATUS_OK ? budget_parse(t->settings.budget, &seconds, failure) : status;
-}
-
-/* Options that say how long to train replace all that a config says about it: what its clock decided, too. */
-static void take_length(training *t) {
-    const train_request *r = t->request;
-    train_settings *s = &t->settings;
-    const int timed = has_option(r, "budget"), counted = has_option(r, "iterations");
-    if (t->resume || !(timed || counted || has_option(r, "epochs"))) return;
-    s->budget_costs = s->budget_lengths = "";
-    if (!timed) s->budget = "";
-    if (!timed && !counted) s->iterations = 0;
-}
-
-static status_code apply_options(training *t, failure *failure) {
-    const train_request *r = t->request;
-    status_code status = refuse_contradictions(r, failure);
-    int keeps = 0;
-    if (r->data) t->settings.data = r->data;
-    if (status == STATUS_OK && r->recipe)
-        status = settings_follow_recipe(&t->settings, r->recipe, is_volumes(t->settings.data), failure);
-    for (size_t k = 0; k < r->option_count && status == STATUS_OK; k++) {
-        if (strcmp(r->options[k].key, "keep") == 0 && !keeps++) t->settings.keep_count = 0;
-        status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
-    }
-    if (status == STATUS_OK) take_trim(t);
-    if (status == STATUS_OK) take_length(t);
-    return status == STATUS_OK ? yield_tail(t, failure) : status;
-}
-
-static status_code check_same(const train_settings *base, const training *t, failure *failure) {
-    const char *difference = t->resume ? settings_difference(base, &t->settings) : 0;
-    if (!difference) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT,
-                "%.500s was begun with another '%s', see its config.json; a run is resumed with the settings it began "
-                "with: leave the option out, or start a new run in another folder",
-                t->request->folder, difference);
-}
-
-/* What is not there is left as it is, for who reads it to refuse. */
-static const char *real_path(const char *path, char real[PATH_SIZE]) {
-    return *path && realpath(path, real) ? real : path;
-}
-
-/* So that a run can be resumed and evaluated from elsewhere. What one that is resumed has been told already stays as it is. */
-static void make_absolute(training *t, const train_settings *base) {
-    train_settings *s = &t->settings;
-    char here[PATH_SIZE];
-    if (!t->resume || strcmp(s->from, base->from) != 0) s->from = real_path(s->from, t->from);
-    if (!t->resume || strcmp(s->loss_init_file, base->loss_init_file) != 0)
-        s->loss_init_file = real_path(s->loss_init_file, t->losses);
-    if (!classification_data_is_word(s->data) && !phantom_data_named(s->data) &&
-        (!t->resume || strcmp(s->data, base->data) != 0))
-        s->data = real_path(s->data, t->data);
-    if (*s->cache && s->cache[0] != '/' && getcwd(here, sizeof here) &&
-        path_join(t->cache, here, s->cache, 0) == STATUS_OK)
-        s->cache = t->cache;
-}
-
-static status_code check_data(const train_settings *s, failure *failure) {
-    if (!*s->data) return fail(failure, STATUS_BAD_INPUT, "train on what? See hws train --help");
-    if (classification_data_is_word(s->data) || phantom_data_named(s->data)) return STATUS_OK;
-    if (path_exists(s->data) && is_volumes(s->data) && !path_is_folder(s->data))
-        return fail(failure, STATUS_BAD_INPUT,
-                    "'%.500s' cannot be trained on: files are .csv (a list of pictures, or a table) or .npz; see hws "
-                    "train --help",
-                    s->data);
-    if (path_exists(s->data)) return STATUS_OK;
-    return fail(
-        failure, STATUS_BAD_INPUT,
-        "'%.500s' cannot be trained on: it is neither digits, mnist nor phantom, and there is no such folder or file",
-        s->data);
-}
-
-/* The first rank looks: what it makes later must not confuse the others. */
-static void choose_resume(training *t) {
-    const train_request *r = t->request;
-    t->resume = r->resume || (r->resume_or_start && run_exists(r->folder));
-    ranks_share_first(t->ranks, &t->resume, sizeof t->resume);
-}
-
-static status_code check_request(const training *t, failure *failure) {
-    const train_request *r = t->request;
-    if (r->resume && r->resume_or_start)
-        return fail(failure, STATUS_BAD_INPUT, "train: --resume and --resume-or-start cannot be used together");
-    if (r->resume && r->config)
-        return fail(failure, STATUS_BAD_INPUT, "train: --resume and --config cannot be used together");
-    if (r->resume && !run_exists(r->folder))
-        return fail(failure, STATUS_BAD_INPUT,
-                    "%.500s holds no run that could be resumed; leave out --resume to begin one", r->folder);
-    if (!t->resume && r->folder && run_exists(r->folder))
-        return fail(failure, STATUS_BAD_INPUT,
-                    "%.500s holds a run already; continue it with --resume, or name another folder", r->folder);
-    return STATUS_OK;
-}
-
-static status_code settle(training *t, failure *failure) {
-    train_settings *s = &t->settings;
-    choose_resume(t);
-    status_code status = check_request(t, failure);
-    if (status == STATUS_OK) status = read_base(t, failure);
-    if (status != STATUS_OK) return status;
-    const train_settings base = *s;
-    status = apply_options(t, failure);
-    make_absolute(t, &base);
-    if (t->resume && !s->batch) s->batch = base.batch; /* the plan's, which the run has taken */
-    if (status == STATUS_OK) status = check_same(&base, t, failure);
-    if (status != STATUS_OK) return status;
-    if (s->history == HISTORY_EXACT && base.history != HISTORY_EXACT && s->look_ahead == 1) s->look_ahead = 0;
-    status = check_data(s, failure);
-    if (status == STATUS_OK) status = check_budget(t, failure);
-    if (!s->threads) s->threads = parallel_processors();
-    return status == STATUS_OK ? settings_check(s, failure) : status;
-}
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
@@ -245,7 +33,7 @@ static status_code watch_time(const training *t, trainer *trainer, failure *fail
     const double now = clock_seconds();
     budget_costs costs = {0};
     double seconds = 0;
-    if (!*s->budget || t->ranks->count > 1 || (!t->resume && !wants_budget(t))) return STATUS_OK;
+    if (!*s->budget || t->ranks->count > 1 || (!t->resume && !training_wants_budget(t))) return STATUS_OK;
     if (trainer->iteration >= trainer->total) return STATUS_OK;
     status_code status = budget_parse(s->budget, &seconds, failure);
     if (status == STATUS_OK) status = budget_costs_read(&costs, s->budget_costs, s->batch, failure);
@@ -337,7 +125,7 @@ static void tell_budget(const training *t, const budget_costs *costs, const budg
 
 /* Measures with other settings than the run's, if need be, and chooses the run's. */
 static status_code fit_budget(training *t, const task *task, const train_settings *measured, failure *failure) {
-    budget_fixed fixed = fixed_of(t);
+    budget_fixed fixed = training_fixed(t);
     budget_costs costs = {0};
     double seconds = 0;
     fixed.examples = task->examples;
@@ -384,11 +172,11 @@ static status_code train_on_images(training *t, failure *failure) {
     text wrong = {0};
     status_code status = classification_source_of_settings(&source, &t->settings, failure);
     if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
-    if (status == STATUS_OK) status = classification_divide(&t->settings, &data, failure);
+    if (status == STATUS_OK) status = classification_divide(&t->settings, &data, work_of(t), failure);
     if (status == STATUS_OK) status = mislabel(t, &data.train, &wrong, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
     if (status == STATUS_OK) status = task_check(&task, &t->settings, failure);
-    if (status == STATUS_OK && wants_budget(t)) status = fit_budget(t, &task, &t->settings, failure);
+    if (status == STATUS_OK && training_wants_budget(t)) status = fit_budget(t, &task, &t->settings, failure);
     if (status == STATUS_OK) status = write_wrong(t, &wrong, failure);
     if (status == STATUS_OK && data.train.values && !t->resume && ranks_is_first(t->ranks))
         status = keep_encoding(t, &source, failure);
@@ -405,13 +193,10 @@ static status_code check_for_volumes(const train_settings *s, failure *failure) 
     plan_model model;
     const status_code status = plan_model_parse(s->model, &model, failure);
     if (status != STATUS_OK) return status;
-    if (s->keep_count) return fail(failure, STATUS_BAD_INPUT, "--keep is for images with one label each");
-    if (s->dropout > 0 || s->label_smoothing > 0)
-        return fail(failure, STATUS_BAD_INPUT, "--dropout and --label-smoothing are for images, not for volumes");
-    if ((s->objective == OBJECTIVE_REWEIGHT || s->objective == OBJECTIVE_GROUP_DRO) && !*s->group)
+    if (objective_draws_by_group(s->objective) && !*s->group)
         return fail(failure, STATUS_BAD_INPUT,
                     "--objective %s needs a group of each volume: name a column of groups.csv with --group",
-                    s->objective == OBJECTIVE_REWEIGHT ? "reweight" : "group-dro");
+                    objective_name((int)s->objective));
     return STATUS_OK;
 }
 
@@ -475,7 +260,7 @@ static status_code fit_budget_on(training *t, const segmentation_data *data, fai
     segmentation *context = 0;
     task task;
     train_settings measured = t->settings;
-    if (!is_chosen(t, "batch") && measured.batch > 2) measured.batch = 2;
+    if (!training_chooses(t, "batch") && measured.batch > 2) measured.batch = 2;
     status_code status = task_segmentation_open(&task, &context, data, &measured, failure);
     if (status == STATUS_OK) status = fit_budget(t, &task, &measured, failure);
     task_segmentation_close(&context);
@@ -491,7 +276,7 @@ static status_code train_on_source(training *t, const segmentation_source *sourc
     status_code status = check_memory(t, data->plan, failure);
     if (status == STATUS_OK) status = keep_plan(t, data->plan, failure);
     if (status == STATUS_OK) status = keep_fold(t, source, failure);
-    if (status == STATUS_OK && wants_budget(t)) status = fit_budget_on(t, data, failure);
+    if (status == STATUS_OK && training_wants_budget(t)) status = fit_budget_on(t, data, failure);
     if (status == STATUS_OK) status = task_segmentation_open(&task, &context, data, &t->settings, failure);
     if (status == STATUS_OK) status = task_check(&task, &t->settings, failure);
     if (status == STATUS_OK) status = list_wrong(t, context, failure);
@@ -522,7 +307,7 @@ static status_code take_folder(const training *t, int *lock, failure *failure) {
 }
 
 /* What is written before the run is there, which is when it has its config.json. */
-static const run_file PRECEDING[] = {RUN_PLAN, RUN_FOLD, RUN_FEATURES, RUN_MISLABELLED};
+static const run_file PRECEDING[] = {RUN_PLAN, RUN_FOLD, RUN_FEATURES, RUN_MISLABELLED, RUN_FIRST, RUN_LATEST};
 enum { PRECEDING_FILES = sizeof PRECEDING / sizeof *PRECEDING };
 
 static void look_for_preceding(const training *t, int found[PRECEDING_FILES]) {
@@ -543,9 +328,9 @@ static status_code train_in_folder(training *t, failure *failure) {
     status_code status = take_folder(t, &lock, failure);
     look_for_preceding(t, found);
     if (status == STATUS_OK)
-        status = is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
-    if (status != STATUS_OK && ranks_is_first(t->ranks)) {
-        if (lock >= 0) forget_start(t, found);
+        status = data_is_volumes(t->settings.data) ? train_on_volumes(t, failure) : train_on_images(t, failure);
+    if (status != STATUS_OK && lock >= 0) { /* else another process trains there */
+        forget_start(t, found);
         folder_unmake(t->request->folder, existing);
     }
     if (lock >= 0) close(lock);
@@ -579,7 +364,7 @@ status_code train_run(const train_request *request, const train_listener *listen
     t->outcome = outcome;
     t->began = clock_seconds();
     t->ranks = ranks_here();
-    status_code status = ranks_agree(t->ranks, settle(t, failure), failure);
+    status_code status = ranks_agree(t->ranks, training_settle(t, failure), failure);
     outcome->stop_grad_norm = t->settings.stop_grad_norm;
     if (status == STATUS_OK) {
         team_open((int)t->settings.threads);

@@ -9,6 +9,7 @@
 #include "train/sampler_status.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,8 +185,8 @@ static status_code open_parts(trainer *t, failure *failure) {
 static void notice_idle(trainer *t) {
     const int parts = learner_parts(t->learner), idle = t->ranks->count - parts;
     if (idle < 1) return;
-    snprintf(
-        t->notice, sizeof t->notice,
+    trainer_notice(
+        t,
         "a batch of %lld is worked on in %d parts: %d of %d ranks have nothing to do; a larger --batch occupies more",
         (long long)t->batch, parts, idle, t->ranks->count);
 }
@@ -235,28 +236,53 @@ void trainer_close(trainer **opened) {
     *opened = 0;
 }
 
+void trainer_notice(trainer *t, const char *format, ...) {
+    size_t used = strlen(t->notices);
+    va_list values;
+    if (used && used + 1 < sizeof t->notices) t->notices[used++] = '\n';
+    va_start(values, format);
+    vsnprintf(t->notices + used, sizeof t->notices - used, format, values);
+    va_end(values);
+}
+
 void trainer_tell(trainer *t, const listener *listener) {
-    if (*t->notice) listener_notice(listener, t->notice);
-    *t->notice = 0;
+    for (char *line = t->notices, *end; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end) *end++ = 0;
+        listener_notice(listener, line);
+    }
+    *t->notices = 0;
+}
+
+static status_code take_weights(trainer *t, const char *path, failure *failure) {
+    struct failure why = {0};
+    int replaced = 0;
+    const status_code status = weights_begin(learner_graph(t->learner), path, &replaced, &why);
+    if (status != STATUS_OK) return fail(failure, status, "--from: %s", why.message);
+    if (replaced)
+        trainer_notice(
+            t, "--from: the weights are for %d classes, so that the last layer begins with random ones for its %d",
+            replaced, graph_output_shape(learner_graph(t->learner), 0).channels);
+    return STATUS_OK;
 }
 
 status_code trainer_first_weights(trainer *t, failure *failure) {
     const char *from = t->settings.from;
     char path[PATH_SIZE];
-    struct failure why = {0};
     graph_initialise(learner_graph(t->learner), (uint64_t)t->settings.seed);
     if (!*from) return STATUS_OK;
     status_code status = path_is_folder(from) ? run_require(from, failure) : STATUS_OK;
     if (status == STATUS_OK && path_is_folder(from)) status = run_path(path, from, RUN_BEST, failure);
-    if (status != STATUS_OK) return status;
-    int replaced = 0;
-    status = weights_begin(learner_graph(t->learner), path_is_folder(from) ? path : from, &replaced, &why);
-    if (status != STATUS_OK) return fail(failure, status, "--from: %s", why.message);
-    if (replaced)
-        snprintf(t->notice, sizeof t->notice,
-                 "--from: the weights are for %d classes, so that the last layer begins with random ones for its %d",
-                 replaced, graph_output_shape(learner_graph(t->learner), 0).channels);
-    return STATUS_OK;
+    if (status == STATUS_OK) status = take_weights(t, path_is_folder(from) ? path : from, failure);
+    return status == STATUS_OK && t->first_training ? checkpoint_write_first(t, failure) : status;
+}
+
+/* Runs that older versions began have not kept them. */
+status_code trainer_first_weights_again(trainer *t, failure *failure) {
+    char path[PATH_SIZE];
+    if (!*t->settings.from || !run_has(t->folder, RUN_FIRST)) return trainer_first_weights(t, failure);
+    const status_code status = run_path(path, t->folder, RUN_FIRST, failure);
+    return status == STATUS_OK ? take_weights(t, path, failure) : status;
 }
 
 /* The checkpoint of the beginning makes a run that was killed early a run that can be resumed. */
@@ -288,11 +314,9 @@ static status_code check_alike(const trainer *t, failure *failure) {
 /* Nothing can be taken back: config.json would tell of a shorter run than the weights have seen. */
 static status_code check_length(const trainer *t, failure *failure) {
     if (t->iteration <= t->total) return STATUS_OK;
-    return fail(
-        failure, STATUS_BAD_INPUT,
-        "%.500s has made %lld iterations, and is to end after %lld: choose more --epochs or --iterations, or leave "
-        "them out",
-        t->folder, (long long)t->iteration, (long long)t->total);
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s has made %lld iterations, and is to end after %lld: choose more --epochs, or leave it out",
+                t->folder, (long long)t->iteration, (long long)t->total);
 }
 
 status_code trainer_resume(trainer *t, failure *failure) {
@@ -340,7 +364,7 @@ static int epoch_is_due(const trainer *t) {
     return at_end && (!t->rows.count || rows_at(&t->rows, t->rows.count - 1)[ROW_ITERATION] != (double)t->iteration);
 }
 
-static int is_over(const trainer *t) { return (t->stopped || t->iteration >= t->total) && !epoch_is_due(t); }
+int trainer_is_over(const trainer *t) { return (t->stopped || t->iteration >= t->total) && !epoch_is_due(t); }
 
 static status_code validate(trainer *t, const double **row, failure *failure) {
     const status_code status = trainer_end_epoch(t, row, failure);
@@ -376,14 +400,16 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
 static status_code finish(trainer *t, int begun, trainer_end *end, failure *failure) {
     status_code status = STATUS_OK;
     const int stops = listener_stops(t->listener), late = trainer_is_late(t) && !stops;
-    *end = !is_over(t) ? late ? TRAINER_LATE : TRAINER_INTERRUPTED : t->stopped ? TRAINER_CONVERGED : TRAINER_FINISHED;
+    *end = !trainer_is_over(t) ? late ? TRAINER_LATE : TRAINER_INTERRUPTED
+           : t->stopped        ? TRAINER_CONVERGED
+                               : TRAINER_FINISHED;
     const int interrupted = *end == TRAINER_INTERRUPTED;
     t->draw_until = clock_seconds() + SECONDS_WHEN_STOPPED;
     /* A run that came to its end all the same has all pictures. */
     if (!interrupted && stops) t->draw_until = INFINITY;
     if (*end == TRAINER_LATE) status = trainer_end_late(t, failure);
     else if (interrupted) status = checkpoint_write(t, failure);
-    if (status == STATUS_OK && !is_over(t) && ranks_is_first(t->ranks)) status = write_losses(t, failure);
+    if (status == STATUS_OK && !trainer_is_over(t) && ranks_is_first(t->ranks)) status = write_losses(t, failure);
     const int hardest = interrupted ? HARDEST_WHEN_STOPPED : HARDEST;
     if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_galleries(t, hardest, begun, failure);
     return ranks_agree(t->ranks, status, failure);
@@ -411,7 +437,7 @@ static status_code run_on(trainer *t, const train_listener *listener, int *begun
     status_code status = STATUS_OK;
     int stop = 0;
     t->listener = &asked;
-    while (status == STATUS_OK && !stop && !is_over(t)) {
+    while (status == STATUS_OK && !stop && !trainer_is_over(t)) {
         status = advance(t, listener, failure);
         stop = ranks_any(t->ranks, status == STATUS_STOPPED || listener_stops(timed.listener));
         if (status == STATUS_STOPPED) status = STATUS_OK;

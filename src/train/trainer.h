@@ -70,7 +70,7 @@ typedef struct trainer {
     double draw_until;                    /* the clock: pictures are drawn so long after it was told to stop */
     double seconds;                       /* of training before this process */
     double started;                       /* the clock when it began */
-    char notice[1024];                    /* something worth telling, until it is told: trainer_tell */
+    char notices[2048];                   /* lines worth telling, until they are told: trainer_notice, trainer_tell */
     int told_unseen, told_effective_size; /* once per process is enough */
 
     /* Scratch, of the candidates' size. */
@@ -113,12 +113,16 @@ void trainer_watch(trainer *trainer, const trainer_time *time);
 /* Until the end or until told to stop. After a failure the last checkpoint is as it was. */
 status_code trainer_run(trainer *trainer, const train_listener *listener, trainer_end *end, failure *failure);
 
+/* Whether all iterations and validations are done. */
+int trainer_is_over(const trainer *trainer);
+
 /* Seconds of training so far, those of earlier processes included. */
 double trainer_seconds(const trainer *trainer);
 
 /* ---- inside ------------------------------------------------------------------------------------------------------ */
 
-/* Tells what there is to tell. */
+/* Something to tell, and tells what there is. */
+void trainer_notice(trainer *trainer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void trainer_tell(trainer *trainer, const listener *listener);
 
 /* The losses of a run or a losses.csv become those of the examples of the same names; what does not fit is in the notice
@@ -143,8 +147,10 @@ status_code trainer_all_losses(trainer *trainer, failure *failure);
 /* The same, and marks those that the task calls wrong. */
 status_code trainer_all_errors(trainer *trainer, uint8_t *wrong, failure *failure);
 
-/* Algorithm 1's theta_0: random weights, or those of --from. */
+/* Algorithm 1's theta_0: random weights, or those of --from, which the second training of jtt begins with as well, whatever has
+   become of them: the run keeps them. */
 status_code trainer_first_weights(trainer *trainer, failure *failure);
+status_code trainer_first_weights_again(trainer *trainer, failure *failure);
 
 /* The learning rate of an iteration; each training of jtt has its own schedule. */
 double trainer_rate(const trainer *trainer, int64_t iteration);
@@ -169,6 +175,7 @@ status_code trainer_end_epoch(trainer *trainer, const double **row, failure *fai
 /* latest.safetensors, with the one before kept as previous.safetensors; best.safetensors (checkpoint.c). */
 status_code checkpoint_write(trainer *trainer, failure *failure);
 status_code checkpoint_write_best(trainer *trainer, failure *failure);
+status_code checkpoint_write_first(trainer *trainer, failure *failure);
 status_code checkpoint_read(trainer *trainer, failure *failure);
 
 /* STATUS_NOT_FINITE, and what to do: of an example's loss, which is named, and of the gradient. */

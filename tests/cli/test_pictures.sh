@@ -44,6 +44,17 @@ refused 'no such class' train "$work/data" $small --keep green=0.5 --out "$work/
 refused 'no such column' train "$work/data" $small --group sex --out "$work/x"
 refused 'neither a side' train "$work/data" $small --size big --out "$work/x"
 
+# A validation part of whole patients, who are not torn apart where there are too few of them.
+awk -F, -v OFS=, 'NR > 1 { $5 = $5 == "test" ? $5 : "train"; $4 = $5 == "test" ? "t" NR : "p" int(NR / 10) } 1' "$work/data/labels.csv" >"$work/data/visits.csv"
+run 0 train "$work/data/visits.csv" $small --epochs 1 --validation 0.3 --out "$work/visits"
+cut -d, -f1 "$work/visits/losses.csv" | tail -n +2 | sort >"$work/trained"
+awk -F, -v trained="$work/trained" 'BEGIN { while ((getline name <trained) > 0) is[name] = 1 }
+    NR > 1 && $5 == "train" { if (is[$1]) in_training[$4] = 1; else validated[$4] = 1 }
+    END { for (p in validated) { some = 1; if (p in in_training) exit 1 } exit !some }' "$work/data/visits.csv" ||
+    fail "a patient is both trained and validated on, or nobody is validated on"
+awk -F, -v OFS=, 'NR > 1 && $5 != "test" { $4 = $2; $5 = "train" } 1' "$work/data/labels.csv" >"$work/data/two.csv"
+refused 'no class has two patients' train "$work/data/two.csv" $small --epochs 1 --validation 0.3 --out "$work/x"
+
 # Evaluation by group.
 run 0 evaluate "$work/run" --out "$work/scores"
 [ "$(wc -l <"$work/scores/strata.csv")" -eq 4 ] || fail "all and two groups are expected"
@@ -189,6 +200,30 @@ run 0 predict "$work/table" --input "$work/unlabelled.csv" --output "$work/peopl
 same "$work/people.csv" "$work/people2.csv"
 run 0 evaluate "$work/table" --data "$work/gone.csv" --out "$work/gone-scores"
 mv "$work/gone.csv" "$work/table.csv"
+# A word that was not trained on says nothing, and that is told.
+awk -F, -v OFS=, 'NR == 1 { for (k = 1; k <= NF; k++) if ($k == "job") job = k } NR == 3 || NR == 5 { $job = "pilot" } 1' "$work/table.csv" >"$work/pilots.csv"
+run 0 predict "$work/table" --input "$work/pilots.csv" --output "$work/pilots"
+complains "2 of 400 rows have a 'job' that was not trained on, such as 'pilot' (line 3)"
+run 0 evaluate "$work/table" --data "$work/pilots.csv" --out "$work/pilot-scores"
+complains "2 of 400 rows have a 'job' that was not trained on, such as 'pilot' (line 3)"
+sed 's/,/ ,  /g; 1s/ *, */,/g' "$work/table.csv" >"$work/spaced.csv"
+run 0 predict "$work/table" --input "$work/spaced.csv" --output "$work/spaced-scores.csv"
+is_silent err
+same "$work/people.csv" "$work/spaced-scores.csv"
+# Rows are called by their id everywhere, and runs are compared by it, whatever the order of the rows.
+awk -F, -v OFS=, '{ $1 = NR == 1 ? $1 : "p" NR; $(NF + 1) = NR == 1 ? "split" : NR % 5 ? "train" : "test" } 1' "$work/table.csv" >"$work/named.csv"
+(head -n 1 "$work/named.csv" && tail -n +2 "$work/named.csv" | sort -r) >"$work/turned.csv"
+for name in named turned; do
+    run 0 train "$work/$name.csv" --label income --group sex $small --epochs 1 --out "$work/$name"
+    run 0 evaluate "$work/$name" --quiet
+done
+grep -q '^p7,' "$work/named/losses.csv" || fail "rows are not called by their id"
+run 0 triage "$work/named" --count 3
+prints ' p[0-9]'
+run 0 compare "$work/named" "$work/turned"
+cut -d, -f1,2 "$work/named/examples.csv" | sort >"$work/here"
+cut -d, -f1,2 "$work/turned/examples.csv" | sort >"$work/there"
+same "$work/here" "$work/there"
 # What evaluate says of the same rows: they are called by their numbers.
 head -n 1 "$work/people.csv" | grep -q '^id,prediction,p_' || fail "scores of a table have no such columns"
 cut -d, -f1,5- "$work/table-scores/examples.csv" | cut -d, -f1-3 | tail -n +2 | sort >"$work/there"
@@ -218,7 +253,9 @@ refused "no column 'income', in which the run's data have the classes; its first
 tr , ';' <"$work/unlabelled.csv" >"$work/semicolons.csv"
 refused "no column 'income': is the file separated by ';'?" evaluate "$work/table" --data "$work/semicolons.csv"
 refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
-refused 'not for tables' train "$work/table.csv" --label income $small --flip --out "$work/x"
+for option in --flip '--size 8' '--size 8,9' '--colour grey'; do
+    refused 'not for tables' train "$work/table.csv" --label income $small $option --out "$work/x"
+done
 
 # Columns of groups behind the 256th of a table are known if their values come twice; measurements are not groups.
 awk 'BEGIN {
@@ -244,6 +281,32 @@ done
 run 0 evaluate "$work/run" --data "$work/elsewhere" --out "$work/elsewhere-scores"
 complains 'all 12 are tested on'
 [ "$(wc -l <"$work/elsewhere-scores/examples.csv")" -eq 13 ] || fail "12 examples are expected"
+
+# A run among the classes is no class, wherever it is, and none is made of a run's own pictures.
+for class in cat dog; do
+    mkdir -p "$work/within/$class"
+    for k in 10 11 12 13 14 15 16 17; do cp "$work/data/p0$k.png" "$work/within/$class/$class$k.png"; done
+done
+(cd "$work/within" && "$program" train . $small --epochs 1 --out runs/a) >"$work/out" 2>"$work/err" || fail "no run within its data"
+run 0 train "$work/within" $small --epochs 1 --out "$work/within/cat/b"
+complains '1 folder is left out, such as runs/a: '
+run 0 train "$work/within" $small --epochs 1 --out "$work/within-c"
+complains '2 folders are left out, such as cat/b: '
+grep -q '"classes": \["cat", "dog"\]' "$work/within-c/config.json" || fail "a run became a class"
+same "$work/within/runs/a/losses.csv" "$work/within-c/losses.csv"
+run 0 predict "$work/within-c" --input "$work/within" --output "$work/within.csv"
+run 0 evaluate "$work/within-c" --out "$work/within/scores"
+run 0 evaluate "$work/within-c" --out "$work/within-scores"
+complains '3 folders are left out'
+same "$work/within/scores/examples.csv" "$work/within-scores/examples.csv"
+[ "$(wc -l <"$work/within.csv")" -eq 17 ] || fail "pictures of a run were classified"
+refused 'is the folder of the pictures' train "$work/within" $small --epochs 1 --out "$work/within"
+[ ! -e "$work/within/config.json" ] || fail "something was left behind"
+echo '{"model_type": "vit"}' >"$work/within/cat/config.json"
+run 0 train "$work/within" $small --epochs 1 --out "$work/within-d"
+same "$work/within-c/losses.csv" "$work/within-d/losses.csv"
+cp "$work/within-c/config.json" "$work/within"
+refused 'within: holds a run' train "$work/within" $small --epochs 1 --out "$work/x"
 
 # What was trained on a table has no idea of pictures, whatever the number of its columns.
 "$pictures" "$work/whole" 12 || fail "no pictures"

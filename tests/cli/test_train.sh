@@ -227,6 +227,7 @@ run 0 train $longer --quiet --out "$work/whole"
 child=$!
 while [ ! -e "$work/stopped/config.json" ] && kill -0 $child 2>/dev/null; do sleep 0.01; done # it has begun
 kill -TERM $child # scripts ignore INT in the background
+kill -TERM $child # as timeout does, which tells the program and its group
 wait $child
 code=$?
 if [ $code -eq 1 ]; then
@@ -273,9 +274,36 @@ for begin in "" "--from first/best.safetensors" "--loss-init first/losses.csv" "
             fail "a run with $begin that $time"
     done
 done
-cp "$work/t.csv" "$work/u.csv"
-(cd "$work" && "$program" train u.csv --resume-or-start --out first) >"$work/out" 2>"$work/err" && fail "another table is taken"
-complains "another 'data'"
+mkdir "$work/elsewhere"
+mv "$work/t.csv" "$work/elsewhere/u.csv"
+refused "no such folder or file; if it has moved" train --resume --out "$work/first"
+run 0 train "$work/elsewhere/u.csv" --resume --out "$work/first"
+grep -q 'elsewhere/u.csv' "$work/first/config.json" || fail "config.json does not tell where the data are now"
+sed '2s/,[0-9]*$/,9/' "$work/elsewhere/u.csv" >"$work/v.csv"
+refused 'was made with other data' train "$work/v.csv" --resume-or-start --out "$work/first"
+refused "another 'data'" train digits:100,100 --resume --out "$work/first"
+mv "$work/elsewhere/u.csv" "$work/t.csv"
+
+# ---- what follows from a setting follows from it in a config, too
+config() { # SETTINGS OPTION...: begins a run by a config of these settings
+    echo "$1" >"$work/config.json"
+    shift
+    rm -rf "$work/by-config"
+    run 0 train "$work/t.csv" --config "$work/config.json" --model mlp-1-4 --epochs 1 --quiet --out "$work/by-config" "$@"
+}
+recorded() { grep -q "\"$1\": $2[,}]*\$" "$work/by-config/config.json" || fail "$1 is not $2 by the config"; }
+config '{"trim": 0.05}'
+recorded uniform_mix 0.1
+config '{"divergence": "cvar:0.3"}'
+recorded tail 0.3
+config '{"target_ess": 50}'
+recorded beta 10
+config '{"history": "exact"}'
+recorded look_ahead 0
+refused 'look-ahead 0' train "$work/t.csv" --history exact --look-ahead 1 --out "$work/x"
+refused 'contradict each other' train "$work/t.csv" --divergence cvar:0.3 --tail 0.1 --out "$work/x"
+refused '--epochs and --iterations' train "$work/t.csv" --epochs 3 --iterations 10 --out "$work/x"
+refused '--stratify is for volumes, not for images' train "$work/t.csv" --stratify scanner --out "$work/x"
 
 # ---- a damaged checkpoint: the one before is used
 head -c 1000 "$work/whole/latest.safetensors" >"$work/half"

@@ -12,6 +12,8 @@ static void rows_and_columns_are_found_by_name(void **state) {
     assert_int_equal(table.columns, 3);
     assert_int_equal(csv_column(&table, "Dice"), 2);
     assert_int_equal(csv_column(&table, "dice"), -1);
+    assert_int_equal(csv_column_any_case(&table, "dice"), 2);
+    assert_int_equal(csv_column_any_case(&table, "dices"), -1);
     assert_string_equal(csv_name(&table, 1), "group");
     assert_string_equal(csv_cell(&table, 0, 1), "control");
     assert_string_equal(csv_cell(&table, 1, 1), "");
@@ -168,8 +170,22 @@ static void a_first_name_that_begins_like_a_byte_order_mark_is_read_again(void *
     text_close(&out);
 }
 
+static void spaces_around_cells_can_be_taken_off(void **state) {
+    (void)state;
+    static const char BYTES[] = " a ,b\n\t x y  ,\"  \"\nz,\n";
+    csv table;
+    assert_int_equal(csv_parse(&table, "t", BYTES, sizeof BYTES - 1, CSV_STRICT, NULL), STATUS_OK);
+    csv_trim(&table);
+    assert_string_equal(csv_name(&table, 0), " a ");
+    assert_string_equal(csv_cell(&table, 0, 0), "x y");
+    assert_string_equal(csv_cell(&table, 0, 1), "");
+    assert_string_equal(csv_cell(&table, 1, 0), "z");
+    csv_close(&table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spaces_around_cells_can_be_taken_off),
         cmocka_unit_test(rows_and_columns_are_found_by_name),
         cmocka_unit_test(quotes_hold_commas_line_ends_and_quotes),
         cmocka_unit_test(line_ends_of_all_systems_and_missing_last_ones_are_read),

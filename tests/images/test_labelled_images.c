@@ -189,7 +189,8 @@ static void a_share_of_each_class_is_split_off(void **state) {
             set.labels[i] = i < 400 ? 0 : i < 500 ? 1 : i < 502 ? 2 : 3;
             set.pixels[2 * i] = set.pixels[2 * i + 1] = (uint8_t)(i % 251);
         }
-        assert_int_equal(labelled_images_split_off(&set, 0.1, again == 2 ? 8 : 7, &part, NULL), STATUS_OK);
+        assert_int_equal(labelled_images_split_off(&set, &(share_off){0.1, again == 2 ? 8 : 7}, &part, NULL, NULL),
+                         STATUS_OK);
         assert_int_equal(part.count, 51);
         for (int k = 0; k < 4; k++) {
             assert_int_equal(labelled_images_count_class(&part, k), MOVED[k]);
@@ -266,7 +267,7 @@ static void check_known(const labelled_images *set) {
 static void all_that_is_known_goes_with_the_examples(void **state) {
     (void)state;
     labelled_images set = all_known(), part;
-    assert_int_equal(labelled_images_split_off(&set, 0.2, 3, &part, NULL), STATUS_OK);
+    assert_int_equal(labelled_images_split_off(&set, &(share_off){0.2, 3}, &part, NULL, NULL), STATUS_OK);
     assert_int_equal(part.count, 6);
     assert_int_equal(set.count, 24);
     check_known(&set);
@@ -283,7 +284,7 @@ static void without_memory_nothing_is_split_off(void **state) {
     int failures = 0;
     for (; status == STATUS_OUT_OF_MEMORY; failures++) {
         memory_fail_after(failures);
-        status = labelled_images_split_off(&set, 0.2, 3, &part, &failure);
+        status = labelled_images_split_off(&set, &(share_off){0.2, 3}, &part, NULL, &failure);
         memory_fail_after(-1);
         if (status == STATUS_OK) break;
         assert_int_equal(set.count, KNOWN);
@@ -296,14 +297,83 @@ static void without_memory_nothing_is_split_off(void **state) {
     labelled_images_close(&set);
 }
 
+enum { VISITS = 4, PATIENTS = 20 };
+
+/* A set of 80 images of 20 patients, who are ill or well; the first has no name, so that each of its images is on its own. */
+static labelled_images of_patients(const char *const *patients) {
+    labelled_images set;
+    const labelled_images_shape shape = {VISITS * PATIENTS, 1, 1, 1, 2};
+    assert_int_equal(labelled_images_open(&set, &shape, NULL), STATUS_OK);
+    for (int i = 0; i < VISITS * PATIENTS; i++) set.labels[i] = (uint8_t)(i / VISITS % 2), set.pixels[i] = 0;
+    set.columns = calloc(1, sizeof *set.columns);
+    set.column_count = 1;
+    assert_int_equal(example_column_open(&set.columns[0], "patient", patients, VISITS * PATIENTS, NULL), STATUS_OK);
+    return set;
+}
+
+static void patients_are_validated_on_as_a_whole(void **state) {
+    (void)state;
+    char words[PATIENTS][8];
+    const char *names[VISITS * PATIENTS];
+    for (int k = 0; k < PATIENTS; k++) snprintf(words[k], sizeof words[k], k ? "p%d" : "", k);
+    for (int i = 0; i < VISITS * PATIENTS; i++) names[i] = words[i / VISITS];
+    for (int k = 0; k < 2; k++) { /* 3 % are one image, and the smallest patient is more than that */
+        labelled_images set = of_patients(names), part;
+        assert_int_equal(labelled_images_split_off(&set, &(share_off){k ? 0.03 : 0.3, 5}, &part, NULL, NULL),
+                         STATUS_OK);
+        assert_int_equal(labelled_images_count_class(&part, 1), k ? VISITS : 3 * VISITS);
+        assert_true(labelled_images_count_class(&part, 0) >= (k ? 1 : 2 * VISITS));
+        assert_int_equal(set.count + part.count, VISITS * PATIENTS);
+        for (int64_t i = 0; i < set.count; i++)
+            for (int64_t j = 0; j < part.count; j++)
+                assert_true(set.columns[0].of[i] < 0 || set.columns[0].of[i] != part.columns[0].of[j]);
+        labelled_images_close(&set);
+        labelled_images_close(&part);
+    }
+}
+
+static void note(void *context, const char *message) { snprintf(context, 256, "%s", message); }
+
+static void one_patient_is_not_torn_apart(void **state) {
+    (void)state;
+    const char *names[VISITS * PATIENTS];
+    char told[256] = "";
+    const listener listener = {.context = told, .notice = note};
+    failure failure = {0};
+    labelled_images part;
+    for (int i = 0; i < VISITS * PATIENTS; i++) names[i] = i / VISITS % 2 ? "well" : "ill";
+    labelled_images set = of_patients(names);
+    assert_int_equal(labelled_images_split_off(&set, &(share_off){0.3, 1}, &part, &listener, &failure),
+                     STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "no class has two patients"));
+    assert_int_equal(set.count, VISITS * PATIENTS);
+    labelled_images_close(&set);
+    for (int i = VISITS; i < 2 * VISITS; i++) names[i] = "also well";
+    set = of_patients(names);
+    assert_int_equal(labelled_images_split_off(&set, &(share_off){0.3, 1}, &part, &listener, &failure), STATUS_OK);
+    assert_int_equal(labelled_images_count_class(&part, 0), 0);
+    assert_int_equal(labelled_images_count_class(&part, 1), VISITS);
+    assert_string_equal(told, "the class '0' has too few patients for some to be validated on");
+    labelled_images_close(&set);
+    labelled_images_close(&part);
+    /* A patient who was ill and became well is counted among the ill, and would take all that is well along. */
+    for (int i = 0; i < VISITS * PATIENTS; i++) names[i] = i < 2 * VISITS ? "cured" : "ill";
+    set = of_patients(names);
+    for (int i = 2 * VISITS; i < VISITS * PATIENTS; i++) set.labels[i] = 0;
+    assert_int_equal(labelled_images_split_off(&set, &(share_off){0.3, 1}, &part, &listener, &failure),
+                     STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "all examples of a class"));
+    labelled_images_close(&set);
+}
+
 static void a_share_that_cannot_be_is_refused(void **state) {
     (void)state;
     labelled_images set, part;
     const labelled_images_shape shape = {2, 1, 1, 1, 2};
     assert_int_equal(labelled_images_open(&set, &shape, NULL), STATUS_OK);
     set.labels[0] = 0, set.labels[1] = 1, set.pixels[0] = set.pixels[1] = 0;
-    assert_int_equal(labelled_images_split_off(&set, 0.5, 1, &part, NULL), STATUS_BAD_INPUT);
-    assert_int_equal(labelled_images_split_off(&set, 1, 1, &part, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_split_off(&set, &(share_off){0.5, 1}, &part, NULL, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(labelled_images_split_off(&set, &(share_off){1, 1}, &part, NULL, NULL), STATUS_BAD_INPUT);
     assert_int_equal(set.count, 2);
     assert_null(part.labels);
     labelled_images_close(&set);
@@ -322,6 +392,8 @@ int main(void) {
         cmocka_unit_test(a_share_of_each_class_is_split_off),
         cmocka_unit_test(all_that_is_known_goes_with_the_examples),
         cmocka_unit_test(without_memory_nothing_is_split_off),
+        cmocka_unit_test(patients_are_validated_on_as_a_whole),
+        cmocka_unit_test(one_patient_is_not_torn_apart),
         cmocka_unit_test(a_share_that_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

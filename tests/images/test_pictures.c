@@ -98,6 +98,56 @@ static void a_fifth_of_each_class_is_tested_on_where_nothing_is_said(void **stat
     classification_data_close(&again);
 }
 
+static void folders_that_are_no_classes_are_told(void **state) {
+    (void)state;
+    char name[64];
+    for (int k = 0; k < 20; k++) {
+        snprintf(name, sizeof name, "hollow/train/%s/%02d.png", k % 2 ? "a" : "b", k);
+        write_picture(name, 3, 3, k);
+    }
+    write_picture("hollow/dev/a/x.png", 3, 3, 99);
+    write_text("hollow/readme.txt", "words");
+    assert_int_equal(folder_make(work_path("hollow/train/c"), NULL), STATUS_OK);
+    const classification_source source = classification_source_of(work_path("hollow"));
+    classification_data d = opened(&source);
+    assert_int_equal(d.train.classes, 2);
+    assert_told("1 folder is left out, such as dev: beside train, only val and test are known\n");
+    assert_told("1 file is left out, such as readme.txt: ");
+    assert_told("1 folder is left out, such as train/c: without pictures it is no class\n");
+    classification_data_close(&d);
+    write_picture("half/cat/x.png", 2, 2, 1);
+    assert_int_equal(folder_make(work_path("half/dog"), NULL), STATUS_OK);
+    failure why = {0};
+    const classification_source half = classification_source_of(work_path("half"));
+    notices[0] = 0;
+    assert_int_not_equal(classification_data_open(&d, &half, &LISTENER, &why), STATUS_OK);
+    assert_told("1 folder is left out, such as dog: without pictures it is no class\n");
+}
+
+/* Parts that nobody knows by their names; but classes may be divided by years. */
+static void parts_are_not_taken_for_classes(void **state) {
+    (void)state;
+    char name[64];
+    for (int k = 0; k < 40; k++) {
+        snprintf(name, sizeof name, "sets/%s_set/%s/%02d.png", k < 30 ? "train" : "test", k % 2 ? "a" : "b", k);
+        write_picture(name, 3, 3, k);
+        snprintf(name, sizeof name, "years/%s/%s/%02d.png", k < 30 ? "cat" : "dog", k % 2 ? "2024" : "2025", k);
+        write_picture(name, 3, 3, k);
+    }
+    refuse(
+        "sets",
+        "such as test_set and train_set, hold the same folders (a, b) and no pictures of their own: call them train");
+    classification_source source = classification_source_of(work_path("years"));
+    classification_data d = opened(&source);
+    assert_told("hold the same folders (2024, 2025) and no pictures of their own; they are taken for classes");
+    classification_data_close(&d);
+    write_picture("sets/test_set/own.png", 3, 3, 50);
+    source.data = work_path("sets");
+    d = opened(&source);
+    assert_null(strstr(notices, "same folders"));
+    classification_data_close(&d);
+}
+
 static void folders_without_pictures_are_refused(void **state) {
     (void)state;
     assert_int_equal(folder_make(work_path("empty/a"), NULL), STATUS_OK);
@@ -149,6 +199,51 @@ static void csv_files_with_columns(void **state) {
     assert_int_equal(labelled_images_keep_named(&d.train, "group:x", 0.5, 1, &why), STATUS_BAD_INPUT);
     assert_int_equal(labelled_images_keep_named(&d.train, "sex:c", 0.5, 1, &why), STATUS_BAD_INPUT);
     assert_int_equal(labelled_images_keep_named(&d.train, "9", 1, 1, &why), STATUS_OK);
+    classification_data_close(&d);
+}
+
+/* And one that is called so exactly comes first. */
+static void names_of_columns_may_be_in_any_case(void **state) {
+    (void)state;
+    write_pictures("case", 4);
+    write_text("case/list.csv", "LABEL,File,Label,Split,Patient\n"
+                                "x,p 0.png,a,train,1\n"
+                                "x,p 1.png,b,train,2\n"
+                                "x,p 2.png,a,test,1\n"
+                                "x,p 3.png,b,test,3\n");
+    classification_source source = classification_source_of(work_path("case/list.csv"));
+    source.examples.label = "Label";
+    source.pictures.height = source.pictures.width = 4;
+    classification_data d = opened(&source);
+    assert_true(d.train.count == 2 && d.test.count == 2 && d.train.classes == 2);
+    assert_string_equal(d.train.class_names[1], "b");
+    assert_told("1 of 3 patients, such as 1");
+    classification_data_close(&d);
+    source.examples.label = NULL;
+    refuse("case/list.csv", "one class only, 'x'");
+}
+
+static void classes_that_are_mistyped_or_not_tested_on_are_told(void **state) {
+    (void)state;
+    write_pictures("typed", 6);
+    write_text("typed/list.csv", "file,label,split\n"
+                                 "p 0.png,cat,train\n"
+                                 "p 1.png, cat ,test\n"
+                                 "p 2.png,dog,train\n"
+                                 "p 3.png,Cat,train\n"
+                                 "p 4.png,dog\t,test\n");
+    classification_source source = classification_source_of(work_path("typed/list.csv"));
+    source.pictures.height = source.pictures.width = 4;
+    classification_data d = opened(&source);
+    assert_int_equal(d.train.classes, 3);
+    assert_told("the classes 'Cat' and 'cat' differ by case only: are they one?\n");
+    assert_told("the class 'Cat' has nothing to test on\n");
+    classification_data_close(&d);
+    static const char *const OLD[] = {" cat ", "dog", "Cat"}; /* of a run of an earlier version */
+    source.examples.class_names = OLD;
+    source.examples.class_count = 3;
+    d = opened(&source);
+    assert_memory_equal(d.train.labels, "\0\1\2", 3);
     classification_data_close(&d);
 }
 
@@ -247,6 +342,37 @@ static void broken_files_are_named(void **state) {
     write_text("broken/b/words.jpg", "no picture");
     refuse("broken", "2 of 7 pictures cannot be used");
     refuse("broken", "words.jpg: is neither a PNG nor a JPEG");
+    /* One that looks well until it is decoded. */
+    char *bytes;
+    size_t size;
+    assert_int_equal(whole_file_read(work_path("broken/b/0.png"), 1000, &bytes, &size, NULL), STATUS_OK);
+    assert_int_equal(whole_file_write(work_path("broken/b/0.png"), bytes, size - 20, NULL), STATUS_OK);
+    free(bytes);
+    refuse("broken", "3 of 7 pictures cannot be used:");
+    refuse("broken", "0.png: is a broken PNG file");
+    refuse("broken", "zero.png: is empty");
+    refuse("broken", "words.jpg: is neither");
+}
+
+static void many_broken_files_are_named(void **state) {
+    (void)state;
+    char name[64];
+    for (int k = 0; k < 30; k++) {
+        snprintf(name, sizeof name, "ruins/%s/%02d.png", k % 2 ? "a" : "b", k);
+        write_picture(name, 3, 3, k);
+        write_text(name, "no picture");
+    }
+    classification_data data;
+    failure why = {0};
+    const classification_source source = classification_source_of(work_path("ruins"));
+    notices[0] = 0;
+    assert_int_not_equal(classification_data_open(&data, &source, &LISTENER, &why), STATUS_OK);
+    assert_non_null(strstr(why.message, "30 of 30 pictures cannot be used, among them:"));
+    for (int k = 0; k < 30; k++) {
+        snprintf(name, sizeof name, "/%02d.png: is neither", k);
+        assert_true(strstr(why.message, name) || strstr(notices, name));
+        assert_false(strstr(why.message, name) && strstr(notices, name));
+    }
 }
 
 static void pictures_that_are_there_twice_are_told(void **state) {
@@ -355,13 +481,18 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_of_classes_within_parts),
         cmocka_unit_test(a_fifth_of_each_class_is_tested_on_where_nothing_is_said),
+        cmocka_unit_test(folders_that_are_no_classes_are_told),
+        cmocka_unit_test(parts_are_not_taken_for_classes),
         cmocka_unit_test(folders_without_pictures_are_refused),
         cmocka_unit_test(csv_files_with_columns),
+        cmocka_unit_test(names_of_columns_may_be_in_any_case),
+        cmocka_unit_test(classes_that_are_mistyped_or_not_tested_on_are_told),
         cmocka_unit_test(patients_stay_together),
         cmocka_unit_test(a_csv_file_may_name_pictures_anywhere),
         cmocka_unit_test(wrong_csv_files_are_refused),
         cmocka_unit_test(too_few_to_keep_some_for_the_test_are_refused),
         cmocka_unit_test(broken_files_are_named),
+        cmocka_unit_test(many_broken_files_are_named),
         cmocka_unit_test(pictures_that_are_there_twice_are_told),
         cmocka_unit_test(pictures_need_not_fit_into_memory),
         cmocka_unit_test(classes_can_be_given),

@@ -175,6 +175,103 @@ static void a_word_among_numbers_does_not_pass_silently(void **state) {
     for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
 }
 
+/* A run of an earlier version may have kept the spaces. */
+static void words_are_the_same_with_spaces_around_them(void **state) {
+    (void)state;
+    static const char TABLE[] =
+        "job,n,label,split\n cook ,1 ,a,train\nnurse, 3,b,train\ncook  ,2,a,test\n\"nurse\",2,b,test\n";
+    static const char OLD[] = "column,word,mean,std\njob, cook ,,\njob,nurse,,\nn,,2,1\n";
+    assert_int_equal(whole_file_write(work_path("spaces.csv"), TABLE, strlen(TABLE), NULL), STATUS_OK);
+    assert_int_equal(whole_file_write(work_path("old.csv"), OLD, strlen(OLD), NULL), STATUS_OK);
+    for (int k = 0; k < 2; k++) {
+        labelled_images sets[DATA_PARTS];
+        const float train[] = {1, 0, -1, 0, 1, 1}, test[] = {1, 0, 0, 0, 1, 0};
+        char notice[512] = "";
+        const listener listener = {.context = notice, .notice = keep_notice};
+        const table_source source = {.path = work_path("spaces.csv"), .encoding = k ? work_path("old.csv") : NULL};
+        assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+        assert_int_equal(sets[PART_TRAIN].channels, 3);
+        assert_memory_equal(sets[PART_TRAIN].values, train, sizeof train);
+        assert_memory_equal(sets[PART_TEST].values, test, sizeof test);
+        assert_string_equal(notice, "");
+        for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    }
+}
+
+static void words_that_were_not_trained_on_are_told(void **state) {
+    (void)state;
+    static const char TABLE[] =
+        "job,label,split\ncook,a,train\nnurse,b,train\npilot,a,test\n?,b,test\nbaker,b,test\ncook,a,test\n";
+    char notice[512] = "";
+    const listener listener = {.context = notice, .notice = keep_notice};
+    labelled_images sets[DATA_PARTS];
+    assert_int_equal(whole_file_write(work_path("unseen.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
+    const table_source source = {.path = work_path("unseen.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+    assert_string_equal(notice, "2 of 6 rows have a 'job' that was not trained on, such as 'pilot' (line 4)");
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+static void many_words_for_what_is_missing(void **state) {
+    (void)state;
+    static const char TABLE[] = "x,none,label,split\n1,nan,a,train\nNaN,,b,train\n3,NULL,a,train\nnull,null,b,train\n"
+                                "nan,NaN,a,test\n4,?,b,test\n";
+    const float train[] = {-1, 0, 1, 0}, test[] = {0, 2};
+    char notice[512] = "";
+    const listener listener = {.context = notice, .notice = keep_notice};
+    labelled_images sets[DATA_PARTS];
+    assert_int_equal(whole_file_write(work_path("nan.csv"), TABLE, sizeof TABLE - 1, NULL), STATUS_OK);
+    const table_source source = {.path = work_path("nan.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+    assert_int_equal(sets[PART_TRAIN].channels, 1);
+    assert_memory_equal(sets[PART_TRAIN].values, train, sizeof train);
+    assert_memory_equal(sets[PART_TEST].values, test, sizeof test);
+    assert_string_equal(notice, "the column 'none' is left out: it says nothing in the rows that are trained on");
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+static void a_column_of_names_is_told(void **state) {
+    (void)state;
+    text table = {0};
+    text_add(&table, "x,who,city,label,split\n");
+    for (int k = 0; k < 20; k++)
+        text_format(&table, "%d,name%d,c%d,%s,%s\n", k, k / 19 ? 0 : k, k % 12, k % 2 ? "a" : "b", "train");
+    text_add(&table, "3,name3,c4,a,test\n");
+    char notice[512] = "";
+    const listener listener = {.context = notice, .notice = keep_notice};
+    labelled_images sets[DATA_PARTS];
+    assert_int_equal(whole_file_write_text(work_path("who.csv"), &table, NULL), STATUS_OK);
+    text_close(&table);
+    const table_source source = {.path = work_path("who.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){.label = "label"}, &listener, NULL), STATUS_OK);
+    if (!strstr(notice, "the column 'who' has 19 different words in the 20 rows"))
+        fail_msg("the notice is '%s'", notice);
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+/* Unless two rows have the same, or one has none. */
+static void rows_are_called_by_their_id(void **state) {
+    (void)state;
+    static const char TABLE[] = "Id,x,label,split\np1,1,a,train\np%s,2,b,train\np3,3,a,test\n%s,4,b,test\n";
+    static const char *const IDS[][3] = {
+        {"2", "p4", ""}, {"1", "p4", "the id 'p1' comes twice"}, {"2", " ", "not all have an id"}};
+    for (int k = 0; k < 3; k++) {
+        char bytes[256], notice[512] = "";
+        const listener listener = {.context = notice, .notice = keep_notice};
+        labelled_images sets[DATA_PARTS];
+        text name = {0};
+        const int size = snprintf(bytes, sizeof bytes, TABLE, IDS[k][0], IDS[k][1]);
+        assert_int_equal(whole_file_write(work_path("ids.csv"), bytes, (size_t)size, NULL), STATUS_OK);
+        const table_source source = {.path = work_path("ids.csv")};
+        assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, &listener, NULL), STATUS_OK);
+        labelled_images_name(&sets[PART_TEST], 0, &name);
+        assert_string_equal(text_string(&name), k ? "2" : "p3");
+        if (!strstr(notice, IDS[k][2])) fail_msg("the notice is '%s'", notice);
+        text_close(&name);
+        for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+    }
+}
+
 static void a_broken_table_is_no_list_of_pictures(void **state) {
     (void)state;
     static const char *const BROKEN[] = {"a,b\n\"1,2\n", "a,a\n1,2\n"};
@@ -265,12 +362,51 @@ static void what_is_random_follows_from_the_key(void **state) {
     assert_memory_equal(a, from, sizeof a);
 }
 
+/* But a few words that look so are words. */
+static void lists_of_pictures_are_no_tables(void **state) {
+    (void)state;
+    refuse_table("img,label,split\na.png,a,train\nb.JPG,b,train\nc.jpeg,a,test\nd.png,b,test\n",
+                 "the column 'img' names pictures: call it file");
+    labelled_images sets[DATA_PARTS];
+    static const char TABLE[] = "word,label,split\na.png,a,train\nb,b,train\nc,a,test\nd,b,test\n";
+    assert_int_equal(whole_file_write(work_path("some.csv"), TABLE, strlen(TABLE), NULL), STATUS_OK);
+    const table_source source = {.path = work_path("some.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, NULL, NULL), STATUS_OK);
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
+static void labels_that_are_missing_are_no_class(void **state) {
+    (void)state;
+    refuse_table("x,label,split\n1,a,train\n2,b,train\n3,NA,train\n4,b,test\n", "line 4: '2' has no label");
+    refuse_table("x,label,split\n1,a,train\n2,b,train\n3, ? ,train\n4,b,test\n", "line 4: '2' has no label");
+}
+
+static void columns_that_are_no_features_may_be_in_any_case(void **state) {
+    (void)state;
+    labelled_images sets[DATA_PARTS];
+    static const char TABLE[] = "ID,Label,SPLIT,Patient,x\n1,a,train,1,5\n2,b,train,2,6\n3,a,test,3,5\n4,b,test,4,5\n";
+    assert_int_equal(whole_file_write(work_path("case.csv"), TABLE, strlen(TABLE), NULL), STATUS_OK);
+    const table_source source = {.path = work_path("case.csv")};
+    assert_int_equal(table_sets_open(sets, &source, &(example_options){0}, NULL, NULL), STATUS_OK);
+    assert_int_equal(sets[PART_TRAIN].channels, 1);
+    assert_true(sets[PART_TRAIN].count == 2 && sets[PART_TRAIN].values[0] == -1 && sets[PART_TRAIN].values[1] == 1);
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(npz_files_as_medmnist_has_them),
         cmocka_unit_test(an_empty_part_of_an_npz_file_is_named),
         cmocka_unit_test(cifar_planes_become_pixels),
         cmocka_unit_test(tables_become_numbers),
+        cmocka_unit_test(words_are_the_same_with_spaces_around_them),
+        cmocka_unit_test(words_that_were_not_trained_on_are_told),
+        cmocka_unit_test(labels_that_are_missing_are_no_class),
+        cmocka_unit_test(many_words_for_what_is_missing),
+        cmocka_unit_test(a_column_of_names_is_told),
+        cmocka_unit_test(rows_are_called_by_their_id),
+        cmocka_unit_test(lists_of_pictures_are_no_tables),
+        cmocka_unit_test(columns_that_are_no_features_may_be_in_any_case),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
         cmocka_unit_test(numbers_that_would_become_infinite_are_refused),
         cmocka_unit_test(a_word_among_numbers_does_not_pass_silently),

@@ -375,6 +375,18 @@ static void settings_that_do_not_fit_together_are_refused(void **state) {
     assert_non_null(strstr(why.message, "--look-ahead 0"));
     s.look_ahead = 0;
     assert_int_equal(settings_check(&s, &why), STATUS_OK);
+    static const char *const WRONG[][3] = {{"divergence", "cvar:0.3", "contradict each other"},
+                                           {"target_ess", "0.5", "no effective size is below 1"},
+                                           {"doubt", "on", "leave some out"},
+                                           {"trim", "0.05", "leave some out"}};
+    for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
+        train_settings wrong = s;
+        if (k == 1) assert_int_equal(settings_set(&wrong, "beta", "10", NULL), STATUS_OK);
+        if (k > 1) wrong.stop_grad_norm = 0;
+        assert_int_equal(settings_set(&wrong, WRONG[k][0], WRONG[k][1], NULL), STATUS_OK);
+        assert_int_equal(settings_check(&wrong, &why), STATUS_BAD_INPUT);
+        assert_non_null(strstr(why.message, WRONG[k][2]));
+    }
     static const char *const KEYS[] = {"objective", "optimizer", "schedule", "divergence",
                                        "history",   "precision", "conv"};
     for (size_t k = 0; k < sizeof KEYS / sizeof *KEYS; k++) {

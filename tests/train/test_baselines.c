@@ -273,6 +273,39 @@ static void jtt_converges_in_its_second_training_alone(void **state) {
     trainer_close(&t);
 }
 
+/* The weights that --from names may change or go while the first training is under way. */
+static void jtt_begins_both_trainings_with_the_same_weights(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    char source[300], moved[320];
+    snprintf(source, sizeof source, "%s", folder("source"));
+    snprintf(moved, sizeof moved, "%s-moved", source);
+    folder_make(source, NULL);
+    s.epochs = 1;
+    trainer *t;
+    trainer_end end;
+    assert_int_equal(trainer_open(&t, &s, &task, source, NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    assert_int_equal(trainer_run(t, NULL, &end, NULL), STATUS_OK);
+    trainer_close(&t);
+    s.objective = OBJECTIVE_JTT;
+    s.epochs = 2;
+    s.jtt_epochs = 1; /* of 6 iterations */
+    s.from = source;
+    s.lr = 0;
+    plain first, again;
+    t = begin(&s, &task);
+    take_weights(t, &first);
+    assert_int_equal(rename(source, moved), 0);
+    for (int i = 0; i < 7; i++) step(t);
+    assert_true(t->trains_again);
+    take_weights(t, &again);
+    assert_memory_equal(&first, &again, sizeof first);
+    trainer_close(&t);
+}
+
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
     points p;
@@ -301,6 +334,7 @@ int main(void) {
         cmocka_unit_test(what_is_rounding_is_no_example),
         cmocka_unit_test(cvar_per_batch_trains_on_its_hardest_part),
         cmocka_unit_test(jtt_trains_again_on_more_of_the_errors),
+        cmocka_unit_test(jtt_begins_both_trainings_with_the_same_weights),
         cmocka_unit_test(jtt_converges_in_its_second_training_alone),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

@@ -3,6 +3,7 @@
 #include "folders.h"
 #include "points.h"
 #include "run/run_folder.h"
+#include "safetensors/safetensors.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,7 +43,52 @@ static void a_name_that_was_swept_away_is_made_again(void **state) {
     free(bytes);
 }
 
+/* A checkpoint of a version that does not exist yet. */
+static void write_later_checkpoint(const char *path) {
+    const size_t size = 1;
+    safetensors_writer *w;
+    assert_int_equal(safetensors_writer_open(&w, NULL), STATUS_OK);
+    static const char *const METADATA[][2] = {{"hws_checkpoint", "2"}, {"hws_data", "0"}, {"hws_settings", "{}"}};
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(safetensors_add_metadata(w, METADATA[k][0], METADATA[k][1], NULL), STATUS_OK);
+    assert_int_equal(safetensors_add(w, &(safetensors_entry){"hws.sampler", SAFETENSORS_U8, 1, &size}, "x", NULL),
+                     STATUS_OK);
+    assert_int_equal(safetensors_write(w, path, NULL), STATUS_OK);
+    safetensors_writer_close(&w);
+}
+
+/* Going on from the checkpoint before would lose what a later version has done. */
+static void a_checkpoint_of_another_version_is_refused_and_kept(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    const train_settings s = points_settings();
+    const char *where = folder("later");
+    char path[PATH_SIZE];
+    trainer *t;
+    failure why = {0};
+    size_t before, after;
+    folder_make(where, NULL);
+    assert_int_equal(trainer_open(&t, &s, &task, where, NULL), STATUS_OK);
+    assert_int_equal(trainer_begin(t, NULL), STATUS_OK);
+    assert_int_equal(checkpoint_write(t, NULL), STATUS_OK); /* there is a previous one, too */
+    assert_int_equal(run_path(path, where, RUN_LATEST, NULL), STATUS_OK);
+    write_later_checkpoint(path);
+    char *later = file_bytes(where, "latest.safetensors", &before);
+    assert_int_equal(trainer_resume(t, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "another version of hws (format 2)"));
+    char *now = file_bytes(where, "latest.safetensors", &after);
+    assert_int_equal(before, after);
+    assert_memory_equal(later, now, before);
+    free(later);
+    free(now);
+    trainer_close(&t);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_name_that_was_swept_away_is_made_again)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_that_was_swept_away_is_made_again),
+        cmocka_unit_test(a_checkpoint_of_another_version_is_refused_and_kept),
+    };
     return cmocka_run_group_tests(tests, folders_setup, folders_teardown);
 }

@@ -7,6 +7,10 @@
 #include "task/segmentation_source.h"
 #include "train/train.h"
 
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+
 enum { CASES = 10, MOST_OPTIONS = 10 };
 
 static int make_phantoms(void **state) {
@@ -229,6 +233,29 @@ static void groups_of_volumes_have_weights_that_grow(void **state) {
     assert_near(last_of_history("steep", "group_weight_max"), 1, 1e-6);
 }
 
+static void change_times(const char *part) {
+    char pattern[400];
+    glob_t files;
+    snprintf(pattern, sizeof pattern, "%s/%s/*.nii.gz", folder("data"), part);
+    assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+    const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    for (size_t k = 0; k < files.gl_pathc; k++) assert_int_equal(utimensat(AT_FDCWD, files.gl_pathv[k], times, 0), 0);
+    globfree(&files);
+}
+
+/* Files that were copied are of another time: the same data all the same. */
+static void a_run_goes_on_with_copied_data(void **state) {
+    (void)state;
+    failure why = {0};
+    train_outcome outcome = {0};
+    must(train("copied", NULL, 0, &why), &why);
+    change_times("imagesTr");
+    change_times("labelsTr");
+    const train_request request = {.folder = folder("copied"), .resume = 1};
+    must(train_run(&request, NULL, &outcome, &why), &why);
+    assert_int_equal(outcome.end, TRAINER_FINISHED);
+}
+
 static void what_is_not_for_volumes_is_refused_before_anything_is_written(void **state) {
     (void)state;
     static const struct {
@@ -238,8 +265,9 @@ static void what_is_not_for_volumes_is_refused_before_anything_is_written(void *
     } REFUSED[] = {{{{"objective", "group-dro"}}, 1, "group-dro needs a group of each volume"},
                    {{{"objective", "reweight"}}, 1, "name a column of groups.csv with --group"},
                    {{{"objective", "reweight"}, {"group", "colour"}}, 2, "groups.csv has no column 'colour'"},
-                   {{{"dropout", "0.5"}}, 1, "are for images, not for volumes"},
-                   {{{"label_smoothing", "0.1"}}, 1, "are for images, not for volumes"},
+                   {{{"dropout", "0.5"}}, 1, "--dropout is for images, not for volumes"},
+                   {{{"label_smoothing", "0.1"}}, 1, "--label-smoothing is for images, not for volumes"},
+                   {{{"validation", "0.1"}}, 1, "--validation is for images, not for volumes"},
                    {{{"keep", "1=0.5"}}, 1, "--keep is for images"}};
     for (size_t k = 0; k < sizeof REFUSED / sizeof *REFUSED; k++) {
         failure why = {0};
@@ -255,6 +283,7 @@ int main(void) {
         cmocka_unit_test(the_seed_decides_which_labels_are_wrong),
         cmocka_unit_test(cases_of_a_condition_are_a_group),
         cmocka_unit_test(groups_of_volumes_have_weights_that_grow),
+        cmocka_unit_test(a_run_goes_on_with_copied_data),
         cmocka_unit_test(what_is_not_for_volumes_is_refused_before_anything_is_written),
     };
     return cmocka_run_group_tests_name("volumes", tests, make_phantoms, folders_teardown);
