@@ -60,7 +60,8 @@ status_code example_units_choose(const unit_choice *c, uint8_t *chosen, failure 
     const size_t count = c->count + (c->together ? (size_t)c->together->value_count : 0);
     unit *units = malloc((count + 1) * sizeof *units);
     uint8_t *whole = calloc(count + 1, 1);
-    if (units && whole) {
+    const int fits = units && whole;
+    if (fits) {
         count_units(c, units, count);
         qsort(units, count, sizeof *units, by_key);
         for (int k = 0; k < c->classes; k++) choose_of_class(c, units, count, k, whole);
@@ -68,5 +69,5 @@ status_code example_units_choose(const unit_choice *c, uint8_t *chosen, failure 
     }
     free(units);
     free(whole);
-    return units && whole ? STATUS_OK : fail_memory(failure, "the choice of examples");
+    return fits ? STATUS_OK : fail_memory(failure, "the choice of examples");
 }
