@@ -17,7 +17,8 @@ static const char USAGE[] =
     "\n"
     "Classifies images with the network of a run and prints accuracy and loss, overall, per class and for the worst\n"
     "class; for pictures and tables also accuracy, balanced accuracy, AUROC and calibration error by group, with 95 %\n"
-    "bootstrap intervals, and the confusion matrix.\n"
+    "bootstrap intervals, and the confusion matrix. Data that have changed since the run was trained on them are\n"
+    "refused, unless --data names them: then they are other data.\n"
     "\n";
 
 static const char VOLUMES[] =

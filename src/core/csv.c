@@ -82,12 +82,20 @@ static status_code parse_field(parser *p, int *more) {
     return STATUS_OK;
 }
 
+const char *csv_other_separator(const csv *table) {
+    if (table->columns != 1) return NULL;
+    return strchr(table->cells[0], ';') ? "';'" : strchr(table->cells[0], '\t') ? "tabs" : NULL;
+}
+
 static status_code check_header(parser *p) {
     csv *table = p->table;
     table->columns = p->fields;
     if (table->columns > CSV_MAX_COLUMNS) return refuse(p, table->lines[0], "too many columns");
     for (size_t k = 0; k < table->columns; k++) {
-        if (!*table->cells[k]) return refuse(p, table->lines[0], "a column has no name");
+        if (!*table->cells[k])
+            return fail(p->failure, STATUS_CORRUPT, "%s, line %zu: column %zu has no name; give it one%s", p->name,
+                        table->lines[0], k + 1,
+                        k ? "" : ", or leave it out, as pandas does with its index if told index=False");
         if (csv_column(table, table->cells[k]) == (long)k) continue;
         return fail(p->failure, STATUS_CORRUPT, "%s, line %zu: two columns are called '%.100s'", p->name,
                     table->lines[0], table->cells[k]);
@@ -102,9 +110,12 @@ static status_code check_row(parser *p, size_t line, size_t before) {
         p->table->left_out++;
         return STATUS_OK;
     }
-    if (fields != expected)
-        return fail(p->failure, STATUS_CORRUPT, "%s, line %zu: %zu fields where the header has %zu", p->name, line,
-                    fields, expected);
+    if (fields != expected) {
+        const char *separator = csv_other_separator(p->table);
+        return fail(p->failure, STATUS_CORRUPT, "%s, line %zu: %zu fields where the header has %zu%s%s%s", p->name,
+                    line, fields, expected, separator ? "; is the file separated by " : "", separator ? separator : "",
+                    separator ? "? Commas are wanted" : "");
+    }
     p->table->lines[++p->table->rows] = line;
     return STATUS_OK;
 }

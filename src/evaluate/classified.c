@@ -5,10 +5,12 @@
 #include "run/run_folder.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { EXAMPLE, LABEL, PREDICTION, LOSS, FIRST_CLASS };
+static const char *const NAMES[FIRST_CLASS] = {"example", "label", "prediction", "loss"};
 
 static int find_file(const char *name, char path[PATH_SIZE]) {
     if (path_is_folder(name)) return run_path(path, name, RUN_EXAMPLES, NULL) == STATUS_OK && path_exists(path);
@@ -60,7 +62,6 @@ static status_code find_classes(const csv *t, size_t *end_of_classes, failure *f
 }
 
 static status_code check_columns(classified *c, failure *failure) {
-    static const char *const NAMES[FIRST_CLASS] = {"example", "label", "prediction", "loss"};
     const csv *t = &c->table;
     for (size_t k = 0; k < FIRST_CLASS; k++)
         if (k >= t->columns || strcmp(csv_name(t, k), NAMES[k]) != 0)
@@ -141,9 +142,37 @@ class_predictions classified_predictions(const classified *c) {
     return (class_predictions){c->count, c->classes, c->labels, c->probabilities};
 }
 
+/* ---- columns of the data ----------------------------------------------------------------------------------------- */
+
+static const char *without_data(const char *name) {
+    const size_t length = strlen(CLASSIFIED_DATA);
+    while (strncmp(name, CLASSIFIED_DATA, length) == 0) name += length;
+    return name;
+}
+
+int classified_is_renamed(const char *column, char *const *class_names, int classes) {
+    const char *name = without_data(column);
+    for (int k = 0; k < FIRST_CLASS; k++)
+        if (strcmp(name, NAMES[k]) == 0) return 1;
+    for (int k = 0; k < classes && strncmp(name, "p_", 2) == 0; k++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", k);
+        if (strcmp(name + 2, class_names ? class_names[k] : number) == 0) return 1;
+    }
+    return 0;
+}
+
+const char *classified_group_name(const classified *c, size_t column) {
+    const char *name = csv_name(&c->table, column), *bare = without_data(name);
+    const long own = csv_column(&c->table, bare);
+    const int renamed = bare != name && own >= 0 && own < (long)c->first_group_column;
+    return renamed ? name + strlen(CLASSIFIED_DATA) : name;
+}
+
 long classified_group_column(const classified *c, const char *name) {
-    const long column = csv_column(&c->table, name);
-    return column < (long)c->first_group_column ? -1 : column;
+    for (size_t k = c->first_group_column; k < c->table.columns; k++)
+        if (strcmp(classified_group_name(c, k), name) == 0) return (long)k;
+    return -1;
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */

@@ -34,7 +34,16 @@ const char *classified_example(const classified *classified, int64_t example);
 const char *classified_class(const classified *classified, int class_label);
 class_predictions classified_predictions(const classified *classified);
 
-/* The position of a column of groups in the table; -1: there is none of this name. */
+/*
+ * The file has columns of its own: example, label, prediction, loss and p_CLASS. A column of the data that is called like one
+ * of them has data_ before its name in the file, and so has one that is called data_example, so that all names differ.
+ * This tells whether it is so; `class_names` may be NULL, and then classes are called by their numbers.
+ */
+#define CLASSIFIED_DATA "data_"
+int classified_is_renamed(const char *column, char *const *class_names, int classes);
+
+/* The name that a column of groups has in the data, and the position of one by this name; -1: there is none. */
+const char *classified_group_name(const classified *classified, size_t column);
 long classified_group_column(const classified *classified, const char *name);
 
 /* Brings the examples into another order, or leaves some out: example k becomes the old from[k]. */

@@ -3,6 +3,7 @@
 #include "core/path.h"
 #include "evaluate/comparison_folder.h"
 #include "evaluate/evaluated.h"
+#include "evaluate/own_results.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,7 +120,8 @@ status_code compare_evaluations(compared *compared, const compare_request *reque
     if (request->count < 2 || request->count > COMPARED_MAX)
         return fail(failure, STATUS_BAD_INPUT, "compare takes 2 to %d evaluations", COMPARED_MAX);
     compared->count = request->count;
-    status_code status = read_scores(&job, failure);
+    status_code status = request->out ? own_results_check(request->out, RESULTS_OF_COMPARISON, failure) : STATUS_OK;
+    if (status == STATUS_OK) status = read_scores(&job, failure);
     if (status == STATUS_OK) status = stratify(&job, failure);
     if (status != STATUS_OK) return status;
     const compared_methods methods = methods_of(compared);

@@ -5,6 +5,7 @@
 #include "core/utf8.h"
 #include "evaluate/comparison_folder.h"
 #include "evaluate/name_list.h"
+#include "evaluate/own_results.h"
 #include "evaluate/paired.h"
 #include "images/example_column.h"
 
@@ -201,7 +202,7 @@ static status_code score_worst(compared_classes *r, compared_stratum *one, const
 
 static status_code score_column(compared_classes *r, size_t column, failure *failure) {
     classified_groups groups;
-    const char *name = csv_name(&r->methods[0].table, column);
+    const char *name = classified_group_name(&r->methods[0], column);
     status_code status = classified_groups_of(&r->methods[0], column, &groups, failure);
     if (status == STATUS_OK && groups.count > EXAMPLE_GROUPS_MAX)
         status = fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
@@ -252,7 +253,8 @@ status_code compare_classes(compared_classes *compared, const compare_classes_re
     if (request->count < 2 || request->count > COMPARED_MAX)
         return fail(failure, STATUS_BAD_INPUT, "compare takes 2 to %d evaluations", COMPARED_MAX);
     compared->count = request->count;
-    status_code status = read_methods(&j, failure);
+    status_code status = request->out ? own_results_check(request->out, RESULTS_OF_COMPARISON, failure) : STATUS_OK;
+    if (status == STATUS_OK) status = read_methods(&j, failure);
     if (status == STATUS_OK) status = score_all(&j, failure);
     if (status == STATUS_OK) status = correct_all(compared, failure);
     return status == STATUS_OK && request->out ? comparison_folder_write(request->out, write_one, compared, failure)

@@ -6,8 +6,8 @@
 static const struct {
     table_format format;
     run_file file;
-} FILES[] = {{TABLE_TEXT, RUN_COMPARISON_TEXT},
-             {TABLE_CSV, RUN_COMPARISON_CSV},
+} FILES[] = {{TABLE_CSV, RUN_COMPARISON_CSV},
+             {TABLE_TEXT, RUN_COMPARISON_TEXT},
              {TABLE_MARKDOWN, RUN_COMPARISON_MARKDOWN},
              {TABLE_LATEX, RUN_COMPARISON_LATEX},
              {TABLE_JSON, RUN_COMPARISON_JSON}};

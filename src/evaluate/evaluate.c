@@ -3,6 +3,7 @@
 #include "core/crc64.h"
 #include "core/parallel.h"
 #include "evaluate/find_postprocessing.h"
+#include "evaluate/own_results.h"
 #include "evaluate/scoring.h"
 #include "evaluate/summary.h"
 #include "evaluate/worst_cases.h"
@@ -82,6 +83,8 @@ static status_code check_same_cases(const ranks *r, const case_pairs *pairs, fai
 static status_code score(job *job, const case_pairs *pairs, failure *failure) {
     const ranks *r = ranks_here();
     status_code status = ranks_is_first(r) ? case_pairs_check(pairs, failure) : STATUS_OK;
+    if (status == STATUS_OK && ranks_is_first(r) && job->request->out)
+        status = own_results_check_cases(job->request->out, job->request->find_postprocessing, failure);
     status = ranks_agree(r, status, failure);
     if (status == STATUS_OK) status = check_same_cases(r, pairs, failure);
     if (status == STATUS_OK && job->regions.count == 0)
@@ -134,8 +137,8 @@ static status_code write_all(const job *job, failure *failure) {
     status_code status = run_path(path, job->request->out, RUN_SUMMARY, failure);
     if (status == STATUS_OK) status = summary_write(path, &job->result->scores, failure);
     if (status == STATUS_OK) status = write_cases(job, failure);
-    if (status == STATUS_OK) status = write_table(job, TABLE_TEXT, RUN_TABLE_TEXT, failure);
     if (status == STATUS_OK) status = write_table(job, TABLE_CSV, RUN_TABLE_CSV, failure);
+    if (status == STATUS_OK) status = write_table(job, TABLE_TEXT, RUN_TABLE_TEXT, failure);
     if (status == STATUS_OK) status = write_table(job, TABLE_MARKDOWN, RUN_TABLE_MARKDOWN, failure);
     if (status == STATUS_OK) status = write_table(job, TABLE_LATEX, RUN_TABLE_LATEX, failure);
     return status == STATUS_OK ? write_worst(job, failure) : status;

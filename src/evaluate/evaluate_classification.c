@@ -3,8 +3,10 @@
 #include "core/array.h"
 #include "core/csv.h"
 #include "evaluate/class_gallery.h"
+#include "evaluate/classified.h"
 #include "evaluate/evaluate_run.h"
 #include "evaluate/name_list.h"
+#include "evaluate/own_results.h"
 #include "predict/classifier.h"
 #include "task/classification_source.h"
 
@@ -44,18 +46,53 @@ static status_code read_iterations(job *j, failure *failure) {
     return status;
 }
 
-static status_code open_images(job *j, failure *failure) {
+/* The run's own data, divided as for its training. */
+static status_code open_own(job *j, const char *encoding, int *unchanged, failure *failure) {
     classification_source source;
     const run_config *run = &j->model.config;
-    char encoding[PATH_SIZE];
-    status_code status = classification_source_of_run(&source, run, j->request->data, failure);
-    if (status == STATUS_OK && j->request->data && run_has(j->request->run, RUN_FEATURES)) {
-        status = run_path(encoding, j->request->run, RUN_FEATURES, failure);
-        source.encoding = encoding;
-    }
+    status_code status = classification_source_of_run(&source, run, NULL, failure);
+    source.encoding = encoding;
     if (status == STATUS_OK) status = classification_data_open(&j->data, &source, j->listener, failure);
-    if (status == STATUS_OK && !j->request->data)
-        status = classification_divide(&run->settings, &j->data, NULL, failure);
+    if (status == STATUS_OK) status = classification_divide(&run->settings, &j->data, NULL, failure);
+    return status == STATUS_OK ? classification_is_unchanged(run, &j->data, unchanged, failure) : status;
+}
+
+static status_code open_other(job *j, const char *encoding, int changed, failure *failure) {
+    classification_source source;
+    status_code status = classification_source_of_run(&source, &j->model.config, j->request->data, failure);
+    source.encoding = encoding;
+    source.examples.whole = changed;
+    if (changed) {
+        listener_notice(j->listener, "the data have changed since the run was trained on them, and are read as others");
+        classification_data_close(&j->data);
+    }
+    return status == STATUS_OK ? classification_data_open(&j->data, &source, j->listener, failure) : status;
+}
+
+/* Nobody knows any more which examples the run has not seen. */
+static status_code refuse_changed(const job *j, failure *failure) {
+    const char *data = j->model.config.settings.data;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.300s: has changed since this run was trained on it, so that its test part may hold what was trained "
+                "on; bring the former data back, or evaluate with --data %.300s, which takes them for other data and "
+                "scores all of them, or those that they mark as test",
+                data, data);
+}
+
+static status_code open_either(job *j, const char *encoding, failure *failure) {
+    const char *asked = j->request->data, *trained = j->model.config.settings.data;
+    int own = !asked, unchanged = 0;
+    status_code status = asked ? classification_data_same(trained, asked, &own, failure) : STATUS_OK;
+    if (status == STATUS_OK && own) status = open_own(j, encoding, &unchanged, failure);
+    if (status != STATUS_OK || unchanged) return status;
+    return asked ? open_other(j, encoding, own, failure) : refuse_changed(j, failure);
+}
+
+static status_code open_images(job *j, failure *failure) {
+    char encoding[PATH_SIZE];
+    const int encoded = run_has(j->request->run, RUN_FEATURES);
+    status_code status = encoded ? run_path(encoding, j->request->run, RUN_FEATURES, failure) : STATUS_OK;
+    if (status == STATUS_OK) status = open_either(j, encoded ? encoding : NULL, failure);
     j->set = j->request->on_training ? &j->data.train : &j->data.test;
     if (status == STATUS_OK && !j->set->count)
         status = fail(failure, STATUS_BAD_INPUT, "the data have nothing in their %s part; see --part",
@@ -177,8 +214,12 @@ static void add_header(const job *j, text *csv) {
         csv_add_text(csv, &name);
     }
     for (int k = 0; k < j->set->column_count; k++) {
+        const char *column = j->set->columns[k].name;
+        const int renamed = classified_is_renamed(column, j->set->class_names, j->model.classes);
+        text name = {0};
+        text_format(&name, "%s%s", renamed ? CLASSIFIED_DATA : "", column);
         text_add(csv, ",");
-        csv_add_field(csv, j->set->columns[k].name);
+        csv_add_text(csv, &name);
     }
     text_add(csv, "\n");
 }
@@ -314,6 +355,7 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
     const int own = !request->data && !request->on_training && request->weights == RUN_WEIGHTS_BEST;
     j.out = request->out ? request->out : own ? request->run : NULL;
     status_code status = j.out ? read_iterations(&j, failure) : STATUS_OK;
+    if (status == STATUS_OK && j.out) status = own_results_check(j.out, RESULTS_OF_CLASSES, failure);
     if (status == STATUS_OK)
         status = classifier_open(&j.model, request->run, request->weights, request->threads, failure);
     if (status == STATUS_OK) status = open_images(&j, failure);

@@ -2,6 +2,7 @@
 #include "dataset/dataset.h"
 #include "dataset/splits.h"
 #include "evaluate/evaluate_run.h"
+#include "evaluate/own_results.h"
 #include "nifti/nifti.h"
 #include "predict/segmenter.h"
 #include "ranks/shared_work.h"
@@ -214,7 +215,12 @@ static status_code take_run(job *j, const char *run, failure *failure) {
 }
 
 static status_code check_runs(const evaluate_run_request *request, failure *failure) {
-    if (!request->other_count || request->out) return STATUS_OK;
+    const ranks *r = ranks_here();
+    const char *out = request->out ? request->out : request->run;
+    if (!request->other_count || request->out)
+        return ranks_agree(
+            r, ranks_is_first(r) ? own_results_check_cases(out, request->find_postprocessing, failure) : STATUS_OK,
+            failure);
     return fail(failure, STATUS_BAD_INPUT, "several runs are scored together: give --out, where the scores go");
 }
 

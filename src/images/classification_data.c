@@ -86,14 +86,21 @@ static status_code list_path(const char *data, char path[PATH_SIZE], failure *fa
     return inside ? path_join(path, data, "labels.csv", failure) : path_format(path, failure, "%s", data);
 }
 
+status_code classification_data_same(const char *one, const char *other, int *same, failure *failure) {
+    char a[PATH_SIZE], b[PATH_SIZE];
+    status_code status = list_path(one, a, failure);
+    if (status == STATUS_OK) status = list_path(other, b, failure);
+    *same = status == STATUS_OK && path_same(a, b);
+    return status;
+}
+
 /* Others than those that the run was trained on are not divided. */
 static status_code examples_of(const classification_source *source, example_options *examples, failure *failure) {
-    char own[PATH_SIZE], asked[PATH_SIZE];
+    int own;
     *examples = source->examples;
-    if (!source->trained_on) return STATUS_OK;
-    status_code status = list_path(source->trained_on, own, failure);
-    if (status == STATUS_OK) status = list_path(source->data, asked, failure);
-    if (status == STATUS_OK) examples->whole = !path_same(own, asked);
+    if (!source->trained_on || examples->whole) return STATUS_OK;
+    const status_code status = classification_data_same(source->trained_on, source->data, &own, failure);
+    examples->whole = !own;
     return status;
 }
 

@@ -37,6 +37,9 @@ typedef struct classification_data {
 /* Whether this is one of the above. A folder is unless it has a dataset.json: then it holds volumes. */
 int classification_data_named(const char *data);
 
+/* Whether two of them are the same folder or file; a folder with a labels.csv is that file. */
+status_code classification_data_same(const char *one, const char *other, int *same, failure *failure);
+
 /* Whether it is a folder of which each folder is a class: whatever is written into it may become one. */
 int classification_data_is_classes(const char *data);
 

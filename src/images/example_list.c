@@ -227,17 +227,42 @@ typedef struct named {
     size_t at;
 } named;
 
-static int by_name(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
+static int by_name(const void *a, const void *b) {
+    const named *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
 
-/* *twice becomes a name that comes twice; NULL: none does. */
-static status_code find_twice(const example_list *l, const char **twice, failure *failure) {
+static const char *label_of(const example_list *l, size_t i) {
+    return l->labels.of && l->labels.of[i] >= 0 ? l->labels.values[l->labels.of[i]] : "";
+}
+
+static status_code fail_twice(const example_list *l, const char *path, size_t one, size_t other, failure *failure) {
+    const char *label = label_of(l, one), *second = label_of(l, other);
+    const size_t lines[] = {l->lines ? l->lines[one] : 0, l->lines ? l->lines[other] : 0};
+    if (strcmp(label, second) == 0)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s, lines %zu and %zu: the file '%.300s' comes twice; leave one out", path, lines[0], lines[1],
+                    l->names[one]);
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "%.300s, lines %zu and %zu: the file '%.300s' comes twice, with the labels '%.100s' and '%.100s'; leave "
+        "out the wrong one",
+        path, lines[0], lines[1], l->names[one], label, second);
+}
+
+/* Two examples of the same name, if there are any. */
+static status_code find_twice(const example_list *l, int *found, size_t twice[2], failure *failure) {
     named *sorted = malloc((l->count + 1) * sizeof *sorted);
-    *twice = NULL;
+    *found = 0;
     if (!sorted) return fail_memory(failure, "the names of the examples");
     for (size_t i = 0; i < l->count; i++) sorted[i] = (named){l->names[i], i};
     qsort(sorted, l->count, sizeof *sorted, by_name);
-    for (size_t k = 1; k < l->count && !*twice; k++)
-        if (by_name(&sorted[k - 1], &sorted[k]) == 0) *twice = sorted[k].name;
+    for (size_t k = 1; k < l->count && !*found; k++)
+        if (strcmp(sorted[k - 1].name, sorted[k].name) == 0) {
+            twice[0] = sorted[k - 1].at, twice[1] = sorted[k].at;
+            *found = 1;
+        }
     free(sorted);
     return STATUS_OK;
 }
@@ -254,13 +279,16 @@ static void forget_names(example_list *l, const char *twice, const listener *lis
 }
 
 static status_code check_names(example_list *l, const char *path, const listener *listener, failure *failure) {
-    const char *twice = NULL;
-    status_code status = l->names ? find_twice(l, &twice, failure) : STATUS_OK;
-    for (size_t i = 0; l->names && !l->folder && !twice && i < l->count; i++)
-        if (!*l->names[i]) twice = l->names[i];
-    if (status != STATUS_OK || !twice) return status;
-    if (!l->folder) return forget_names(l, twice, listener), STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "%.500s: the file '%.300s' comes twice; leave one line out", path, twice);
+    size_t twice[2];
+    int found = 0;
+    const status_code status = l->names ? find_twice(l, &found, twice, failure) : STATUS_OK;
+    if (status != STATUS_OK || !l->names) return status;
+    if (l->folder) return found ? fail_twice(l, path, twice[0], twice[1], failure) : STATUS_OK;
+    const char *wrong = found ? l->names[twice[0]] : NULL;
+    for (size_t i = 0; !wrong && i < l->count; i++)
+        if (!*l->names[i]) wrong = l->names[i];
+    if (wrong) forget_names(l, wrong, listener);
+    return STATUS_OK;
 }
 
 static status_code check_labels(const example_list *l, const char *path, failure *failure) {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { COLUMNS_MAX = 256, FEW_WORDS = 256 };
+enum { COLUMNS_MAX = 256, FEW_WORDS = 256, NAMES_SHOWN = 200 };
 
 typedef struct reading {
     const csv *table;
@@ -28,6 +28,30 @@ long example_list_file_column(const csv *table) {
     return -1;
 }
 
+/* A file that was meant otherwise, or without a line of names, shows in the names that were found. */
+static status_code fail_no_label(const reading *r, const char *wanted, failure *failure) {
+    const char *separator = csv_other_separator(r->table);
+    text found = {0};
+    if (separator)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s: has no column '%.100s': is the file separated by %s? Commas are wanted", r->path, wanted,
+                    separator);
+    for (size_t k = 0; k < r->table->columns && found.size < NAMES_SHOWN; k++)
+        text_format(&found, "%s%s", k ? ", " : "", csv_name(r->table, k));
+    const status_code status =
+        r->options->class_names
+            ? fail(failure, STATUS_BAD_INPUT,
+                   "%.300s: has no column '%.100s', in which the run's data have the classes; its first line names "
+                   "%.300s: call the column of the classes so",
+                   r->path, wanted, text_string(&found))
+            : fail(failure, STATUS_BAD_INPUT,
+                   "%.300s: has no column '%.100s'; its first line, which is to name the columns, has %.300s: name the "
+                   "column of the classes with --label COLUMN",
+                   r->path, wanted, text_string(&found));
+    text_close(&found);
+    return status;
+}
+
 static const char *label_name(const example_options *o) { return o->label && *o->label ? o->label : "label"; }
 
 long example_list_label_column(const csv *table, const example_options *options) {
@@ -39,9 +63,7 @@ static status_code find_columns(reading *r, failure *failure) {
     r->split = csv_column_any_case(r->table, "split");
     r->name = r->file >= 0 ? r->file : csv_column_any_case(r->table, "id");
     if (r->label >= 0 || r->options->unlabelled) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT,
-                "%.500s: has no column '%.100s'; name the column of the classes with --label COLUMN", r->path,
-                label_name(r->options));
+    return fail_no_label(r, label_name(r->options), failure);
 }
 
 static status_code read_part(const reading *r, size_t row, uint8_t *part, failure *failure) {

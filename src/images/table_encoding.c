@@ -26,10 +26,13 @@ int table_cell_is_missing(const char *cell) {
 }
 
 status_code table_encoding_check(const table_encoding *e, const csv *table, const char *path, failure *failure) {
+    const char *separator = csv_other_separator(table);
     for (int k = 0; k < e->count; k++)
         if (csv_column(table, e->features[k].name) < 0)
-            return fail(failure, STATUS_BAD_INPUT, "%.500s: lacks the column '%.100s' that the network was trained on",
-                        path, e->features[k].name);
+            return fail(failure, STATUS_BAD_INPUT,
+                        "%.500s: lacks the column '%.100s' that the network was trained on%s%s%s", path,
+                        e->features[k].name, separator ? ": is the file separated by " : "", separator ? separator : "",
+                        separator ? "? Commas are wanted" : "");
     return STATUS_OK;
 }
 

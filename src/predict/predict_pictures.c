@@ -3,6 +3,7 @@
 #include "predict/predict_pictures.h"
 
 #include "core/path.h"
+#include "core/replaceable.h"
 #include "images/picture_sets.h"
 #include "predict/score_table.h"
 #include "run/run_folder.h"
@@ -54,10 +55,17 @@ static status_code open_set(const class_ensemble *e, const char *input, const pr
     return status;
 }
 
+int predict_is_picture(const char *input) {
+    char beginning[BEGINNING_SIZE];
+    if (example_list_is_picture(input)) return 1;
+    if (path_is_folder(input) || !file_beginning(input, beginning)) return 0;
+    return strncmp(beginning, "\x89PNG", 4) == 0 || strncmp(beginning, "\xff\xd8\xff", 3) == 0;
+}
+
 int predict_takes_pictures(const char *input) {
     example_list list;
     const example_options options = {.unlabelled = 1, .is_run = run_is_ours};
-    if (path_ends_with(input, ".csv") || example_list_is_picture(input)) return 1;
+    if (path_ends_with(input, ".csv") || predict_is_picture(input)) return 1;
     if (!path_is_folder(input)) return 0;
     const int found = example_list_of_folder(&list, input, &options, NULL, NULL) == STATUS_OK;
     if (found) example_list_close(&list);

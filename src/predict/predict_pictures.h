@@ -5,7 +5,10 @@
 #include "predict/class_ensemble.h"
 #include "predict/predict.h"
 
-/* Whether the input is a CSV file, a PNG or JPEG file by its name, or a folder with PNG or JPEG files somewhere in it. */
+/* Whether a file is a picture: by its name, or because it begins as a PNG or JPEG file does. */
+int predict_is_picture(const char *input);
+
+/* Whether the input is a CSV file, a picture, or a folder with PNG or JPEG files somewhere in it. */
 int predict_takes_pictures(const char *input);
 
 status_code predict_pictures(const predict_request *request, class_ensemble *ensemble, const listener *listener,

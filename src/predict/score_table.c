@@ -3,10 +3,9 @@
 #include "core/arg_max.h"
 #include "core/csv.h"
 #include "core/path.h"
+#include "core/replaceable.h"
 #include "core/whole_file.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What stands behind the first heading, before those of the classes. */
@@ -21,15 +20,10 @@ static status_code table_path(const char *output, char path[PATH_SIZE], failure 
 
 static int starts(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
-/* A file that is not there, is empty, or begins as a table of scores does. */
-static int may_be_replaced(const char *path) {
-    char line[4096] = "";
-    FILE *file = fopen(path, "rb");
-    if (!file) return errno == ENOENT;
-    const int empty = !fgets(line, sizeof line, file) && feof(file);
-    fclose(file);
-    const char *second = strchr(line, ',');
-    return empty || (second && starts(second, PREDICTION ",p_")) || (second && starts(second, PREDICTION ",\"p_"));
+static int holds_scores(const char *beginning, const void *context) {
+    (void)context;
+    const char *second = strpbrk(beginning, ",\n");
+    return second && (starts(second, PREDICTION ",p_") || starts(second, PREDICTION ",\"p_"));
 }
 
 status_code score_table_check(const predict_request *request, failure *failure) {
@@ -38,9 +32,7 @@ status_code score_table_check(const predict_request *request, failure *failure) 
     if (status != STATUS_OK) return status;
     if (path_same(request->input, path))
         return fail(failure, STATUS_BAD_INPUT, "%.500s is the input: name another file for the scores", path);
-    if (may_be_replaced(path)) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "%.500s is there already and holds no scores: name another file for them",
-                path);
+    return replaceable_check(path, holds_scores, NULL, "scores", failure);
 }
 
 static void add_header(const score_table *s, text *csv) {

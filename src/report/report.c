@@ -2,6 +2,7 @@
 
 #include "hws.h"
 
+#include "core/replaceable.h"
 #include "core/whole_file.h"
 #include "report/assets.h"
 #include "report/html.h"
@@ -168,9 +169,16 @@ status_code report_page(text *page, const report_request *request, failure *fail
     return status;
 }
 
+static int is_report(const char *beginning, const void *context) {
+    (void)context;
+    return strncmp(beginning, "<!DOCTYPE html>", 15) == 0 &&
+           strstr(beginning, "<meta name=\"generator\" content=\"hws ") != NULL;
+}
+
 status_code report_write(const char *path, const report_request *request, failure *failure) {
     text page = {0};
-    status_code status = report_page(&page, request, failure);
+    status_code status = replaceable_check(path, is_report, NULL, "report", failure);
+    if (status == STATUS_OK) status = report_page(&page, request, failure);
     if (status == STATUS_OK) status = whole_file_write(path, page.bytes, page.size, failure);
     text_close(&page);
     return status;

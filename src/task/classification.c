@@ -284,12 +284,6 @@ static status_code choose_best(task *t, const classification *c, const train_set
     return STATUS_OK;
 }
 
-static uint64_t fingerprint(const classification_data *data) {
-    uint64_t print = labelled_images_fingerprint(&data->train) * 3 + labelled_images_fingerprint(&data->test);
-    if (data->validation.count) print = print * 5 + labelled_images_fingerprint(&data->validation);
-    return print;
-}
-
 static status_code prepare_augmentation(classification *c, const train_settings *s, failure *failure) {
     c->seed = (uint64_t)s->seed;
     c->augment = (picture_augment){
@@ -327,7 +321,7 @@ status_code task_classification(task *t, classification *c, const classification
     *t = (task){.context = c,
                 .kind = TASK_CLASSIFICATION,
                 .examples = data->train.count,
-                .fingerprint = fingerprint(data),
+                .fingerprint = classification_fingerprint(data),
                 .metrics = c->evaluated_count * c->metrics.count,
                 .network = network,
                 .fill = fill,

@@ -1,7 +1,9 @@
 #include "task/classification_source.h"
 
 #include "run/run_folder.h"
+#include "task/mislabel.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +72,50 @@ status_code classification_divide(const train_settings *s, classification_data *
                     s->validation);
     const share_off share = {s->validation, (uint64_t)s->seed};
     return labelled_images_split_off(&data->train, &share, &data->validation, listener, failure);
+}
+
+uint64_t classification_fingerprint(const classification_data *data) {
+    uint64_t print = labelled_images_fingerprint(&data->train) * 3 + labelled_images_fingerprint(&data->test);
+    if (data->validation.count) print = print * 5 + labelled_images_fingerprint(&data->validation);
+    return print;
+}
+
+/* A run is trained on the labels that --mislabel made wrong, and asked about the right ones: these are put back. */
+static status_code mislabelled_fingerprint(const train_settings *s, classification_data *data, uint64_t *print,
+                                           failure *failure) {
+    const size_t count = (size_t)data->train.count;
+    uint8_t *labels = malloc(count + 1);
+    text wrong = {0};
+    if (!labels) return fail_memory(failure, "the labels");
+    memcpy(labels, data->train.labels, count);
+    const status_code status = mislabel_images(&data->train, s->mislabel, (uint64_t)s->seed, &wrong, failure);
+    *print = classification_fingerprint(data);
+    memcpy(data->train.labels, labels, count);
+    free(labels);
+    text_close(&wrong);
+    return status;
+}
+
+static int has_class_names(const labelled_images *set, const run_facts *facts) {
+    int alike = set->classes == facts->class_count;
+    for (int k = 0; k < facts->class_count && alike; k++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", k);
+        alike = strcmp(set->class_names ? set->class_names[k] : number, facts->class_names[k]) == 0;
+    }
+    return alike;
+}
+
+status_code classification_is_unchanged(const run_config *run, classification_data *data, int *is, failure *failure) {
+    const uint64_t trained = run->facts.data_fingerprint;
+    uint64_t now = trained;
+    status_code status = STATUS_OK;
+    *is = has_class_names(&data->train, &run->facts);
+    if (!*is || !trained) return status;
+    if (run->settings.mislabel > 0) status = mislabelled_fingerprint(&run->settings, data, &now, failure);
+    else now = classification_fingerprint(data);
+    *is = now == trained;
+    return status;
 }
 
 status_code classification_group(const train_settings *s, const labelled_images *set, const char **column,

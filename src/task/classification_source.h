@@ -10,7 +10,7 @@ status_code classification_source_of_settings(classification_source *source, con
                                               failure *failure);
 
 /* The same for data that a run is asked about: pictures as its network wants them, and its classes. NULL: the run's own
-   data. */
+   data, which classification_is_unchanged is to be asked about. */
 status_code classification_source_of_run(classification_source *source, const run_config *run, const char *data,
                                          failure *failure);
 
@@ -21,6 +21,13 @@ status_code classification_keep(const train_settings *settings, labelled_images 
    The listener, which may be NULL, hears of classes of which nothing can be validated on. */
 status_code classification_divide(const train_settings *settings, classification_data *data, const listener *listener,
                                   failure *failure);
+
+/* Of all sets, as they are trained on: what a run keeps as its data_fingerprint. */
+uint64_t classification_fingerprint(const classification_data *data);
+
+/* Whether a run's own data, divided as above, are those that it was trained on: examples, parts, labels and the classes'
+   names. Of runs that keep no fingerprint only the names are compared. */
+status_code classification_is_unchanged(const run_config *run, classification_data *data, int *is, failure *failure);
 
 /* The column of groups that the settings name, or `group` if there is one. NULL: there are none. Fails if a column was
    named that the data do not have. */

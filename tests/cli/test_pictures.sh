@@ -91,6 +91,24 @@ sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/exampl
 refused "is no class" compare "$work/run" "$work/fewer-scores"
 refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
 
+# Columns of the data that are called like those of examples.csv.
+mkdir "$work/clash" "$work/clash-scores"
+awk -F, -v OFS=, 'NR == 1 { print $0, "loss", "data_loss", "prediction", "example", "p_light", "p_else" }
+    NR > 1 { print $0, "l" NR % 2, "d" NR % 2, "p", "e", "c" NR % 2, "x" }' "$work/data/labels.csv" >"$work/clash/labels.csv"
+cp "$work/data/"*.png "$work/clash"
+run 0 train "$work/clash" $small --epochs 1 --group loss --out "$work/clashing"
+run 0 evaluate "$work/clashing" --by loss,data_loss,p_light --out "$work/clash-scores"
+head -n 1 "$work/clash-scores/examples.csv" |
+    grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient,data_loss,data_data_loss,data_prediction,data_example,data_p_light,p_else$' ||
+    fail "examples.csv has other columns"
+run 0 compare "$work/clash-scores" "$work/clash-scores" --by loss,data_loss,p_light,p_else
+prints '^loss l1 '
+prints '^data_loss d1 '
+prints '^p_light c1 '
+prints '^p_else x '
+refused 'no such column' compare "$work/clash-scores" "$work/clash-scores" --by label
+refused 'no such column' compare "$work/scores" "$work/scores" --by loss
+
 # How far the run is stands in strata.csv. It is read before the weights, and a broken history fails before a file is replaced.
 last=$(tail -n 1 "$work/run/history.csv" | cut -d, -f2)
 awk -F, -v last="$last" 'NR > 1 && $NF != last { exit 1 }' "$work/run/strata.csv" || fail "strata.csv does not say how far the run was"
@@ -144,6 +162,16 @@ run 0 predict "$work/run" --input "$work/p007.jpg" --output "$work/misnamed.csv"
 sed 's/p007.jpg/p007.png/' "$work/misnamed.csv" | cmp -s - "$work/one.csv" || fail "a PNG file that is called .jpg is read otherwise"
 echo "a,b" >"$work/words.png"
 refused 'words.png: is neither a PNG nor a JPEG' predict "$work/run" --input "$work/words.png" --output "$work/misnamed.csv"
+
+cp "$work/data/p007.png" "$work/p007"
+run 0 predict "$work/run" --input "$work/p007" --output "$work/bare.csv"
+sed 's/p007,/p007.png,/' "$work/bare.csv" | cmp -s - "$work/one.csv" || fail "a PNG file without an ending is read otherwise"
+# What is no input says what one would be.
+mkdir "$work/tiffs"
+refused 'has neither pictures .* nor IDX files .*; this run takes PNG and JPEG files' predict "$work/run" --input "$work/tiffs" --output "$work/x.csv"
+printf 'II*\0' >"$work/tiffs/a.tif"
+refused 'has neither pictures .* nor IDX files' predict "$work/run" --input "$work/tiffs" --output "$work/x.csv"
+refused 'a.tif: is neither a picture nor a table nor an IDX file; this run takes PNG' predict "$work/run" --input "$work/tiffs/a.tif" --output "$work/x.csv"
 
 # Broken files are named before anything is trained.
 head -c 60 "$work/data/p001.png" >"$work/cut" && mv "$work/cut" "$work/data/p001.png"
@@ -214,9 +242,16 @@ same "$work/there-already/scores.csv" "$work/kept.csv"
 cp "$work/data/some.csv" "$work/kept.csv"
 refused 'is the input' predict "$work/run" --input "$work/data/some.csv" --output "$work/data/some.csv"
 same "$work/data/some.csv" "$work/kept.csv"
+refused 'this run takes a table' predict "$work/table" --input "$work/tiffs" --output "$work/people3.csv"
+tr , ';' <"$work/table.csv" >"$work/semicolons.csv"
+refused "lacks the column .*: is the file separated by ';'?" predict "$work/table" --input "$work/semicolons.csv" --output "$work/people3.csv"
 refused 'cannot classify a table' predict "$work/run" --input "$work/table.csv" --output "$work/people3.csv"
 sed '2s/,[0-9.]*$/,-1/' "$work/table/features.csv" >"$work/features" && mv "$work/features" "$work/table/features.csv"
 refused 'features.csv: line 2' predict "$work/table" --input "$work/table.csv" --output "$work/people3.csv"
+cut -d, -f"$label" --complement "$work/table.csv" >"$work/unlabelled.csv"
+refused "no column 'income', in which the run's data have the classes; its first line names id, .*: call" evaluate "$work/table" --data "$work/unlabelled.csv"
+tr , ';' <"$work/unlabelled.csv" >"$work/semicolons.csv"
+refused "no column 'income': is the file separated by ';'?" evaluate "$work/table" --data "$work/semicolons.csv"
 refused "no column 'label'" train "$work/table.csv" $small --out "$work/x"
 for option in --flip '--size 8' '--size 8,9' '--colour grey'; do
     refused 'not for tables' train "$work/table.csv" --label income $small $option --out "$work/x"

@@ -84,7 +84,10 @@ static void what_is_not_a_table_is_refused_with_its_line(void **state) {
     REFUSED("a,b\n1\n", "line 2: 1 fields where the header has 2");
     REFUSED("a,b\n1,2\n1,2,3\n", "line 3: 3 fields");
     REFUSED("a,a\n", "two columns are called 'a'");
-    REFUSED("a,,b\n", "no name");
+    REFUSED("a,,b\n", "column 2 has no name; give it one");
+    REFUSED(",a,b\n0,1,2\n", "column 1 has no name; give it one, or leave it out, as pandas does");
+    REFUSED("a;b\n1,5;2\n", "2 fields where the header has 1; is the file separated by ';'?");
+    REFUSED("a\tb\n1,5\t2\n", "is the file separated by tabs?");
     REFUSED("a\n\"x\n", "line 2: a quoted field is never closed");
     REFUSED("a\n\"x\"y\n", "line 2: text follows");
     REFUSED("a\nx\"y\"\n", "line 2: a quote inside");

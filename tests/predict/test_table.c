@@ -126,7 +126,7 @@ static void only_scores_give_way_to_scores(void **state) {
     size_t size;
     write_file("labels.csv", LABELS);
     assert_int_equal(predict_with(RUN, 1, "table.csv", "labels.csv", &failure), STATUS_BAD_INPUT);
-    assert_non_null(strstr(failure.message, "is there already and holds no scores"));
+    assert_non_null(strstr(failure.message, "is there already and holds no scores by hws"));
     small_classifier_must(whole_file_read(work_path("labels.csv"), 1000, &bytes, &size, &failure), &failure);
     assert_string_equal(bytes, LABELS);
     free(bytes);
