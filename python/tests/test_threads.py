@@ -8,6 +8,7 @@ import pytest
 
 import hws
 from hws._library import lib
+from hws.shared import SharedSampler
 
 A_MOMENT = 0.3  # seconds for another thread to do what it must not; if it is slower, a test passes that should not
 
@@ -101,3 +102,51 @@ def test_a_process_forked_while_another_thread_holds_the_lock_can_draw():
         child.kill()
         child.join()
         thread.join()
+
+
+@pytest.mark.parametrize("change", [lambda shared: shared.update([5], [6.0]), lambda shared: shared.set_losses([6.0], first=5),
+                                    lambda shared: shared.load_state_dict(hws.Sampler(np.full(10, 6.0), beta=3).state_dict())])
+def test_no_change_of_another_thread_is_lost_for_readers(change):
+    """The other change comes while the first has read at which place in the journal it will write."""
+    shared = SharedSampler(10, beta=3, initial_loss=1)
+    reader = shared.handle.reader(0)
+    reader.refresh()
+    threads, changes = [], shared._block.changes
+
+    def changes_meanwhile():
+        before = changes()
+        if not threads:
+            threads.append(None)
+            threads[0] = meanwhile(lambda: change(shared))
+        return before
+
+    shared._block.changes = changes_meanwhile
+    shared.update([4], [7.0])
+    threads[0].join()
+    shared._block.changes = changes
+    np.testing.assert_array_equal(reader.losses(), shared.losses())
+    assert reader.losses()[5] == 6
+
+
+class Words:
+    """An array that lets something happen before it is first written to."""
+
+    def __init__(self, array, before):
+        self.array, self.before = array, before
+
+    def __setitem__(self, place, value):
+        before, self.before = self.before, lambda: None
+        before()
+        self.array[place] = value
+
+
+def test_beta_reaches_the_readers_as_the_last_thread_has_set_it():
+    shared = SharedSampler(np.linspace(0, 1, 10), beta=1)
+    reader, threads = shared.handle.reader(0), []
+    words = shared._block.beta
+    shared._block.beta = Words(words, lambda: threads.append(meanwhile(lambda: setattr(shared, "beta", 9))))
+    shared.beta = 4
+    threads[0].join()
+    shared._block.beta = words
+    reader.refresh()
+    assert reader._sampler.beta == shared.beta == 9
