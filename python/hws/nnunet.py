@@ -428,9 +428,8 @@ class HardnessWeighted:
 
     def _hws_state(self) -> Dict[str, Any]:
         assert self.hws_shared is not None and self._hws_learner is not None
-        state = self.hws_shared.state_dict()
-        return {"cases": list(self.hws_cases), "state": torch.from_numpy(state["state"]),
-                "eras": torch.from_numpy(state["eras"]), "visits": torch.from_numpy(self._hws_learner.visits.copy())}
+        return {**self.hws_shared.state_dict(), "cases": list(self.hws_cases),
+                "visits": torch.from_numpy(self._hws_learner.visits.copy())}
 
     def _hws_take_over(self) -> None:
         """Goes on with the losses of a checkpoint, as far as they are of the same cases."""

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, TypeVar,
 
 import numpy as np
 
-from ._arrays import as_count, as_indices, as_losses, as_number, is_array, output, pointer
+from ._arrays import as_count, as_indices, as_losses, as_number, for_state, is_array, output, pointer
 from ._library import (CUSTOM, CVAR, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, RecordStruct, StatisticsStruct, default_options,
                        lib, sampler_options, values)
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
@@ -585,7 +585,7 @@ class Sampler:
         return sampler
 
     def state_dict(self) -> Dict[str, Any]:
-        """Everything, for a checkpoint: options, losses, counters.
+        """Everything, for a checkpoint: options, losses, counters. Where PyTorch is imported, it is in a tensor.
 
         >>> import hws
         >>> a, b = hws.Sampler(100, seed=7), hws.Sampler(100)
@@ -594,7 +594,7 @@ class Sampler:
         >>> bool((a.draw(10) == b.draw(10)).all())
         True
         """
-        return {"state": self._state()}
+        return {"state": for_state(self._state())}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over a state: options, losses, counters. It must be of a sampler over as many examples.

@@ -37,7 +37,7 @@ from typing import Any, Dict, Mapping, Optional
 
 import numpy as np
 
-from ._arrays import as_count, as_indices, as_losses, from_state
+from ._arrays import as_count, as_indices, as_losses, for_state, from_state
 from .divergence import CustomDivergence
 from .errors import ArgumentError, CorruptStateError, HwsError, OwnershipError
 from .sampler import Sampler
@@ -385,7 +385,7 @@ class SharedSampler(Sampler):
 
     def state_dict(self) -> Dict[str, Any]:
         """Everything, for a checkpoint; also which streams the readers have used up."""
-        return {**super().state_dict(), "eras": np.array(self._block.eras)}
+        return {**super().state_dict(), "eras": for_state(np.array(self._block.eras))}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over a state and publishes it. Its options must be those that the readers were made with."""
