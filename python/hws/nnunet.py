@@ -422,9 +422,26 @@ class HardnessWeighted:
         options = self.hws_shared.options
         if options["tail"] == wanted["tail"] and (wanted["tail"] is not None or options["beta"] == wanted["beta"]):
             return
-        other = Sampler(self.hws_shared.losses(), **{**options, **wanted})
-        self.hws_shared.load_state_dict(other.state_dict())
+        self._hws_rebuild(wanted)
         self._hws_print(f"cases are drawn {'uniformly' if self._hws_warming_up() else f'by their losses ({wanted})'}")
+
+    def _hws_rebuild(self, wanted: Mapping[str, Any]) -> None:
+        """The same losses with options that a sampler cannot change."""
+        assert self.hws_shared is not None
+        other = Sampler(self.hws_shared.losses(), **{**self.hws_shared.options, **wanted})
+        self.hws_shared.load_state_dict(other.state_dict())
+
+    def _hws_keep_settings(self) -> None:
+        """Goes on with the momentum and the weights that are asked for now, whatever the checkpoint had."""
+        assert self.hws_shared is not None
+        before, wanted = self.hws_shared.options, self.hws_settings.options(self._hws_warming_up())
+        changed = [name for name in ("momentum", "importance") if before[name] != wanted[name]]
+        if "momentum" in changed:
+            self._hws_rebuild({"momentum": wanted["momentum"]})
+        self.hws_shared.importance = wanted["importance"]
+        if changed:
+            self._hws_print("other than in the checkpoint: " + ", ".join(f"{name} {wanted[name]} instead of {before[name]}"
+                                                                         for name in changed))
 
     def _hws_state(self) -> Dict[str, Any]:
         assert self.hws_shared is not None and self._hws_learner is not None
@@ -451,6 +468,7 @@ class HardnessWeighted:
             self.hws_shared.load_state_dict({**self.hws_shared.state_dict(), "eras": eras})
             self.hws_shared.set_losses(np.array([losses.get(name, np.nan) for name in self.hws_cases], np.float32))
             self._hws_print(f"{error}: the losses of {len(set(losses) & set(self.hws_cases))} cases are taken over")
+        self._hws_keep_settings()
         self._hws_set_robustness()
 
     # ---- what it says

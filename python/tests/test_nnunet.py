@@ -307,6 +307,31 @@ def test_checkpoints_resume_and_name_the_trainer_underneath(tmp_path):
     epoch(resumed)
 
 
+@pytest.mark.parametrize("now, said", [
+    (Settings(warm_up=0, tail=0.3), ""), (Settings(warm_up=0, tail=0.3, momentum=0), "momentum 0 instead of 0.5"),
+    (Settings(warm_up=0, tail=0.3, importance="exact"), "importance exact instead of paper"),
+    (Settings(warm_up=0, tail=0.2, momentum=0.8, importance="normalised"),
+     "momentum 0.8 instead of 0.5, importance normalised instead of paper")])
+def test_a_resumed_run_has_the_settings_that_are_asked_for_now(tmp_path, now, said):
+    """Momentum and importance weights were those of the checkpoint, silently."""
+    made = make(tmp_path)
+    epoch(made)
+    made.save_checkpoint(str(tmp_path / "checkpoint.pth"))
+    resumed = make(tmp_path, now, start=False)
+    resumed.load_checkpoint(str(tmp_path / "checkpoint.pth"))
+    resumed.on_train_start()
+    options = resumed.hws_shared.options
+    assert (options["momentum"], options["importance"]) == (now.momentum, now.importance or "paper")
+    assert options["tail"] == now.tail
+    np.testing.assert_array_equal(resumed.hws_shared.losses(), made.hws_shared.losses())
+    told = [text for text in resumed.said if "other than in the checkpoint" in text]
+    assert told == ([f"hws: other than in the checkpoint: {said}"] if said else [])
+    loss = resumed.hws_shared.losses()[3]
+    resumed.hws_shared.update([3], [loss + 1])
+    assert resumed.hws_shared.losses()[3] == pytest.approx(loss + 1 - now.momentum)
+    assert resumed.training._data._hws_source.handle.reader(9).losses()[3] == resumed.hws_shared.losses()[3]
+
+
 def test_a_checkpoint_may_have_been_loaded_onto_a_gpu(tmp_path):
     made = make(tmp_path)
     epoch(made)
