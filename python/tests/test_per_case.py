@@ -214,3 +214,22 @@ def test_losses_that_are_not_finite_are_skipped_and_named(loader_sampler):
     assert core.updates_made == 1 and criterion.skipped == {3: 2, 1: 1}
     with pytest.raises(hws.NotFiniteError, match="example 3"):
         DROLoss(lambda p, t: p, sampler)(torch.tensor([1.0, float("inf")]), None, [0, 3])
+
+
+def test_arrays_are_cut_into_cases_too():
+    """They were handed to each case whole, and every case had the loss of all."""
+    squared = PerCase(lambda prediction, target: ((prediction - torch.as_tensor(target)) ** 2).mean())
+    prediction = torch.tensor([1.0, 5.0])
+    assert squared(prediction, np.array([1.0, 2.0], np.float32)).tolist() == [0, 9]
+    nested = PerCase(lambda prediction, target: (prediction - torch.as_tensor(target["of"][0])).abs().mean())
+    assert nested(prediction, {"of": [np.array([1.0, 2.0])], "names": ["a", "b"], "empty": []}).tolist() == [0, 3]
+    with pytest.raises(hws.ArgumentError, match=r"an array of shape \(3,\) is not of a batch of 2 cases"):
+        squared(prediction, np.zeros(3))
+    scaled = PerCase(lambda prediction, factor, offset: (factor * prediction + offset).mean())
+    assert scaled(prediction, 2.0, offset=np.array(1.0)).tolist() == [3, 11]
+
+
+@pytest.mark.parametrize("target", [[1.0, 5.0], (1, 5), [[1.0], [5.0]], {"labels": [np.float32(1), 5]}])
+def test_lists_of_numbers_are_refused(target):
+    with pytest.raises(hws.ArgumentTypeError, match="of numbers cannot be cut into cases: give a tensor"):
+        PerCase(lambda prediction, target: prediction.mean())(torch.tensor([1.0, 5.0]), target)
