@@ -7,12 +7,13 @@ The trainer is nnU-Net's own with three things changed: training cases are drawn
 processes see; the loss is nnU-Net's, case by case; checkpoints carry the losses. Everything else (planning, augmentation,
 validation, prediction) is nnU-Net's, and its checkpoints are predicted with by plain nnU-Net.
 
-Variants by name, in any combination: ``nnUNetTrainerHWS_tail20`` (train for the hardest 20 %), ``_beta100``,
+Variants by name, in any combination and order: ``nnUNetTrainerHWS_tail20`` (train for the hardest 20 %), ``_beta100``,
 ``_warmup0`` (percent of the epochs that draw uniformly), ``_momentum50`` (percent), ``_paper``, ``_normalised`` or
-``_exact`` (importance weights; ``_paper`` also without warm-up and momentum, as in the paper), ``_250epochs``. What the name
-does not say can be said by environment variables: HWS_NNUNET_TAIL or _BETA, _WARM_UP, _MOMENTUM, _IMPORTANCE, _FLOOR,
-_UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the name of another trainer of nnU-Net to build upon. Where a name has percent, the
-variable has a fraction: HWS_NNUNET_TAIL=0.2 is ``_tail20``. What cannot be is refused before training begins.
+``_exact`` (importance weights; ``_paper`` also without warm-up and momentum, as in the paper, unless the name says
+otherwise), ``_250epochs``. No setting may stand there twice. What the name does not say can be said by environment
+variables: HWS_NNUNET_TAIL or _BETA, _WARM_UP, _MOMENTUM, _IMPORTANCE, _FLOOR, _UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the
+name of another trainer of nnU-Net to build upon. Where a name has percent, the variable has a fraction: HWS_NNUNET_TAIL=0.2
+is ``_tail20``. What cannot be is refused before training begins.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Type
 
 import numpy as np
 import torch
@@ -119,8 +120,15 @@ class Settings:
     def named(self, name: str) -> "Settings":
         """These settings with what a trainer's name says."""
         found: Dict[str, Any] = {}
-        for word in name[len(PREFIX):].split("_")[1:] if name != PREFIX else []:
-            found.update(_word(word, name))
+        named: Set[str] = set()
+        words = name[len(PREFIX):].split("_")[1:] if name != PREFIX else []
+        for word in sorted(words, key="paper".__ne__):  # first, so that other words go before what it brings along
+            said = _word(word, name)
+            own = {"importance"} if word == "paper" else set(said)
+            if named & own:
+                raise ArgumentError(f"the trainer's name {name} says {', '.join(named & own)} twice")
+            named |= own
+            found.update(said)
         if "tail" in found and "beta" in found:
             raise ArgumentError(f"the trainer's name {name} has a tail and a beta; a beta is instead of a tail")
         if "tail" in found:

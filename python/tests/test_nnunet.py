@@ -150,6 +150,10 @@ def test_settings_by_name_and_environment():
     paper = Settings().named("nnUNetTrainerHWS_beta100_paper")
     assert (paper.beta, paper.importance, paper.warm_up, paper.momentum) == (100, "paper", 0, 0)
     assert paper.robustness(False) == {"tail": None, "beta": 100}
+    assert paper == Settings().named("nnUNetTrainerHWS_paper_beta100")
+    slow = Settings().named("nnUNetTrainerHWS_momentum30_warmup10_paper")  # whose own words come first wherever they stand
+    assert slow == Settings().named("nnUNetTrainerHWS_paper_warmup10_momentum30")
+    assert (slow.importance, slow.warm_up, slow.momentum) == ("paper", 0.1, 0.3)
     assert Settings().named("nnUNetTrainerHWS_beta2p5_250epochs").beta == 2.5
     assert Settings().robustness(True) == {"tail": None, "beta": 0.0}
     found = Settings.from_environment({"HWS_NNUNET_TAIL": "0.2", "HWS_NNUNET_EPOCHS": "7", "HWS_NNUNET_BASE": "Other"})
@@ -174,7 +178,9 @@ def test_settings_that_cannot_be_are_refused_before_training(variable, value, wo
     assert "HWS_NNUNET_" in str(refused.value)
 
 
-@pytest.mark.parametrize("word", ["tail0", "tail200", "warmup101", "momentum100", "0epochs", "tail20_beta100"])
+@pytest.mark.parametrize("word", ["tail0", "tail200", "warmup101", "momentum100", "0epochs", "tail20_beta100",
+                                  "tail20_tail30", "momentum30_paper_momentum50", "10epochs_20epochs", "exact_normalised",
+                                  "exact_paper", "paper_exact", "paper_paper"])
 def test_names_that_cannot_be_are_refused_before_training(word):
     with pytest.raises(hws.ArgumentError, match=f"the trainer's name nnUNetTrainerHWS_{word}"):
         Settings().named(f"nnUNetTrainerHWS_{word}")
