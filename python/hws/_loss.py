@@ -187,8 +187,7 @@ def _made_per_example(loss: Loss) -> nn.Module:
     if not callable(loss):
         raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
     reduction = getattr(loss, "reduction", None) if isinstance(loss, nn.Module) else None
-    of_batch = type(loss) not in _OF_LABELS and getattr(loss, "weight", None) is not None  # a weight for each element of it
-    if reduction in ("mean", "sum") and type(loss) in _ELEMENTWISE and not of_batch:
+    if reduction in ("mean", "sum") and type(loss) in _ELEMENTWISE:
         return _Unreduced(loss)  # type: ignore[arg-type]
     if reduction in ("mean", "sum"):
         return PerCase(loss)

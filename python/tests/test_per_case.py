@@ -233,3 +233,17 @@ def test_arrays_are_cut_into_cases_too():
 def test_lists_of_numbers_are_refused(target):
     with pytest.raises(hws.ArgumentTypeError, match="of numbers cannot be cut into cases: give a tensor"):
         PerCase(lambda prediction, target: prediction.mean())(torch.tensor([1.0, 5.0]), target)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("kind", [nn.BCELoss, nn.BCEWithLogitsLoss])
+@pytest.mark.parametrize("shape", [(4, 3), (4, 1), (3,)])
+def test_a_weight_for_each_element_of_the_batch(kind, reduction, shape):
+    """Case by case it did not fit, and torch said so in its own words."""
+    torch.manual_seed(0)
+    prediction, target, weight = torch.rand(4, 3), torch.rand(4, 3), torch.rand(shape)
+    sampler = hws.Sampler(4)
+    DROLoss(kind(weight=weight, reduction=reduction), sampler)(prediction, target, [2, 0, 3, 1])
+    each = kind(weight=weight, reduction="none")(prediction, target)
+    expected = each.mean(1) if reduction == "mean" else each.sum(1)
+    np.testing.assert_allclose(sampler.losses()[[2, 0, 3, 1]], expected, rtol=1e-6)
