@@ -56,10 +56,17 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _batch_size(prediction: Any) -> int:
+def _batch_size_if_known(prediction: Any) -> Optional[int]:
     for leaf in _leaves(prediction):
         if isinstance(leaf, Tensor) and leaf.ndim > 0:
             return int(leaf.shape[0])
+    return None
+
+
+def _batch_size(prediction: Any) -> int:
+    count = _batch_size_if_known(prediction)
+    if count is not None:
+        return count
     raise ArgumentTypeError(f"the prediction is a {type(prediction).__name__} without a tensor that has a batch "
                             "dimension: how many cases there are cannot be told")
 
@@ -259,6 +266,8 @@ class DROLoss(nn.Module):
         self._expected = as_indices(indices).copy()
 
     def forward(self, prediction: Any, target: Any, indices: Any = None) -> Tensor:
+        if _batch_size_if_known(prediction) == 0:
+            raise ArgumentError("the batch is empty")
         self._warn_of_class_weights(target)
         losses = self.loss(prediction, target)
         if indices is None:
@@ -276,6 +285,8 @@ class DROLoss(nn.Module):
 
     def _reduced(self, losses: Tensor, indices: Any, counted: Optional[Tensor]) -> Tensor:
         indices = as_indices(indices)
+        if len(indices) == 0:
+            raise ArgumentError("the batch is empty")
         losses = per_example(losses, len(indices))
         if not self.training:
             return losses.mean()

@@ -247,3 +247,18 @@ def test_a_weight_for_each_element_of_the_batch(kind, reduction, shape):
     each = kind(weight=weight, reduction="none")(prediction, target)
     expected = each.mean(1) if reduction == "mean" else each.sum(1)
     np.testing.assert_allclose(sampler.losses()[[2, 0, 3, 1]], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("loss", [nn.CrossEntropyLoss(), nn.CrossEntropyLoss(reduction="sum"), DiceAndCrossEntropy(),
+                                  nn.CrossEntropyLoss(reduction="none"), F.cross_entropy])
+def test_an_empty_batch_is_refused_by_name(loss, training):
+    """It was NaN with some losses, and with others an error about shapes."""
+    sampler = hws.Sampler(4)
+    criterion = DROLoss(loss, sampler).train(training)
+    nothing = torch.zeros(0, 3, 4), torch.zeros(0, 4, dtype=torch.int64)
+    for call in (lambda: criterion(*nothing, []), lambda: criterion([nothing[0]], [nothing[1]], []),
+                 lambda: criterion(*nothing), lambda: criterion.reduce(torch.zeros(0), [])):
+        with pytest.raises(hws.ArgumentError, match="the batch is empty"):
+            call()
+    assert sampler.updates_made == 0
