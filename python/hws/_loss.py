@@ -124,6 +124,7 @@ class PerCase(nn.Module):
         self.loss = loss
 
     def forward(self, prediction: Any, *others: Any, **named: Any) -> Tensor:
+        """One loss for each case of the prediction, in the order of the batch; other arguments are cut into cases alike."""
         count = _batch_size(prediction)
         losses = []
         for case in range(count):
@@ -266,6 +267,13 @@ class DROLoss(nn.Module):
         self._expected = as_indices(indices).copy()
 
     def forward(self, prediction: Any, target: Any, indices: Any = None) -> Tensor:
+        """The mean of the weighted losses, to go back from; the losses are written into the history.
+
+        Args:
+            prediction, target: what the loss takes.
+            indices: which example each item of the batch is of. Without them, in training, they are those of the last
+                :meth:`expect`; in evaluation mode none are needed.
+        """
         if _batch_size_if_known(prediction) == 0:
             raise ArgumentError("the batch is empty")
         self._warn_of_class_weights(target)

@@ -249,6 +249,7 @@ class UnreducedLossFunction(nn.Module):
         self.loss_batch: Optional[Tensor] = None
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean or sum over the batch; ``loss_batch`` then holds the losses of its examples."""
         setattr(self.func, "reduction", "none")
         self.loss_batch = per_example(self.func(input, target), len(input))
         return self.loss_batch.sum() if self.reduction == "sum" else self.loss_batch.mean()
