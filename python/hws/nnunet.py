@@ -75,6 +75,8 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("tail", "beta", "warm_up", "momentum", "floor", "uniform_mix", "seed", "epochs"):
             self._require_number(name)
+        if self.tail is None and self.beta is None:
+            raise ArgumentError("tail and beta are both None; one of them must say how robust training is to be")
         if self.tail is not None and not 0 < self.tail <= 1:
             raise ArgumentError(f"tail is {self.tail:g}; it must be above 0 and at most 1: the fraction of the cases to train "
                                 "for (a trainer's name has it in percent, up to _tail100)")

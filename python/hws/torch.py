@@ -147,7 +147,7 @@ class _HandsOut(HasBeta):
             if "seed" in options:
                 raise ArgumentError("give seed or generator, not both")
             options["seed"] = int(torch.randint(0, 2**62, (), generator=generator))
-        return Sampler(_number_of(examples), **options)
+        return Sampler(number_of(examples), **options)
 
     # ---- ranks
 
@@ -429,8 +429,10 @@ class _HandsOut(HasBeta):
         """What else there is to do when a state has been taken over."""
 
 
-def _number_of(examples: Any) -> int:
-    return len(examples) if hasattr(examples, "__len__") else as_count(examples, "the number of examples")
+def number_of(examples: Any) -> int:
+    """How many examples a data set has, or which number is given; a tensor without dimensions is a number."""
+    has_length = hasattr(examples, "__len__") and getattr(examples, "ndim", None) != 0
+    return len(examples) if has_length else as_count(examples, "the number of examples")
 
 
 class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
@@ -460,7 +462,7 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
                  num_samples: Optional[int] = None, drop_last: bool = False, num_replicas: Optional[int] = None,
                  rank: Optional[int] = None, process_group: Any = None, **options: Any):
         batch_size = as_count(batch_size, "batch_size")
-        n = _number_of(examples)
+        n = number_of(examples)
         if batch_size < 1:
             raise ArgumentError("batch_size must be at least 1")
         if batches_per_epoch is None:
@@ -517,7 +519,7 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
     def __init__(self, examples: Any, num_samples: Optional[int] = None, *, batch_size: Optional[int] = None,
                  drop_last: bool = False, num_replicas: Optional[int] = None, rank: Optional[int] = None,
                  process_group: Any = None, **options: Any):
-        num_samples = _number_of(examples) if num_samples is None else as_count(num_samples, "num_samples")
+        num_samples = number_of(examples) if num_samples is None else as_count(num_samples, "num_samples")
         _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options)
         self.num_samples = num_samples
         if drop_last and batch_size is None:

@@ -198,6 +198,8 @@ def test_settings_of_the_wrong_kind_are_refused():
                         ("seed", False), ("seed", "3")):
         with pytest.raises(hws.ArgumentError, match=f"{name} is {value!r}, which is no whole number"):
             Settings(**{name: value})
+    with pytest.raises(hws.ArgumentError, match="tail and beta are both None"):
+        Settings(tail=None)
     assert Settings(tail=None, beta=2, epochs=None) == Settings(tail=None, beta=2)
     assert Settings(seed=np.int64(3), epochs=np.int32(5)) == Settings(seed=3, epochs=5)
     assert Settings(tail=np.float32(0.5)).tail == 0.5

@@ -522,6 +522,18 @@ def test_samplers_answer_for_their_core(kind, extra):
         kind(hws.Sampler(10), generator=torch.Generator(), **extra)
 
 
+@pytest.mark.parametrize("number", [10, np.int64(10), np.array(10), torch.tensor(10)])
+def test_the_number_of_examples_may_be_of_any_kind(number):
+    assert len(HardnessWeightedBatchSampler(number, 4)) == 3 and len(HardnessWeightedSampler(number)) == 10
+
+
+@pytest.mark.parametrize("number", [2.5, torch.tensor(2.5), None])
+def test_what_is_no_number_of_examples_is_refused_by_name(number):
+    for kind, arguments in ((HardnessWeightedBatchSampler, (4,)), (HardnessWeightedSampler, ())):
+        with pytest.raises(hws.ArgumentTypeError, match="the number of examples must be an integer"):
+            kind(number, *arguments)
+
+
 def test_the_length_of_an_epoch():
     assert len(HardnessWeightedBatchSampler(10, 4)) == 3
     assert len(HardnessWeightedBatchSampler(10, 4, drop_last=True)) == 2
