@@ -116,6 +116,8 @@ class Pending:
             self._awaiting = {}
             for number, entry in self._draws.items():
                 self._await(number, entry)
+        if len(next(iter(self._draws.values())).share()) == 1:  # a batch is put together from single draws
+            return self._of_several(readings) or self._once_more(indices) or self._of_some(indices)
         return self._of_one(indices) or self._once_more(indices) or self._of_several(readings) or self._of_some(indices)
 
     def take(self, match: Match, updates: int = 0) -> List[int]:
@@ -192,7 +194,7 @@ class Pending:
         counts = Counter(indices.tolist())
         for number in sorted({number for example in counts for number in self._awaiting.get(example, ())}):
             share = self._draws[number].share()
-            if len(share) > 1 and counts.keys() <= set(share):
+            if counts.keys() <= set(share):
                 awaited = {example: self._awaiting.get(example, {}).get(number, 0) for example in counts}
                 part = Counter({example: min(times, awaited[example]) for example, times in counts.items()})
                 crops = any(times > awaited[example] for example, times in counts.items())

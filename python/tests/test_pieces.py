@@ -167,6 +167,13 @@ def test_the_oldest_draw_that_fits_is_struck_out_first():
     assert come_back(pending, 3, updates=40) == ([18], [])  # as old as when its first loss came
 
 
+def test_single_draws_come_back_in_any_order_batch_after_batch():
+    pending = book([7], [8], [8], [7], [9])
+    assert come_back(pending, 7, 8)[1] == [2, 3, 4]
+    assert come_back(pending, 7, 8)[1] == [4]  # the next two, not the first once more
+    assert come_back(pending, 7, 8)[1] == [4]
+
+
 def test_a_draw_with_replacement_awaits_each_of_its_items():
     pending = book([7, 7, 8, 9])
     assert come_back(pending, 8, 7) == ([], [0])
