@@ -10,6 +10,8 @@ import hws
 from hws._pending import Draw, Pending
 from hws.torch import DROLoss, HardnessWeightedBatchSampler, HardnessWeightedSampler, IndexedDataset
 
+pytestmark = pytest.mark.filterwarnings("ignore:after epoch 1")  # few examples and a high beta, so that draws overlap
+
 N = 40
 DATA = [(torch.tensor(float(number)),) for number in range(N)]
 
