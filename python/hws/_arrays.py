@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from ctypes import addressof, c_char
 from typing import Any, Optional
 
@@ -48,6 +49,12 @@ def _from_anything(values: Any, what: str) -> np.ndarray:
 def from_state(values: Any) -> np.ndarray:
     """An array out of a saved state, in which it may be a tensor on any device."""
     return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+
+
+def for_state(array: np.ndarray) -> Any:
+    """An array for a state: a tensor where PyTorch is in use, since ``torch.load(weights_only=True)`` reads no arrays."""
+    from_numpy = getattr(sys.modules.get("torch"), "from_numpy", None)
+    return array if from_numpy is None else from_numpy(array)
 
 
 def is_array(values: Any) -> bool:

@@ -1,7 +1,7 @@
 """libhws through ctypes: where the shared library is, and the types of its functions.
 
-The functions are called with the global interpreter lock held (``PyDLL``): a sampler may be used by one thread at a
-time, and so Python's threads cannot break that rule.
+The functions are called with the global interpreter lock held (``PyDLL``): a call takes microseconds, or one pass over all
+examples, and while it runs no other thread does, unless it calls back. See :class:`hws.Sampler` for what two calls need.
 """
 
 from __future__ import annotations

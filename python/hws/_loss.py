@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections import Counter
+from numbers import Number
 from typing import Any, Callable, Counter as CounterType, Iterator, Mapping, Optional, Union
 
 import numpy as np
@@ -44,36 +45,52 @@ def per_example(losses: Tensor, count: int) -> Tensor:
 # ---- case by case --------------------------------------------------------------------------------------------------
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    """The tensors in a value, however it is nested."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Mapping):
-        for entry in value.values():
-            yield from _tensors(entry)
-    elif isinstance(value, (list, tuple)):
+def _leaves(value: Any) -> Iterator[Any]:
+    """What a value consists of, however it is nested."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
         for entry in value:
-            yield from _tensors(entry)
+            yield from _leaves(entry)
+    else:
+        yield value
+
+
+def _batch_size_if_known(prediction: Any) -> Optional[int]:
+    for leaf in _leaves(prediction):
+        if isinstance(leaf, Tensor) and leaf.ndim > 0:
+            return int(leaf.shape[0])
+    return None
 
 
 def _batch_size(prediction: Any) -> int:
-    for tensor in _tensors(prediction):
-        if tensor.ndim > 0:
-            return int(tensor.shape[0])
+    count = _batch_size_if_known(prediction)
+    if count is not None:
+        return count
     raise ArgumentTypeError(f"the prediction is a {type(prediction).__name__} without a tensor that has a batch "
                             "dimension: how many cases there are cannot be told")
 
 
+def _refuse_numbers(value: Any) -> None:
+    """Refuses a list of plain numbers: whether it has one for each case cannot be told."""
+    leaves = list(_leaves(value))
+    if any(isinstance(leaf, Number) for leaf in leaves) and not any(isinstance(leaf, (Tensor, np.ndarray)) for leaf in leaves):
+        raise ArgumentTypeError(f"a {type(value).__name__} of numbers cannot be cut into cases: give a tensor")
+
+
 def _case(value: Any, case: int, count: int) -> Any:
     """The same value for one case, as a batch of one."""
-    if isinstance(value, Tensor):
+    if isinstance(value, (Tensor, np.ndarray)):
         if value.ndim == 0:
             return value
         if value.shape[0] != count:
-            raise ArgumentError(f"a tensor of shape {tuple(value.shape)} is not of a batch of {count} cases")
+            kind = "a tensor" if isinstance(value, Tensor) else "an array"
+            raise ArgumentError(f"{kind} of shape {tuple(value.shape)} is not of a batch of {count} cases")
         return value[case:case + 1]
     if isinstance(value, Mapping):
         return {name: _case(entry, case, count) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        _refuse_numbers(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(_case(entry, case, count) for entry in value))
     if isinstance(value, (list, tuple)):
@@ -85,8 +102,8 @@ class PerCase(nn.Module):
     """Runs a loss on one case of the batch after the other, each in the loss's own reduction: one number per case.
 
     For losses that give one number for a whole batch, whatever they are made of: Dice + cross entropy, class weights,
-    labels to ignore, regions, deep supervision. Prediction and target may be tensors, or lists, tuples and dicts of
-    them; each is cut along its first dimension, and the loss sees batches of one.
+    labels to ignore, regions, deep supervision. Prediction and target may be tensors (the target also a numpy array), or
+    lists, tuples and dicts of them; each is cut along its first dimension, and the loss sees batches of one.
 
     Args:
         loss: a module or function of (prediction, target) that returns one number for a batch.
@@ -107,10 +124,12 @@ class PerCase(nn.Module):
         self.loss = loss
 
     def forward(self, prediction: Any, *others: Any, **named: Any) -> Tensor:
+        """One loss for each case of the prediction, in the order of the batch; other arguments are cut into cases alike."""
         count = _batch_size(prediction)
         losses = []
         for case in range(count):
-            loss = self.loss(_case(prediction, case, count), *_case(others, case, count), **_case(named, case, count))
+            loss = self.loss(_case(prediction, case, count), *(_case(other, case, count) for other in others),
+                             **_case(named, case, count))
             if not isinstance(loss, Tensor):
                 raise ArgumentTypeError(f"the loss must be a tensor, not {type(loss).__name__}")
             losses.append(loss if loss.ndim == 0 else loss.mean())
@@ -176,8 +195,7 @@ def _made_per_example(loss: Loss) -> nn.Module:
     if not callable(loss):
         raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
     reduction = getattr(loss, "reduction", None) if isinstance(loss, nn.Module) else None
-    of_batch = type(loss) not in _OF_LABELS and getattr(loss, "weight", None) is not None  # a weight for each element of it
-    if reduction in ("mean", "sum") and type(loss) in _ELEMENTWISE and not of_batch:
+    if reduction in ("mean", "sum") and type(loss) in _ELEMENTWISE:
         return _Unreduced(loss)  # type: ignore[arg-type]
     if reduction in ("mean", "sum"):
         return PerCase(loss)
@@ -249,6 +267,15 @@ class DROLoss(nn.Module):
         self._expected = as_indices(indices).copy()
 
     def forward(self, prediction: Any, target: Any, indices: Any = None) -> Tensor:
+        """The mean of the weighted losses, to go back from; the losses are written into the history.
+
+        Args:
+            prediction, target: what the loss takes.
+            indices: which example each item of the batch is of. Without them, in training, they are those of the last
+                :meth:`expect`; in evaluation mode none are needed.
+        """
+        if _batch_size_if_known(prediction) == 0:
+            raise ArgumentError("the batch is empty")
         self._warn_of_class_weights(target)
         losses = self.loss(prediction, target)
         if indices is None:
@@ -266,6 +293,8 @@ class DROLoss(nn.Module):
 
     def _reduced(self, losses: Tensor, indices: Any, counted: Optional[Tensor]) -> Tensor:
         indices = as_indices(indices)
+        if len(indices) == 0:
+            raise ArgumentError("the batch is empty")
         losses = per_example(losses, len(indices))
         if not self.training:
             return losses.mean()

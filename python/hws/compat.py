@@ -29,6 +29,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ._arrays import as_number, is_array
 from .divergence import probabilities
 from .errors import HwsError
 from .sampler import HasBeta, Sampler
@@ -45,6 +46,17 @@ class CompatError(HwsError, AssertionError, ValueError):
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise CompatError(message)
+
+
+_NO_WEIGHTS = "weights_init must be a number or a 1d tensor"
+
+
+def _constant(weights_init: Any) -> float:
+    """A number of Python's or numpy's, or a tensor that is one."""
+    try:
+        return as_number(weights_init, "weights_init")
+    except HwsError:
+        raise CompatError(_NO_WEIGHTS) from None
 
 
 def _load_tensors(path: Any) -> Any:
@@ -79,16 +91,15 @@ class WeightedSampler(HasBeta, torch.utils.data.Sampler):
 
     def __init__(self, beta: float = 100, weights_init: Any = 1, num_samples: int = -1, momentum: float = 0.0,
                  seed: Optional[int] = None):
-        constant = isinstance(weights_init, (int, float))
-        if constant:
+        initial, examples = 1.0, weights_init
+        if not is_array(weights_init):
+            initial, examples = _constant(weights_init), num_samples
             _require(num_samples > 0, "num_samples must be given with a constant weights_init")
-            examples: Any = num_samples
         else:
-            _require(np.ndim(weights_init) == 1, "weights_init must be a number or a 1d tensor")
+            _require(np.ndim(weights_init) == 1, _NO_WEIGHTS)
             _require(num_samples <= 0 or num_samples == len(weights_init),
                      f"weights_init has {len(weights_init)} entries, num_samples is {num_samples}")
-            examples = weights_init
-        self._open(examples, beta, momentum, seed, weights_init if constant else 1.0)
+        self._open(examples, beta, momentum, seed, initial)
 
     def _open(self, examples: Any, beta: float, momentum: float, seed: Optional[int], initial: float) -> None:
         if seed is None:
@@ -249,6 +260,7 @@ class UnreducedLossFunction(nn.Module):
         self.loss_batch: Optional[Tensor] = None
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The mean or sum over the batch; ``loss_batch`` then holds the losses of its examples."""
         setattr(self.func, "reduction", "none")
         self.loss_batch = per_example(self.func(input, target), len(input))
         return self.loss_batch.sum() if self.reduction == "sum" else self.loss_batch.mean()

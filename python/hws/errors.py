@@ -73,7 +73,8 @@ class UnreachableError(HwsError, ValueError):
 
 
 class NotKeptError(HwsError, RuntimeError):
-    """Ages and draw counts are kept only by a sampler opened with ``keep_counts=True``."""
+    """The sampler was opened without ``keep_counts=True``, which ages and draw counts need, or without a record, which
+    ``triage()`` and labels need (``keep_record=True``, ``doubt`` or ``labels``)."""
 
 
 class NoLossError(HwsError, ValueError):

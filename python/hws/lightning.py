@@ -41,7 +41,7 @@ from torch.utils.data import DataLoader
 from .errors import ArgumentError, ArgumentTypeError
 from .monai import batch_indices
 from .telemetry import collect
-from .torch import HardnessWeightedBatchSampler, IndexedDataset
+from .torch import HardnessWeightedBatchSampler, IndexedDataset, number_of
 
 __all__ = ["HardnessWeightedCallback", "HardnessWeightedData"]
 
@@ -139,8 +139,7 @@ class HardnessWeightedData:
     def _require_the_same(self, opened: HardnessWeightedBatchSampler, data: Any, batch_size: int,
                           options: Mapping[str, Any]) -> None:
         """Refuses what an open sampler cannot become."""
-        examples = len(data) if hasattr(data, "__len__") else data
-        for what, asked, known in (("examples", examples, len(opened.sampler)), ("batch_size", batch_size, opened.batch_size)):
+        for what, asked, known in (("examples", number_of(data), len(opened.sampler)), ("batch_size", batch_size, opened.batch_size)):
             if asked != known:
                 raise ArgumentError(f"the sampler is open already, with {what} = {known}; it cannot change to {asked}")
         for name, value in options.items():

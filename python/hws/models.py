@@ -45,6 +45,7 @@ class MLP(nn.Module):
         nn.init.normal_(self.output.weight, std=(1 / classes) ** 0.5)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Logits, one row for each item of the batch; images are flattened."""
         x = x.flatten(1)
         for layer in self.layers:
             x = F.relu(layer(x))
@@ -97,6 +98,7 @@ class WideResNet(nn.Module):
         _begin(self, 0)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Logits, one row for each image of (batch, channels, height, width)."""
         x = self.conv(x)
         for block in self.blocks:
             x = block(x)
@@ -177,6 +179,7 @@ class ResNet(nn.Module):
                 nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: Tensor) -> Tensor:
+        """Logits, one row for each image of (batch, channels, height, width)."""
         x = F.max_pool2d(F.relu(self.bn1(self.conv1(x)), inplace=True), 3, 2, 1)
         for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
             x = stage(x)
@@ -270,6 +273,7 @@ class UNet(nn.Module):
         _begin(self, _SLOPE)
 
     def forward(self, x: Tensor) -> Union[Tensor, List[Tensor]]:
+        """Logits for each voxel or pixel: in training mode a list of all outputs, finest first; else the finest alone."""
         skips = []
         for pooling, blocks in zip(self._pooling, self.encoder):
             x = _run(blocks, x if pooling is None else self._pool(x, pooling, pooling))
@@ -335,6 +339,7 @@ class ResidualEncoderUNet(nn.Module):
                 nn.init.zeros_(layer.conv2.norm.weight)
 
     def forward(self, x: Tensor) -> Union[Tensor, List[Tensor]]:
+        """Logits for each voxel or pixel: in training mode a list of all outputs, finest first; else the finest alone."""
         x = self.stem(x)
         skips = []
         for blocks in self.encoder:

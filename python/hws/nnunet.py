@@ -7,12 +7,13 @@ The trainer is nnU-Net's own with three things changed: training cases are drawn
 processes see; the loss is nnU-Net's, case by case; checkpoints carry the losses. Everything else (planning, augmentation,
 validation, prediction) is nnU-Net's, and its checkpoints are predicted with by plain nnU-Net.
 
-Variants by name, in any combination: ``nnUNetTrainerHWS_tail20`` (train for the hardest 20 %), ``_beta100``,
+Variants by name, in any combination and order: ``nnUNetTrainerHWS_tail20`` (train for the hardest 20 %), ``_beta100``,
 ``_warmup0`` (percent of the epochs that draw uniformly), ``_momentum50`` (percent), ``_paper``, ``_normalised`` or
-``_exact`` (importance weights; ``_paper`` also without warm-up and momentum, as in the paper), ``_250epochs``. What the name
-does not say can be said by environment variables: HWS_NNUNET_TAIL or _BETA, _WARM_UP, _MOMENTUM, _IMPORTANCE, _FLOOR,
-_UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the name of another trainer of nnU-Net to build upon. Where a name has percent, the
-variable has a fraction: HWS_NNUNET_TAIL=0.2 is ``_tail20``. What cannot be is refused before training begins.
+``_exact`` (importance weights; ``_paper`` also without warm-up and momentum, as in the paper, unless the name says
+otherwise), ``_250epochs``. No setting may stand there twice. What the name does not say can be said by environment
+variables: HWS_NNUNET_TAIL or _BETA, _WARM_UP, _MOMENTUM, _IMPORTANCE, _FLOOR, _UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the
+name of another trainer of nnU-Net to build upon. Where a name has percent, the variable has a fraction: HWS_NNUNET_TAIL=0.2
+is ``_tail20``. What cannot be is refused before training begins.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Type
 
 import numpy as np
 import torch
@@ -74,6 +75,8 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("tail", "beta", "warm_up", "momentum", "floor", "uniform_mix", "seed", "epochs"):
             self._require_number(name)
+        if self.tail is None and self.beta is None:
+            raise ArgumentError("tail and beta are both None; one of them must say how robust training is to be")
         if self.tail is not None and not 0 < self.tail <= 1:
             raise ArgumentError(f"tail is {self.tail:g}; it must be above 0 and at most 1: the fraction of the cases to train "
                                 "for (a trainer's name has it in percent, up to _tail100)")
@@ -119,8 +122,15 @@ class Settings:
     def named(self, name: str) -> "Settings":
         """These settings with what a trainer's name says."""
         found: Dict[str, Any] = {}
-        for word in name[len(PREFIX):].split("_")[1:] if name != PREFIX else []:
-            found.update(_word(word, name))
+        named: Set[str] = set()
+        words = name[len(PREFIX):].split("_")[1:] if name != PREFIX else []
+        for word in sorted(words, key="paper".__ne__):  # first, so that other words go before what it brings along
+            said = _word(word, name)
+            own = {"importance"} if word == "paper" else set(said)
+            if named & own:
+                raise ArgumentError(f"the trainer's name {name} says {', '.join(named & own)} twice")
+            named |= own
+            found.update(said)
         if "tail" in found and "beta" in found:
             raise ArgumentError(f"the trainer's name {name} has a tail and a beta; a beta is instead of a tail")
         if "tail" in found:
@@ -422,15 +432,31 @@ class HardnessWeighted:
         options = self.hws_shared.options
         if options["tail"] == wanted["tail"] and (wanted["tail"] is not None or options["beta"] == wanted["beta"]):
             return
-        other = Sampler(self.hws_shared.losses(), **{**options, **wanted})
-        self.hws_shared.load_state_dict(other.state_dict())
+        self._hws_rebuild(wanted)
         self._hws_print(f"cases are drawn {'uniformly' if self._hws_warming_up() else f'by their losses ({wanted})'}")
+
+    def _hws_rebuild(self, wanted: Mapping[str, Any]) -> None:
+        """The same losses with options that a sampler cannot change."""
+        assert self.hws_shared is not None
+        other = Sampler(self.hws_shared.losses(), **{**self.hws_shared.options, **wanted})
+        self.hws_shared.load_state_dict(other.state_dict())
+
+    def _hws_keep_settings(self) -> None:
+        """Goes on with the momentum and the weights that are asked for now, whatever the checkpoint had."""
+        assert self.hws_shared is not None
+        before, wanted = self.hws_shared.options, self.hws_settings.options(self._hws_warming_up())
+        changed = [name for name in ("momentum", "importance") if before[name] != wanted[name]]
+        if "momentum" in changed:
+            self._hws_rebuild({"momentum": wanted["momentum"]})
+        self.hws_shared.importance = wanted["importance"]
+        if changed:
+            self._hws_print("other than in the checkpoint: " + ", ".join(f"{name} {wanted[name]} instead of {before[name]}"
+                                                                         for name in changed))
 
     def _hws_state(self) -> Dict[str, Any]:
         assert self.hws_shared is not None and self._hws_learner is not None
-        state = self.hws_shared.state_dict()
-        return {"cases": list(self.hws_cases), "state": torch.from_numpy(state["state"]),
-                "eras": torch.from_numpy(state["eras"]), "visits": torch.from_numpy(self._hws_learner.visits.copy())}
+        return {**self.hws_shared.state_dict(), "cases": list(self.hws_cases),
+                "visits": torch.from_numpy(self._hws_learner.visits.copy())}
 
     def _hws_take_over(self) -> None:
         """Goes on with the losses of a checkpoint, as far as they are of the same cases."""
@@ -452,6 +478,7 @@ class HardnessWeighted:
             self.hws_shared.load_state_dict({**self.hws_shared.state_dict(), "eras": eras})
             self.hws_shared.set_losses(np.array([losses.get(name, np.nan) for name in self.hws_cases], np.float32))
             self._hws_print(f"{error}: the losses of {len(set(losses) & set(self.hws_cases))} cases are taken over")
+        self._hws_keep_settings()
         self._hws_set_robustness()
 
     # ---- what it says

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import threading
+import weakref
 from ctypes import byref, c_double, c_int64, c_void_p
-from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
 
 import numpy as np
 
-from ._arrays import as_count, as_indices, as_losses, as_number, is_array, output, pointer
+from ._arrays import as_count, as_indices, as_losses, as_number, for_state, is_array, output, pointer
 from ._library import (CUSTOM, CVAR, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, RecordStruct, StatisticsStruct, default_options,
                        lib, sampler_options, values)
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
@@ -28,9 +30,23 @@ _TRIAGE = np.dtype([("example", "i8"), ("doubt", "f8"), ("loss", "f8"), ("loss_m
 DEFAULT_TAIL = 0.1
 
 Self = TypeVar("Self", bound="Sampler")
+Value = TypeVar("Value")
 
 # Looked up once: these two and importance are called in every training step.
 _hws_draw, _hws_update, _hws_importance = lib.hws_sampler_draw, lib.hws_sampler_update, lib.hws_sampler_importance
+
+_open_samplers: "weakref.WeakSet[Sampler]" = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    """In a forked process nobody is left to release what another thread held."""
+    owner: Any
+    for owner in (Sampler, *_open_samplers):
+        owner._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 class Sampler:
@@ -74,13 +90,16 @@ class Sampler:
     True
 
     Arrays of int64 (indices) and float32 (losses) are handed to the library as they are; everything else, PyTorch
-    tensors included, is converted. A call that raises changes nothing. One sampler may be used from several threads,
-    but not at the same moment from several processes: see :mod:`hws.shared` for that.
+    tensors included, is converted. A call that raises changes nothing. One sampler may be used from several threads: each
+    call is on its own, and a second one waits. It may not be used from several processes: see :mod:`hws.shared` for that.
     """
 
     _handle: Optional[int] = None
     _custom: Optional[CustomDivergence] = None
     _busy = False
+    # Held by every use of the handle, and until what the library says of a failed call has been read; a function of a custom
+    # divergence may come back in the same thread. Each sampler that is open has one of its own.
+    _lock: Any = threading.RLock()
 
     def __init__(self, examples: Any, *, beta: Optional[float] = None, divergence: Divergence = "kl", seed: int = 0,
                  initial_loss: Optional[float] = None, jitter: float = 0.0, momentum: float = 0.0,
@@ -135,33 +154,37 @@ class Sampler:
         except BaseException:
             lib.hws_sampler_close(byref(handle))
             raise
-        if self._handle is not None:
-            self.close()
-        self._handle = handle.value
-        options = sampler_options(self._live())
-        # A sampler with another divergence never calls back: it needs no guard.
-        self._custom = custom if options.divergence.kind == CUSTOM else None
-        self._weight_range = (np.float32(options.weight_min), np.float32(options.weight_max))
+        if "_lock" not in self.__dict__:
+            self._lock = threading.RLock()
+            _open_samplers.add(self)
+        with self._lock:
+            if self._handle is not None:
+                self.close()
+            self._handle = handle.value
+            options = self._asked(sampler_options)
+            # A sampler with another divergence never calls back: it needs no guard.
+            self._custom = custom if options.divergence.kind == CUSTOM else None
+            self._weight_range = (np.float32(options.weight_min), np.float32(options.weight_max))
 
     # ---- calling the library -----------------------------------------------------------------------------------
 
     def _invoke(self, function: Any, *arguments: Any) -> None:
-        handle = self._handle
-        if handle is None:
-            raise ClosedError("this sampler has been closed")
-        if self._custom is None:
-            status = function(handle, *arguments)
-        else:
-            status = self._invoke_guarded(function, handle, arguments)
-        if status:
-            raise from_library(lib.hws_sampler_error(handle).contents)
+        with self._lock:
+            handle = self._handle
+            if handle is None:
+                raise ClosedError("this sampler has been closed")
+            if self._custom is None:
+                status = function(handle, *arguments)
+            else:
+                status = self._invoke_guarded(function, handle, arguments)
+            if status:
+                raise from_library(lib.hws_sampler_error(handle).contents)
 
     def _invoke_guarded(self, function: Any, handle: int, arguments: Tuple[Any, ...]) -> int:
-        """A call that may run Python code, which might come back to this sampler or let another thread run."""
+        """A call that may run Python code, which might come back to this sampler."""
         assert self._custom is not None
         if self._busy:
-            raise OwnershipError("this sampler is in use by another call: its divergence's functions must not use it, "
-                                 "nor may two threads at once")
+            raise OwnershipError("this sampler is in use by another call: its divergence's functions must not use it")
         self._busy = True
         try:
             status = function(handle, *arguments)
@@ -174,6 +197,11 @@ class Sampler:
         if self._handle is None:
             raise ClosedError("this sampler has been closed")
         return self._handle
+
+    def _asked(self, function: Callable[[int], Value]) -> Value:
+        """What a function that cannot fail says of the handle."""
+        with self._lock:
+            return function(self._live())
 
     def _number(self, function: Any, *arguments: Any) -> float:
         result = c_double()
@@ -196,11 +224,12 @@ class Sampler:
 
     def close(self) -> None:
         """Frees the memory. Any later call raises :class:`ClosedError`; closing twice is allowed."""
-        if self._busy:
-            raise OwnershipError("this sampler is in use by another call and cannot be closed now")
-        if self._handle is not None:
-            handle, self._handle = c_void_p(self._handle), None
-            lib.hws_sampler_close(byref(handle))
+        with self._lock:
+            if self._busy:
+                raise OwnershipError("this sampler is in use by another call and cannot be closed now")
+            if self._handle is not None:
+                handle, self._handle = c_void_p(self._handle), None
+                lib.hws_sampler_close(byref(handle))
 
     @property
     def closed(self) -> bool:
@@ -220,7 +249,7 @@ class Sampler:
             lib.hws_sampler_close(byref(handle))
 
     def __len__(self) -> int:
-        return int(lib.hws_sampler_size(self._live()))
+        return int(self._asked(lib.hws_sampler_size))
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -234,12 +263,13 @@ class Sampler:
     @property
     def options(self) -> Dict[str, Any]:
         """The options now in force, as the constructor takes them (a custom divergence as the object)."""
-        return _options_dict(sampler_options(self._live()), self._custom)
+        with self._lock:
+            return _options_dict(sampler_options(self._live()), self._custom)
 
     @property
     def beta(self) -> float:
         """The robustness in force. Setting it costs a pass over all examples, and ends a ``tail``."""
-        return float(sampler_options(self._live()).beta)
+        return float(self._asked(sampler_options).beta)
 
     @beta.setter
     def beta(self, value: float) -> None:
@@ -248,13 +278,13 @@ class Sampler:
     @property
     def tail(self) -> Optional[float]:
         """The fraction of the examples that is trained for, or None where beta was given."""
-        tail = float(sampler_options(self._live()).tail)
+        tail = float(self._asked(sampler_options).tail)
         return tail if tail > 0 else None
 
     @property
     def importance(self) -> str:
         """How importance weights are formed: "paper", "normalised" or "exact"."""
-        return IMPORTANCE_KINDS[sampler_options(self._live()).importance]
+        return IMPORTANCE_KINDS[self._asked(sampler_options).importance]
 
     @importance.setter
     def importance(self, value: str) -> None:
@@ -263,22 +293,22 @@ class Sampler:
     @property
     def unseen(self) -> int:
         """How many examples have no loss yet."""
-        return int(lib.hws_sampler_unseen(self._live()))
+        return int(self._asked(lib.hws_sampler_unseen))
 
     @property
     def draws_made(self) -> int:
         """How many batches have been drawn."""
-        return int(lib.hws_sampler_draws_made(self._live()))
+        return int(self._asked(lib.hws_sampler_draws_made))
 
     @property
     def updates_made(self) -> int:
         """How often :meth:`update` has been called."""
-        return int(lib.hws_sampler_updates_made(self._live()))
+        return int(self._asked(lib.hws_sampler_updates_made))
 
     @property
     def memory(self) -> int:
         """Bytes of memory held, everything included."""
-        return int(lib.hws_sampler_memory(self._live()))
+        return int(self._asked(lib.hws_sampler_memory))
 
     # ---- wrong labels ---------------------------------------------------------------------------------------------
 
@@ -306,12 +336,14 @@ class Sampler:
         >>> int(sampler.triage()["example"][0]), float(sampler.triage()["doubt"][0])
         (19, 1.0)
         """
-        raw = (RecordStruct * len(self))()
-        self._invoke(lib.hws_sampler_records, 0, len(raw), byref(raw))
+        with self._lock:  # records and losses of the same moment
+            raw = (RecordStruct * len(self))()
+            self._invoke(lib.hws_sampler_records, 0, len(raw), byref(raw))
+            losses = self.losses(0, len(raw))
         records = np.frombuffer(raw, _RECORD)
         result = np.zeros(len(raw), _TRIAGE)
         result["example"] = np.arange(len(raw))
-        result["loss"] = self.losses()
+        result["loss"] = losses
         for name, source in (("doubt", "doubt"), ("loss_mean", "loss_mean"), ("peers", "level"), ("evidence", "evidence"),
                              ("updates", "updates"), ("label", "label")):
             result[name] = records[source]
@@ -334,7 +366,7 @@ class Sampler:
         if type(count) is not int or count < 0:
             count = as_count(count, "count")
         if out is None:
-            if count > 1_000_000 and count > len(self) and not sampler_options(self._live()).replacement:
+            if count > 1_000_000 and count > len(self) and not self._asked(sampler_options).replacement:
                 # Refuse before an enormous array is made; the library says the same of smaller ones.
                 raise TooFewError(f"{count} of {len(self)} examples cannot be drawn without replacement")
             out = np.empty(count, np.int64)
@@ -553,7 +585,7 @@ class Sampler:
         return sampler
 
     def state_dict(self) -> Dict[str, Any]:
-        """Everything, for a checkpoint: options, losses, counters.
+        """Everything, for a checkpoint: options, losses, counters. Where PyTorch is imported, it is in a tensor.
 
         >>> import hws
         >>> a, b = hws.Sampler(100, seed=7), hws.Sampler(100)
@@ -562,7 +594,7 @@ class Sampler:
         >>> bool((a.draw(10) == b.draw(10)).all())
         True
         """
-        return {"state": self._state()}
+        return {"state": for_state(self._state())}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over a state: options, losses, counters. It must be of a sampler over as many examples.
@@ -575,16 +607,19 @@ class Sampler:
         other = Sampler.from_bytes(state_dict["state"], self._custom)
         if len(other) != size:
             raise CorruptStateError(f"the state is of {len(other)} examples, this sampler of {size}")
-        if self._busy:
-            raise OwnershipError("this sampler is in use by another call")
-        self._handle, other._handle = other._handle, self._handle
-        self._custom, self._weight_range = other._custom, other._weight_range
+        with self._lock:
+            if self._busy:
+                raise OwnershipError("this sampler is in use by another call")
+            self._live()
+            self._handle, other._handle = other._handle, self._handle
+            self._custom, self._weight_range = other._custom, other._weight_range
         other.close()
 
     def _state(self) -> np.ndarray:
-        state = np.empty(lib.hws_sampler_state_size(self._live()), np.uint8)
-        self._invoke(lib.hws_sampler_state_write, pointer(state), len(state))
-        return state
+        with self._lock:
+            state = np.empty(lib.hws_sampler_state_size(self._live()), np.uint8)
+            self._invoke(lib.hws_sampler_state_write, pointer(state), len(state))
+            return state
 
     def _read(self, state: Any, divergence: Optional[CustomDivergence]) -> None:
         if isinstance(state, (bytes, bytearray, memoryview)):

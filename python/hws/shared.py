@@ -37,7 +37,7 @@ from typing import Any, Dict, Mapping, Optional
 
 import numpy as np
 
-from ._arrays import as_count, as_indices, as_losses, from_state
+from ._arrays import as_count, as_indices, as_losses, for_state, from_state
 from .divergence import CustomDivergence
 from .errors import ArgumentError, CorruptStateError, HwsError, OwnershipError
 from .sampler import Sampler
@@ -293,8 +293,8 @@ class SharedSampler(Sampler):
         examples, options: as for :class:`hws.Sampler`.
         journal: how many changes the journal holds; a reader that falls further behind copies all losses.
 
-    It belongs to the process that made it, the only one that may change it. Other processes draw through
-    ``handle.reader(worker)``.
+    It belongs to the process that made it, the only one that may change it, from as many threads as it likes. Other processes
+    draw through ``handle.reader(worker)``, and never wait for it.
 
     >>> import hws.shared
     >>> shared = hws.shared.SharedSampler([1.0, 1.0, 1.0], beta=1000)
@@ -357,20 +357,18 @@ class SharedSampler(Sampler):
 
     def update(self, indices: Any, losses: Any) -> None:
         indices, losses = as_indices(indices), as_losses(losses)
-        with _Change(self) as complete:
+        with self._lock, _Change(self) as complete:
             super().update(indices, losses)
             if self._momentum and len(indices):
                 indices = np.unique(indices)
                 losses = np.concatenate([self.losses(int(index), 1) for index in indices])
             complete(indices, losses)
-        self._block.beta[_BETA] = self.beta  # which may follow from the losses
 
     def set_losses(self, losses: Any, first: int = 0) -> None:
         losses = as_losses(losses)
-        with _Change(self) as complete:
+        with self._lock, _Change(self) as complete:
             super().set_losses(losses, first)
             complete(np.arange(first, first + len(losses), dtype=np.int64), losses)
-        self._block.beta[_BETA] = self.beta
 
     def grow(self, examples: Any) -> None:
         raise OwnershipError("a SharedSampler cannot grow: its readers' memory has a fixed size")
@@ -381,12 +379,13 @@ class SharedSampler(Sampler):
 
     @beta.setter
     def beta(self, value: float) -> None:
-        Sampler.beta.fset(self, value)  # type: ignore[attr-defined]
-        self._block.beta[_BETA] = self.beta
+        with self._lock:
+            Sampler.beta.fset(self, value)  # type: ignore[attr-defined]
+            self._block.beta[_BETA] = self.beta
 
     def state_dict(self) -> Dict[str, Any]:
         """Everything, for a checkpoint; also which streams the readers have used up."""
-        return {**super().state_dict(), "eras": np.array(self._block.eras)}
+        return {**super().state_dict(), "eras": for_state(np.array(self._block.eras))}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over a state and publishes it. Its options must be those that the readers were made with."""
@@ -403,12 +402,13 @@ class SharedSampler(Sampler):
         eras = from_state(state_dict.get("eras", self._block.eras))
         if eras.shape != (MAX_WORKERS,) or eras.dtype != np.int64:
             raise CorruptStateError("the readers' streams are damaged")
-        super().load_state_dict(state_dict)
-        self._unpublished = True
-        self._momentum = self.options["momentum"]
-        self._block.eras[:] = np.maximum(eras, self._block.eras)
-        self._block.beta[_BETA] = self.beta
-        self._publish_all()
+        with self._lock:
+            super().load_state_dict(state_dict)
+            self._unpublished = True
+            self._momentum = self.options["momentum"]
+            self._block.eras[:] = np.maximum(eras, self._block.eras)
+            self._block.beta[_BETA] = self.beta
+            self._publish_all()
 
     def _publish(self, indices: np.ndarray, losses: np.ndarray) -> None:
         block, count = self._block, len(indices)
@@ -447,6 +447,7 @@ class _Change:
         else:
             self._shared._publish(indices, losses)
             self._shared._unpublished = False
+        self._shared._block.beta[_BETA] = self._shared.beta  # which may follow from the losses
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if isinstance(error, HwsError):  # refused: nothing has changed

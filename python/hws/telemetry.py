@@ -7,9 +7,20 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
+from .errors import ArgumentTypeError
 from .sampler import Sampler
 
 __all__ = ["collect", "concerns", "log", "summary_writer"]
+
+
+def _core(sampler: Any) -> Sampler:
+    """The :class:`hws.Sampler` within a sampler of any kind."""
+    core = sampler
+    while not isinstance(core, Sampler):
+        if not hasattr(core, "sampler"):
+            raise ArgumentTypeError(f"sampler must be one of hws, not {type(sampler).__name__}")
+        core = core.sampler
+    return core
 
 
 def collect(sampler: Any, criterion: Any = None) -> Dict[str, float]:
@@ -19,8 +30,9 @@ def collect(sampler: Any, criterion: Any = None) -> Dict[str, float]:
     >>> hws.telemetry.collect(hws.Sampler([1.0, 3.0], beta=0))["loss_mean"]
     2.0
     """
-    values = sampler.statistics() if isinstance(sampler, Sampler) else sampler.telemetry()
-    values = {**values, "beta": getattr(sampler, "sampler", sampler).beta}
+    core = _core(sampler)
+    values = sampler.telemetry() if hasattr(sampler, "telemetry") else core.statistics()
+    values = {**values, "beta": core.beta}
     if criterion is not None:
         values["clip_rate"] = criterion.clip_rate()
     return values
@@ -35,7 +47,7 @@ def concerns(sampler: Any, batch_size: int) -> List[str]:
     >>> hws.telemetry.concerns(hws.Sampler([1.0, 9.0, 1.0], beta=10), batch_size=2)  # doctest: +ELLIPSIS
     ['draws are spread over 1.0 examples in effect, fewer than a batch of 2 ...']
     """
-    sampler = getattr(sampler, "sampler", sampler)
+    sampler = _core(sampler)
     statistics = sampler.statistics()
     found = []
     if statistics["unseen"] > 0:
@@ -72,7 +84,7 @@ def log(writer: Any, sampler: Any, step: int, criterion: Any = None, prefix: str
         if not math.isnan(value):  # the robust loss of a custom divergence without phi; no losses yet
             writer.add_scalar(f"{prefix}/{name}", value, step)
     if histogram:
-        losses = getattr(sampler, "sampler", sampler).losses()
+        losses = _core(sampler).losses()
         if not np.isnan(losses).all():
             writer.add_histogram(f"{prefix}/losses", losses[~np.isnan(losses)], step)
     return values

@@ -125,6 +125,7 @@ class _HandsOut(HasBeta):
         self._exhausted = False  # the epoch has been handed out to its end, and the loader has asked for more
         self._batch = 0  # how many draws the last batch that came back consisted of
         self._number_items = False
+        self._warned = False  # that a batch came back which nobody had handed out
         self._updates_before = -1  # when the epoch began
         self._staleness = {"counted": 0, "sum": 0, "max": 0, "last": 0}
         #: Time spent in drawing and updating, the exchange between ranks included.
@@ -146,7 +147,7 @@ class _HandsOut(HasBeta):
             if "seed" in options:
                 raise ArgumentError("give seed or generator, not both")
             options["seed"] = int(torch.randint(0, 2**62, (), generator=generator))
-        return Sampler(_number_of(examples), **options)
+        return Sampler(number_of(examples), **options)
 
     # ---- ranks
 
@@ -237,7 +238,8 @@ class _HandsOut(HasBeta):
     def update(self, indices: Any, losses: Any) -> None:
         """Writes the losses of this rank's examples, and of all other ranks', into the history.
 
-        Every rank must call it for each step, with the same number of examples.
+        A batch may come back in pieces (micro-batches) and in another order. Every rank must call it for each piece, with the
+        same number of examples.
         """
         self.step(indices, losses, importance=False)
 
@@ -272,6 +274,8 @@ class _HandsOut(HasBeta):
         weights = learn(self.sampler, drawn, fresh, importance, skip_non_finite, counted)
         if match:
             self._settle(match, before)
+        elif len(self._pending) and len(own_indices):
+            self._warn_of_strangers()
         if weights is not None:
             weights = weights[self.rank::self.num_replicas]
             weights = weights[crops.items] if crops else weights
@@ -295,13 +299,23 @@ class _HandsOut(HasBeta):
         return together[0].astype(np.int64), np.where(known, together[1], 0).astype(np.float32), known
 
     def _settle(self, match: Match, updates: int) -> None:
-        """Strikes out the draws whose losses have come back, and counts how old they were."""
-        ages = [updates - draw.updates for draw in self._pending.take(match.entries)]
+        """Strikes out what has come back, and counts how old the draws were that are complete now."""
+        ages = self._pending.take(match, updates)
+        if not ages:
+            return
         self._batch = len(ages)
         self._staleness["counted"] += len(ages)
         self._staleness["sum"] += sum(ages)
         self._staleness["max"] = max(self._staleness["max"], *ages)
         self._staleness["last"] = ages[-1]
+
+    def _warn_of_strangers(self) -> None:
+        """Says once that the book of the draws under way is of no use."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn("losses came back of examples that are in none of the draws under way. They are learnt from, but "
+                          "their draws count as not trained on, and a run that is resumed from state_dict() would hand them "
+                          "out again: the indices must be those that the sampler handed out", stacklevel=4)
 
     # ---- what it knows
 
@@ -353,7 +367,8 @@ class _HandsOut(HasBeta):
     def state_dict(self) -> Dict[str, Any]:
         """Everything that a resumed run needs to go on with the same batches, draws under way included.
 
-        It is the same on every rank. Save it after the step's :meth:`update`.
+        It is the same on every rank. Save it after the step's :meth:`update`; a batch of which only a part has come back by
+        then is handed out again as a whole.
         """
         pending = [] if self._left_over() else self._pending.draws() + list(self._replay)
         examples = np.concatenate([draw.examples for draw in pending]) if pending else np.empty(0, np.int64)
@@ -414,8 +429,10 @@ class _HandsOut(HasBeta):
         """What else there is to do when a state has been taken over."""
 
 
-def _number_of(examples: Any) -> int:
-    return len(examples) if hasattr(examples, "__len__") else as_count(examples, "the number of examples")
+def number_of(examples: Any) -> int:
+    """How many examples a data set has, or which number is given; a tensor without dimensions is a number."""
+    has_length = hasattr(examples, "__len__") and getattr(examples, "ndim", None) != 0
+    return len(examples) if has_length else as_count(examples, "the number of examples")
 
 
 class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
@@ -445,7 +462,7 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
                  num_samples: Optional[int] = None, drop_last: bool = False, num_replicas: Optional[int] = None,
                  rank: Optional[int] = None, process_group: Any = None, **options: Any):
         batch_size = as_count(batch_size, "batch_size")
-        n = _number_of(examples)
+        n = number_of(examples)
         if batch_size < 1:
             raise ArgumentError("batch_size must be at least 1")
         if batches_per_epoch is None:
@@ -502,7 +519,7 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
     def __init__(self, examples: Any, num_samples: Optional[int] = None, *, batch_size: Optional[int] = None,
                  drop_last: bool = False, num_replicas: Optional[int] = None, rank: Optional[int] = None,
                  process_group: Any = None, **options: Any):
-        num_samples = _number_of(examples) if num_samples is None else as_count(num_samples, "num_samples")
+        num_samples = number_of(examples) if num_samples is None else as_count(num_samples, "num_samples")
         _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options)
         self.num_samples = num_samples
         if drop_last and batch_size is None:

@@ -22,6 +22,9 @@ def test_constant_and_given_weights():
     assert constant.num_samples == len(constant) == 1000 and constant.beta == 100 and constant.momentum == 0
     noise = constant.weights.numpy() / 2 - 1
     assert 0.0005 < noise.std() < 0.002  # the package's jitter
+    for number in (np.float32(2), np.int64(2), torch.tensor(2.0), torch.tensor(2), np.array(2.0)):
+        again = WeightedSampler(weights_init=number, num_samples=1000, seed=5)
+        assert torch.equal(again.weights, WeightedSampler(weights_init=2.0, num_samples=1000, seed=5).weights)
     given = WeightedSampler(weights_init=torch.tensor([0, 1, 2, 3]))
     assert given.weights.dtype == torch.float32 and given.weights.tolist() == [0, 1, 2, 3]
     assert given.num_samples == 4
@@ -29,6 +32,7 @@ def test_constant_and_given_weights():
 
 @pytest.mark.parametrize("arguments", [
     dict(), dict(weights_init=1), dict(num_samples=3, weights_init=torch.zeros(4)), dict(weights_init=torch.zeros(2, 2)),
+    dict(weights_init=torch.tensor(2.3)), dict(weights_init="2.3", num_samples=3), dict(weights_init=None, num_samples=3),
 ])
 def test_wrong_arguments_are_assertions(arguments):
     with pytest.raises(AssertionError):

@@ -163,7 +163,7 @@ def test_batches_are_matched_with_draws_in_whatever_form_they_come():
     assert found(book([4], [9]), 9, 4)[0] == [1, 0]  # another order
     assert found(book([4, 9]), 1, 2) is None
     pending = book([7], [7], [8])
-    pending.take(pending.match(np.array([7])).entries)
+    pending.take(pending.match(np.array([7])))
     assert len(pending) == 2 and [draw.number for draw in pending.draws()] == [1, 2]
 
 

@@ -150,6 +150,10 @@ def test_settings_by_name_and_environment():
     paper = Settings().named("nnUNetTrainerHWS_beta100_paper")
     assert (paper.beta, paper.importance, paper.warm_up, paper.momentum) == (100, "paper", 0, 0)
     assert paper.robustness(False) == {"tail": None, "beta": 100}
+    assert paper == Settings().named("nnUNetTrainerHWS_paper_beta100")
+    slow = Settings().named("nnUNetTrainerHWS_momentum30_warmup10_paper")  # whose own words come first wherever they stand
+    assert slow == Settings().named("nnUNetTrainerHWS_paper_warmup10_momentum30")
+    assert (slow.importance, slow.warm_up, slow.momentum) == ("paper", 0.1, 0.3)
     assert Settings().named("nnUNetTrainerHWS_beta2p5_250epochs").beta == 2.5
     assert Settings().robustness(True) == {"tail": None, "beta": 0.0}
     found = Settings.from_environment({"HWS_NNUNET_TAIL": "0.2", "HWS_NNUNET_EPOCHS": "7", "HWS_NNUNET_BASE": "Other"})
@@ -174,7 +178,9 @@ def test_settings_that_cannot_be_are_refused_before_training(variable, value, wo
     assert "HWS_NNUNET_" in str(refused.value)
 
 
-@pytest.mark.parametrize("word", ["tail0", "tail200", "warmup101", "momentum100", "0epochs", "tail20_beta100"])
+@pytest.mark.parametrize("word", ["tail0", "tail200", "warmup101", "momentum100", "0epochs", "tail20_beta100",
+                                  "tail20_tail30", "momentum30_paper_momentum50", "10epochs_20epochs", "exact_normalised",
+                                  "exact_paper", "paper_exact", "paper_paper"])
 def test_names_that_cannot_be_are_refused_before_training(word):
     with pytest.raises(hws.ArgumentError, match=f"the trainer's name nnUNetTrainerHWS_{word}"):
         Settings().named(f"nnUNetTrainerHWS_{word}")
@@ -192,6 +198,8 @@ def test_settings_of_the_wrong_kind_are_refused():
                         ("seed", False), ("seed", "3")):
         with pytest.raises(hws.ArgumentError, match=f"{name} is {value!r}, which is no whole number"):
             Settings(**{name: value})
+    with pytest.raises(hws.ArgumentError, match="tail and beta are both None"):
+        Settings(tail=None)
     assert Settings(tail=None, beta=2, epochs=None) == Settings(tail=None, beta=2)
     assert Settings(seed=np.int64(3), epochs=np.int32(5)) == Settings(seed=3, epochs=5)
     assert Settings(tail=np.float32(0.5)).tail == 0.5
@@ -305,6 +313,31 @@ def test_checkpoints_resume_and_name_the_trainer_underneath(tmp_path):
     before = [made.training.get_indices() for _ in range(20)]
     assert [resumed.training.get_indices() for _ in range(20)] != before  # a stream that nobody has used
     epoch(resumed)
+
+
+@pytest.mark.parametrize("now, said", [
+    (Settings(warm_up=0, tail=0.3), ""), (Settings(warm_up=0, tail=0.3, momentum=0), "momentum 0 instead of 0.5"),
+    (Settings(warm_up=0, tail=0.3, importance="exact"), "importance exact instead of paper"),
+    (Settings(warm_up=0, tail=0.2, momentum=0.8, importance="normalised"),
+     "momentum 0.8 instead of 0.5, importance normalised instead of paper")])
+def test_a_resumed_run_has_the_settings_that_are_asked_for_now(tmp_path, now, said):
+    """Momentum and importance weights were those of the checkpoint, silently."""
+    made = make(tmp_path)
+    epoch(made)
+    made.save_checkpoint(str(tmp_path / "checkpoint.pth"))
+    resumed = make(tmp_path, now, start=False)
+    resumed.load_checkpoint(str(tmp_path / "checkpoint.pth"))
+    resumed.on_train_start()
+    options = resumed.hws_shared.options
+    assert (options["momentum"], options["importance"]) == (now.momentum, now.importance or "paper")
+    assert options["tail"] == now.tail
+    np.testing.assert_array_equal(resumed.hws_shared.losses(), made.hws_shared.losses())
+    told = [text for text in resumed.said if "other than in the checkpoint" in text]
+    assert told == ([f"hws: other than in the checkpoint: {said}"] if said else [])
+    loss = resumed.hws_shared.losses()[3]
+    resumed.hws_shared.update([3], [loss + 1])
+    assert resumed.hws_shared.losses()[3] == pytest.approx(loss + 1 - now.momentum)
+    assert resumed.training._data._hws_source.handle.reader(9).losses()[3] == resumed.hws_shared.losses()[3]
 
 
 def test_a_checkpoint_may_have_been_loaded_onto_a_gpu(tmp_path):

@@ -81,6 +81,17 @@ def test_the_reference_is_that_of_the_docstrings():
     assert written == made, "docs/python-api.md is out of date: scripts/python-reference > docs/python-api.md"
 
 
+def test_every_module_says_what_it_computes():
+    """Without a docstring of its own, forward has torch's, which says nothing of it."""
+    import hws.compat
+    import hws.models
+    import hws.torch
+
+    modules = [getattr(module, name) for module in (hws.torch, hws.models, hws.compat) for name in module.__all__]
+    computing = [module for module in modules if hasattr(module, "forward")]
+    assert len(computing) == 8 and [module.__name__ for module in computing if not module.forward.__doc__] == []
+
+
 def test_the_wheel_works_alone(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     code = "import hws; print(hws.library_path, hws.Sampler(5).draw(5).sum())"

@@ -214,3 +214,51 @@ def test_losses_that_are_not_finite_are_skipped_and_named(loader_sampler):
     assert core.updates_made == 1 and criterion.skipped == {3: 2, 1: 1}
     with pytest.raises(hws.NotFiniteError, match="example 3"):
         DROLoss(lambda p, t: p, sampler)(torch.tensor([1.0, float("inf")]), None, [0, 3])
+
+
+def test_arrays_are_cut_into_cases_too():
+    """They were handed to each case whole, and every case had the loss of all."""
+    squared = PerCase(lambda prediction, target: ((prediction - torch.as_tensor(target)) ** 2).mean())
+    prediction = torch.tensor([1.0, 5.0])
+    assert squared(prediction, np.array([1.0, 2.0], np.float32)).tolist() == [0, 9]
+    nested = PerCase(lambda prediction, target: (prediction - torch.as_tensor(target["of"][0])).abs().mean())
+    assert nested(prediction, {"of": [np.array([1.0, 2.0])], "names": ["a", "b"], "empty": []}).tolist() == [0, 3]
+    with pytest.raises(hws.ArgumentError, match=r"an array of shape \(3,\) is not of a batch of 2 cases"):
+        squared(prediction, np.zeros(3))
+    scaled = PerCase(lambda prediction, factor, offset: (factor * prediction + offset).mean())
+    assert scaled(prediction, 2.0, offset=np.array(1.0)).tolist() == [3, 11]
+
+
+@pytest.mark.parametrize("target", [[1.0, 5.0], (1, 5), [[1.0], [5.0]], {"labels": [np.float32(1), 5]}])
+def test_lists_of_numbers_are_refused(target):
+    with pytest.raises(hws.ArgumentTypeError, match="of numbers cannot be cut into cases: give a tensor"):
+        PerCase(lambda prediction, target: prediction.mean())(torch.tensor([1.0, 5.0]), target)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("kind", [nn.BCELoss, nn.BCEWithLogitsLoss])
+@pytest.mark.parametrize("shape", [(4, 3), (4, 1), (3,)])
+def test_a_weight_for_each_element_of_the_batch(kind, reduction, shape):
+    """Case by case it did not fit, and torch said so in its own words."""
+    torch.manual_seed(0)
+    prediction, target, weight = torch.rand(4, 3), torch.rand(4, 3), torch.rand(shape)
+    sampler = hws.Sampler(4)
+    DROLoss(kind(weight=weight, reduction=reduction), sampler)(prediction, target, [2, 0, 3, 1])
+    each = kind(weight=weight, reduction="none")(prediction, target)
+    expected = each.mean(1) if reduction == "mean" else each.sum(1)
+    np.testing.assert_allclose(sampler.losses()[[2, 0, 3, 1]], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("loss", [nn.CrossEntropyLoss(), nn.CrossEntropyLoss(reduction="sum"), DiceAndCrossEntropy(),
+                                  nn.CrossEntropyLoss(reduction="none"), F.cross_entropy])
+def test_an_empty_batch_is_refused_by_name(loss, training):
+    """It was NaN with some losses, and with others an error about shapes."""
+    sampler = hws.Sampler(4)
+    criterion = DROLoss(loss, sampler).train(training)
+    nothing = torch.zeros(0, 3, 4), torch.zeros(0, 4, dtype=torch.int64)
+    for call in (lambda: criterion(*nothing, []), lambda: criterion([nothing[0]], [nothing[1]], []),
+                 lambda: criterion(*nothing), lambda: criterion.reduce(torch.zeros(0), [])):
+        with pytest.raises(hws.ArgumentError, match="the batch is empty"):
+            call()
+    assert sampler.updates_made == 0

@@ -246,7 +246,7 @@ def test_a_state_may_have_been_loaded_onto_a_gpu():
     shared, other = SharedSampler(50, seed=3), SharedSampler(50, seed=3)
     shared.handle.reader(1)
     shared.update([1, 2], [3.0, 4.0])
-    other.load_state_dict(on_gpu({name: torch.from_numpy(value) for name, value in shared.state_dict().items()}))
+    other.load_state_dict(on_gpu(shared.state_dict()))
     assert other.to_bytes() == shared.to_bytes() and other.handle.reader(1).era == 1
 
 

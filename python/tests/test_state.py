@@ -1,11 +1,15 @@
 import copy
 import errno
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hws
+from hws.shared import SharedSampler
 
 
 @pytest.fixture
@@ -59,12 +63,27 @@ def test_copies_are_independent(sampler):
 
 def test_state_dict_through_torch_save(sampler, tmp_path):
     torch = pytest.importorskip("torch")
-    torch.save({"sampler": sampler.state_dict()}, tmp_path / "checkpoint")
-    other = hws.Sampler(200)
-    other.load_state_dict(torch.load(tmp_path / "checkpoint")["sampler"])
+    shared = SharedSampler(200, seed=4)
+    shared.handle.reader(3)
+    shared.update([1, 2], [3.0, 4.0])
+    torch.save({"sampler": sampler.state_dict(), "shared": shared.state_dict()}, tmp_path / "checkpoint")
+    saved = torch.load(tmp_path / "checkpoint", weights_only=True)  # the default from PyTorch 2.6 on: no arrays
+    other, another = hws.Sampler(200), SharedSampler(200, seed=4)
+    other.load_state_dict(saved["sampler"])
     same_future(sampler, other)
-    other.load_state_dict({"state": torch.from_numpy(sampler.state_dict()["state"])})
+    another.load_state_dict(saved["shared"])
+    assert another.to_bytes() == shared.to_bytes() and another.handle.reader(3).era == 1
+
+
+def test_states_of_arrays_are_read(sampler):
+    """As they were written before, and are where PyTorch is not imported."""
+    other, shared = hws.Sampler(200), SharedSampler(200, seed=4)
+    other.load_state_dict({"state": np.frombuffer(sampler.to_bytes(), np.uint8)})
     same_future(sampler, other)
+    shared.load_state_dict({"state": np.frombuffer(shared.to_bytes(), np.uint8), "eras": np.arange(4096)})
+    assert shared.handle.reader(7).era == 7
+    code = "import sys, numpy, hws\nassert 'torch' not in sys.modules\nassert type(hws.Sampler(3).state_dict()['state']) is numpy.ndarray"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(hws.__file__).parents[1])
 
 
 def test_damage_is_found_and_leaves_the_sampler_alone(sampler, tmp_path):

@@ -55,6 +55,20 @@ def test_summary_writer_or_none(monkeypatch, tmp_path):
     assert telemetry.summary_writer("here") == ("writer", "here")
 
 
+def test_the_samplers_of_the_paper_s_package_tell_too():
+    """They have no statistics of their own, and nothing could be collected from them."""
+    from hws.compat import BatchWeightedSampler, WeightedSampler
+
+    single = WeightedSampler(beta=2, weights_init=torch.tensor([1.0, 3.0, 2.0]))
+    writer = Writer()
+    for sampler in (single, BatchWeightedSampler(single, batch_size=3)):
+        values = telemetry.log(writer, sampler, 4, histogram=True)
+        assert values["beta"] == 2 and values["loss_mean"] == 2 and len(writer.histograms["hws/losses", 4]) == 3
+        assert "fewer than a batch of 3" in telemetry.concerns(sampler, 3)[0]
+    with pytest.raises(hws.ArgumentTypeError, match="one of hws, not list"):
+        telemetry.collect([1.0])
+
+
 def test_concerns():
     assert telemetry.concerns(hws.Sampler([1.0, 1.1, 1.2], beta=1), 2) == []
     unseen, = telemetry.concerns(hws.Sampler(5), 2)

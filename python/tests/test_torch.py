@@ -376,6 +376,27 @@ def test_two_ranks_train_on_what_one_process_would(kind, replacement, made):
     np.testing.assert_array_equal(first_losses, second_losses)
 
 
+def train_rank_in_pieces(rank, ranks, port, results):
+    join_ranks(rank, ranks, port)
+    sampler = HardnessWeightedBatchSampler(DATA, batch_size=8, beta=3, seed=6)
+    handed = []
+    for step, share in enumerate(sampler):
+        for piece in (share[:2], share[2:]):
+            sampler.update(piece, loss_of(piece, step))
+        handed.append((sampler.state_dict()["handed"], len(sampler._pending)))
+    results.put((rank, handed, sampler.sampler.to_bytes()))
+    leave_ranks(results)
+
+
+def test_two_ranks_may_hand_back_their_shares_in_pieces():
+    ranks = results_of_two_ranks(train_rank_in_pieces)
+    single = HardnessWeightedBatchSampler(DATA, batch_size=8, beta=3, seed=6)
+    for step, batch in enumerate(single):
+        for piece in (batch[:4], batch[4:]):
+            single.update(piece, loss_of(piece, step))
+    assert ranks[0] == ranks[1] == [[(step + 1, 0) for step in range(len(single))], single.sampler.to_bytes()]
+
+
 def test_a_rank_without_a_process_group_says_so():
     sampler = HardnessWeightedBatchSampler(DATA, batch_size=4, num_replicas=2, rank=1)
     with pytest.raises(hws.OwnershipError, match="not initialised"):
@@ -520,6 +541,18 @@ def test_samplers_answer_for_their_core(kind, extra):
         kind(10, seed=1, generator=torch.Generator(), **extra)
     with pytest.raises(hws.ArgumentError, match="generator"):
         kind(hws.Sampler(10), generator=torch.Generator(), **extra)
+
+
+@pytest.mark.parametrize("number", [10, np.int64(10), np.array(10), torch.tensor(10)])
+def test_the_number_of_examples_may_be_of_any_kind(number):
+    assert len(HardnessWeightedBatchSampler(number, 4)) == 3 and len(HardnessWeightedSampler(number)) == 10
+
+
+@pytest.mark.parametrize("number", [2.5, torch.tensor(2.5), None])
+def test_what_is_no_number_of_examples_is_refused_by_name(number):
+    for kind, arguments in ((HardnessWeightedBatchSampler, (4,)), (HardnessWeightedSampler, ())):
+        with pytest.raises(hws.ArgumentTypeError, match="the number of examples must be an integer"):
+            kind(number, *arguments)
 
 
 def test_the_length_of_an_epoch():
