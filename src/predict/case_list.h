@@ -21,7 +21,8 @@ typedef struct case_list {
 } case_list;
 
 /* All images, or only the case that this file of the folder belongs to, unless it is NULL. Refused: a folder without images, a file
-   that is not there, and cases with missing or surplus channels, by their names. */
+   that is not there, and cases with missing or surplus channels, by their names. For one channel CASE_2019 is a case of its own, but
+   CASE_0001 beside CASE_0000 is a surplus channel. */
 status_code case_list_open(case_list *list, const char *folder, const char *file, int channels, failure *failure);
 void case_list_close(case_list *list);
 
