@@ -37,8 +37,9 @@ typedef struct predict_request {
 
 typedef struct predict_outcome {
     int volumes; /* 1: label maps were made; 0: images were classified */
-    size_t
-        done; /* label maps that are in the output folder now, made or found there; or pictures, or files of images */
+    /* Label maps that are in the output folder now, made or found there; or pictures, or files of images. */
+    size_t done;
+    size_t found; /* label maps among these that were there before and were left alone */
 } predict_outcome;
 
 /* Together with the other ranks (ranks/ranks.h), to whom the volumes are dealt; images are the first one's. STATUS_STOPPED when
@@ -48,7 +49,8 @@ status_code predict(const predict_request *request, const listener *listener, pr
 
 /* What it is made of. */
 status_code predict_images(const predict_request *request, const listener *listener, size_t *done, failure *failure);
-status_code predict_volumes(const predict_request *request, const listener *listener, size_t *done, failure *failure);
+status_code predict_volumes(const predict_request *request, const listener *listener, predict_outcome *outcome,
+                            failure *failure);
 
 /* Refuses an output folder that holds the images, or is a folder of a dataset. */
 status_code predict_check_apart(const char *images, const char *output, failure *failure);

@@ -9,7 +9,13 @@
 #include "predict/segmenter.h"
 #include "ranks/shared_work.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* What became of a case. */
+typedef struct case_result {
+    int found; /* its label map was there before */
+} case_result;
 
 typedef struct job {
     const predict_request *request;
@@ -19,8 +25,9 @@ typedef struct job {
     listener windows;         /* of one image: passes on to that */
     segmenter *segmenter;
     postprocessing after;
-    size_t done;  /* cases, of this rank's share */
-    size_t steps; /* of all cases */
+    case_result *results; /* of all cases */
+    size_t done;          /* cases, of this rank's share */
+    size_t steps;         /* of all cases */
 } job;
 
 static void tell(void *context, const char *what, size_t done, size_t total) {
@@ -76,11 +83,12 @@ static status_code label(job *j, const volume *image, const case_files *files, f
     return status;
 }
 
-static status_code predict_case(job *j, const listed_case *one, failure *failure) {
+static status_code predict_case(job *j, const listed_case *one, case_result *result, failure *failure) {
     case_files files;
     volume image;
     status_code status = name_files(j, one, &files, failure);
-    if (status != STATUS_OK || (!j->request->overwrite && is_done(&files))) return status;
+    result->found = status == STATUS_OK && !j->request->overwrite && is_done(&files);
+    if (status != STATUS_OK || result->found) return status;
     status = case_list_load(one, segmenter_plan(j->segmenter)->channels, &image, failure);
     if (status != STATUS_OK) return status;
     status = label(j, &image, &files, failure);
@@ -92,7 +100,7 @@ static status_code predict_share(job *j, const case_list *list, size_t *failed, 
     for (size_t k = 0; k < list->count; k++) {
         if (!ranks_has(j->ranks, k)) continue;
         shared_work_at(j->work, k);
-        const status_code status = predict_case(j, &list->cases[k], failure);
+        const status_code status = predict_case(j, &list->cases[k], &j->results[k], failure);
         *failed = k;
         if (status != STATUS_OK) return status;
         listener_progress(j->listener, "predicting", ++j->done * PREDICT_STEPS, j->steps);
@@ -112,7 +120,21 @@ static status_code predict_cases(job *j, const case_list *list, const listener *
         fail(failure, status,
              "stopped; images that are done are in %.500s, and the same command goes on with the others",
              j->request->output);
-    return status;
+    return status == STATUS_OK ? ranks_gather_items(j->ranks, j->results, list->count, sizeof *j->results, failure)
+                               : status;
+}
+
+static status_code predict_list(job *j, const case_list *list, const listener *listener, failure *failure) {
+    j->results = calloc(list->count, sizeof *j->results);
+    status_code status = j->results ? STATUS_OK : fail_memory(failure, "the list of cases");
+    status = ranks_agree(j->ranks, status, failure);
+    return status == STATUS_OK ? predict_cases(j, list, listener, failure) : status;
+}
+
+static predict_outcome outcome_of(const job *j, const case_list *list, status_code status) {
+    predict_outcome outcome = {.volumes = 1, .done = status == STATUS_OK ? list->count : j->done};
+    for (size_t k = 0; k < list->count && status == STATUS_OK; k++) outcome.found += (size_t)j->results[k].found;
+    return outcome;
 }
 
 /* Who see other cases would wait for each other forever. */
@@ -144,7 +166,8 @@ static status_code images_folder(const char *input, char folder[PATH_SIZE], fail
     return path_format(folder, failure, "%.*s", slash == input ? 1 : (int)(slash - input), input);
 }
 
-status_code predict_volumes(const predict_request *request, const listener *listener, size_t *done, failure *failure) {
+status_code predict_volumes(const predict_request *request, const listener *listener, predict_outcome *outcome,
+                            failure *failure) {
     job j = {.request = request, .ranks = ranks_here()};
     j.windows = (struct listener){.context = &j, .progress = tell, .stop = stops};
     case_list list = {0};
@@ -160,8 +183,9 @@ status_code predict_volumes(const predict_request *request, const listener *list
     if (status == STATUS_OK) status = folder_make(request->output, failure);
     status = ranks_agree(j.ranks, status, failure);
     if (status == STATUS_OK) status = check_same_cases(&j, &list, failure);
-    if (status == STATUS_OK) status = predict_cases(&j, &list, listener, failure);
-    *done = status == STATUS_OK ? list.count : j.done;
+    if (status == STATUS_OK) status = predict_list(&j, &list, listener, failure);
+    *outcome = outcome_of(&j, &list, status);
+    free(j.results);
     case_list_close(&list);
     segmenter_close(&j.segmenter);
     return status;

@@ -117,6 +117,9 @@ grep -q 'class="view"' "$work/report.html" || fail "the page has no pictures of 
 # New images: every one gets a label map on its grid; done ones are kept; several runs; a program of one's own.
 run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2
 [ "$(ls "$work/p" | wc -l)" -eq 3 ] || fail "there are not three label maps"
+prints "^3 label maps in $work/p$"
+run 0 predict "$work/b" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2
+prints "^3 label maps in $work/p, 3 of them there before; --overwrite predicts them again$"
 cut -d, -f1,2 "$data/groups.csv" | sed 's/[^,]*$/g&/' >"$work/other.csv"
 run 0 evaluate "$work/a" --no-mirror --regions any=1+2,one=1 --groups "$work/other.csv" --nsd 2 --out "$work/other"
 prints '^all *any '

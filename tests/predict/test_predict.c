@@ -36,13 +36,15 @@ static predict_request asked(const char *const *runs, int count, const char *out
         .runs = runs, .run_count = count, .input = run_of("images"), .output = output, .threads = 1, .step = 0.5};
 }
 
-static size_t must_predict(const predict_request *request) {
+static predict_outcome outcome_of(const predict_request *request) {
     failure why;
     predict_outcome outcome;
     if (predict(request, NULL, &outcome, &why) != STATUS_OK) fail_msg("%s", why.message);
     assert_true(outcome.volumes);
-    return outcome.done;
+    return outcome;
 }
+
+static size_t must_predict(const predict_request *request) { return outcome_of(request).done; }
 
 static label_map labels_at(const char *path) {
     label_map labels;
@@ -134,12 +136,17 @@ static void what_is_there_is_left_alone_unless_it_is_to_be_overwritten(void **st
     label_map mine = labels_at(run_of("kept/case1.nii.gz")), read;
     for (size_t k = 0; k < volume_grid_voxels(&mine.grid); k++) mine.labels[k] = 7;
     assert_int_equal(nifti_write_labels(run_of("kept/case1.nii.gz"), &mine, NULL), STATUS_OK);
-    assert_int_equal(must_predict(&request), CASES);
+    assert_int_equal(unlink(run_of("kept/case0.nii")), 0);
+    predict_outcome outcome = outcome_of(&request);
+    assert_int_equal(outcome.done, CASES);
+    assert_int_equal(outcome.found, CASES - 1);
     read = labels_at(run_of("kept/case1.nii.gz"));
     assert_memory_equal(read.labels, mine.labels, volume_grid_voxels(&mine.grid) * sizeof *mine.labels);
     label_map_close(&read);
     request.overwrite = 1;
-    assert_int_equal(must_predict(&request), CASES);
+    outcome = outcome_of(&request);
+    assert_int_equal(outcome.done, CASES);
+    assert_int_equal(outcome.found, 0);
     read = labels_at(run_of("kept/case1.nii.gz"));
     assert_int_not_equal(read.labels[0], 7);
     label_map_close(&read);

@@ -76,6 +76,7 @@ for ranks in 2 3; do
 done
 rm "$work/labels-2/phantom_001.nii.gz" "$work/labels-2/phantom_004.nii.gz" # an interrupted prediction goes on
 launch 0 3 predict "$work/run" $how --output "$work/labels-2" --threads 1
+prints "7 label maps in $work/labels-2, 5 of them there before; --overwrite predicts them again"
 same_folder "$work/labels" "$work/labels-2"
 alone 2 predict "$work/run" --input "$work/nowhere" --output "$work/no-labels" --quiet
 launch 2 2 predict "$work/run" --input "$work/nowhere" --output "$work/no-labels" --quiet
