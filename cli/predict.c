@@ -37,7 +37,9 @@ static const char USAGE[] =
     "options\n"
     "name another folder, or give --overwrite. RUN may also be an "
     "exported\n"
-    "model: a folder with plans.json and one .safetensors file.\n"
+    "model: a folder with plans.json and one .safetensors file. An image that cannot be read does not keep the others "
+    "from\n"
+    "being predicted; it is told of at the end, and the exit code is 1.\n"
     "\n";
 
 enum { RUNS_MAX = 64 };

@@ -131,14 +131,37 @@ void case_list_close(case_list *list) {
     *list = (case_list){0};
 }
 
+/* ---- what the headers tell ---------------------------------------------------------------------------------------- */
+
+static status_code fail_channels(const listed_case *one, int found, int channels, failure *failure) {
+    return fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channel%s, but the network needs %d", one->paths[0], found,
+                found == 1 ? "" : "s", channels);
+}
+
+static status_code fail_several(const char *path, int channels, failure *failure) {
+    return fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels instead of one", path, channels);
+}
+
+status_code case_list_check(const listed_case *one, int channels, failure *failure) {
+    nifti_info first, other;
+    if (nifti_inspect(one->paths[0], &first, NULL) != STATUS_OK) return STATUS_OK;
+    if (one->files == 1 && first.channels != channels) return fail_channels(one, first.channels, channels, failure);
+    status_code status = STATUS_OK;
+    for (int k = 0; k < one->files && one->files > 1 && status == STATUS_OK; k++) {
+        if (nifti_inspect(one->paths[k], &other, NULL) != STATUS_OK) return STATUS_OK;
+        if (other.channels != 1) status = fail_several(one->paths[k], other.channels, failure);
+        else status = volume_grid_check_same(&first.grid, &other.grid, one->paths[k], failure);
+    }
+    return status;
+}
+
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 static status_code add_channel(const char *path, int channel, volume *image, failure *failure) {
     volume more;
     status_code status = nifti_read_volume(path, NIFTI_ALL_CHANNELS, &more, failure);
     if (status != STATUS_OK) return status;
-    if (more.channels != 1)
-        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels instead of one", path, more.channels);
+    if (more.channels != 1) status = fail_several(path, more.channels, failure);
     if (status == STATUS_OK) status = volume_grid_check_same(&image->grid, &more.grid, path, failure);
     const size_t voxels = volume_grid_voxels(&image->grid);
     if (status == STATUS_OK) memcpy(image->voxels + (size_t)channel * voxels, more.voxels, voxels * sizeof(float));
@@ -169,8 +192,7 @@ status_code case_load(const char *const *paths, int files, volume *image, failur
 status_code case_list_load(const listed_case *one, int channels, volume *image, failure *failure) {
     status_code status = case_load((const char *const *)one->paths, one->files, image, failure);
     if (status == STATUS_OK && image->channels != channels) {
-        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels, but the network needs %d", one->paths[0],
-                      image->channels, channels);
+        status = fail_channels(one, image->channels, channels, failure);
         volume_close(image);
     }
     return status;

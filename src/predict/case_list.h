@@ -29,7 +29,11 @@ void case_list_close(case_list *list);
 /* One file with all channels, or one for each; refused if their grids differ or a voxel is NaN or infinite. */
 status_code case_load(const char *const *paths, int files, volume *image, failure *failure);
 
-/* The same for a case, which must have this number of channels. */
+/* What the headers of a case tell: STATUS_BAD_INPUT where it has another number of channels, or channels of different grids. A file
+   that cannot be read is no failure here: case_list_load tells of it. */
+status_code case_list_check(const listed_case *one, int channels, failure *failure);
+
+/* case_load of a case, which must have this number of channels. */
 status_code case_list_load(const listed_case *one, int channels, volume *image, failure *failure);
 
 #endif

@@ -43,7 +43,8 @@ typedef struct predict_outcome {
 } predict_outcome;
 
 /* Together with the other ranks (ranks/ranks.h), to whom the volumes are dealt; images are the first one's. STATUS_STOPPED when
-   the listener says so: what was written stays, and is whole. */
+   the listener says so: what was written stays, and is whole. Volumes with the wrong number of channels are refused before any is predicted.
+   Where one of several cannot be read or holds NaN the others are predicted all the same, and STATUS_FAILED tells which it was and why. */
 status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,
                     failure *failure);
 
