@@ -44,12 +44,7 @@ static status_code open_dataset(job *j, failure *failure) {
 /* The cases that the run kept apart, as it noted them when it began: folds may have been made anew since. */
 static status_code open_fold(job *j, failure *failure) {
     char path[PATH_SIZE];
-    if (j->settings.fold < 0) {
-        listener_notice(
-            j->listener,
-            "this run was trained on all cases (--fold -1): the scores are of cases that it was trained on");
-        return STATUS_OK;
-    }
+    if (j->settings.fold < 0) return STATUS_OK;
     status_code status = run_path(path, j->run, RUN_FOLD, failure);
     if (status == STATUS_OK && !path_exists(path))
         return fail(failure, STATUS_BAD_INPUT,
@@ -66,23 +61,35 @@ static status_code open_segmenter(job *j, failure *failure) {
     return segmenter_open(&j->segmenter, &options, &j->run, 1, failure);
 }
 
-static status_code prepare(job *j, failure *failure) {
-    status_code status = open_dataset(j, failure);
-    if (status == STATUS_OK) status = open_fold(j, failure);
-    if (status == STATUS_OK) status = open_segmenter(j, failure);
-    if (status == STATUS_OK)
-        status =
-            run_path(j->validation, j->run, run_validation_file(j->request->weights, !j->request->no_mirror), failure);
-    if (status == STATUS_OK) status = folder_make(j->validation, failure);
-    return status == STATUS_OK ? folder_make(out_folder(j), failure) : status;
-}
-
 static void close_run(job *j) {
     segmenter_close(&j->segmenter);
     case_groups_close(&j->groups);
     splits_close(&j->fold);
     dataset_close(&j->set);
     settings_close(&j->settings);
+}
+
+/* A run's cases; what was open of the run before is closed, so that the last one's dataset stays for scoring. */
+static status_code open_run(job *j, const char *run, failure *failure) {
+    close_run(j);
+    j->run = run;
+    j->settings = settings_default_volumes();
+    const status_code status = open_dataset(j, failure);
+    return status == STATUS_OK ? open_fold(j, failure) : status;
+}
+
+static status_code prepare(job *j, const char *run, failure *failure) {
+    status_code status = open_run(j, run, failure);
+    if (status == STATUS_OK && j->settings.fold < 0)
+        listener_notice(
+            j->listener,
+            "this run was trained on all cases (--fold -1): the scores are of cases that it was trained on");
+    if (status == STATUS_OK) status = open_segmenter(j, failure);
+    if (status == STATUS_OK)
+        status =
+            run_path(j->validation, j->run, run_validation_file(j->request->weights, !j->request->no_mirror), failure);
+    if (status == STATUS_OK) status = folder_make(j->validation, failure);
+    return status == STATUS_OK ? folder_make(out_folder(j), failure) : status;
 }
 
 /* ---- the work ---- */
@@ -177,6 +184,7 @@ static void list_labels(const dataset *set, text *labels, text *regions) {
     if (set->has_regions) list_regions(set, named, regions);
 }
 
+/* NULL instead of an evaluation: only checks what was asked for. */
 static status_code score(job *j, evaluation *evaluation, failure *failure) {
     text labels = {0}, regions = {0};
     const evaluate_run_request *asked = j->request;
@@ -196,36 +204,43 @@ static status_code score(job *j, evaluation *evaluation, failure *failure) {
                                       .find_postprocessing = asked->find_postprocessing,
                                       .hd95 = asked->hd95,
                                       .surface = asked->surface};
-    const status_code status = labels.failed || regions.failed
-                                   ? fail_memory(failure, "the labels")
-                                   : evaluate_pairs(evaluation, &j->pairs, &request, j->listener, failure);
+    const status_code status = labels.failed || regions.failed ? fail_memory(failure, "the labels")
+                               : !evaluation                   ? evaluate_check(&request, failure)
+                                             : evaluate_pairs(evaluation, &j->pairs, &request, j->listener, failure);
     text_close(&labels);
     text_close(&regions);
     return status;
 }
 
-/* Its validation cases; what was open of the run before is closed, so that the last one's dataset stays for scoring. */
+/* Its validation cases. */
 static status_code take_run(job *j, const char *run, failure *failure) {
-    close_run(j);
-    j->run = run;
-    j->settings = settings_default_volumes();
-    const status_code status = ranks_agree(ranks_here(), prepare(j, failure), failure);
+    const status_code status = ranks_agree(ranks_here(), prepare(j, run, failure), failure);
     return status == STATUS_OK ? take_cases(j, failure) : status;
 }
 
-static status_code check_runs(const evaluate_run_request *request, failure *failure) {
-    if (!request->other_count || request->out) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "several runs are scored together: give --out, where the scores go");
+/* All runs, of which the one whose dataset names the labels is the last. */
+static const char *run_at(const evaluate_run_request *request, int k) {
+    return k < request->other_count ? request->others[k] : request->run;
+}
+
+/* Before hours of prediction: whether every run can be scored, and as it was asked for. */
+static status_code check_runs(job *j, failure *failure) {
+    const evaluate_run_request *request = j->request;
+    if (request->other_count && !request->out)
+        return fail(failure, STATUS_BAD_INPUT, "several runs are scored together: give --out, where the scores go");
+    status_code status = STATUS_OK;
+    for (int k = 0; k <= request->other_count && status == STATUS_OK; k++)
+        status = open_run(j, run_at(request, k), failure);
+    return status == STATUS_OK ? score(j, NULL, failure) : status;
 }
 
 status_code evaluate_segmentation(evaluation *evaluation, const evaluate_run_request *request, const listener *listener,
                                   failure *failure) {
     *evaluation = (struct evaluation){0};
     job j = {.request = request, .listener = listener};
-    status_code status = check_runs(request, failure);
-    for (int k = 0; k < request->other_count && status == STATUS_OK; k++)
-        status = take_run(&j, request->others[k], failure);
-    if (status == STATUS_OK) status = take_run(&j, request->run, failure);
+    status_code status = ranks_agree(ranks_here(), check_runs(&j, failure), failure);
+    for (int k = 0; k <= request->other_count && status == STATUS_OK; k++)
+        status = take_run(&j, run_at(request, k), failure);
     if (status == STATUS_OK) status = case_pairs_sort(&j.pairs, failure);
     if (status == STATUS_OK) status = score(&j, evaluation, failure);
     case_pairs_close(&j.pairs);

@@ -124,7 +124,19 @@ cut -d, -f1,2 "$data/groups.csv" | sed 's/[^,]*$/g&/' >"$work/other.csv"
 run 0 evaluate "$work/a" --no-mirror --regions any=1+2,one=1 --groups "$work/other.csv" --nsd 2 --out "$work/other"
 prints '^all *any '
 grep -q '"(1, 2)"' "$work/other/summary.json" || fail "regions of a run are not scored"
-run 2 evaluate "$work/a" --no-mirror --regions any= --out "$work/never"
+# What is wrong with the options is told before any case is predicted.
+cp -r "$work/a" "$work/early"
+rm -rf "$work/early"/validation*
+for wrong in '--regions any=' '--regions WT=1+x' '--by nonsense' '--empty 7' '--groups nofile.csv'; do
+    run 2 evaluate "$work/early" --no-mirror $wrong --out "$work/never"
+    [ ! -e "$work/early/validation-unmirrored" ] || fail "cases were predicted in spite of $wrong"
+done
+cp -r "$work/early" "$work/late"
+rm "$work/late/fold.json"
+run 2 evaluate "$work/early" "$work/late" --no-mirror --out "$work/never"
+complains 'fold.json is missing'
+[ ! -e "$work/early/validation-unmirrored" ] || fail "cases were predicted although the next run cannot be"
+[ ! -e "$work/never" ] || fail "a folder was made for nothing"
 run 0 evaluate --pred "$work/p" --ref "$data/labelsTs" --groups "$data/groups.csv"
 run 0 predict "$work/a" "$work/b" --input "$data/imagesTs" --output "$work/two" --no-mirror --threads 1
 for map in "$work"/p/*; do same "$map" "$work/two/$(basename "$map")"; done
