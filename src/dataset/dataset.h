@@ -77,6 +77,9 @@ void dataset_close(dataset *set);
 /* The same without the cases, whose files need not be there: channels and labels, as dataset.json tells them. */
 status_code dataset_open_description(dataset *set, const char *folder, failure *failure);
 
+/* Whether both have labels and regions of the same names and values, and the same label to ignore. */
+int dataset_same_labels(const dataset *a, const dataset *b);
+
 /* The training case with this id, or NULL. */
 const dataset_case *dataset_find(const dataset *set, const char *id);
 

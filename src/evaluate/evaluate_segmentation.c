@@ -223,14 +223,29 @@ static const char *run_at(const evaluate_run_request *request, int k) {
     return k < request->other_count ? request->others[k] : request->run;
 }
 
+/* The labels of the run that is open must be those of the one before: the scores are of what both call so. */
+static status_code check_same_labels(const job *j, const dataset *before, const char *run, failure *failure) {
+    if (dataset_same_labels(before, &j->set)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.300s (%.100s) and %.300s (%.100s) have different labels and cannot be scored together", run,
+                before->name, j->run, j->set.name);
+}
+
 /* Before hours of prediction: whether every run can be scored, and as it was asked for. */
 static status_code check_runs(job *j, failure *failure) {
     const evaluate_run_request *request = j->request;
     if (request->other_count && !request->out)
         return fail(failure, STATUS_BAD_INPUT, "several runs are scored together: give --out, where the scores go");
+    dataset before = {0};
     status_code status = STATUS_OK;
-    for (int k = 0; k <= request->other_count && status == STATUS_OK; k++)
+    for (int k = 0; k <= request->other_count && status == STATUS_OK; k++) {
+        dataset_close(&before);
+        before = j->set;
+        j->set = (dataset){0};
         status = open_run(j, run_at(request, k), failure);
+        if (status == STATUS_OK && k > 0) status = check_same_labels(j, &before, run_at(request, k - 1), failure);
+    }
+    dataset_close(&before);
     return status == STATUS_OK ? score(j, NULL, failure) : status;
 }
 

@@ -136,6 +136,14 @@ rm "$work/late/fold.json"
 run 2 evaluate "$work/early" "$work/late" --no-mirror --out "$work/never"
 complains 'fold.json is missing'
 [ ! -e "$work/early/validation-unmirrored" ] || fail "cases were predicted although the next run cannot be"
+cp "$work/early/fold.json" "$work/late"
+mkdir "$work/renamed"
+cp -r "$data"/[a-gi-z]* "$work/renamed" # without the cache
+sed -i 's/"cerebellum"/"vermis"/' "$work/renamed/dataset.json"
+sed -i "s|\"data\": \"[^\"]*\"|\"data\": \"$work/renamed\"|" "$work/late/config.json"
+run 2 evaluate "$work/early" "$work/late" --no-mirror --out "$work/never"
+complains 'early (.*) and .*late (.*) have different labels and cannot be scored together\|late (.*) and .*early (.*) have different labels'
+[ ! -e "$work/early/validation-unmirrored" ] || fail "cases were predicted although the labels differ"
 [ ! -e "$work/never" ] || fail "a folder was made for nothing"
 run 0 evaluate --pred "$work/p" --ref "$data/labelsTs" --groups "$data/groups.csv"
 run 0 predict "$work/a" "$work/b" --input "$data/imagesTs" --output "$work/two" --no-mirror --threads 1
