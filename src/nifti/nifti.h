@@ -46,7 +46,8 @@ status_code nifti_reader_open(nifti_reader **reader, const char *path, nifti_inf
 status_code nifti_reader_next(nifti_reader *reader, float *voxels, failure *failure);
 void nifti_reader_close(nifti_reader **reader);
 
-/* Reads a label map: one channel of whole numbers from -32768 to 32767, of any type. */
+/* Reads a label map: one channel of whole numbers from -32768 to 32767, of any type. What scl_slope leaves a little off a whole
+   number, by 0.001 or half of the slope, but no more than 0.01, is that number. */
 status_code nifti_read_labels(const char *path, label_map *labels, failure *failure);
 
 /*

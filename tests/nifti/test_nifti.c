@@ -281,6 +281,39 @@ static void what_is_no_label_is_refused_with_its_place(void **state) {
     free(file);
 }
 
+/* nibabel stores floating-point labels 0 to 3 as int16 so: 0 is -32768, 3 is 32767. */
+static void scaled_labels_are_rounded_if_they_are_nearly_whole(void **state) {
+    (void)state;
+    nifti_bytes *file = malloc(sizeof *file);
+    const char *path = scratch_path("scaled.nii");
+    label_map labels;
+    failure failure;
+    start_file(file, 1, 0, 4, 16);
+    put_float(file, 112, 3.0 / 65535);
+    put_float(file, 116, 32768 * 3.0 / 65535);
+    for (int i = 0; i < 60; i++) {
+        const int stored = (int)lround(i % 4 * 65535 / 3.0) - 32768;
+        put(file, voxels_at(file) + 2 * i, 2, (uint64_t)(stored + 65536));
+    }
+    write_plain(path, file->bytes, file->size);
+    if (nifti_read_labels(path, &labels, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    for (int i = 0; i < 60; i++) assert_int_equal(labels.labels[i], i % 4);
+    label_map_close(&labels);
+    put(file, voxels_at(file) + 2 * 7, 2, 32767 - 600); /* 2.97 */
+    write_plain(path, file->bytes, file->size);
+    assert_int_equal(nifti_read_labels(path, &labels, &failure), STATUS_CORRUPT);
+    assert_non_null(strstr(failure.message, "voxel (1, 2, 0) is 2.97"));
+    assert_non_null(strstr(failure.message, "after scl_slope 4.57"));
+    start_file(file, 1, 0, 16, 32); /* without a slope nothing is rounded, and the sentence shows why */
+    put_float(file, voxels_at(file), 3 + 0x1p-20);
+    write_plain(path, file->bytes, file->size);
+    assert_int_equal(nifti_read_labels(path, &labels, &failure), STATUS_CORRUPT);
+    assert_non_null(strstr(failure.message, "is 3.00000095"));
+    assert_null(strstr(failure.message, "scl_slope"));
+    remove(path);
+    free(file);
+}
+
 static void headers_that_contradict_themselves_are_refused(void **state) {
     (void)state;
     nifti_bytes *file = malloc(sizeof *file);
@@ -477,6 +510,7 @@ int main(void) {
         cmocka_unit_test(images_survive_writing_to_the_bit_and_equal_ones_give_equal_files),
         cmocka_unit_test(labels_are_written_in_the_smallest_type_that_holds_them),
         cmocka_unit_test(what_is_no_label_is_refused_with_its_place),
+        cmocka_unit_test(scaled_labels_are_rounded_if_they_are_nearly_whole),
         cmocka_unit_test(headers_that_contradict_themselves_are_refused),
         cmocka_unit_test(every_shortened_file_is_refused),
         cmocka_unit_test(flipped_bits_in_a_compressed_file_are_noticed),
