@@ -123,6 +123,7 @@ static status_code examine(void *context, size_t item, failure *failure) {
     for (int file = 0; file < e.one->files; file++) examine_image(&e, file, training ? &check->grids[item] : NULL);
     status_code status = STATUS_OK;
     if (e.wanted && e.found->problems == 0 && !e.found->out_of_memory) status = give(check, item, &e, failure);
+    if (!training) findings_allow(e.found); /* nothing is learnt from test cases */
     volume_close(&e.image);
     label_map_close(&e.labels);
     return status;
