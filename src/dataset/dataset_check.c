@@ -4,6 +4,7 @@
 
 #include "core/path.h"
 #include "nifti/nifti.h"
+#include "nifti/spacing_doubts.h"
 #include "ranks/ranks.h"
 
 #include <stdlib.h>
@@ -78,6 +79,8 @@ static void examine_grid(examined *e, int file, const image_file *opened) {
     if (file > 0) return;
     e->first = opened->grid;
     e->has_first = 1;
+    if (spacing_is_doubtful(&opened->grid, e->one->id, failure.message, sizeof failure.message))
+        findings_add(e->found, e->one->id, 0, failure.message);
 }
 
 static void examine_image(examined *e, int file, volume_grid *first) {

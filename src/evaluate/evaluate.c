@@ -87,7 +87,9 @@ static status_code check_same_cases(const ranks *r, const case_pairs *pairs, fai
 
 static status_code score(job *job, const case_pairs *pairs, failure *failure) {
     const ranks *r = ranks_here();
-    status_code status = ranks_is_first(r) ? case_pairs_check(pairs, failure) : STATUS_OK;
+    spacing_doubts doubts = {0};
+    status_code status = ranks_is_first(r) ? case_pairs_check(pairs, &doubts, failure) : STATUS_OK;
+    spacing_doubts_tell(&doubts, job->listener);
     status = ranks_agree(r, status, failure);
     if (status == STATUS_OK) status = check_same_cases(r, pairs, failure);
     if (status == STATUS_OK && job->regions.count == 0) {

@@ -142,9 +142,10 @@ static status_code fail_several(const char *path, int channels, failure *failure
     return fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels instead of one", path, channels);
 }
 
-status_code case_list_check(const listed_case *one, int channels, failure *failure) {
+status_code case_list_check(const listed_case *one, int channels, spacing_doubts *doubts, failure *failure) {
     nifti_info first, other;
     if (nifti_inspect(one->paths[0], &first, NULL) != STATUS_OK) return STATUS_OK;
+    spacing_doubts_add(doubts, &first.grid, one->id);
     if (one->files == 1 && first.channels != channels) return fail_channels(one, first.channels, channels, failure);
     status_code status = STATUS_OK;
     for (int k = 0; k < one->files && one->files > 1 && status == STATUS_OK; k++) {

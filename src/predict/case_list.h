@@ -5,6 +5,7 @@
 #ifndef HWS_PREDICT_CASE_LIST_H
 #define HWS_PREDICT_CASE_LIST_H
 
+#include "nifti/spacing_doubts.h"
 #include "nifti/volume.h"
 
 typedef struct listed_case {
@@ -30,8 +31,8 @@ void case_list_close(case_list *list);
 status_code case_load(const char *const *paths, int files, volume *image, failure *failure);
 
 /* What the headers of a case tell: STATUS_BAD_INPUT where it has another number of channels, or channels of different grids. A file
-   that cannot be read is no failure here: case_list_load tells of it. */
-status_code case_list_check(const listed_case *one, int channels, failure *failure);
+   that cannot be read is no failure here: case_list_load tells of it. `doubts` may be NULL. */
+status_code case_list_check(const listed_case *one, int channels, spacing_doubts *doubts, failure *failure);
 
 /* case_load of a case, which must have this number of channels. */
 status_code case_list_load(const listed_case *one, int channels, volume *image, failure *failure);

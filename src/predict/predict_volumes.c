@@ -169,20 +169,22 @@ static status_code fail_broken(const job *j, const case_list *list, failure *fai
 }
 
 /* By the first rank: wrong channels are a mistake in the input as a whole, and are told before hours of work. */
-static status_code check_headers(const job *j, const case_list *list, failure *failure) {
+static status_code check_headers(const job *j, const case_list *list, const listener *listener, failure *failure) {
     status_code status = STATUS_OK;
     case_files files;
+    spacing_doubts doubts = {0};
     for (size_t k = 0; k < list->count && status == STATUS_OK && ranks_is_first(j->ranks); k++) {
         status = name_files(j, &list->cases[k], &files, failure);
         if (status == STATUS_OK && !is_found(j, &files))
-            status = case_list_check(&list->cases[k], segmenter_plan(j->segmenter)->channels, failure);
+            status = case_list_check(&list->cases[k], segmenter_plan(j->segmenter)->channels, &doubts, failure);
     }
+    spacing_doubts_tell(&doubts, listener);
     return ranks_agree(j->ranks, status, failure);
 }
 
 static status_code predict_list(job *j, const case_list *list, const listener *listener, failure *failure) {
     j->results = calloc(list->count, sizeof *j->results);
-    status_code status = check_headers(j, list, failure);
+    status_code status = check_headers(j, list, listener, failure);
     if (status != STATUS_OK) return status;
     status = j->results ? folder_make(j->request->output, failure) : fail_memory(failure, "the list of cases");
     status = ranks_agree(j->ranks, status, failure);

@@ -97,6 +97,25 @@ static void what_is_wrong_with_test_cases_is_noted_only(void **state) {
     dataset_close(&set);
 }
 
+static void a_spacing_that_the_sform_contradicts_is_noted(void **state) {
+    (void)state;
+    start_two_cases();
+    dataset set;
+    dataset_report report;
+    const dataset_check_options options = {.threads = 1};
+    volume_grid grid = small_grid();
+    for (int k = 0; k < 3; k++) grid.sform[k][1] = grid.affine[k][1] *= 2;
+    write_image("imagesTr/q_0000.nii.gz", &grid, 1, 0);
+    write_image("imagesTr/q_0001.nii.gz", &grid, 1, 0);
+    write_labels("labelsTr/q.nii.gz", &grid, 1);
+    assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
+    assert_int_equal(dataset_check(&set, &options, &report, NULL), STATUS_OK);
+    assert_int_equal(report.count, 1); /* once for both channels */
+    assert_non_null(strstr(report.findings[0].sentence, "q: the sform puts voxels "));
+    dataset_report_close(&report);
+    dataset_close(&set);
+}
+
 static void a_missing_or_broken_label_map_is_named(void **state) {
     (void)state;
     start_two_cases();
@@ -285,6 +304,7 @@ int main(void) {
         cmocka_unit_test(a_good_dataset_has_no_problems),
         cmocka_unit_test(a_missing_channel_is_named),
         cmocka_unit_test(what_is_wrong_with_test_cases_is_noted_only),
+        cmocka_unit_test(a_spacing_that_the_sform_contradicts_is_noted),
         cmocka_unit_test(a_missing_or_broken_label_map_is_named),
         cmocka_unit_test(another_shape_or_affine_is_named),
         cmocka_unit_test(unknown_labels_are_named_with_their_counts),

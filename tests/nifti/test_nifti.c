@@ -208,6 +208,44 @@ static void the_sform_goes_before_the_qform_and_both_survive_writing(void **stat
     free(file);
 }
 
+/* In metres, millimetres and micrometres, without an affine, with a qform and with an sform. */
+static void other_units_are_read_in_mm_and_written_as_they_were(void **state) {
+    (void)state;
+    static const double sform[12] = {-1, 0.1, 0, 90.5, 0.1, 2, 0.3, -126, 0, -0.3, 3, -72}, none[3] = {0, 0, 0},
+                        offset[3] = {1, -2, 3.5}, in_mm[4] = {1, 1e3, 1, 1e-3};
+    nifti_bytes *file = malloc(sizeof *file), *again = malloc(sizeof *again);
+    const char *path = scratch_path("units.nii"), *copy = scratch_path("units_copy.nii");
+    for (int k = 0; k < 2 * 4 * 3; k++) {
+        const int version = k % 2 + 1, unit = k / 2 % 4, form = k / 8;
+        volume image;
+        start_typed(file, version, 0, 0);
+        put(file, version == 1 ? 123 : 500, 1, (uint64_t)(unit | 8)); /* and seconds */
+        for (int axis = 0; axis < 3; axis++) put_spacing(file, axis + 1, 0.1 * (axis + 1));
+        if (form == 1) put_qform(file, none, offset);
+        if (form == 2) put_sform(file, sform);
+        write_plain(path, file->bytes, file->size);
+        assert_int_equal(nifti_read_volume(path, 0, &image, NULL), STATUS_OK);
+        for (int axis = 0; axis < 3; axis++) {
+            assert_near(image.grid.spacing[axis], 0.1 * (axis + 1) * in_mm[unit], 1e-6 * in_mm[unit]);
+            assert_near(image.grid.affine[axis][axis], (form == 2 ? sform[5 * axis] : 0.1 * (axis + 1)) * in_mm[unit],
+                        1e-6 * in_mm[unit]);
+            if (form == 1) assert_near(image.grid.affine[axis][3], offset[axis] * in_mm[unit], 1e-9);
+        }
+        assert_int_equal(nifti_write_volume(copy, &image, NULL), STATUS_OK);
+        assert_true(read_plain(copy, again->bytes, FILE_BYTES) >= (size_t)voxels_at(file));
+        assert_memory_equal(file->bytes + (version == 1 ? 80 : 112), again->bytes + (version == 1 ? 80 : 112),
+                            (size_t)(version == 1 ? 12 : 24)); /* the spacing */
+        assert_memory_equal(file->bytes + (version == 1 ? 268 : 376), again->bytes + (version == 1 ? 268 : 376),
+                            (size_t)(version == 1 ? 60 : 120)); /* the qform's offset and the sform */
+        assert_int_equal(again->bytes[version == 1 ? 123 : 500], unit | 8);
+        volume_close(&image);
+    }
+    remove(path);
+    remove(copy);
+    free(file);
+    free(again);
+}
+
 static void images_survive_writing_to_the_bit_and_equal_ones_give_equal_files(void **state) {
     (void)state;
     const int size[3] = {31, 17, 23};
@@ -507,6 +545,7 @@ int main(void) {
         cmocka_unit_test(numbers_are_scaled_unless_the_slope_is_zero_or_no_number),
         cmocka_unit_test(channels_are_read_one_by_one_or_together),
         cmocka_unit_test(the_sform_goes_before_the_qform_and_both_survive_writing),
+        cmocka_unit_test(other_units_are_read_in_mm_and_written_as_they_were),
         cmocka_unit_test(images_survive_writing_to_the_bit_and_equal_ones_give_equal_files),
         cmocka_unit_test(labels_are_written_in_the_smallest_type_that_holds_them),
         cmocka_unit_test(what_is_no_label_is_refused_with_its_place),

@@ -79,7 +79,7 @@ static void checked(const char *file, int channels, const char *why) {
     failure failure = {0};
     assert_int_equal(case_list_open(&list, work_path("headers"), file, channels, NULL), STATUS_OK);
     assert_int_equal(list.count, 1);
-    const status_code status = case_list_check(&list.cases[0], channels, &failure);
+    const status_code status = case_list_check(&list.cases[0], channels, NULL, &failure);
     assert_int_equal(status, why ? STATUS_BAD_INPUT : STATUS_OK);
     if (why && !strstr(failure.message, why)) fail_msg("expected '%s' in: %s", why, failure.message);
     case_list_close(&list);

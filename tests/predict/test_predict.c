@@ -264,6 +264,26 @@ static void broken_images_do_not_keep_others_from_being_predicted(void **state) 
     assert_null(strstr(why.message, "others"));
 }
 
+static void hear(void *context, const char *message) { snprintf(context, 1000, "%s", message); }
+
+static void a_doubtful_spacing_is_told(void **state) {
+    (void)state;
+    const char *runs[1] = {run_of("middle")};
+    predict_request request = asked(runs, 1, run_of("doubted"));
+    predict_outcome outcome;
+    char heard[1000] = "";
+    const listener listener = {.context = heard, .notice = hear};
+    volume image = waves((const int[3]){20, 18, 17}, (const double[3]){2, 2.5, 3}, 1);
+    assert_int_equal(folder_make(run_of("doubtful"), NULL), STATUS_OK);
+    for (int k = 0; k < 3; k++) image.grid.sform[k][2] *= 2;
+    assert_int_equal(nifti_write_volume(run_of("doubtful/a_0000.nii"), &image, NULL), STATUS_OK);
+    volume_close(&image);
+    request.input = run_of("doubtful");
+    assert_int_equal(predict(&request, &listener, &outcome, NULL), STATUS_OK);
+    assert_non_null(
+        strstr(heard, "a: the sform puts voxels 2 x 2.5 x 6 mm apart, the spacing (pixdim) is 2 x 2.5 x 3"));
+}
+
 static void wrong_channels_are_told_before_any_case_is_predicted(void **state) {
     (void)state;
     const char *runs[1] = {run_of("middle")};
@@ -285,6 +305,7 @@ int main(void) {
         cmocka_unit_test(what_is_there_is_left_alone_unless_it_is_to_be_overwritten),
         cmocka_unit_test(stopped_work_goes_on),
         cmocka_unit_test(broken_images_do_not_keep_others_from_being_predicted),
+        cmocka_unit_test(a_doubtful_spacing_is_told),
         cmocka_unit_test(wrong_channels_are_told_before_any_case_is_predicted),
         cmocka_unit_test(what_cannot_be_is_refused_before_anything_is_written),
     };
