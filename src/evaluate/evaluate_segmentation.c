@@ -29,8 +29,19 @@ static const char *out_folder(const job *j) { return j->request->out ? j->reques
 
 /* ---- before the work: everything that can be wrong with the input ---- */
 
+/* It has weights that no epoch of its own made. */
+static int is_imported(const char *run) {
+    return run_has(run, RUN_BEST) && !run_has(run, RUN_LATEST) && !run_has(run, RUN_HISTORY) && !run_has(run, RUN_FOLD);
+}
+
 static status_code open_dataset(job *j, failure *failure) {
     char path[PATH_SIZE];
+    if (is_imported(j->run))
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "%.500s is an imported model and has no validation cases: make label maps with hws predict and score "
+            "them with hws evaluate --pred DIR --ref DIR",
+            j->run);
     status_code status = run_path(path, j->run, RUN_CONFIG, failure);
     if (status == STATUS_OK) status = run_config_read_settings(&j->settings, path, failure);
     if (status == STATUS_OK && phantom_data_named(j->settings.data)) {

@@ -62,6 +62,14 @@ run 0 export nnunet "$work/a" --out "$work/the model"
 prints "-m '$work/the model' -f 0"
 run 0 import nnunet "$work/the model" --out "$work/the run"
 prints "hws predict '$work/the run' --input"
+run 0 export nnunet "$work/a" "$work/b" "$work/a" --out "$work/three"
+prints "-m $work/three -f 0 1 2$"
+
+# What an imported run cannot do is told in words of its own.
+run 2 predict "$work/the run" --input "$data/imagesTs" --output "$work/q" --weights final
+complains 'an imported run has only its best weights'
+run 2 evaluate "$work/the run"
+complains 'is an imported model and has no validation cases: .* --pred DIR --ref DIR'
 
 # Subvolumes have losses of their own, and ordinary training knows no importance weights.
 run 0 train $how --split-volumes 16,12,16 --threads 1 --out "$work/parts"

@@ -371,7 +371,7 @@ static void plans_that_cannot_be_are_refused(void **state) {
     expect_refused("\"spacing\": [1, 1, 1]", "\"spacing\": [1, -1, 1]", "spacing");
     expect_refused("\"spacing\": [1, 1, 1]", "\"spacing\": {\"x\": 1}", "spacing");
     expect_refused("\"classes\": 2", "\"classes\": \"2\"", "classes");
-    expect_refused("z-score", "score", "normalisation");
+    expect_refused("z-score", "score", "\"rescale\", \"rgb\" or \"none\"");
     expect_refused("\"masked\": false", "\"masked\": 0", "masked");
     expect_refused("\"low\": 0", "\"low\": 5", "low");
     expect_refused("\"dataset\": \"d\"", "\"dataset\": 7", "dataset");
