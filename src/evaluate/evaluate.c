@@ -108,7 +108,7 @@ static status_code stratify(job *job, failure *failure) {
     const statistics_options options = statistics_options_default();
     status_code status =
         strata_open(&result->strata, groups_of(job), job->request->by, &result->scores, &lacking, failure);
-    tell(job->listener, "these cases are in no row of the groups and count in 'all' only: ", &lacking, "");
+    tell(job->listener, "", &lacking, "");
     text_close(&lacking);
     if (status != STATUS_OK) return status;
     return stratified_open(&result->stratified, &result->scores, &result->strata, &options, failure);

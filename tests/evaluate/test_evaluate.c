@@ -134,14 +134,17 @@ static void two_summaries_are_compared_under_the_names_of_their_folders(void **s
     char groups[200];
     snprintf(groups, sizeof groups, "%s/groups.csv", root);
     FILE *file = fopen(groups, "wb");
-    fputs("case,sex\na,f\nb,m\nc,f\n", file);
+    fputs("case,sex\na,f\nb,m\nc,\n", file);
     fclose(file);
     const char *paths[] = {summary, summary};
     compare_request request = {.count = 2, .paths = paths, .groups = groups};
     assert_int_equal(compare_evaluations(&compared, &request, &listener, &failure), STATUS_OK);
     assert_string_equal(compared.names[0], "A"); /* both are called out */
     assert_int_equal(compared.strata.count, 3);
-    assert_string_equal(heard.notices.bytes, "these cases are in no row of the groups and count in 'all' only: d\n");
+    assert_string_equal(
+        heard.notices.bytes,
+        "these cases are in no row of the groups and count in 'all' only: d; these cases have nothing in "
+        "the column 'sex' and are in none of its groups: c\n");
     compared_close(&compared);
     text_close(&heard.notices);
     request.names = "ERM,DRO";
