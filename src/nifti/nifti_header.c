@@ -113,6 +113,7 @@ static status_code parse_dimensions(const header_reader *reader, const char *pat
         else header->channels *= (int)size;
     }
     header->voxel_bytes = bytes;
+    header->grid.dimensions = count < 3 ? (int)count : 0;
     return STATUS_OK;
 }
 
@@ -289,9 +290,17 @@ static double spacing_in_file(const volume_grid *grid, int axis) {
     return near * unit == spacing ? near : below * unit == spacing ? below : above * unit == spacing ? above : near;
 }
 
+/* As many as the file had that the grid is from. */
+static int dimensions_in_file(const volume_grid *grid, int channels) {
+    if (channels > 1) return 4;
+    const int flat = grid->size[2] == 1 && (grid->dimensions == 2 || grid->size[1] == 1);
+    return grid->dimensions > 0 && grid->dimensions < 3 && flat ? grid->dimensions : 3;
+}
+
 static void put_dimensions(header_writer *writer, const volume_grid *grid, int channels) {
     const layout *layout = writer->layout;
-    int64_t sizes[8] = {channels > 1 ? 4 : 3, grid->size[0], grid->size[1], grid->size[2], channels, 1, 1, 1};
+    int64_t sizes[8] = {
+        dimensions_in_file(grid, channels), grid->size[0], grid->size[1], grid->size[2], channels, 1, 1, 1};
     for (int k = 0; k < 8; k++)
         put_bits(writer, layout->dimensions + k * layout->whole, layout->whole, (uint64_t)sizes[k]);
     for (int k = 0; k < 8; k++)

@@ -246,6 +246,39 @@ static void other_units_are_read_in_mm_and_written_as_they_were(void **state) {
     free(again);
 }
 
+/* (3, 20) comes back as (3, 20), (3, 4, 5) as it is. */
+static void files_keep_their_number_of_dimensions(void **state) {
+    (void)state;
+    nifti_bytes *file = malloc(sizeof *file), *again = malloc(sizeof *again);
+    const char *path = scratch_path("flat.nii"), *copy = scratch_path("flat_copy.nii");
+    for (int k = 0; k < 6; k++) {
+        const int version = k % 2 + 1, count = k / 2 + 1;
+        const int64_t sizes[3][4] = {{1, 60, 1, 1}, {2, 3, 20, 1}, {3, 3, 4, 5}};
+        label_map labels;
+        start_typed(file, version, 0, 0);
+        for (int axis = 0; axis < 4; axis++) put_dimension(file, axis, sizes[count - 1][axis]);
+        write_plain(path, file->bytes, file->size);
+        assert_int_equal(nifti_read_labels(path, &labels, NULL), STATUS_OK);
+        assert_int_equal(nifti_write_labels(copy, &labels, NULL), STATUS_OK);
+        read_plain(copy, again->bytes, FILE_BYTES);
+        assert_int_equal(again->bytes[version == 1 ? 40 : 16], count);
+        labels.grid.size[2] *= 2; /* a grid that was made from it and has grown is not cut */
+        const size_t voxels = volume_grid_voxels(&labels.grid);
+        label_map larger;
+        assert_int_equal(label_map_open(&larger, &labels.grid, NULL), STATUS_OK);
+        memset(larger.labels, 0, voxels * sizeof *larger.labels);
+        assert_int_equal(nifti_write_labels(copy, &larger, NULL), STATUS_OK);
+        read_plain(copy, again->bytes, FILE_BYTES);
+        assert_int_equal(again->bytes[version == 1 ? 40 : 16], 3);
+        label_map_close(&larger);
+        label_map_close(&labels);
+    }
+    remove(path);
+    remove(copy);
+    free(file);
+    free(again);
+}
+
 static void images_survive_writing_to_the_bit_and_equal_ones_give_equal_files(void **state) {
     (void)state;
     const int size[3] = {31, 17, 23};
@@ -546,6 +579,7 @@ int main(void) {
         cmocka_unit_test(channels_are_read_one_by_one_or_together),
         cmocka_unit_test(the_sform_goes_before_the_qform_and_both_survive_writing),
         cmocka_unit_test(other_units_are_read_in_mm_and_written_as_they_were),
+        cmocka_unit_test(files_keep_their_number_of_dimensions),
         cmocka_unit_test(images_survive_writing_to_the_bit_and_equal_ones_give_equal_files),
         cmocka_unit_test(labels_are_written_in_the_smallest_type_that_holds_them),
         cmocka_unit_test(what_is_no_label_is_refused_with_its_place),
