@@ -49,7 +49,8 @@ static int export_nnunet(const export_words *words) {
         text command = {0};
         text_add(&command, "Predict with\n    nnUNetv2_predict_from_modelfolder -i IMAGES -o LABELS -m ");
         train_words_quote(request.output, &command);
-        text_add(&command, request.run_count > 1 ? " -f 0 1 ..." : " -f 0");
+        text_add(&command, " -f");
+        for (int k = 0; k < request.run_count; k++) text_format(&command, " %d", k);
         cli_print(&command);
     }
     return cli_end(status, &failure);

@@ -22,7 +22,7 @@ static const char USAGE[] = "usage: hws import nnunet MODEL_FOLDER --out RUN [op
                             "\n"
                             "PlainConvUNet and ResidualEncoderUNet are served, 3d_fullres, 3d_lowres and 2d, with "
                             "labels or regions; cascades,\n"
-                            "other networks and other preprocessing are refused by name.\n"
+                            "other networks, other preprocessing and readers that turn the images are refused by name.\n"
                             "\n";
 
 static int run(const nnunet_import_request *request, int quiet) {

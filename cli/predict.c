@@ -33,9 +33,13 @@ static const char USAGE[] =
     "several\n"
     "channels, and write CASE.nii.gz with the labels, on the image's grid. Several runs (folds, say) are averaged. "
     "Cases\n"
-    "that are there already are left alone, so that an interrupted prediction goes on. RUN may also be an "
+    "that are there already are left alone, so that an interrupted prediction goes on: for another run or other "
+    "options\n"
+    "name another folder, or give --overwrite. RUN may also be an "
     "exported\n"
-    "model: a folder with plans.json and one .safetensors file.\n"
+    "model: a folder with plans.json and one .safetensors file. An image that cannot be read does not keep the others "
+    "from\n"
+    "being predicted; it is told of at the end, and the exit code is 1.\n"
     "\n";
 
 enum { RUNS_MAX = 64 };
@@ -103,6 +107,13 @@ static void print_path(void *context, const char *path) {
     printf("%s\n", path);
 }
 
+/* Those that were there may be another network's. */
+static void print_outcome(const predict_outcome *outcome, const char *folder) {
+    printf("%zu label maps in %s", outcome->done, folder);
+    if (outcome->found) printf(", %zu of them there before; --overwrite predicts them again", outcome->found);
+    printf("\n");
+}
+
 int verb_predict(int count, char **words) {
     arguments a = {.weights = "best", .precision = "f32", .average = "logits", .threads = parallel_processors()};
     a.request = (predict_request){.step = 0.5, .wrote = print_path};
@@ -118,6 +129,6 @@ int verb_predict(int count, char **words) {
     const status_code status = predict(&a.request, &listener, &outcome, &failure);
     cli_progress_end(&progress);
     if (status != STATUS_OK) return cli_end(status, &failure);
-    if (outcome.volumes && !a.quiet) printf("%zu label maps in %s\n", outcome.done, a.request.output);
+    if (outcome.volumes && !a.quiet) print_outcome(&outcome, a.request.output);
     return EXIT_DONE;
 }

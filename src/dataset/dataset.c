@@ -83,6 +83,22 @@ const dataset_case *dataset_find(const dataset *set, const char *id) {
     return set->train ? bsearch(id, set->train, set->train_count, sizeof *set->train, by_id) : NULL;
 }
 
+static int has_label(const dataset *set, const dataset_label *label) {
+    for (int k = 0; k < set->label_count; k++) {
+        const dataset_label *other = &set->labels[k];
+        if (strcmp(label->name, other->name) == 0)
+            return label->count == other->count &&
+                   memcmp(label->values, other->values, (size_t)label->count * sizeof *label->values) == 0;
+    }
+    return 0;
+}
+
+int dataset_same_labels(const dataset *a, const dataset *b) {
+    int same = a->label_count == b->label_count && a->ignore == b->ignore;
+    for (int k = 0; k < a->label_count && same; k++) same = has_label(b, &a->labels[k]);
+    return same;
+}
+
 /* ---- checks of one case ------------------------------------------------------------------------------------------ */
 
 int dataset_file_channels(const dataset *set, const dataset_case *one) { return one->files == 1 ? set->channels : 1; }

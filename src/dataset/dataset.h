@@ -77,6 +77,9 @@ void dataset_close(dataset *set);
 /* The same without the cases, whose files need not be there: channels and labels, as dataset.json tells them. */
 status_code dataset_open_description(dataset *set, const char *folder, failure *failure);
 
+/* Whether both have labels and regions of the same names and values, and the same label to ignore. */
+int dataset_same_labels(const dataset *a, const dataset *b);
+
 /* The training case with this id, or NULL. */
 const dataset_case *dataset_find(const dataset *set, const char *id);
 
@@ -121,7 +124,7 @@ typedef struct dataset_check_options {
  * Reads all files of all cases, training and test, each once. Problems: files that are missing or cannot be read, a
  * number of channels other than dataset.json's, a size or affine other than the label map's or the first image's, voxels
  * that are NaN or infinite, values that are no label, fewer or more cases than numTraining says. Allowed but noted: label
- * maps without any foreground. The report is the same for any number of threads.
+ * maps without any foreground, spacings that the sform contradicts (nifti/spacing_doubts.h), and all of this in test cases, from which nothing is learnt. The report is the same for any number of threads.
  *
  * STATUS_OK if there are no problems, STATUS_CORRUPT if there are (the message tells how many, and the first); the
  * report is filled in both cases. Close it always.

@@ -4,6 +4,7 @@
 
 #include "core/path.h"
 #include "nifti/nifti.h"
+#include "nifti/spacing_doubts.h"
 #include "ranks/ranks.h"
 
 #include <stdlib.h>
@@ -78,6 +79,8 @@ static void examine_grid(examined *e, int file, const image_file *opened) {
     if (file > 0) return;
     e->first = opened->grid;
     e->has_first = 1;
+    if (spacing_is_doubtful(&opened->grid, e->one->id, failure.message, sizeof failure.message))
+        findings_add(e->found, e->one->id, 0, failure.message);
 }
 
 static void examine_image(examined *e, int file, volume_grid *first) {
@@ -123,6 +126,7 @@ static status_code examine(void *context, size_t item, failure *failure) {
     for (int file = 0; file < e.one->files; file++) examine_image(&e, file, training ? &check->grids[item] : NULL);
     status_code status = STATUS_OK;
     if (e.wanted && e.found->problems == 0 && !e.found->out_of_memory) status = give(check, item, &e, failure);
+    if (!training) findings_allow(e.found); /* nothing is learnt from test cases */
     volume_close(&e.image);
     label_map_close(&e.labels);
     return status;

@@ -17,6 +17,11 @@ void findings_add(findings *found, const char *id, int fatal, const char *senten
     found->problems += fatal != 0;
 }
 
+void findings_allow(findings *found) {
+    for (size_t k = 0; k < found->count; k++) found->list[k].fatal = 0;
+    found->problems = 0;
+}
+
 /* ---- between ranks ------------------------------------------------------------------------------------------------ */
 
 /* What stands before each sentence when they travel. */

@@ -12,6 +12,9 @@ typedef struct findings {
 
 void findings_add(findings *found, const char *id, int fatal, const char *sentence);
 
+/* Makes all of them worth knowing only. */
+void findings_allow(findings *found);
+
 /* Together: of the findings of all cases, training cases first, each rank has its own; afterwards all have all. */
 status_code findings_share(findings *found, const dataset *set, failure *failure);
 

@@ -151,23 +151,24 @@ void case_pairs_close(case_pairs *pairs) {
     *pairs = (case_pairs){0};
 }
 
-static status_code check_one(const case_pair *pair, failure *failure) {
+static status_code check_one(const case_pair *pair, spacing_doubts *doubts, failure *failure) {
     nifti_info prediction, reference;
     status_code status = nifti_inspect(pair->prediction, &prediction, failure);
     if (status == STATUS_OK) status = nifti_inspect(pair->reference, &reference, failure);
     if (status != STATUS_OK) return status;
+    spacing_doubts_add(doubts, &reference.grid, pair->name);
     if (prediction.channels != 1 || reference.channels != 1)
         return fail(failure, STATUS_BAD_INPUT, "%s: a label map has one channel, not %d", pair->name,
                     prediction.channels > 1 ? prediction.channels : reference.channels);
     return volume_grid_check_same(&prediction.grid, &reference.grid, pair->name, failure);
 }
 
-status_code case_pairs_check(const case_pairs *pairs, failure *first) {
+status_code case_pairs_check(const case_pairs *pairs, spacing_doubts *doubts, failure *first) {
     status_code result = STATUS_OK;
     size_t more = 0;
     for (size_t k = 0; k < pairs->count; k++) {
         failure own;
-        const status_code status = check_one(&pairs->list[k], result == STATUS_OK ? first : &own);
+        const status_code status = check_one(&pairs->list[k], doubts, result == STATUS_OK ? first : &own);
         if (result != STATUS_OK && status != STATUS_OK) more++;
         if (result == STATUS_OK) result = status;
     }

@@ -4,6 +4,7 @@
 
 #include "core/failure.h"
 #include "core/text.h"
+#include "nifti/spacing_doubts.h"
 
 #include <stddef.h>
 
@@ -33,7 +34,8 @@ status_code case_pairs_add(case_pairs *pairs, const char *name, const char *pred
 /* By name. STATUS_BAD_INPUT if a case is there twice. */
 status_code case_pairs_sort(case_pairs *pairs, failure *failure);
 
-/* Reads all headers: STATUS_BAD_INPUT, with the case's name, unless both files of each case lie on the same grid. */
-status_code case_pairs_check(const case_pairs *pairs, failure *failure);
+/* Reads all headers: STATUS_BAD_INPUT, with the case's name, unless both files of each case lie on the same grid. `doubts`, about
+   references, may be NULL. */
+status_code case_pairs_check(const case_pairs *pairs, spacing_doubts *doubts, failure *failure);
 
 #endif

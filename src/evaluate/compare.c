@@ -93,16 +93,14 @@ static status_code stratify(job *job, failure *failure) {
     compared *result = job->result;
     const char *path = job->request->groups ? job->request->groups : *job->groups ? job->groups : NULL;
     if (job->request->by && !path) return fail(failure, STATUS_BAD_INPUT, "--by needs --groups");
-    text lacking = {0}, notice = {0};
+    text lacking = {0};
     status_code status = path ? case_groups_read(&result->groups, path, failure) : STATUS_OK;
     if (status == STATUS_OK)
         status = strata_open(&result->strata, path ? &result->groups : NULL, job->request->by, &result->scores[0],
                              &lacking, failure);
-    text_format(&notice, "these cases are in no row of the groups and count in 'all' only: %.600s",
-                text_string(&lacking));
-    if (status == STATUS_OK && lacking.size > 0 && !notice.failed) listener_notice(job->listener, notice.bytes);
+    if (status == STATUS_OK && lacking.size > 0 && !lacking.failed)
+        listener_notice(job->listener, text_string(&lacking));
     text_close(&lacking);
-    text_close(&notice);
     return status;
 }
 

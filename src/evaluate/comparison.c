@@ -15,6 +15,23 @@ const compared_row *comparison_at(const comparison *comparison, size_t stratum, 
     return row_at(comparison, stratum, region, method);
 }
 
+/* Where one method predicted a label that is not there, those that rightly predicted nothing have no score: left out, the
+   case would hide the error. */
+static void count_as_right(comparison *comparison, size_t stratum, size_t region, double *values) {
+    const struct stratum *group = &comparison->strata->list[stratum];
+    const size_t methods = comparison->methods.count;
+    for (size_t k = 0; k < group->count; k++) {
+        int scored = 0;
+        for (size_t m = 0; m < methods; m++) scored |= !isnan(values[m * group->count + k]);
+        for (size_t m = 0; m < methods && scored; m++) {
+            double *value = &values[m * group->count + k];
+            if (!isnan(*value) || !scores_is_empty(&comparison->methods.scores[m], group->cases[k], region)) continue;
+            *value = metric_when_right(comparison->metric);
+            row_at(comparison, stratum, region, m)->rightly_empty++;
+        }
+    }
+}
+
 /* A case without a score by one method counts for none. */
 static void leave_out_incomplete(double *values, size_t methods, size_t cases) {
     for (size_t k = 0; k < cases; k++) {
@@ -40,6 +57,7 @@ static status_code fill_region(comparison *comparison, size_t stratum, size_t re
     for (size_t m = 0; m < methods; m++)
         stratum_values(&(score_column){&comparison->methods.scores[m], region, comparison->metric}, group,
                        values + m * group->count);
+    count_as_right(comparison, stratum, region, values);
     leave_out_incomplete(values, methods, group->count);
     statistics_options options = statistics_options_default();
     options.lower_is_better = metric_lower_is_better(comparison->metric);

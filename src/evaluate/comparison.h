@@ -2,9 +2,10 @@
  * Any number of methods side by side on the same cases, as in Tables 2 and 3 of the paper: the statistics of each, and
  * how each differs from the first one.
  *
- * A row of numbers is about one group of cases and one label, and counts the cases that have a score by every method, so
- * that a difference of means is the mean difference. Holm's correction is over all tests of the table: groups, labels and
- * methods.
+ * A row of numbers is about one group of cases and one label, and counts the same cases for every method, so that a
+ * difference of means is the mean difference. A label that is in neither prediction nor reference has no score
+ * (scores.h). A case in which this is so for all methods is left out; where some method did predict the label, those that
+ * did not are right, and count as EMPTY_ONE has it. Holm's correction is over all tests of the table: groups, labels and methods.
  */
 #ifndef HWS_EVALUATE_COMPARISON_H
 #define HWS_EVALUATE_COMPARISON_H
@@ -32,6 +33,8 @@ status_code scores_align(const compared_methods *methods, int common, text *drop
 
 typedef struct compared_row {
     statistics numbers;
+    size_t
+        rightly_empty; /* cases that count as right because another method predicted the label and this one did not */
     paired difference; /* to the first method; of the first itself it says nothing */
 } compared_row;
 
@@ -59,6 +62,9 @@ typedef enum comparison_layout {
    have one layout, with numbers not rounded. */
 status_code comparison_write(const comparison *comparison, comparison_layout layout, table_format format, text *out,
                              failure *failure);
+
+/* Adds a sentence on the cases that are left out and one on those that count as right, where there are any. */
+void comparison_add_empty_notes(const comparison *comparison, text *out);
 
 /* The two of these that are for programs. */
 status_code comparison_write_csv(const comparison *comparison, text *out, failure *failure);

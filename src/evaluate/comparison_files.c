@@ -46,7 +46,7 @@ static void add_csv_row(text *out, const comparison *comparison, size_t stratum,
         if (k) text_add(out, ",");
         csv_add_field(out, fields[k]);
     }
-    text_format(out, ",%zu,%zu", row->numbers.count, row->numbers.missing);
+    text_format(out, ",%zu,%zu,%zu", row->numbers.count, row->numbers.missing, row->rightly_empty);
     statistics_values(&row->numbers, numbers);
     difference_values(&row->difference, differences);
     for (int k = 0; k < STATISTIC_COUNT; k++) csv_add_number(out, numbers[k]);
@@ -60,7 +60,7 @@ static void add_csv_row(text *out, const comparison *comparison, size_t stratum,
 }
 
 status_code comparison_write_csv(const comparison *comparison, text *out, failure *failure) {
-    text_add(out, "metric,column,group,label,key,method,cases,missing");
+    text_add(out, "metric,column,group,label,key,method,cases,missing,rightly_empty");
     for (int k = 0; k < STATISTIC_COUNT; k++) text_format(out, ",%s", STATISTICS[k]);
     text_add(out, ",worst_case");
     for (int k = 0; k < DIFFERENCE_COUNT; k++) text_format(out, ",%s", DIFFERENCES[k]);
@@ -80,6 +80,7 @@ static void add_json_method(json_writer *json, const comparison *comparison, con
     difference_values(&row->difference, differences);
     json_begin_object(json, NULL);
     json_add_string(json, "method", comparison->methods.names[method]);
+    json_add_integer(json, "rightly_empty", (long long)row->rightly_empty);
     for (int k = 0; k < STATISTIC_COUNT; k++) json_add_number(json, STATISTICS[k], numbers[k]);
     json_add_string(json, "worst_case", row->numbers.count ? worst_case(comparison, row) : NULL);
     for (int k = 0; k < DIFFERENCE_COUNT && method; k++) json_add_number(json, DIFFERENCES[k], differences[k]);

@@ -192,27 +192,48 @@ static void put_title(const comparison *comparison, char *title, size_t capacity
     utf8_mend(title, capacity, used);
 }
 
-static size_t incomplete_cases(const comparison *comparison) {
-    size_t most = 0;
-    for (size_t region = 0; region < comparison_regions(comparison); region++) {
-        const size_t missing = comparison_at(comparison, 0, region, 0)->numbers.missing;
-        if (missing > most) most = missing;
+void comparison_add_empty_notes(const comparison *comparison, text *out) {
+    const size_t methods = comparison->methods.count, cases = comparison->strata->list[0].count;
+    size_t missing = 0, right = 0;
+    for (size_t k = 0; k < comparison_regions(comparison) * methods; k++) {
+        const compared_row *row = comparison_at(comparison, 0, k / methods, k % methods);
+        if (row->numbers.missing > missing) missing = row->numbers.missing;
+        if (row->rightly_empty > right) right = row->rightly_empty;
     }
-    return most;
+    if (missing)
+        text_format(out,
+                    "Up to %zu of %zu cases have a label neither in the reference nor in a prediction: they have no "
+                    "score for it and are\nleft out of its rows; --empty 1 of hws evaluate counts them as right.\n",
+                    missing, cases);
+    if (right)
+        text_format(out,
+                    "In up to %zu of %zu cases a label is not in the reference, and some methods predicted it: the "
+                    "others are right there,\nwhich counts as %d %s.\n",
+                    right, cases, metric_is_share(comparison->metric) ? 100 : 0, metric_unit(comparison->metric));
 }
 
 static void add_notes(const comparison *comparison, text *out) {
-    const size_t missing = incomplete_cases(comparison);
-    text_format(out,
-                "Differences are to %s, over the n cases with a score by every method; 95%% CI: bootstrap of the mean "
-                "difference,\nfrom %d cases on; Wilcoxon: paired and two-sided, where at least %d cases differ; Holm: "
-                "corrected for all tests\nof this table.\n",
-                comparison->methods.names[0], STATISTICS_INTERVAL_CASES, PAIRED_TEST_CASES);
-    if (missing)
-        text_format(out,
-                    "Up to %zu of %zu cases have no score for a label by some method (empty in prediction and "
-                    "reference) and are left\nout of its rows; --empty 1 counts them as right.\n",
-                    missing, comparison->strata->list[0].count);
+    text_format(
+        out,
+        "Differences are to %s, over the same n cases; 95%% CI: bootstrap of the mean difference, from %d cases "
+        "on;\nWilcoxon: paired and two-sided, where at least %d cases differ; Holm: corrected for all tests of "
+        "this table.\n",
+        comparison->methods.names[0], STATISTICS_INTERVAL_CASES, PAIRED_TEST_CASES);
+    comparison_add_empty_notes(comparison, out);
+}
+
+/* The paragraph below a table in Markdown; comments below one in LaTeX, for who writes its caption. */
+static void add_marked_notes(const comparison *comparison, table_format format, text *out) {
+    text notes = {0};
+    comparison_add_empty_notes(comparison, &notes);
+    const char *line = text_string(&notes);
+    if (*line && format == TABLE_MARKDOWN) text_format(out, "\n%s", line);
+    for (size_t length; *line && format == TABLE_LATEX; line += length + 1) {
+        length = strcspn(line, "\n");
+        text_format(out, "%% %.*s\n", (int)length, line);
+    }
+    out->failed |= notes.failed;
+    text_close(&notes);
 }
 
 status_code comparison_write(const comparison *comparison, comparison_layout layout, table_format format, text *out,
@@ -227,5 +248,6 @@ status_code comparison_write(const comparison *comparison, comparison_layout lay
     const status_code status = table_write(&table, format, out, failure);
     table_close(&table);
     if (format == TABLE_TEXT) add_notes(comparison, out);
+    else add_marked_notes(comparison, format, out);
     return status == STATUS_OK && out->failed ? fail_memory(failure, "a comparison") : status;
 }

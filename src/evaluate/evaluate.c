@@ -53,11 +53,17 @@ static status_code read_groups(job *job, failure *failure) {
     return status == STATUS_OK ? strata_check_columns(&job->result->groups, request->by, failure) : status;
 }
 
+/* Where labels are looked for in the references, it is done once they are known. */
+static status_code check_postprocessing(const job *job, failure *failure) {
+    return job->request->find_postprocessing ? find_postprocessing_check(&job->regions, failure) : STATUS_OK;
+}
+
 static status_code prepare(job *job, failure *failure) {
     status_code status = check_folders(job->request, failure);
     if (status == STATUS_OK && job->request->empty)
         status = empty_rule_parse(job->request->empty, &job->options.empty, failure);
     if (status == STATUS_OK) status = read_regions(job, failure);
+    if (status == STATUS_OK) status = check_postprocessing(job, failure);
     return status == STATUS_OK ? read_groups(job, failure) : status;
 }
 
@@ -82,13 +88,17 @@ static status_code check_same_cases(const ranks *r, const case_pairs *pairs, fai
 
 static status_code score(job *job, const case_pairs *pairs, failure *failure) {
     const ranks *r = ranks_here();
-    status_code status = ranks_is_first(r) ? case_pairs_check(pairs, failure) : STATUS_OK;
+    spacing_doubts doubts = {0};
+    status_code status = ranks_is_first(r) ? case_pairs_check(pairs, &doubts, failure) : STATUS_OK;
+    spacing_doubts_tell(&doubts, job->listener);
     if (status == STATUS_OK && ranks_is_first(r) && job->request->out)
         status = own_results_check_cases(job->request->out, job->request->find_postprocessing, failure);
     status = ranks_agree(r, status, failure);
     if (status == STATUS_OK) status = check_same_cases(r, pairs, failure);
-    if (status == STATUS_OK && job->regions.count == 0)
+    if (status == STATUS_OK && job->regions.count == 0) {
         status = scoring_find_labels(pairs, &job->options, &job->regions, job->listener, failure);
+        if (status == STATUS_OK) status = check_postprocessing(job, failure);
+    }
     if (status == STATUS_OK && job->request->out) status = folder_make(job->request->out, failure);
     status = ranks_agree(r, status, failure);
     if (status != STATUS_OK) return status;
@@ -101,7 +111,7 @@ static status_code stratify(job *job, failure *failure) {
     const statistics_options options = statistics_options_default();
     status_code status =
         strata_open(&result->strata, groups_of(job), job->request->by, &result->scores, &lacking, failure);
-    tell(job->listener, "these cases are in no row of the groups and count in 'all' only: ", &lacking, "");
+    tell(job->listener, "", &lacking, "");
     text_close(&lacking);
     if (status != STATUS_OK) return status;
     return stratified_open(&result->stratified, &result->scores, &result->strata, &options, failure);
@@ -173,6 +183,15 @@ static job job_start(evaluation *evaluation, const evaluate_request *request, co
                              .ignore = request->ignore,
                              .threads = request->threads ? request->threads : parallel_processors()},
                  .result = evaluation};
+}
+
+status_code evaluate_check(const evaluate_request *request, failure *failure) {
+    evaluation unused;
+    job job = job_start(&unused, request, NULL);
+    const status_code status = prepare(&job, failure);
+    regions_close(&job.regions);
+    evaluation_close(&unused);
+    return status;
 }
 
 status_code evaluate_pairs(evaluation *evaluation, const case_pairs *pairs, const evaluate_request *request,

@@ -54,6 +54,9 @@ status_code evaluate_folders(evaluation *evaluation, const evaluate_request *req
 status_code evaluate_pairs(evaluation *evaluation, const case_pairs *pairs, const evaluate_request *request,
                            const listener *listener, failure *failure);
 
+/* What both refuse without looking at a label map: labels, regions, groups, folders and rules that are wrong. */
+status_code evaluate_check(const evaluate_request *request, failure *failure);
+
 void evaluation_close(evaluation *evaluation);
 
 #endif

@@ -30,8 +30,19 @@ static const char *out_folder(const job *j) { return j->request->out ? j->reques
 
 /* ---- before the work: everything that can be wrong with the input ---- */
 
+/* It has weights that no epoch of its own made. */
+static int is_imported(const char *run) {
+    return run_has(run, RUN_BEST) && !run_has(run, RUN_LATEST) && !run_has(run, RUN_HISTORY) && !run_has(run, RUN_FOLD);
+}
+
 static status_code open_dataset(job *j, failure *failure) {
     char path[PATH_SIZE];
+    if (is_imported(j->run))
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "%.500s is an imported model and has no validation cases: make label maps with hws predict and score "
+            "them with hws evaluate --pred DIR --ref DIR",
+            j->run);
     status_code status = run_path(path, j->run, RUN_CONFIG, failure);
     if (status == STATUS_OK) status = run_config_read_settings(&j->settings, path, failure);
     if (status == STATUS_OK && phantom_data_named(j->settings.data)) {
@@ -45,12 +56,7 @@ static status_code open_dataset(job *j, failure *failure) {
 /* The cases that the run kept apart, as it noted them when it began: folds may have been made anew since. */
 static status_code open_fold(job *j, failure *failure) {
     char path[PATH_SIZE];
-    if (j->settings.fold < 0) {
-        listener_notice(
-            j->listener,
-            "this run was trained on all cases (--fold -1): the scores are of cases that it was trained on");
-        return STATUS_OK;
-    }
+    if (j->settings.fold < 0) return STATUS_OK;
     status_code status = run_path(path, j->run, RUN_FOLD, failure);
     if (status == STATUS_OK && !path_exists(path))
         return fail(failure, STATUS_BAD_INPUT,
@@ -67,23 +73,35 @@ static status_code open_segmenter(job *j, failure *failure) {
     return segmenter_open(&j->segmenter, &options, &j->run, 1, failure);
 }
 
-static status_code prepare(job *j, failure *failure) {
-    status_code status = open_dataset(j, failure);
-    if (status == STATUS_OK) status = open_fold(j, failure);
-    if (status == STATUS_OK) status = open_segmenter(j, failure);
-    if (status == STATUS_OK)
-        status =
-            run_path(j->validation, j->run, run_validation_file(j->request->weights, !j->request->no_mirror), failure);
-    if (status == STATUS_OK) status = folder_make(j->validation, failure);
-    return status == STATUS_OK ? folder_make(out_folder(j), failure) : status;
-}
-
 static void close_run(job *j) {
     segmenter_close(&j->segmenter);
     case_groups_close(&j->groups);
     splits_close(&j->fold);
     dataset_close(&j->set);
     settings_close(&j->settings);
+}
+
+/* A run's cases; what was open of the run before is closed, so that the last one's dataset stays for scoring. */
+static status_code open_run(job *j, const char *run, failure *failure) {
+    close_run(j);
+    j->run = run;
+    j->settings = settings_default_volumes();
+    const status_code status = open_dataset(j, failure);
+    return status == STATUS_OK ? open_fold(j, failure) : status;
+}
+
+static status_code prepare(job *j, const char *run, failure *failure) {
+    status_code status = open_run(j, run, failure);
+    if (status == STATUS_OK && j->settings.fold < 0)
+        listener_notice(
+            j->listener,
+            "this run was trained on all cases (--fold -1): the scores are of cases that it was trained on");
+    if (status == STATUS_OK) status = open_segmenter(j, failure);
+    if (status == STATUS_OK)
+        status =
+            run_path(j->validation, j->run, run_validation_file(j->request->weights, !j->request->no_mirror), failure);
+    if (status == STATUS_OK) status = folder_make(j->validation, failure);
+    return status == STATUS_OK ? folder_make(out_folder(j), failure) : status;
 }
 
 /* ---- the work ---- */
@@ -178,6 +196,7 @@ static void list_labels(const dataset *set, text *labels, text *regions) {
     if (set->has_regions) list_regions(set, named, regions);
 }
 
+/* NULL instead of an evaluation: only checks what was asked for. */
 static status_code score(job *j, evaluation *evaluation, failure *failure) {
     text labels = {0}, regions = {0};
     const evaluate_run_request *asked = j->request;
@@ -197,41 +216,63 @@ static status_code score(job *j, evaluation *evaluation, failure *failure) {
                                       .find_postprocessing = asked->find_postprocessing,
                                       .hd95 = asked->hd95,
                                       .surface = asked->surface};
-    const status_code status = labels.failed || regions.failed
-                                   ? fail_memory(failure, "the labels")
-                                   : evaluate_pairs(evaluation, &j->pairs, &request, j->listener, failure);
+    const status_code status = labels.failed || regions.failed ? fail_memory(failure, "the labels")
+                               : !evaluation                   ? evaluate_check(&request, failure)
+                                             : evaluate_pairs(evaluation, &j->pairs, &request, j->listener, failure);
     text_close(&labels);
     text_close(&regions);
     return status;
 }
 
-/* Its validation cases; what was open of the run before is closed, so that the last one's dataset stays for scoring. */
+/* Its validation cases. */
 static status_code take_run(job *j, const char *run, failure *failure) {
-    close_run(j);
-    j->run = run;
-    j->settings = settings_default_volumes();
-    const status_code status = ranks_agree(ranks_here(), prepare(j, failure), failure);
+    const status_code status = ranks_agree(ranks_here(), prepare(j, run, failure), failure);
     return status == STATUS_OK ? take_cases(j, failure) : status;
 }
 
-static status_code check_runs(const evaluate_run_request *request, failure *failure) {
-    const ranks *r = ranks_here();
-    const char *out = request->out ? request->out : request->run;
-    if (!request->other_count || request->out)
-        return ranks_agree(
-            r, ranks_is_first(r) ? own_results_check_cases(out, request->find_postprocessing, failure) : STATUS_OK,
-            failure);
-    return fail(failure, STATUS_BAD_INPUT, "several runs are scored together: give --out, where the scores go");
+/* All runs, of which the one whose dataset names the labels is the last. */
+static const char *run_at(const evaluate_run_request *request, int k) {
+    return k < request->other_count ? request->others[k] : request->run;
+}
+
+/* The labels of the run that is open must be those of the one before: the scores are of what both call so. */
+static status_code check_same_labels(const job *j, const dataset *before, const char *run, failure *failure) {
+    if (dataset_same_labels(before, &j->set)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.300s (%.100s) and %.300s (%.100s) have different labels and cannot be scored together", run,
+                before->name, j->run, j->set.name);
+}
+
+static status_code check_out(const evaluate_run_request *request, failure *failure) {
+    if (!ranks_is_first(ranks_here())) return STATUS_OK;
+    return own_results_check_cases(request->out ? request->out : request->run, request->find_postprocessing, failure);
+}
+
+/* Before hours of prediction: whether every run can be scored, and as it was asked for. */
+static status_code check_runs(job *j, failure *failure) {
+    const evaluate_run_request *request = j->request;
+    if (request->other_count && !request->out)
+        return fail(failure, STATUS_BAD_INPUT, "several runs are scored together: give --out, where the scores go");
+    dataset before = {0};
+    status_code status = check_out(request, failure);
+    for (int k = 0; k <= request->other_count && status == STATUS_OK; k++) {
+        dataset_close(&before);
+        before = j->set;
+        j->set = (dataset){0};
+        status = open_run(j, run_at(request, k), failure);
+        if (status == STATUS_OK && k > 0) status = check_same_labels(j, &before, run_at(request, k - 1), failure);
+    }
+    dataset_close(&before);
+    return status == STATUS_OK ? score(j, NULL, failure) : status;
 }
 
 status_code evaluate_segmentation(evaluation *evaluation, const evaluate_run_request *request, const listener *listener,
                                   failure *failure) {
     *evaluation = (struct evaluation){0};
     job j = {.request = request, .listener = listener};
-    status_code status = check_runs(request, failure);
-    for (int k = 0; k < request->other_count && status == STATUS_OK; k++)
-        status = take_run(&j, request->others[k], failure);
-    if (status == STATUS_OK) status = take_run(&j, request->run, failure);
+    status_code status = ranks_agree(ranks_here(), check_runs(&j, failure), failure);
+    for (int k = 0; k <= request->other_count && status == STATUS_OK; k++)
+        status = take_run(&j, run_at(request, k), failure);
     if (status == STATUS_OK) status = case_pairs_sort(&j.pairs, failure);
     if (status == STATUS_OK) status = score(&j, evaluation, failure);
     case_pairs_close(&j.pairs);

@@ -74,8 +74,8 @@ static int is_called(const region_list *list, const char *name) {
 }
 
 static void name_region(region_list *list, region *named, const dataset *set) {
-    char key[REGION_KEY_BYTES];
-    region_key(named, key);
+    char key[REGION_NAME_BYTES];
+    region_name_by_key(named, key);
     if (strcmp(named->name, key) != 0) return;
     for (int k = 0; k < set->label_count; k++) {
         const dataset_label *label = &set->labels[k];

@@ -77,14 +77,26 @@ static int has_value(const postprocessing_step *step, int value) {
     return 0;
 }
 
-static status_code add_values(postprocessing_step *step, const region *region, failure *failure) {
+/* 0: there are too many. */
+static int add_values(postprocessing_step *step, const region *region) {
     for (int k = 0; k < region->count; k++) {
         if (has_value(step, region->labels[k])) continue;
-        if (step->count == POSTPROCESSING_VALUES)
-            return fail(failure, STATUS_BAD_INPUT, "--find-postprocessing: at most %d different labels are possible",
-                        POSTPROCESSING_VALUES);
+        if (step->count == POSTPROCESSING_VALUES) return 0;
         step->values[step->count++] = (int16_t)region->labels[k];
     }
+    return 1;
+}
+
+status_code find_postprocessing_check(const region_list *regions, failure *failure) {
+    if (regions->count >= POSTPROCESSING_STEPS)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--find-postprocessing: at most %d labels and regions are possible, not %zu",
+                    POSTPROCESSING_STEPS - 1, regions->count);
+    postprocessing_step all = {0};
+    for (size_t r = 0; r < regions->count; r++)
+        if (!add_values(&all, &regions->regions[r]))
+            return fail(failure, STATUS_BAD_INPUT, "--find-postprocessing: at most %d different labels are possible",
+                        POSTPROCESSING_VALUES);
     return STATUS_OK;
 }
 
@@ -111,10 +123,9 @@ static status_code attempt(trial *t, long which, failure *failure) {
     if (!means) return fail_memory(failure, "the scores");
     postprocessing_step *step = &t->found->steps[t->found->count++];
     *step = (postprocessing_step){0};
-    status_code status = STATUS_OK;
-    for (size_t r = 0; r < count && status == STATUS_OK; r++)
-        if (which < 0 || (size_t)which == r) status = add_values(step, &t->regions->regions[r], failure);
-    if (status == STATUS_OK) status = score(t, means, failure);
+    for (size_t r = 0; r < count; r++)
+        if (which < 0 || (size_t)which == r) add_values(step, &t->regions->regions[r]);
+    const status_code status = score(t, means, failure);
     if (status == STATUS_OK && is_better(t->best, means, count, which)) accept(t, which, means);
     else *step = (postprocessing_step){0}, t->found->count--;
     free(means);
@@ -135,10 +146,8 @@ status_code find_postprocessing(const case_pairs *pairs, const scores *before, c
                                 const listener *listener, postprocessing *found, failure *failure) {
     const size_t count = before->regions.count;
     memset(found, 0, sizeof *found);
-    if (count >= POSTPROCESSING_STEPS)
-        return fail(failure, STATUS_BAD_INPUT,
-                    "--find-postprocessing: at most %d labels and regions are possible, not %zu",
-                    POSTPROCESSING_STEPS - 1, count);
+    status_code status = find_postprocessing_check(&before->regions, failure);
+    if (status != STATUS_OK) return status;
     trial t = {.pairs = pairs,
                .regions = &before->regions,
                .options = {.empty = options->empty, .ignore = options->ignore, .threads = options->threads},
@@ -148,7 +157,7 @@ status_code find_postprocessing(const case_pairs *pairs, const scores *before, c
                .best = malloc(count * sizeof(double))};
     if (!t.best) return fail_memory(failure, "the scores");
     take_means(before, t.best);
-    const status_code status = try_all(&t, failure);
+    status = try_all(&t, failure);
     free(t.best);
     return status;
 }

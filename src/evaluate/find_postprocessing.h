@@ -13,6 +13,9 @@
 #include "core/listener.h"
 #include "evaluate/scoring.h"
 
+/* STATUS_BAD_INPUT if there are more labels or regions than a postprocessing can have. */
+status_code find_postprocessing_check(const region_list *regions, failure *failure);
+
 /*
  * `before` has the scores without any postprocessing, by these options. All maps are read once for each trial. The listener,
  * who may be NULL, is told of the work as "postprocessing", and given notice of what was found.

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-    REGION_MAX_LABELS = 32,
+    REGION_MAX_LABELS = 1000, /* as many as a dataset may have */
     REGION_NAME_BYTES = 64,
     REGION_KEY_BYTES = 8 * REGION_MAX_LABELS + 8,
     REGIONS_MAX = 1000
@@ -35,6 +35,9 @@ status_code regions_add_label(region_list *list, int label, failure *failure);
 status_code regions_add_labels(region_list *list, const char *labels, failure *failure); /* "1,2,3" */
 status_code regions_add_named(region_list *list, const char *regions, failure *failure); /* "WT=1+2+3,ET=3" */
 status_code regions_add_key(region_list *list, const char *key, const char *name, failure *failure); /* "(1, 2)" */
+
+/* Without a name of its own a region is called by its key, of which 63 bytes fit. */
+void region_name_by_key(const region *region, char name[REGION_NAME_BYTES]);
 
 /* Whether a region may be called so: tables separate columns by `|`, and lists of regions have `,`, `=` and `+`. */
 int region_name_is_good(const char *name);

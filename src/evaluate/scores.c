@@ -55,6 +55,15 @@ static int is_empty(const struct scores *scores, const double *values) {
     return counted ? values[METRIC_N_PRED] == 0 && values[METRIC_N_REF] == 0 : isnan(values[METRIC_DICE]);
 }
 
+int scores_is_empty(const scores *scores, size_t which, size_t region) {
+    return is_empty(scores, scores_at(scores, which, region));
+}
+
+double metric_when_right(metric metric) {
+    if (metric_is_share(metric)) return 1;
+    return metric == METRIC_HD95 || metric == METRIC_ASSD ? 0 : (double)NAN;
+}
+
 void scores_apply_empty(scores *scores, empty_rule rule) {
     static const metric touched[] = {METRIC_DICE, METRIC_IOU, METRIC_NSD, METRIC_HD95, METRIC_ASSD};
     const size_t rows = scores->cases * scores->regions.count;
@@ -62,7 +71,7 @@ void scores_apply_empty(scores *scores, empty_rule rule) {
         double *values = scores->values + row * METRICS;
         if (!is_empty(scores, values)) continue;
         for (int k = 0; k < 5; k++)
-            values[touched[k]] = rule == EMPTY_NAN ? (double)NAN : metric_is_share(touched[k]) ? 1 : 0;
+            values[touched[k]] = rule == EMPTY_NAN ? (double)NAN : metric_when_right(touched[k]);
     }
     scores->empty = rule;
 }

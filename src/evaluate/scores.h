@@ -32,6 +32,10 @@ int metric_is_share(metric metric);
 /* "%", "mm" or "voxels". */
 const char *metric_unit(metric metric);
 
+/* Of what is empty in prediction and reference and counts as right: 1 for shares, 0 for distances; NaN for counts of voxels,
+   which always exist. */
+double metric_when_right(metric metric);
+
 /* What a label counts that neither prediction nor reference holds. */
 typedef enum empty_rule {
     EMPTY_NAN, /* there is no score, as in nnU-Net */
@@ -68,6 +72,9 @@ double *scores_at(const scores *scores, size_t which, size_t region);
 
 /* Copies by what rules scores were given: `empty`, `ignored` and `nsd_tolerance`. */
 void scores_copy_rules(scores *scores, const struct scores *from);
+
+/* Whether neither prediction nor reference has it. */
+int scores_is_empty(const scores *scores, size_t which, size_t region);
 
 /* Gives all that is empty in prediction and reference the score of a rule, whatever it had. */
 void scores_apply_empty(scores *scores, empty_rule rule);

@@ -56,13 +56,24 @@ static status_code add_all(strata *strata, const scores *scores, failure *failur
     return STATUS_OK;
 }
 
+/* A clause with the names of some cases; many are cut, lest another clause be lost. */
+static void add_clause(text *lacking, const char *clause, const text *names) {
+    if (names->size) text_format(lacking, "%s%s: %.400s", lacking->size ? "; " : "", clause, text_string(names));
+    lacking->failed |= names->failed;
+}
+
+static void add_case_name(text *names, const char *name) { text_format(names, "%s%s", names->size ? ", " : "", name); }
+
 /* The row of each case, -1 for none. */
 static long *rows_of_cases(const case_groups *groups, const scores *scores, text *lacking) {
     long *rows = malloc((scores->cases ? scores->cases : 1) * sizeof *rows);
+    text names = {0};
     for (size_t k = 0; rows && k < scores->cases; k++) {
         rows[k] = case_groups_find(groups, scores->list[k].name);
-        if (rows[k] < 0) text_format(lacking, "%s%s", lacking->size ? ", " : "", scores->list[k].name);
+        if (rows[k] < 0) add_case_name(&names, scores->list[k].name);
     }
+    add_clause(lacking, "these cases are in no row of the groups and count in 'all' only", &names);
+    text_close(&names);
     return rows;
 }
 
@@ -70,8 +81,23 @@ static long *rows_of_cases(const case_groups *groups, const scores *scores, text
 typedef struct grouping {
     const case_groups *groups;
     const long *rows;
-    size_t cases;
+    const scores *scores;
+    text *lacking;
 } grouping;
+
+/* Cases that have a row, and nothing in this column. */
+static void tell_empty_cells(const grouping *grouping, size_t column) {
+    const csv *table = &grouping->groups->table;
+    text names = {0}, clause = {0};
+    for (size_t k = 0; k < grouping->scores->cases; k++)
+        if (grouping->rows[k] >= 0 && !*csv_cell(table, (size_t)grouping->rows[k], column))
+            add_case_name(&names, grouping->scores->list[k].name);
+    text_format(&clause, "these cases have nothing in the column '%.100s' and are in none of its groups",
+                csv_name(table, column));
+    add_clause(grouping->lacking, text_string(&clause), &names);
+    text_close(&names);
+    text_close(&clause);
+}
 
 static int by_name(const void *a, const void *b) {
     return natural_compare(((const stratum *)a)->value, ((const stratum *)b)->value);
@@ -85,14 +111,15 @@ static status_code add_column(strata *strata, const grouping *grouping, size_t c
     for (size_t row = 0; row < table->rows; row++) {
         const char *value = csv_cell(table, row, column);
         if (!*value || find_stratum(strata, name, value)) continue;
-        if (!new_stratum(strata, grouping->cases, name, value)) return fail_memory(failure, "groups");
+        if (!new_stratum(strata, grouping->scores->cases, name, value)) return fail_memory(failure, "groups");
     }
     if (strata->count > first) qsort(strata->list + first, strata->count - first, sizeof *strata->list, by_name);
-    for (size_t k = 0; k < grouping->cases; k++) {
+    for (size_t k = 0; k < grouping->scores->cases; k++) {
         const char *value = grouping->rows[k] < 0 ? "" : csv_cell(table, (size_t)grouping->rows[k], column);
         stratum *found = *value ? find_stratum(strata, name, value) : NULL;
         if (found) found->cases[found->count++] = k;
     }
+    tell_empty_cells(grouping, column);
     return STATUS_OK;
 }
 
@@ -137,7 +164,7 @@ status_code strata_open(strata *strata, const case_groups *groups, const char *b
     if (status != STATUS_OK || !groups) return status;
     long *rows = rows_of_cases(groups, scores, lacking);
     if (!rows) return fail_memory(failure, "groups");
-    const grouping grouping = {groups, rows, scores->cases};
+    const grouping grouping = {groups, rows, scores, lacking};
     status = by ? name_list_each(by, add_chosen_column, &(chosen){strata, &grouping}, failure)
                 : add_every_column(strata, &grouping, failure);
     free(rows);

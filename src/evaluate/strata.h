@@ -23,8 +23,8 @@ status_code strata_check_columns(const case_groups *groups, const char *by, fail
 
 /*
  * All cases, then for each column of `by` ("sex,centre"; NULL: every column) each of its values that some case has, in
- * their natural order (g2 before g10). `groups` may be NULL. Names of cases that the file lacks are added to `lacking`, separated by
- * commas; they are counted with all cases only.
+ * their natural order (g2 before g10). `groups` may be NULL. What cases are in no row of the file, and so counted
+ * with all cases only, and which have an empty cell in a column, and so are in none of its groups, is added to `lacking` in words.
  */
 status_code strata_open(strata *strata, const case_groups *groups, const char *by, const scores *scores, text *lacking,
                         failure *failure);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -180,6 +181,8 @@ static void decode(nifti_type type, const uint8_t *raw, size_t count, double *va
 /* Where the values of a chunk go; returns how many it could take. */
 typedef size_t voxel_taker(void *target, size_t first, size_t count, const double *values);
 
+static int is_scaled(const nifti_header *header) { return header->slope != 1 || header->intercept != 0; }
+
 static status_code read_chunk(nifti_stream *stream, uint8_t *raw, size_t count, double *values, failure *failure) {
     const nifti_header *header = &stream->header;
     const int bytes = nifti_type_bytes(header->type);
@@ -187,16 +190,20 @@ static status_code read_chunk(nifti_stream *stream, uint8_t *raw, size_t count, 
     if (status != STATUS_OK) return status;
     if (header->big_endian != host_is_big_endian()) swap_bytes(raw, count, bytes);
     decode(header->type, raw, count, values);
-    if (header->slope != 1 || header->intercept != 0)
+    if (is_scaled(header))
         for (size_t i = 0; i < count; i++) values[i] = values[i] * header->slope + header->intercept;
     return STATUS_OK;
 }
 
 static status_code fail_label(const nifti_stream *stream, size_t voxel, double value, failure *failure) {
-    const size_t nx = (size_t)stream->header.grid.size[0], ny = (size_t)stream->header.grid.size[1];
+    const nifti_header *header = &stream->header;
+    const size_t nx = (size_t)header->grid.size[0], ny = (size_t)header->grid.size[1];
+    char scaling[100] = "";
+    if (is_scaled(header))
+        snprintf(scaling, sizeof scaling, " after scl_slope %.9g and scl_inter %.9g", header->slope, header->intercept);
     return fail(failure, STATUS_CORRUPT,
-                "%s is not a label map: voxel (%zu, %zu, %zu) is %g; labels are whole numbers from -32768 to 32767",
-                stream->path, voxel % nx, voxel / nx % ny, voxel / nx / ny, value);
+                "%s is not a label map: voxel (%zu, %zu, %zu) is %.9g%s; labels are whole numbers from -32768 to 32767",
+                stream->path, voxel % nx, voxel / nx % ny, voxel / nx / ny, value, scaling);
 }
 
 static status_code read_values(nifti_stream *stream, size_t total, voxel_taker *take, void *target, failure *failure) {
@@ -223,11 +230,22 @@ static size_t take_floats(void *target, size_t first, size_t count, const double
     return count;
 }
 
+typedef struct label_target {
+    int16_t *labels;
+    double near; /* values so near to a whole number are that number */
+} label_target;
+
+/* Programs that store floating-point labels as scaled integers give them back up to half a step off. */
+static double near_enough(const nifti_header *header) {
+    return is_scaled(header) ? fmin(fmax(1e-3, fabs(header->slope) / 2), 1e-2) : 0;
+}
+
 static size_t take_labels(void *target, size_t first, size_t count, const double *values) {
-    int16_t *labels = (int16_t *)target + first;
+    const label_target *to = target;
     for (size_t i = 0; i < count; i++) {
-        if (!(values[i] >= INT16_MIN && values[i] <= INT16_MAX) || values[i] != floor(values[i])) return i;
-        labels[i] = (int16_t)values[i];
+        const double whole = rint(values[i]);
+        if (!(whole >= INT16_MIN && whole <= INT16_MAX) || !(fabs(values[i] - whole) <= to->near)) return i;
+        to->labels[first + i] = (int16_t)whole;
     }
     return count;
 }
@@ -303,7 +321,8 @@ static status_code read_opened_labels(nifti_stream *stream, label_map *labels, f
     status_code status = skip_to_voxels(stream, failure);
     if (status == STATUS_OK) status = label_map_open(labels, &header->grid, failure);
     const size_t total = volume_grid_voxels(&header->grid);
-    if (status == STATUS_OK) status = read_values(stream, total, take_labels, labels->labels, failure);
+    label_target target = {labels->labels, near_enough(header)};
+    if (status == STATUS_OK) status = read_values(stream, total, take_labels, &target, failure);
     return status == STATUS_OK ? stream_must_end(stream, failure) : status;
 }
 

@@ -113,6 +113,7 @@ static status_code parse_dimensions(const header_reader *reader, const char *pat
         else header->channels *= (int)size;
     }
     header->voxel_bytes = bytes;
+    header->grid.dimensions = count < 3 ? (int)count : 0;
     return STATUS_OK;
 }
 
@@ -154,16 +155,20 @@ static status_code parse_scaling(const header_reader *reader, const char *path, 
     return STATUS_OK;
 }
 
+/* NIfTI's codes of length: a metre, a millimetre, a micrometre; files that do not tell mean millimetres. */
+static double unit_in_mm(int units) { return (units & 7) == 1 ? 1e3 : (units & 7) == 3 ? 1e-3 : 1; }
+
 /* Axes of one voxel have no spacing; files without a third dimension say 0 there. */
 static status_code parse_spacing(const header_reader *reader, const char *path, nifti_header *header,
                                  failure *failure) {
     volume_grid *grid = &header->grid;
     for (int k = 0; k < 3; k++) {
-        double spacing = get_nth_real(reader, reader->layout->spacings, k + 1);
+        double spacing = get_nth_real(reader, reader->layout->spacings, k + 1) * unit_in_mm(grid->units);
         if (spacing == 0 && grid->size[k] == 1) spacing = 1;
         if (!(spacing > 0 && spacing < 1e6))
             return fail(failure, STATUS_CORRUPT,
-                        "%s has the spacing %g along axis %d; it must be above 0 and below 1e6", path, spacing, k + 1);
+                        "%s has the spacing %g mm along axis %d; it must be above 0 and below 1e6", path, spacing,
+                        k + 1);
         grid->spacing[k] = spacing;
     }
     return STATUS_OK;
@@ -193,13 +198,14 @@ static void affine_from_qform(volume_grid *grid) {
     for (int row = 0; row < 3; row++) {
         for (int axis = 0; axis < 3; axis++)
             grid->affine[row][axis] = rotation[row][axis] * grid->spacing[axis] * (axis == 2 ? grid->qfac : 1);
-        grid->affine[row][3] = grid->offset[row];
+        grid->affine[row][3] = grid->offset[row] * unit_in_mm(grid->units);
     }
 }
 
 static void choose_affine(volume_grid *grid) {
     memset(grid->affine, 0, sizeof grid->affine);
-    if (grid->sform_code > 0) memcpy(grid->affine, grid->sform, sizeof grid->affine);
+    if (grid->sform_code > 0)
+        for (int k = 0; k < 12; k++) grid->affine[k / 4][k % 4] = grid->sform[k / 4][k % 4] * unit_in_mm(grid->units);
     else if (grid->qform_code > 0) affine_from_qform(grid);
     else
         for (int axis = 0; axis < 3; axis++) grid->affine[axis][axis] = grid->spacing[axis];
@@ -218,13 +224,13 @@ static status_code parse_affine(const header_reader *reader, const char *path, n
     for (int k = 0; k < 3; k++) {
         const double quaternion = get_nth_real(reader, layout->quaternion, k);
         const double offset = get_nth_real(reader, layout->qoffset, k);
-        good_qform &= fabs(quaternion) <= 2 && isfinite(offset);
+        good_qform &= fabs(quaternion) <= 2 && isfinite(offset * unit_in_mm(grid->units));
         grid->quaternion[k] = finite_or_zero(quaternion);
         grid->offset[k] = finite_or_zero(offset);
     }
     for (int k = 0; k < 12; k++) {
         const double value = get_nth_real(reader, layout->sform, k);
-        good_sform &= isfinite(value) != 0;
+        good_sform &= isfinite(value * unit_in_mm(grid->units)) != 0;
         grid->sform[k / 4][k % 4] = finite_or_zero(value);
     }
     if (grid->sform_code > 0 && !good_sform)
@@ -244,16 +250,14 @@ status_code nifti_header_parse(const uint8_t *bytes, size_t count, const char *p
                     path);
     header->big_endian = reader.big_endian;
     header->grid.nifti_version = reader.layout == &LAYOUTS[0] ? 1 : 2;
+    header->grid.units = (int)get_bits(&reader, reader.layout->units, reader.layout->code == 2 ? 1 : 4);
     status_code status = check_magic(&reader, count, path, failure);
     if (status == STATUS_OK) status = parse_type(&reader, path, header, failure);
     if (status == STATUS_OK) status = parse_dimensions(&reader, path, header, failure);
     if (status == STATUS_OK) status = parse_offset(&reader, path, header, failure);
     if (status == STATUS_OK) status = parse_scaling(&reader, path, header, failure);
     if (status == STATUS_OK) status = parse_spacing(&reader, path, header, failure);
-    if (status == STATUS_OK) status = parse_affine(&reader, path, header, failure);
-    if (status != STATUS_OK) return status;
-    header->grid.units = (int)get_bits(&reader, reader.layout->units, reader.layout->code == 2 ? 1 : 4);
-    return STATUS_OK;
+    return status == STATUS_OK ? parse_affine(&reader, path, header, failure) : status;
 }
 
 typedef struct header_writer {
@@ -279,13 +283,28 @@ static void put_real(header_writer *writer, int offset, int index, double value)
     put_bits(writer, offset + index * size, size, bits);
 }
 
+/* The number that is read as this spacing, to the last bit. */
+static double spacing_in_file(const volume_grid *grid, int axis) {
+    const double unit = unit_in_mm(grid->units), spacing = grid->spacing[axis], near = spacing / unit;
+    const double below = nextafter(near, 0), above = nextafter(near, INFINITY);
+    return near * unit == spacing ? near : below * unit == spacing ? below : above * unit == spacing ? above : near;
+}
+
+/* As many as the file had that the grid is from. */
+static int dimensions_in_file(const volume_grid *grid, int channels) {
+    if (channels > 1) return 4;
+    const int flat = grid->size[2] == 1 && (grid->dimensions == 2 || grid->size[1] == 1);
+    return grid->dimensions > 0 && grid->dimensions < 3 && flat ? grid->dimensions : 3;
+}
+
 static void put_dimensions(header_writer *writer, const volume_grid *grid, int channels) {
     const layout *layout = writer->layout;
-    int64_t sizes[8] = {channels > 1 ? 4 : 3, grid->size[0], grid->size[1], grid->size[2], channels, 1, 1, 1};
+    int64_t sizes[8] = {
+        dimensions_in_file(grid, channels), grid->size[0], grid->size[1], grid->size[2], channels, 1, 1, 1};
     for (int k = 0; k < 8; k++)
         put_bits(writer, layout->dimensions + k * layout->whole, layout->whole, (uint64_t)sizes[k]);
     for (int k = 0; k < 8; k++)
-        put_real(writer, layout->spacings, k, k == 0 ? grid->qfac : k <= 3 ? grid->spacing[k - 1] : 1);
+        put_real(writer, layout->spacings, k, k == 0 ? grid->qfac : k <= 3 ? spacing_in_file(grid, k - 1) : 1);
 }
 
 static void put_affine(header_writer *writer, const volume_grid *grid) {

@@ -15,10 +15,11 @@
 /* Where the voxels are, and what a file's header said about it, so that a file written on the same grid says the same. */
 typedef struct volume_grid {
     int size[3];         /* voxels along x, y, z */
-    double spacing[3];   /* between voxel centres, in the file's unit, which is mm nearly always */
-    double affine[3][4]; /* from voxel indices to the scanner's x, y, z: sform, else qform, else the spacing alone */
+    double spacing[3];   /* between voxel centres, in mm */
+    double affine[3][4]; /* voxel indices to the scanner's x, y, z in mm: sform, else qform, else the spacing */
     int nifti_version;   /* 1 or 2 */
-    int units;           /* NIfTI's xyzt_units */
+    int dimensions;      /* 1 or 2: of a file that tells of no more; 0: three */
+    int units;           /* NIfTI's xyzt_units: what sform and offset are in, and pixdim in files on this grid */
     int sform_code, qform_code;
     double sform[3][4];
     double quaternion[3], offset[3]; /* of the qform */

@@ -177,9 +177,9 @@ static status_code compare_plans(exported *e, failure *failure) {
     status_code status = STATUS_OK;
     for (int k = 1; k < e->request->run_count && status == STATUS_OK; k++) {
         status = model_folder_plan(runs[k], &e->other, failure);
-        if (status == STATUS_OK && !plan_agrees(&e->plan, &e->other))
-            status = fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s were planned differently: export each alone",
-                          runs[0], runs[k]);
+        if (status == STATUS_OK)
+            status = plan_check_ensemble((const plan *const[2]){&e->plan, &e->other},
+                                         (const char *const[2]){runs[0], runs[k]}, "export each alone", failure);
     }
     return status;
 }

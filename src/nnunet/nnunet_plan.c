@@ -91,11 +91,23 @@ static void expect_resampling(source *s, const char *function, double order) {
         refuse(s, key, "has other orders of interpolation than nnU-Net's usual ones: that cannot be served");
 }
 
+/* Others turn the images first, or read other files than NIfTI. Plans that do not tell are taken to mean these two. */
+static void check_reader(source *s) {
+    const json_t *reader = json_object_get(s->plans, "image_reader_writer");
+    char why[256];
+    snprintf(why, sizeof why,
+             "is %.100s, which may turn images or read other files: only SimpleITKIO and NibabelIO can be served",
+             json_is_string(reader) ? json_string_value(reader) : "no text");
+    if (reader && !is_text(reader, "SimpleITKIO") && !is_text(reader, "NibabelIO"))
+        refuse(s, "image_reader_writer", why);
+}
+
 static void check_preprocessing(source *s) {
     const json_t *previous = get(s, "previous_stage");
     if (previous && !json_is_null(previous))
         refuse(s, "previous_stage",
                "makes it a cascade, which cannot be served: import its first stage, or 3d_fullres");
+    check_reader(s);
     expect_text(s, "preprocessor_name", "DefaultPreprocessor");
     expect_resampling(s, "resampling_fn_data", 3);
     expect_resampling(s, "resampling_fn_probabilities", 1);

@@ -305,3 +305,15 @@ int plan_agrees(const plan *a, const plan *b) {
     }
     return same;
 }
+
+status_code plan_check_ensemble(const plan *const plans[2], const char *const names[2], const char *alone,
+                                failure *failure) {
+    if (!plan_agrees(plans[0], plans[1]))
+        return fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s were planned differently: %s", names[0], names[1],
+                    alone);
+    for (int c = 0; c < plans[0]->channels; c++)
+        if (strcmp(plans[0]->channel[c].name, plans[1]->channel[c].name) != 0)
+            return fail(failure, STATUS_BAD_INPUT, "channel %d of %.300s is %.100s, that of %.300s is %.100s: %s", c,
+                        names[0], plans[0]->channel[c].name, names[1], plans[1]->channel[c].name, alone);
+    return STATUS_OK;
+}

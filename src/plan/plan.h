@@ -81,8 +81,13 @@ preprocessing plan_preprocessing(const plan *plan, channel_rule *rules, int thre
 /* Whether the plan says that it is for the dataset of this name. */
 int plan_is_for(const plan *plan, const char *dataset);
 
-/* Whether networks and preprocessing of two plans are the same. */
+/* Whether networks and preprocessing of two plans are the same. Names do not count: those of a dataset may change. */
 int plan_agrees(const plan *a, const plan *b);
+
+/* For networks that are to get the same images: STATUS_BAD_INPUT, with both names, unless the plans agree and call every channel the
+   same. `alone` says what to do instead. */
+status_code plan_check_ensemble(const plan *const plans[2], const char *const names[2], const char *alone,
+                                failure *failure);
 
 /* A number that changes with everything that changes preprocessed cases, and with nothing else. */
 uint64_t plan_preprocessing_checksum(const plan *plan);

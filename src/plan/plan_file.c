@@ -234,7 +234,7 @@ static void read_channel(reader *reader, json_t *object, plan_channel *channel) 
     name(reader, object, "name", channel->name);
     name(reader, object, "normalisation", kind);
     const int found = normalisation_named(kind);
-    if (found < 0) refuse(reader, "normalisation", "must be \"z-score\", \"ct\", \"rescale\" or \"none\"");
+    if (found < 0) refuse(reader, "normalisation", "must be \"z-score\", \"ct\", \"rescale\", \"rgb\" or \"none\"");
     rule->kind = found < 0 ? NORMALISE_NONE : (normalisation)found;
     const json_t *masked = member(reader, object, "a channel", "masked");
     if (!json_is_boolean(masked)) refuse(reader, "masked", "must be true or false");

@@ -4,6 +4,7 @@
 #include "core/array.h"
 #include "nifti/case_names.h"
 #include "nifti/nifti.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -78,10 +79,41 @@ static status_code check(const case_list *list, const char *folder, int channels
     return STATUS_OK;
 }
 
+/* The channels that a case has, if the first one is among them; else 0. The files of a case follow one another. */
+static int count_channels(const case_listing *listing, size_t first) {
+    int channels = 0, has_first = 0;
+    for (size_t k = first; k < listing->count && strcmp(listing->files[k].id, listing->files[first].id) == 0; k++) {
+        const int channel = listing->files[k].name.channel;
+        channels += channel >= 0 && channel < PLAN_MAX_CHANNELS;
+        has_first |= channel == 0;
+    }
+    return has_first ? channels : 0;
+}
+
+/* For one channel CASE_0001 is a case of its own, as scan_2019 is, but not beside CASE_0000: they are channels of a CASE. */
+static status_code check_one_channel(const char *folder, const char *file, failure *failure) {
+    case_listing listing;
+    status_code status = case_listing_open(&listing, folder, CASE_CHANNELS, failure);
+    const char *only = file && status == STATUS_OK ? id_of(&listing, file) : 0;
+    for (size_t k = 0; k < listing.count && status == STATUS_OK; k++) {
+        const char *id = listing.files[k].id;
+        if ((k > 0 && strcmp(id, listing.files[k - 1].id) == 0) || (only && strcmp(only, id) != 0)) continue;
+        const int channels = count_channels(&listing, k);
+        if (channels > 1)
+            status = fail(failure, STATUS_BAD_INPUT,
+                          "case %.300s has %d channels in %.300s (%.100s_0000 and so on), the network needs 1", id,
+                          channels, folder, id);
+    }
+    case_listing_close(&listing);
+    return status;
+}
+
 status_code case_list_open(case_list *list, const char *folder, const char *file, int channels, failure *failure) {
     *list = (case_list){0};
     case_listing listing;
-    status_code status = case_listing_open(&listing, folder, channels == 1 ? CASE_ONE_CHANNEL : CASE_CHANNELS, failure);
+    status_code status = channels == 1 ? check_one_channel(folder, file, failure) : STATUS_OK;
+    if (status != STATUS_OK) return status;
+    status = case_listing_open(&listing, folder, channels == 1 ? CASE_ONE_CHANNEL : CASE_CHANNELS, failure);
     if (status == STATUS_OK) status = add_files(list, &listing, folder, file, failure);
     case_listing_close(&listing);
     if (status == STATUS_OK) status = check(list, folder, channels, failure);
@@ -99,14 +131,38 @@ void case_list_close(case_list *list) {
     *list = (case_list){0};
 }
 
+/* ---- what the headers tell ---------------------------------------------------------------------------------------- */
+
+static status_code fail_channels(const listed_case *one, int found, int channels, failure *failure) {
+    return fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channel%s, but the network needs %d", one->paths[0], found,
+                found == 1 ? "" : "s", channels);
+}
+
+static status_code fail_several(const char *path, int channels, failure *failure) {
+    return fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels instead of one", path, channels);
+}
+
+status_code case_list_check(const listed_case *one, int channels, spacing_doubts *doubts, failure *failure) {
+    nifti_info first, other;
+    if (nifti_inspect(one->paths[0], &first, NULL) != STATUS_OK) return STATUS_OK;
+    spacing_doubts_add(doubts, &first.grid, one->id);
+    if (one->files == 1 && first.channels != channels) return fail_channels(one, first.channels, channels, failure);
+    status_code status = STATUS_OK;
+    for (int k = 0; k < one->files && one->files > 1 && status == STATUS_OK; k++) {
+        if (nifti_inspect(one->paths[k], &other, NULL) != STATUS_OK) return STATUS_OK;
+        if (other.channels != 1) status = fail_several(one->paths[k], other.channels, failure);
+        else status = volume_grid_check_same(&first.grid, &other.grid, one->paths[k], failure);
+    }
+    return status;
+}
+
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 static status_code add_channel(const char *path, int channel, volume *image, failure *failure) {
     volume more;
     status_code status = nifti_read_volume(path, NIFTI_ALL_CHANNELS, &more, failure);
     if (status != STATUS_OK) return status;
-    if (more.channels != 1)
-        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels instead of one", path, more.channels);
+    if (more.channels != 1) status = fail_several(path, more.channels, failure);
     if (status == STATUS_OK) status = volume_grid_check_same(&image->grid, &more.grid, path, failure);
     const size_t voxels = volume_grid_voxels(&image->grid);
     if (status == STATUS_OK) memcpy(image->voxels + (size_t)channel * voxels, more.voxels, voxels * sizeof(float));
@@ -137,8 +193,7 @@ status_code case_load(const char *const *paths, int files, volume *image, failur
 status_code case_list_load(const listed_case *one, int channels, volume *image, failure *failure) {
     status_code status = case_load((const char *const *)one->paths, one->files, image, failure);
     if (status == STATUS_OK && image->channels != channels) {
-        status = fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channels, but the network needs %d", one->paths[0],
-                      image->channels, channels);
+        status = fail_channels(one, image->channels, channels, failure);
         volume_close(image);
     }
     return status;

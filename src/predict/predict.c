@@ -37,7 +37,7 @@ status_code predict(const predict_request *request, const listener *listener, pr
     *outcome = (predict_outcome){0};
     const status_code status = are_volumes(request->runs[0], &outcome->volumes, failure);
     if (status != STATUS_OK) return status;
-    if (outcome->volumes) return predict_volumes(request, listener, &outcome->done, failure);
+    if (outcome->volumes) return predict_volumes(request, listener, outcome, failure);
     const ranks *r = ranks_here(); /* images are quick: the first rank does them */
     return ranks_agree(r, ranks_is_first(r) ? predict_images(request, listener, &outcome->done, failure) : STATUS_OK,
                        failure);

@@ -37,18 +37,21 @@ typedef struct predict_request {
 
 typedef struct predict_outcome {
     int volumes; /* 1: label maps were made; 0: images were classified */
-    size_t
-        done; /* label maps that are in the output folder now, made or found there; or pictures, or files of images */
+    /* Label maps that are in the output folder now, made or found there; or pictures, or files of images. */
+    size_t done;
+    size_t found; /* label maps among these that were there before and were left alone */
 } predict_outcome;
 
 /* Together with the other ranks (ranks/ranks.h), to whom the volumes are dealt; images are the first one's. STATUS_STOPPED when
-   the listener says so: what was written stays, and is whole. */
+   the listener says so: what was written stays, and is whole. Volumes with the wrong number of channels are refused before any is predicted.
+   Where one of several cannot be read or holds NaN the others are predicted all the same, and STATUS_FAILED tells which it was and why. */
 status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,
                     failure *failure);
 
 /* What it is made of. */
 status_code predict_images(const predict_request *request, const listener *listener, size_t *done, failure *failure);
-status_code predict_volumes(const predict_request *request, const listener *listener, size_t *done, failure *failure);
+status_code predict_volumes(const predict_request *request, const listener *listener, predict_outcome *outcome,
+                            failure *failure);
 
 /* Refuses an output folder that holds the images, or is a folder of a dataset. */
 status_code predict_check_apart(const char *images, const char *output, failure *failure);

@@ -61,9 +61,10 @@ static status_code open_parts(segmenter *p, const char *const *models, int count
     }
     for (int k = 0; k < count && status == STATUS_OK; k++) {
         status = model_folder_plan(models[k], other, failure);
-        if (status == STATUS_OK && !plan_agrees(&p->plan, other))
-            status = fail(failure, STATUS_BAD_INPUT,
-                          "%.300s and %.300s were planned differently: predict with each alone", models[0], models[k]);
+        if (status == STATUS_OK)
+            status =
+                plan_check_ensemble((const plan *const[2]){&p->plan, other},
+                                    (const char *const[2]){models[0], models[k]}, "predict with each alone", failure);
         if (status == STATUS_OK) status = load_weights(p, models[k], k, failure);
     }
     free(other);

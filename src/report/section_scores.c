@@ -81,6 +81,8 @@ static void add_words(text *page, const methods *methods) {
             "this table. The best mean is bold, unless another looks the same.",
             PAIRED_TEST_CASES);
     }
+    text_add(page, " ");
+    comparison_add_empty_notes(&methods->dice, page);
     text_add(page, "</p>\n");
 }
 

@@ -59,7 +59,7 @@ holds "$work/nan/summary.json" '"empty": "nan"'
 refused 'one was evaluated with --empty 1, nan with --empty nan; choose' compare "$work/one" "$work/nan"
 run 0 compare "$work/one" "$work/nan" --empty nan
 prints '^all (3) *one *2 *2 '
-prints 'Up to 1 of 3 cases have no score'
+prints 'Up to 1 of 3 cases have a label neither in the reference nor in a prediction'
 run 0 compare "$work/one" "$work/nan" --empty 1
 prints '^all (3) *one *2 *3 '
 refused 'tolerance of 1 mm, that of nan one of 2 mm' compare "$work/one" "$work/nan" --empty 1 --metric NSD

@@ -62,6 +62,14 @@ run 0 export nnunet "$work/a" --out "$work/the model"
 prints "-m '$work/the model' -f 0"
 run 0 import nnunet "$work/the model" --out "$work/the run"
 prints "hws predict '$work/the run' --input"
+run 0 export nnunet "$work/a" "$work/b" "$work/a" --out "$work/three"
+prints "-m $work/three -f 0 1 2$"
+
+# What an imported run cannot do is told in words of its own.
+run 2 predict "$work/the run" --input "$data/imagesTs" --output "$work/q" --weights final
+complains 'an imported run has only its best weights'
+run 2 evaluate "$work/the run"
+complains 'is an imported model and has no validation cases: .* --pred DIR --ref DIR'
 
 # Subvolumes have losses of their own, and ordinary training knows no importance weights.
 run 0 train $how --split-volumes 16,12,16 --threads 1 --out "$work/parts"
@@ -117,11 +125,34 @@ grep -q 'class="view"' "$work/report.html" || fail "the page has no pictures of 
 # New images: every one gets a label map on its grid; done ones are kept; several runs; a program of one's own.
 run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2
 [ "$(ls "$work/p" | wc -l)" -eq 3 ] || fail "there are not three label maps"
+prints "^3 label maps in $work/p$"
+run 0 predict "$work/b" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2
+prints "^3 label maps in $work/p, 3 of them there before; --overwrite predicts them again$"
 cut -d, -f1,2 "$data/groups.csv" | sed 's/[^,]*$/g&/' >"$work/other.csv"
 run 0 evaluate "$work/a" --no-mirror --regions any=1+2,one=1 --groups "$work/other.csv" --nsd 2 --out "$work/other"
 prints '^all *any '
 grep -q '"(1, 2)"' "$work/other/summary.json" || fail "regions of a run are not scored"
-run 2 evaluate "$work/a" --no-mirror --regions any= --out "$work/never"
+# What is wrong with the options is told before any case is predicted.
+cp -r "$work/a" "$work/early"
+rm -rf "$work/early"/validation*
+for wrong in '--regions any=' '--regions WT=1+x' '--by nonsense' '--empty 7' '--groups nofile.csv'; do
+    run 2 evaluate "$work/early" --no-mirror $wrong --out "$work/never"
+    [ ! -e "$work/early/validation-unmirrored" ] || fail "cases were predicted in spite of $wrong"
+done
+cp -r "$work/early" "$work/late"
+rm "$work/late/fold.json"
+run 2 evaluate "$work/early" "$work/late" --no-mirror --out "$work/never"
+complains 'fold.json is missing'
+[ ! -e "$work/early/validation-unmirrored" ] || fail "cases were predicted although the next run cannot be"
+cp "$work/early/fold.json" "$work/late"
+mkdir "$work/renamed"
+cp -r "$data"/[a-gi-z]* "$work/renamed" # without the cache
+sed -i 's/"cerebellum"/"vermis"/' "$work/renamed/dataset.json"
+sed -i "s|\"data\": \"[^\"]*\"|\"data\": \"$work/renamed\"|" "$work/late/config.json"
+run 2 evaluate "$work/early" "$work/late" --no-mirror --out "$work/never"
+complains 'early (.*) and .*late (.*) have different labels and cannot be scored together\|late (.*) and .*early (.*) have different labels'
+[ ! -e "$work/early/validation-unmirrored" ] || fail "cases were predicted although the labels differ"
+[ ! -e "$work/never" ] || fail "a folder was made for nothing"
 run 0 evaluate --pred "$work/p" --ref "$data/labelsTs" --groups "$data/groups.csv"
 run 0 predict "$work/a" "$work/b" --input "$data/imagesTs" --output "$work/two" --no-mirror --threads 1
 for map in "$work"/p/*; do same "$map" "$work/two/$(basename "$map")"; done

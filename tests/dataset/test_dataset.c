@@ -51,6 +51,41 @@ static void a_case_is_loaded_with_all_channels(void **state) {
     dataset_close(&set);
 }
 
+static dataset described(const char *labels) {
+    char json[400];
+    dataset set;
+    snprintf(json, sizeof json,
+             "{\"channel_names\": {\"0\": \"T2\"}, \"labels\": {%s}, \"numTraining\": 1, \"file_ending\": \".nii\"%s}",
+             labels, strchr(labels, '[') ? ", \"regions_class_order\": [1, 2]" : "");
+    start_root(json);
+    assert_int_equal(dataset_open_description(&set, inside(""), NULL), STATUS_OK);
+    return set;
+}
+
+/* In whatever order; a name, a value or what is ignored makes a difference. */
+static void labels_are_the_same_if_names_and_values_are(void **state) {
+    (void)state;
+    static const struct {
+        const char *labels;
+        int same;
+    } OTHERS[] = {
+        {"\"background\": 0, \"a\": 1, \"b\": 2, \"ignore\": 3", 1},
+        {"\"b\": 2, \"a\": 1, \"background\": 0, \"ignore\": 3", 1},
+        {"\"background\": 0, \"a\": 2, \"b\": 1, \"ignore\": 3", 0},
+        {"\"background\": 0, \"a\": 1, \"c\": 2, \"ignore\": 3", 0},
+        {"\"background\": 0, \"a\": 1, \"b\": 2", 0},
+        {"\"background\": 0, \"a\": 1, \"b\": 2, \"c\": 3", 0},
+        {"\"background\": 0, \"a\": [1, 2], \"b\": 2, \"ignore\": 3", 0},
+    };
+    dataset set = described(OTHERS[0].labels);
+    for (size_t k = 0; k < sizeof OTHERS / sizeof *OTHERS; k++) {
+        dataset other = described(OTHERS[k].labels);
+        assert_int_equal(dataset_same_labels(&set, &other), OTHERS[k].same);
+        dataset_close(&other);
+    }
+    dataset_close(&set);
+}
+
 static void the_decathlons_layout_is_listed_too(void **state) {
     (void)state;
     const volume_grid grid = small_grid();
@@ -260,6 +295,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nnunets_layout_is_listed_by_case),
         cmocka_unit_test(a_case_is_loaded_with_all_channels),
+        cmocka_unit_test(labels_are_the_same_if_names_and_values_are),
         cmocka_unit_test(the_decathlons_layout_is_listed_too),
         cmocka_unit_test(files_may_be_listed_by_case),
         cmocka_unit_test(regions_and_ignored_voxels_are_understood),

@@ -68,9 +68,52 @@ static void a_missing_channel_is_named(void **state) {
     remove(inside("imagesTr/q_0000.nii.gz"));
     remove(inside("imagesTr/q_0001.nii.gz"));
     assert_problem(2, "q: channel 0 (T1) is missing", "q");
+}
+
+/* Of the test cases everything is told, and nothing keeps from planning and training. */
+static void what_is_wrong_with_test_cases_is_noted_only(void **state) {
+    (void)state;
     start_two_cases();
+    dataset set;
+    dataset_report report;
+    failure failure = {0};
+    const dataset_check_options options = {.threads = 2};
+    volume_grid grid = small_grid();
     remove(inside("imagesTs/t_0000.nii.gz"));
-    assert_problem(1, "t: channel 0 (T1) is missing", "t");
+    grid.size[1] = 7;
+    write_labels("labelsTs/t.nii.gz", &grid, 9);
+    assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
+    if (dataset_check(&set, &options, &report, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    assert_int_equal(report.problems, 0);
+    assert_int_equal(report.count, 3);
+    for (size_t k = 0; k < report.count; k++) {
+        assert_string_equal(report.findings[k].id, "t");
+        assert_int_equal(report.findings[k].fatal, 0);
+    }
+    assert_non_null(strstr(report.findings[0].sentence, "9 (1 voxels)"));
+    assert_non_null(strstr(report.findings[1].sentence, "t: channel 0 (T1) is missing"));
+    assert_non_null(strstr(report.findings[2].sentence, "t: image and label map do not fit"));
+    dataset_report_close(&report);
+    dataset_close(&set);
+}
+
+static void a_spacing_that_the_sform_contradicts_is_noted(void **state) {
+    (void)state;
+    start_two_cases();
+    dataset set;
+    dataset_report report;
+    const dataset_check_options options = {.threads = 1};
+    volume_grid grid = small_grid();
+    for (int k = 0; k < 3; k++) grid.sform[k][1] = grid.affine[k][1] *= 2;
+    write_image("imagesTr/q_0000.nii.gz", &grid, 1, 0);
+    write_image("imagesTr/q_0001.nii.gz", &grid, 1, 0);
+    write_labels("labelsTr/q.nii.gz", &grid, 1);
+    assert_int_equal(dataset_open(&set, dataset_root(), NULL), STATUS_OK);
+    assert_int_equal(dataset_check(&set, &options, &report, NULL), STATUS_OK);
+    assert_int_equal(report.count, 1); /* once for both channels */
+    assert_non_null(strstr(report.findings[0].sentence, "q: the sform puts voxels "));
+    dataset_report_close(&report);
+    dataset_close(&set);
 }
 
 static void a_missing_or_broken_label_map_is_named(void **state) {
@@ -260,6 +303,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_dataset_has_no_problems),
         cmocka_unit_test(a_missing_channel_is_named),
+        cmocka_unit_test(what_is_wrong_with_test_cases_is_noted_only),
+        cmocka_unit_test(a_spacing_that_the_sform_contradicts_is_noted),
         cmocka_unit_test(a_missing_or_broken_label_map_is_named),
         cmocka_unit_test(another_shape_or_affine_is_named),
         cmocka_unit_test(unknown_labels_are_named_with_their_counts),

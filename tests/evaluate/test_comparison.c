@@ -111,7 +111,7 @@ static const double DRO[] = {0.6, 0.9, 0.8, 0.8, 0.95, 0.1, 0.55, 0.9, 0.65, 0.9
 static const double CVAR[] = {0.6, 0.9, 0.8, 0.7, 0.95, 0.1, 0.55, 0.9, 0.65, 0.9, 0.7, 0.9, 0.77, 0.9};
 static const double *const EXAMPLE[] = {ERM, DRO, CVAR};
 
-static void rows_count_the_cases_that_all_methods_have(void **state) {
+static void rows_count_the_same_cases_for_all_methods(void **state) {
     (void)state;
     scores all[METHODS];
     strata strata;
@@ -123,10 +123,13 @@ static void rows_count_the_cases_that_all_methods_have(void **state) {
     assert_true(isnan(row->difference.ci.low)); /* seven are too few for an interval */
     assert_int_equal(row->difference.test.better, CASES);
     row = comparison_at(&comparison, 0, 1, 1);
-    assert_int_equal(row->numbers.count, CASES - 1); /* ERM has no score for one of them */
-    assert_close(row->numbers.mean, 5.3 / 6, 1e-12);
+    assert_int_equal(row->numbers.count, CASES); /* in one of them ERM is rightly empty and DRO is not */
+    assert_close(row->numbers.mean, 5.4 / 7, 1e-12);
+    assert_close(row->difference.mean, -0.9 / 7, 1e-12);
     assert_int_equal(row->difference.test.equal, CASES - 1);
-    assert_true(isnan(row->difference.test.p)); /* no test where none differs */
+    assert_int_equal(row->rightly_empty, 0);
+    assert_int_equal(comparison_at(&comparison, 0, 1, 0)->rightly_empty, 1);
+    assert_true(isnan(row->difference.test.p)); /* no test where only one differs */
     close_example(&comparison, all, &strata);
 }
 
@@ -159,7 +162,7 @@ static void tables_show_all_methods_and_mark_the_best_unless_it_is_tied(void **s
     assert_non_null(strstr(text_string(&out), "| all (7) | ERM | 1 | 7 | 54.3 | 50.0 | **5.0** |"));
     assert_non_null(strstr(text_string(&out), "| all (7) | DRO | 1 | 7 | 71.7 | 70.0 | 16.0 |"));
     assert_non_null(strstr(text_string(&out), "| +17.4 | - | "));
-    assert_non_null(strstr(text_string(&out), "| all (7) | CVaR | both | 6 | 86.7 |"));
+    assert_non_null(strstr(text_string(&out), "| all (7) | CVaR | both | 7 | 75.7 |"));
     text_close(&out);
     assert_int_equal(comparison_write(&comparison, COMPARISON_WIDE, TABLE_LATEX, &out, NULL), STATUS_OK);
     assert_non_null(strstr(text_string(&out), "group & method & 1 mean & median & IQR & difference & Holm p & both"));
@@ -169,6 +172,64 @@ static void tables_show_all_methods_and_mark_the_best_unless_it_is_tied(void **s
     const compared_methods methods = {METHODS, all, NAMES};
     assert_int_equal(comparison_open(&comparison, &methods, &strata, METRIC_HD95, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "HD95"));
+    close_example(&comparison, all, &strata);
+}
+
+/* ERM predicts a label in 12 cases that 6 references have; DRO and CVaR predict it in these 6. Two more have it nowhere. */
+static void predicting_what_is_not_there_costs_as_much_as_alone(void **state) {
+    (void)state;
+    enum { WITH = 6, WITHOUT = 6, NOWHERE = 2, ALL = WITH + WITHOUT + NOWHERE };
+    static const table_format FORMATS[] = {TABLE_TEXT, TABLE_MARKDOWN, TABLE_LATEX};
+    double wrong[2 * ALL], right[2 * ALL];
+    for (int k = 0; k < 2 * ALL; k++) {
+        wrong[k] = k < 2 * WITH ? 1 : k < 2 * (WITH + WITHOUT) ? 0 : (double)NAN;
+        right[k] = k < 2 * WITH ? 1 : (double)NAN;
+    }
+    scores all[METHODS];
+    strata strata;
+    comparison comparison = open_example(all, &strata, (const double *const[]){wrong, right, right}, ALL);
+    const compared_row *erm = comparison_at(&comparison, 0, 0, 0), *dro = comparison_at(&comparison, 0, 0, 1);
+    assert_int_equal(erm->numbers.count, WITH + WITHOUT);
+    assert_int_equal(dro->numbers.count, WITH + WITHOUT);
+    assert_int_equal(erm->numbers.missing, NOWHERE);
+    assert_int_equal(erm->rightly_empty, 0);
+    assert_int_equal(dro->rightly_empty, WITHOUT);
+    assert_close(erm->numbers.mean, 0.5, 1e-12);
+    assert_close(dro->numbers.mean, 1, 1e-12);
+    assert_close(dro->difference.mean, 0.5, 1e-12);
+    assert_true(isnan(scores_at(&all[1], WITH, 0)[METRIC_DICE])); /* the scores themselves stay */
+    for (int k = 0; k < 3; k++) {
+        text out = {0};
+        assert_int_equal(comparison_write(&comparison, COMPARISON_WIDE, FORMATS[k], &out, NULL), STATUS_OK);
+        assert_non_null(strstr(text_string(&out), "Up to 2 of 14 cases have a label neither in the reference nor"));
+        assert_non_null(strstr(text_string(&out), "In up to 6 of 14 cases a label is not in the reference"));
+        text_close(&out);
+    }
+    close_example(&comparison, all, &strata);
+}
+
+/* A distance that is right is 0; a value that is missing though there are voxels leaves the case out. */
+static void distances_of_what_is_rightly_empty_are_zero(void **state) {
+    (void)state;
+    scores all[METHODS];
+    strata strata;
+    comparison comparison = open_example(all, &strata, EXAMPLE, CASES);
+    comparison_close(&comparison);
+    for (int m = 0; m < METHODS; m++) {
+        all[m].measured[METRIC_HD95] = all[m].measured[METRIC_N_PRED] = all[m].measured[METRIC_N_REF] = 1;
+        for (size_t row = 0; row < 2 * (size_t)CASES; row++) {
+            double *values = all[m].values + row * METRICS;
+            values[METRIC_N_REF] = row < 2 ? 0 : 5;
+            values[METRIC_N_PRED] = m > 0 && row < 2 ? 0 : 5;
+            values[METRIC_HD95] = (m > 0 && row < 2) || (m == 1 && row == 2) ? (double)NAN : 7;
+        }
+    }
+    const compared_methods methods = {METHODS, all, NAMES};
+    assert_int_equal(comparison_open(&comparison, &methods, &strata, METRIC_HD95, NULL), STATUS_OK);
+    const compared_row *row = comparison_at(&comparison, 0, 0, 1);
+    assert_int_equal(row->numbers.count, CASES - 1);
+    assert_int_equal(row->rightly_empty, 1);
+    assert_close(row->difference.mean, -7.0 / (CASES - 1), 1e-12);
     close_example(&comparison, all, &strata);
 }
 
@@ -195,9 +256,11 @@ int main(void) {
         cmocka_unit_test(cases_and_regions_are_brought_into_one_order),
         cmocka_unit_test(what_only_one_has_is_named_or_dropped),
         cmocka_unit_test(three_methods_are_reduced_to_what_all_have),
-        cmocka_unit_test(rows_count_the_cases_that_all_methods_have),
+        cmocka_unit_test(rows_count_the_same_cases_for_all_methods),
         cmocka_unit_test(holm_corrects_for_labels_and_methods),
         cmocka_unit_test(tables_show_all_methods_and_mark_the_best_unless_it_is_tied),
+        cmocka_unit_test(predicting_what_is_not_there_costs_as_much_as_alone),
+        cmocka_unit_test(distances_of_what_is_rightly_empty_are_zero),
         cmocka_unit_test(csv_has_a_row_per_method),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

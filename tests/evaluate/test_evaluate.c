@@ -94,11 +94,17 @@ static void what_is_wrong_is_found_before_the_work(void **state) {
     static const struct {
         evaluate_request request;
         const char *words;
-    } WRONG[] = {{{.images = "nowhere"}, "--images needs --out"},
-                 {{.images = "nowhere", .out = "never"}, "no folder of this name"},
-                 {{.by = "sex"}, "--by needs --groups"},
-                 {{.labels = "x"}, "does not begin with a label"},
-                 {{.groups = "nowhere.csv"}, "nowhere.csv: there is no such file"}};
+    } WRONG[] = {
+        {{.images = "nowhere"}, "--images needs --out"},
+        {{.images = "nowhere", .out = "never"}, "no folder of this name"},
+        {{.by = "sex"}, "--by needs --groups"},
+        {{.labels = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,"
+                    "35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64",
+          .find_postprocessing = 1,
+          .out = "never"},
+         "at most 63 labels and regions are possible, not 64"},
+        {{.labels = "x"}, "does not begin with a label"},
+        {{.groups = "nowhere.csv"}, "nowhere.csv: there is no such file"}};
     for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
         heard heard = {0};
         const listener listener = listen_to(&heard);
@@ -111,7 +117,11 @@ static void what_is_wrong_is_found_before_the_work(void **state) {
         assert_non_null(strstr(failure.message, WRONG[k].words));
         assert_int_equal(heard.done, 0);
         evaluation_close(&evaluation);
+        failure.message[0] = 0;
+        assert_int_not_equal(evaluate_check(&request, &failure), STATUS_OK);
+        assert_non_null(strstr(failure.message, WRONG[k].words));
     }
+    assert_int_equal(evaluate_check(&(evaluate_request){.labels = "1"}, NULL), STATUS_OK);
     assert_false(path_exists("never"));
 }
 
@@ -124,14 +134,17 @@ static void two_summaries_are_compared_under_the_names_of_their_folders(void **s
     char groups[200];
     snprintf(groups, sizeof groups, "%s/groups.csv", root);
     FILE *file = fopen(groups, "wb");
-    fputs("case,sex\na,f\nb,m\nc,f\n", file);
+    fputs("case,sex\na,f\nb,m\nc,\n", file);
     fclose(file);
     const char *paths[] = {summary, summary};
     compare_request request = {.count = 2, .paths = paths, .groups = groups};
     assert_int_equal(compare_evaluations(&compared, &request, &listener, &failure), STATUS_OK);
     assert_string_equal(compared.names[0], "A"); /* both are called out */
     assert_int_equal(compared.strata.count, 3);
-    assert_string_equal(heard.notices.bytes, "these cases are in no row of the groups and count in 'all' only: d\n");
+    assert_string_equal(
+        heard.notices.bytes,
+        "these cases are in no row of the groups and count in 'all' only: d; these cases have nothing in "
+        "the column 'sex' and are in none of its groups: c\n");
     compared_close(&compared);
     text_close(&heard.notices);
     request.names = "ERM,DRO";

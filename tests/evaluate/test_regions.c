@@ -76,11 +76,38 @@ static void wrong_lists_change_nothing(void **state) {
     regions_close(&list);
 }
 
+/* A dataset may have 999 labels, and a region all of them. */
+static void a_region_may_have_every_label_of_a_dataset(void **state) {
+    (void)state;
+    enum { ALL = 999 };
+    region_list list = {0}, read = {0};
+    failure failure;
+    char *named = malloc(6 * ALL + 16), key[REGION_KEY_BYTES];
+    assert_non_null(named);
+    size_t used = (size_t)sprintf(named, "all=1");
+    for (int k = 2; k <= ALL; k++) used += (size_t)sprintf(named + used, "+%d", k);
+    if (regions_add_named(&list, named, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    snprintf(strrchr(named, '+'), 8, "+%d", 1500);
+    memcpy(named, "few", 3);
+    assert_int_equal(regions_add_named(&list, named, &failure), STATUS_OK);
+    for (size_t k = 0; k < 2; k++) { /* from a file without names, in which both are cut to the same */
+        region_key(&list.regions[k], key);
+        assert_int_equal(regions_add_key(&read, key, NULL, &failure), STATUS_OK);
+        assert_int_equal(read.regions[k].count, ALL);
+        assert_int_equal(regions_find(&list, &read.regions[k]), k);
+    }
+    assert_string_equal(read.regions[1].name, "R2");
+    regions_close(&list);
+    regions_close(&read);
+    free(named);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_and_named_regions_are_parsed),
         cmocka_unit_test(keys_come_back_as_nnunet_and_python_write_them),
         cmocka_unit_test(long_names_are_cut_between_letters),
+        cmocka_unit_test(a_region_may_have_every_label_of_a_dataset),
         cmocka_unit_test(wrong_lists_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static void folders_are_matched_and_scored(void **state) {
     assert_int_equal(case_pairs_open(&pairs, predictions, references, 0, &told, &failure), STATUS_OK);
     assert_int_equal(pairs.count, 2);
     assert_string_equal(pairs.list[0].name, "a");
-    assert_int_equal(case_pairs_check(&pairs, &failure), STATUS_OK);
+    assert_int_equal(case_pairs_check(&pairs, NULL, &failure), STATUS_OK);
     assert_int_equal(scoring_find_labels(&pairs, &options, &regions, NULL, &failure), STATUS_OK);
     assert_int_equal(regions.count, 3);
     assert_int_equal(scoring_run(&pairs, &regions, &options, &listener, &scores, &failure), STATUS_OK);
@@ -87,7 +87,7 @@ static void what_is_missing_or_differs_is_named(void **state) {
     case_pairs_close(&pairs);
     write_map(references, "lonely.nii", "00000001", 1.5);
     assert_int_equal(case_pairs_open(&pairs, predictions, references, 0, &told, &failure), STATUS_OK);
-    assert_int_equal(case_pairs_check(&pairs, &failure), STATUS_BAD_INPUT);
+    assert_int_equal(case_pairs_check(&pairs, NULL, &failure), STATUS_BAD_INPUT);
     assert_non_null(strstr(failure.message, "lonely: the affines differ"));
     case_pairs_close(&pairs);
     write_map(references, "lonely.nii.gz", "00000001", 1);

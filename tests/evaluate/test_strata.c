@@ -49,12 +49,18 @@ static void strata_have_their_natural_order_and_lacking_cases_are_named(void **s
     assert_int_equal(strata.list[2].cases[0], 3);
     assert_int_equal(strata.list[2].cases[1], 4);
     assert_int_equal(strata.list[4].cases[0], 0);
-    assert_string_equal(text_string(&lacking), "case_1");
+    assert_string_equal(text_string(&lacking),
+                        "these cases are in no row of the groups and count in 'all' only: case_1; these cases have "
+                        "nothing in the column 'centre' and are in none of its groups: case_2");
     strata_close(&strata);
     text_close(&lacking);
     assert_int_equal(strata_open(&strata, &groups, "centre", &scores, &lacking, NULL), STATUS_OK);
     assert_int_equal(strata.count, 3);
     assert_string_equal(stratum_name(&strata.list[1]), "2");
+    strata_close(&strata);
+    text_close(&lacking);
+    assert_int_equal(strata_open(&strata, &groups, "condition", &scores, &lacking, NULL), STATUS_OK);
+    assert_null(strstr(text_string(&lacking), "case_2")); /* the other column is not asked for */
     strata_close(&strata);
     failure failure;
     static const char *const wrong[] = {

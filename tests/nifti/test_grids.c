@@ -1,4 +1,4 @@
-#include "nifti/volume.h"
+#include "nifti/spacing_doubts.h"
 
 #include "testing.h"
 
@@ -55,8 +55,43 @@ static void absurd_sizes_are_out_of_memory_not_overflow(void **state) {
     label_map_close(&labels);
 }
 
+static void hear(void *context, const char *message) { snprintf(context, 1000, "%s", message); }
+
+/* An sform may turn and flip; only lengths count, and not along axes of one voxel. */
+static void spacings_that_the_sform_contradicts_are_told(void **state) {
+    (void)state;
+    char heard[1000] = "";
+    const listener listener = {.context = heard, .notice = hear};
+    spacing_doubts doubts = {0};
+    volume_grid grid = some_grid(), turned = grid, flat = grid;
+    turned.affine[0][0] = 0, turned.affine[1][0] = -1;
+    turned.affine[0][1] = 0.503, turned.affine[1][1] = 0;
+    spacing_doubts_add(&doubts, &grid, "a");
+    spacing_doubts_add(&doubts, &turned, "b");
+    flat.size[2] = 1;
+    flat.affine[2][2] = 9;
+    spacing_doubts_add(&doubts, &flat, "c");
+    spacing_doubts_tell(&doubts, &listener);
+    assert_int_equal(doubts.count, 0);
+    assert_string_equal(heard, "");
+    grid.affine[2][2] = 2.5;
+    spacing_doubts_add(&doubts, &grid, "d");
+    spacing_doubts_tell(&doubts, &listener);
+    assert_string_equal(heard,
+                        "d: the sform puts voxels 1 x 0.5 x 2.5 mm apart, the spacing (pixdim) is 1 x 0.5 x 2 mm; "
+                        "the spacing counts");
+    grid.affine[2][2] = NAN;
+    spacing_doubts_add(&doubts, &grid, "e");
+    spacing_doubts_add(&doubts, &grid, "f");
+    spacing_doubts_tell(&doubts, &listener);
+    assert_non_null(strstr(heard, "d: the sform"));
+    assert_non_null(strstr(heard, "(and 2 more cases)"));
+    spacing_doubts_add(NULL, &grid, "g");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spacings_that_the_sform_contradicts_are_told),
         cmocka_unit_test(a_plain_grid_lies_along_the_axes),
         cmocka_unit_test(grids_are_the_same_if_their_corners_meet),
         cmocka_unit_test(absurd_sizes_are_out_of_memory_not_overflow),

@@ -208,6 +208,77 @@ static void the_sform_goes_before_the_qform_and_both_survive_writing(void **stat
     free(file);
 }
 
+/* In metres, millimetres and micrometres, without an affine, with a qform and with an sform. */
+static void other_units_are_read_in_mm_and_written_as_they_were(void **state) {
+    (void)state;
+    static const double sform[12] = {-1, 0.1, 0, 90.5, 0.1, 2, 0.3, -126, 0, -0.3, 3, -72}, none[3] = {0, 0, 0},
+                        offset[3] = {1, -2, 3.5}, in_mm[4] = {1, 1e3, 1, 1e-3};
+    nifti_bytes *file = malloc(sizeof *file), *again = malloc(sizeof *again);
+    const char *path = scratch_path("units.nii"), *copy = scratch_path("units_copy.nii");
+    for (int k = 0; k < 2 * 4 * 3; k++) {
+        const int version = k % 2 + 1, unit = k / 2 % 4, form = k / 8;
+        volume image;
+        start_typed(file, version, 0, 0);
+        put(file, version == 1 ? 123 : 500, 1, (uint64_t)(unit | 8)); /* and seconds */
+        for (int axis = 0; axis < 3; axis++) put_spacing(file, axis + 1, 0.1 * (axis + 1));
+        if (form == 1) put_qform(file, none, offset);
+        if (form == 2) put_sform(file, sform);
+        write_plain(path, file->bytes, file->size);
+        assert_int_equal(nifti_read_volume(path, 0, &image, NULL), STATUS_OK);
+        for (int axis = 0; axis < 3; axis++) {
+            assert_near(image.grid.spacing[axis], 0.1 * (axis + 1) * in_mm[unit], 1e-6 * in_mm[unit]);
+            assert_near(image.grid.affine[axis][axis], (form == 2 ? sform[5 * axis] : 0.1 * (axis + 1)) * in_mm[unit],
+                        1e-6 * in_mm[unit]);
+            if (form == 1) assert_near(image.grid.affine[axis][3], offset[axis] * in_mm[unit], 1e-9);
+        }
+        assert_int_equal(nifti_write_volume(copy, &image, NULL), STATUS_OK);
+        assert_true(read_plain(copy, again->bytes, FILE_BYTES) >= (size_t)voxels_at(file));
+        assert_memory_equal(file->bytes + (version == 1 ? 80 : 112), again->bytes + (version == 1 ? 80 : 112),
+                            (size_t)(version == 1 ? 12 : 24)); /* the spacing */
+        assert_memory_equal(file->bytes + (version == 1 ? 268 : 376), again->bytes + (version == 1 ? 268 : 376),
+                            (size_t)(version == 1 ? 60 : 120)); /* the qform's offset and the sform */
+        assert_int_equal(again->bytes[version == 1 ? 123 : 500], unit | 8);
+        volume_close(&image);
+    }
+    remove(path);
+    remove(copy);
+    free(file);
+    free(again);
+}
+
+/* (3, 20) comes back as (3, 20), (3, 4, 5) as it is. */
+static void files_keep_their_number_of_dimensions(void **state) {
+    (void)state;
+    nifti_bytes *file = malloc(sizeof *file), *again = malloc(sizeof *again);
+    const char *path = scratch_path("flat.nii"), *copy = scratch_path("flat_copy.nii");
+    for (int k = 0; k < 6; k++) {
+        const int version = k % 2 + 1, count = k / 2 + 1;
+        const int64_t sizes[3][4] = {{1, 60, 1, 1}, {2, 3, 20, 1}, {3, 3, 4, 5}};
+        label_map labels;
+        start_typed(file, version, 0, 0);
+        for (int axis = 0; axis < 4; axis++) put_dimension(file, axis, sizes[count - 1][axis]);
+        write_plain(path, file->bytes, file->size);
+        assert_int_equal(nifti_read_labels(path, &labels, NULL), STATUS_OK);
+        assert_int_equal(nifti_write_labels(copy, &labels, NULL), STATUS_OK);
+        read_plain(copy, again->bytes, FILE_BYTES);
+        assert_int_equal(again->bytes[version == 1 ? 40 : 16], count);
+        labels.grid.size[2] *= 2; /* a grid that was made from it and has grown is not cut */
+        const size_t voxels = volume_grid_voxels(&labels.grid);
+        label_map larger;
+        assert_int_equal(label_map_open(&larger, &labels.grid, NULL), STATUS_OK);
+        memset(larger.labels, 0, voxels * sizeof *larger.labels);
+        assert_int_equal(nifti_write_labels(copy, &larger, NULL), STATUS_OK);
+        read_plain(copy, again->bytes, FILE_BYTES);
+        assert_int_equal(again->bytes[version == 1 ? 40 : 16], 3);
+        label_map_close(&larger);
+        label_map_close(&labels);
+    }
+    remove(path);
+    remove(copy);
+    free(file);
+    free(again);
+}
+
 static void images_survive_writing_to_the_bit_and_equal_ones_give_equal_files(void **state) {
     (void)state;
     const int size[3] = {31, 17, 23};
@@ -277,6 +348,39 @@ static void what_is_no_label_is_refused_with_its_place(void **state) {
         assert_non_null(strstr(failure.message, "voxel (2, 1, 2)"));
         assert_null(labels.labels);
     }
+    remove(path);
+    free(file);
+}
+
+/* nibabel stores floating-point labels 0 to 3 as int16 so: 0 is -32768, 3 is 32767. */
+static void scaled_labels_are_rounded_if_they_are_nearly_whole(void **state) {
+    (void)state;
+    nifti_bytes *file = malloc(sizeof *file);
+    const char *path = scratch_path("scaled.nii");
+    label_map labels;
+    failure failure;
+    start_file(file, 1, 0, 4, 16);
+    put_float(file, 112, 3.0 / 65535);
+    put_float(file, 116, 32768 * 3.0 / 65535);
+    for (int i = 0; i < 60; i++) {
+        const int stored = (int)lround(i % 4 * 65535 / 3.0) - 32768;
+        put(file, voxels_at(file) + 2 * i, 2, (uint64_t)(stored + 65536));
+    }
+    write_plain(path, file->bytes, file->size);
+    if (nifti_read_labels(path, &labels, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    for (int i = 0; i < 60; i++) assert_int_equal(labels.labels[i], i % 4);
+    label_map_close(&labels);
+    put(file, voxels_at(file) + 2 * 7, 2, 32767 - 600); /* 2.97 */
+    write_plain(path, file->bytes, file->size);
+    assert_int_equal(nifti_read_labels(path, &labels, &failure), STATUS_CORRUPT);
+    assert_non_null(strstr(failure.message, "voxel (1, 2, 0) is 2.97"));
+    assert_non_null(strstr(failure.message, "after scl_slope 4.57"));
+    start_file(file, 1, 0, 16, 32); /* without a slope nothing is rounded, and the sentence shows why */
+    put_float(file, voxels_at(file), 3 + 0x1p-20);
+    write_plain(path, file->bytes, file->size);
+    assert_int_equal(nifti_read_labels(path, &labels, &failure), STATUS_CORRUPT);
+    assert_non_null(strstr(failure.message, "is 3.00000095"));
+    assert_null(strstr(failure.message, "scl_slope"));
     remove(path);
     free(file);
 }
@@ -474,9 +578,12 @@ int main(void) {
         cmocka_unit_test(numbers_are_scaled_unless_the_slope_is_zero_or_no_number),
         cmocka_unit_test(channels_are_read_one_by_one_or_together),
         cmocka_unit_test(the_sform_goes_before_the_qform_and_both_survive_writing),
+        cmocka_unit_test(other_units_are_read_in_mm_and_written_as_they_were),
+        cmocka_unit_test(files_keep_their_number_of_dimensions),
         cmocka_unit_test(images_survive_writing_to_the_bit_and_equal_ones_give_equal_files),
         cmocka_unit_test(labels_are_written_in_the_smallest_type_that_holds_them),
         cmocka_unit_test(what_is_no_label_is_refused_with_its_place),
+        cmocka_unit_test(scaled_labels_are_rounded_if_they_are_nearly_whole),
         cmocka_unit_test(headers_that_contradict_themselves_are_refused),
         cmocka_unit_test(every_shortened_file_is_refused),
         cmocka_unit_test(flipped_bits_in_a_compressed_file_are_noticed),

@@ -266,6 +266,9 @@ static void what_cannot_be_served_is_refused_by_name(void **state) {
     export((const char *const[]){"ours"}, 1, "strange");
     refused("plans.json", "unet.PlainConvUNet", "other.SwinUNETR", "SwinUNETR");
     refused("plans.json", "DefaultPreprocessor", "MyPreprocessor", "MyPreprocessor");
+    refused("plans.json", "\"NibabelIO\"", "\"NibabelIOWithReorient\"", "image_reader_writer is NibabelIOWithReorient");
+    refused("plans.json", "\"NibabelIO\"", "\"NaturalImage2DIO\"", "NaturalImage2DIO");
+    refused("plans.json", "\"NibabelIO\"", "7", "no text");
     refused("plans.json", "resample_data_or_seg_to_shape", "resample_torch_simple", "resample_torch_simple");
     refused("plans.json", "InstanceNorm3d", "BatchNorm3d", "BatchNorm3d");
     refused("plans.json", "torch.nn.LeakyReLU", "torch.nn.ReLU", "ReLU");
@@ -292,6 +295,7 @@ static void old_and_inherited_plans_are_read(void **state) {
     export((const char *const[]){"modern"}, 1, "old");
     edit("old", "plans.json", "\"architecture\"", "\"passed over\"");
     edit("old", "plans.json", "\"3d_fullres\": {", "\"3d_fullres\": {\"inherits_from\": \"base\"}, \"base\": {");
+    edit("old", "plans.json", "image_reader_writer", "passed over, too");
     must(import("old", "old-back", NULL, &failure), &failure);
     same_plan(&plan, "old-back");
     same_weights("modern", "old-back");
@@ -310,6 +314,7 @@ static void transposed_axes_are_turned_back(void **state) {
     write_model(&plan, "straight", 5);
     export((const char *const[]){"straight"}, 1, "turned");
     edit("turned", "plans.json", "\"transpose_forward\": [0, 1, 2]", "\"transpose_forward\": [2, 0, 1]");
+    edit("turned", "plans.json", "\"NibabelIO\"", "\"SimpleITKIO\"");
     must(import("turned", "turned-back", NULL, &failure), &failure);
     snprintf(path, sizeof path, "%.4000s/plans.json", work_path("turned-back"));
     must(plan_read(turned, path, &failure), &failure);

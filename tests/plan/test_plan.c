@@ -371,7 +371,7 @@ static void plans_that_cannot_be_are_refused(void **state) {
     expect_refused("\"spacing\": [1, 1, 1]", "\"spacing\": [1, -1, 1]", "spacing");
     expect_refused("\"spacing\": [1, 1, 1]", "\"spacing\": {\"x\": 1}", "spacing");
     expect_refused("\"classes\": 2", "\"classes\": \"2\"", "classes");
-    expect_refused("z-score", "score", "normalisation");
+    expect_refused("z-score", "score", "\"rescale\", \"rgb\" or \"none\"");
     expect_refused("\"masked\": false", "\"masked\": 0", "masked");
     expect_refused("\"low\": 0", "\"low\": 5", "low");
     expect_refused("\"dataset\": \"d\"", "\"dataset\": 7", "dataset");
@@ -420,6 +420,26 @@ static void label_values_and_regions_come_back_from_their_file(void **state) {
     const plan plain = parsed("\"classes\": 2");
     assert_false(plan_agrees(&plain, &read));
     unlink(path);
+}
+
+/* A run goes on although its dataset calls a channel otherwise now; networks that get the same images must call it the same. */
+static void ensembles_have_the_same_channels(void **state) {
+    (void)state;
+    const plan one = parsed("\"classes\": 2");
+    plan other = one;
+    failure failure;
+    const plan *const both[2] = {&one, &other};
+    const char *const names[2] = {"runs/a", "runs/b"};
+    assert_int_equal(plan_check_ensemble(both, names, "leave it", &failure), STATUS_OK);
+    snprintf(other.channel[0].name, sizeof other.channel[0].name, "other");
+    assert_true(plan_agrees(&one, &other));
+    assert_int_equal(plan_check_ensemble(both, names, "leave it", &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "channel 0 of runs/a is "));
+    assert_non_null(strstr(failure.message, ", that of runs/b is other: leave it"));
+    other = one;
+    other.patch[0] *= 2;
+    assert_int_equal(plan_check_ensemble(both, names, "leave it", &failure), STATUS_BAD_INPUT);
+    assert_string_equal(failure.message, "runs/a and runs/b were planned differently: leave it");
 }
 
 static void labels_that_cannot_be_are_refused(void **state) {
@@ -478,6 +498,7 @@ int main(void) {
         cmocka_unit_test(plans_come_back_from_their_file),
         cmocka_unit_test(plans_that_cannot_be_are_refused),
         cmocka_unit_test(label_values_and_regions_come_back_from_their_file),
+        cmocka_unit_test(ensembles_have_the_same_channels),
         cmocka_unit_test(labels_that_cannot_be_are_refused),
         cmocka_unit_test(damaged_plans_do_no_harm),
     };

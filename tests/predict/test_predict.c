@@ -36,13 +36,15 @@ static predict_request asked(const char *const *runs, int count, const char *out
         .runs = runs, .run_count = count, .input = run_of("images"), .output = output, .threads = 1, .step = 0.5};
 }
 
-static size_t must_predict(const predict_request *request) {
+static predict_outcome outcome_of(const predict_request *request) {
     failure why;
     predict_outcome outcome;
     if (predict(request, NULL, &outcome, &why) != STATUS_OK) fail_msg("%s", why.message);
     assert_true(outcome.volumes);
-    return outcome.done;
+    return outcome;
 }
+
+static size_t must_predict(const predict_request *request) { return outcome_of(request).done; }
 
 static label_map labels_at(const char *path) {
     label_map labels;
@@ -134,12 +136,17 @@ static void what_is_there_is_left_alone_unless_it_is_to_be_overwritten(void **st
     label_map mine = labels_at(run_of("kept/case1.nii.gz")), read;
     for (size_t k = 0; k < volume_grid_voxels(&mine.grid); k++) mine.labels[k] = 7;
     assert_int_equal(nifti_write_labels(run_of("kept/case1.nii.gz"), &mine, NULL), STATUS_OK);
-    assert_int_equal(must_predict(&request), CASES);
+    assert_int_equal(unlink(run_of("kept/case0.nii")), 0);
+    predict_outcome outcome = outcome_of(&request);
+    assert_int_equal(outcome.done, CASES);
+    assert_int_equal(outcome.found, CASES - 1);
     read = labels_at(run_of("kept/case1.nii.gz"));
     assert_memory_equal(read.labels, mine.labels, volume_grid_voxels(&mine.grid) * sizeof *mine.labels);
     label_map_close(&read);
     request.overwrite = 1;
-    assert_int_equal(must_predict(&request), CASES);
+    outcome = outcome_of(&request);
+    assert_int_equal(outcome.done, CASES);
+    assert_int_equal(outcome.found, 0);
     read = labels_at(run_of("kept/case1.nii.gz"));
     assert_int_not_equal(read.labels[0], 7);
     label_map_close(&read);
@@ -213,6 +220,82 @@ static void what_cannot_be_is_refused_before_anything_is_written(void **state) {
     assert_false(path_exists(run_of("not")));
 }
 
+static void put_image(const char *name, int channels) {
+    volume image = waves((const int[3]){20, 18, 17}, (const double[3]){2, 2.5, 3}, channels);
+    assert_int_equal(nifti_write_volume(run_of(name), &image, NULL), STATUS_OK);
+    volume_close(&image);
+}
+
+static void cut(const char *name, size_t size) {
+    char *bytes;
+    size_t all;
+    assert_int_equal(whole_file_read(run_of(name), 1 << 24, &bytes, &all, NULL), STATUS_OK);
+    assert_true(all > size);
+    assert_int_equal(whole_file_write(run_of(name), bytes, size, NULL), STATUS_OK);
+    free(bytes);
+}
+
+static void broken_images_do_not_keep_others_from_being_predicted(void **state) {
+    (void)state;
+    const char *runs[1] = {run_of("middle")};
+    predict_request request = asked(runs, 1, run_of("some"));
+    predict_outcome outcome;
+    failure why;
+    assert_int_equal(folder_make(run_of("broken"), NULL), STATUS_OK);
+    put_image("broken/a_0000.nii", 1);
+    put_image("broken/b_0000.nii.gz", 1);
+    put_image("broken/c_0000.nii", 1);
+    put_image("broken/d_0000.nii", 1);
+    cut("broken/b_0000.nii.gz", 9000); /* its header is whole */
+    cut("broken/c_0000.nii", 100);
+    request.input = run_of("broken");
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(predict(&request, NULL, &outcome, &why), STATUS_FAILED);
+        assert_non_null(strstr(why.message, "2 of 4 cases could not be predicted, the others are in "));
+        const char *b = strstr(why.message, "b_0000.nii.gz is cut off"), *c = strstr(why.message, "; ");
+        assert_true(b && c && b < c && strstr(c, "c_0000.nii "));
+        assert_int_equal(outcome.done, 2);
+        assert_int_equal(outcome.found, again ? 2 : 0);
+        assert_true(path_exists(run_of("some/a.nii")) && path_exists(run_of("some/d.nii")));
+        assert_false(path_exists(run_of("some/b.nii.gz")) || path_exists(run_of("some/c.nii")));
+    }
+    request.input = run_of("broken/b_0000.nii.gz"); /* alone, it is what was asked for */
+    assert_int_equal(predict(&request, NULL, &outcome, &why), STATUS_CORRUPT);
+    assert_null(strstr(why.message, "others"));
+}
+
+static void hear(void *context, const char *message) { snprintf(context, 1000, "%s", message); }
+
+static void a_doubtful_spacing_is_told(void **state) {
+    (void)state;
+    const char *runs[1] = {run_of("middle")};
+    predict_request request = asked(runs, 1, run_of("doubted"));
+    predict_outcome outcome;
+    char heard[1000] = "";
+    const listener listener = {.context = heard, .notice = hear};
+    volume image = waves((const int[3]){20, 18, 17}, (const double[3]){2, 2.5, 3}, 1);
+    assert_int_equal(folder_make(run_of("doubtful"), NULL), STATUS_OK);
+    for (int k = 0; k < 3; k++) image.grid.sform[k][2] *= 2;
+    assert_int_equal(nifti_write_volume(run_of("doubtful/a_0000.nii"), &image, NULL), STATUS_OK);
+    volume_close(&image);
+    request.input = run_of("doubtful");
+    assert_int_equal(predict(&request, &listener, &outcome, NULL), STATUS_OK);
+    assert_non_null(
+        strstr(heard, "a: the sform puts voxels 2 x 2.5 x 6 mm apart, the spacing (pixdim) is 2 x 2.5 x 3"));
+}
+
+static void wrong_channels_are_told_before_any_case_is_predicted(void **state) {
+    (void)state;
+    const char *runs[1] = {run_of("middle")};
+    predict_request request = asked(runs, 1, run_of("none"));
+    assert_int_equal(folder_make(run_of("channels"), NULL), STATUS_OK);
+    put_image("channels/a_0000.nii", 1);
+    put_image("channels/b_0000.nii", 2);
+    request.input = run_of("channels");
+    assert_refused(&request, STATUS_BAD_INPUT, "b_0000.nii holds 2 channels, but the network needs 1");
+    assert_false(path_exists(run_of("none")));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case_gets_a_label_map),
@@ -221,6 +304,9 @@ int main(void) {
         cmocka_unit_test(a_single_file_is_a_case),
         cmocka_unit_test(what_is_there_is_left_alone_unless_it_is_to_be_overwritten),
         cmocka_unit_test(stopped_work_goes_on),
+        cmocka_unit_test(broken_images_do_not_keep_others_from_being_predicted),
+        cmocka_unit_test(a_doubtful_spacing_is_told),
+        cmocka_unit_test(wrong_channels_are_told_before_any_case_is_predicted),
         cmocka_unit_test(what_cannot_be_is_refused_before_anything_is_written),
     };
     return cmocka_run_group_tests(tests, make_images, close_root);

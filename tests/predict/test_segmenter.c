@@ -259,6 +259,13 @@ static void runs_of_different_plans_are_refused(void **state) {
     assert_int_equal(segmenter_open(&segmenter, &options, runs, 2, &failure), STATUS_BAD_INPUT);
     assert_null(segmenter);
     assert_non_null(strstr(failure.message, "planned differently"));
+    strcpy(planned.channel[0].name, "FLAIR");
+    make_run("renamed", 0);
+    strcpy(planned.channel[0].name, "T2");
+    runs[1] = run_of("renamed");
+    assert_int_equal(segmenter_open(&segmenter, &options, runs, 2, &failure), STATUS_BAD_INPUT);
+    assert_non_null(strstr(failure.message, "channel 0 of "));
+    assert_non_null(strstr(failure.message, "renamed is FLAIR: predict with each alone"));
 }
 
 /* Labels are what the regions' probabilities say, by either way of averaging, in the values of the files. */

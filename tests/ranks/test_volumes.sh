@@ -76,16 +76,20 @@ for ranks in 2 3; do
 done
 rm "$work/labels-2/phantom_001.nii.gz" "$work/labels-2/phantom_004.nii.gz" # an interrupted prediction goes on
 launch 0 3 predict "$work/run" $how --output "$work/labels-2" --threads 1
+prints "7 label maps in $work/labels-2, 5 of them there before; --overwrite predicts them again"
 same_folder "$work/labels" "$work/labels-2"
 alone 2 predict "$work/run" --input "$work/nowhere" --output "$work/no-labels" --quiet
 launch 2 2 predict "$work/run" --input "$work/nowhere" --output "$work/no-labels" --quiet
 one_voice
 for case in 004 006; do truncate -s 300 "$work/broken/imagesTr/phantom_${case}_0000.nii.gz"; done
-alone 2 predict "$work/run" --input "$work/broken/imagesTr" --output "$work/some-alone" --no-mirror --quiet
-launch 2 3 predict "$work/run" --input "$work/broken/imagesTr" --output "$work/some" --no-mirror --quiet --threads 1
+alone 1 predict "$work/run" --input "$work/broken/imagesTr" --output "$work/some" --no-mirror --quiet
+mv "$work/some" "$work/some-alone"
+launch 1 3 predict "$work/run" --input "$work/broken/imagesTr" --output "$work/some" --no-mirror --quiet --threads 1
 one_voice
+complains '2 of 7 cases could not be predicted, the others are in '
 grep '^hws: ' "$work/err" >"$work/err-ranks"
 same "$work/err-ranks" "$work/err-alone"
+same_folder "$work/some" "$work/some-alone"
 
 # ---- evaluate
 how="--ref $work/data/labelsTr --hd95 --nsd 2 --groups $work/data/groups.csv --images $work/data/imagesTr --quiet"
