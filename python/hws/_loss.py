@@ -71,10 +71,14 @@ def _batch_size(prediction: Any) -> int:
                             "dimension: how many cases there are cannot be told")
 
 
+def _holds_numbers_only(value: Any) -> bool:
+    leaves = list(_leaves(value))
+    return any(isinstance(leaf, Number) for leaf in leaves) and not any(isinstance(leaf, (Tensor, np.ndarray)) for leaf in leaves)
+
+
 def _refuse_numbers(value: Any) -> None:
     """Refuses a list of plain numbers: whether it has one for each case cannot be told."""
-    leaves = list(_leaves(value))
-    if any(isinstance(leaf, Number) for leaf in leaves) and not any(isinstance(leaf, (Tensor, np.ndarray)) for leaf in leaves):
+    if _holds_numbers_only(value):
         raise ArgumentTypeError(f"a {type(value).__name__} of numbers cannot be cut into cases: give a tensor")
 
 
@@ -96,6 +100,12 @@ def _case(value: Any, case: int, count: int) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_case(entry, case, count) for entry in value)
     return value
+
+
+def _named_case(value: Any, case: int, count: int) -> Any:
+    """The same of a named argument, which may also say something about all cases, such as spacing=(1, 1, 1)."""
+    is_list = isinstance(value, (list, tuple))
+    return value if is_list and len(value) != count and _holds_numbers_only(value) else _case(value, case, count)
 
 
 class PerCase(nn.Module):
@@ -129,7 +139,7 @@ class PerCase(nn.Module):
         losses = []
         for case in range(count):
             loss = self.loss(_case(prediction, case, count), *(_case(other, case, count) for other in others),
-                             **_case(named, case, count))
+                             **{name: _named_case(entry, case, count) for name, entry in named.items()})
             if not isinstance(loss, Tensor):
                 raise ArgumentTypeError(f"the loss must be a tensor, not {type(loss).__name__}")
             losses.append(loss if loss.ndim == 0 else loss.mean())

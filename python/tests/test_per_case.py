@@ -235,6 +235,13 @@ def test_lists_of_numbers_are_refused(target):
         PerCase(lambda prediction, target: prediction.mean())(torch.tensor([1.0, 5.0]), target)
 
 
+def test_named_lists_may_be_about_all_cases():
+    loss = PerCase(lambda prediction, spacing: prediction.mean() * spacing[2])
+    assert loss(torch.tensor([1.0, 5.0]), spacing=(1, 1, 3)).tolist() == [3, 15]
+    with pytest.raises(hws.ArgumentTypeError, match="give a tensor"):
+        loss(torch.tensor([1.0, 5.0, 2.0]), spacing=(1, 1, 3))
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 @pytest.mark.parametrize("kind", [nn.BCELoss, nn.BCEWithLogitsLoss])
 @pytest.mark.parametrize("shape", [(4, 3), (4, 1), (3,)])
