@@ -124,7 +124,8 @@ typedef struct dataset_check_options {
  * Reads all files of all cases, training and test, each once. Problems: files that are missing or cannot be read, a
  * number of channels other than dataset.json's, a size or affine other than the label map's or the first image's, voxels
  * that are NaN or infinite, values that are no label, fewer or more cases than numTraining says. Allowed but noted: label
- * maps without any foreground, spacings that the sform contradicts (nifti/spacing_doubts.h), and all of this in test cases, from which nothing is learnt. The report is the same for any number of threads.
+ * maps without any foreground, spacings that the sform contradicts (nifti/spacing_doubts.h), and whatever is wrong with test
+ * cases, from which nothing is learnt. The report is the same for any number of threads.
  *
  * STATUS_OK if there are no problems, STATUS_CORRUPT if there are (the message tells how many, and the first); the
  * report is filled in both cases. Close it always.

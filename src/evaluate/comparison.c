@@ -15,17 +15,26 @@ const compared_row *comparison_at(const comparison *comparison, size_t stratum, 
     return row_at(comparison, stratum, region, method);
 }
 
+/* Whether some method has a score and all others would be right without one. */
+static int is_right_without(const comparison *comparison, const stratum *group, size_t k, size_t region,
+                            const double *values) {
+    int scored = 0, right = !isnan(metric_when_right(comparison->metric));
+    for (size_t m = 0; m < comparison->methods.count; m++) {
+        if (!isnan(values[m * group->count + k])) scored = 1;
+        else right &= scores_is_empty(&comparison->methods.scores[m], group->cases[k], region);
+    }
+    return scored && right;
+}
+
 /* Where one method predicted a label that is not there, those that rightly predicted nothing have no score: left out, the
    case would hide the error. */
 static void count_as_right(comparison *comparison, size_t stratum, size_t region, double *values) {
     const struct stratum *group = &comparison->strata->list[stratum];
-    const size_t methods = comparison->methods.count;
     for (size_t k = 0; k < group->count; k++) {
-        int scored = 0;
-        for (size_t m = 0; m < methods; m++) scored |= !isnan(values[m * group->count + k]);
-        for (size_t m = 0; m < methods && scored; m++) {
+        if (!is_right_without(comparison, group, k, region, values)) continue;
+        for (size_t m = 0; m < comparison->methods.count; m++) {
             double *value = &values[m * group->count + k];
-            if (!isnan(*value) || !scores_is_empty(&comparison->methods.scores[m], group->cases[k], region)) continue;
+            if (!isnan(*value)) continue;
             *value = metric_when_right(comparison->metric);
             row_at(comparison, stratum, region, m)->rightly_empty++;
         }

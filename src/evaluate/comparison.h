@@ -33,9 +33,8 @@ status_code scores_align(const compared_methods *methods, int common, text *drop
 
 typedef struct compared_row {
     statistics numbers;
-    size_t
-        rightly_empty; /* cases that count as right because another method predicted the label and this one did not */
-    paired difference; /* to the first method; of the first itself it says nothing */
+    size_t rightly_empty; /* cases that count as right: another method predicted the label, this one did not */
+    paired difference;    /* to the first method; of the first itself it says nothing */
 } compared_row;
 
 typedef struct comparison {

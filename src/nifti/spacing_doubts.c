@@ -29,9 +29,9 @@ void spacing_doubts_add(spacing_doubts *doubts, const volume_grid *grid, const c
 }
 
 void spacing_doubts_tell(const spacing_doubts *doubts, const listener *listener) {
-    char notice[sizeof doubts->first + 64];
+    char notice[sizeof doubts->first + 64], more[64] = "";
     if (!doubts->count) return;
-    snprintf(notice, sizeof notice, doubts->count > 1 ? "%s (and %zu more cases)" : "%s", doubts->first,
-             doubts->count - 1);
+    if (doubts->count > 1) snprintf(more, sizeof more, " (and %zu more cases)", doubts->count - 1);
+    snprintf(notice, sizeof notice, "%s%s", doubts->first, more);
     listener_notice(listener, notice);
 }

@@ -1,8 +1,8 @@
 /*
  * Files whose sform puts voxels further apart, or nearer, than their spacing (pixdim) says: one of the two is wrong.
  *
- * The spacing counts, as in nnU-Net: it is what images are resampled by and what distances are measured with. Whoever reads many
- * files collects doubts about them and tells the user once.
+ * The spacing counts, as in nnU-Net's NibabelIO: images are resampled by it, and distances are measured with it. Whoever
+ * reads many files collects doubts about them and tells the user once.
  */
 #ifndef HWS_NIFTI_SPACING_DOUBTS_H
 #define HWS_NIFTI_SPACING_DOUBTS_H
