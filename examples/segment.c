@@ -27,8 +27,9 @@ int main(int count, char **arguments) {
     hws_predict_status status = hws_predict_open(&predictor, &model, 1, &options, &error);
     if (status == HWS_PREDICT_OK) status = hws_predict_file(predictor, images, count - 3, labels, &error);
     if (status != HWS_PREDICT_OK) fprintf(stderr, "segment: %s\n", error.message);
-    for (int k = 1; status == HWS_PREDICT_OK && k < hws_predict_classes(predictor); k++)
-        printf("%d is %s\n", k, hws_predict_class_name(predictor, k));
+    const int first = hws_predict_has_regions(predictor) ? 0 : 1; /* of classes the first is the background */
+    for (int k = first; status == HWS_PREDICT_OK && k < hws_predict_classes(predictor); k++)
+        printf("%d is %s\n", hws_predict_class_label(predictor, k), hws_predict_class_name(predictor, k));
     hws_predict_close(&predictor);
     return status != HWS_PREDICT_OK;
 }

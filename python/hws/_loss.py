@@ -216,17 +216,18 @@ def _made_per_example(loss: Loss) -> nn.Module:
 
 
 class DROLoss(nn.Module):
-    """Turns a loss into Algorithm 1's step: importance weights, the history's update, and the mean to go back from.
+    """Turns a loss into Algorithm 1's step: the history's update, importance weights if wanted, the mean to go back from.
 
     Args:
         loss: a loss module or any function of (prediction, target). One that returns a loss per example is taken as it
             is, further dimensions (pixels, voxels) averaged. One that reduces runs case by case (:class:`PerCase`), in
             its own reduction; those of torch that are means or sums over elements are computed for all cases at once.
         sampler: a sampler of :mod:`hws.torch`, an :class:`hws.Sampler` or a :class:`hws.shared.SharedSampler`.
-        importance: weight the examples by clip(p_new / p_old), as the paper recommends where losses are noisy (data
-            augmentation, dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as
-            unchanged, "normalised" (KL only) keeps the mean weight at 1 while losses fall, "exact" replaces one loss in
-            it; True is what the sampler was opened with, None or False gives no weights. A first visit weighs 1.
+        importance: None, the default here as in ``hws train``, or False gives no weights. Otherwise the examples are
+            weighted by clip(p_new / p_old), as the paper recommends where losses are noisy (data augmentation,
+            dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as unchanged, which
+            stalls learning while all losses fall, "normalised" (KL only) keeps the mean weight at 1, "exact" replaces
+            one loss in it; True is what the sampler was opened with. A first visit weighs 1.
         skip_non_finite: leave a loss that is NaN or infinite out of the history instead of raising: under automatic
             mixed precision GradScaler then skips the step. ``skipped`` counts them by example.
 
@@ -239,14 +240,14 @@ class DROLoss(nn.Module):
 
     >>> import hws, hws.torch, torch
     >>> sampler = hws.Sampler(4, beta=1)
-    >>> criterion = hws.torch.DROLoss(torch.nn.MSELoss(), sampler, importance=False)
+    >>> criterion = hws.torch.DROLoss(torch.nn.MSELoss(), sampler)
     >>> float(criterion(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]), torch.tensor([3, 1])))
     2.5
     >>> sampler.losses()
     array([nan,  4., nan,  1.], dtype=float32)
     """
 
-    def __init__(self, loss: Loss, sampler: Any, importance: Union[str, bool, None] = True,
+    def __init__(self, loss: Loss, sampler: Any, importance: Union[str, bool, None] = None,
                  skip_non_finite: bool = False):
         super().__init__()
         if not (hasattr(sampler, "update") and hasattr(sampler, "importance_weights")):

@@ -47,7 +47,7 @@ def loaders(kind, crops=2, workers=0, randomness=False):
 def test_the_loss_of_a_case_is_the_mean_over_its_crops(kind, crops, workers):
     torch.manual_seed(0)
     sampler, loader = loaders(kind, crops, workers)
-    criterion = DROLoss(lambda prediction, target: prediction, sampler)
+    criterion = DROLoss(lambda prediction, target: prediction, sampler, importance=True)
     for batch in loader:
         indices = batch["index"]
         losses = batch["image"].mean(1) - indices

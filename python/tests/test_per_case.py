@@ -110,7 +110,7 @@ def test_a_case_without_labels_that_count_adds_nothing_and_keeps_its_loss(loss, 
     target[1] = loss.ignore_index if loss.weight is None else 3  # the class that weighs 0
     for before in (7.0, np.nan):
         core = hws.Sampler(np.array([1, before, 1], np.float32), beta=1)
-        criterion = DROLoss(loss, hws.torch.HardnessWeightedBatchSampler(core, 3) if loader_sampler else core)
+        criterion = DROLoss(loss, hws.torch.HardnessWeightedBatchSampler(core, 3) if loader_sampler else core, importance=True)
         logits.grad = None
         mean = criterion(logits, target, [0, 1, 2])
         mean.backward()
@@ -205,7 +205,7 @@ def test_expected_examples_are_those_of_the_next_call():
 def test_losses_that_are_not_finite_are_skipped_and_named(loader_sampler):
     core = hws.Sampler(4, beta=1)
     sampler = hws.torch.HardnessWeightedBatchSampler(core, 2) if loader_sampler else core
-    criterion = DROLoss(lambda p, t: p, sampler, skip_non_finite=True)
+    criterion = DROLoss(lambda p, t: p, sampler, importance=True, skip_non_finite=True)
     loss = criterion(torch.tensor([1.0, float("inf")]), None, [0, 3])
     assert torch.isinf(loss)  # so that GradScaler skips the step
     assert criterion.last_weights.tolist() == [1, 1]

@@ -241,7 +241,7 @@ def test_dro_loss_refuses():
 
 def test_clip_rate():
     sampler = hws.Sampler(4, beta=1, initial_loss=1)
-    criterion = DROLoss(lambda p, t: p, sampler)
+    criterion = DROLoss(lambda p, t: p, sampler, importance=True)
     criterion(torch.tensor([1.0, 50.0, 1.0, -50.0]), None, [0, 1, 2, 3])
     assert criterion.clip_rate() == 0.5
     assert criterion.clip_rate() == 0.0
@@ -323,7 +323,7 @@ def train_rank(rank, ranks, port, kind, replacement, made, results):
     else:
         loader = DataLoader(IndexedDataset(DATA), sampler=sampler, batch_size=6 // ranks)
     model = nn.parallel.DistributedDataParallel(nn.Linear(1, 3))
-    criterion = DROLoss(lambda prediction, step: prediction, sampler)
+    criterion = DROLoss(lambda prediction, step: prediction, sampler, importance=True)
     for epoch in range(2):
         for step, (images, labels, indices) in enumerate(loader):
             model(images[:, None]).sum().backward()

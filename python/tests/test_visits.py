@@ -76,7 +76,8 @@ def test_no_weights_and_the_sampler_s_own():
         criterion = hws.torch.DROLoss(nn.MSELoss(), sampler, importance=none)
         criterion(torch.ones(1), torch.zeros(1), torch.tensor([0]))
         assert criterion.last_weights is None
-    assert hws.torch.DROLoss(nn.MSELoss(), sampler).importance and sampler.importance == "exact"
+    assert hws.torch.DROLoss(nn.MSELoss(), sampler, importance=True).importance and sampler.importance == "exact"
+    assert not hws.torch.DROLoss(nn.MSELoss(), sampler).importance
     with pytest.raises(hws.ArgumentError, match="importance is 'best'"):
         hws.torch.DROLoss(nn.MSELoss(), sampler, importance="best")
     sampler.importance = "approximate"  # its older name
