@@ -315,7 +315,8 @@ static void patients_are_validated_on_as_a_whole(void **state) {
     (void)state;
     char words[PATIENTS][8];
     const char *names[VISITS * PATIENTS];
-    for (int k = 0; k < PATIENTS; k++) snprintf(words[k], sizeof words[k], k ? "p%d" : "", k);
+    words[0][0] = 0;
+    for (int k = 1; k < PATIENTS; k++) snprintf(words[k], sizeof words[k], "p%d", k);
     for (int i = 0; i < VISITS * PATIENTS; i++) names[i] = words[i / VISITS];
     for (int k = 0; k < 2; k++) { /* 3 % are one image, and the smallest patient is more than that */
         labelled_images set = of_patients(names), part;
