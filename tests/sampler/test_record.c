@@ -1,4 +1,5 @@
 /* How losses answered to being drawn: the records against their definition, and what they tell apart. */
+#include "every_divergence.h"
 #include "opened.h"
 #include "sampler/record.h"
 
@@ -133,6 +134,16 @@ static void doubt_goes_when_the_example_is_learnt(void **state) {
     hws_sampler_close(&sampler);
 }
 
+static hws_sampler *reloaded(hws_sampler *sampler) {
+    const size_t size = hws_sampler_state_size(sampler);
+    unsigned char *bytes = malloc(size);
+    hws_sampler *back = NULL;
+    assert_int_equal(hws_sampler_state_write(sampler, bytes, size), HWS_OK);
+    assert_int_equal(hws_sampler_state_read(&back, bytes, size, NULL, NULL), HWS_OK);
+    free(bytes);
+    return back;
+}
+
 /* Dice with cross entropy is -1 at best: what counts is how far above that a loss is. */
 static void losses_below_0_are_counted_from_their_bound(void **state) {
     (void)state;
@@ -149,15 +160,42 @@ static void losses_below_0_are_counted_from_their_bound(void **state) {
     assert_true(p_wrong <= p_easy);
     see(sampler, 5, -1.5); /* the bound is -2 now */
     assert_near(record_of(sampler, 5).level, exp((19 * log(1.05) + log(0.5) + log(2.2)) / 21) - 2, 1e-4);
-    const size_t size = hws_sampler_state_size(sampler);
-    unsigned char *bytes = malloc(size);
-    hws_sampler *back = NULL;
-    assert_int_equal(hws_sampler_state_write(sampler, bytes, size), HWS_OK);
-    assert_int_equal(hws_sampler_state_read(&back, bytes, size, NULL, NULL), HWS_OK);
+    hws_sampler *back = reloaded(sampler);
     assert_true(record_of(back, 5).level == record_of(sampler, 5).level);
-    free(bytes);
     hws_sampler_close(&back);
     hws_sampler_close(&sampler);
+}
+
+/* What is believed of a loss in doubt depends on the bound: when it moves, p does for all of them and not for the batch
+   alone. */
+static void a_moved_bound_counts_for_everybody(void **state) {
+    (void)state;
+    for (size_t k = 0; k < 2 * DIVERGENCES; k++) {
+        hws_options options = hws_options_default();
+        options.divergence = divergence_number(k / 2);
+        if (options.divergence.kind == HWS_CUSTOM) continue;
+        options.doubt = options.beta = 1;
+        options.trim = k % 2 ? 0.2 : 0;
+        options.uniform_mix = 0.1;
+        hws_sampler *sampler = opened(N, NULL, &options);
+        for (int round = 0; round < 4; round++)
+            for (int i = 0; i < N; i++) see(sampler, i, i < 3 ? 8 + i : 1 + 0.01 * i);
+        assert_true(record_of(sampler, 0).doubt > 0);
+        see(sampler, 5, -0.5);
+        hws_sampler *back = reloaded(sampler);
+        double p[N], again[N];
+        assert_int_equal(hws_sampler_probabilities(sampler, 0, N, p), HWS_OK);
+        assert_int_equal(hws_sampler_probabilities(back, 0, N, again), HWS_OK);
+        assert_memory_equal(p, again, sizeof p);
+        for (int draw = 0; draw < 100; draw++) {
+            int64_t batch[4], other[4];
+            assert_int_equal(hws_sampler_draw(sampler, 4, batch), HWS_OK);
+            assert_int_equal(hws_sampler_draw(back, 4, other), HWS_OK);
+            assert_memory_equal(batch, other, sizeof batch);
+        }
+        hws_sampler_close(&back);
+        hws_sampler_close(&sampler);
+    }
 }
 
 int main(void) {
@@ -166,6 +204,7 @@ int main(void) {
         cmocka_unit_test(a_wrong_label_is_doubted_and_a_rare_one_is_not),
         cmocka_unit_test(within_a_rare_label_who_stays_behind_is_doubted),
         cmocka_unit_test(losses_below_0_are_counted_from_their_bound),
+        cmocka_unit_test(a_moved_bound_counts_for_everybody),
         cmocka_unit_test(doubt_goes_when_the_example_is_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
