@@ -194,8 +194,10 @@ hws_status history_grow(hws_sampler *s, history *larger, int64_t count, const fl
     const size_t entries = (size_t)h->n * sizeof *h->record.entries;
     if (h->record.entries && !record_reserve_labels(&larger->record, h->record.labels)) return HWS_ERROR_MEMORY;
     if (h->record.entries) memcpy(larger->record.entries, h->record.entries, entries);
+    larger->record.bound = h->record.bound;
     write_range(larger, 0, h->n, h->losses);
     write_range(larger, h->n, count, losses);
+    if (larger->record.bound != h->record.bound) place_all(larger);
     float *all = tellings_of(larger);
     const hws_status status = all ? law_replace(&s->law, larger->n, all) : HWS_ERROR_MEMORY;
     memory_close(all);

@@ -198,6 +198,34 @@ static void a_moved_bound_counts_for_everybody(void **state) {
     }
 }
 
+/* The bound stays below every loss that there ever was, also one that has risen since; and moves for new examples. */
+static void growing_keeps_the_bound(void **state) {
+    (void)state;
+    static const float MORE[2][1] = {{1}, {-20}};
+    for (int k = 0; k < 2; k++) {
+        hws_options options = hws_options_default();
+        options.beta = options.doubt = 1;
+        options.trim = 0.2;
+        hws_sampler *sampler = opened(8, NULL, &options);
+        for (int i = 0; i < 8; i++) see(sampler, i, i == 3 ? -3 : 1 + 0.1 * i);
+        see(sampler, 3, 1);
+        for (int round = 0; round < 6; round++)
+            for (int i = 0; i < 2; i++) see(sampler, i, 30 + i);
+        const hws_record before = record_of(sampler, 0);
+        assert_int_equal(hws_sampler_grow(sampler, 1, MORE[k]), HWS_OK);
+        const hws_record after = record_of(sampler, 0);
+        assert_true(before.doubt > 0 && before.doubt == after.doubt);
+        if (k == 0) assert_near(after.excess, before.excess, 0.2); /* one more has a loss like the others' */
+        hws_sampler *back = reloaded(sampler);
+        double p[9], again[9];
+        assert_int_equal(hws_sampler_probabilities(sampler, 0, 9, p), HWS_OK);
+        assert_int_equal(hws_sampler_probabilities(back, 0, 9, again), HWS_OK);
+        assert_memory_equal(p, again, sizeof p);
+        hws_sampler_close(&back);
+        hws_sampler_close(&sampler);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_as_defined),
@@ -205,6 +233,7 @@ int main(void) {
         cmocka_unit_test(within_a_rare_label_who_stays_behind_is_doubted),
         cmocka_unit_test(losses_below_0_are_counted_from_their_bound),
         cmocka_unit_test(a_moved_bound_counts_for_everybody),
+        cmocka_unit_test(growing_keeps_the_bound),
         cmocka_unit_test(doubt_goes_when_the_example_is_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
