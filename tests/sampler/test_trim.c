@@ -230,6 +230,30 @@ static void batches_larger_than_what_is_left_follow_p(void **state) {
         }
 }
 
+/* However much is left out, the easiest example is not. */
+static void somebody_is_always_left(void **state) {
+    (void)state;
+    const float losses[4] = {2, 1, 3, 4};
+    for (size_t d = 0; d < 4; d++)
+        for (int64_t n = 1; n <= 4; n++) {
+            hws_options options = options_of(d, 1 - 1e-12, 0);
+            hws_sampler *sampler = opened(n, losses, &options);
+            int64_t drawable, example;
+            assert_int_equal(hws_sampler_drawable(sampler, &drawable), HWS_OK);
+            assert_int_equal(drawable, 1);
+            assert_int_equal(hws_sampler_draw(sampler, 1, &example), HWS_OK);
+            assert_int_equal(example, n > 1);
+            hws_sampler_close(&sampler);
+            options.replacement = 1;
+            options.uniform_mix = 0.5;
+            sampler = opened(n, losses, &options);
+            assert_int_equal(hws_sampler_drawable(sampler, &drawable), HWS_OK);
+            assert_int_equal(drawable, n);
+            assert_int_equal(hws_sampler_draw(sampler, 1, &example), HWS_OK);
+            hws_sampler_close(&sampler);
+        }
+}
+
 /* Examples without a loss are visited first, whoever is left out, and a tail is that of those who are left. */
 static void visits_and_tails_work_with_it(void **state) {
     (void)state;
@@ -368,6 +392,7 @@ int main(void) {
         cmocka_unit_test(draws_follow_p),
         cmocka_unit_test(batches_without_replacement_follow_p),
         cmocka_unit_test(batches_larger_than_what_is_left_follow_p),
+        cmocka_unit_test(somebody_is_always_left),
         cmocka_unit_test(visits_and_tails_work_with_it),
         cmocka_unit_test(a_state_goes_on_to_the_same_bits),
         cmocka_unit_test(growing_keeps_all_of_it),
