@@ -226,6 +226,19 @@ static void growing_keeps_the_bound(void **state) {
     }
 }
 
+/* The mean of the largest losses of both signs is a number, and a state with it can be read. */
+static void means_do_not_overflow(void **state) {
+    (void)state;
+    hws_sampler *sampler = recording(2, 0);
+    see(sampler, 0, 3e38);
+    see(sampler, 0, -3e38);
+    assert_true(fabs(record_of(sampler, 0).loss_mean) < 1e32);
+    hws_sampler *back = reloaded(sampler);
+    assert_true(record_of(back, 0).loss_mean == record_of(sampler, 0).loss_mean);
+    hws_sampler_close(&back);
+    hws_sampler_close(&sampler);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_as_defined),
@@ -234,6 +247,7 @@ int main(void) {
         cmocka_unit_test(losses_below_0_are_counted_from_their_bound),
         cmocka_unit_test(a_moved_bound_counts_for_everybody),
         cmocka_unit_test(growing_keeps_the_bound),
+        cmocka_unit_test(means_do_not_overflow),
         cmocka_unit_test(doubt_goes_when_the_example_is_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
