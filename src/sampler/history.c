@@ -100,13 +100,33 @@ static float telling(const history *h, int64_t example) {
     return history_believed(h, example, loss);
 }
 
-void history_update(hws_sampler *s, int64_t count, const int64_t *examples, const float *losses, const float *blended) {
+static void place_all(history *h) {
+    int64_t moved[TRIM_MOVES];
+    for (int64_t i = 0; h->trim.heap && i < h->n; i++) place(h, i, moved);
+}
+
+/* Tells the law all of it anew, in portions of what room there is: for this no memory can be lacking. */
+static void tell_in_portions(hws_sampler *s) {
+    history *h = &s->history;
+    place_all(h);
+    for (int64_t i = 0; i < h->n;) {
+        size_t told = 0;
+        for (; told < h->told_capacity && i < h->n; told++, i++) {
+            h->told[told] = i;
+            h->tellings[told] = telling(h, i);
+        }
+        law_write(&s->law, (int64_t)told, h->told, h->tellings);
+    }
+}
+
+int history_update(hws_sampler *s, int64_t count, const int64_t *examples, const float *losses, const float *blended) {
     history *h = &s->history;
     size_t told = (size_t)count;
     if (!h->losses) {
         law_write(&s->law, count, examples, blended);
-        return;
+        return 1;
     }
+    const int bound = h->record.bound;
     for (int64_t j = 0; j < count; j++) {
         const int64_t i = h->told[j] = examples[j];
         if (h->record.entries) record_reach_for(&h->record, losses[j], h->losses);
@@ -114,8 +134,13 @@ void history_update(hws_sampler *s, int64_t count, const int64_t *examples, cons
         write_loss(h, i, blended[j]);
         told += place(h, i, h->told + told);
     }
+    if (h->doubt > 0 && h->record.bound != bound) {
+        tell_in_portions(s);
+        return 0;
+    }
     for (size_t k = 0; k < told; k++) h->tellings[k] = telling(h, h->told[k]);
     law_write(&s->law, (int64_t)told, h->told, h->tellings);
+    return 1;
 }
 
 static void write_range(history *h, int64_t first, int64_t count, const float *losses) {
@@ -135,9 +160,8 @@ static float *tellings_of(const history *h) {
 
 hws_status history_tell_all(hws_sampler *s) {
     history *h = &s->history;
-    int64_t moved[TRIM_MOVES];
     if (!h->losses) return HWS_OK;
-    for (int64_t i = 0; i < h->n; i++) place(h, i, moved);
+    place_all(h);
     float *all = tellings_of(h);
     const hws_status status = all ? law_write_range(&s->law, 0, h->n, all) : HWS_ERROR_MEMORY;
     memory_close(all);
@@ -158,6 +182,7 @@ hws_status history_write_range(hws_sampler *s, int64_t first, int64_t count, con
         h->record.sum = was.sum; /* to the last bit */
         h->record.bound = was.bound;
         record_count_anew(&h->record, h->losses);
+        place_all(h);
     }
     memory_close(before);
     return status;
@@ -169,8 +194,10 @@ hws_status history_grow(hws_sampler *s, history *larger, int64_t count, const fl
     const size_t entries = (size_t)h->n * sizeof *h->record.entries;
     if (h->record.entries && !record_reserve_labels(&larger->record, h->record.labels)) return HWS_ERROR_MEMORY;
     if (h->record.entries) memcpy(larger->record.entries, h->record.entries, entries);
+    larger->record.bound = h->record.bound;
     write_range(larger, 0, h->n, h->losses);
     write_range(larger, h->n, count, losses);
+    if (larger->record.bound != h->record.bound) place_all(larger);
     float *all = tellings_of(larger);
     const hws_status status = all ? law_replace(&s->law, larger->n, all) : HWS_ERROR_MEMORY;
     memory_close(all);

@@ -42,9 +42,10 @@ size_t history_memory(const history *history);
 /* Room for a batch. 0 when out of memory. */
 int history_reserve(history *history, size_t count);
 
-/* A batch of losses has come back: `losses` as they came, `blended` for the history. Room must have been reserved. */
-void history_update(hws_sampler *sampler, int64_t count, const int64_t *examples, const float *losses,
-                    const float *blended);
+/* A batch of losses has come back: `losses` as they came, `blended` for the history. Room must have been reserved. 0
+   when the bound of the losses has moved and with it what is believed of others. */
+int history_update(hws_sampler *sampler, int64_t count, const int64_t *examples, const float *losses,
+                   const float *blended);
 
 /* Replaces a range; NaN is no loss. */
 hws_status history_write_range(hws_sampler *sampler, int64_t first, int64_t count, const float *losses);

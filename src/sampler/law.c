@@ -326,7 +326,7 @@ static void build_envelope(law *law) {
 }
 
 int64_t law_drawable(law *law) {
-    if (law_is_kl(law)) return law->known - (int64_t)law->taken_count;
+    if (law_is_kl(law)) return law->known - law->taken_known;
     if (!law->envelope_current) build_envelope(law);
     return law->envelope.drawable;
 }
@@ -382,6 +382,7 @@ void law_take(law *law, const int64_t *examples, size_t count) {
         const int64_t example = examples[j];
         law->taken[law->taken_count] = example;
         law->taken_losses[law->taken_count++] = law->losses[example];
+        law->taken_known += law_knows(law, example);
         if (law_is_kl(law)) {
             law->losses[example] = -INFINITY;
         } else {
@@ -401,6 +402,7 @@ void law_restore(law *law) {
     }
     if (law_is_kl(law)) law->tree_behind = law->taken_count;
     law->taken_count = 0;
+    law->taken_known = 0;
     law->taken_mass = 0;
     law->envelope_current = 0;
 }

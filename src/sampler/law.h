@@ -55,7 +55,8 @@ typedef struct law {
     int64_t *taken; /* members that are out, in order */
     float *taken_losses;
     size_t taken_count, taken_capacity;
-    double taken_mass; /* their share of p-bar (ranked laws) */
+    int64_t taken_known; /* of them, those that have a loss: a trim lets batches hold others, too */
+    double taken_mass;   /* their share of p-bar (ranked laws) */
 } law;
 
 /* Copies the losses; NaN (and -infinity) is no loss. On failure the law is closed. */

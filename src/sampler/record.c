@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const double SLACK = 0.25, RELIEF = 2, MOST = 8, CERTAIN = 6, LEAST_SHARE = 0.5;
-static const float REMEMBERED = 16;
+static const double REMEMBERED = 16;
 
 static const double UNIT = 1 << 20;
 
@@ -104,8 +104,9 @@ void record_add(record *r, int64_t example, float loss) {
     record_entry *e = &r->entries[example];
     const double level = record_level(r, example);
     e->count += e->count < UINT32_MAX;
-    const float share = (float)e->count < REMEMBERED ? (float)e->count : REMEMBERED;
-    e->mean += (loss - e->mean) / share;
+    const double share = (double)e->count < REMEMBERED ? (double)e->count : REMEMBERED;
+    e->mean =
+        (float)((double)e->mean + ((double)loss - (double)e->mean) / share); /* floats might overflow on the way */
     if (!(level + record_reach(r) > 0)) return;
     const double step = within(log_ratio(r, (double)loss, level) - SLACK, -RELIEF, 1);
     e->evidence = (float)within((double)e->evidence + step, 0, MOST);

@@ -231,7 +231,7 @@ tail_part tail_part_of(hws_sampler *sampler, int64_t count, const int64_t *examp
 void tail_exchange(hws_sampler *sampler, const tail_part *before, const tail_part *after) {
     tail_watch *watch = &sampler->watch;
     if (!is_followed(sampler)) return;
-    if (sampler->options.trim > 0) { /* others may have gone in or out */
+    if (sampler->options.trim > 0 || !after) { /* others may have gone in or out */
         watch->radius = 0;
         return;
     }

@@ -34,7 +34,8 @@ typedef struct tail_part {
     tree_word total;
 } tail_part;
 
-/* Before losses are written, and after. Nothing where beta does not follow from them. */
+/* Before losses are written, and after (NULL: others than these have changed, too). Nothing where beta does not follow from
+   them. */
 tail_part tail_part_of(hws_sampler *sampler, int64_t count, const int64_t *examples);
 void tail_exchange(hws_sampler *sampler, const tail_part *before, const tail_part *after);
 

@@ -89,9 +89,15 @@ static size_t cross(trim *t, int out, int64_t *moved) {
     return 1;
 }
 
+/* How many are to be left out: never all, for p must have somebody. */
+static int64_t wanted_out(const trim *t) {
+    const int64_t known = t->out + t->in, wanted = (int64_t)(t->share * (double)known + 1e-9);
+    return wanted < known || known == 0 ? wanted : known - 1;
+}
+
 /* A change of one loss changes the wanted number by one at most, and then one pair at most is the wrong way round. */
 static size_t balance(trim *t, int64_t *moved) {
-    const int64_t wanted = (int64_t)(t->share * (double)(t->out + t->in) + 1e-9);
+    const int64_t wanted = wanted_out(t);
     size_t count = 0;
     if (t->out < wanted) count += cross(t, 1, moved + count);
     if (t->out > wanted) count += cross(t, 0, moved + count);

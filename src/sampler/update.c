@@ -22,14 +22,14 @@ hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t
     const int64_t known_before = history_known(sampler);
     const tail_part before = tail_part_of(sampler, count, indices);
     for (int64_t j = 0; j < count; j++) sampler->blended[j] = sampler_blend(sampler, indices[j], losses[j]);
-    history_update(sampler, count, indices, losses, sampler->blended);
+    const int alone = history_update(sampler, count, indices, losses, sampler->blended);
     for (int64_t j = 0; sampler->last_seen && j < count; j++) sampler->last_seen[indices[j]] = sampler->updates_made;
     for (int64_t j = 0; sampler->visits.left.bits && j < count; j++)
         visit_set_remove(&sampler->visits.left, indices[j]);
     visits_settle(sampler);
     sampler_changed(sampler);
     const tail_part after = tail_part_of(sampler, count, indices);
-    tail_exchange(sampler, &before, &after);
+    tail_exchange(sampler, &before, alone ? &after : NULL);
     tail_follow(sampler, count, known_before);
     return HWS_OK;
 }

@@ -73,6 +73,17 @@ static hws_status step_update(walk *walk) {
     return hws_sampler_update(walk->sampler, BATCH, walk->batch, walk->losses + 20);
 }
 
+/* Lower than any before: what is believed of all losses changes. */
+static hws_status step_update_low(walk *walk) {
+    const float loss = -1;
+    return hws_sampler_update(walk->sampler, 1, walk->batch, &loss);
+}
+
+static hws_status step_set_low(walk *walk) {
+    const float loss = -300;
+    return hws_sampler_set_losses(walk->sampler, 2, 1, &loss);
+}
+
 static hws_status step_set_some(walk *walk) { return hws_sampler_set_losses(walk->sampler, 3, 5, walk->losses); }
 static hws_status step_set_many(walk *walk) { return hws_sampler_set_losses(walk->sampler, 0, N, walk->losses); }
 
@@ -149,6 +160,10 @@ static step *const STEPS[] = {
     step_set_many,
     step_draw,
     step_update,
+    step_update_low,
+    step_draw,
+    step_set_low,
+    step_draw,
     step_grow,
     step_draw_more,
     step_grow_with_losses,

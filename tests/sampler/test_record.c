@@ -1,4 +1,5 @@
 /* How losses answered to being drawn: the records against their definition, and what they tell apart. */
+#include "every_divergence.h"
 #include "opened.h"
 #include "sampler/record.h"
 
@@ -133,6 +134,16 @@ static void doubt_goes_when_the_example_is_learnt(void **state) {
     hws_sampler_close(&sampler);
 }
 
+static hws_sampler *reloaded(hws_sampler *sampler) {
+    const size_t size = hws_sampler_state_size(sampler);
+    unsigned char *bytes = malloc(size);
+    hws_sampler *back = NULL;
+    assert_int_equal(hws_sampler_state_write(sampler, bytes, size), HWS_OK);
+    assert_int_equal(hws_sampler_state_read(&back, bytes, size, NULL, NULL), HWS_OK);
+    free(bytes);
+    return back;
+}
+
 /* Dice with cross entropy is -1 at best: what counts is how far above that a loss is. */
 static void losses_below_0_are_counted_from_their_bound(void **state) {
     (void)state;
@@ -149,13 +160,81 @@ static void losses_below_0_are_counted_from_their_bound(void **state) {
     assert_true(p_wrong <= p_easy);
     see(sampler, 5, -1.5); /* the bound is -2 now */
     assert_near(record_of(sampler, 5).level, exp((19 * log(1.05) + log(0.5) + log(2.2)) / 21) - 2, 1e-4);
-    const size_t size = hws_sampler_state_size(sampler);
-    unsigned char *bytes = malloc(size);
-    hws_sampler *back = NULL;
-    assert_int_equal(hws_sampler_state_write(sampler, bytes, size), HWS_OK);
-    assert_int_equal(hws_sampler_state_read(&back, bytes, size, NULL, NULL), HWS_OK);
+    hws_sampler *back = reloaded(sampler);
     assert_true(record_of(back, 5).level == record_of(sampler, 5).level);
-    free(bytes);
+    hws_sampler_close(&back);
+    hws_sampler_close(&sampler);
+}
+
+/* What is believed of a loss in doubt depends on the bound: when it moves, p does for all of them and not for the batch
+   alone. */
+static void a_moved_bound_counts_for_everybody(void **state) {
+    (void)state;
+    for (size_t k = 0; k < 2 * DIVERGENCES; k++) {
+        hws_options options = hws_options_default();
+        options.divergence = divergence_number(k / 2);
+        if (options.divergence.kind == HWS_CUSTOM) continue;
+        options.doubt = options.beta = 1;
+        options.trim = k % 2 ? 0.2 : 0;
+        options.uniform_mix = 0.1;
+        hws_sampler *sampler = opened(N, NULL, &options);
+        for (int round = 0; round < 4; round++)
+            for (int i = 0; i < N; i++) see(sampler, i, i < 3 ? 8 + i : 1 + 0.01 * i);
+        assert_true(record_of(sampler, 0).doubt > 0);
+        see(sampler, 5, -0.5);
+        hws_sampler *back = reloaded(sampler);
+        double p[N], again[N];
+        assert_int_equal(hws_sampler_probabilities(sampler, 0, N, p), HWS_OK);
+        assert_int_equal(hws_sampler_probabilities(back, 0, N, again), HWS_OK);
+        assert_memory_equal(p, again, sizeof p);
+        for (int draw = 0; draw < 100; draw++) {
+            int64_t batch[4], other[4];
+            assert_int_equal(hws_sampler_draw(sampler, 4, batch), HWS_OK);
+            assert_int_equal(hws_sampler_draw(back, 4, other), HWS_OK);
+            assert_memory_equal(batch, other, sizeof batch);
+        }
+        hws_sampler_close(&back);
+        hws_sampler_close(&sampler);
+    }
+}
+
+/* The bound stays below every loss that there ever was, also one that has risen since; and moves for new examples. */
+static void growing_keeps_the_bound(void **state) {
+    (void)state;
+    static const float MORE[2][1] = {{1}, {-20}};
+    for (int k = 0; k < 2; k++) {
+        hws_options options = hws_options_default();
+        options.beta = options.doubt = 1;
+        options.trim = 0.2;
+        hws_sampler *sampler = opened(8, NULL, &options);
+        for (int i = 0; i < 8; i++) see(sampler, i, i == 3 ? -3 : 1 + 0.1 * i);
+        see(sampler, 3, 1);
+        for (int round = 0; round < 6; round++)
+            for (int i = 0; i < 2; i++) see(sampler, i, 30 + i);
+        const hws_record before = record_of(sampler, 0);
+        assert_int_equal(hws_sampler_grow(sampler, 1, MORE[k]), HWS_OK);
+        const hws_record after = record_of(sampler, 0);
+        assert_true(before.doubt > 0 && before.doubt == after.doubt);
+        if (k == 0) assert_near(after.excess, before.excess, 0.2); /* one more has a loss like the others' */
+        hws_sampler *back = reloaded(sampler);
+        double p[9], again[9];
+        assert_int_equal(hws_sampler_probabilities(sampler, 0, 9, p), HWS_OK);
+        assert_int_equal(hws_sampler_probabilities(back, 0, 9, again), HWS_OK);
+        assert_memory_equal(p, again, sizeof p);
+        hws_sampler_close(&back);
+        hws_sampler_close(&sampler);
+    }
+}
+
+/* The mean of the largest losses of both signs is a number, and a state with it can be read. */
+static void means_do_not_overflow(void **state) {
+    (void)state;
+    hws_sampler *sampler = recording(2, 0);
+    see(sampler, 0, 3e38);
+    see(sampler, 0, -3e38);
+    assert_true(fabs(record_of(sampler, 0).loss_mean) < 1e32);
+    hws_sampler *back = reloaded(sampler);
+    assert_true(record_of(back, 0).loss_mean == record_of(sampler, 0).loss_mean);
     hws_sampler_close(&back);
     hws_sampler_close(&sampler);
 }
@@ -166,6 +245,9 @@ int main(void) {
         cmocka_unit_test(a_wrong_label_is_doubted_and_a_rare_one_is_not),
         cmocka_unit_test(within_a_rare_label_who_stays_behind_is_doubted),
         cmocka_unit_test(losses_below_0_are_counted_from_their_bound),
+        cmocka_unit_test(a_moved_bound_counts_for_everybody),
+        cmocka_unit_test(growing_keeps_the_bound),
+        cmocka_unit_test(means_do_not_overflow),
         cmocka_unit_test(doubt_goes_when_the_example_is_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,73 @@ static void batches_without_replacement_follow_p(void **state) {
     }
 }
 
+enum { FEW = 6, LONG_BATCH = 4, ORDERED = FEW * FEW * FEW * FEW };
+
+/* The chance of each ordered batch by the definition of a successive draw: p restricted to those not yet in the batch. */
+static void enumerate(const double *p, int depth, unsigned in_batch, int cell, double chance, double *chances) {
+    double left = 0;
+    for (int i = 0; i < FEW; i++) left += in_batch >> i & 1 ? 0 : p[i];
+    for (int i = 0; i < FEW; i++) {
+        if (in_batch >> i & 1) continue;
+        const double here = chance * p[i] / left;
+        if (depth + 1 == LONG_BATCH) chances[cell * FEW + i] = here;
+        else enumerate(p, depth + 1, in_batch | 1u << i, cell * FEW + i, here, chances);
+    }
+}
+
+static void assert_batches_follow_p(const hws_options *options) {
+    enum { DRAWS = 100000 };
+    static const float losses[FEW] = {0, 0.1f, 2, 3, 4, 5};
+    double p[FEW], chances[ORDERED] = {0};
+    long counts[ORDERED] = {0};
+    hws_sampler *sampler = opened(FEW, losses, options);
+    assert_int_equal(hws_sampler_probabilities(sampler, 0, FEW, p), HWS_OK);
+    enumerate(p, 0, 0, 0, 1, chances);
+    for (int k = 0; k < DRAWS; k++) {
+        int64_t batch[LONG_BATCH];
+        assert_int_equal(hws_sampler_draw(sampler, LONG_BATCH, batch), HWS_OK);
+        counts[((batch[0] * FEW + batch[1]) * FEW + batch[2]) * FEW + batch[3]]++;
+    }
+    assert_true(chi_square_p(ORDERED, counts, chances, DRAWS) > 1e-6);
+    hws_sampler_close(&sampler);
+}
+
+/* Batches of four where two are left in p: those left out fill the batch, and do not count as taken out of p. */
+static void batches_larger_than_what_is_left_follow_p(void **state) {
+    (void)state;
+    for (size_t d = 0; d < 4; d++)
+        for (int floored = 0; floored < 2; floored++) {
+            hws_options options = options_of(d, 0.7, 0);
+            options.floor = floored ? 0.2 : 0;
+            options.uniform_mix = floored ? 0 : 0.2;
+            assert_batches_follow_p(&options);
+        }
+}
+
+/* However much is left out, the easiest example is not. */
+static void somebody_is_always_left(void **state) {
+    (void)state;
+    const float losses[4] = {2, 1, 3, 4};
+    for (size_t d = 0; d < 4; d++)
+        for (int64_t n = 1; n <= 4; n++) {
+            hws_options options = options_of(d, 1 - 1e-12, 0);
+            hws_sampler *sampler = opened(n, losses, &options);
+            int64_t drawable, example;
+            assert_int_equal(hws_sampler_drawable(sampler, &drawable), HWS_OK);
+            assert_int_equal(drawable, 1);
+            assert_int_equal(hws_sampler_draw(sampler, 1, &example), HWS_OK);
+            assert_int_equal(example, n > 1);
+            hws_sampler_close(&sampler);
+            options.replacement = 1;
+            options.uniform_mix = 0.5;
+            sampler = opened(n, losses, &options);
+            assert_int_equal(hws_sampler_drawable(sampler, &drawable), HWS_OK);
+            assert_int_equal(drawable, n);
+            assert_int_equal(hws_sampler_draw(sampler, 1, &example), HWS_OK);
+            hws_sampler_close(&sampler);
+        }
+}
+
 /* Examples without a loss are visited first, whoever is left out, and a tail is that of those who are left. */
 static void visits_and_tails_work_with_it(void **state) {
     (void)state;
@@ -324,6 +391,8 @@ int main(void) {
         cmocka_unit_test(p_is_that_of_those_who_are_left),
         cmocka_unit_test(draws_follow_p),
         cmocka_unit_test(batches_without_replacement_follow_p),
+        cmocka_unit_test(batches_larger_than_what_is_left_follow_p),
+        cmocka_unit_test(somebody_is_always_left),
         cmocka_unit_test(visits_and_tails_work_with_it),
         cmocka_unit_test(a_state_goes_on_to_the_same_bits),
         cmocka_unit_test(growing_keeps_all_of_it),
