@@ -76,7 +76,7 @@ static void add_list(text *page, const run *run) {
 static void write_run(text *page, const runs *runs, const run *run) {
     section_run(page, runs, run, &run->hardest);
     if (!run->hardest.data.rows) return add_list(page, run);
-    gallery_cards(page, runs, run, &run->hardest, run->hardest.data.rows, add_card);
+    gallery_cards(page, runs, run, &(gallery_list){&run->hardest, NULL, run->hardest.data.rows, add_card});
 }
 
 static const char CLASSIFICATION_WORDS[] =

@@ -288,6 +288,23 @@ static void without_pictures_the_losses_are_listed(void **state) {
     folder_close(&run);
 }
 
+/* The order of triage.csv is not that of the doubt alone. */
+static void only_labels_in_doubt_are_shown_as_such(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 2, 0.5);
+    write_string(&run, "triage.csv",
+                 "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin\n"
+                 "1,701,0.9,2,3,0.5,-1,5.5,9,3,8,-2\n2,702,0.4956,2,3,0.1,-1,3.478,9,3,8,-2\n"
+                 "3,703,0.5,2,3,2,-1,3.5,9,3,8,-2\n4,704,0,0.1,0.1,1,0,0,9,,,\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "<p>2 of 4 labels are in doubt:</p>");
+    assert_says(&page, "<li title=\"example 701\">");
+    assert_says(&page, "<li title=\"example 703\">");
+    assert_null(strstr(page.bytes, "<li title=\"example 702\">"));
+    text_close(&page);
+    folder_close(&run);
+}
+
 static void rows_cut_short_and_odd_numbers_do_no_harm(void **state) {
     (void)state;
     folder run = folder_open();
@@ -739,6 +756,7 @@ int main(void) {
         cmocka_unit_test(runs_with_the_same_settings_are_told_apart_by_their_folders),
         cmocka_unit_test(what_is_missing_is_told),
         cmocka_unit_test(without_pictures_the_losses_are_listed),
+        cmocka_unit_test(only_labels_in_doubt_are_shown_as_such),
         cmocka_unit_test(rows_cut_short_and_odd_numbers_do_no_harm),
         cmocka_unit_test(epochs_without_measurements_do_not_break_a_line),
         cmocka_unit_test(nothing_from_files_becomes_markup_or_leads_elsewhere),
