@@ -82,9 +82,60 @@ static void ties_unfinished_runs_and_chance_are_said(void **state) {
     write_string(&runs[0], "history.csv", "epoch,iteration,test_accuracy\n1,100,0.5\n");
     page = page_of(runs, 1);
     assert_says(&page, "has not ended: ");
-    assert_says(&page, "is no better than chance (50.0\xC2\xA0% for 2 classes)");
+    assert_says(&page, "cannot be told from chance (50.0\xC2\xA0% for 2 classes).");
     text_close(&page);
     for (int k = 0; k < 2; k++) folder_close(&runs[k]);
+}
+
+/* 100 test examples, of which an evaluation of the kept weights may find more right than the last epoch had. */
+static void chance_is_judged_by_what_the_headline_says(void **state) {
+    (void)state;
+    folder run = folder_open();
+    write_string(&run, "config.json",
+                 "{\"task\": \"classification\", \"objective\": \"erm\", \"test_examples\": 100, "
+                 "\"classes\": [\"a\", \"b\"]}");
+    write_string(&run, "history.csv", "epoch,iteration,test_accuracy\n1,100,0.55\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "cannot be told from chance (50.0\xC2\xA0% for 2 classes) on 100 test examples.");
+    text_close(&page);
+    write_string(&run, "history.csv",
+                 "epoch,iteration,test_accuracy\n1,100,0.62\n"); /* more than 2, less than 3 errors */
+    page = page_of(&run, 1);
+    assert_null(strstr(page.bytes, "from chance"));
+    text_close(&page);
+    write_string(&run, "history.csv", "epoch,iteration,test_accuracy\n1,100,0.5\n");
+    write_string(&run, "strata.csv", "column,value,examples,accuracy\n,all,400,0.9\n");
+    page = page_of(&run, 1);
+    assert_null(strstr(page.bytes, "from chance"));
+    text_close(&page);
+    folder_close(&run);
+}
+
+/* What is called 0 in one run is no class of another that counts from 0. */
+static void classes_are_not_named_after_those_of_other_runs(void **state) {
+    (void)state;
+    folder runs[] = {folder_open(), folder_open(), folder_open()};
+    static const char *const CLASSES[] = {"\"zebra\", \"yak\"", "\"0\", \"1\"", "\"xerus\", \"wombat\""};
+    static const char *const COLUMNS[] = {"test_accuracy_zebra,test_accuracy_yak", "test_accuracy_0,test_accuracy_1",
+                                          "test_accuracy_0,test_accuracy_1"};
+    for (int k = 0; k < 3; k++) {
+        char words[300];
+        snprintf(words, sizeof words,
+                 "{\"task\": \"classification\", \"objective\": \"erm\", \"seed\": %d, \"classes\": [%s]}", k,
+                 CLASSES[k]);
+        write_string(&runs[k], "config.json", words);
+        snprintf(words, sizeof words, "epoch,test_accuracy,%s\n1,0.9,0.8,%g\n", COLUMNS[k], k ? 0.1 : 0.7);
+        write_string(&runs[k], "history.csv", words);
+    }
+    text page = page_of(runs, 2); /* the worst is the 1 of the second */
+    assert_says(&page, "<span class=\"faint\">1</span>");
+    assert_int_equal(occurrences(page.bytes, "<span class=\"faint\">yak</span>"), 1);
+    text_close(&page);
+    const folder others[] = {runs[0], runs[2]};
+    page = page_of(others, 2);
+    assert_says(&page, "<span class=\"faint\">wombat</span>");
+    text_close(&page);
+    for (int k = 0; k < 3; k++) folder_close(&runs[k]);
 }
 
 /* 400 test examples of two groups; the worse one is right on `worst` of its 100. */
@@ -284,6 +335,11 @@ static void without_pictures_the_losses_are_listed(void **state) {
     assert_null(strstr(page.bytes, "<th scope=\"row\">8</th>"));
     assert_says(&page, "<th scope=\"row\">9</th><td>3.50</td><td>2</td></tr>"); /* no column of what is not known */
     assert_null(strstr(page.bytes, "<th scope=\"col\">prediction"));
+    text_close(&page);
+    write_string(&run, "config.json", "{\"task\": \"classification\", \"classes\": [\"2\", \"cat\", \"dog\"]}");
+    write_string(&run, "losses.csv", "example,stale_loss,age,draws,label\n7,0.5,1,4,2\n");
+    page = page_of(&run, 1);
+    assert_says(&page, "<th scope=\"row\">7</th><td>dog</td><td>0.50</td><td>4</td></tr>");
     text_close(&page);
     folder_close(&run);
 }
@@ -745,6 +801,8 @@ int main(void) {
         cmocka_unit_test(a_run_has_all_sections),
         cmocka_unit_test(several_runs_are_compared),
         cmocka_unit_test(ties_unfinished_runs_and_chance_are_said),
+        cmocka_unit_test(chance_is_judged_by_what_the_headline_says),
+        cmocka_unit_test(classes_are_not_named_after_those_of_other_runs),
         cmocka_unit_test(classifiers_are_judged_by_their_evaluation),
         cmocka_unit_test(a_small_group_without_mistakes_is_no_proof),
         cmocka_unit_test(runs_that_saw_other_examples_are_not_compared),
