@@ -11,10 +11,11 @@
 static const char USAGE[] =
     "usage: hws triage RUN [--count K] [--csv]\n"
     "\n"
-    "Lists the training examples of a run by the doubt in their labels: those whose losses stayed above those of the "
-    "same label\n"
-    "(of all cases, for volumes) although they were drawn. Wrong labels do so; rare examples fall once their kind is "
-    "learnt.\n"
+    "Lists the training examples of a run by how much speaks against their labels: first those whose losses stayed "
+    "furthest above\n"
+    "those of the same label "
+    "(of all cases, for volumes) although they were drawn. Wrong labels do so; rare examples\n"
+    "fall once their kind is learnt. The doubt falls along the list on the whole, not from each line to the next.\n"
     "RUN/triage.csv has all examples, RUN/triage pictures of the first, and hws report shows them.\n"
     "\n"
     "  doubt       0 to 1: that the label is wrong; for a look, not for a verdict\n"
@@ -31,6 +32,7 @@ static const char *const FIELDS[COLUMNS] = {"rank",      "example", "doubt", "la
                                             "loss_mean", "peers",   "trend", "draws", "group"};
 static const char *const TITLES[COLUMNS] = {"rank", "example", "doubt", "label", "prediction", "margin",
                                             "loss", "peers",   "trend", "draws", "group"};
+static const double IN_DOUBT = 0.5;
 static const int WIDTHS[COLUMNS] = {5, 12, 6, 8, 10, 8, 8, 8, 8, 6, 8};
 
 static int is_number(int column) { return column == 2 || (column >= 5 && column <= 8); }
@@ -46,6 +48,11 @@ static void print_title(const run *run, int csv) {
     puts("");
 }
 
+/* What is not in doubt must not be rounded so that it looks it. */
+static void format_doubt(double doubt, char number[32]) {
+    snprintf(number, 32, "%.2f", doubt < IN_DOUBT ? fmin(doubt, IN_DOUBT - 0.01) : doubt);
+}
+
 static void print_row(const run *run, size_t row, int csv) {
     text line = {0};
     for (int k = 0; k < column_count(run); k++) {
@@ -54,7 +61,8 @@ static void print_row(const run *run, size_t row, int csv) {
         const char *cell = run_cell(&run->triage, row, FIELDS[k]);
         if (k == 3 || k == 4) cell = run_class_name(run, cell);
         if (is_number(k) && isfinite(value) && !csv) {
-            snprintf(number, sizeof number, "%.*f", k == 2 ? 2 : 3, value);
+            if (k == 2) format_doubt(value, number);
+            else snprintf(number, sizeof number, "%.3f", value);
             cell = number;
         }
         if (k) text_add(&line, csv ? "," : " ");
@@ -74,7 +82,7 @@ static void print_groups(const run *run) {
         for (size_t row = 0; row < run->triage.data.rows; row++) {
             if (strcmp(run_cell(&run->triage, row, "group"), names[g]) != 0) continue;
             all++;
-            doubts += run_number(&run->triage, row, "doubt") >= 0.5;
+            doubts += run_number(&run->triage, row, "doubt") >= IN_DOUBT;
         }
         printf("%-24.24s %9zu %9zu\n", names[g], all, doubts);
     }
@@ -89,7 +97,7 @@ static int triage(const run *run, long long count, int csv) {
         return cli_error(cli_exit_code(STATUS_CANNOT_READ),
                          "%s: %s; a run writes it when it ends or is stopped, since there is hws triage", run->folder,
                          *table->problem ? table->problem : "triage.csv is empty");
-    for (size_t row = 0; row < table->data.rows; row++) doubts += run_number(table, row, "doubt") >= 0.5;
+    for (size_t row = 0; row < table->data.rows; row++) doubts += run_number(table, row, "doubt") >= IN_DOUBT;
     if (!csv) printf("%zu of %zu labels are in doubt (0.5 or more)\n\n", doubts, table->data.rows);
     if (!csv) print_groups(run);
     print_title(run, csv);

@@ -104,10 +104,18 @@ const char *class_metric_word(const class_metric *metric, const char *class_key)
     return strchr(class_key, ':') ? "group" : metric->column[0] == 't' ? ACCURACY.class_word : DICE.class_word;
 }
 
-const char *class_metric_class_name(const runs *runs, const char *class_key) {
+static int has_column(const class_metric *metric, const run *run, const char *class_key) {
+    char column[METRIC_COLUMN];
+    class_metric_column(metric, class_key, column);
+    return csv_column(&run->history.data, column) >= 0;
+}
+
+const char *class_metric_class_name(const class_metric *metric, const runs *runs, const char *class_key) {
+    const char *found = class_key;
     for (size_t r = 0; r < runs->count; r++) {
-        const char *name = run_class_name(&runs->all[r], class_key);
-        if (strcmp(name, class_key) != 0) return name;
+        if (run_has_class(&runs->all[r], class_key)) return class_key;
+        if (found == class_key && has_column(metric, &runs->all[r], class_key))
+            found = run_class_name(&runs->all[r], class_key);
     }
-    return class_key;
+    return found;
 }

@@ -12,7 +12,7 @@ static const class_share UNKNOWN = {(double)NAN, (double)NAN, (double)NAN};
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
 /* Wilson's interval. The bootstrap's of strata.csv has no width where all are right, and there is none for a few. */
-static class_share share_of(double right, double all) {
+class_share class_share_of(double right, double all) {
     const double z = 1.959964, p = right / all;
     if (!(all > 0)) return UNKNOWN;
     const double middle = (p + z * z / (2 * all)) / (1 + z * z / all);
@@ -27,13 +27,14 @@ double class_size(const csv *confusion, size_t row) {
 }
 
 static class_share share_of_class(const csv *confusion, size_t row) {
-    return row + 1 < confusion->columns ? share_of(csv_number(confusion, row, row + 1), class_size(confusion, row))
-                                        : UNKNOWN;
+    return row + 1 < confusion->columns
+               ? class_share_of(csv_number(confusion, row, row + 1), class_size(confusion, row))
+               : UNKNOWN;
 }
 
 static class_share share_of_stratum(const run *run, size_t row) {
     const double examples = run_number(&run->strata, row, "examples");
-    return share_of(run_number(&run->strata, row, "accuracy") * examples, examples);
+    return class_share_of(run_number(&run->strata, row, "accuracy") * examples, examples);
 }
 
 static void take_worst(class_result *result, class_share share, const char *column, const char *name) {

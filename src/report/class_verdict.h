@@ -17,6 +17,9 @@ typedef struct class_result {
     const char *column, *name; /* of the worst: "group" and "virus"; of a class the column is NULL */
 } class_result;
 
+/* Of so many examples, with Wilson's interval; NaN without any. */
+class_share class_share_of(double right, double all);
+
 /* How many examples have the label of this row of a confusion matrix. */
 double class_size(const csv *confusion, size_t row);
 

@@ -1,5 +1,6 @@
 #include "report/fairness.h"
 
+#include "report/class_verdict.h"
 #include "report/html.h"
 #include "report/scale.h"
 
@@ -119,25 +120,37 @@ static int tell_data(text *page, const runs *runs) {
 
 /* ---- chance ---- */
 
-/* Three standard errors above chance; how many were tested may not be known. */
-static int is_chance(const run *run) {
-    const double accuracy = run_last(&run->history, "test_accuracy"), classes = (double)run->class_count;
-    double tested = run_setting_number(run, "test_examples");
-    if (run->is_segmentation || !(classes > 1) || isnan(accuracy)) return 0;
-    if (!(tested > 0)) tested = 1000;
-    const double chance = 1 / classes;
-    return accuracy <= chance + 3 * sqrt(chance * (1 - chance) / tested);
+/* What a run is judged by on this page, as in its headline. How many were tested during training may not be known. */
+static int judged_share(const runs *runs, const run *run, class_share *share, double *tested) {
+    class_result found;
+    if (class_verdict_applies(runs) && class_result_of(run, &found)) {
+        *share = found.all;
+        *tested = found.examples;
+        return 1;
+    }
+    const double accuracy = run_last(&run->history, "test_accuracy");
+    *tested = run_setting_number(run, "test_examples");
+    *share = class_share_of(accuracy * (*tested > 0 ? *tested : 1000), *tested > 0 ? *tested : 1000);
+    return isfinite(accuracy) && accuracy >= 0 && accuracy <= 1;
+}
+
+static void tell_chance_of(text *page, const runs *runs, const run *run) {
+    class_share share;
+    double tested;
+    char words[NUMBER_SIZE];
+    if (run->is_segmentation || run->class_count < 2 || !judged_share(runs, run, &share, &tested)) return;
+    const double chance = 1 / (double)run->class_count;
+    if (!(share.low <= chance)) return;
+    number_percent(chance, words);
+    text_add(page, "<p class=\"note\">");
+    bold(page, run->name);
+    text_format(page, " cannot be told from chance (%s for %zu classes)", words, run->class_count);
+    if (tested > 0) text_add(page, " on "), add_count(page, tested), text_add(page, " test examples");
+    text_add(page, ".</p>\n");
 }
 
 static void tell_chance(text *page, const runs *runs) {
-    for (size_t r = 0; r < runs->count; r++) {
-        char words[NUMBER_SIZE];
-        if (!is_chance(&runs->all[r])) continue;
-        number_percent(1 / (double)runs->all[r].class_count, words);
-        text_add(page, "<p class=\"note\">");
-        bold(page, runs->all[r].name);
-        text_format(page, " is no better than chance (%s for %zu classes).</p>\n", words, runs->all[r].class_count);
-    }
+    for (size_t r = 0; r < runs->count; r++) tell_chance_of(page, runs, &runs->all[r]);
 }
 
 int fairness_write(text *page, const runs *runs) {

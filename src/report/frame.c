@@ -65,6 +65,7 @@ void frame_open(text *page, const frame *frame) {
     text_format(page, "<svg class=\"chart%s\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"",
                 frame->hover ? " hover" : "", frame->width, frame->height);
     html_escape(page, frame->label);
+    if (frame->hover) text_add(page, "\" data-axis=\""), html_escape(page, frame->x_title);
     text_add(page, "\">");
     if (frame->y.step > 0) add_y_axis(page, frame);
     add_x_axis(page, frame);

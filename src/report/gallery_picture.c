@@ -61,31 +61,21 @@ void gallery_identity(text *page, const char *open, const char *close, const cha
 
 /* ---- cards ------------------------------------------------------------------------------------------------------- */
 
-typedef struct cards {
-    const run *run;
-    const char *size; /* the class of their list: names of files need more room than numbers */
-    gallery_card *add;
-} cards;
-
-static void add_cards(text *page, const cards *cards, size_t from, size_t to) {
-    text_format(page, "<ul class=\"gallery%s\">\n", cards->size);
-    for (size_t row = from; row < to; row++) cards->add(page, cards->run, row);
+static void add_cards(text *page, const run *run, const gallery_list *list, size_t from, size_t to) {
+    /* Names of files need more room than numbers. */
+    const char *size = run->is_segmentation ? " large" : is_number(run_cell(list->table, 0, "example")) ? "" : " named";
+    text_format(page, "<ul class=\"gallery%s\">\n", size);
+    for (size_t k = from; k < to; k++) list->add(page, run, list->rows ? list->rows[k] : k);
     text_add(page, "</ul>\n");
 }
 
-void gallery_cards(text *page, const runs *runs, const run *run, const run_table *table, size_t rows,
-                   gallery_card *add_card) {
+void gallery_cards(text *page, const runs *runs, const run *run, const gallery_list *list) {
     const size_t limit = runs->count > 1 ? SHOWN_AMONG_OTHERS : SHOWN_ALONE,
-                 all = rows < GALLERY_MOST ? rows : GALLERY_MOST;
+                 all = list->count < GALLERY_MOST ? list->count : GALLERY_MOST;
     const size_t shown = all < limit ? all : limit;
-    const cards cards = {run,
-                         run->is_segmentation                       ? " large"
-                         : is_number(run_cell(table, 0, "example")) ? ""
-                                                                    : " named",
-                         add_card};
-    if (shown) add_cards(page, &cards, 0, shown);
+    if (shown) add_cards(page, run, list, 0, shown);
     if (all == shown) return;
     text_format(page, "<details><summary>%zu more</summary>\n", all - shown);
-    add_cards(page, &cards, shown, all);
+    add_cards(page, run, list, shown, all);
     text_add(page, "</details>\n");
 }

@@ -17,11 +17,15 @@ void gallery_verdict(text *page, const run *run, const char *label, const char *
    is called without its folder. */
 void gallery_identity(text *page, const char *open, const char *close, const char *example);
 
-/* Cards of the first rows of a table, which `add_card` writes as a <li> each: as many as suit the number of runs, the rest of
-   `rows` behind a button. */
+/* Cards of rows of a table, which `add` writes as a <li> each: as many as suit the number of runs, the others behind a button. */
 enum { GALLERY_MOST = 64 }; /* cards, at all */
 typedef void gallery_card(text *page, const run *run, size_t row);
-void gallery_cards(text *page, const runs *runs, const run *run, const run_table *table, size_t rows,
-                   gallery_card *add_card);
+typedef struct gallery_list {
+    const run_table *table;
+    const size_t *rows; /* NULL: the first `count` */
+    size_t count;
+    gallery_card *add;
+} gallery_list;
+void gallery_cards(text *page, const runs *runs, const run *run, const gallery_list *list);
 
 #endif

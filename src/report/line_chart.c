@@ -1,10 +1,12 @@
+#include "core/quantile.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/style.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-enum { MOST_POINTS = 400, MOST_MARKERS = 12, MOST_TABLE_ROWS = 120 };
+enum { MOST_POINTS = 400, MOST_TOLD = 1000, MOST_MARKERS = 12, MOST_TABLE_ROWS = 120 };
 
 static int is_drawn(const series *line, size_t k) { return isfinite(line->x[k]) && isfinite(line->y[k]); }
 
@@ -104,31 +106,94 @@ static void add_markers(text *page, const frame *frame, const series *line) {
     }
 }
 
-/* What the script shows under the pointer: for each point its epoch, place and text. */
-static void add_hover(text *page, const frame *frame, const series *line) {
-    static const char *const NAMES[] = {"data-e", "data-x", "data-y", "data-t"};
+/* ---- places on the x axis, of all series together ---------------------------------------------------------------- */
+
+typedef struct places {
+    double *x; /* ascending, each once */
+    size_t count;
+} places;
+
+static int is_place(const places *places, double x) {
+    size_t low = 0, high = places->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (places->x[middle] < x) low = middle + 1;
+        else high = middle;
+    }
+    return low < places->count && places->x[low] == x;
+}
+
+/* Every so many of them and the last, so that no more than about `most` are left. */
+static void thin(places *places, size_t most) {
+    const size_t every = 1 + places->count / most;
+    size_t left = 0;
+    for (size_t k = 0; k < places->count; k++)
+        if (k % every == 0 || k + 1 == places->count) places->x[left++] = places->x[k];
+    places->count = left;
+}
+
+/* All of them, or those of points that stay. 0 when memory ran out. */
+static int places_open(places *places, const line_chart *chart, int (*belongs)(const series *, size_t)) {
+    size_t most = 1;
+    for (size_t s = 0; s < chart->count; s++) most += chart->series[s].count;
+    places->count = 0;
+    places->x = malloc(most * sizeof *places->x);
+    if (!places->x) return 0;
+    for (size_t s = 0; s < chart->count; s++)
+        for (size_t k = 0; k < chart->series[s].count; k++)
+            if (belongs(&chart->series[s], k)) places->x[places->count++] = chart->series[s].x[k];
+    sort_numbers(places->x, places->count);
+    size_t left = 0;
+    for (size_t k = 0; k < places->count; k++)
+        if (!left || places->x[k] != places->x[left - 1]) places->x[left++] = places->x[k];
+    places->count = left;
+    return 1;
+}
+
+/* ---- what the script shows under the pointer --------------------------------------------------------------------- */
+
+static int is_told(const series *line, size_t k) { return is_drawn(line, k) && stays(line, k); }
+
+typedef enum hover_list { HOVER_KEY, HOVER_LABEL, HOVER_X, HOVER_Y, HOVER_VALUE, HOVER_LISTS } hover_list;
+
+static void add_hover_item(text *page, const frame *frame, const series *line, size_t k, hover_list list) {
     char label[NUMBER_SIZE];
-    for (int what = 0; what < 4; what++) {
-        text_format(page, " %s=\"", NAMES[what]);
+    if (list == HOVER_KEY) text_format(page, "%.10g", line->x[k]);
+    if (list == HOVER_LABEL) number_format(line->x[k], label), text_add(page, label);
+    if (list == HOVER_X) text_format(page, "%.1f", frame_x(frame, line->x[k]));
+    if (list == HOVER_Y) text_format(page, "%.1f", frame_y(frame, line->y[k]));
+    if (list == HOVER_VALUE) unit_format(frame->y_unit, line->y[k], label), text_add(page, label);
+}
+
+static int has_fractions(const series *line) {
+    for (size_t k = 0; k < line->count; k++)
+        if (is_drawn(line, k) && line->x[k] != floor(line->x[k])) return 1;
+    return 0;
+}
+
+/* For each point what its x is, how that is written if it is no whole number, its place and its text. All series tell of the same
+   x, so that the script finds them beside each other. */
+static void add_hover(text *page, const frame *frame, const series *line, const places *told) {
+    static const char *const NAMES[HOVER_LISTS] = {"data-e", "data-l", "data-x", "data-y", "data-t"};
+    for (int list = 0; list < HOVER_LISTS; list++) {
+        if (list == HOVER_LABEL && !has_fractions(line)) continue;
+        text_format(page, " %s=\"", NAMES[list]);
         const char *separator = "";
         for (size_t k = 0; k < line->count; k++) {
-            if (!is_drawn(line, k) || !stays(line, k)) continue;
+            if (!is_drawn(line, k) || !is_place(told, line->x[k])) continue;
             text_add(page, separator);
             separator = "|";
-            if (what == 0) text_format(page, "%.10g", line->x[k]);
-            else if (what == 1) text_format(page, "%.1f", frame_x(frame, line->x[k]));
-            else if (what == 2) text_format(page, "%.1f", frame_y(frame, line->y[k]));
-            else unit_format(frame->y_unit, line->y[k], label), text_add(page, label);
+            add_hover_item(page, frame, line, k, (hover_list)list);
         }
         text_add(page, "\"");
     }
 }
 
-static void add_series(text *page, const frame *frame, const series *line) {
+static void add_series(text *page, const frame *frame, const series *line, const places *told) {
     text_format(page, "<g class=\"series s%d\" data-name=\"", style_colour(line->style));
     html_escape(page, line->name);
     text_add(page, "\"");
-    add_hover(page, frame, line);
+    add_hover(page, frame, line, told);
     text_add(page, ">");
     add_band(page, frame, line);
     add_path(page, frame, line);
@@ -136,13 +201,7 @@ static void add_series(text *page, const frame *frame, const series *line) {
     text_add(page, "</g>");
 }
 
-/* The table has a row for each x of the longest series; others are looked up. */
-static const series *longest(const line_chart *chart) {
-    const series *best = &chart->series[0];
-    for (size_t s = 1; s < chart->count; s++)
-        if (chart->series[s].count > best->count) best = &chart->series[s];
-    return best;
-}
+/* ---- its numbers ------------------------------------------------------------------------------------------------- */
 
 static double value_at(const series *line, double x) {
     for (size_t k = 0; k < line->count; k++)
@@ -150,11 +209,9 @@ static double value_at(const series *line, double x) {
     return (double)NAN;
 }
 
-static void add_table(text *page, const line_chart *chart) {
-    char label[NUMBER_SIZE];
-    const series *rows = longest(chart);
-    const size_t every = 1 + rows->count / MOST_TABLE_ROWS;
-    figure_table_open(page, 0);
+static int has_x(const series *line, size_t k) { return isfinite(line->x[k]); }
+
+static void add_table_head(text *page, const line_chart *chart) {
     text_format(page, "<tr><th scope=\"col\">%s</th>", chart->x_title);
     for (size_t s = 0; s < chart->count; s++) {
         text_add(page, "<th scope=\"col\">");
@@ -162,25 +219,45 @@ static void add_table(text *page, const line_chart *chart) {
         text_add(page, "</th>");
     }
     text_add(page, "</tr>");
-    for (size_t k = 0; k < rows->count; k++) {
-        if (k % every && k + 1 < rows->count) continue;
-        number_format(rows->x[k], label);
+}
+
+/* A row for each x that any series has. */
+static void add_table(text *page, const line_chart *chart) {
+    char label[NUMBER_SIZE];
+    places rows;
+    if (!places_open(&rows, chart, has_x)) {
+        page->failed = 1;
+        return;
+    }
+    thin(&rows, MOST_TABLE_ROWS);
+    figure_table_open(page, 0);
+    add_table_head(page, chart);
+    for (size_t k = 0; k < rows.count; k++) {
+        number_format(rows.x[k], label);
         text_format(page, "<tr><th scope=\"row\">%s</th>", label);
         for (size_t s = 0; s < chart->count; s++) {
-            unit_format(chart->unit, value_at(&chart->series[s], rows->x[k]), label);
+            unit_format(chart->unit, value_at(&chart->series[s], rows.x[k]), label);
             text_format(page, "<td>%s</td>", label);
         }
         text_add(page, "</tr>");
     }
     figure_table_close(page);
+    free(rows.x);
 }
 
 void line_chart_write(text *page, const line_chart *chart) {
     const frame frame = frame_usual(chart->title, chart->x_title, x_scale(chart), y_scale(chart), chart->unit);
+    places told;
+    if (!places_open(&told, chart, is_told)) {
+        page->failed = 1;
+        return;
+    }
+    thin(&told, MOST_TOLD);
     figure_open(page, chart->title);
     frame_open(page, &frame);
-    for (size_t s = 0; s < chart->count; s++) add_series(page, &frame, &chart->series[s]);
+    for (size_t s = 0; s < chart->count; s++) add_series(page, &frame, &chart->series[s], &told);
     frame_close(page, &frame);
     add_table(page, chart);
     figure_close(page, chart->explanation);
+    free(told.x);
 }

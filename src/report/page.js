@@ -1,4 +1,4 @@
-/* Shows the values of all lines at the epoch nearest to the pointer, and moves through the slices of cases. The page is
+/* Shows the values of all lines at the epoch (or what else the x axis has) nearest to the pointer, and moves through the slices of cases. The page is
    complete without it. */
 (function () {
   'use strict';
@@ -11,21 +11,21 @@
   function read(group) {
     var list = function (name) { return group.getAttribute(name).split('|'); };
     return { name: group.getAttribute('data-name'), style: group.getAttribute('class'), epochs: list('data-e'),
-             x: list('data-x').map(Number), texts: list('data-t') };
+             labels: list(group.hasAttribute('data-l') ? 'data-l' : 'data-e'), x: list('data-x').map(Number), texts: list('data-t') };
   }
 
   function nearest(all, x) {
     var best = null, distance = Infinity;
     all.forEach(function (one) {
       one.x.forEach(function (at, k) {
-        if (Math.abs(at - x) < distance) { distance = Math.abs(at - x); best = { epoch: one.epochs[k], x: at }; }
+        if (Math.abs(at - x) < distance) { distance = Math.abs(at - x); best = { epoch: one.epochs[k], label: one.labels[k], x: at }; }
       });
     });
     return best;
   }
 
-  function fill(all, epoch) {
-    tip.textContent = 'epoch ' + epoch;
+  function fill(all, epoch, title) {
+    tip.textContent = title;
     all.forEach(function (one) {
       var k = one.epochs.indexOf(epoch);
       if (k < 0) return;
@@ -52,7 +52,7 @@
       var box = svg.getBoundingClientRect(), unit = box.width / svg.viewBox.baseVal.width;
       var best = nearest(all, (event.clientX - box.left) / unit);
       if (!best) return;
-      fill(all, best.epoch);
+      fill(all, best.epoch, svg.getAttribute('data-axis') + ' ' + best.label);
       tip.hidden = false;
       guide.removeAttribute('hidden');
       guide.setAttribute('transform', 'translate(' + best.x + ' 0)');

@@ -203,7 +203,7 @@ double run_setting_number(const run *run, const char *key) {
     return end == value || *end ? (double)NAN : number;
 }
 
-static int is_class(const run *run, const char *name) {
+int run_has_class(const run *run, const char *name) {
     for (size_t k = 0; k < run->class_count; k++)
         if (strcmp(run->classes[k], name) == 0) return 1;
     return 0;
@@ -211,7 +211,7 @@ static int is_class(const run *run, const char *name) {
 
 /* Classes may be called by numbers: what is a name already is no number of another. */
 const char *run_class_name(const run *run, const char *class_key) {
-    return is_class(run, class_key) ? class_key : run_class_at(run, class_key);
+    return run_has_class(run, class_key) ? class_key : run_class_at(run, class_key);
 }
 
 const char *run_class_at(const run *run, const char *class_key) {

@@ -52,6 +52,9 @@ int run_trains_on_all(const run *run);
 /* What "--keep CLASS=FRACTION" left of a class, 1 if it was not thinned out. */
 double run_kept(const run *run, const char *class_key);
 
+/* Whether a class is called so. */
+int run_has_class(const run *run, const char *name);
+
 /* The name for people of the class with this key: a number that is no name of a class counts into config.json's list. */
 const char *run_class_name(const run *run, const char *class_key);
 /* The same where a number always counts, as in losses.csv. */

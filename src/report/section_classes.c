@@ -33,7 +33,7 @@ static int fill(columns *columns, const runs *runs, const class_metric *metric) 
     if (!columns->values) return 0;
     for (size_t row = 0; row < columns->rows; row++) {
         const char *key = metric->classes[row];
-        columns->names[row] = class_metric_class_name(runs, key);
+        columns->names[row] = class_metric_class_name(metric, runs, key);
         columns->marks[row] = NULL;
         const double kept = least_kept(runs, key);
         if (kept < 1) mark_rare(columns, row, kept);

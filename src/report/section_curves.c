@@ -30,7 +30,8 @@ static int focus_panel(text *page, const runs *runs, const class_metric *metric)
     class_metric_column(metric, focus, column);
     number_share(kept, share);
     snprintf(title, sizeof title, "%s of the %s %s \xE2\x80\x9C%.60s\xE2\x80\x9D", metric->Name,
-             kept < 1 ? "rare" : "worst", class_metric_word(metric, focus), class_metric_class_name(runs, focus));
+             kept < 1 ? "rare" : "worst", class_metric_word(metric, focus),
+             class_metric_class_name(metric, runs, focus));
     if (kept < 1)
         snprintf(words, sizeof words, "Only %s of this %s were kept for training, but the test has all of them.", share,
                  class_metric_word(metric, focus));

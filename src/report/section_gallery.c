@@ -44,6 +44,14 @@ static void add_list_head(text *page, const run *run) {
     text_add(page, "</tr>\n");
 }
 
+/* A label is a class number in losses.csv. */
+static const char *list_cell(const run *run, size_t row, const char *column) {
+    const char *cell = run_cell(&run->losses, row, column);
+    if (run->is_segmentation) return cell;
+    if (strcmp(column, "label") == 0) return run_class_at(run, cell);
+    return strcmp(column, "prediction") == 0 ? run_class_name(run, cell) : cell;
+}
+
 static void add_list_row(text *page, const run *run, size_t row) {
     char loss[NUMBER_SIZE];
     number_loss(run_number(&run->losses, row, "stale_loss"), loss);
@@ -54,7 +62,7 @@ static void add_list_row(text *page, const run *run, size_t row) {
         if (!is_listed(run, k)) continue;
         const int is_loss = strcmp(LIST[k].title, "loss") == 0;
         text_add(page, "<td>");
-        html_escape(page, is_loss ? loss : run_cell(&run->losses, row, LIST[k].column));
+        html_escape(page, is_loss ? loss : list_cell(run, row, LIST[k].column));
         text_add(page, "</td>");
     }
     text_add(page, "</tr>\n");
@@ -76,7 +84,7 @@ static void add_list(text *page, const run *run) {
 static void write_run(text *page, const runs *runs, const run *run) {
     section_run(page, runs, run, &run->hardest);
     if (!run->hardest.data.rows) return add_list(page, run);
-    gallery_cards(page, runs, run, &run->hardest, run->hardest.data.rows, add_card);
+    gallery_cards(page, runs, run, &(gallery_list){&run->hardest, NULL, run->hardest.data.rows, add_card});
 }
 
 static const char CLASSIFICATION_WORDS[] =

@@ -34,7 +34,7 @@ static void add_worst(text *page, const runs *runs, const class_metric *metric, 
     text_add(page, link);
     bold_percent(page, worst);
     text_format(page, " on its worst %s, \xE2\x80\x9C", class_metric_word(metric, class_key));
-    html_escape(page, class_metric_class_name(runs, class_key));
+    html_escape(page, class_metric_class_name(metric, runs, class_key));
     text_add(page, "\xE2\x80\x9D");
 }
 
@@ -115,7 +115,7 @@ static void add_subject(text *page, const runs *runs, const class_metric *metric
     if (focus && kept < 1) {
         number_share(kept, label);
         text_format(page, ", with only %s of the %s \xE2\x80\x9C", label, class_metric_word(metric, focus));
-        html_escape(page, class_metric_class_name(runs, focus));
+        html_escape(page, class_metric_class_name(metric, runs, focus));
         text_add(page, "\xE2\x80\x9D kept");
     }
     text_add(page, ". ");
@@ -174,7 +174,7 @@ static outcome outcome_of(const runs *runs, const class_metric *metric, const ru
                          found.name};
     const char *worst = class_metric_worst(metric, run, &o.worst);
     o.overall = run_last(&run->history, metric->column);
-    o.name = worst ? class_metric_class_name(runs, worst) : NULL;
+    o.name = worst ? class_metric_class_name(metric, runs, worst) : NULL;
     if (focus) o.focus = class_metric_last(metric, run, focus);
     return o;
 }
@@ -234,7 +234,7 @@ static void add_table(text *page, const runs *runs, const class_metric *metric, 
     if (metric->count) text_format(page, "<th scope=\"col\">worst %s</th>", word_of_worst(runs, metric));
     if (focus) {
         text_format(page, "<th scope=\"col\">rare %s \xE2\x80\x9C", class_metric_word(metric, focus));
-        html_escape(page, class_metric_class_name(runs, focus));
+        html_escape(page, class_metric_class_name(metric, runs, focus));
         text_add(page, "\xE2\x80\x9D</th>");
     }
     text_add(page, "<th scope=\"col\">epochs</th><th scope=\"col\">time</th></tr>\n");

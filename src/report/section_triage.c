@@ -5,6 +5,7 @@
 #include "report/section.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const double IN_DOUBT = 0.5;
 
@@ -36,23 +37,30 @@ static void add_card(text *page, const run *run, size_t row) {
     text_add(page, "</li>\n");
 }
 
-static size_t count_doubts(const run_table *table) {
+/* The rows in doubt, in the order of the table: it is not sorted by the doubt alone, so that others stand between them. */
+static size_t find_doubts(const run_table *table, size_t *rows) {
     size_t count = 0;
-    for (size_t row = 0; row < table->data.rows; row++) count += run_number(table, row, "doubt") >= IN_DOUBT;
+    for (size_t row = 0; row < table->data.rows; row++)
+        if (run_number(table, row, "doubt") >= IN_DOUBT) rows[count++] = row;
     return count;
 }
 
-/* The table is sorted by evidence, so that those in doubt come first. */
 static void write_run(text *page, const runs *runs, const run *run) {
     section_run(page, runs, run, &run->triage);
     if (!run->triage.data.rows) return;
-    const size_t doubts = count_doubts(&run->triage);
+    size_t *rows = malloc(run->triage.data.rows * sizeof *rows);
+    if (!rows) {
+        page->failed = 1;
+        return;
+    }
+    const size_t doubts = find_doubts(&run->triage, rows);
     text_format(page, "<p>%zu of %zu %s %s in doubt%s</p>\n", doubts, run->triage.data.rows,
                 run->is_segmentation ? "cases" : "labels", doubts == 1 ? "is" : "are",
-                doubts > GALLERY_MOST ? "; those in most doubt:"
+                doubts > GALLERY_MOST ? "; those with the most evidence:"
                 : doubts              ? ":"
                                       : ".");
-    gallery_cards(page, runs, run, &run->triage, doubts, add_card);
+    gallery_cards(page, runs, run, &(gallery_list){&run->triage, rows, doubts, add_card});
+    free(rows);
 }
 
 static const char CLASSIFICATION_WORDS[] = "Training examples whose losses stayed above those of the same label "

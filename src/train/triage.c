@@ -1,4 +1,4 @@
-/* Hard or mislabelled: the examples by the doubt in their labels. */
+/* Hard or mislabelled: the examples by how much speaks against their labels. */
 #include "core/csv.h"
 #include "train/records.h"
 #include "train/sampler_status.h"
@@ -12,7 +12,8 @@ typedef struct suspect {
     double loss, score;
 } suspect;
 
-/* Evidence, and how far above its peers it was on the whole: the former does not tell those apart that reached its end. */
+/* Evidence, and how far above its peers it was on the whole: the former does not tell those apart that reached its end. Doubt
+   follows from the evidence alone, so that in this order it falls on the whole, but not from each example to the next. */
 static double score_of(const hws_record *r) { return r->evidence + r->excess; }
 
 static int by_score(const void *a, const void *b) {
@@ -59,7 +60,7 @@ static void add_suspect(trainer *t, text *csv, const suspect *s, const task_verd
 
 static const task_verdict NOT_SHOWN = {.margin = (double)NAN};
 
-/* Pictures of those alone that are worth a look: in doubt, or at least above their peers. They stand first. */
+/* Pictures of those alone that are worth a look: with more against their label than for it. They stand first. */
 static int64_t count_shown(const suspect *suspects, int64_t most) {
     int64_t count = 0;
     while (count < most && suspects[count].score > 0) count++;

@@ -71,6 +71,47 @@ static void long_lines_are_thinned_but_keep_their_peaks(void **state) {
     free(y);
 }
 
+/* As the confidences of two networks are. */
+static void lines_with_other_x_are_all_in_the_table_and_tell_x_for_people(void **state) {
+    (void)state;
+    const double a[] = {18.58551353, 50}, b[] = {20.5, 60, 70}, y[] = {0.1, 0.2, 0.3};
+    const series lines[] = {{.name = "A", .count = 2, .x = a, .y = y}, {.name = "B", .count = 3, .x = b, .y = y}};
+    line_chart chart = chart_of(lines, 2);
+    chart.x_title = "confidence, %";
+    text page = {0};
+    line_chart_write(&page, &chart);
+    assert_good_page(page.bytes);
+    assert_int_equal(occurrences(page.bytes, "<tr>"), 6);
+    assert_non_null(strstr(page.bytes, "<tr><th scope=\"row\">18.6</th><td>0.100</td><td>\xE2\x80\x93</td></tr>"));
+    assert_non_null(strstr(page.bytes, "<tr><th scope=\"row\">70</th><td>\xE2\x80\x93</td><td>0.300</td></tr>"));
+    assert_non_null(strstr(page.bytes, "data-axis=\"confidence, %\""));
+    assert_non_null(strstr(page.bytes, "data-l=\"18.6|50\""));
+    text_close(&page);
+}
+
+/* What a browser finds under the pointer, which is at the x of one of them. */
+static void long_lines_tell_of_the_same_x(void **state) {
+    (void)state;
+    enum { COUNT = 5000 };
+    double *x = malloc(COUNT * sizeof *x), *y = malloc(COUNT * sizeof *y), *z = malloc(COUNT * sizeof *z);
+    for (int k = 0; k < COUNT; k++) x[k] = k, y[k] = k * 37 % 101, z[k] = k * 53 % 97;
+    const series lines[] = {{.name = "A", .count = COUNT, .x = x, .y = y},
+                            {.name = "B", .count = COUNT, .x = x, .y = z}};
+    const line_chart chart = chart_of(lines, 2);
+    text page = {0};
+    line_chart_write(&page, &chart);
+    assert_good_page(page.bytes);
+    const char *first = strstr(page.bytes, "data-e=\""), *second = first ? strstr(first + 1, "data-e=\"") : NULL;
+    assert_non_null(second);
+    const size_t size = strcspn(first + 8, "\"");
+    assert_true(size > 1000);
+    assert_int_equal(strncmp(first + 8, second + 8, size + 1), 0);
+    text_close(&page);
+    free(x);
+    free(y);
+    free(z);
+}
+
 static void names_from_files_are_escaped_in_lines_and_bands(void **state) {
     (void)state;
     const double x[] = {1, 2}, y[] = {1, 2};
@@ -170,6 +211,8 @@ int main(void) {
         cmocka_unit_test(values_that_are_not_finite_leave_gaps),
         cmocka_unit_test(one_point_is_a_marker),
         cmocka_unit_test(long_lines_are_thinned_but_keep_their_peaks),
+        cmocka_unit_test(lines_with_other_x_are_all_in_the_table_and_tell_x_for_people),
+        cmocka_unit_test(long_lines_tell_of_the_same_x),
         cmocka_unit_test(names_from_files_are_escaped_in_lines_and_bands),
         cmocka_unit_test(names_from_files_are_escaped_in_dots_and_boxes),
         cmocka_unit_test(boxes_have_the_quartiles_and_tukeys_whiskers),

@@ -82,9 +82,60 @@ static void ties_unfinished_runs_and_chance_are_said(void **state) {
     write_string(&runs[0], "history.csv", "epoch,iteration,test_accuracy\n1,100,0.5\n");
     page = page_of(runs, 1);
     assert_says(&page, "has not ended: ");
-    assert_says(&page, "is no better than chance (50.0\xC2\xA0% for 2 classes)");
+    assert_says(&page, "cannot be told from chance (50.0\xC2\xA0% for 2 classes).");
     text_close(&page);
     for (int k = 0; k < 2; k++) folder_close(&runs[k]);
+}
+
+/* 100 test examples, of which an evaluation of the kept weights may find more right than the last epoch had. */
+static void chance_is_judged_by_what_the_headline_says(void **state) {
+    (void)state;
+    folder run = folder_open();
+    write_string(&run, "config.json",
+                 "{\"task\": \"classification\", \"objective\": \"erm\", \"test_examples\": 100, "
+                 "\"classes\": [\"a\", \"b\"]}");
+    write_string(&run, "history.csv", "epoch,iteration,test_accuracy\n1,100,0.55\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "cannot be told from chance (50.0\xC2\xA0% for 2 classes) on 100 test examples.");
+    text_close(&page);
+    write_string(&run, "history.csv",
+                 "epoch,iteration,test_accuracy\n1,100,0.62\n"); /* more than 2, less than 3 errors */
+    page = page_of(&run, 1);
+    assert_null(strstr(page.bytes, "from chance"));
+    text_close(&page);
+    write_string(&run, "history.csv", "epoch,iteration,test_accuracy\n1,100,0.5\n");
+    write_string(&run, "strata.csv", "column,value,examples,accuracy\n,all,400,0.9\n");
+    page = page_of(&run, 1);
+    assert_null(strstr(page.bytes, "from chance"));
+    text_close(&page);
+    folder_close(&run);
+}
+
+/* What is called 0 in one run is no class of another that counts from 0. */
+static void classes_are_not_named_after_those_of_other_runs(void **state) {
+    (void)state;
+    folder runs[] = {folder_open(), folder_open(), folder_open()};
+    static const char *const CLASSES[] = {"\"zebra\", \"yak\"", "\"0\", \"1\"", "\"xerus\", \"wombat\""};
+    static const char *const COLUMNS[] = {"test_accuracy_zebra,test_accuracy_yak", "test_accuracy_0,test_accuracy_1",
+                                          "test_accuracy_0,test_accuracy_1"};
+    for (int k = 0; k < 3; k++) {
+        char words[300];
+        snprintf(words, sizeof words,
+                 "{\"task\": \"classification\", \"objective\": \"erm\", \"seed\": %d, \"classes\": [%s]}", k,
+                 CLASSES[k]);
+        write_string(&runs[k], "config.json", words);
+        snprintf(words, sizeof words, "epoch,test_accuracy,%s\n1,0.9,0.8,%g\n", COLUMNS[k], k ? 0.1 : 0.7);
+        write_string(&runs[k], "history.csv", words);
+    }
+    text page = page_of(runs, 2); /* the worst is the 1 of the second */
+    assert_says(&page, "<span class=\"faint\">1</span>");
+    assert_int_equal(occurrences(page.bytes, "<span class=\"faint\">yak</span>"), 1);
+    text_close(&page);
+    const folder others[] = {runs[0], runs[2]};
+    page = page_of(others, 2);
+    assert_says(&page, "<span class=\"faint\">wombat</span>");
+    text_close(&page);
+    for (int k = 0; k < 3; k++) folder_close(&runs[k]);
 }
 
 /* 400 test examples of two groups; the worse one is right on `worst` of its 100. */
@@ -284,6 +335,28 @@ static void without_pictures_the_losses_are_listed(void **state) {
     assert_null(strstr(page.bytes, "<th scope=\"row\">8</th>"));
     assert_says(&page, "<th scope=\"row\">9</th><td>3.50</td><td>2</td></tr>"); /* no column of what is not known */
     assert_null(strstr(page.bytes, "<th scope=\"col\">prediction"));
+    text_close(&page);
+    write_string(&run, "config.json", "{\"task\": \"classification\", \"classes\": [\"2\", \"cat\", \"dog\"]}");
+    write_string(&run, "losses.csv", "example,stale_loss,age,draws,label\n7,0.5,1,4,2\n");
+    page = page_of(&run, 1);
+    assert_says(&page, "<th scope=\"row\">7</th><td>dog</td><td>0.50</td><td>4</td></tr>");
+    text_close(&page);
+    folder_close(&run);
+}
+
+/* The order of triage.csv is not that of the doubt alone. */
+static void only_labels_in_doubt_are_shown_as_such(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 2, 0.5);
+    write_string(&run, "triage.csv",
+                 "rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin\n"
+                 "1,701,0.9,2,3,0.5,-1,5.5,9,3,8,-2\n2,702,0.4956,2,3,0.1,-1,3.478,9,3,8,-2\n"
+                 "3,703,0.5,2,3,2,-1,3.5,9,3,8,-2\n4,704,0,0.1,0.1,1,0,0,9,,,\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "<p>2 of 4 labels are in doubt:</p>");
+    assert_says(&page, "<li title=\"example 701\">");
+    assert_says(&page, "<li title=\"example 703\">");
+    assert_null(strstr(page.bytes, "<li title=\"example 702\">"));
     text_close(&page);
     folder_close(&run);
 }
@@ -728,6 +801,8 @@ int main(void) {
         cmocka_unit_test(a_run_has_all_sections),
         cmocka_unit_test(several_runs_are_compared),
         cmocka_unit_test(ties_unfinished_runs_and_chance_are_said),
+        cmocka_unit_test(chance_is_judged_by_what_the_headline_says),
+        cmocka_unit_test(classes_are_not_named_after_those_of_other_runs),
         cmocka_unit_test(classifiers_are_judged_by_their_evaluation),
         cmocka_unit_test(a_small_group_without_mistakes_is_no_proof),
         cmocka_unit_test(runs_that_saw_other_examples_are_not_compared),
@@ -739,6 +814,7 @@ int main(void) {
         cmocka_unit_test(runs_with_the_same_settings_are_told_apart_by_their_folders),
         cmocka_unit_test(what_is_missing_is_told),
         cmocka_unit_test(without_pictures_the_losses_are_listed),
+        cmocka_unit_test(only_labels_in_doubt_are_shown_as_such),
         cmocka_unit_test(rows_cut_short_and_odd_numbers_do_no_harm),
         cmocka_unit_test(epochs_without_measurements_do_not_break_a_line),
         cmocka_unit_test(nothing_from_files_becomes_markup_or_leads_elsewhere),
