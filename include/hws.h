@@ -96,7 +96,9 @@
  *
  * Draws are exact. For KL the probabilities are ratios of integers (the weights, rounded to 50 bits) and the draw
  * realises these ratios exactly whatever the range of the losses; nothing underflows and nothing drifts. For the
- * other divergences they are exact to double precision.
+ * other divergences they are exact to double precision, but for Cressie-Read k > 2: there p rises with infinite slope from
+ * the loss at which it becomes positive, and a p just above 0 can be wrong by about (1/n) 10^(-16 / (k - 1)): 1e-8 / n for
+ * k = 3, and more than a hundredth of 1/n for k = 10. Use k <= 3 where small probabilities matter.
  */
 #ifndef HWS_H
 #define HWS_H
@@ -190,7 +192,8 @@ typedef struct hws_divergence {
     double parameter;                                 /* k of Cressie-Read, -100 to 100; alpha of CVaR; else unused */
     double (*slope)(double z, void *context);         /* phi'(z) for z in [0, n]; may be -infinity at 0 */
     double (*slope_inverse)(double y, void *context); /* z with phi'(z) = y, for y in (phi'(0), phi'(n)] */
-    double (*phi)(double z, void *context);           /* phi(z); only the robust loss needs it, may be NULL */
+    double (*phi)(double z, void *context);           /* phi(z) for z in [0, n], with a tail also 1 / tail; only
+                                                         the robust loss and tail need it, else it may be NULL */
     void *context;
     uint64_t reserved[4]; /* must be 0 */
 } hws_divergence;
@@ -404,7 +407,11 @@ HWS_API hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count);
 
 /* ---- robust losses and telemetry ------------------------------------------------------------------------------- */
 
-/* These speak of the examples that have a loss, and answer HWS_ERROR_NO_LOSS when none has. */
+/*
+ * These speak of the examples that have a loss, and answer HWS_ERROR_NO_LOSS when none has. The robust loss, the percentile,
+ * its bound and CVaR are those of the losses that p is formed from: examples that options.trim leaves out do not count in
+ * them, neither as losses nor in n, and a loss in doubt counts as options.doubt discounts it.
+ */
 
 /* R(L) of the stale losses, for the sampler's divergence and beta. Free for KL with beta >= 0.001 (to an
    absolute error of 1e-13 / beta), O(log n) for CVaR, else O(n). */

@@ -13,7 +13,8 @@ enum { CHUNK = 1 << 16 };
 static uint32_t version_of(const hws_sampler *sampler) {
     const hws_options *options = &sampler->options;
     const int first = options->tail == 0 && options->importance != HWS_IMPORTANCE_NORMALISED &&
-                      isfinite(options->initial_loss) && history_known(sampler) == sampler->law.n;
+                      sampler->ratios.weight == 0 && isfinite(options->initial_loss) &&
+                      history_known(sampler) == sampler->law.n;
     if (sampler->history.losses) return VERSION;
     return first ? 1 : 2;
 }

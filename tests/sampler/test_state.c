@@ -475,6 +475,30 @@ static void test_the_first_version_is_written_where_it_suffices(void **state) {
     }
 }
 
+/* The running mean of normalised weights is kept while another kind of weights is in use. */
+static void test_the_mean_of_ratios_is_kept(void **state) {
+    (void)state;
+    hws_options options = hws_options_default();
+    options.beta = 1;
+    options.initial_loss = 5;
+    options.importance = HWS_IMPORTANCE_NORMALISED;
+    hws_sampler *sampler = opened(8, NULL, &options);
+    const float losses[4] = {4, 4, 4.5f, 4}, loss = 3;
+    assert_int_equal(hws_sampler_update(sampler, 4, (int64_t[]){0, 1, 2, 3}, losses), HWS_OK);
+    assert_int_equal(hws_sampler_set_importance(sampler, HWS_IMPORTANCE_APPROXIMATE), HWS_OK);
+    bytes saved = state_of(sampler);
+    hws_sampler *back = read_back(saved, NULL), *both[2] = {sampler, back};
+    float weights[2];
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(hws_sampler_set_importance(both[k], HWS_IMPORTANCE_NORMALISED), HWS_OK);
+        assert_int_equal(hws_sampler_importance(both[k], 1, &(int64_t){5}, &loss, &weights[k]), HWS_OK);
+    }
+    assert_true(weights[0] == weights[1]);
+    free(saved.at);
+    hws_sampler_close(&back);
+    hws_sampler_close(&sampler);
+}
+
 /* A level window for a divergence that has none, or one that is no window. */
 static void test_impossible_windows(void **state) {
     (void)state;
@@ -771,6 +795,7 @@ int main(void) {
         cmocka_unit_test(test_impossible_fields),
         cmocka_unit_test(test_impossible_later_fields),
         cmocka_unit_test(test_the_first_version_is_written_where_it_suffices),
+        cmocka_unit_test(test_the_mean_of_ratios_is_kept),
         cmocka_unit_test(test_impossible_windows),
         cmocka_unit_test(test_invented_windows),
         cmocka_unit_test(test_updates_near_the_end),
