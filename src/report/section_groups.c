@@ -5,13 +5,14 @@
 #include "report/gallery_picture.h"
 #include "report/html.h"
 #include "report/panel.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CLASSES = 30, MOST_PANELS = 12, RELIABILITY_RUNS = 8, BINS = 64 };
+enum { MOST_CLASSES = 30, MOST_PANELS = 12, RELIABILITY_RUNS = REPORT_MAX_RUNS, BINS = 64 };
 
 static int has_evaluation(const run *run) { return run->strata.data.rows > 0; }
 
@@ -92,9 +93,18 @@ static void add_confusion_row(text *page, const run *run, size_t row) {
     text_add(page, "</tr>\n");
 }
 
+static void tell_size(text *page, const runs *runs, const run *run) {
+    text_format(page,
+                "<p class=\"note\">A confusion matrix of %zu classes is too large for this page: see confusion.csv",
+                run->confusion.data.rows);
+    if (runs->count > 1) text_add(page, " of "), html_escape(page, run->name);
+    text_add(page, ".</p>\n");
+}
+
 static void add_confusion(text *page, const runs *runs, const run *run) {
     const csv *table = &run->confusion.data;
-    if (table->rows < 2 || table->rows > MOST_CLASSES || table->columns != table->rows + 1) return;
+    if (table->rows < 2 || table->columns != table->rows + 1) return;
+    if (table->rows > MOST_CLASSES) return tell_size(page, runs, run);
     text title = {0};
     text_format(&title, "Confusion matrix%s%s", runs->count > 1 ? ": " : "", runs->count > 1 ? run->name : "");
     figure_open(page, text_string(&title));

@@ -360,6 +360,53 @@ static void losses_that_are_not_known_are_dashes(void **state) {
     folder_close(&run);
 }
 
+/* 70 classes, of which the last is the worst. */
+static void of_many_classes_the_worst_are_shown(void **state) {
+    (void)state;
+    enum { CLASSES = 70 };
+    folder run = whole_run("erm", 0, 0, 2, 0.1);
+    FILE *history = open_in(&run, "history.csv"), *confusion = open_in(&run, "confusion.csv");
+    fputs("epoch,test_accuracy", history);
+    fputs("label", confusion);
+    for (int k = 0; k < CLASSES; k++) fprintf(history, ",test_accuracy_kind%d", k), fprintf(confusion, ",kind%d", k);
+    fputs("\n1,0.5", history);
+    for (int k = 0; k < CLASSES; k++) fprintf(history, ",%g", 0.9 - 0.01 * k);
+    for (int k = 0; k < CLASSES; k++) {
+        fprintf(confusion, "\nkind%d", k);
+        for (int j = 0; j < CLASSES; j++) fprintf(confusion, ",%d", j == k);
+    }
+    fputs("\n", history);
+    fputs("\n", confusion);
+    fclose(history);
+    fclose(confusion);
+    write_string(&run, "strata.csv", "column,value,examples,accuracy\n,all,70,1\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "The worst 60 of 70 are shown");
+    assert_says(&page, ">kind69<");
+    assert_null(strstr(page.bytes, ">kind1<"));
+    assert_says(&page, "A confusion matrix of 70 classes is too large for this page");
+    text_close(&page);
+    folder_close(&run);
+}
+
+static void bands_go_on_after_a_gap_and_reach_the_last_row(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 2, 0.1);
+    FILE *file = open_in(&run, "distribution.csv");
+    fputs("epoch,l0,l5,l25,l50,l75,l95,l100,p0,p5,p25,p50,p75,p95,p100\n"
+          "1,nan,1,1,1,1,1,1,1,1,1,1,1,1,1\n",
+          file);
+    for (int e = 2; e <= 1000; e++) fprintf(file, "%d,1,2,3,4,5,6,7,1,1,1,1,1,1,1\n", e);
+    fclose(file);
+    text page = page_of(&run, 1);
+    assert_null(strstr(page.bytes, "No numbers were recorded"));
+    const char *bands = strstr(page.bytes, "Losses of the training examples");
+    assert_non_null(bands);
+    assert_non_null(strstr(bands, "|1000\" data-x"));
+    text_close(&page);
+    folder_close(&run);
+}
+
 static void what_is_missing_is_told(void **state) {
     (void)state;
     folder run = folder_open();
@@ -883,6 +930,8 @@ int main(void) {
         cmocka_unit_test(pages_of_what_does_not_belong_together_are_refused),
         cmocka_unit_test(groups_of_any_run_have_a_curve),
         cmocka_unit_test(losses_that_are_not_known_are_dashes),
+        cmocka_unit_test(of_many_classes_the_worst_are_shown),
+        cmocka_unit_test(bands_go_on_after_a_gap_and_reach_the_last_row),
         cmocka_unit_test(what_is_missing_is_told),
         cmocka_unit_test(without_pictures_the_losses_are_listed),
         cmocka_unit_test(only_labels_in_doubt_are_shown_as_such),
