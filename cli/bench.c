@@ -47,7 +47,9 @@ static int bench_size(const sampler_bench *bench, int64_t n) {
 static int64_t next_size(const char **list) {
     char *end;
     const double value = strtod(*list, &end);
-    if (end == *list || (*end && *end != ',') || !(value >= 1 && value <= (double)HWS_MAX_EXAMPLES)) return 0;
+    if (end == *list || (*end && *end != ',') || strcmp(end, ",") == 0 ||
+        !(value >= 1 && value <= (double)HWS_MAX_EXAMPLES))
+        return 0;
     *list = *end ? end + 1 : end;
     return value == floor(value) ? (int64_t)value : 0;
 }
@@ -78,7 +80,8 @@ int verb_bench(int count, char **arguments) {
     const int named = count > 0 && strcmp(arguments[0], "sampler") == 0;
     sampler_bench bench = {.sizes = "1e2,1e3,1e4,1e5,1e6,1e7", .batch = 2, .options = hws_options_default()};
     const char *divergence = "kl", *word = NULL;
-    const cli_option options[] = {
+    int beta = 0, tail = 0;
+    cli_option options[] = {
         CLI_TEXT("--n", "LIST", &bench.sizes, "numbers of examples", NULL),
         CLI_WHOLE("--batch", "K", &bench.batch, 1, SAMPLER_COST_MAX_BATCH, "examples per batch", NULL),
         CLI_NUMBER("--beta", "B", &bench.options.beta, 0, 1e15, "robustness", NULL),
@@ -88,12 +91,16 @@ int verb_bench(int count, char **arguments) {
         CLI_FLAG("--json", &bench.json,
                  "one JSON object per line: n, batch, iteration_ns, least_ns, bytes_per_example"),
     };
+    options[2].given = &beta;
+    options[3].given = &tail;
     const cli_verb verb = {"bench sampler", USAGE, options, sizeof options / sizeof *options, NULL, &word, 1};
     if (!named && !cli_wants_help(count, arguments))
         return cli_error(EXIT_USAGE, "bench what? 'hws bench sampler' or 'hws bench train'; see hws bench --help");
     const int code = cli_read(&verb, count - named, arguments + named, NULL);
     if (code != CLI_GO_ON) return code;
     if (word) return cli_error(EXIT_USAGE, "bench sampler has no option '%s'; see hws bench --help", word);
+    if (beta && tail) return cli_error(EXIT_USAGE, "--tail stands instead of --beta: leave one of them away");
+    if (!*bench.sizes) return cli_error(EXIT_USAGE, "--n needs a list of whole numbers such as 1e3,1e6");
     hws_error error;
     if (hws_divergence_parse(divergence, &bench.options.divergence, &error) != HWS_OK)
         return cli_error(EXIT_USAGE, "--divergence: %s", error.message);

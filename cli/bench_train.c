@@ -94,6 +94,10 @@ static int run(const train_bench *bench) {
     return EXIT_DONE;
 }
 
+static int is_of_unet(const char *option) {
+    return strcmp(option, "--levels") == 0 || strcmp(option, "--base") == 0 || strcmp(option, "--max-pool") == 0;
+}
+
 int bench_train(int count, char **arguments) {
     train_bench b = {.precision = "f32",
                      .convolution = "auto",
@@ -103,7 +107,8 @@ int bench_train(int count, char **arguments) {
                      .threads = parallel_processors(),
                      .seconds = 10,
                      .task = {.model = "wrn-16-1"}};
-    const cli_option options[] = {
+    int unet = 0;
+    cli_option options[] = {
         CLI_TEXT("--model", "M", &b.task.model, "the network", NULL),
         CLI_WHOLE("--batch", "B", &b.batch, 1, 65536, "examples per step", "64; 2 for unet"),
         CLI_TRIPLE("--patch", "D,H,W", b.task.patch, 1, 4096, "size of a volume, or of a picture with D = 1",
@@ -123,9 +128,14 @@ int bench_train(int count, char **arguments) {
                  "one JSON object: model, batch, precision, ms_per_iteration (the median), ms_least, ms_low,\n"
                  "ms_high, items_per_second, gflops, peak_gflops, peak_mb; with --layers one per convolution"),
     };
+    for (size_t k = 0; k < sizeof options / sizeof *options; k++)
+        if (is_of_unet(options[k].name)) options[k].given = &unet;
     const cli_verb verb = {"bench train", USAGE, options, sizeof options / sizeof *options, NULL, NULL, 0};
     int code = cli_read(&verb, count, arguments, NULL);
     if (code != CLI_GO_ON) return code;
+    if (unet && strcmp(b.task.model, "unet") != 0 && strcmp(b.task.model, "resenc") != 0)
+        return cli_error(EXIT_USAGE, "--levels, --base and --max-pool are for unet and resenc, not for %s",
+                         b.task.model);
     code = choose(&b);
     if (code != EXIT_DONE) return code;
     omp_set_num_threads((int)b.threads);

@@ -88,6 +88,7 @@ int verb_export(int count, char **arguments) {
     if (!is_nnunet && (words.count < 1 || !words.onnx))
         return cli_error(EXIT_USAGE, "export what? hws export RUN --onnx FILE, or hws export nnunet RUN... --out "
                                      "MODEL_FOLDER; see hws export --help");
+    if (!is_nnunet && !*words.onnx) return cli_error(EXIT_USAGE, "--onnx needs a file's name");
     const status_code status = run_weights_parse(weights, &words.weights, &failure);
     if (status != STATUS_OK) return cli_end(status, &failure);
     return is_nnunet ? export_nnunet(&words) : export_onnx(&words);

@@ -33,9 +33,10 @@ static void print_summary(const run *run, const size_t *rows, size_t count) {
     const size_t examples = run->losses.data.rows;
     for (size_t row = 0; row < examples; row++) never += run_number(&run->losses, row, "draws") == 0;
     for (size_t k = 0; k < count; k++) sum += loss_of(run, rows[k]);
+    /* The largest come first; of an even number there are two middle ones. */
+    const double median = (loss_of(run, rows[(count - 1) / 2]) + loss_of(run, rows[count / 2])) / 2;
     printf("%zu examples, %zu never trained on; stale losses: mean %.4g, median %.4g, 95 %% %.4g, largest %.4g\n",
-           examples, never, sum / (double)count, loss_of(run, rows[count / 2]), loss_of(run, rows[count / 20]),
-           loss_of(run, rows[0]));
+           examples, never, sum / (double)count, median, loss_of(run, rows[count / 20]), loss_of(run, rows[0]));
     const double ess = run_last(&run->history, "ess");
     if (isfinite(ess)) printf("effective sample size %.1f, largest p %.3g\n", ess, run_last(&run->history, "p_max"));
 }
@@ -90,14 +91,20 @@ static void print_example(const run *run, size_t row, size_t rank, int csv) {
               csv);
 }
 
+static const char *why_none(const run *run) {
+    if (*run->losses.problem) return run->losses.problem;
+    for (size_t row = 0; row < run->losses.data.rows; row++)
+        if (*run_cell(&run->losses, row, "stale_loss")) return "no example has a finite loss: training went wrong";
+    return "no example has a loss yet";
+}
+
 static int inspect(const run *run, long long hardest, int csv) {
     size_t count;
     size_t *rows = run_hardest(run, &count);
     if (!rows) return cli_error(cli_exit_code(STATUS_OUT_OF_MEMORY), "out of memory");
     if (!count) {
         free(rows);
-        return cli_error(cli_exit_code(STATUS_CANNOT_READ), "%s: %s", run->folder,
-                         *run->losses.problem ? run->losses.problem : "no example has a loss yet");
+        return cli_error(cli_exit_code(STATUS_CANNOT_READ), "%s: %s", run->folder, why_none(run));
     }
     if (!csv) print_summary(run, rows, count), print_groups(run, rows, count), puts("");
     print_row((const char *const[COLUMNS]){"rank", "example", "label", "prediction", "loss", "draws", "age",

@@ -46,9 +46,19 @@ static int all_have(const runs *runs, const char *key) {
     return first != NULL;
 }
 
+/* "2 runs and 1 evaluation" */
+static void add_counts(text *page, const runs *runs) {
+    size_t evaluations = 0;
+    for (size_t r = 0; r < runs->count; r++) evaluations += runs->all[r].is_evaluation ? 1 : 0;
+    const size_t trained = runs->count - evaluations;
+    if (trained) text_format(page, "%zu run%s", trained, trained > 1 ? "s" : "");
+    if (trained && evaluations) text_add(page, " and ");
+    if (evaluations) text_format(page, "%zu evaluation%s", evaluations, evaluations > 1 ? "s" : "");
+}
+
 void runs_title(text *page, const runs *runs) {
     if (runs->count == 1) html_escape(page, runs->all[0].name);
-    else text_format(page, "%zu %s", runs->count, runs->all[0].is_evaluation ? "evaluations" : "runs");
+    else add_counts(page, runs);
     if (all_have(runs, "model")) {
         text_add(page, runs->count == 1 ? ": " : " of ");
         html_escape(page, run_setting_text(&runs->all[0], "model"));
@@ -154,6 +164,24 @@ void runs_close(runs *runs) {
     free(runs->styles);
 }
 
+/* What is asked for must mean something. One folder twice is a slip, and no sentence of a page is right for classifiers and segmentations at once. */
+static status_code check_runs(const runs *runs, const report_request *request, failure *failure) {
+    if ((request->groups || request->images) && !runs->all[0].is_segmentation)
+        return fail(failure, STATUS_BAD_INPUT, "%s is a classifier: --groups and --images are for segmentations",
+                    request->folders[0]);
+    for (size_t j = 0; j < runs->count; j++)
+        for (size_t k = j + 1; k < runs->count; k++) {
+            if (path_same(request->folders[j], request->folders[k]))
+                return fail(failure, STATUS_BAD_INPUT, "%s is given twice", request->folders[k]);
+            if (runs->all[j].is_segmentation != runs->all[k].is_segmentation)
+                return fail(failure, STATUS_BAD_INPUT,
+                            "%s is a classifier and %s a segmentation: they need a page each",
+                            request->folders[runs->all[j].is_segmentation ? k : j],
+                            request->folders[runs->all[j].is_segmentation ? j : k]);
+        }
+    return STATUS_OK;
+}
+
 status_code report_page(text *page, const report_request *request, failure *failure) {
     if (request->count < 1 || request->count > REPORT_MAX_RUNS)
         return fail(failure, STATUS_BAD_INPUT, "a report of %zu runs: from 1 to %d are possible", request->count,
@@ -161,6 +189,7 @@ status_code report_page(text *page, const report_request *request, failure *fail
     runs runs = {0};
     methods methods = {0};
     status_code status = runs_open(&runs, request, failure);
+    if (status == STATUS_OK) status = check_runs(&runs, request, failure);
     if (status == STATUS_OK) status = methods_open(&methods, &runs, request, failure);
     if (status == STATUS_OK) add_page(page, &runs, &methods, request);
     if (status == STATUS_OK && page->failed) status = fail_memory(failure, "the report");

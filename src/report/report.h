@@ -19,6 +19,8 @@ typedef struct report_request {
 
 /*
  * Reads the folders and adds the page to `page`. STATUS_BAD_INPUT when one of them is neither a run nor an evaluation,
+ * when one is given twice, when classifiers and segmentations are mixed, or when groups
+ * or images are given for classifiers,
  * STATUS_CORRUPT when its config.json is damaged. Anything else that is missing or damaged is told on the page.
  */
 status_code report_page(text *page, const report_request *request, failure *failure);

@@ -30,21 +30,38 @@ static int name_again(const run *runs, size_t count, size_t k) {
     return 0;
 }
 
-static const char *last_part(const char *folder) {
+/* The end of a path with so many parts, or all of it. */
+static const char *last_parts(const char *folder, int parts) {
     size_t size = strlen(folder);
-    while (size > 1 && folder[size - 1] == '/') size--;
-    while (size > 0 && folder[size - 1] != '/') size--;
+    for (int k = 0; k < parts; k++) {
+        while (size > 1 && folder[size - 1] == '/') size--;
+        while (size > 0 && folder[size - 1] != '/') size--;
+    }
     return folder[size] ? folder + size : folder;
 }
 
-/* Adds `value` to the names that still occur twice, all decided before any is changed. */
+/* How many parts of their paths tell runs of the same name apart; at most `DEEPEST`, as what is longer is no name. */
+static int parts_needed(const run *runs, size_t count) {
+    enum { DEEPEST = 6 };
+    int parts = 1;
+    for (size_t j = 0; j < count; j++)
+        for (size_t k = j + 1; k < count; k++)
+            while (parts < DEEPEST && strcmp(runs[j].name, runs[k].name) == 0 &&
+                   strcmp(last_parts(runs[j].folder, parts), last_parts(runs[k].folder, parts)) == 0)
+                parts++;
+    return parts;
+}
+
+/* Adds the setting, or without a key the end of the path, to the names that still occur twice, all decided before any is
+   changed. */
 static int tell_apart(run *runs, size_t count, const char *key) {
     char *again = malloc(count);
     if (!again) return 0;
     int good = 1;
+    const int parts = parts_needed(runs, count);
     for (size_t k = 0; k < count; k++) again[k] = (char)name_again(runs, count, k);
     for (size_t k = 0; k < count && good; k++) {
-        const char *value = key ? run_setting_text(&runs[k], key) : last_part(runs[k].folder);
+        const char *value = key ? run_setting_text(&runs[k], key) : last_parts(runs[k].folder, parts);
         if (!again[k] || !value) continue;
         text name = {0};
         text_format(&name, key ? "%s, %s " : "%s, %s", runs[k].name, key ? key : value);
@@ -55,6 +72,19 @@ static int tell_apart(run *runs, size_t count, const char *key) {
     }
     free(again);
     return good;
+}
+
+/* Where nothing else does, their places on the page tell them apart. */
+static int number_the_rest(run *runs, size_t count) {
+    for (size_t k = count; k-- > 1;) {
+        if (!name_again(runs, count, k)) continue;
+        text name = {0};
+        text_format(&name, "%s, no. %zu", runs[k].name, k + 1);
+        if (name.failed) return text_close(&name), 0;
+        free(runs[k].name);
+        runs[k].name = name.bytes;
+    }
+    return 1;
 }
 
 /* Whether runs of the same name differ in this setting; a value that is not there differs too. */
@@ -85,7 +115,7 @@ static int name_by_settings(run *runs, size_t count) {
     int good = 1;
     for (size_t key = 0; key < sizeof KEYS / sizeof *KEYS && good; key++)
         if (would_help(runs, count, KEYS[key])) good = tell_apart(runs, count, KEYS[key]);
-    return good && tell_apart(runs, count, NULL);
+    return good && tell_apart(runs, count, NULL) && number_the_rest(runs, count);
 }
 
 /* Takes the name that `names` begins with, which becomes what is behind it; NULL: there is none, or memory ran out. */

@@ -115,6 +115,11 @@ void number_loss(double loss, char label[NUMBER_SIZE]) {
     else number_format(loss, label);
 }
 
+void number_p(double p, char label[NUMBER_SIZE]) {
+    if (p < 0.00001) strcpy(label, "&lt; 0.00001");
+    else snprintf(label, NUMBER_SIZE, "%.*f", p < 0.001 ? 5 : 3, p);
+}
+
 void number_duration(double seconds, char label[NUMBER_SIZE]) {
     if (!isfinite(seconds) || seconds < 0 || seconds > 1e12) strcpy(label, "\xE2\x80\x93");
     else if (seconds < 90) snprintf(label, NUMBER_SIZE, "%.0f\xC2\xA0s", seconds);

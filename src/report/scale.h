@@ -40,6 +40,9 @@ void number_share(double share, char label[NUMBER_SIZE]);
 /* A loss: two digits behind the point, more if it is small. */
 void number_loss(double loss, char label[NUMBER_SIZE]);
 
+/* A p value for a page: "0.012", "0.00049", "&lt; 0.00001". */
+void number_p(double p, char label[NUMBER_SIZE]);
+
 /* Seconds as "35 s", "12 min" or "3.4 h". */
 void number_duration(double seconds, char label[NUMBER_SIZE]);
 

@@ -27,12 +27,37 @@ static void mark_rare(columns *columns, size_t row, double kept) {
     columns->marks[row] = columns->words[row];
 }
 
+typedef struct ranked {
+    const char *key;
+    double lowest; /* of all runs */
+    size_t place;
+} ranked;
+
+static int by_lowest(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    if (x->lowest != y->lowest) return x->lowest < y->lowest ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* All classes in their order, or if they are too many, the worst first. The caller frees them; NULL: no memory. */
+static ranked *rank(const runs *runs, const class_metric *metric) {
+    ranked *classes = malloc((metric->count + 1) * sizeof *classes);
+    for (size_t k = 0; k < metric->count && classes; k++) {
+        classes[k] = (ranked){metric->classes[k], HUGE_VAL, k};
+        for (size_t r = 0; r < runs->count; r++)
+            classes[k].lowest = fmin(classes[k].lowest, class_metric_last(metric, &runs->all[r], metric->classes[k]));
+    }
+    if (classes && metric->count > MOST_CLASSES) qsort(classes, metric->count, sizeof *classes, by_lowest);
+    return classes;
+}
+
 static int fill(columns *columns, const runs *runs, const class_metric *metric) {
     columns->rows = metric->count < MOST_CLASSES ? metric->count : MOST_CLASSES;
     columns->values = malloc((columns->rows * runs->count + 1) * sizeof *columns->values);
-    if (!columns->values) return 0;
+    ranked *classes = rank(runs, metric);
+    if (!columns->values || !classes) return free(columns->values), free(classes), 0;
     for (size_t row = 0; row < columns->rows; row++) {
-        const char *key = metric->classes[row];
+        const char *key = classes[row].key;
         columns->names[row] = class_metric_class_name(metric, runs, key);
         columns->marks[row] = NULL;
         const double kept = least_kept(runs, key);
@@ -40,6 +65,7 @@ static int fill(columns *columns, const runs *runs, const class_metric *metric) 
         for (size_t r = 0; r < runs->count; r++)
             columns->values[row * runs->count + r] = class_metric_last(metric, &runs->all[r], key);
     }
+    free(classes);
     return 1;
 }
 
@@ -85,7 +111,8 @@ void classes_section(text *page, const runs *runs) {
     else if (!fill(&columns, runs, &metric)) page->failed = 1;
     else write_chart(page, runs, &metric, &columns), free(columns.values);
     if (metric.count > MOST_CLASSES)
-        text_format(page, "<p class=\"note\">The first %d of %zu are shown.</p>\n", MOST_CLASSES, metric.count);
+        text_format(page, "<p class=\"note\">The worst %d of %zu are shown, by the lowest of all runs.</p>\n",
+                    MOST_CLASSES, metric.count);
     section_close(page);
     class_metric_close(&metric);
 }

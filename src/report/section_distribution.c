@@ -25,13 +25,19 @@ static void range_widen(range *range, double value) {
     if (value > 0) range->positive = fmin(range->positive, value);
 }
 
+/* Of a long run some rows are drawn, the last among them: which one is the k-th, and how many there are. */
+static size_t step_of(const run_table *table) { return 1 + table->data.rows / MOST_ROWS; }
+static size_t drawn_rows(const run_table *table) { return (table->data.rows + step_of(table) - 1) / step_of(table); }
+static size_t drawn_row(const run_table *table, size_t k) {
+    return k + 1 == drawn_rows(table) ? table->data.rows - 1 : k * step_of(table);
+}
+
 static range common_range(const runs *runs, const char *const *columns) {
     range range = {HUGE_VAL, HUGE_VAL, -HUGE_VAL};
     for (size_t r = 0; r < runs->count; r++) {
         const run_table *table = &runs->all[r].distribution;
-        const size_t step = 1 + table->data.rows / MOST_ROWS;
-        for (size_t row = 0; row < table->data.rows; row += step)
-            for (int q = 0; q < QUANTILES; q++) range_widen(&range, run_number(table, row, columns[q]));
+        for (size_t k = 0; k < drawn_rows(table); k++)
+            for (int q = 0; q < QUANTILES; q++) range_widen(&range, run_number(table, drawn_row(table, k), columns[q]));
     }
     return range;
 }
@@ -62,9 +68,22 @@ static const bands SHARE_BANDS = {SHARES, "Chance to be drawn",
                                   "the losses.",
                                   6};
 
+/* The rows that are whole, column by column in `numbers`, each with room for `count`; how many they are. */
+static size_t fill_bands(double *numbers, size_t count, const run_table *table, const char *const *columns) {
+    size_t known = 0;
+    for (size_t k = 0; k < count; k++) {
+        const size_t row = drawn_row(table, k);
+        int whole = isfinite(numbers[known] = run_number(table, row, "epoch"));
+        for (int q = 0; q < QUANTILES; q++)
+            whole &= isfinite(numbers[(size_t)(q + 1) * count + known] = run_number(table, row, columns[q])) != 0;
+        known += whole ? 1 : 0;
+    }
+    return known;
+}
+
 static void write_bands(text *page, const run *run, const bands *bands, int alone, scale scale) {
     const run_table *table = &run->distribution;
-    const size_t step = 1 + table->data.rows / MOST_ROWS, count = (table->data.rows + step - 1) / step;
+    const size_t count = drawn_rows(table);
     double *numbers = malloc((count + 1) * (QUANTILES + 1) * sizeof *numbers);
     if (!numbers) {
         page->failed = 1;
@@ -75,15 +94,10 @@ static void write_bands(text *page, const run *run, const bands *bands, int alon
                         .label = bands->title,
                         .x_title = "epoch",
                         .style = run->style,
-                        .count = count,
+                        .count = fill_bands(numbers, count, table, bands->columns),
                         .x = numbers,
                         .scale = scale};
     for (int q = 0; q < QUANTILES; q++) chart.quantiles[q] = numbers + (size_t)(q + 1) * count;
-    for (size_t k = 0; k < count; k++) {
-        numbers[k] = run_number(table, k * step, "epoch");
-        for (int q = 0; q < QUANTILES; q++)
-            numbers[(size_t)(q + 1) * count + k] = run_number(table, k * step, bands->columns[q]);
-    }
     band_chart_write(page, &chart);
     free(numbers);
 }

@@ -1,16 +1,18 @@
 /* What the evaluation of a classifier found on its test examples: by group, by class, how sure, and what failure looks like. */
 #include "report/chart.h"
+#include "report/class_metric.h"
 #include "report/class_verdict.h"
 #include "report/gallery_picture.h"
 #include "report/html.h"
 #include "report/panel.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CLASSES = 30, MOST_PANELS = 12, RELIABILITY_RUNS = 8, BINS = 64 };
+enum { MOST_CLASSES = 30, MOST_PANELS = 12, RELIABILITY_RUNS = REPORT_MAX_RUNS, BINS = 64 };
 
 static int has_evaluation(const run *run) { return run->strata.data.rows > 0; }
 
@@ -91,9 +93,18 @@ static void add_confusion_row(text *page, const run *run, size_t row) {
     text_add(page, "</tr>\n");
 }
 
+static void tell_size(text *page, const runs *runs, const run *run) {
+    text_format(page,
+                "<p class=\"note\">A confusion matrix of %zu classes is too large for this page: see confusion.csv",
+                run->confusion.data.rows);
+    if (runs->count > 1) text_add(page, " of "), html_escape(page, run->name);
+    text_add(page, ".</p>\n");
+}
+
 static void add_confusion(text *page, const runs *runs, const run *run) {
     const csv *table = &run->confusion.data;
-    if (table->rows < 2 || table->rows > MOST_CLASSES || table->columns != table->rows + 1) return;
+    if (table->rows < 2 || table->columns != table->rows + 1) return;
+    if (table->rows > MOST_CLASSES) return tell_size(page, runs, run);
     text title = {0};
     text_format(&title, "Confusion matrix%s%s", runs->count > 1 ? ": " : "", runs->count > 1 ? run->name : "");
     figure_open(page, text_string(&title));
@@ -163,45 +174,55 @@ static void add_reliability(text *page, const runs *runs) {
 
 /* ---- curves by group --------------------------------------------------------------------------------------------- */
 
+static int add_curve(text *page, const runs *runs, const char *column, const char *group) {
+    text title = {0};
+    text_add(&title, "Accuracy of ");
+    text_add(&title, group);
+    char *colon = title.bytes ? strchr(title.bytes, ':') : NULL;
+    if (colon) *colon = ' ';
+    const panel panel = {.title = text_string(&title),
+                         .explanation =
+                             "The share of the group\xE2\x80\x99s test examples that are classified correctly.",
+                         .column = column,
+                         .unit = UNIT_PERCENT,
+                         .floor = 0,
+                         .ceiling = 1};
+    const int written = panel_write(page, runs, &panel);
+    text_close(&title);
+    return written;
+}
+
+/* One for each group that any run has. */
 static void add_curves(text *page, const runs *runs) {
-    static const char PREFIX[] = "test_accuracy_";
-    const csv *table = &runs->all[0].history.data;
+    class_metric metric;
+    char column[METRIC_COLUMN];
     int left = MOST_PANELS;
+    if (!class_metric_open(&metric, runs)) {
+        page->failed = 1;
+        return;
+    }
     text_add(page, "<div class=\"panels\">\n");
-    for (size_t k = 0; k < table->columns && left; k++) {
-        const char *name = csv_name(table, k), *group = name + strlen(PREFIX);
-        if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !strchr(group, ':')) continue;
-        text title = {0};
-        text_add(&title, "Accuracy of ");
-        text_add(&title, group);
-        for (char *at = title.bytes; at && *at; at++)
-            if (*at == ':') {
-                *at = ' ';
-                break;
-            }
-        const panel panel = {.title = text_string(&title),
-                             .explanation =
-                                 "The share of the group\xE2\x80\x99s test examples that are classified correctly.",
-                             .column = name,
-                             .unit = UNIT_PERCENT,
-                             .floor = 0,
-                             .ceiling = 1};
-        left -= panel_write(page, runs, &panel);
-        text_close(&title);
+    for (size_t k = 0; k < metric.count && left; k++) {
+        if (!strchr(metric.classes[k], ':')) continue;
+        class_metric_column(&metric, metric.classes[k], column);
+        left -= add_curve(page, runs, column, metric.classes[k]);
     }
     text_add(page, "</div>\n");
+    class_metric_close(&metric);
 }
 
 /* ---- galleries --------------------------------------------------------------------------------------------------- */
 
 static void add_card(text *page, const run *run, size_t row) {
     const run_table *table = &run->worst;
+    char loss[NUMBER_SIZE];
     text_add(page, "<li title=\"");
     html_escape(page, run_cell(table, row, "example"));
     text_add(page, "\">");
     gallery_picture(page, run, RUN_WORST_PICTURES, run_cell(table, row, "example"));
     gallery_verdict(page, run, run_cell(table, row, "label"), run_cell(table, row, "prediction"));
-    text_format(page, "<span>loss %.3g</span>", run_number(table, row, "loss"));
+    number_format(run_number(table, row, "loss"), loss);
+    text_format(page, "<span>loss %s</span>", loss);
     gallery_identity(page, "span class=\"id\"", "span", run_cell(table, row, "example"));
     text_add(page, "</li>\n");
 }

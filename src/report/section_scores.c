@@ -2,6 +2,7 @@
 #include "evaluate/tolerance.h"
 #include "report/html.h"
 #include "report/methods.h"
+#include "report/scale.h"
 
 #include <math.h>
 
@@ -34,8 +35,10 @@ static void add_difference(text *page, const methods *methods, const compared_ro
     if (isnan(difference->mean)) text_add(page, "<td>\xE2\x80\x93</td>");
     else text_format(page, "<td>%+.1f</td>", 100 * difference->mean);
     add_interval(page, difference->ci, 1);
+    char p[NUMBER_SIZE];
+    number_p(difference->holm, p);
     if (isnan(difference->holm)) text_add(page, "<td class=\"faint\">too few</td>");
-    else text_format(page, "<td>%.*f</td>", difference->holm < 0.001 ? 5 : 3, difference->holm);
+    else text_format(page, "<td>%s</td>", p);
 }
 
 static void add_row(text *page, const methods *methods, size_t stratum, size_t region, size_t method) {

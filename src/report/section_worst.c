@@ -4,10 +4,14 @@
 #include "report/scale.h"
 #include "report/section.h"
 
+#include <math.h>
+
 enum { SHOWN_ALONE = 12, SHOWN_AMONG_OTHERS = 6 };
 
 static void add_dice(text *page, const run_table *table, size_t row, const char *column, const char *words) {
-    text_format(page, "<span>Dice %.1f %% %s", 100 * run_number(table, row, column), words);
+    const double dice = run_number(table, row, column);
+    if (isfinite(dice)) text_format(page, "<span>Dice %.1f %% %s", 100 * dice, words);
+    else text_format(page, "<span>no Dice %s", words);
 }
 
 static void add_card(text *page, const run *run, size_t row) {

@@ -1,6 +1,7 @@
 /* The headline of a page whose runs were evaluated in full: who is better, and whether these cases can tell. */
 #include "report/html.h"
 #include "report/methods.h"
+#include "report/scale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,8 +47,9 @@ static void add_method(text *page, const methods *methods, size_t method) {
     double lowest = 0;
     const stratum *group = worst_group(methods, method, &lowest);
     bold(page, methods->names[method]);
-    text_format(page, " has a mean Dice of <b>%.1f\xC2\xA0%%</b>",
-                100 * mean_of(methods, method, &methods->strata.list[0]));
+    const double mean = mean_of(methods, method, &methods->strata.list[0]);
+    if (isnan(mean)) return text_add(page, " has no Dice in any of them");
+    text_format(page, " has a mean Dice of <b>%.1f\xC2\xA0%%</b>", 100 * mean);
     if (group) {
         text_format(page, ", and <b>%.1f\xC2\xA0%%</b> in its worst group, \xE2\x80\x9C", 100 * lowest);
         html_escape(page, group->column);
@@ -96,15 +98,17 @@ static const char *judgement(const paired *difference, int fair) {
 
 static void add_difference(text *page, const methods *methods, size_t method, size_t baseline, const paired *difference,
                            int fair) {
+    char p[NUMBER_SIZE];
     add_method(page, methods, method);
+    if (isnan(difference->mean)) return text_add(page, ": no case has a Dice by both. ");
+    number_p(difference->holm, p);
     text_format(page, ": %+.1f points to ", 100 * difference->mean);
     html_escape(page, methods->names[baseline]);
     if (!isnan(difference->ci.low))
         text_format(page, " (95\xC2\xA0%% interval %+.1f to %+.1f", 100 * difference->ci.low,
                     100 * difference->ci.high);
     if (!isnan(difference->holm))
-        text_format(page, "%sp = %.*f", isnan(difference->ci.low) ? " (" : ", ", difference->holm < 0.001 ? 5 : 3,
-                    difference->holm);
+        text_format(page, "%sp %s%s", isnan(difference->ci.low) ? " (" : ", ", *p == '&' ? "" : "= ", p);
     if (!isnan(difference->ci.low) || !isnan(difference->holm)) text_add(page, ")");
     text_format(page, "; %s. ", judgement(difference, fair));
 }

@@ -121,6 +121,8 @@ static status_code start(watch *w, const watch_request *request, failure *failur
                                  (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
                                  (unsigned)SECONDS_PER_CONNECTION, MHD_OPTION_END);
     if (w->daemon) return STATUS_OK;
+    if (errno == EADDRNOTAVAIL)
+        return fail(failure, STATUS_FAILED, "%s is no address of this machine: choose another --address", address);
     return fail(failure, STATUS_FAILED, "%s:%d cannot be listened on: %s; choose another --port, or 0 for any", address,
                 request->port, errno ? strerror(errno) : "it is taken");
 }

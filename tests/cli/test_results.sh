@@ -4,6 +4,13 @@ set -u
 program=$1
 . "$(dirname "$0")/testing.sh"
 
+refused() { # words, then arguments: wrong usage or bad input
+    words=$1
+    shift
+    run 2 "$@"
+    complains "$words"
+}
+
 # A classifier's folder by hand.
 make_run() {
     mkdir -p "$1"
@@ -25,5 +32,25 @@ prints '0 of 2 labels are in doubt'
 prints ' 0\.49 '
 prints ' 0\.25 '
 if grep -q ' 0\.50 ' "$work/out"; then fail "a label looks in doubt that is not"; fi
+
+# ---- inspect: the median of an even number, and losses that are not finite
+printf 'example,stale_loss,age,draws,label\n0,1,1,1,0\n1,2,1,1,1\n2,4,1,1,0\n3,8,1,1,1\n' >"$work/a/losses.csv"
+run 0 inspect "$work/a"
+prints 'median 3,'
+printf 'example,stale_loss,age,draws,label\n0,inf,1,1,0\n1,inf,1,1,1\n' >"$work/a/losses.csv"
+refused 'no example has a finite loss' inspect "$work/a"
+printf 'example,stale_loss,age,draws,label\n0,,0,0,0\n' >"$work/a/losses.csv"
+refused 'no example has a loss yet' inspect "$work/a"
+
+# ---- options that would do nothing are refused
+refused 'is a classifier: --groups' report "$work/a" --images "$work" --out "$work/a.html"
+refused 'is given twice' report "$work/a" "$work/a/" --out "$work/a.html"
+refused "--onnx needs a file's name" export "$work/a" --onnx ''
+refused 'instead of --beta' bench sampler --n 1e2 --beta 3 --tail 0.1
+refused 'not a list of whole numbers' bench sampler --n 1e2,
+refused '--n needs a list' bench sampler --n ''
+refused 'are for unet and resenc, not for mlp-1-8' bench train --model mlp-1-8 --levels 3
+run 1 watch "$work/a" --address 192.0.2.1 --port 0 # of no machine, by RFC 5737
+complains 'is no address of this machine: choose another --address'
 
 exit $((failures > 0))

@@ -299,6 +299,114 @@ static void runs_with_the_same_settings_are_told_apart_by_their_folders(void **s
     text_close(&page);
 }
 
+static void runs_in_folders_of_the_same_name_are_told_apart(void **state) {
+    (void)state;
+    folder above[] = {folder_open(), folder_open()};
+    folder runs[2];
+    char name[200];
+    for (int k = 0; k < 2; k++) {
+        snprintf(runs[k].path, sizeof runs[k].path, "%.150s/same", above[k].path);
+        assert_int_equal(mkdir(runs[k].path, 0777), 0);
+        fill_run(&runs[k], "erm", 0, 0, 2, 0.1);
+    }
+    text page = page_of(runs, 2);
+    for (int k = 0; k < 2; k++) {
+        snprintf(name, sizeof name, "data-name=\"ERM, %s/same\"", strrchr(above[k].path, '/') + 1);
+        assert_says(&page, name);
+        folder_close(&above[k]);
+    }
+    text_close(&page);
+}
+
+static void refuses_both(const folder *a, const folder *b, const char *words) {
+    const char *paths[] = {a->path, b->path};
+    text page = {0};
+    failure why = {0};
+    assert_int_equal(report_page(&page, &(report_request){.folders = paths, .count = 2}, &why), STATUS_BAD_INPUT);
+    if (!strstr(why.message, words)) fail_msg("'%s' lacks '%s'", why.message, words);
+    text_close(&page);
+}
+
+static void pages_of_what_does_not_belong_together_are_refused(void **state) {
+    (void)state;
+    folder run = whole_run("erm", 0, 0, 2, 0.1), other = folder_open();
+    write_string(&other, "config.json", "{\"task\": \"segmentation\", \"objective\": \"dro\"}");
+    refuses_both(&run, &run, "is given twice");
+    refuses_both(&other, &run, "they need a page each");
+    folder_close(&run);
+    folder_close(&other);
+}
+
+static void groups_of_any_run_have_a_curve(void **state) {
+    (void)state;
+    folder runs[] = {whole_run("erm", 0, 0, 2, 0.1), whole_run("dro", 10, 0, 2, 0.1)};
+    write_evaluation(&runs[0], 0.9, 0.8);
+    write_string(&runs[1], "history.csv", "epoch,test_accuracy,test_accuracy_sex:f\n1,0.5,0.4\n2,0.6,0.5\n");
+    text page = page_of(runs, 2);
+    assert_says(&page, "<h3>Accuracy of sex f</h3>");
+    text_close(&page);
+    for (int k = 0; k < 2; k++) folder_close(&runs[k]);
+}
+
+/* assert_good_page looks for " nan". */
+static void losses_that_are_not_known_are_dashes(void **state) {
+    (void)state;
+    folder run = whole_run("erm", 0, 0, 2, 0.1);
+    write_evaluation(&run, 0.9, 0.8);
+    write_string(&run, "worst.csv", "kind,column,value,rank,example,label,prediction,loss\nhardest,,,1,7,3,8,nan\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "<span>loss \xE2\x80\x93</span>");
+    text_close(&page);
+    folder_close(&run);
+}
+
+/* 70 classes, of which the last is the worst. */
+static void of_many_classes_the_worst_are_shown(void **state) {
+    (void)state;
+    enum { CLASSES = 70 };
+    folder run = whole_run("erm", 0, 0, 2, 0.1);
+    FILE *history = open_in(&run, "history.csv"), *confusion = open_in(&run, "confusion.csv");
+    fputs("epoch,test_accuracy", history);
+    fputs("label", confusion);
+    for (int k = 0; k < CLASSES; k++) fprintf(history, ",test_accuracy_kind%d", k), fprintf(confusion, ",kind%d", k);
+    fputs("\n1,0.5", history);
+    for (int k = 0; k < CLASSES; k++) fprintf(history, ",%g", 0.9 - 0.01 * k);
+    for (int k = 0; k < CLASSES; k++) {
+        fprintf(confusion, "\nkind%d", k);
+        for (int j = 0; j < CLASSES; j++) fprintf(confusion, ",%d", j == k);
+    }
+    fputs("\n", history);
+    fputs("\n", confusion);
+    fclose(history);
+    fclose(confusion);
+    write_string(&run, "strata.csv", "column,value,examples,accuracy\n,all,70,1\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "The worst 60 of 70 are shown");
+    assert_says(&page, ">kind69<");
+    assert_null(strstr(page.bytes, ">kind1<"));
+    assert_says(&page, "A confusion matrix of 70 classes is too large for this page");
+    text_close(&page);
+    folder_close(&run);
+}
+
+static void bands_go_on_after_a_gap_and_reach_the_last_row(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 2, 0.1);
+    FILE *file = open_in(&run, "distribution.csv");
+    fputs("epoch,l0,l5,l25,l50,l75,l95,l100,p0,p5,p25,p50,p75,p95,p100\n"
+          "1,nan,1,1,1,1,1,1,1,1,1,1,1,1,1\n",
+          file);
+    for (int e = 2; e <= 1000; e++) fprintf(file, "%d,1,2,3,4,5,6,7,1,1,1,1,1,1,1\n", e);
+    fclose(file);
+    text page = page_of(&run, 1);
+    assert_null(strstr(page.bytes, "No numbers were recorded"));
+    const char *bands = strstr(page.bytes, "Losses of the training examples");
+    assert_non_null(bands);
+    assert_non_null(strstr(bands, "|1000\" data-x"));
+    text_close(&page);
+    folder_close(&run);
+}
+
 static void what_is_missing_is_told(void **state) {
     (void)state;
     folder run = folder_open();
@@ -704,6 +812,12 @@ static void few_cases_cannot_tell(void **state) {
     write_scores(&runs[0], 5, 0);
     write_scores(&runs[1], 5, 0.02);
     verdict_says(runs, 2, ": +2.4 points to ERM; too few cases to tell whether that is chance. ");
+    write_scores(&runs[1], 0, 0); /* the case without a score alone */
+    write_scores(&runs[0], 0, 0);
+    verdict_says(runs, 2, "<b>ERM</b> has no Dice in any of them. <b>DRO</b> has no Dice in any of them: no case has");
+    write_scores(&runs[0], 30, 0);
+    write_scores(&runs[1], 30, 0.02);
+    verdict_says(runs, 2, "p &lt; 0.00001); better");
     write_scores(&runs[0], 12, 0);
     write_scores(&runs[1], 12, 0);
     verdict_says(runs, 2, "these cases do not tell the two apart. ");
@@ -812,6 +926,12 @@ int main(void) {
         cmocka_unit_test(without_groups_the_worst_class_counts),
         cmocka_unit_test(twelve_runs_have_names_of_their_own),
         cmocka_unit_test(runs_with_the_same_settings_are_told_apart_by_their_folders),
+        cmocka_unit_test(runs_in_folders_of_the_same_name_are_told_apart),
+        cmocka_unit_test(pages_of_what_does_not_belong_together_are_refused),
+        cmocka_unit_test(groups_of_any_run_have_a_curve),
+        cmocka_unit_test(losses_that_are_not_known_are_dashes),
+        cmocka_unit_test(of_many_classes_the_worst_are_shown),
+        cmocka_unit_test(bands_go_on_after_a_gap_and_reach_the_last_row),
         cmocka_unit_test(what_is_missing_is_told),
         cmocka_unit_test(without_pictures_the_losses_are_listed),
         cmocka_unit_test(only_labels_in_doubt_are_shown_as_such),
