@@ -505,7 +505,8 @@ HWS_API hws_status hws_sampler_save(hws_sampler *sampler, const char *path);
 HWS_API hws_status hws_sampler_load(hws_sampler **sampler, const char *path, const hws_divergence *divergence,
                                     hws_error *error);
 
-/* The same in memory, for callers with checkpoints of their own. `bytes` must hold hws_sampler_state_size bytes. */
+/* The same in memory, for callers with checkpoints of their own. `size` must be exactly what
+   hws_sampler_state_size says. */
 HWS_API size_t hws_sampler_state_size(const hws_sampler *sampler);
 HWS_API hws_status hws_sampler_state_write(hws_sampler *sampler, void *bytes, size_t size);
 HWS_API hws_status hws_sampler_state_read(hws_sampler **sampler, const void *bytes, size_t size,

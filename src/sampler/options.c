@@ -85,6 +85,12 @@ void options_take_tail(hws_options *options) {
     else options->beta = 0;
 }
 
+void options_settle(hws_options *options) {
+    options->keep_record = options->keep_record || options->doubt > 0;
+    options->replacement = options->replacement != 0;
+    options->keep_counts = options->keep_counts != 0;
+}
+
 hws_status options_check(const hws_options *options, int64_t n, hws_error *error) {
     const struct {
         const char *name;

@@ -19,6 +19,9 @@ hws_status options_check(const hws_options *options, int64_t n, hws_error *error
 /* Puts what follows from tail in its place: CVaR's fraction, or a beta of 0 to begin with. */
 void options_take_tail(hws_options *options);
 
+/* The same words for the same thing, as a state will tell them: with doubt a record is kept, and yes is 1. */
+void options_settle(hws_options *options);
+
 /* Gives them to a caller whose struct has this size; what it has beyond this version becomes 0. */
 void options_write(const hws_options *options, hws_options *wanted, size_t size);
 

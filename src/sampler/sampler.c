@@ -174,6 +174,7 @@ hws_status hws_sampler_open(hws_sampler **out, int64_t n, const float *losses, c
     if (status == HWS_OK) status = check_open(n, losses, &known, error);
     if (status != HWS_OK) return status;
     options_take_tail(&known);
+    options_settle(&known);
     *out = sampler_create(n, losses, &known);
     if (*out) tail_begin(*out);
     return *out ? HWS_OK

@@ -20,6 +20,7 @@ int64_t visits_draw(hws_sampler *sampler, uint32_t slot, int64_t count, int64_t 
         indices[j] = visit_set_select(left, (int64_t)random_below(&random, (uint64_t)left->size));
         visit_set_remove(left, indices[j]);
     }
+    sampler->visits.waited = 0;
     return found;
 }
 

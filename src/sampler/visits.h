@@ -12,7 +12,7 @@
 
 typedef struct visits {
     visit_set left;  /* examples without a loss that have not been drawn; open while any example lacks a loss */
-    uint64_t waited; /* examples with a loss that were drawn since all were visited and some still lacked theirs */
+    uint64_t waited; /* examples with a loss that were drawn since one without was last visited */
 } visits;
 
 /* Makes room for visits over n examples, none of them to be visited; nothing to do if there is. 0 when out of memory. */

@@ -475,6 +475,26 @@ static void test_the_first_version_is_written_where_it_suffices(void **state) {
     }
 }
 
+/* Options are told by a sampler as by the one that is loaded from its state. */
+static void test_options_are_the_same_after_loading(void **state) {
+    (void)state;
+    hws_options options = hws_options_default();
+    options.doubt = 0.5;
+    options.replacement = 7;
+    options.keep_counts = 3;
+    hws_sampler *sampler = opened(2, NULL, &options);
+    bytes saved = state_of(sampler);
+    hws_sampler *back = read_back(saved, NULL);
+    const hws_options before = hws_sampler_options(sampler), after = hws_sampler_options(back);
+    assert_int_equal(before.keep_record, 1);
+    assert_int_equal(after.keep_record, 1);
+    assert_int_equal(before.replacement, after.replacement);
+    assert_int_equal(before.keep_counts, after.keep_counts);
+    free(saved.at);
+    hws_sampler_close(&back);
+    hws_sampler_close(&sampler);
+}
+
 /* The running mean of normalised weights is kept while another kind of weights is in use. */
 static void test_the_mean_of_ratios_is_kept(void **state) {
     (void)state;
@@ -795,6 +815,7 @@ int main(void) {
         cmocka_unit_test(test_impossible_fields),
         cmocka_unit_test(test_impossible_later_fields),
         cmocka_unit_test(test_the_first_version_is_written_where_it_suffices),
+        cmocka_unit_test(test_options_are_the_same_after_loading),
         cmocka_unit_test(test_the_mean_of_ratios_is_kept),
         cmocka_unit_test(test_impossible_windows),
         cmocka_unit_test(test_invented_windows),

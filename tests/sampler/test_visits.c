@@ -455,8 +455,26 @@ static void memory_comes_and_goes(void **state) {
     hws_sampler_close(&sampler);
 }
 
+/* Each waits for its own loss: one that is visited later has the whole time, too. */
+static void test_a_later_visit_has_its_time(void **state) {
+    (void)state;
+    const float losses[4] = {NAN, 1, 1, 1}, none = NAN;
+    hws_sampler *sampler = opened(4, losses, NULL);
+    int64_t example;
+    for (int k = 0; k < 4; k++) assert_int_equal(hws_sampler_draw(sampler, 1, &example), HWS_OK);
+    assert_int_equal(hws_sampler_set_losses(sampler, 1, 1, &none), HWS_OK);
+    assert_int_equal(hws_sampler_draw(sampler, 1, &example), HWS_OK);
+    assert_int_equal(example, 1);
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(hws_sampler_draw(sampler, 1, &example), HWS_OK);
+        assert_true(example > 1);
+    }
+    hws_sampler_close(&sampler);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_later_visit_has_its_time),
         cmocka_unit_test(set_agrees_with_flags),
         cmocka_unit_test(all_are_seen_before_any_is_seen_twice),
         cmocka_unit_test(the_first_loss_is_whole),
