@@ -91,7 +91,8 @@ run 0 report "$work/run"
 prints "run/report.html\$"
 is_silent err
 grep -q '<title>ERM</title>' "$work/run/report.html" || fail "no title in the report"
-run 0 report "$work/run" "$work/run" --out "$work/x.html"
+cp -r "$work/run" "$work/again"
+run 0 report "$work/run" "$work/again" --out "$work/x.html"
 grep -q '<title>2 runs</title>' "$work/x.html" || fail "no title in the report of two"
 run 1 report "$work/run" --out /no/such/folder/x.html
 complains 'cannot be written'
