@@ -323,9 +323,9 @@ class Sampler:
         self._invoke(lib.hws_sampler_set_labels, 0, len(given), pointer(given))
 
     def triage(self, count: Optional[int] = None) -> np.ndarray:
-        """The examples by the doubt in their labels: hard, or mislabelled? (docs/triage.md tells how to read it.)
+        """The examples, the most suspicious labels first: hard, or mislabelled? (docs/triage.md tells how to read it.)
 
-        Returns a structured array, in most doubt first, with the fields ``example``, ``doubt`` (0 to 1), ``loss`` (the last),
+        Returns a structured array, by evidence and by how far the losses were above their peers, with the fields ``example``, ``doubt`` (0 to 1), ``loss`` (the last),
         ``loss_mean`` (of about the last 16), ``peers`` (the level of the examples with the same label), ``trend`` (loss minus
         mean), ``evidence``, ``updates`` and ``label``; of the first ``count`` examples, or all. Needs a record.
 

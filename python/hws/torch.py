@@ -342,7 +342,7 @@ class _HandsOut(HasBeta):
         return self.sampler.hardest(k)
 
     def triage(self, count: Optional[int] = None) -> np.ndarray:
-        """The examples by the doubt in their labels, as :meth:`hws.Sampler.triage` gives them."""
+        """The examples, the most suspicious labels first, as :meth:`hws.Sampler.triage` gives them."""
         return self.sampler.triage(count)
 
     def statistics(self) -> Dict[str, Union[int, float]]:
