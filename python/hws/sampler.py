@@ -327,7 +327,8 @@ class Sampler:
 
         Returns a structured array, by evidence and by how far the losses were above their peers, with the fields ``example``,
         ``doubt`` (0 to 1), ``loss`` (the last), ``loss_mean`` (of about the last 16), ``peers`` (the level of the examples with
-        the same label), ``trend`` (loss minus mean), ``evidence``, ``updates`` and ``label``; of the first ``count`` examples, or all. Needs a record.
+        the same label), ``trend`` (loss minus mean), ``evidence``, ``updates`` and ``label``; of the first ``count`` examples,
+        or all. Needs a record.
 
         >>> import hws
         >>> sampler = hws.Sampler(20, labels=[0] * 20)
