@@ -91,9 +91,10 @@ int verb_bench(int count, char **arguments) {
         CLI_FLAG("--json", &bench.json,
                  "one JSON object per line: n, batch, iteration_ns, least_ns, bytes_per_example"),
     };
-    options[2].given = &beta;
-    options[3].given = &tail;
-    const cli_verb verb = {"bench sampler", USAGE, options, sizeof options / sizeof *options, NULL, &word, 1};
+    const size_t options_count = sizeof options / sizeof *options;
+    cli_watch_option(options, options_count, "--beta", &beta);
+    cli_watch_option(options, options_count, "--tail", &tail);
+    const cli_verb verb = {"bench sampler", USAGE, options, options_count, NULL, &word, 1};
     if (!named && !cli_wants_help(count, arguments))
         return cli_error(EXIT_USAGE, "bench what? 'hws bench sampler' or 'hws bench train'; see hws bench --help");
     const int code = cli_read(&verb, count - named, arguments + named, NULL);

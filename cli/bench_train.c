@@ -94,10 +94,6 @@ static int run(const train_bench *bench) {
     return EXIT_DONE;
 }
 
-static int is_of_unet(const char *option) {
-    return strcmp(option, "--levels") == 0 || strcmp(option, "--base") == 0 || strcmp(option, "--max-pool") == 0;
-}
-
 int bench_train(int count, char **arguments) {
     train_bench b = {.precision = "f32",
                      .convolution = "auto",
@@ -128,9 +124,10 @@ int bench_train(int count, char **arguments) {
                  "one JSON object: model, batch, precision, ms_per_iteration (the median), ms_least, ms_low,\n"
                  "ms_high, items_per_second, gflops, peak_gflops, peak_mb; with --layers one per convolution"),
     };
-    for (size_t k = 0; k < sizeof options / sizeof *options; k++)
-        if (is_of_unet(options[k].name)) options[k].given = &unet;
-    const cli_verb verb = {"bench train", USAGE, options, sizeof options / sizeof *options, NULL, NULL, 0};
+    const size_t options_count = sizeof options / sizeof *options;
+    static const char *const OF_UNET[] = {"--levels", "--base", "--max-pool"};
+    for (int k = 0; k < 3; k++) cli_watch_option(options, options_count, OF_UNET[k], &unet);
+    const cli_verb verb = {"bench train", USAGE, options, options_count, NULL, NULL, 0};
     int code = cli_read(&verb, count, arguments, NULL);
     if (code != CLI_GO_ON) return code;
     if (unet && strcmp(b.task.model, "unet") != 0 && strcmp(b.task.model, "resenc") != 0)

@@ -10,20 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char USAGE[] = "usage: hws import nnunet MODEL_FOLDER --out RUN [options]\n"
-                            "\n"
-                            "Makes a run of a model that nnU-Net v2 has trained, for hws predict and libhws_predict. "
-                            "MODEL_FOLDER is nnU-Net's\n"
-                            "nnUNet_results/DATASET/TRAINER__PLANS__CONFIGURATION, with plans.json, dataset.json and "
-                            "fold_K/checkpoint_final.pth.\n"
-                            "With several folds RUN gets a folder fold_K for each: name them all to hws predict for "
-                            "the ensemble. Checkpoints are\n"
-                            "read without executing anything that is in them.\n"
-                            "\n"
-                            "PlainConvUNet and ResidualEncoderUNet are served, 3d_fullres, 3d_lowres and 2d, with "
-                            "labels or regions; cascades,\n"
-                            "other networks, other preprocessing and readers that turn the images are refused by name.\n"
-                            "\n";
+static const char USAGE[] =
+    "usage: hws import nnunet MODEL_FOLDER --out RUN [options]\n"
+    "\n"
+    "Makes a run of a model that nnU-Net v2 has trained, for hws predict and libhws_predict. "
+    "MODEL_FOLDER is nnU-Net's\n"
+    "nnUNet_results/DATASET/TRAINER__PLANS__CONFIGURATION, with plans.json, dataset.json and "
+    "fold_K/checkpoint_final.pth.\n"
+    "With several folds RUN gets a folder fold_K for each: name them all to hws predict for "
+    "the ensemble. Checkpoints are\n"
+    "read without executing anything that is in them.\n"
+    "\n"
+    "PlainConvUNet and ResidualEncoderUNet are served, 3d_fullres, 3d_lowres and 2d, with "
+    "labels or regions; cascades,\n"
+    "other networks, other preprocessing and readers that turn the images are refused by name.\n"
+    "\n";
 
 static int run(const nnunet_import_request *request, int quiet) {
     cli_progress progress;

@@ -2,36 +2,34 @@
 #include "interrupt.h"
 #include "cli.h"
 
+#include "core/clock.h"
 #include "core/mapped_file.h"
 
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 volatile sig_atomic_t cli_interrupted;
 
 static const int STOPPING[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
-/* When the first signal came. */
-static struct timespec interrupted;
+/* The clock when the first signal came; 0: none did. A closed pipe is none. */
+static double interrupted;
 
-/* A second one ends the program at once. One that follows the first within a second is the same one again: timeout and terminals send
-   it to a process and to its group. */
+/* A second one ends the program at once. One that follows the first within a second is the same one again: timeout and
+   terminals send it to a process and to its group. */
 static void interrupt(int number) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!cli_interrupted) {
-        interrupted = now;
+    if (!interrupted) {
+        interrupted = clock_seconds();
         cli_interrupted = 1;
         return;
     }
-    if (now.tv_sec - interrupted.tv_sec < 1 + (now.tv_nsec >= interrupted.tv_nsec ? 0 : 1)) return;
+    if (clock_seconds() < interrupted + 1) return;
     signal(number, SIG_DFL);
     raise(number);
 }
 
-static void catch (int number) {
+static void stop_on(int number) {
     struct sigaction action = {.sa_handler = interrupt};
     sigemptyset(&action.sa_mask);
     for (size_t k = 0; k < sizeof STOPPING / sizeof *STOPPING; k++) sigaddset(&action.sa_mask, STOPPING[k]);
@@ -46,11 +44,11 @@ static void lose_listener(int number) {
 
 void cli_catch_interrupts(void) {
     /* Ignored, as in the background: it stays so. */
-    if (signal(SIGINT, SIG_IGN) != SIG_IGN) catch (SIGINT);
-    catch (SIGTERM);
+    if (signal(SIGINT, SIG_IGN) != SIG_IGN) stop_on(SIGINT);
+    stop_on(SIGTERM);
     /* What schedulers send some time before they end a job, and terminals when they are closed. */
-    if (signal(SIGHUP, SIG_IGN) != SIG_IGN) catch (SIGHUP);
-    catch (SIGUSR1);
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN) stop_on(SIGHUP);
+    stop_on(SIGUSR1);
     if (signal(SIGPIPE, SIG_IGN) != SIG_IGN) signal(SIGPIPE, lose_listener);
 }
 

@@ -120,6 +120,11 @@ static const cli_option *find(const cli_verb *verb, const char *name) {
     return NULL;
 }
 
+void cli_watch_option(cli_option *options, size_t count, const char *name, int *given) {
+    for (size_t k = 0; k < count; k++)
+        if (strcmp(options[k].name, name) == 0) options[k].given = given;
+}
+
 static int no_option(const cli_verb *verb, const char *argument) {
     nearest near = nearest_start(argument);
     for (size_t k = 0; k < verb->option_count; k++) nearest_consider(&near, verb->options[k].name);

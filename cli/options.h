@@ -67,6 +67,9 @@ enum { CLI_GO_ON = -1 };
  */
 int cli_read(const cli_verb *verb, int count, char **arguments, int *word_count);
 
+/* Lets *given tell whether the option of this name is there; several options may share one. */
+void cli_watch_option(cli_option *options, size_t count, const char *name, int *given);
+
 /* Whether --help or -h is among the arguments. */
 int cli_wants_help(int count, char **arguments);
 
