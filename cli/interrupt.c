@@ -19,7 +19,7 @@ static double interrupted;
 /* A second one ends the program at once. One that follows the first within a second is the same one again: timeout and
    terminals send it to a process and to its group. */
 static void interrupt(int number) {
-    if (!interrupted) {
+    if (interrupted == 0) {
         interrupted = clock_seconds();
         cli_interrupted = 1;
         return;
@@ -68,8 +68,7 @@ static void lose_file(int number, siginfo_t *info, void *context) {
     say("hws: ");
     say(path);
     say(": was cut short, or its disk failed, while it was read; put it back (hws plan makes files of a cache anew) "
-        "and "
-        "repeat the command: a run goes on with --resume\n");
+        "and repeat the command: a run goes on with --resume\n");
     _exit(EXIT_FAILED);
 }
 
