@@ -74,8 +74,8 @@ void record_exchange(record *r, int64_t example, float old, float loss) {
     count_in(r, label, old, -1);
     count_in(r, label, loss, 1);
     r->count += !isnan(loss) - !isnan(old);
-    if (!isnan(old)) r->sum -= (double)old;
-    if (!isnan(loss)) r->sum += (double)loss;
+    if (!isnan(old)) exact_sum_count(&r->sum, old, -1);
+    if (!isnan(loss)) exact_sum_count(&r->sum, loss, 1);
 }
 
 void record_set_label(record *r, int64_t example, int32_t label, float loss) {
@@ -88,7 +88,8 @@ double record_level(const record *r, int64_t example) {
     const record_peers *peers = &r->peers[r->entries[example].label];
     if (!peers->count) return (double)NAN;
     const double logarithm = (double)peers->logarithms / (double)peers->count / UNIT, reach = record_reach(r);
-    const double level = hws_exp(logarithm * HWS_LN_2), least = LEAST_SHARE * (r->sum / (double)r->count + reach);
+    const double level = hws_exp(logarithm * HWS_LN_2), mean = exact_sum_value(&r->sum) / (double)r->count;
+    const double least = LEAST_SHARE * (mean + reach);
     return (level > least ? level : least) - reach;
 }
 

@@ -19,6 +19,8 @@
 #ifndef HWS_SAMPLER_RECORD_H
 #define HWS_SAMPLER_RECORD_H
 
+#include "sampler/exact_sum.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,7 +42,7 @@ typedef struct record {
     record_peers *peers;   /* by label */
     int32_t labels;        /* how many there are */
     int64_t count;         /* examples with a loss */
-    double sum;            /* of their last losses */
+    exact_sum sum;         /* of their last losses */
     int bound;             /* 0: losses are counted from 0; k: from -2^(k - 1) */
 } record;
 

@@ -33,7 +33,6 @@ typedef struct state_header {
     uint64_t waited;
     tail_watch watch;
     ratio_mean ratios;
-    double loss_sum; /* of the record */
     uint32_t bound;
 } state_header;
 

@@ -79,10 +79,8 @@ static hws_status header_parse_record(const reading *reading, const unsigned cha
     header->options.trim = get_f64(at + 232);
     header->options.doubt = get_f64(at + 240);
     header->options.keep_record = (header->flags & FLAG_RECORD) != 0;
-    header->loss_sum = get_f64(at + 248);
     header->bound = get_u32(at + 132);
-    if (header->bound > RECORD_BOUND_MAX || !isfinite(header->loss_sum) ||
-        (header->options.doubt > 0 && !header->options.keep_record) ||
+    if (header->bound > RECORD_BOUND_MAX || (header->options.doubt > 0 && !header->options.keep_record) ||
         (!header->options.keep_record && header->options.trim == 0))
         return refuse_header(reading, "record");
     return HWS_OK;
@@ -232,7 +230,6 @@ static hws_status restore_record(const reading *reading, hws_sampler *sampler, c
         record_set_label(record, i, entry.label, history_loss(sampler, i));
         record->entries[i] = entry;
     }
-    record->sum = header->loss_sum;
     record->bound = (int)header->bound;
     record_count_anew(record, sampler->history.losses);
     const hws_status status = sampler->options.doubt > 0 ? history_tell_all(sampler) : HWS_OK;
@@ -246,7 +243,7 @@ static hws_status take_callbacks(const reading *reading, state_header *header) {
                       "is of a sampler with a custom divergence, whose functions no state can hold; give them as "
                       "`divergence`");
     header->options.divergence = *reading->divergence;
-    return HWS_OK;
+    return divergence_check(reading->divergence, header->n, reading->error);
 }
 
 static hws_status read_state(const reading *reading, hws_sampler **out, const unsigned char *at, size_t size) {

@@ -35,7 +35,6 @@ static state_header header_of(const hws_sampler *sampler) {
         .ratios = sampler->ratios,
     };
     header.flags = sections_of(sampler);
-    header.loss_sum = sampler->history.record.sum;
     header.bound = (uint32_t)sampler->history.record.bound;
     if (sampler->law.window.valid) {
         header.flags |= FLAG_WINDOW;
@@ -83,7 +82,6 @@ static void header_write(const state_header *header, unsigned char *at) {
     put_u32(at + 132, header->bound);
     put_f64(at + 232, options->trim);
     put_f64(at + 240, options->doubt);
-    put_f64(at + 248, header->loss_sum);
 }
 
 /* Where the bytes go: into memory, or in chunks into a file. */

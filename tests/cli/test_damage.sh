@@ -59,6 +59,12 @@ code=$?
 complains 'a checkpoint is written'
 [ -s "$work/piped/hardest.csv" ] || fail "no hardest.csv after a closed pipe"
 run 0 inspect "$work/piped"
+# ... also when a signal follows, as from a terminal that is closed: it is the first that asks to stop
+"$program" train digits:200,100 --model mlp-1-8 --threads 1 --epochs 1000000 --out "$work/both" >"$work/out" 2>"$work/err" &
+until [ -s "$work/both/history.csv" ] || ! kill -0 $!; do sleep 0.1; done
+kill -PIPE $!
+stops $!
+run 0 inspect "$work/both"
 
 # ---- names that are no names
 for verb in "train digits" "phantom --cases 2" "plan $work/data" "report $work/run" "evaluate $work/run"; do

@@ -226,6 +226,57 @@ static void growing_keeps_the_bound(void **state) {
     }
 }
 
+/* A step that blew up and was learnt again: nothing of it stays in the level of the others. */
+static void a_giant_loss_leaves_no_trace(void **state) {
+    (void)state;
+    hws_sampler *sampler = recording(8, 0);
+    for (int i = 0; i < 8; i++) see(sampler, i, 1 + 0.125 * i);
+    const double before = record_of(sampler, 0).level;
+    see(sampler, 3, 1e20);
+    assert_true(record_of(sampler, 0).level > 1e18);
+    see(sampler, 3, 1 + 0.125 * 3);
+    assert_true(record_of(sampler, 0).level == before);
+    hws_sampler_close(&sampler);
+}
+
+/* In an order in which doubles lose everything: each number is added, then all but the small ones are taken out. */
+static void sums_are_exact(void **state) {
+    (void)state;
+    enum { COUNT = 3000 };
+    uint64_t seed = 5;
+    exact_sum sum = {.digits = {0}};
+    float numbers[COUNT];
+    int64_t expected = 0; /* of the small ones, in units of 2^-149 */
+    for (int i = 0; i < COUNT; i++) {
+        const int small = i % 3 == 0, units = (int)(test_random(&seed) % 2000001) - 1000000;
+        numbers[i] = ldexpf((float)units, small ? -149 : (int)(test_random(&seed) % 257) - 149);
+        if (small) expected += units;
+        exact_sum_count(&sum, numbers[i], 1);
+    }
+    exact_sum_count(&sum, 3.4e38f, 1);
+    for (int i = 0; i < COUNT; i++)
+        if (i % 3 != 0) exact_sum_count(&sum, numbers[i], -1);
+    exact_sum_count(&sum, 3.4e38f, -1);
+    assert_true(exact_sum_value(&sum) == ldexp((double)expected, -149));
+}
+
+/* Random sets of both signs whose sums are exact in the 64 bits of a long double. */
+static void sums_round_once(void **state) {
+    (void)state;
+    uint64_t seed = 6;
+    for (int round = 0; round < 2000; round++) {
+        exact_sum sum = {.digits = {0}};
+        long double expected = 0;
+        for (int i = 0; i < 60; i++) {
+            const float number =
+                ldexpf((float)(int)(test_random(&seed) % 4096) - 2048, (int)(test_random(&seed) % 40) - 20);
+            expected += (long double)number;
+            exact_sum_count(&sum, number, 1);
+        }
+        assert_true(fabsl((long double)exact_sum_value(&sum) - expected) <= 0x1p-53L * fabsl(expected));
+    }
+}
+
 /* The mean of the largest losses of both signs is a number, and a state with it can be read. */
 static void means_do_not_overflow(void **state) {
     (void)state;
@@ -248,6 +299,9 @@ int main(void) {
         cmocka_unit_test(a_moved_bound_counts_for_everybody),
         cmocka_unit_test(growing_keeps_the_bound),
         cmocka_unit_test(means_do_not_overflow),
+        cmocka_unit_test(a_giant_loss_leaves_no_trace),
+        cmocka_unit_test(sums_are_exact),
+        cmocka_unit_test(sums_round_once),
         cmocka_unit_test(doubt_goes_when_the_example_is_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

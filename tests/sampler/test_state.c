@@ -274,6 +274,9 @@ static void test_custom_needs_callbacks(void **state) {
     const hws_divergence kl = {.kind = HWS_KL}, empty = {.kind = HWS_CUSTOM};
     assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, &kl, NULL), HWS_ERROR_DIVERGENCE);
     assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, &empty, NULL), HWS_ERROR_DIVERGENCE);
+    hws_divergence newer = CUSTOM_HELLINGER;
+    newer.reserved[2] = 1;
+    assert_int_equal(hws_sampler_state_read(&resumed, saved.at, saved.size, &newer, NULL), HWS_ERROR_ARGUMENT);
     assert_null(resumed);
     resumed = read_back(saved, &CUSTOM_HELLINGER);
     hws_sampler_close(&resumed);
