@@ -5,7 +5,7 @@
  *     tensor x = graph_input(g, (shape){64, {1, 28, 28}, 1});
  *     x = graph_convolution(g, "conv", x, &(convolution_options){.features = 16, .kernel = {1, 3, 3}});
  *     x = graph_norm(g, "norm", x, &(norm_options){.kind = NORM_BATCH, .slope = 0});
- *     x = graph_fully_connected(g, "classifier", graph_mean(g, x), 10);
+ *     x = graph_fully_connected(g, "classifier", graph_mean(g, x), 10, 1);
  *     graph_output(g, x);
  *     status = graph_plan(g, &failure);     reports the first mistake made while building, too
  *     graph_initialise(g, seed);
