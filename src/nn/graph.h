@@ -122,9 +122,6 @@ tensor graph_max_pool(graph *graph, tensor input, const pool_options *options);
 tensor graph_average_pool(graph *graph, tensor input, const int window[3]);
 /* The mean over all positions. */
 tensor graph_mean(graph *graph, tensor input);
-typedef enum upsampling { UPSAMPLING_NEAREST, UPSAMPLING_LINEAR } upsampling;
-/* Linear: between the centres of positions, clamped at the border. */
-tensor graph_upsample(graph *graph, tensor input, const int factor[3], upsampling kind);
 tensor graph_add(graph *graph, tensor a, tensor b);
 /* In training each value is 0 with the chance `share`, and else divided by 1 - share; in evaluation it stays. A share of 0, and
    a graph for inference, need no layer: then it is the input. */
@@ -148,7 +145,7 @@ typedef struct parameter {
     int64_t shape[5];
     int rank;
     size_t offset, count;
-    int taps, inputs, outputs; /* of a filter: more than vectors have; else taps is 0 */
+    int taps, inputs, outputs; /* of a filter; taps is 0 for a vector */
     double start, deviation;   /* it begins as normal numbers of this mean and standard deviation */
     int running;               /* 1: a running statistic, which is not trained */
 } parameter;
