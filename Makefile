@@ -184,7 +184,7 @@ test-deb: deb
 
 docs:
 	@scripts/setup docs
-	@scripts/site build/site
+	@scripts/site
 
 format:
 	@scripts/setup format
