@@ -24,7 +24,7 @@ help:
 	@echo "make MPI=1        the same with MPI, so that several processes or machines train together (docs/cluster.md);"
 	@echo "                  MPICC=mpicc.mpich chooses another MPI than the system's; later builds keep it until MPI=0"
 	@echo "make demo         train on MNIST with few 3s, ERM and DRO, and show the difference"
-	@echo "make test         the tests of the program and the libraries"
+	@echo "make test         the tests of the program and the libraries; make tests only builds them"
 	@echo "make test-long    the same at full size (hours)"
 	@echo "make test-ranks   training on several processes by MPI"
 	@echo "make test-python  the Python package's tests"
