@@ -60,7 +60,7 @@ test-long: build
 test-ranks:
 	@scripts/setup build test $(MPI_PACKAGES)
 	@cmake --preset release -B $(MPI_BUILD) -DHWS_MPI=ON $(MPI_CHOICE) >/dev/null
-	@cmake --build $(MPI_BUILD) -j$(JOBS) --target hws_program test_ranks_ranks test_ranks_shared_work -- --no-print-directory -s
+	@cmake --build $(MPI_BUILD) -j$(JOBS) --target hws_program test_ranks_ranks test_ranks_shared_work test_ranks_messages -- --no-print-directory -s
 	@ctest --test-dir $(MPI_BUILD) -R '^ranks/' --output-on-failure --no-tests=error
 
 # The whole of what make test has a few of.
