@@ -79,7 +79,7 @@ test-long: tests
 # Several processes by MPI, in a build of its own.
 test-ranks: setup-ranks
 	@cmake --preset release -B $(MPI_BUILD) $(MPI_CHOICE) >/dev/null
-	@cmake --build $(MPI_BUILD) -j$(JOBS) --target hws_program test_ranks_ranks test_ranks_shared_work $(QUIETLY)
+	@cmake --build $(MPI_BUILD) -j$(JOBS) --target hws_program test_ranks_ranks test_ranks_shared_work test_ranks_messages $(QUIETLY)
 	@ctest --test-dir $(MPI_BUILD) -R '^ranks/' --output-on-failure --no-tests=error
 
 # The whole of what make test has a few of.

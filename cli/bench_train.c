@@ -122,7 +122,8 @@ int bench_train(int count, char **arguments) {
         CLI_FLAG("--layers", &b.layers, "time each pass of each different convolution instead, --seconds in all"),
         CLI_FLAG("--json", &b.json,
                  "one JSON object: model, batch, precision, ms_per_iteration (the median), ms_least, ms_low,\n"
-                 "ms_high, items_per_second, gflops, peak_gflops, peak_mb; with --layers one per convolution"),
+                 "ms_high, items_per_second, gflops, peak_gflops, peak_mb; of several ranks also gather_ms (to gather\n"
+                 "the losses of an iteration); with --layers one per convolution"),
     };
     const size_t options_count = sizeof options / sizeof *options;
     static const char *const OF_UNET[] = {"--levels", "--base", "--max-pool"};

@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "core/crc64.h"
 #include "hws.h"
 #include "interrupt.h"
 #include "nearest.h"
@@ -74,7 +75,20 @@ static int quieten(void) {
     return kept >= 0 && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr);
 }
 
-/* For a rank that failed when the others did not. */
+/* Ranks that do different things would wait for each other forever. */
+static int check_alike(const char *verb) {
+    crc64 crc;
+    crc64_start(&crc);
+    crc64_add(&crc, hws_version(), strlen(hws_version()) + 1);
+    crc64_add(&crc, verb, strlen(verb));
+    const int other = ranks_first_other(ranks_here(), crc64_value(&crc));
+    if (!other) return EXIT_DONE;
+    return cli_error(EXIT_USAGE,
+                     "rank %d is another version of hws than rank 0, or does another verb; rank 0 is hws %s %s", other,
+                     hws_version(), verb);
+}
+
+/* For a rank that failed when the first did not. */
 static void tell_alone(void) {
     if (!*last_error) return;
     dprintf(kept >= 0 ? kept : STDERR_FILENO, "hws: rank %d failed, and with it the others: %s\n", ranks_here()->rank,
@@ -112,6 +126,7 @@ int main(int count, char **arguments) {
     json_watch_memory();
     int code = cli_end(ranks_mpi_start(&failure), &failure);
     if (code == EXIT_DONE && !quieten()) code = cli_error(EXIT_FAILED, "/dev/null cannot be opened");
+    if (code == EXIT_DONE) code = check_alike(arguments[1]);
     if (code == EXIT_DONE) code = finish(run(count, arguments));
     ranks_mpi_end(code, tell_alone);
     return code;

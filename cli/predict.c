@@ -104,7 +104,7 @@ static void print_path(void *context, const char *path) {
 
 /* Those that were there may be another network's. */
 static void print_outcome(const predict_outcome *outcome, const char *folder) {
-    printf("%zu label maps in %s", outcome->done, folder);
+    printf("%zu label map%s in %s", outcome->done, outcome->done == 1 ? "" : "s", folder);
     if (outcome->found) printf(", %zu of them there before; --overwrite predicts them again", outcome->found);
     printf("\n");
 }

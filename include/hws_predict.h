@@ -44,8 +44,12 @@
  *   which may be NULL, and fills it: what is wrong, where, and what to do. After success the message is empty.
  * - NULL where something is needed, impossible sizes and the like are refused; a pointer that is neither NULL nor
  *   valid is not noticed.
- * - The library never prints, never exits, installs no signal handlers, and keeps no state outside its predictors (the
- *   OpenMP runtime keeps its threads).
+ * - The library never prints, never exits, installs no signal handlers, and keeps no state outside its predictors but a
+ *   list of the files that it has mapped. The OpenMP runtime keeps its threads; if the system refuses to start one, as
+ *   where a limit on processes is reached, it prints so and ends the program: ask for fewer threads there.
+ * - Threads do not survive fork(). In a child, a predictor that its parent opened works with one thread only, and is
+ *   refused with more; and a child whose parent has predicted with several threads should itself use one. Fork before the
+ *   first prediction, or start a new program.
  * - Arrays belong to the caller and are read or written only during the call. Texts belong to the predictor and live as
  *   long as it does. A predictor belongs to the caller from hws_predict_open to hws_predict_close.
  * - One predictor must be used by one thread at a time, queries included. Different predictors are independent and may

@@ -44,8 +44,6 @@ void augmenter_close(augmenter **opened) {
     *opened = NULL;
 }
 
-const augment_choice *augmenter_choice(const augmenter *augmenter) { return &augmenter->choice; }
-
 /* ---- the steps -------------------------------------------------------------------------------------------------- */
 
 static float *channel_of(augmenter *augmenter, int c) { return augmenter->image + (size_t)c * augmenter->voxels; }

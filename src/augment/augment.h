@@ -34,7 +34,4 @@ typedef struct patch_request {
 status_code augmenter_make(augmenter *augmenter, const patch_request *request, float *image, int16_t *labels,
                            failure *failure);
 
-/* What was chosen for the last patch, for tests and demonstrations. */
-const augment_choice *augmenter_choice(const augmenter *augmenter);
-
 #endif

@@ -1,9 +1,10 @@
 #include "augment/intensity.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_RADIUS = 4 * GAUSSIAN_MAX + 1, MAX_ROW = 4096 + 2 * MAX_RADIUS };
+enum { MAX_RADIUS = 4 * GAUSSIAN_MAX + 1, MAX_ROW = PLAN_MAX_EDGE + 2 * MAX_RADIUS };
 
 typedef struct kernel {
     int radius;
@@ -28,7 +29,7 @@ static int reflected(int place, int size) {
     return place < size ? place : period - 1 - place;
 }
 
-/* Rows of `length` numbers that lie `stride` apart are added with weights: any axis but the fastest. */
+/* Rows of `length` numbers are added with weights: any axis but the fastest. */
 static void blur_rows(const kernel *kernel, const float *from, float *to, int count, size_t length) {
     for (int i = 0; i < count; i++) {
         float *target = to + (size_t)i * length;

@@ -107,11 +107,12 @@ static double area_of(const job *j, int c) {
     for (int64_t k = 0; k < j->count;) {
         const float probability = row_of(j, order[k])[c];
         double tied_own = 0, tied_others = 0;
-        for (; k < j->count && row_of(j, order[k])[c] == probability; k++) {
+        do {
             const double weight = j->weights[order[k]];
             if (label_of(j, order[k]) == c) tied_own += weight;
             else tied_others += weight;
-        }
+            k++;
+        } while (k < j->count && row_of(j, order[k])[c] == probability);
         area += tied_own * (below + tied_others / 2);
         below += tied_others;
         own += tied_own;

@@ -357,7 +357,9 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
     status_code status = j.out ? read_iterations(&j, failure) : STATUS_OK;
     if (status == STATUS_OK && j.out) status = own_results_check(j.out, RESULTS_OF_CLASSES, failure);
     if (status == STATUS_OK)
-        status = classifier_open(&j.model, request->run, request->weights, request->threads, failure);
+        status =
+            classifier_open(&j.model, request->run,
+                            &(classifier_options){.weights = request->weights, .threads = request->threads}, failure);
     if (status == STATUS_OK) status = open_images(&j, failure);
     if (status == STATUS_OK) status = name_list_each(request->by, check_column, &j, failure);
     if (status == STATUS_OK) status = classify(&j, failure);

@@ -9,8 +9,10 @@
 status_code evaluate_run(run_evaluation *result, const evaluate_run_request *request, const listener *listener,
                          failure *failure) {
     *result = (run_evaluation){0};
-    task_kind task;
-    const status_code status = run_config_task(request->run, &task, failure);
+    task_kind task = TASK_UNKNOWN;
+    const ranks *r = ranks_here();
+    status_code status = ranks_agree(r, run_config_task(request->run, &task, failure), failure);
+    if (status == STATUS_OK) status = ranks_check_same(r, (uint64_t)task, request->run, failure);
     if (status != STATUS_OK) return status;
     result->is_segmentation = task == TASK_SEGMENTATION;
     evaluate_run_request own = *request;
@@ -19,12 +21,10 @@ status_code evaluate_run(run_evaluation *result, const evaluate_run_request *req
         return fail(
             failure, STATUS_BAD_INPUT,
             "runs that classify are evaluated one by one; only the folds of a segmentation are scored together");
-    if (!result->is_segmentation) {
-        const ranks *r = ranks_here(); /* images are quick: the first rank does them */
+    if (!result->is_segmentation) /* images are quick: the first rank does them */
         return ranks_agree(
             r, ranks_is_first(r) ? evaluate_classification(&result->classes, &own, listener, failure) : STATUS_OK,
             failure);
-    }
     if (own.data || own.on_training)
         return fail(failure, STATUS_BAD_INPUT,
                     "--data and --part are for runs that classify; see hws evaluate --help for folders");

@@ -47,8 +47,8 @@ static status_code load(learner *l, const pixel_scale *scale, const labelled_ima
     status_code status = STATUS_OK;
     for (int k = 0; k < count; k++) learner_labels(l)[k] = set->labels ? set->labels[first + k] : 0;
     if (labelled_images_is_lazy(set))
-        return parallel_run(&(parallel_work){.run = load_one, .context = &job}, (size_t)count, parallel_processors(),
-                            failure);
+        return parallel_run(&(parallel_work){.run = load_one, .context = &job}, (size_t)count,
+                            learner_settings(l)->graph.threads, failure);
     for (int k = 0; k < count && status == STATUS_OK; k++) status = load_one(&job, (size_t)k, failure);
     return status;
 }

@@ -5,7 +5,7 @@
  *     tensor x = graph_input(g, (shape){64, {1, 28, 28}, 1});
  *     x = graph_convolution(g, "conv", x, &(convolution_options){.features = 16, .kernel = {1, 3, 3}});
  *     x = graph_norm(g, "norm", x, &(norm_options){.kind = NORM_BATCH, .slope = 0});
- *     x = graph_fully_connected(g, "classifier", graph_mean(g, x), 10);
+ *     x = graph_fully_connected(g, "classifier", graph_mean(g, x), 10, 1);
  *     graph_output(g, x);
  *     status = graph_plan(g, &failure);     reports the first mistake made while building, too
  *     graph_initialise(g, seed);
@@ -122,9 +122,6 @@ tensor graph_max_pool(graph *graph, tensor input, const pool_options *options);
 tensor graph_average_pool(graph *graph, tensor input, const int window[3]);
 /* The mean over all positions. */
 tensor graph_mean(graph *graph, tensor input);
-typedef enum upsampling { UPSAMPLING_NEAREST, UPSAMPLING_LINEAR } upsampling;
-/* Linear: between the centres of positions, clamped at the border. */
-tensor graph_upsample(graph *graph, tensor input, const int factor[3], upsampling kind);
 tensor graph_add(graph *graph, tensor a, tensor b);
 /* In training each value is 0 with the chance `share`, and else divided by 1 - share; in evaluation it stays. A share of 0, and
    a graph for inference, need no layer: then it is the input. */
@@ -148,7 +145,7 @@ typedef struct parameter {
     int64_t shape[5];
     int rank;
     size_t offset, count;
-    int taps, inputs, outputs; /* of a filter: more than vectors have; else taps is 0 */
+    int taps, inputs, outputs; /* of a filter; taps is 0 for a vector */
     double start, deviation;   /* it begins as normal numbers of this mean and standard deviation */
     int running;               /* 1: a running statistic, which is not trained */
 } parameter;

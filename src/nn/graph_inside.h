@@ -42,7 +42,6 @@ struct op {
     int bias_cancels;        /* an instance norm follows, which takes the bias away again */
     norm_options norm;
     int window[3], stride[3], padding[3]; /* of pools */
-    upsampling upsampling;
     float slope;
     double share; /* of dropout: how much is left out */
     int layer;    /* of dropout: how many came before */

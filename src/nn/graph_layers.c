@@ -7,7 +7,6 @@
 _Static_assert((int)LAYER_PARAMETERS == (int)OP_PARAMETERS, "a layer shows all parameters of an operation");
 
 int graph_layer_count(const graph *g) { return g->op_count; }
-shape graph_tensor_shape(const graph *g, tensor t) { return g->nodes[t].shape; }
 tensor graph_output_tensor(const graph *g, int index) { return g->outputs[index]; }
 
 static void describe_window(const op *o, graph_layer *layer) {

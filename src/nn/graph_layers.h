@@ -19,9 +19,9 @@ typedef enum layer_kind {
     LAYER_MAX_POOL,
     LAYER_AVERAGE_POOL,
     LAYER_MEAN,
-    LAYER_UPSAMPLE,
     LAYER_ADD,
-    LAYER_CONCAT
+    LAYER_CONCAT,
+    LAYER_DROPOUT
 } layer_kind;
 
 enum { LAYER_INPUTS = 2, LAYER_PARAMETERS = 4 };
@@ -41,7 +41,6 @@ typedef struct graph_layer {
 
 int graph_layer_count(const graph *graph);
 graph_layer graph_layer_at(const graph *graph, int index);
-shape graph_tensor_shape(const graph *graph, tensor tensor);
 tensor graph_output_tensor(const graph *graph, int index);
 
 #endif

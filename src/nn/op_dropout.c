@@ -70,8 +70,11 @@ static void dropout_backward(graph *g, op *o) {
     each_sample(g, o, dy, o->accumulate[0], dx);
 }
 
-static const op_kind op_dropout = {
-    .name = "dropout", .forward = dropout_forward, .backward = dropout_backward, .gradient_in_place = 1};
+static const op_kind op_dropout = {.name = "dropout",
+                                   .layer = LAYER_DROPOUT,
+                                   .forward = dropout_forward,
+                                   .backward = dropout_backward,
+                                   .gradient_in_place = 1};
 
 tensor graph_dropout(graph *g, tensor input, double share) {
     const node *n = node_of(g, input);

@@ -11,6 +11,7 @@
 #include "torch_file/torch_file.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,10 @@ static status_code take_parameter(const import *i, const torch_file *file, const
     if (!has_shape(&tensor, p))
         return fail(failure, STATUS_CORRUPT, "the tensor '%s' does not have the shape that plans.json gives it", name);
     torch_tensor_copy(&tensor, values);
+    for (size_t k = 0; k < p->count; k++)
+        if (!isfinite(values[k]))
+            return fail(failure, STATUS_CORRUPT, "the tensor '%s' holds %g: the training of this network diverged",
+                        name, (double)values[k]);
     return STATUS_OK;
 }
 

@@ -37,7 +37,8 @@ static status_code open_segmentation(onnx_network *n, const char *folder, run_we
 /* ---- classification ----------------------------------------------------------------------------------------------- */
 
 static status_code open_classification(onnx_network *n, const char *folder, run_weights weights, failure *failure) {
-    const status_code status = classifier_open(&n->classifier, folder, weights, 1, failure);
+    const classifier_options options = {.weights = weights, .threads = 1, .one_by_one = 1};
+    const status_code status = classifier_open(&n->classifier, folder, &options, failure);
     if (status != STATUS_OK) return status;
     const run_facts *facts = &n->classifier.config.facts;
     n->graph = learner_graph(n->classifier.learner);

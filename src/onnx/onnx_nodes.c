@@ -211,10 +211,8 @@ static void write_layer(node_list *list, const graph_layer *layer) {
     case LAYER_MEAN: average(list, layer); return;
     case LAYER_ADD: add_to(list, layer->inputs[1]); return;
     case LAYER_CONCAT: concatenate(list, layer); return;
-    case LAYER_UPSAMPLE: break;
+    case LAYER_DROPOUT: return; /* for training alone: what comes in goes out */
     }
-    list->status = fail(list->failure, STATUS_BAD_INPUT,
-                        "'%s' enlarges by interpolation, which hws export does not write as ONNX", layer->name);
 }
 
 /* ---- the network -------------------------------------------------------------------------------------------------- */

@@ -10,11 +10,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct hws_predictor {
     hws_predict_options options;
     char *temporary, **class_names;
     segmenter *segmenter;
+    pid_t process; /* that opened it */
 };
 
 const char *hws_predict_version(void) { return HWS_VERSION; }
@@ -105,7 +107,8 @@ hws_predict_status hws_predict_open(hws_predictor **opened, const char *const *m
     hws_predictor *p = *opened = calloc(1, sizeof *p);
     const status_code status =
         p ? open_parts(p, models, count, options, &failure) : fail_memory(&failure, "the predictor");
-    if (status != STATUS_OK) hws_predict_close(opened);
+    if (status == STATUS_OK) p->process = getpid();
+    else hws_predict_close(opened);
     return api_finish(status, &failure, error);
 }
 
@@ -155,7 +158,8 @@ static status_code run(hws_predictor *p, const hws_predict_image *image, const s
                        failure *failure) {
     volume volume;
     if (!p) return fail(failure, STATUS_BAD_INPUT, "there is no predictor: hws_predict_open makes one");
-    const status_code status = api_volume(image, hws_predict_channels(p), &volume, failure);
+    status_code status = api_check_process(p->process, segmenter_threads(p->segmenter), failure);
+    if (status == STATUS_OK) status = api_volume(image, hws_predict_channels(p), &volume, failure);
     if (status != STATUS_OK) return status;
     const listener listener = {.context = &p->options, .progress = tell, .stop = stops};
     return segmenter_run(p->segmenter, &volume, output, &listener, failure);

@@ -11,9 +11,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct hws_predict_classifier {
     class_ensemble ensemble;
+    int threads;
+    pid_t process; /* that opened it */
 };
 
 static const run_facts *facts_of(const hws_predict_classifier *c) { return &c->ensemble.models[0].config.facts; }
@@ -36,8 +39,11 @@ static status_code open_ensemble(hws_predict_classifier **opened, const char *co
     if (status != STATUS_OK) return status;
     hws_predict_classifier *c = calloc(1, sizeof *c);
     if (!c) return fail_memory(failure, "the classifier");
-    status = class_ensemble_open(&c->ensemble, models, count, RUN_WEIGHTS_BEST,
-                                 threads ? threads : parallel_processors(), failure);
+    const classifier_options options = {
+        .weights = RUN_WEIGHTS_BEST, .threads = threads ? threads : parallel_processors(), .one_by_one = 1};
+    c->threads = options.threads;
+    c->process = getpid();
+    status = class_ensemble_open(&c->ensemble, models, count, &options, failure);
     if (status == STATUS_OK) *opened = c;
     else free(c);
     return status;
@@ -62,14 +68,15 @@ const char *hws_predict_classifier_class_name(const hws_predict_classifier *c, i
     return c && which >= 0 && which < facts_of(c)->class_count ? facts_of(c)->class_names[which] : NULL;
 }
 
-/* All networks see what the first one wants; one that wants another size refuses it. */
+/* The picture as the networks, which are for one size, want it. */
 static status_code classify(hws_predict_classifier *c, const raster *picture, float *probabilities, failure *failure) {
     const run_facts *f = facts_of(c);
     labelled_images set = {.count = 1, .height = f->height, .width = f->width, .channels = f->channels};
     set.classes = f->class_count;
     raster own = {0};
     if (!probabilities) return fail(failure, STATUS_BAD_INPUT, "there is no place for the probabilities");
-    status_code status = picture_sets_check_trained(f->height, f->width, f->channels, failure);
+    status_code status = api_check_process(c->process, c->threads, failure);
+    if (status == STATUS_OK) status = picture_sets_check_trained(f->height, f->width, f->channels, failure);
     if (status == STATUS_OK) status = raster_resize(picture, picture->height, picture->width, &own, failure);
     if (status == STATUS_OK) status = raster_convert(&own, f->channels, failure);
     set.pixels = status == STATUS_OK ? malloc(labelled_images_stride(&set)) : NULL;

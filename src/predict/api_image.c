@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
@@ -34,6 +35,14 @@ hws_predict_status api_finish(status_code status, const failure *failure, hws_pr
     error->status = told;
     if (status != STATUS_OK) snprintf(error->message, sizeof error->message, "%s", failure->message);
     return told;
+}
+
+status_code api_check_process(pid_t opened_by, int threads, failure *failure) {
+    if (threads == 1 || getpid() == opened_by) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "the model was opened with %d threads before this process was forked, and threads do not survive that: "
+                "fork first and open it in the child, or open it with one thread",
+                threads);
 }
 
 /* ---- the grid ---------------------------------------------------------------------------------------------------- */

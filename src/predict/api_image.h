@@ -5,6 +5,8 @@
 #include "hws_predict.h"
 #include "nifti/volume.h"
 
+#include <sys/types.h>
+
 /* Fills `error`, which may be NULL, and returns the public status. */
 hws_predict_status api_finish(status_code status, const failure *failure, hws_predict_error *error);
 
@@ -14,6 +16,9 @@ status_code api_volume(const hws_predict_image *image, int channels, volume *vol
 
 /* Folders of models: not NULL, at least one. */
 status_code api_check_models(const char *const *models, int count, failure *failure);
+
+/* Refused: several threads in a child of the process that opened the model, where they would wait for each other for ever. */
+status_code api_check_process(pid_t opened_by, int threads, failure *failure);
 
 /* Files to read: not NULL, at least one. The file to write: not NULL, a NIfTI file's name. */
 status_code api_check_files(const char *const *files, int count, failure *failure);

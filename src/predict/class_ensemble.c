@@ -11,17 +11,28 @@ static int same_classes(const run_facts *a, const run_facts *b) {
     return 1;
 }
 
-status_code class_ensemble_open(class_ensemble *e, const char *const *runs, int count, run_weights weights, int threads,
-                                failure *failure) {
+static status_code check_fit(const run_facts *first, const char *first_run, const run_facts *facts, const char *run,
+                             failure *failure) {
+    if (!same_classes(facts, first))
+        return fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s were trained on different classes", first_run, run);
+    if (facts->height != first->height || facts->width != first->width || facts->channels != first->channels)
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "%.300s was trained on images of %dx%dx%d and %.300s on %dx%dx%d: only networks for one size can be "
+            "averaged",
+            first_run, first->height, first->width, first->channels, run, facts->height, facts->width, facts->channels);
+    return STATUS_OK;
+}
+
+status_code class_ensemble_open(class_ensemble *e, const char *const *runs, int count,
+                                const classifier_options *options, failure *failure) {
     *e = (class_ensemble){.models = calloc((size_t)count, sizeof *e->models)};
     status_code status = e->models ? STATUS_OK : fail_memory(failure, "the networks");
     for (int k = 0; k < count && status == STATUS_OK; k++) {
-        status = classifier_open(&e->models[k], runs[k], weights, threads, failure);
+        status = classifier_open(&e->models[k], runs[k], options, failure);
         if (status != STATUS_OK) break;
         e->count++;
-        if (!same_classes(&e->models[k].config.facts, &e->models[0].config.facts))
-            status = fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s were trained on different classes", runs[0],
-                          runs[k]);
+        status = check_fit(&e->models[0].config.facts, runs[0], &e->models[k].config.facts, runs[k], failure);
     }
     if (status != STATUS_OK) class_ensemble_close(e);
     return status;

@@ -10,9 +10,9 @@ typedef struct class_ensemble {
     int count;
 } class_ensemble;
 
-/* Refused unless all were trained on the same classes. On failure it is closed. */
-status_code class_ensemble_open(class_ensemble *ensemble, const char *const *runs, int count, run_weights weights,
-                                int threads, failure *failure);
+/* Refused unless all were trained on the same classes and on images of the same size. On failure it is closed. */
+status_code class_ensemble_open(class_ensemble *ensemble, const char *const *runs, int count,
+                                const classifier_options *options, failure *failure);
 void class_ensemble_close(class_ensemble *ensemble);
 
 /* Probabilities [count][classes] of all images of a set. The listener, which may be NULL, is asked whether to stop. */

@@ -3,19 +3,23 @@
 #include "model/weights.h"
 #include "run/run_folder.h"
 
+#include <math.h>
+
 enum { MICRO_BATCH = 64 };
 
-static status_code open_learner(classifier *m, int threads, failure *failure) {
+static status_code open_learner(classifier *m, const classifier_options *chosen, failure *failure) {
     const run_facts *f = &m->config.facts;
     const labelled_images like = {
         .height = f->height, .width = f->width, .channels = f->channels, .classes = f->class_count};
     learner_options options = {.optimizer = optimizer_options_default(OPTIMIZER_SGD)};
+    /* The algorithms, and so the bits, are those of a whole batch. */
     options.graph = (graph_options){.precision = m->config.settings.precision,
                                     .convolution = m->config.settings.conv,
-                                    .threads = threads,
-                                    .inference = 1};
-    const status_code status =
-        image_classifier_network(&like, m->config.settings.model, MICRO_BATCH, &options, failure);
+                                    .threads = chosen->threads,
+                                    .inference = 1,
+                                    .batch = {.samples = MICRO_BATCH}};
+    const status_code status = image_classifier_network(&like, m->config.settings.model,
+                                                        chosen->one_by_one ? 1 : MICRO_BATCH, &options, failure);
     return status == STATUS_OK ? learner_open(&options, &m->learner, failure) : status;
 }
 
@@ -37,20 +41,20 @@ static status_code check_facts(const run_facts *facts, const char *folder, failu
     return STATUS_OK;
 }
 
-static status_code open_parts(classifier *m, const char *folder, run_weights weights, int threads, failure *failure) {
+static status_code open_parts(classifier *m, const char *folder, const classifier_options *options, failure *failure) {
     status_code status = run_config_open(&m->config, folder, failure);
     if (status == STATUS_OK) status = check_facts(&m->config.facts, folder, failure);
     if (status != STATUS_OK) return status;
     m->pixels.mean = m->config.facts.pixel_mean;
     m->pixels.std = m->config.facts.pixel_std;
     m->classes = m->config.facts.class_count;
-    status = open_learner(m, threads, failure);
-    return status == STATUS_OK ? read_weights(m, folder, weights, failure) : status;
+    status = open_learner(m, options, failure);
+    return status == STATUS_OK ? read_weights(m, folder, options->weights, failure) : status;
 }
 
-status_code classifier_open(classifier *m, const char *folder, run_weights weights, int threads, failure *failure) {
+status_code classifier_open(classifier *m, const char *folder, const classifier_options *options, failure *failure) {
     *m = (classifier){0};
-    const status_code status = open_parts(m, folder, weights, threads, failure);
+    const status_code status = open_parts(m, folder, options, failure);
     if (status != STATUS_OK) classifier_close(m);
     return status;
 }
@@ -58,6 +62,16 @@ status_code classifier_open(classifier *m, const char *folder, run_weights weigh
 void classifier_close(classifier *m) {
     learner_close(&m->learner);
     run_config_close(&m->config);
+}
+
+static status_code check_numbers(const float *probabilities, int64_t count, int classes, failure *failure) {
+    for (int64_t k = 0; k < count * classes; k++)
+        if (!isfinite(probabilities[k]))
+            return fail(failure, STATUS_FAILED,
+                        "the network gives no number for image %lld: its training diverged, so train it anew, with a "
+                        "smaller rate",
+                        (long long)(k / classes + 1));
+    return STATUS_OK;
 }
 
 status_code classifier_run(classifier *m, const labelled_images *images, double *losses, float *probabilities,
@@ -70,5 +84,7 @@ status_code classifier_run(classifier *m, const labelled_images *images, double 
                     images->height, images->width, images->channels, images->classes, f->height, f->width, f->channels,
                     m->classes);
     const image_scores scores = {losses, probabilities, m->listener};
-    return image_classifier_evaluate(m->learner, &m->pixels, images, &scores, failure);
+    const status_code status = image_classifier_evaluate(m->learner, &m->pixels, images, &scores, failure);
+    if (status != STATUS_OK || !probabilities) return status;
+    return check_numbers(probabilities, images->count, m->classes, failure);
 }

@@ -1,7 +1,7 @@
 /*
  * A trained network for classification, from its run's folder.
  *
- *     classifier_open(&model, "runs/dro", RUN_WEIGHTS_BEST, threads, &failure);
+ *     classifier_open(&model, "runs/dro", &(classifier_options){RUN_WEIGHTS_BEST, threads}, &failure);
  *     classifier_run(&model, &images, losses, probabilities, &failure);
  *     classifier_close(&model);
  */
@@ -20,11 +20,17 @@ typedef struct classifier {
     const listener *listener; /* who is asked by classifier_run whether to stop; NULL unless it is set */
 } classifier;
 
-status_code classifier_open(classifier *model, const char *folder, run_weights weights, int threads, failure *failure);
+typedef struct classifier_options {
+    run_weights weights;
+    int threads;
+    int one_by_one; /* 0; 1: images come singly, so that time and memory go to one and not to a batch. Same results */
+} classifier_options;
+
+status_code classifier_open(classifier *model, const char *folder, const classifier_options *options, failure *failure);
 void classifier_close(classifier *model);
 
 /* Losses of images with labels (may be NULL), and class probabilities [count][classes]. Images of another size are
-   refused. */
+   refused, and so are probabilities that are no numbers, as of a network whose training diverged. */
 status_code classifier_run(classifier *model, const labelled_images *images, double *losses, float *probabilities,
                            failure *failure);
 

@@ -49,10 +49,10 @@ static status_code only_weights(const char *folder, char path[PATH_SIZE], failur
 
 status_code model_folder_weights(const char *folder, run_weights weights, char path[PATH_SIZE], failure *failure) {
     const run_file asked = run_weights_file(weights);
-    if (run_exists(folder) && !run_has(folder, asked) && run_has(folder, RUN_BEST))
+    if (weights != RUN_WEIGHTS_BEST && !run_has(folder, asked) && (run_has(folder, RUN_BEST) || !run_exists(folder)))
         return fail(failure, STATUS_BAD_INPUT,
-                    "%.500s has no %s: an imported run has only its best weights, so leave --weights away", folder,
-                    run_file_name(asked));
+                    "%.500s has no %s: imported and exported networks have only their best weights, so ask for those",
+                    folder, run_file_name(asked));
     if (run_exists(folder) || run_has(folder, asked)) return run_path(path, folder, asked, failure);
     if (run_has(folder, RUN_BEST)) return run_path(path, folder, RUN_BEST, failure);
     return only_weights(folder, path, failure);

@@ -35,10 +35,12 @@ static status_code are_volumes(const char *run, int *volumes, failure *failure) 
 status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,
                     failure *failure) {
     *outcome = (predict_outcome){0};
-    const status_code status = are_volumes(request->runs[0], &outcome->volumes, failure);
+    const ranks *r = ranks_here();
+    status_code status = ranks_agree(r, are_volumes(request->runs[0], &outcome->volumes, failure), failure);
+    if (status == STATUS_OK) status = ranks_check_same(r, (uint64_t)outcome->volumes, request->runs[0], failure);
     if (status != STATUS_OK) return status;
     if (outcome->volumes) return predict_volumes(request, listener, outcome, failure);
-    const ranks *r = ranks_here(); /* images are quick: the first rank does them */
+    /* Images are quick: the first rank does them. */
     return ranks_agree(r, ranks_is_first(r) ? predict_images(request, listener, &outcome->done, failure) : STATUS_OK,
                        failure);
 }

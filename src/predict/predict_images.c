@@ -168,7 +168,8 @@ static status_code predict_all(job *j, failure *failure) {
     const int pictures = !table && predict_takes_pictures(r->input);
     status = pictures || table ? score_table_check(r, failure) : check_apart(r, is_folder, failure);
     if (status == STATUS_OK)
-        status = class_ensemble_open(&j->ensemble, r->runs, r->run_count, r->weights, r->threads, failure);
+        status = class_ensemble_open(&j->ensemble, r->runs, r->run_count,
+                                     &(classifier_options){.weights = r->weights, .threads = r->threads}, failure);
     if (status != STATUS_OK) return status;
     if (table) return predict_table(r, &j->ensemble, j->listener, &j->done, failure);
     if (pictures) return predict_pictures(r, &j->ensemble, j->listener, &j->done, failure);

@@ -10,6 +10,7 @@
 #include "predict/sliding.h"
 #include "preprocess/preprocess.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -32,6 +33,8 @@ segmenter_options segmenter_options_default(void) {
 }
 
 const plan *segmenter_plan(const segmenter *p) { return &p->plan; }
+
+int segmenter_threads(const segmenter *p) { return p->options.threads; }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
@@ -120,7 +123,6 @@ static status_code score(void *context, const float *patch, float *scores, failu
     const segmenter *p = c->segmenter;
     const shape in = graph_input_shape(p->graph), out = graph_output_shape(p->graph, 0);
     const size_t floats = graph_trained_floats(p->graph), count = shape_count(&out);
-    (void)failure;
     memcpy(graph_input_values(p->graph), patch, shape_count(&in) * sizeof *patch);
     for (int model = 0; model < p->models; model++) {
         if (p->models > 1) memcpy(graph_values(p->graph), p->weights + (size_t)model * floats, floats * sizeof(float));
@@ -128,6 +130,10 @@ static status_code score(void *context, const float *patch, float *scores, failu
         const float *values = outputs_of(p, c->scratch);
         for (size_t k = 0; k < count; k++) scores[k] = (model ? scores[k] : 0) + values[k] / (float)p->models;
     }
+    for (size_t k = 0; k < count; k++)
+        if (!isfinite(scores[k]))
+            return fail(failure, STATUS_FAILED,
+                        "the network gives no number: its training diverged, so train it anew, with a smaller rate");
     return STATUS_OK;
 }
 
@@ -158,18 +164,21 @@ static status_code tell(void *context, size_t done, size_t all, failure *failure
 }
 
 /* Scores in a file that has no name any more: the system writes out what does not fit into memory. */
-static float *map_scores(const char *folder, size_t bytes) {
+static float *map_scores(const char *folder, size_t bytes, failure *failure) {
     char path[PATH_SIZE];
-    if (path_join(path, folder, "hws-scores-XXXXXX", 0) != STATUS_OK) return 0;
+    if (path_join(path, folder, "hws-scores-XXXXXX", failure) != STATUS_OK) return 0;
     const int file = mkstemp(path);
-    if (file < 0) return 0;
-    unlink(path);
+    if (file >= 0) unlink(path);
     /* Space that is reserved now: a disk that fills up later would kill the program. */
-    void *map = posix_fallocate(file, 0, (off_t)bytes) == 0
-                    ? mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
-                    : MAP_FAILED;
-    close(file);
-    return map == MAP_FAILED ? 0 : map;
+    int error = file < 0 ? errno : posix_fallocate(file, 0, (off_t)bytes);
+    void *map = error ? MAP_FAILED : mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (!error && map == MAP_FAILED) error = errno;
+    if (file >= 0) close(file);
+    if (error)
+        (void)fail(failure, STATUS_CANNOT_WRITE,
+                   "%.500s: %.1f GB of scores cannot be put there (%s): free some space, or name another folder",
+                   folder, (double)bytes / 1e9, strerror(error));
+    return error ? 0 : map;
 }
 
 static status_code open_collection(collection *c, int want_scores, failure *failure) {
@@ -184,15 +193,11 @@ static status_code open_collection(collection *c, int want_scores, failure *fail
     }
     const size_t bytes = voxels * (size_t)c->segmenter->plan.classes * sizeof *c->scores;
     if (o->temporary && (double)bytes > (o->memory > 0 ? o->memory : memory_available()) / 2) {
-        c->scores = map_scores(o->temporary, bytes);
+        c->scores = map_scores(o->temporary, bytes, failure);
         c->mapped = c->scores ? bytes : 0;
-        if (!c->scores)
-            return fail(failure, STATUS_CANNOT_WRITE,
-                        "%.500s: the disk has no space for %.1f GB of scores: free some, or name another folder",
-                        o->temporary, (double)bytes / 1e9);
-    } else {
-        c->scores = memory_open(bytes);
+        return c->scores ? STATUS_OK : STATUS_CANNOT_WRITE;
     }
+    c->scores = memory_open(bytes);
     return c->scores ? STATUS_OK : fail_memory(failure, "the scores of an image");
 }
 

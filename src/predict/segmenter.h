@@ -45,6 +45,7 @@ status_code segmenter_open(segmenter **opened, const segmenter_options *options,
 void segmenter_close(segmenter **opened);
 
 const plan *segmenter_plan(const segmenter *segmenter);
+int segmenter_threads(const segmenter *segmenter);
 
 /*
  * Where the results go: memory of the caller, voxels in the image's order; either may be NULL.

@@ -70,15 +70,20 @@ status_code ranks_agree_on(const ranks *r, status_code status, size_t piece, fai
 
 status_code ranks_agree(const ranks *r, status_code status, failure *why) { return ranks_agree_on(r, status, 0, why); }
 
-status_code ranks_check_same(const ranks *r, uint64_t number, const char *what, failure *failure) {
+int ranks_first_other(const ranks *r, uint64_t number) {
     uint64_t each[RANKS_MAX];
     each[r->rank] = number;
     ranks_gather_each(r, each, sizeof *each);
     for (int k = 1; k < r->count; k++)
-        if (each[k] != each[0])
-            return fail(failure, STATUS_BAD_INPUT,
-                        "%.500s is not the same for rank %d as for rank 0: all ranks must see the same files", what, k);
-    return STATUS_OK;
+        if (each[k] != each[0]) return k;
+    return 0;
+}
+
+status_code ranks_check_same(const ranks *r, uint64_t number, const char *what, failure *failure) {
+    const int other = ranks_first_other(r, number);
+    if (!other) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s is not the same for rank %d as for rank 0: all ranks must see the same files", what, other);
 }
 
 void ranks_send(const ranks *r, ranks_message message) {

@@ -82,6 +82,8 @@ int ranks_any(const ranks *ranks, int yes);
 status_code ranks_agree(const ranks *ranks, status_code status, failure *failure);
 /* The same, where each rank says which piece of work failed: the failure of the first piece is that of all. */
 status_code ranks_agree_on(const ranks *ranks, status_code status, size_t piece, failure *failure);
+/* Together: the first rank that gives another number than rank 0; 0 if all give the same. */
+int ranks_first_other(const ranks *ranks, uint64_t number);
 /* Together: STATUS_BAD_INPUT if the ranks do not all give the same number, which tells `what` apart from another. */
 status_code ranks_check_same(const ranks *ranks, uint64_t number, const char *what, failure *failure);
 

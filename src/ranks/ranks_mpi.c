@@ -7,7 +7,6 @@
 #include <time.h>
 
 #ifdef HWS_HAVE_MPI
-#include <limits.h>
 #include <mpi.h>
 #include <sched.h>
 #endif
@@ -41,6 +40,14 @@ void ranks_mpi_end(int exit_code, void (*alone)(void)) { (void)exit_code, (void)
 
 enum { SECONDS_FOR_OTHERS = 5 };
 
+/* Bytes of one message of MPI's, which counts them in an int: what is longer travels in pieces. Tests take fewer. */
+#ifndef RANKS_MPI_LONGEST
+#define RANKS_MPI_LONGEST (1 << 30)
+#endif
+static const size_t LONGEST = RANKS_MPI_LONGEST;
+
+static int piece_at(size_t at, size_t size) { return (int)(size - at < LONGEST ? size - at : LONGEST); }
+
 /* Messages under way. */
 typedef struct under_way {
     MPI_Request *requests;
@@ -60,11 +67,23 @@ static MPI_Request *next_request(under_way *u) {
 
 static MPI_Request gathering;
 
+/* One rank's bytes after the other's; all is over when it returns. */
+static void gather_in_pieces(const ranks *r, char *bytes, const size_t *sizes) {
+    for (int k = 0; k < r->count; bytes += sizes[k++])
+        for (size_t at = 0; at < sizes[k]; at += LONGEST)
+            MPI_Bcast(bytes + at, piece_at(at, sizes[k]), MPI_BYTE, k, MPI_COMM_WORLD);
+    gathering = MPI_REQUEST_NULL;
+}
+
 static void begin_gather(const ranks *r, void *bytes, const size_t *sizes) {
     static int counts[RANKS_MAX], starts[RANKS_MAX]; /* which MPI reads until the end */
-    size_t before = 0;
+    size_t before = 0, total = 0;
+    for (int k = 0; k < r->count; k++) total += sizes[k];
+    if (total > LONGEST) {
+        gather_in_pieces(r, bytes, sizes);
+        return;
+    }
     for (int k = 0; k < r->count; k++) {
-        if (sizes[k] > INT_MAX || before > INT_MAX) MPI_Abort(MPI_COMM_WORLD, 1);
         counts[k] = (int)sizes[k];
         starts[k] = (int)before;
         before += sizes[k];
@@ -77,13 +96,24 @@ static void end_gather(const ranks *r) {
     MPI_Wait(&gathering, MPI_STATUS_IGNORE);
 }
 
-static void send(const ranks *r, ranks_message m) {
-    MPI_Isend(m.bytes, (int)m.size, MPI_BYTE, m.other, m.tag, MPI_COMM_WORLD, next_request(r->context));
+typedef void (*mover)(under_way *u, const ranks_message *piece);
+
+static void send_piece(under_way *u, const ranks_message *m) {
+    MPI_Isend(m->bytes, (int)m->size, MPI_BYTE, m->other, m->tag, MPI_COMM_WORLD, next_request(u));
 }
 
-static void receive(const ranks *r, ranks_message m) {
-    MPI_Irecv(m.bytes, (int)m.size, MPI_BYTE, m.other, m.tag, MPI_COMM_WORLD, next_request(r->context));
+static void receive_piece(under_way *u, const ranks_message *m) {
+    MPI_Irecv(m->bytes, (int)m->size, MPI_BYTE, m->other, m->tag, MPI_COMM_WORLD, next_request(u));
 }
+
+/* Pieces with one tag arrive in their order. */
+static void move_pieces(under_way *u, ranks_message m, mover move) {
+    for (size_t at = 0; at < m.size; at += LONGEST)
+        move(u, &(ranks_message){m.other, m.tag, (char *)m.bytes + at, (size_t)piece_at(at, m.size)});
+}
+
+static void send(const ranks *r, ranks_message m) { move_pieces(r->context, m, send_piece); }
+static void receive(const ranks *r, ranks_message m) { move_pieces(r->context, m, receive_piece); }
 
 /* MPI moves messages only while it is called. */
 static void advance(const ranks *r) {
@@ -151,6 +181,7 @@ static int poll_note(const ranks *r, ranks_note *note) {
 static const ranks_backend MPI_BACKEND = {begin_gather, end_gather, send, receive, advance, wait_all, post, poll_note};
 static under_way messages;
 static ranks all;
+static MPI_Comm end_world; /* for ranks that have ended: whoever still gathers must not take them for one who gathers */
 
 /* How many ranks of a machine may run where this one may: all that are bound to nothing, one that is bound to its own. */
 static int count_sharers(MPI_Comm machine, int count) {
@@ -180,6 +211,7 @@ status_code ranks_mpi_start(failure *failure) {
     MPI_Comm_size(MPI_COMM_WORLD, &all.count);
     meet_neighbours(&all);
     MPI_Comm_dup(MPI_COMM_WORLD, &note_world);
+    MPI_Comm_dup(MPI_COMM_WORLD, &end_world);
     ranks_set(&all);
     if (given < MPI_THREAD_FUNNELED)
         return fail(failure, STATUS_FAILED, "this MPI does not allow programs with threads");
@@ -189,26 +221,31 @@ status_code ranks_mpi_start(failure *failure) {
     return STATUS_OK;
 }
 
-static int all_come(void) {
-    MPI_Request barrier;
+/* 1: all have ended; then *first is 1 if the first rank has failed. */
+static int all_come(int exit_code, int *first) {
+    static int failed; /* which MPI may read later, if the time is over */
+    MPI_Request meeting;
     int here = 0;
     const double end = clock_seconds() + SECONDS_FOR_OTHERS;
-    MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
-    while (!here && clock_seconds() < end) {
-        MPI_Test(&barrier, &here, MPI_STATUS_IGNORE);
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, 0);
+    failed = all.rank == 0 && exit_code;
+    MPI_Iallreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, end_world, &meeting);
+    while (!here && (!exit_code || clock_seconds() < end)) {
+        MPI_Test(&meeting, &here, MPI_STATUS_IGNORE);
+        if (!here) nanosleep(&(struct timespec){.tv_nsec = 1000000}, 0);
     }
+    *first = failed;
     return here;
 }
 
 void ranks_mpi_end(int exit_code, void (*alone)(void)) {
+    int first_failed;
     if (!all.backend) return;
-    if (exit_code && !all_come()) {
-        alone();
-        MPI_Abort(MPI_COMM_WORLD, exit_code);
-    }
+    const int together = all_come(exit_code, &first_failed);
+    if (exit_code && !(together && first_failed)) alone();
+    if (!together) MPI_Abort(MPI_COMM_WORLD, exit_code);
     while (posts) forget_sent();
     MPI_Comm_free(&note_world);
+    MPI_Comm_free(&end_world);
     MPI_Finalize();
     free(messages.requests);
     messages = (under_way){0};

@@ -15,8 +15,9 @@ int ranks_mpi_built_in(void);
 status_code ranks_mpi_start(failure *failure);
 
 /*
- * Ends MPI. With an exit code other than 0 the others are given some seconds to come here, too; if one does not, `alone`
- * is called, which may say why this rank has failed, and all processes are ended.
+ * Together: ends MPI, when all have come here. A rank that comes with an exit code other than 0 gives the others some
+ * seconds; if one does not come, all processes are ended. Before that, and where the first rank, which speaks for all, has
+ * not failed itself, `alone` is called: it may say why this rank has.
  */
 void ranks_mpi_end(int exit_code, void (*alone)(void));
 

@@ -50,6 +50,7 @@ status_code trainer_train_again(trainer *t, failure *failure) {
     status_code status = find_errors(t, failure);
     if (status == STATUS_OK) status = trainer_upweight_errors(t, failure);
     if (status == STATUS_OK) status = trainer_first_weights_again(t, failure);
+    status = ranks_agree(t->ranks, status, failure);
     if (status != STATUS_OK) return status;
     memset(learner_state(t->learner), 0, learner_state_floats(t->learner) * sizeof(float));
     learner_set_steps(t->learner, 0);

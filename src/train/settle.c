@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 int data_is_volumes(const char *data) { return *data && !classification_data_named(data); }
+int data_is_path(const char *data) { return !classification_data_is_word(data) && !phantom_data_named(data); }
 
 static status_code read_config(train_settings *settings, const char *data, const char *path, failure *failure) {
     status_code status = run_config_read_settings(settings, path, failure);
@@ -144,8 +145,6 @@ static status_code apply_options(training *t, failure *failure) {
     take_history(t);
     return yield_tail(t, failure);
 }
-
-static int data_is_path(const char *data) { return !classification_data_is_word(data) && !phantom_data_named(data); }
 
 /* Files may have moved: whether they are the same the checkpoint knows by what is in them. */
 static int may_have_moved(const char *from, const char *to) {

@@ -12,6 +12,7 @@
 #include "task/mislabel.h"
 #include "task/phantom_data.h"
 #include "task/segmentation_source.h"
+#include "train/same_on_ranks.h"
 #include "train/task_check.h"
 
 #include <math.h>
@@ -100,10 +101,13 @@ static status_code try_task(training *t, const task *task, failure *failure) {
     return status;
 }
 
-static status_code train_task(training *t, const task *task, failure *failure) {
-    trainer *trainer;
-    if (t->request->dry_run) return try_task(t, task, failure);
-    status_code status = trainer_open(&trainer, &t->settings, task, t->request->folder, failure);
+/* `prepared` is how the preparations of this rank have ended. */
+static status_code train_task(training *t, const task *task, status_code prepared, failure *failure) {
+    trainer *trainer = 0;
+    status_code status = ranks_agree(t->ranks, prepared, failure);
+    if (status == STATUS_OK) status = same_data_on_ranks(t->ranks, task, t->settings.data, failure);
+    if (status == STATUS_OK && t->request->dry_run) return try_task(t, task, failure);
+    if (status == STATUS_OK) status = trainer_open(&trainer, &t->settings, task, t->request->folder, failure);
     if (status == STATUS_OK) status = train_with(t, trainer, failure);
     trainer_close(&trainer);
     return status;
@@ -168,7 +172,7 @@ static status_code train_on_images(training *t, failure *failure) {
     classification_source source;
     classification_data data = {0};
     classification context;
-    task task;
+    task task = {0};
     text wrong = {0};
     status_code status = classification_source_of_settings(&source, &t->settings, failure);
     if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
@@ -180,7 +184,7 @@ static status_code train_on_images(training *t, failure *failure) {
     if (status == STATUS_OK) status = write_wrong(t, &wrong, failure);
     if (status == STATUS_OK && data.train.values && !t->resume && ranks_is_first(t->ranks))
         status = keep_encoding(t, &source, failure);
-    if (status == STATUS_OK) status = train_task(t, &task, failure);
+    status = train_task(t, &task, status, failure);
     text_close(&wrong);
     classification_data_close(&data);
     return status;
@@ -270,7 +274,7 @@ static status_code fit_budget_on(training *t, const segmentation_data *data, fai
 static status_code train_on_source(training *t, const segmentation_source *source, failure *failure) {
     const segmentation_data *data = segmentation_source_data(source);
     segmentation *context = 0;
-    task task;
+    task task = {0};
     if (!t->settings.batch) t->settings.batch = data->plan->batch;
     tell_unused(t, source);
     status_code status = check_memory(t, data->plan, failure);
@@ -280,7 +284,7 @@ static status_code train_on_source(training *t, const segmentation_source *sourc
     if (status == STATUS_OK) status = task_segmentation_open(&task, &context, data, &t->settings, failure);
     if (status == STATUS_OK) status = task_check(&task, &t->settings, failure);
     if (status == STATUS_OK) status = list_wrong(t, context, failure);
-    if (status == STATUS_OK) status = train_task(t, &task, failure);
+    status = train_task(t, &task, status, failure);
     task_segmentation_close(&context);
     return status;
 }
@@ -365,6 +369,7 @@ status_code train_run(const train_request *request, const train_listener *listen
     t->began = clock_seconds();
     t->ranks = ranks_here();
     status_code status = ranks_agree(t->ranks, training_settle(t, failure), failure);
+    if (status == STATUS_OK) status = same_settings_on_ranks(t->ranks, &t->settings, failure);
     outcome->stop_grad_norm = t->settings.stop_grad_norm;
     if (status == STATUS_OK) {
         team_open((int)t->settings.threads);

@@ -6,6 +6,7 @@
 #include "model/weights.h"
 #include "run/run_folder.h"
 #include "train/records.h"
+#include "train/same_on_ranks.h"
 #include "train/sampler_status.h"
 
 #include <math.h>
@@ -175,8 +176,9 @@ static status_code open_loader(trainer *t, failure *failure) {
 static status_code open_parts(trainer *t, failure *failure) {
     status_code status = plan(t, failure);
     if (status == STATUS_OK) status = open_history(t, failure);
-    if (status == STATUS_OK) status = open_learner(t, failure);
     if (status == STATUS_OK) status = open_scratch(t, failure);
+    status = ranks_agree(t->ranks, status, failure);
+    if (status == STATUS_OK) status = open_learner(t, failure);
     if (status == STATUS_OK) status = open_batches(t, failure);
     if (status == STATUS_OK) status = open_loader(t, failure);
     return status;
@@ -285,11 +287,19 @@ status_code trainer_first_weights_again(trainer *t, failure *failure) {
     return status == STATUS_OK ? take_weights(t, path, failure) : status;
 }
 
+static status_code same_first_state(trainer *t, failure *failure) {
+    const train_settings *s = &t->settings;
+    return same_state_on_ranks(t, *s->from ? s->from : "what the weights begin with",
+                               *s->loss_init_file ? s->loss_init_file : "what the losses begin with", failure);
+}
+
 /* The checkpoint of the beginning makes a run that was killed early a run that can be resumed. */
 status_code trainer_begin(trainer *t, failure *failure) {
     status_code status = trainer_first_weights(t, failure);
     if (status == STATUS_OK && *t->settings.loss_init_file)
         status = trainer_take_losses(t, t->settings.loss_init_file, failure);
+    status = ranks_agree(t->ranks, status, failure);
+    if (status == STATUS_OK) status = same_first_state(t, failure);
     if (status == STATUS_OK) status = checkpoint_write(t, failure);
     if (status == STATUS_OK && ranks_is_first(t->ranks)) status = write_config(t, failure);
     t->started = clock_seconds();
@@ -323,6 +333,7 @@ status_code trainer_resume(trainer *t, failure *failure) {
     char path[PATH_SIZE];
     status_code status = ranks_agree(t->ranks, checkpoint_read(t, failure), failure);
     if (status == STATUS_OK) status = check_alike(t, failure);
+    if (status == STATUS_OK) status = same_state_on_ranks(t, t->folder, t->folder, failure);
     if (status != STATUS_OK) return status;
     trainer_follow_lengths(t);
     status = check_length(t, failure);

@@ -26,6 +26,7 @@ typedef struct training {
 status_code training_settle(training *training, failure *failure);
 
 int data_is_volumes(const char *data);
+int data_is_path(const char *data); /* rather than a word, such as digits */
 
 /* Whether someone asked for this setting: by an option, or in a config that was written by hand. */
 int training_chooses(const training *training, const char *key);

@@ -91,6 +91,16 @@ static void few_examples_have_no_interval_and_one_class_no_area(void **state) {
     assert_true(isnan(s.value[CLASS_ACCURACY]));
 }
 
+/* What equals nothing, not even itself, must not be waited for. */
+static void probabilities_that_are_no_numbers_end(void **state) {
+    (void)state;
+    make(2);
+    class_scored s;
+    probabilities[7] = NAN;
+    assert_int_equal(class_scores_of(&(class_predictions){N, 2, labels, probabilities}, members, N, &s, NULL),
+                     STATUS_OK);
+}
+
 /* A second method that is right where the first is, but for some examples. */
 static void differences_are_those_of_the_same_examples(void **state) {
     (void)state;
@@ -180,6 +190,7 @@ static void small_groups_leave_the_worst_without_an_interval(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_what_they_are_defined_as),
+        cmocka_unit_test(probabilities_that_are_no_numbers_end),
         cmocka_unit_test(differences_are_those_of_the_same_examples),
         cmocka_unit_test(mcnemars_test_is_the_binomial_one),
         cmocka_unit_test(the_worst_group_has_the_lowest_accuracy),

@@ -56,8 +56,4 @@ void reference_average_pool(const window *w, const double *input, double *output
 /* Means over the positions of each sample: [sample][channel]. */
 void reference_global_mean(shape in, const double *input, double *output);
 
-/* Enlarged by whole factors: the nearest, or linear as PyTorch's align_corners=False. */
-void reference_upsample_nearest(shape in, const int factor[3], const double *input, double *output);
-void reference_upsample_linear(shape in, const int factor[3], const double *input, double *output);
-
 #endif

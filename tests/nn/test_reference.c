@@ -116,21 +116,6 @@ static void convolutions_are_those_of_paper_and_pencil(void **state) {
     assert_list(y, (const double[]){210, 432}, 2);
 }
 
-static void enlarging_is_that_of_paper_and_pencil(void **state) {
-    (void)state;
-    const shape line = {1, {1, 1, 2}, 1}, square = {1, {1, 2, 2}, 1};
-    double y[16];
-    reference_upsample_nearest(line, (const int[]){1, 1, 3}, (const double[]){1, 2}, y);
-    assert_list(y, (const double[]){1, 1, 1, 2, 2, 2}, 6);
-    reference_upsample_linear(line, (const int[]){1, 1, 2}, (const double[]){1, 2}, y);
-    assert_list(y, (const double[]){1, 1.25, 1.75, 2}, 4);
-    reference_upsample_linear(line, (const int[]){1, 1, 3}, (const double[]){0, 3}, y);
-    assert_list(y, (const double[]){0, 0, 1, 2, 3, 3}, 6);
-    reference_upsample_linear(square, (const int[]){1, 2, 2}, (const double[]){1, 2, 3, 4}, y);
-    assert_list(y, (const double[]){1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4},
-                16);
-}
-
 static void pooling_is_that_of_paper_and_pencil(void **state) {
     (void)state;
     const double x[12] = {1, -1, 5, -2, 3, -3, 3, -4, 0, -5, 0, -9}; /* six points of two channels */
@@ -151,7 +136,6 @@ int main(void) {
         cmocka_unit_test(a_transposed_convolution_is_the_way_back_of_one),
         cmocka_unit_test(norms_have_the_gradients_of_central_differences),
         cmocka_unit_test(a_norm_leaves_mean_zero_and_variance_one),
-        cmocka_unit_test(enlarging_is_that_of_paper_and_pencil),
         cmocka_unit_test(pooling_is_that_of_paper_and_pencil),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

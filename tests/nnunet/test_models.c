@@ -340,24 +340,37 @@ static void transposed_axes_are_turned_back(void **state) {
     free(turned);
 }
 
-static void missing_tensors_are_refused(void **state) {
-    (void)state;
-    const plan plan = small_plan(0, -1);
+/* Replaces the checkpoint by one that has the first tensor alone, or none. */
+static void write_poor_checkpoint(const char *model, const float *first_tensor) {
+    static const size_t SHAPE[5] = {4, 2, 1, 3, 3};
     torch_writer writer;
     failure failure = {0};
     char path[PATH_SIZE];
-    write_model(&plan, "base", 6);
-    export((const char *const[]){"base"}, 1, "poor");
-    snprintf(path, sizeof path, "%.4000s/fold_0/checkpoint_final.pth", work_path("poor"));
+    snprintf(path, sizeof path, "%.4000s/fold_0/checkpoint_final.pth", work_path(model));
     torch_writer_open(&writer, path);
     torch_begin_dict(&writer, NULL);
     torch_begin_dict(&writer, "network_weights");
+    if (first_tensor) torch_add_tensor(&writer, "encoder.stages.0.0.convs.0.conv.weight", 5, SHAPE, first_tensor);
     torch_end_dict(&writer);
     torch_begin_dict(&writer, "init_args");
     torch_add_string(&writer, "configuration", "3d_fullres");
     torch_end_dict(&writer);
     torch_end_dict(&writer);
     must(torch_writer_close(&writer, &failure), &failure);
+}
+
+static void missing_and_diverged_tensors_are_refused(void **state) {
+    (void)state;
+    const plan plan = small_plan(0, -1);
+    failure failure = {0};
+    float values[72] = {0};
+    write_model(&plan, "base", 6);
+    export((const char *const[]){"base"}, 1, "poor");
+    values[71] = NAN;
+    write_poor_checkpoint("poor", values);
+    assert_int_equal(import("poor", "never", NULL, &failure), STATUS_CORRUPT);
+    assert_non_null(strstr(failure.message, "diverged"));
+    write_poor_checkpoint("poor", NULL);
     assert_int_equal(import("poor", "never", NULL, &failure), STATUS_CORRUPT);
     assert_non_null(strstr(failure.message, "is missing"));
 }
@@ -375,7 +388,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_served_is_refused_by_name),
         cmocka_unit_test(old_and_inherited_plans_are_read),
         cmocka_unit_test(transposed_axes_are_turned_back),
-        cmocka_unit_test(missing_tensors_are_refused),
+        cmocka_unit_test(missing_and_diverged_tensors_are_refused),
         cmocka_unit_test(all_folds_or_none_are_exported),
     };
     return cmocka_run_group_tests(tests, work_folder_open, work_folder_close);

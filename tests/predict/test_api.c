@@ -18,6 +18,7 @@ static int make_models(void **state) {
     make_run("one", 0);
     make_run("above", 0.5);
     make_run("below", -0.5);
+    make_run("diverged", 8e37); /* sums of so large products are infinite */
     planned.channels = 2;
     planned.channel[1] = planned.channel[0];
     strcpy(planned.channel[1].name, "T1");
@@ -343,6 +344,8 @@ static void options_that_cannot_be_are_refused(void **state) {
     assert_option_refused(&o, "step");
     o = usual, o.mirror = 2;
     assert_option_refused(&o, "mirror");
+    o = usual, o.latest = 1;
+    assert_option_refused(&o, "only their best weights");
     o = usual, o.size = 0;
     assert_option_refused(&o, "hws_predict_options_default");
 }
@@ -396,6 +399,23 @@ static void images_that_cannot_be_are_refused(void **state) {
     assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "0 x 2 x 2");
     image = good, image.size[0] = image.size[1] = image.size[2] = INT_MAX;
     assert_image_refused(predictor, &image, HWS_PREDICT_ERROR_ARGUMENT, "2147483647");
+    hws_predict_close(&predictor);
+}
+
+static void diverged_networks_are_refused(void **state) {
+    (void)state;
+    const hws_predict_options options = quick();
+    hws_predictor *predictor = opened("diverged", &options);
+    volume v = finer_waves();
+    const hws_predict_image image = image_of(&v);
+    float *probabilities = malloc(volume_grid_voxels(&v.grid) * CLASSES * sizeof *probabilities);
+    hws_predict_error error;
+    assert_non_null(probabilities);
+    assert_int_equal(hws_predict_probabilities(predictor, &image, probabilities, NULL, &error),
+                     HWS_PREDICT_ERROR_FAILED);
+    assert_non_null(strstr(error.message, "diverged"));
+    free(probabilities);
+    volume_close(&v);
     hws_predict_close(&predictor);
 }
 
@@ -540,6 +560,7 @@ int main(void) {
         cmocka_unit_test(options_that_cannot_be_are_refused),
         cmocka_unit_test(options_of_other_sizes_are_understood),
         cmocka_unit_test(images_that_cannot_be_are_refused),
+        cmocka_unit_test(diverged_networks_are_refused),
         cmocka_unit_test(grids_and_voxels_that_cannot_be_are_refused),
         cmocka_unit_test(files_that_cannot_be_are_refused),
         cmocka_unit_test(memory_that_runs_out_is_told),

@@ -8,6 +8,9 @@
 #include "small_classifier.h"
 #include "work_folder.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 enum { SIDE = 10, CLASSES = 3 };
 
 static const char *const NAMES[CLASSES] = {"cat", "dog", "other, \"rare\""};
@@ -19,7 +22,7 @@ static void must(status_code status, const failure *failure) {
 }
 
 /* A run with random weights. */
-static void make_run(const char *name, int channels, int classes, uint64_t seed) {
+static void make_model(const char *name, const char *model, int channels, int classes, double pixel_std) {
     const run_facts facts = {.version = "0",
                              .task = TASK_CLASSIFICATION,
                              .examples = 1,
@@ -30,8 +33,13 @@ static void make_run(const char *name, int channels, int classes, uint64_t seed)
                              .width = SIDE,
                              .channels = channels,
                              .pixel_mean = 0.4,
-                             .pixel_std = 0.2};
-    small_classifier_write(work_path(name), "mlp-1-16", &facts, seed);
+                             .pixel_std = pixel_std};
+    static uint64_t seed;
+    small_classifier_write(work_path(name), model, &facts, ++seed);
+}
+
+static void make_run(const char *name, int channels, int classes) {
+    make_model(name, "mlp-1-16", channels, classes, 0.2);
 }
 
 /* Noise on a slope. */
@@ -47,10 +55,13 @@ static int make_all(void **state) {
     char name[32];
     uint8_t pixels[PIXELS_MAX];
     if (work_folder_open(state) != 0) return -1;
-    make_run("grey", 1, CLASSES, 1);
-    make_run("grey-too", 1, CLASSES, 2);
-    make_run("colour", 3, CLASSES, 3);
-    make_run("two-classes", 1, 2, 4);
+    make_run("grey", 1, CLASSES);
+    make_run("grey-too", 1, CLASSES);
+    make_run("colour", 3, CLASSES);
+    make_run("two-classes", 1, 2);
+    make_model("residual", "wrn-10-1", 1, CLASSES, 0.2);
+    make_model("wide", "wrn-10-4", 3, CLASSES, 0.2);
+    make_model("diverged", "mlp-1-16", 1, CLASSES, 1e-39); /* it sees infinite numbers */
     assert_int_equal(folder_make(work_path("pictures"), NULL), STATUS_OK);
     for (int k = 0; k < PICTURES; k++) {
         draw(pixels, SIZES[k], (uint64_t)k + 1);
@@ -131,6 +142,10 @@ static void pixels_and_files_get_the_scores_of_hws_predict(void **state) {
     compare(grey, 1, 1);
     compare(grey, 2, 1);
     compare(&colour, 1, 2);
+    /* hws predict works on 64 at once, and by algorithms that pay for so many. */
+    const char *residual = work_path("residual"), *wide = work_path("wide");
+    compare(&residual, 1, 1);
+    compare(&wide, 1, 2);
 }
 
 /* Pixels that are given are left as they are, and the next picture is not touched by the last one. */
@@ -191,6 +206,8 @@ static void models_that_cannot_be_are_refused(void **state) {
     refuse_open(unlike, 1, -1, HWS_PREDICT_ERROR_ARGUMENT, "threads is -1");
     refuse_open(unlike, 1, 4097, HWS_PREDICT_ERROR_ARGUMENT, "threads is 4097");
     refuse_open(unlike, 2, 1, HWS_PREDICT_ERROR_ARGUMENT, "different classes");
+    unlike[1] = work_path("colour");
+    refuse_open(unlike, 2, 1, HWS_PREDICT_ERROR_ARGUMENT, "only networks for one size can be averaged");
     assert_int_equal(hws_predict_classifier_open(NULL, unlike, 1, 1, NULL), HWS_PREDICT_ERROR_ARGUMENT);
 }
 
@@ -220,6 +237,51 @@ static void pixels_that_cannot_be_are_refused(void **state) {
     hws_predict_classifier_close(&classifier);
 }
 
+/* Neither the library nor the program gives out NaN. */
+static void diverged_networks_are_refused(void **state) {
+    (void)state;
+    const char *run = work_path("diverged");
+    hws_predict_classifier *classifier = opened(&run, 1, 1);
+    hws_predict_error error;
+    uint8_t pixels[PIXELS_MAX];
+    float p[CLASSES];
+    draw(pixels, SIZES[0], 3);
+    assert_int_equal(hws_predict_classify_pixels(classifier, pixels, SIZES[0], p, &error), HWS_PREDICT_ERROR_FAILED);
+    assert_non_null(strstr(error.message, "diverged"));
+    hws_predict_classifier_close(&classifier);
+    failure failure = {0};
+    predict_outcome outcome;
+    const predict_request request = {.runs = &run,
+                                     .run_count = 1,
+                                     .input = work_path("pictures"),
+                                     .output = work_path("none.csv"),
+                                     .weights = RUN_WEIGHTS_BEST,
+                                     .threads = 1};
+    assert_int_equal(predict(&request, NULL, &outcome, &failure), STATUS_FAILED);
+    assert_false(path_exists(request.output));
+}
+
+/* Threads that a parent has started are not there in its child, which would wait for them for ever. */
+static void a_child_is_told_that_threads_are_gone(void **state) {
+    (void)state;
+    const char *run = work_path("grey");
+    uint8_t pixels[PIXELS_MAX];
+    float p[CLASSES];
+    draw(pixels, SIZES[0], 3);
+    for (int threads = 1; threads <= 2; threads++) {
+        hws_predict_classifier *classifier = opened(&run, 1, threads);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) _exit((int)hws_predict_classify_pixels(classifier, pixels, SIZES[0], p, NULL));
+        int outcome = -1;
+        assert_int_equal(waitpid(child, &outcome, 0), child);
+        assert_true(WIFEXITED(outcome));
+        assert_int_equal(WEXITSTATUS(outcome), threads == 1 ? HWS_PREDICT_OK : HWS_PREDICT_ERROR_ARGUMENT);
+        assert_int_equal(hws_predict_classify_pixels(classifier, pixels, SIZES[0], p, NULL), HWS_PREDICT_OK);
+        hws_predict_classifier_close(&classifier);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixels_and_files_get_the_scores_of_hws_predict),
@@ -227,6 +289,8 @@ int main(void) {
         cmocka_unit_test(classes_have_names),
         cmocka_unit_test(models_that_cannot_be_are_refused),
         cmocka_unit_test(pixels_that_cannot_be_are_refused),
+        cmocka_unit_test(diverged_networks_are_refused),
+        cmocka_unit_test(a_child_is_told_that_threads_are_gone),
     };
     return cmocka_run_group_tests(tests, make_all, work_folder_close);
 }

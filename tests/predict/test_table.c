@@ -69,7 +69,8 @@ static void add_expected(const char *name, float share, float *p) {
     float own[ROWS * CLASSES];
     classifier model;
     failure failure = {0};
-    small_classifier_must(classifier_open(&model, work_path(name), RUN_WEIGHTS_BEST, 1, &failure), &failure);
+    small_classifier_must(
+        classifier_open(&model, work_path(name), &(classifier_options){RUN_WEIGHTS_BEST, 1, 0}, &failure), &failure);
     small_classifier_must(classifier_run(&model, &set, NULL, own, &failure), &failure);
     for (int k = 0; k < ROWS * CLASSES; k++) p[k] += share * own[k];
     classifier_close(&model);

@@ -412,7 +412,8 @@ static void the_network_of_a_run_gives_the_accuracy_of_its_history(void **state)
     run_whole(&s, &d.task, folder("model"));
     float probabilities[100 * 10];
     double losses[100], loss = 0;
-    if (classifier_open(&model, folder("model"), RUN_WEIGHTS_LATEST, 1, &why) != STATUS_OK) fail_msg("%s", why.message);
+    if (classifier_open(&model, folder("model"), &(classifier_options){RUN_WEIGHTS_LATEST, 1, 0}, &why) != STATUS_OK)
+        fail_msg("%s", why.message);
     assert_int_equal(classifier_run(&model, &d.data.test, losses, probabilities, &why), STATUS_OK);
     int right = 0;
     for (int i = 0; i < 100; i++) {
