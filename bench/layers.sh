@@ -4,6 +4,7 @@
 # usage: bench/layers.sh HWS
 # In the environment: THREADS (all), SECONDS_EACH (10: of ours, per network), PRECISION (f32), CC (cc).
 set -euo pipefail
+export LC_ALL=C # awk and printf must read and write numbers as hws does
 [ $# -eq 1 ] || { echo "usage: bench/layers.sh HWS" >&2; exit 2; }
 hws=$1
 threads=${THREADS:-$(nproc)}

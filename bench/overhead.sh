@@ -3,6 +3,7 @@
 # number of examples; ours and, where numpy is there, its (numpy_sampler.py), measured one after the other for each size.
 # usage: bench/overhead.sh HWS
 set -euo pipefail
+export LC_ALL=C # awk and printf must read and write numbers as hws does
 hws=$1
 peer=$(dirname "$0")/numpy_sampler.py
 sizes=${SIZES:-"1e2 1e3 1e4 1e5 1e6 1e7"}

@@ -4,6 +4,7 @@
 # usage: bench/predict.sh HWS RUN IMAGES [how many images]
 # IMAGES: files of one channel at the plan's spacing, CASE_0000.nii.gz. THREADS (all), PYTHON.
 set -euo pipefail
+export LC_ALL=C # awk and printf must read and write numbers as hws does
 [ $# -ge 3 ] || { echo "usage: bench/predict.sh HWS RUN IMAGES [how many images]" >&2; exit 2; }
 hws=$1 run=$2 images=$3 most=${4:-10}
 python=${PYTHON:-/usr/bin/python3}
@@ -12,8 +13,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/images"
-for image in $(ls "$images" | head -n "$most"); do ln -s "$(realpath "$images/$image")" "$work/images/$image"; done
-count=$(ls "$work/images" | wc -l)
+count=0
+for image in "$images"/*; do
+    [ "$count" -lt "$most" ] || break
+    ln -s "$(realpath "$image")" "$work/images/${image##*/}"
+    count=$((count + 1))
+done
 
 best() { awk -v a="$1" -v b="${2:-}" 'BEGIN { print b == "" || a + 0 < b + 0 ? a : b }'; }
 ours="" theirs=""

@@ -8,6 +8,7 @@
 # usage: bench/ranks.sh PROGRAM [ROUNDS [SECONDS [MODEL...]]]     (built with make MPI=1)
 # In the environment: CPUS ("0 1"), the two processors.
 set -eu
+export LC_ALL=C # awk and printf must read and write numbers as hws does
 program=$1
 rounds=${2:-30}
 seconds=${3:-2}

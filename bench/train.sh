@@ -7,6 +7,7 @@
 # (seconds for one run of PyTorch's bf16, which is very slow on processors without bf16 instructions), ROWS (words that a
 # row must contain).
 set -euo pipefail
+export LC_ALL=C # awk and printf must read and write numbers as hws does
 hws=$1
 peer=$(dirname "$0")/torch_train.py
 python=${PYTHON:-/usr/bin/python3}

@@ -83,7 +83,7 @@ int verb_compare(int count, char **arguments) {
                  "groups.csv of the dataset"),
         CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
         CLI_TEXT("--metric", "M", &metric, "Dice | IoU | NSD | HD95 | ASSD", NULL),
-        CLI_TEXT("--empty", "E", &r.empty, "nan | 1: what a label counts that is in neither prediction nor reference",
+        CLI_TEXT("--empty", "E", &r.empty, "nan | 1: the score of a label that is in neither prediction nor reference",
                  "as they were evaluated"),
         CLI_TEXT("--format", "F", &format, "text | csv | md | latex | json", NULL),
         CLI_FLAG("--json", &json, "the same as --format json"),

@@ -62,7 +62,7 @@ int verb_evaluate(int count, char **arguments) {
         CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
                  NULL),
         CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
-        CLI_TEXT("--empty", "E", &r.empty, "nan | 1: what a label counts that is in neither prediction nor reference",
+        CLI_TEXT("--empty", "E", &r.empty, "nan | 1: the score of a label that is in neither prediction nor reference",
                  "nan"),
         CLI_NUMBER("--nsd", "MM", &r.nsd, 1e-6, 1e6, "also the normalised surface distance at this tolerance", ""),
         CLI_FLAG("--find-postprocessing", &r.find_postprocessing,

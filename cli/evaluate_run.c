@@ -149,7 +149,7 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_TEXT("--regions", "LIST", &r.regions, "named labels and unions of them, such as WT=1+2+3,ET=3",
                  "the labels of the dataset"),
         CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases", "the dataset's groups.csv"),
-        CLI_TEXT("--empty", "E", &r.empty, "nan | 1: what a label counts that is in neither prediction nor reference",
+        CLI_TEXT("--empty", "E", &r.empty, "nan | 1: the score of a label that is in neither prediction nor reference",
                  "nan"),
         CLI_NUMBER("--nsd", "MM", &r.nsd, 1e-6, 1e6, "also the normalised surface distance at this tolerance", ""),
         CLI_FLAG("--hd95", &r.hd95, "also the 95 % Hausdorff distance"),

@@ -1,4 +1,4 @@
-# For 64-bit ARM on another machine: Debian's cross compiler, libraries in HWS_ARM_ROOT (scripts/setup-arm), tests in qemu-user.
+# For 64-bit ARM on another machine: Debian's cross compiler, libraries in HWS_ARM_ROOT (scripts/arm-libraries), tests in qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

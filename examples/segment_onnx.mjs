@@ -8,6 +8,11 @@
 import { createRequire } from 'node:module';
 import fs from 'node:fs';
 import zlib from 'node:zlib';
+const [model, output, ...files] = process.argv.slice(2);
+if (files.length === 0) {
+  console.error('usage: node segment_onnx.mjs MODEL.onnx OUT.nii IMAGE.nii.gz [one file for each further channel]');
+  process.exit(2);
+}
 const ort = createRequire(process.cwd() + '/')('onnxruntime-node'); // beside where it is called, or in NODE_PATH
 
 // ---- the model's metadata: the fields 14 of the file's Protocol Buffers, each a key (1) and a value (2)
@@ -141,9 +146,12 @@ function decide(scores, facts, voxels) {
   });
 }
 
-const [model, output, ...files] = process.argv.slice(2);
 const facts = metadata(model), images = files.map(readNifti), { size, spacing } = images[0];
 if (files.length !== facts.channels.length) throw new Error(`the model wants ${facts.channels.length} channels, a file for each`);
+images.forEach((image, c) => {
+  if (image.size.some((edge, axis) => edge !== size[axis]))
+    throw new Error(`${files[c]} has ${image.size} voxels, ${files[0]} has ${size}: all channels must be on one grid`);
+});
 if (facts.patch.every((edge) => edge > 1) && spacing.some((s, axis) => Math.abs(s - facts.spacing[axis]) > 1e-3 * s))
   throw new Error(`resample to ${facts.spacing} mm first (depth, height, width): the image has ${spacing}`);
 const kept = box(images, size);

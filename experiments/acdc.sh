@@ -32,12 +32,7 @@ fi
 train_methods --fold "${FOLD:-0}" --optimizer adam --lr 0.003 --weight-decay 0 --epochs "${EPOCHS:-8}" \
     --epoch-length "${EPOCH_LENGTH:-50}" --batch "${BATCH:-2}"
 
-all_runs | sed 's/.*=//' | while read -r run; do "$hws" evaluate "$run" --no-mirror --quiet >/dev/null; done
-{
-    for label in "" RV MYO LV; do
-        printf '\nDice (%%), %s\n' "${label:-all labels}"
-        "$root/experiments/dice_table" diagnosis "$label" $(all_runs)
-    done
-} >"$out/table.txt"
-cat "$out/table.txt"
+judge() { "$hws" evaluate "$1" --no-mirror --quiet >/dev/null; } # run
+each_run judge
+dice_tables diagnosis "" RV MYO LV
 report_first

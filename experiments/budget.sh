@@ -41,7 +41,8 @@ train() { # name, options
 chosen() { train "chosen-$1" --budget "$1"; }
 nnunet() { train "nnunet-$1" --budget "$1" --optimizer nesterov --lr 0.01 --batch 0; }
 
-names="" runs=""
+names=""
+set --
 for budget in ${BUDGETS:-10m 30m 60m}; do
     if [ -n "${ALONE:-}" ]; then
         chosen "$budget"
@@ -55,10 +56,9 @@ for budget in ${BUDGETS:-10m 30m 60m}; do
         wait "$second" || failed=1
         [ -z "$failed" ] || exit 1
     fi
-    runs="$runs $out/chosen-$budget $out/nnunet-$budget"
+    set -- "$@" "$out/chosen-$budget" "$out/nnunet-$budget"
     names="$names,chosen $budget,nnU-Net $budget"
 done
-set -- $runs
 "$hws" compare "$@" --names "${names#,}" --out "$out/comparison" >/dev/null
 cat "$out/comparison/comparison.txt"
 "$hws" report "$@" --names "${names#,}" --out "$out/report.html"

@@ -4,48 +4,43 @@
 #
 # usage: experiments/chest.sh FOLDER [OUT]       (experiments/out/chest); FOLDER has labels.csv with a column group
 # In the environment: METHODS ("erm dro reweight group-dro"), SEEDS ("0 1 2"), EPOCHS (10), SIZE (48), MODEL (wrn-10-1),
-# KEEP (group:virus=0.02), HWS. Runs that are there are resumed or left alone.
+# KEEP (group:virus=0.02), JOBS, HWS. Three to six minutes of a busy core per run.
 set -eu
+[ $# -ge 1 ] || { echo "usage: experiments/chest.sh FOLDER [OUT]" >&2; exit 2; }
 root=$(cd "$(dirname "$0")/.." && pwd)
-data=${1:?usage: experiments/chest.sh FOLDER [OUT]}
+dataset=$1
 out=${2:-$root/experiments/out/chest}
-hws=${HWS:-$root/build/release/cli/hws}
-methods=${METHODS:-erm dro reweight group-dro}
-seeds=${SEEDS:-0 1 2}
-[ -x "$hws" ] || { echo "chest.sh: there is no program at $hws; run make first" >&2; exit 1; }
-mkdir -p "$out"
+. "$root/experiments/common.sh"
+methods=${METHODS:-erm dro reweight group-dro} seeds=${SEEDS:-0 1 2}
 
 for seed in $seeds; do
     for method in $methods; do
-        run="$out/$method-seed$seed"
-        if [ -e "$run/config.json" ]; then
-            "$hws" train --resume --quiet --out "$run"
-        else
-            "$hws" train "$data" --keep "${KEEP:-group:virus=0.02}" --objective "$method" --seed "$seed" --size "${SIZE:-48}" \
-                --colour grey --model "${MODEL:-wrn-10-1}" --batch 32 --recipe xrays --optimizer adam --lr 0.001 --schedule cosine --epochs "${EPOCHS:-10}" \
-                --threads 1 --quiet --out "$run"
-        fi
+        queue "$method-s$seed" "$dataset" --keep "${KEEP:-group:virus=0.02}" --objective "$method" --seed "$seed" \
+            --size "${SIZE:-48}" --colour grey --model "${MODEL:-wrn-10-1}" --batch 32 --recipe xrays --optimizer adam --lr 0.001 \
+            --schedule cosine --epochs "${EPOCHS:-10}"
     done
 done
+train_queue
 
-printf '%-12s %6s' method seeds
-head -n 1 "$out/$(echo $methods | cut -d' ' -f1)-seed$(echo $seeds | cut -d' ' -f1)/history.csv" | tr ',' '\n' |
-    sed -n 's/^test_accuracy$/all/p; s/^test_accuracy_group:/ /p; s/^test_worst_group$/worst/p' | while read -r name; do
-    printf ' %15s' "$name"
-done
-echo
-for method in $methods; do
-    for seed in $seeds; do cat "$out/$method-seed$seed/history.csv"; done | awk -F, -v method="$method" '
-        /^epoch/ { if (runs++) keep(); for (i = 1; i <= NF; i++) if ($i ~ /^test_accuracy(_group:|$)|^test_worst_group/) is[i] = 1; n = NF; next }
+# The accuracy over all, of each group, and of the worst one: history.csv names the columns.
+columns=$(head -n 1 "$out/${methods%% *}-s${seeds%% *}/history.csv" | tr ',' '\n' |
+    grep -E '^test_(accuracy$|accuracy_group:|worst_group$)')
+show_run() { # method, seed
+    awk -F, -v name="$1" -v columns="$columns" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; count = split(columns, column, "\n"); next }
         { last = $0 }
-        function keep(   f, i) { split(last, f, ","); for (i = 1; i <= n; i++) if (is[i]) { sum[i] += f[i]; sq[i] += f[i] ^ 2 } }
-        END {
-            keep()
-            printf "%-12s %6d", method, runs
-            for (i = 1; i <= n; i++) if (is[i]) {
-                mean = sum[i] / runs; var = runs > 1 ? (sq[i] - runs * mean ^ 2) / (runs - 1) : 0
-                printf "  %5.1f %% (%4.1f)", 100 * mean, 100 * sqrt(var > 0 ? var : 0)
-            }
-            print ""
-        }'
-done | tee "$out/table.txt"
+        END { $0 = last
+              printf "%s", name
+              for (k = 1; k <= count; k++) printf "\t%.4f", 100 * $at[column[k]]
+              print "" }' "$out/$1-s$2/history.csv"
+}
+for method in $methods; do for seed in $seeds; do show_run "$method" "$seed"; done; done >"$out/rows.txt"
+(
+    IFS='
+'
+    set -f
+    "$root/experiments/seed_table" $(echo "$columns" | sed 's/^test_accuracy$/all/; s/^test_accuracy_group://; s/^test_worst_group$/worst group/')
+) <"$out/rows.txt" >"$out/table.txt"
+echo "accuracy (%), means over seeds and half the width of their 95 % confidence intervals"
+cat "$out/table.txt"
+report_first

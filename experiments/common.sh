@@ -2,6 +2,7 @@
 # there are processors), each on one thread: nobody waits for anybody, and the results are the same. Finished runs are
 # kept, and runs that were cut short go on.
 
+export LC_ALL=C # awk and printf must read and write numbers as hws does
 hws=${HWS:-$root/build/release/cli/hws}
 jobs=${JOBS:-$(nproc)}
 [ -x "$hws" ] || { echo "${0##*/}: there is no program at $hws; run make first" >&2; exit 1; }
@@ -10,7 +11,13 @@ mkdir -p "$out"
 : >"$out/queue"
 : >"$out/finished"
 
-queue() { echo "$*" >>"$out/queue"; } # NAME OPTIONS, without blanks in any of them
+# A file of words for each run, since words may have blanks; its name may not.
+queue() { # NAME WORDS: arguments of hws train
+    echo "$1" >>"$out/queue"
+    words=$out/$1.words
+    shift
+    printf '%s\n' "$@" >"$words"
+}
 
 train_queue() {
     total=$(wc -l <"$out/queue")
@@ -20,12 +27,13 @@ train_queue() {
     [ "$(wc -l <"$out/finished")" -eq "$total" ] || { echo "${0##*/}: a run failed" >&2; exit 1; }
 }
 
-# tee would hide that hws failed.
-compare() { # file, arguments of hws compare
-    table=$1
-    shift
-    "$hws" compare "$@" >"$table" || exit 1
-    cat "$table"
+# A page about the runs of the first seed. Needs methods and seeds.
+report_first() {
+    first=${seeds%% *}
+    set --
+    for method in $methods; do set -- "$@" "$out/$method-s$first"; done
+    "$hws" report "$@" --out "$out/report.html"
+    echo "report: $out/report.html"
 }
 
 # A plan with so many features in the first stage, and as many times fewer in the others.

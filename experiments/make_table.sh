@@ -2,6 +2,7 @@
 # A table like Adult's, made up: age, hours, education, job, sex, and whether the income is high. Women earn by another rule
 # than men and are a fifth of the rows, so that a network that learns the men's rule fails them.
 # usage: experiments/make_table.sh ROWS >table.csv
+export LC_ALL=C
 awk -v rows="${1:?usage: experiments/make_table.sh ROWS}" 'BEGIN {
     srand(1)
     split("school,college,university", education, ","); split("office,craft,care,trade", job, ",")

@@ -48,8 +48,4 @@ if [ "$mislabel" != 0 ]; then
         "$root/experiments/seed_table" "wrong, all" "wrong, rare"
 fi >>"$out/table.txt"
 cat "$out/table.txt"
-first=${seeds%% *}
-set --
-for method in $methods; do set -- "$@" "$out/$method-s$first"; done
-"$hws" report "$@" --out "$out/report.html"
-echo "report: $out/report.html"
+report_first

@@ -20,19 +20,11 @@ dataset=$out/data seeds=${SEEDS:-0 1 2} methods=${METHODS:-erm dro group-dro rew
 train_methods --fold -1 --optimizer adam --lr 0.002 --epochs "${EPOCHS:-8}" --epoch-length "${EPOCH_LENGTH:-100}" \
     --batch "${BATCH:-2}"
 
-all_runs | sed 's/.*=//' | while read -r run; do
-    "$hws" predict "$run" --input "$dataset/imagesTs" --output "$run/test" --quiet
-    "$hws" evaluate --pred "$run/test" --ref "$dataset/labelsTs" --groups "$dataset/groups.csv" --by condition \
-        --regions "white matter=1,intra-axial CSF=2,cerebellum=3" --images "$dataset/imagesTs" --out "$run" --quiet >/dev/null
-done
-IFS='
-'
-{
-    for label in "" "white matter" "intra-axial CSF" cerebellum; do
-        printf '\nDice (%%), %s\n' "${label:-all labels}"
-        "$root/experiments/dice_table" condition "$label" $(all_runs)
-    done
-} >"$out/table.txt"
-cat "$out/table.txt"
-unset IFS
+judge() { # run
+    "$hws" predict "$1" --input "$dataset/imagesTs" --output "$1/test" --quiet || return 1
+    "$hws" evaluate --pred "$1/test" --ref "$dataset/labelsTs" --groups "$dataset/groups.csv" --by condition \
+        --regions "white matter=1,intra-axial CSF=2,cerebellum=3" --images "$dataset/imagesTs" --out "$1" --quiet >/dev/null
+}
+each_run judge
+dice_tables condition "" "white matter" "intra-axial CSF" cerebellum
 report_first

@@ -7,6 +7,7 @@
 # In the environment: JOBS (as many as processors), EPOCHS (1000), EPOCH_LENGTH (250), BATCH (the plan's), WEIGHTS (best or
 # final), HWS (the program).
 
+export LC_ALL=C # awk and printf must read and write numbers as hws does
 . "$root/experiments/side_by_side.sh"
 
 study_usage() {
@@ -108,10 +109,9 @@ predict_test() { # name, runs
 }
 
 score() { # name, predictions, references, images
-    groups=
-    [ ! -e "$DATASET/groups.csv" ] || groups="--groups $DATASET/groups.csv"
-    "$HWS" evaluate --pred "$2" --ref "$3" --images "$4" --hd95 --threads 1 ${REGIONS:+--regions "$REGIONS"} $groups \
-        --out "$OUT/evaluations/$1" --quiet
+    set -- --pred "$2" --ref "$3" --images "$4" --out "$OUT/evaluations/$1"
+    [ ! -e "$DATASET/groups.csv" ] || set -- "$@" --groups "$DATASET/groups.csv"
+    "$HWS" evaluate "$@" --hd95 --threads 1 ${REGIONS:+--regions "$REGIONS"} --quiet
 }
 
 has_test() { [ -d "$DATASET/imagesTs" ] && [ -d "$DATASET/labelsTs" ]; }
@@ -165,7 +165,7 @@ page_pictures() { # title, names of the methods, separated by commas, then their
     echo "<h2>$1</h2><p>Rows are planes, each in the slice with the most wrong voxels.</p>" >>"$page.part"
     method_names=$2
     shift 2
-    for case_name in $(sed 1d "$OUT/evaluations/$1/worst.csv" | cut -d, -f2 | head -n 4); do
+    sed 1d "$OUT/evaluations/$1/worst.csv" | cut -d, -f2 | head -n 4 | while IFS= read -r case_name; do
         echo '<div class="pair">' >>"$page.part"
         place=0
         for evaluation in "$@"; do

@@ -24,10 +24,22 @@ all_runs() {
     for method in $methods; do for seed in $seeds; do echo "$method=$out/$method-s$seed"; done; done
 }
 
-report_first() {
-    first=${seeds%% *}
-    set --
-    for method in $methods; do set -- "$@" "$out/$method-s$first"; done
-    "$hws" report "$@" --out "$out/report.html"
-    echo "report: $out/report.html"
+each_run() { # command, to be called with each run
+    all_runs | sed 's/^[^=]*=//' | while IFS= read -r run; do "$@" "$run" || exit 1; done
+}
+
+# The table: mean Dice by group, for each of the labels ("": all of them).
+dice_tables() { # COLUMN LABELS
+    column=$1 runs=$(all_runs)
+    shift
+    for label in "$@"; do
+        printf '\nDice (%%), %s\n' "${label:-all labels}"
+        (
+            IFS='
+'
+            set -f
+            "$root/experiments/dice_table" "$column" "$label" $runs
+        )
+    done >"$out/table.txt"
+    cat "$out/table.txt"
 }

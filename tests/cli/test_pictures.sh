@@ -150,6 +150,20 @@ same "$work/one.csv" "$work/own.csv"
 (cd "$work/data" && "$classify" "$work/run,$work/lazy" p007.png p008.png >"$work/own.csv") || fail "the example fails with two runs"
 grep -e '^file' -e '^p00[78]' "$work/pred/scores.csv" >"$work/two.csv"
 same "$work/two.csv" "$work/own.csv"
+# Names with commas are quoted as there; seventeen runs are as good as two; a full disk is an error.
+mkdir "$work/odd"
+cp "$work/data/p007.png" "$work/odd/x,1\".png"
+run 0 predict "$work/run" --input "$work/odd/x,1\".png" --output "$work/odd.csv"
+(cd "$work/odd" && "$classify" "$work/run" "x,1\".png" >"$work/own.csv") || fail "the example fails with a comma in a name"
+same "$work/odd.csv" "$work/own.csv"
+many=$work/nowhere
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do many=$work/run,$many; done
+"$classify" "$many" "$work/data/p007.png" >"$work/out" 2>"$work/err" && fail "the example leaves the seventeenth run out"
+grep -q nowhere "$work/err" || fail "the example does not name the run that is not there"
+if [ -e /dev/full ]; then
+    "$classify" "$work/run" "$work/data/p007.png" >/dev/full 2>"$work/err" && fail "the example does not notice a full disk"
+    grep -q '^classify: .*space' "$work/err" || fail "the example does not say that the disk is full"
+fi
 "$classify" "$work/run" "$work/data/labels.csv" >"$work/out" 2>"$work/err" && fail "a CSV file passes for a picture"
 grep -q 'labels.csv' "$work/err" || fail "the example does not name the file that it cannot read"
 printf 'file\r\n"p007.png"\r\n' >"$work/data/some.csv"

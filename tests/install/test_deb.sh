@@ -26,6 +26,15 @@ install() { inside apt-get install -y -q --no-install-recommends "$@" >"$work/lo
 step lintian
 lintian --fail-on error --tag-display-limit 0 "$packages"/*.changes || die "lintian finds errors"
 
+step "links of the documents"
+dpkg-deb -x "$(ls "$packages"/hws_*_*.deb)" "$work/unpacked"
+find "$work/unpacked/usr/share/doc/hws" -name '*.md' | while IFS= read -r page; do
+    grep -o '](\(\.\./\)*[A-Za-z][^):#]*[)#]' "$page" | sed 's/^](//; s/.$//' | while IFS= read -r link; do
+        [ -e "$(dirname "$page")/$link" ] || echo "${page##*/}: there is no $link"
+    done
+done >"$work/dead"
+[ ! -s "$work/dead" ] || die "dead links: $(cat "$work/dead")"
+
 # A bare system is kept for the next time: it takes minutes to make.
 base=$packages/../debootstrap-bookworm.tar
 if [ ! -e "$base" ]; then

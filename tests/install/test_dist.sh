@@ -19,7 +19,7 @@ cd "$work/$(basename "$tarball" .tar.gz)"
 scripts/dist "$work/again" >/dev/null
 cmp "$tarball" "$work/again/$(basename "$tarball")" || die "a tarball of the tarball has other files"
 
-make JOBS="${JOBS:-2}" >"$work/log" 2>&1 || die "make: $(tail -n 30 "$work/log")"
+make tests JOBS="${JOBS:-2}" >"$work/log" 2>&1 || die "make tests: $(tail -n 30 "$work/log")"
 build/release/cli/hws train digits:200,50 --epochs 1 --threads 2 --quiet --out "$work/run"
 build/release/cli/hws report "$work/run" --out "$work/report.html"
 ctest --test-dir build/release -R '^(tree/|sampler/api|cli/program|install/consumers)' --output-on-failure --no-tests=error

@@ -131,6 +131,7 @@ for network in ("unet", "unet-2d", "resenc-m", "resenc-m-2d"):
 
 # ---- the example of docs/onnx.md labels volumes as hws predict does
 example = Path(__file__).resolve().parents[2] / "examples" / "segment_onnx.mjs"
+assert subprocess.run(["node", example], stderr=subprocess.DEVNULL).returncode == 2
 for network in ("unet", "resenc-m-2d"):
     image = sorted((folder / "heads/imagesTr").glob("*"))[0]
     run("node", example, folder / f"{network}.onnx", folder / "labels.nii", image, cwd=runtime.parent)

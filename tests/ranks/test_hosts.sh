@@ -30,20 +30,21 @@ limit() { # RATE: of both directions, with a delay of 50 microseconds where ther
     done
 }
 
-# In the place of ssh.
+# In the place of ssh, which MPICH gives an option.
 cat >"$work/agent" <<END
 #!/bin/sh
+[ "\$1" != -x ] || shift
 case \$1 in 10.77.0.1) host=$a ;; *) host=$b ;; esac
 shift
 exec ip netns exec \$host sh -c "\$*"
 END
 chmod +x "$work/agent"
 
+over_cable="-launcher ssh -launcher-exec $work/agent -iface cable -ppn 1 -hosts 10.77.0.1,10.77.0.2"
+! is_open_mpi || over_cable="--oversubscribe --bind-to none --map-by node -H 10.77.0.1,10.77.0.2 --mca plm_rsh_agent $work/agent \
+    --mca plm rsh --mca btl self,tcp --mca btl_tcp_if_include cable --mca oob_tcp_if_include cable --mca mpi_yield_when_idle 1"
 on_hosts() { # ARGUMENTS...: one rank on each
-    timeout -k 5 300 ip netns exec $a "$mpirun" --oversubscribe --bind-to none -n 2 --map-by node \
-        -H 10.77.0.1,10.77.0.2 --mca plm_rsh_agent "$work/agent" --mca plm rsh --mca btl self,tcp \
-        --mca btl_tcp_if_include cable --mca oob_tcp_if_include cable --mca mpi_yield_when_idle 1 \
-        "$program" "$@" >"$work/out" 2>"$work/err" </dev/null
+    timeout -k 5 300 ip netns exec $a "$mpirun" $over_cable -n 2 "$program" "$@" >"$work/out" 2>"$work/err" </dev/null
 }
 
 limit 1gbit 2>/dev/null || { echo "without netem and tbf the cable has no limits here"; set --; }
