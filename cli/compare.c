@@ -25,9 +25,9 @@ static const char USAGE[] =
     "accuracy,\n"
     "balanced accuracy, AUROC and calibration error of all examples, each group and the worst one; differences with 95 "
     "%\n"
-    "bootstrap intervals, paired by example, and McNemar's exact test. Of the options --by, --format, --out, --names "
-    "and\n"
-    "--common are for these.\n"
+    "bootstrap intervals, paired by example, and McNemar's exact test; where patients have several examples each, "
+    "patients\n"
+    "are resampled and tested. Of the options --by, --format, --out, --names and --common are for these.\n"
     "\n";
 
 /* Evaluations of images or tables; their options are some of those for volumes. */

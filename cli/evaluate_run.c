@@ -17,8 +17,10 @@ static const char USAGE[] =
     "\n"
     "Classifies images with the network of a run and prints accuracy and loss, overall, per class and for the worst\n"
     "class; for pictures and tables also accuracy, balanced accuracy, AUROC and calibration error by group, with 95 %\n"
-    "bootstrap intervals, and the confusion matrix. Data that have changed since the run was trained on them are\n"
-    "refused, unless --data names them: then they are other data.\n"
+    "bootstrap intervals, and the confusion matrix. Where there is a column `patient`, whole patients are resampled. "
+    "Data\n"
+    "that have changed since the run was trained on them are refused, unless --data names them: then they are other\n"
+    "data.\n"
     "\n";
 
 static const char VOLUMES[] =
@@ -70,6 +72,16 @@ static void print_worst_group(const class_results *scores) {
     printf("\n");
 }
 
+static void print_how(const class_results *scores) {
+    const class_scored *all = &scores->strata[0].scored;
+    if (all->patients < all->count)
+        printf("95 %% CI: bootstrap, resampling %lld patients, from %d on\n", (long long)all->patients,
+               STATISTICS_INTERVAL_CASES);
+    else
+        printf("95 %% CI: bootstrap, resampling %lld images, from %d on\n", (long long)all->count,
+               STATISTICS_INTERVAL_CASES);
+}
+
 static void print_groups(const class_results *scores) {
     if (!scores->class_names && scores->stratum_count < 2) return; /* as before there were groups */
     printf("\n%-24s %9s  %-22s %-23s %-22s %s\n", "group", "images", "accuracy, % (95 % CI)", "balanced accuracy, %",
@@ -84,6 +96,7 @@ static void print_groups(const class_results *scores) {
         printf("\n");
     }
     print_worst_group(scores);
+    print_how(scores);
 }
 
 static void print_confusion(const class_results *scores) {

@@ -1,10 +1,11 @@
 #include "evaluate/class_scores.h"
 
 #include "core/arg_max.h"
-#include "core/quantile.h"
 #include "core/random.h"
 #include "evaluate/binomial.h"
+#include "evaluate/clusters.h"
 #include "evaluate/purposes.h"
+#include "evaluate/sign_flip.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ typedef struct job {
     int *hits, *bins; /* [count] */
     int64_t *orders;  /* [classes][count]; positions among the members */
     double *weights;  /* [count]; how often each is in the resample */
+    clusters patients;
 } job;
 
 typedef struct placed {
@@ -70,7 +72,8 @@ static status_code prepare(job *j, failure *failure) {
         for (int64_t k = 0; k < j->count; k++) j->orders[c * j->count + k] = line[k].at;
     }
     free(line);
-    return good ? STATUS_OK : fail_memory(failure, "the scores");
+    return good ? clusters_open(&j->patients, j->p->patients, j->members, j->count, failure)
+                : fail_memory(failure, "the scores");
 }
 
 static void finish(job *j) {
@@ -78,6 +81,7 @@ static void finish(job *j) {
     free(j->bins);
     free(j->weights);
     free(j->orders);
+    clusters_close(&j->patients);
 }
 
 /* ---- the scores of weighted examples ----------------------------------------------------------------------------- */
@@ -161,15 +165,11 @@ static void resample(job *j, uint64_t number) {
     random_stream stream;
     random_start(&stream, 0, RANDOM_BOOTSTRAP, number, 1);
     memset(j->weights, 0, (size_t)j->count * sizeof *j->weights);
-    for (int64_t k = 0; k < j->count; k++) j->weights[random_below(&stream, (uint64_t)j->count)]++;
-}
-
-static interval interval_of(double *values, size_t count) {
-    size_t known = 0;
-    for (size_t k = 0; k < count; k++)
-        if (!isnan(values[k])) values[known++] = values[k];
-    sort_numbers(values, known);
-    return (interval){quantile_of_sorted(values, known, 0.025), quantile_of_sorted(values, known, 0.975)};
+    const clusters *c = &j->patients;
+    for (int64_t k = 0; k < c->count; k++) {
+        const uint64_t drawn = random_below(&stream, (uint64_t)c->count);
+        for (int64_t m = c->starts[drawn]; m < c->starts[drawn + 1]; m++) j->weights[c->members[m]]++;
+    }
 }
 
 static size_t resamples_of(const job *j) {
@@ -190,14 +190,16 @@ static status_code bootstrap(job *j, job *other, interval *ci, failure *failure)
         if (other) score(other, theirs);
         for (int s = 0; s < CLASS_SCORES; s++) values[(size_t)s * count + r] = other ? theirs[s] - value[s] : value[s];
     }
-    for (int s = 0; s < CLASS_SCORES; s++) ci[s] = interval_of(values + (size_t)s * count, count);
+    for (int s = 0; s < CLASS_SCORES; s++) ci[s] = bootstrap_interval(values + (size_t)s * count, count);
     free(values);
     return STATUS_OK;
 }
 
+static int has_interval(const job *j) { return j->patients.count >= STATISTICS_INTERVAL_CASES; }
+
 status_code class_scores_of(const class_predictions *p, const int64_t *members, int64_t count, class_scored *result,
                             failure *failure) {
-    *result = (class_scored){.count = count};
+    *result = (class_scored){.count = count, .patients = count};
     for (int s = 0; s < CLASS_SCORES; s++) {
         result->value[s] = (double)NAN;
         result->ci[s] = (interval){(double)NAN, (double)NAN};
@@ -205,8 +207,11 @@ status_code class_scores_of(const class_predictions *p, const int64_t *members, 
     if (!count) return STATUS_OK;
     job j = {.p = p, .members = members, .count = count};
     status_code status = prepare(&j, failure);
-    if (status == STATUS_OK) score(&j, result->value);
-    if (status == STATUS_OK && count >= STATISTICS_INTERVAL_CASES) status = bootstrap(&j, NULL, result->ci, failure);
+    if (status == STATUS_OK) {
+        result->patients = j.patients.count;
+        score(&j, result->value);
+    }
+    if (status == STATUS_OK && has_interval(&j)) status = bootstrap(&j, NULL, result->ci, failure);
     finish(&j);
     return status;
 }
@@ -220,12 +225,32 @@ double class_scores_mcnemar(int64_t a, int64_t b) {
     return fmin(1, 2 * p);
 }
 
-static void count_discordant(const job *first, const job *second, class_difference *result) {
+static int64_t difference_of(const job *first, const job *second, int64_t patient) {
+    const clusters *c = &first->patients;
+    int64_t sum = 0;
+    for (int64_t m = c->starts[patient]; m < c->starts[patient + 1]; m++)
+        sum += second->hits[c->members[m]] - first->hits[c->members[m]];
+    return sum;
+}
+
+static status_code test_patients(const job *first, const job *second, double *p, failure *failure) {
+    const int64_t count = first->patients.count;
+    int64_t *differences = malloc((size_t)(count + 1) * sizeof *differences);
+    if (!differences) return fail_memory(failure, "a test");
+    for (int64_t k = 0; k < count; k++) differences[k] = difference_of(first, second, k);
+    const status_code status = sign_flip_test(differences, count, p, failure);
+    free(differences);
+    return status;
+}
+
+static status_code test(const job *first, const job *second, class_difference *result, failure *failure) {
     for (int64_t k = 0; k < first->count; k++) {
         result->only_first += first->hits[k] && !second->hits[k];
         result->only_second += second->hits[k] && !first->hits[k];
     }
-    if (first->count) result->p = class_scores_mcnemar(result->only_first, result->only_second);
+    if (first->patients.count < first->count) return test_patients(first, second, &result->p, failure);
+    result->p = class_scores_mcnemar(result->only_first, result->only_second);
+    return STATUS_OK;
 }
 
 status_code class_scores_difference(const class_predictions *first, const class_predictions *second,
@@ -240,115 +265,19 @@ status_code class_scores_difference(const class_predictions *first, const class_
     job a = {.p = first, .members = members, .count = count}, b = {.p = second, .members = members, .count = count};
     status_code status = prepare(&a, failure);
     if (status == STATUS_OK) status = prepare(&b, failure);
+    if (status == STATUS_OK) status = test(&a, &b, result, failure);
     if (status == STATUS_OK) {
-        count_discordant(&a, &b, result);
         score(&a, values[0]);
         score(&b, values[1]);
         for (int s = 0; s < CLASS_SCORES; s++) result->value[s] = values[1][s] - values[0][s];
     }
-    if (status == STATUS_OK && count >= STATISTICS_INTERVAL_CASES) status = bootstrap(&a, &b, result->ci, failure);
+    if (status == STATUS_OK && has_interval(&a)) status = bootstrap(&a, &b, result->ci, failure);
     finish(&a);
     finish(&b);
     return status;
 }
 
-/* ---- the worst group --------------------------------------------------------------------------------------------- */
-
-/* Examples by group: those of group g are order[starts[g]] to order[starts[g + 1] - 1]. */
-typedef struct grouped {
-    int groups;
-    int64_t *starts, *order;
-    unsigned char *hits[2]; /* of each method, in this order */
-} grouped;
-
-static void grouped_close(grouped *g) {
-    free(g->starts);
-    free(g->order);
-    free(g->hits[0]);
-    free(g->hits[1]);
-}
-
-static status_code grouped_open(grouped *g, const class_predictions *const methods[2], class_groups groups,
-                                failure *failure) {
-    const size_t n = (size_t)methods[0]->count;
-    *g = (grouped){.groups = groups.count,
-                   .starts = calloc((size_t)groups.count + 2, sizeof *g->starts),
-                   .order = malloc((n + 1) * sizeof *g->order),
-                   .hits = {calloc(n + 1, 1), calloc(n + 1, 1)}};
-    if (!g->starts || !g->order || !g->hits[0] || !g->hits[1]) return fail_memory(failure, "the groups");
-    for (size_t i = 0; i < n; i++)
-        if (groups.of[i] >= 0) g->starts[groups.of[i] + 2]++;
-    for (int k = 2; k <= groups.count + 1; k++) g->starts[k] += g->starts[k - 1];
-    for (size_t i = 0; i < n; i++) {
-        if (groups.of[i] < 0) continue;
-        const int64_t at = g->starts[groups.of[i] + 1]++;
-        g->order[at] = (int64_t)i;
-        for (int m = 0; m < 2 && methods[m]; m++)
-            g->hits[m][at] = arg_max(methods[m]->probabilities + i * (size_t)methods[m]->classes,
-                                     methods[m]->classes) == methods[m]->labels[i];
-    }
-    return STATUS_OK;
-}
-
-/* The least accuracy of each method; with a stream, of a resample. */
-static void least(const grouped *g, random_stream *stream, double value[2], int *where) {
-    value[0] = value[1] = (double)NAN;
-    for (int k = 0; k < g->groups; k++) {
-        const int64_t first = g->starts[k], size = g->starts[k + 1] - first;
-        double hits[2] = {0, 0};
-        for (int64_t i = 0; i < size; i++) {
-            const int64_t at = first + (stream ? (int64_t)random_below(stream, (uint64_t)size) : i);
-            for (int m = 0; m < 2; m++) hits[m] += g->hits[m][at];
-        }
-        if (size && where && !(hits[0] / (double)size >= value[0])) *where = k;
-        for (int m = 0; m < 2 && size; m++)
-            if (!(hits[m] / (double)size >= value[m])) value[m] = hits[m] / (double)size;
-    }
-}
-
-/* A group of one example is always resampled as itself: it would make the interval of the minimum look certain. */
-static int all_have_intervals(const grouped *g) {
-    for (int k = 0; k < g->groups; k++) {
-        const int64_t size = g->starts[k + 1] - g->starts[k];
-        if (size && size < STATISTICS_INTERVAL_CASES) return 0;
-    }
-    return g->starts[g->groups] > 0;
-}
-
-static status_code bootstrap_worst(const grouped *g, class_worst *result, failure *failure) {
-    double *values = malloc(2 * RESAMPLES * sizeof *values);
-    if (!values) return fail_memory(failure, "the intervals");
-    for (size_t r = 0; r < RESAMPLES; r++) {
-        random_stream stream;
-        double value[2];
-        random_start(&stream, 0, RANDOM_BOOTSTRAP, r, 2);
-        least(g, &stream, value, NULL);
-        values[r] = value[0];
-        values[RESAMPLES + r] = value[1] - value[0];
-    }
-    result->ci = interval_of(values, RESAMPLES);
-    result->difference_ci = interval_of(values + RESAMPLES, RESAMPLES);
-    free(values);
-    return STATUS_OK;
-}
-
-status_code class_scores_worst(const class_predictions *first, const class_predictions *second, class_groups groups,
-                               class_worst *result, failure *failure) {
-    const interval none = {(double)NAN, (double)NAN};
-    double value[2];
-    grouped g;
-    *result = (class_worst){-1, (double)NAN, (double)NAN, none, none};
-    status_code status = grouped_open(&g, (const class_predictions *const[2]){first, second}, groups, failure);
-    if (status == STATUS_OK) {
-        least(&g, NULL, value, &result->group);
-        result->value = value[0];
-        if (second) result->difference = value[1] - value[0];
-        if (all_have_intervals(&g)) status = bootstrap_worst(&g, result, failure);
-        if (!second) result->difference_ci = none;
-    }
-    grouped_close(&g);
-    return status;
-}
+/* ---- calibration -------------------------------------------------------------------------------------------------- */
 
 void class_scores_bins(const class_predictions *p, class_bin bins[CLASS_BINS]) {
     for (int b = 0; b < CLASS_BINS; b++) bins[b] = (class_bin){0};

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "evaluate/classified.h"
 
 #include "core/natural_order.h"
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { EXAMPLE, LABEL, PREDICTION, LOSS, FIRST_CLASS };
 static const char *const NAMES[FIRST_CLASS] = {"example", "label", "prediction", "loss"};
@@ -139,7 +141,8 @@ const char *classified_class(const classified *c, int class_label) {
 }
 
 class_predictions classified_predictions(const classified *c) {
-    return (class_predictions){c->count, c->classes, c->labels, c->probabilities};
+    return (class_predictions){
+        .count = c->count, .classes = c->classes, .labels = c->labels, .probabilities = c->probabilities};
 }
 
 /* ---- columns of the data ----------------------------------------------------------------------------------------- */
@@ -173,6 +176,13 @@ long classified_group_column(const classified *c, const char *name) {
     for (size_t k = c->first_group_column; k < c->table.columns; k++)
         if (strcmp(classified_group_name(c, k), name) == 0) return (long)k;
     return -1;
+}
+
+long classified_patient_column(const classified *c) {
+    const long exact = classified_group_column(c, "patient");
+    for (size_t k = c->first_group_column; exact < 0 && k < c->table.columns; k++)
+        if (strcasecmp(classified_group_name(c, k), "patient") == 0) return (long)k;
+    return exact;
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */

@@ -148,6 +148,15 @@ static status_code read_methods(job *j, failure *failure) {
     return status;
 }
 
+/* An evaluation of before may lack them. */
+static status_code read_patients(compared_classes *r, failure *failure) {
+    for (size_t m = 0; m < r->count; m++) {
+        const long column = classified_patient_column(&r->methods[m]);
+        if (column >= 0) return classified_groups_of(&r->methods[m], (size_t)column, &r->patients, failure);
+    }
+    return STATUS_OK;
+}
+
 /* ---- strata ------------------------------------------------------------------------------------------------------ */
 
 static compared_stratum *add_stratum(compared_classes *r, const char *column, const char *value) {
@@ -161,6 +170,12 @@ static compared_stratum *add_stratum(compared_classes *r, const char *column, co
     return one;
 }
 
+static class_predictions predictions_of(const compared_classes *r, size_t m) {
+    class_predictions p = classified_predictions(&r->methods[m]);
+    p.patients = r->patients.of;
+    return p;
+}
+
 /* The examples of a group; all of them without groups. */
 static status_code score_stratum(compared_classes *r, compared_stratum *one, const classified_groups *groups, int group,
                                  failure *failure) {
@@ -168,9 +183,9 @@ static status_code score_stratum(compared_classes *r, compared_stratum *one, con
     status_code status = one && members ? STATUS_OK : fail_memory(failure, "the groups");
     for (int64_t i = 0; i < r->methods[0].count && status == STATUS_OK; i++)
         if (!groups || groups->of[i] == group) members[one->count++] = i;
-    const class_predictions first = classified_predictions(&r->methods[0]);
+    const class_predictions first = predictions_of(r, 0);
     for (size_t m = 0; m < r->count && status == STATUS_OK; m++) {
-        const class_predictions own = classified_predictions(&r->methods[m]);
+        const class_predictions own = predictions_of(r, m);
         compared_class_row *row = &one->rows[m];
         status = class_scores_of(&own, members, one->count, &row->scored, failure);
         if (status == STATUS_OK && m)
@@ -184,10 +199,10 @@ static status_code score_stratum(compared_classes *r, compared_stratum *one, con
 static status_code score_worst(compared_classes *r, compared_stratum *one, const classified_groups *groups,
                                failure *failure) {
     const class_groups all = {groups->of, groups->count};
-    const class_predictions first = classified_predictions(&r->methods[0]);
+    const class_predictions first = predictions_of(r, 0);
     status_code status = one ? STATUS_OK : fail_memory(failure, "the groups");
     for (size_t m = 0; m < r->count && status == STATUS_OK; m++) {
-        const class_predictions own = classified_predictions(&r->methods[m]);
+        const class_predictions own = predictions_of(r, m);
         class_worst against = {0};
         compared_class_row *row = &one->rows[m];
         status = class_scores_worst(&own, NULL, all, &row->worst, failure);
@@ -255,6 +270,7 @@ status_code compare_classes(compared_classes *compared, const compare_classes_re
     compared->count = request->count;
     status_code status = request->out ? own_results_check(request->out, RESULTS_OF_COMPARISON, failure) : STATUS_OK;
     if (status == STATUS_OK) status = read_methods(&j, failure);
+    if (status == STATUS_OK) status = read_patients(compared, failure);
     if (status == STATUS_OK) status = score_all(&j, failure);
     if (status == STATUS_OK) status = correct_all(compared, failure);
     return status == STATUS_OK && request->out ? comparison_folder_write(request->out, write_one, compared, failure)
@@ -263,6 +279,7 @@ status_code compare_classes(compared_classes *compared, const compare_classes_re
 
 void compared_classes_close(compared_classes *compared) {
     for (size_t m = 0; m < COMPARED_MAX; m++) classified_close(&compared->methods[m]);
+    classified_groups_close(&compared->patients);
     free(compared->strata);
     compared->strata = NULL;
 }

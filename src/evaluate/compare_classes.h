@@ -43,6 +43,7 @@ typedef struct compared_classes {
     size_t count;
     method_name names[COMPARED_MAX];
     classified methods[COMPARED_MAX]; /* aligned to the first */
+    classified_groups patients;       /* of the first evaluation that names them; `of` is NULL where none does */
     compared_stratum *strata;
     size_t stratum_count, stratum_capacity;
 } compared_classes;

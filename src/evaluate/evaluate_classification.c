@@ -140,6 +140,12 @@ static void score_classes(const job *j, class_results *scores) {
 
 /* ---- by group ---------------------------------------------------------------------------------------------------- */
 
+static class_predictions predictions_of(const job *j) {
+    const example_column *patients = example_column_any_case(j->set->columns, j->set->column_count, "patient");
+    return (class_predictions){j->set->count, j->model.classes, j->set->labels, j->probabilities,
+                               patients ? patients->of : NULL};
+}
+
 /* The examples with this value in the column; all of them without a column. */
 static status_code add_stratum(job *j, const example_column *column, int value, failure *failure) {
     class_results *s = j->scores;
@@ -151,7 +157,7 @@ static status_code add_stratum(job *j, const example_column *column, int value, 
         if (!column || column->of[i] == value) members[count++] = i;
     class_stratum one = {.column = column ? strdup(column->name) : NULL,
                          .value = column ? strdup(column->values[value]) : NULL};
-    const class_predictions p = {j->set->count, j->model.classes, j->set->labels, j->probabilities};
+    const class_predictions p = predictions_of(j);
     const status_code status = class_scores_of(&p, members, count, &one.scored, failure);
     free(members);
     s->strata[s->stratum_count++] = one;
@@ -161,7 +167,7 @@ static status_code add_stratum(job *j, const example_column *column, int value, 
 /* Of this column and those before; its groups are the strata from `first` on. */
 static status_code find_worst(job *j, const example_column *column, int first, failure *failure) {
     class_worst found, *worst = &j->scores->worst_group;
-    const class_predictions p = {j->set->count, j->model.classes, j->set->labels, j->probabilities};
+    const class_predictions p = predictions_of(j);
     const status_code status =
         class_scores_worst(&p, NULL, (class_groups){column->of, column->value_count}, &found, failure);
     if (status != STATUS_OK || found.group < 0 || (worst->group && !(found.value < worst->value))) return status;
@@ -195,6 +201,7 @@ static status_code add_column(void *context, const char *name, failure *failure)
 static status_code score_groups(job *j, failure *failure) {
     const char *own = NULL;
     status_code status = add_stratum(j, NULL, 0, failure);
+    j->scores->knows_patients = predictions_of(j).patients != NULL;
     if (status == STATUS_OK && !j->request->by && !j->request->data)
         status = classification_group(&j->model.config.settings, j->set, &own, failure);
     if (!j->request->by && j->request->data && labelled_images_column(j->set, "group")) own = "group";
@@ -275,7 +282,7 @@ static status_code write_strata(const job *j, failure *failure) {
         const char *name = class_score_name((class_score)s);
         text_format(&csv, ",%s,%s_low,%s_high", name, name, name);
     }
-    text_add(&csv, ",iteration\n");
+    text_add(&csv, ",iteration,patients\n");
     for (size_t k = 0; k < j->scores->stratum_count; k++) {
         const class_stratum *one = &j->scores->strata[k];
         csv_add_field(&csv, one->column ? one->column : "");
@@ -287,8 +294,11 @@ static status_code write_strata(const job *j, failure *failure) {
             csv_add_number(&csv, one->scored.ci[s].low);
             csv_add_number(&csv, one->scored.ci[s].high);
         }
-        if (j->iterations >= 0) text_format(&csv, ",%.0f\n", j->iterations);
-        else text_add(&csv, ",\n");
+        text_add(&csv, ",");
+        if (j->iterations >= 0) text_format(&csv, "%.0f", j->iterations);
+        text_add(&csv, ",");
+        if (j->scores->knows_patients) text_format(&csv, "%lld", (long long)one->scored.patients);
+        text_add(&csv, "\n");
     }
     return write_out(j, RUN_STRATA, &csv, failure);
 }
@@ -313,7 +323,8 @@ static status_code write_confusion(const job *j, failure *failure) {
 static status_code write_reliability(const job *j, failure *failure) {
     class_bin bins[CLASS_BINS];
     text csv = {0};
-    class_scores_bins(&(class_predictions){j->set->count, j->model.classes, j->set->labels, j->probabilities}, bins);
+    const class_predictions p = predictions_of(j);
+    class_scores_bins(&p, bins);
     text_add(&csv, "confidence_from,confidence_to,examples,confidence,accuracy\n");
     for (int b = 0; b < CLASS_BINS; b++) {
         text_format(&csv, "%.9g,%.9g,%.0f", (double)b / CLASS_BINS, (double)(b + 1) / CLASS_BINS, bins[b].count);

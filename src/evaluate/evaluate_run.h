@@ -57,6 +57,7 @@ typedef struct class_results {
     class_result each[LABELLED_IMAGES_CLASSES_MAX + 1]; /* one per class, then that of all */
     char **class_names;                                 /* classes; NULL: their numbers */
     int64_t *confusion;                                 /* [label][prediction] */
+    int knows_patients;                                 /* the data have a column of patients */
     class_stratum *strata;                              /* all examples, then each group of each column */
     size_t stratum_count;
     class_worst

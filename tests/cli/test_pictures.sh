@@ -91,6 +91,23 @@ sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/exampl
 refused "is no class" compare "$work/run" "$work/fewer-scores"
 refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
 
+# Pictures of the same patient are one witness, in evaluation, comparison and report; the name of the column is as for splitting.
+awk -F, -v OFS=, 'NR == 1 { $4 = "Patient" } NR > 1 { $4 = "p" int(NR / 5) } 1' "$work/data/labels.csv" >"$work/data/series.csv"
+run 0 evaluate "$work/run" --data "$work/data/series.csv" --part train --out "$work/series"
+witnesses=$(awk -F, 'NR > 1 && $5 == "train" { print $4 }' "$work/data/series.csv" | sort -u | wc -l)
+prints "resampling $witnesses patients"
+[ "$(sed -n 2p "$work/series/strata.csv" | awk -F, '{ print $NF }')" = "$witnesses" ] || fail "strata.csv does not count the patients"
+run 0 evaluate "$work/photos" --data "$work/data/series.csv" --part train --out "$work/series-photos" --quiet
+run 0 compare "$work/series" "$work/series-photos"
+prints "resampling $witnesses patients"
+prints 'p by patient'
+cut -d, -f1-7 "$work/series/examples.csv" >"$work/series/without" && mv "$work/series/without" "$work/series/examples.csv"
+run 0 compare "$work/series" "$work/series-photos" # as evaluated before there was the column
+prints "resampling $witnesses patients"
+cut -d, -f1-7 "$work/series-photos/examples.csv" >"$work/series/without" && mv "$work/series/without" "$work/series-photos/examples.csv"
+run 0 compare "$work/series" "$work/series-photos"
+prints 'McNemar'
+
 # Columns of the data that are called like those of examples.csv.
 mkdir "$work/clash" "$work/clash-scores"
 awk -F, -v OFS=, 'NR == 1 { print $0, "loss", "data_loss", "prediction", "example", "p_light", "p_else" }
@@ -111,7 +128,7 @@ refused 'no such column' compare "$work/scores" "$work/scores" --by loss
 
 # How far the run is stands in strata.csv. It is read before the weights, and a broken history fails before a file is replaced.
 last=$(tail -n 1 "$work/run/history.csv" | cut -d, -f2)
-awk -F, -v last="$last" 'NR > 1 && $NF != last { exit 1 }' "$work/run/strata.csv" || fail "strata.csv does not say how far the run was"
+awk -F, -v last="$last" 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k } NR > 1 && $at["iteration"] != last { exit 1 }' "$work/run/strata.csv" || fail "strata.csv does not say how far the run was"
 cp -r "$work/run" "$work/broken"
 echo '"' >>"$work/broken/history.csv"
 for file in examples classes strata confusion; do echo old >"$work/broken/$file.csv"; done

@@ -40,7 +40,7 @@ static void scores_are_what_they_are_defined_as(void **state) {
     for (int classes = 2; classes <= K; classes++) {
         make(classes);
         class_scored s;
-        const class_predictions p = {N, classes, labels, probabilities};
+        const class_predictions p = {N, classes, labels, probabilities, NULL};
         assert_int_equal(class_scores_of(&p, members, N, &s, NULL), STATUS_OK);
         double hits[K] = {0}, all[K] = {0}, gap[CLASS_BINS] = {0}, area = 0;
         for (int i = 0; i < N; i++) {
@@ -72,7 +72,7 @@ static void intervals_have_the_right_width(void **state) {
     (void)state;
     make(2);
     class_scored s;
-    class_scores_of(&(class_predictions){N, 2, labels, probabilities}, members, N, &s, NULL);
+    class_scores_of(&(class_predictions){N, 2, labels, probabilities, NULL}, members, N, &s, NULL);
     const double share = s.value[CLASS_ACCURACY], width = 2 * 1.96 * sqrt(share * (1 - share) / N);
     assert_close(s.ci[CLASS_ACCURACY].high - s.ci[CLASS_ACCURACY].low, width, 0.2);
 }
@@ -81,7 +81,7 @@ static void few_examples_have_no_interval_and_one_class_no_area(void **state) {
     (void)state;
     make(2);
     class_scored s;
-    const class_predictions p = {N, 2, labels, probabilities};
+    const class_predictions p = {N, 2, labels, probabilities, NULL};
     assert_int_equal(class_scores_of(&p, members, 9, &s, NULL), STATUS_OK);
     assert_true(s.count == 9 && isnan(s.ci[CLASS_ACCURACY].low) && !isnan(s.value[CLASS_ACCURACY]));
     memset(labels, 1, sizeof labels);
@@ -96,7 +96,7 @@ static void differences_are_those_of_the_same_examples(void **state) {
     (void)state;
     static float other[N * K];
     make(2);
-    const class_predictions first = {N, 2, labels, probabilities}, second = {N, 2, labels, other};
+    const class_predictions first = {N, 2, labels, probabilities, NULL}, second = {N, 2, labels, other, NULL};
     memcpy(other, probabilities, sizeof other);
     int only_second = 0, only_first = 0;
     for (int i = 0; i < N; i++) {
@@ -140,7 +140,7 @@ static void the_worst_group_has_the_lowest_accuracy(void **state) {
     int group[N];
     double hits[3] = {0}, all[3] = {0};
     make(3);
-    const class_predictions p = {N, 3, labels, probabilities};
+    const class_predictions p = {N, 3, labels, probabilities, NULL};
     for (int i = 0; i < N; i++) {
         group[i] = i % 7 == 0 ? -1 : i % 3;
         if (group[i] < 0) continue;
@@ -166,7 +166,7 @@ static void small_groups_leave_the_worst_without_an_interval(void **state) {
     (void)state;
     int group[N];
     make(2);
-    const class_predictions p = {N, 2, labels, probabilities};
+    const class_predictions p = {N, 2, labels, probabilities, NULL};
     for (int small = 1; small <= 10; small++) {
         for (int i = 0; i < N; i++) group[i] = i < small ? 0 : 2; /* nobody is in 1 */
         class_worst w;
