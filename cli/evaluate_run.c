@@ -17,7 +17,7 @@ static const char USAGE[] =
     "\n"
     "Classifies images with the network of a run and prints accuracy and loss, overall, per class and for the worst\n"
     "class; for pictures and tables also accuracy, balanced accuracy, AUROC and calibration error by group, with 95 %\n"
-    "bootstrap intervals, and the confusion matrix. Where there is a column `patient`, whole patients are resampled. "
+    "intervals, and the confusion matrix. Where there is a column `patient`, whole patients are resampled. "
     "Data\n"
     "that have changed since the run was trained on them are refused, unless --data names them: then they are other\n"
     "data.\n"
@@ -55,36 +55,40 @@ static void print_classes(const class_results *scores) {
 static void print_score(const class_scored *s, class_score which) {
     const double factor = which == CLASS_AUROC ? 1 : 100;
     const int digits = which == CLASS_AUROC ? 3 : 1;
-    if (isnan(s->value[which])) printf(" %22s", "-");
-    else if (isnan(s->ci[which].low)) printf(" %*.*f%15s", 7, digits, factor * s->value[which], "");
+    if (isnan(s->value[which])) printf("  %6s%17s", "-", "");
+    else if (isnan(s->ci[which].low)) printf("  %6.*f%17s", digits, factor * s->value[which], "");
     else
         printf("  %6.*f (%5.*f to %5.*f)", digits, factor * s->value[which], digits, factor * s->ci[which].low, digits,
                factor * s->ci[which].high);
 }
 
-/* The group with the lowest accuracy; the interval is that of the lowest of its column, whichever it is. */
+/* The group with the lowest accuracy, with the interval that it has in the table above. */
 static void print_worst_group(const class_results *scores) {
-    const class_worst *worst = &scores->worst_group;
-    if (!worst->group) return;
-    const class_stratum *one = &scores->strata[worst->group];
-    printf("worst group: %s %s with %.2f%%", one->column, one->value, 100 * worst->value);
-    if (!isnan(worst->ci.low)) printf(" (95 %% CI %.1f to %.1f)", 100 * worst->ci.low, 100 * worst->ci.high);
+    if (!scores->worst_group) return;
+    const class_stratum *one = &scores->strata[scores->worst_group];
+    const interval ci = one->scored.ci[CLASS_ACCURACY];
+    printf("worst group: %s %s with %.2f%%", one->column, one->value, 100 * one->scored.value[CLASS_ACCURACY]);
+    if (!isnan(ci.low)) printf(" (95 %% CI %.1f to %.1f)", 100 * ci.low, 100 * ci.high);
     printf("\n");
 }
 
 static void print_how(const class_results *scores) {
     const class_scored *all = &scores->strata[0].scored;
     if (all->patients < all->count)
-        printf("95 %% CI: bootstrap, resampling %lld patients, from %d on\n", (long long)all->patients,
-               STATISTICS_INTERVAL_CASES);
+        printf("95 %% CI: bootstrap, resampling %lld patients; of accuracies that are the same each time, Wilson's of "
+               "that "
+               "many.\nThere is none below %d patients.\n",
+               (long long)all->patients, STATISTICS_INTERVAL_CASES);
     else
-        printf("95 %% CI: bootstrap, resampling %lld images, from %d on\n", (long long)all->count,
-               STATISTICS_INTERVAL_CASES);
+        printf(
+            "95 %% CI: accuracy: Wilson's; balanced accuracy: Wilson's of each class put together; others: bootstrap. "
+            "There is none\nbelow %d %s.\n",
+            STATISTICS_INTERVAL_CASES, "images");
 }
 
 static void print_groups(const class_results *scores) {
     if (!scores->class_names && scores->stratum_count < 2) return; /* as before there were groups */
-    printf("\n%-24s %9s  %-22s %-23s %-22s %s\n", "group", "images", "accuracy, % (95 % CI)", "balanced accuracy, %",
+    printf("\n%-24s %9s  %-23s  %-23s  %-23s  %s\n", "group", "images", "accuracy, % (95 % CI)", "balanced accuracy, %",
            "AUROC", "calibration error, %");
     for (size_t k = 0; k < scores->stratum_count; k++) {
         const class_stratum *one = &scores->strata[k];

@@ -5,6 +5,7 @@
 #include "evaluate/binomial.h"
 #include "evaluate/clusters.h"
 #include "evaluate/purposes.h"
+#include "evaluate/share_interval.h"
 #include "evaluate/sign_flip.h"
 
 #include <math.h>
@@ -12,6 +13,9 @@
 #include <string.h>
 
 enum { RESAMPLES = 1000, RESAMPLES_LEAST = 200, CLASSES_MAX = 256 };
+enum {
+    LEAST_OF_CLASS = 5
+}; /* patients; of fewer every resample has the same few, and its AUROC looks surer than it is */
 static const double WORK_MAX = 2e8; /* examples x classes x resamples */
 
 const char *class_score_name(class_score score) {
@@ -28,6 +32,7 @@ typedef struct job {
     int64_t *orders;  /* [classes][count]; positions among the members */
     double *weights;  /* [count]; how often each is in the resample */
     clusters patients;
+    double classes[CLASSES_MAX]; /* how many patients have an example of each class */
 } job;
 
 typedef struct placed {
@@ -52,6 +57,18 @@ static int bin_of(float confidence) {
 /* Of two classes one order says all. */
 static int first_class(const job *j) { return j->p->classes == 2; }
 
+static void count_classes(job *j) {
+    const clusters *c = &j->patients;
+    int64_t last[CLASSES_MAX];
+    for (int k = 0; k < CLASSES_MAX; k++) last[k] = -1;
+    for (int64_t k = 0; k < c->count; k++)
+        for (int64_t m = c->starts[k]; m < c->starts[k + 1]; m++) {
+            const int label = label_of(j, c->members[m]);
+            if (last[label] != k) j->classes[label]++;
+            last[label] = k;
+        }
+}
+
 static status_code prepare(job *j, failure *failure) {
     const size_t n = (size_t)j->count;
     placed *line = malloc((n + 1) * sizeof *line);
@@ -72,8 +89,10 @@ static status_code prepare(job *j, failure *failure) {
         for (int64_t k = 0; k < j->count; k++) j->orders[c * j->count + k] = line[k].at;
     }
     free(line);
-    return good ? clusters_open(&j->patients, j->p->patients, j->members, j->count, failure)
-                : fail_memory(failure, "the scores");
+    if (!good) return fail_memory(failure, "the scores");
+    const status_code status = clusters_open(&j->patients, j->p->patients, j->members, j->count, failure);
+    if (status == STATUS_OK) count_classes(j);
+    return status;
 }
 
 static void finish(job *j) {
@@ -86,9 +105,9 @@ static void finish(job *j) {
 
 /* ---- the scores of weighted examples ----------------------------------------------------------------------------- */
 
-static void accuracies(const job *j, double *value) {
-    double hits[CLASSES_MAX] = {0}, all[CLASSES_MAX] = {0}, hit = 0, count = 0, sum = 0;
-    int classes = 0;
+/* The accuracy of each class, NaN without an example, and of all. */
+static double accuracies(const job *j, double shares[CLASSES_MAX]) {
+    double hits[CLASSES_MAX] = {0}, all[CLASSES_MAX] = {0}, hit = 0, count = 0;
     for (int64_t k = 0; k < j->count; k++) {
         const int label = label_of(j, k);
         all[label] += j->weights[k];
@@ -97,11 +116,21 @@ static void accuracies(const job *j, double *value) {
     for (int c = 0; c < j->p->classes; c++) {
         hit += hits[c];
         count += all[c];
-        if (all[c] > 0) sum += hits[c] / all[c];
-        classes += all[c] > 0;
+        shares[c] = hits[c] / all[c];
     }
-    value[CLASS_ACCURACY] = hit / count;
-    value[CLASS_BALANCED] = sum / classes;
+    return hit / count;
+}
+
+/* NaN for a resample that lacks a class: it would be the mean of other classes than those that are there. */
+static double balanced(const job *j, const double *shares) {
+    double sum = 0;
+    int classes = 0;
+    for (int c = 0; c < j->p->classes; c++) {
+        if (!(j->classes[c] > 0)) continue;
+        sum += shares[c];
+        classes++;
+    }
+    return sum / classes;
 }
 
 /* The share of pairs of an example of the class and another in which the first is more probable; ties count half. */
@@ -154,8 +183,10 @@ static double calibration_error(const job *j) {
 }
 
 static void score(const job *j, double *value) {
-    accuracies(j, value);
-    value[CLASS_AUROC] = mean_area(j);
+    double shares[CLASSES_MAX];
+    value[CLASS_ACCURACY] = accuracies(j, shares);
+    value[CLASS_BALANCED] = balanced(j, shares);
+    value[CLASS_AUROC] = isnan(value[CLASS_BALANCED]) ? (double)NAN : mean_area(j);
     value[CLASS_ECE] = calibration_error(j);
 }
 
@@ -195,6 +226,29 @@ static status_code bootstrap(job *j, job *other, interval *ci, failure *failure)
     return STATUS_OK;
 }
 
+static int has_few_of_a_class(const job *j) {
+    for (int c = 0; c < j->p->classes; c++)
+        if (j->classes[c] > 0 && j->classes[c] < LEAST_OF_CLASS) return 1;
+    return 0;
+}
+
+static int is_flat(interval ci) { return !(ci.low < ci.high); }
+
+/* The bootstrap of shares is a detour where examples are independent, and says nothing where each resample has the same value. */
+static void mend_intervals(job *j, const double *value, interval *ci) {
+    const interval none = {(double)NAN, (double)NAN};
+    const int independent = j->patients.count == j->count, few = has_few_of_a_class(j);
+    double shares[CLASSES_MAX];
+    for (int64_t k = 0; k < j->count; k++) j->weights[k] = 1;
+    accuracies(j, shares);
+    if (independent || is_flat(ci[CLASS_ACCURACY]))
+        ci[CLASS_ACCURACY] = share_interval(value[CLASS_ACCURACY], (double)j->patients.count);
+    if (independent || few || is_flat(ci[CLASS_BALANCED]))
+        ci[CLASS_BALANCED] = share_interval_of_mean(shares, j->classes, j->p->classes);
+    if (few || is_flat(ci[CLASS_AUROC])) ci[CLASS_AUROC] = none;
+    if (is_flat(ci[CLASS_ECE])) ci[CLASS_ECE] = none;
+}
+
 static int has_interval(const job *j) { return j->patients.count >= STATISTICS_INTERVAL_CASES; }
 
 status_code class_scores_of(const class_predictions *p, const int64_t *members, int64_t count, class_scored *result,
@@ -211,7 +265,10 @@ status_code class_scores_of(const class_predictions *p, const int64_t *members, 
         result->patients = j.patients.count;
         score(&j, result->value);
     }
-    if (status == STATUS_OK && has_interval(&j)) status = bootstrap(&j, NULL, result->ci, failure);
+    if (status == STATUS_OK && has_interval(&j)) {
+        status = bootstrap(&j, NULL, result->ci, failure);
+        if (status == STATUS_OK) mend_intervals(&j, result->value, result->ci);
+    }
     finish(&j);
     return status;
 }
@@ -256,10 +313,11 @@ static status_code test(const job *first, const job *second, class_difference *r
 status_code class_scores_difference(const class_predictions *first, const class_predictions *second,
                                     const int64_t *members, int64_t count, class_difference *result, failure *failure) {
     double values[2][CLASS_SCORES];
+    const interval none = {(double)NAN, (double)NAN};
     *result = (class_difference){.p = (double)NAN};
     for (int s = 0; s < CLASS_SCORES; s++) {
         result->value[s] = (double)NAN;
-        result->ci[s] = (interval){(double)NAN, (double)NAN};
+        result->ci[s] = none;
     }
     if (!count) return STATUS_OK;
     job a = {.p = first, .members = members, .count = count}, b = {.p = second, .members = members, .count = count};
@@ -272,6 +330,7 @@ status_code class_scores_difference(const class_predictions *first, const class_
         for (int s = 0; s < CLASS_SCORES; s++) result->value[s] = values[1][s] - values[0][s];
     }
     if (status == STATUS_OK && has_interval(&a)) status = bootstrap(&a, &b, result->ci, failure);
+    if (has_few_of_a_class(&a)) result->ci[CLASS_BALANCED] = result->ci[CLASS_AUROC] = none;
     finish(&a);
     finish(&b);
     return status;

@@ -1,6 +1,11 @@
 /*
  * How good predicted classes are: accuracy, balanced accuracy, AUROC and calibration of any part of the examples, each
- * with a 95 % bootstrap interval. Where examples are of patients, whole patients are resampled (clusters.h).
+ * with a 95 % interval.
+ *
+ * Intervals of AUROC, of calibration and of differences are the bootstrap's; there is none where every resample has the same value,
+ * and none of AUROC where a class has fewer than five examples. Those of accuracies are share_interval.h's. Where patients have several examples
+ * each, they take the place of examples: whole patients are resampled (clusters.h), for accuracies as well, unless that gives
+ * the same value every time.
  */
 #ifndef HWS_EVALUATE_CLASS_SCORES_H
 #define HWS_EVALUATE_CLASS_SCORES_H

@@ -4,6 +4,7 @@
 #include "evaluate/class_scores.h"
 #include "evaluate/clusters.h"
 #include "evaluate/purposes.h"
+#include "evaluate/share_interval.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -113,6 +114,8 @@ static status_code bootstrap_worst(const grouped *g, class_worst *result, failur
         values[RESAMPLES + r] = value[1] - value[0];
     }
     result->ci = bootstrap_interval(values, RESAMPLES);
+    if (!(result->ci.low < result->ci.high)) /* all are right, or a group has none right */
+        result->ci = share_interval(result->value, (double)(g->starts[result->group + 1] - g->starts[result->group]));
     result->difference_ci = bootstrap_interval(values + RESAMPLES, RESAMPLES);
     free(values);
     return STATUS_OK;

@@ -164,18 +164,6 @@ static status_code add_stratum(job *j, const example_column *column, int value, 
     return status;
 }
 
-/* Of this column and those before; its groups are the strata from `first` on. */
-static status_code find_worst(job *j, const example_column *column, int first, failure *failure) {
-    class_worst found, *worst = &j->scores->worst_group;
-    const class_predictions p = predictions_of(j);
-    const status_code status =
-        class_scores_worst(&p, NULL, (class_groups){column->of, column->value_count}, &found, failure);
-    if (status != STATUS_OK || found.group < 0 || (worst->group && !(found.value < worst->value))) return status;
-    *worst = found;
-    worst->group = first + found.group;
-    return STATUS_OK;
-}
-
 static status_code check_column(void *context, const char *name, failure *failure) {
     const job *j = context;
     const example_column *column = labelled_images_column(j->set, name);
@@ -192,9 +180,17 @@ static status_code add_column(void *context, const char *name, failure *failure)
     if (status != STATUS_OK) return status;
     const example_column *column = labelled_images_column(j->set, name);
     if (!j->gallery_column) j->gallery_column = column->name;
-    const int first = (int)j->scores->stratum_count;
     for (int v = 0; v < column->value_count && status == STATUS_OK; v++) status = add_stratum(j, column, v, failure);
-    return status == STATUS_OK ? find_worst(j, column, first, failure) : status;
+    return status;
+}
+
+/* The first of those with the lowest accuracy. */
+static void find_worst(class_results *s) {
+    for (size_t k = 1; k < s->stratum_count; k++) {
+        const class_scored *one = &s->strata[k].scored, *worst = &s->strata[s->worst_group].scored;
+        if (one->count && (!s->worst_group || one->value[CLASS_ACCURACY] < worst->value[CLASS_ACCURACY]))
+            s->worst_group = k;
+    }
 }
 
 /* "sex,site" */
@@ -356,7 +352,9 @@ static status_code score(job *j, failure *failure) {
     s->class_names = j->set->class_names ? words_copy(j->set->class_names, classes) : NULL;
     if (!s->confusion || (j->set->class_names && !s->class_names)) return fail_memory(failure, "the scores");
     score_classes(j, s);
-    return score_groups(j, failure);
+    const status_code status = score_groups(j, failure);
+    if (status == STATUS_OK) find_worst(s);
+    return status;
 }
 
 status_code evaluate_classification(class_results *scores, const evaluate_run_request *request,

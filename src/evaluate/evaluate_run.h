@@ -60,8 +60,7 @@ typedef struct class_results {
     int knows_patients;                                 /* the data have a column of patients */
     class_stratum *strata;                              /* all examples, then each group of each column */
     size_t stratum_count;
-    class_worst
-        worst_group; /* of the groups of all columns together: `group` counts strata, from 1 on; 0: there is none */
+    size_t worst_group; /* the stratum with the lowest accuracy of those of all columns, from 1 on; 0: there is none */
 } class_results;
 
 typedef struct run_evaluation {

@@ -1,5 +1,6 @@
 #include "report/class_verdict.h"
 
+#include "evaluate/share_interval.h"
 #include "report/html.h"
 
 #include <math.h>
@@ -11,13 +12,10 @@ static const class_share UNKNOWN = {(double)NAN, (double)NAN, (double)NAN};
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-/* Wilson's interval. The bootstrap's of strata.csv has no width where all are right, and there is none for a few. */
+/* Earlier versions had the bootstrap's in strata.csv, which has no width where all are right, and there is none for a few. */
 class_share class_share_of(double right, double all) {
-    const double z = 1.959964, p = right / all;
-    if (!(all > 0)) return UNKNOWN;
-    const double middle = (p + z * z / (2 * all)) / (1 + z * z / all);
-    const double half = z / (1 + z * z / all) * sqrt(p * (1 - p) / all + z * z / (4 * all * all));
-    return (class_share){p, fmax(0, middle - half), fmin(1, middle + half)};
+    const interval ci = share_interval(right / all, all);
+    return all > 0 ? (class_share){right / all, ci.low, ci.high} : UNKNOWN;
 }
 
 double class_size(const csv *confusion, size_t row) {

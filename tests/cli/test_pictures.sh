@@ -63,11 +63,14 @@ head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,
 [ "$(wc -l <"$work/scores/reliability.csv")" -eq 16 ] || fail "15 bins are expected"
 refused 'no such column' evaluate "$work/run" --by sex
 refused "names the column 'group' twice" evaluate "$work/run" --by group,group
-# The worst group has an interval if each group has ten examples: of those that are tested on, one has eight.
-run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group
-prints 'worst group: group .* with [0-9.]*%$'
-run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group --part train
-prints 'worst group: group .* with .*% (95 % CI'
+# The worst group has the same interval below the table as in it.
+for part in test train; do
+    run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group --part $part
+    row=$(sed -n 's/^worst group: \(group [a-z]*\) with [0-9.]*% (95 % CI \([0-9.]*\) to \([0-9.]*\))$/^\1 .* ( *\2 to *\3) /p' "$work/out")
+    [ -n "$row" ] || fail "the worst group has no interval"
+    prints "$row"
+    prints "accuracy: Wilson's"
+done
 
 # Comparison, paired by example.
 run 0 evaluate "$work/run" --quiet

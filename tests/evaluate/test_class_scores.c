@@ -91,6 +91,61 @@ static void few_examples_have_no_interval_and_one_class_no_area(void **state) {
     assert_true(isnan(s.value[CLASS_ACCURACY]));
 }
 
+/* `right` of N examples of class 0, and of class 1 `others`, all wrong. */
+static class_scored scored_shares(int right, int zeros, int others) {
+    class_scored s;
+    const class_predictions p = {N, 2, labels, probabilities, NULL};
+    for (int i = 0; i < zeros + others; i++) {
+        members[i] = i;
+        labels[i] = i >= zeros;
+        probabilities[2 * i + 1] = (i < zeros && i >= right ? 0.6f : 0.3f) + 0.001f * (float)(i * 7 % 13);
+        probabilities[2 * i] = 1 - probabilities[2 * i + 1];
+    }
+    assert_int_equal(class_scores_of(&p, members, zeros + others, &s, NULL), STATUS_OK);
+    return s;
+}
+
+/* A bootstrap would say 100 to 100, 0 to 0 and, of resamples without the one of class 1, 0 to 50. */
+static void intervals_do_not_collapse(void **state) {
+    (void)state;
+    class_scored s = scored_shares(17, 17, 0);
+    assert_near(s.ci[CLASS_ACCURACY].low, 0.81568186, 1e-7);
+    assert_near(s.ci[CLASS_ACCURACY].high, 1, 0);
+    assert_near(s.ci[CLASS_BALANCED].low, 0.81568186, 1e-7);
+    s = scored_shares(0, 24, 0);
+    assert_near(s.ci[CLASS_ACCURACY].low, 0, 0);
+    assert_near(s.ci[CLASS_ACCURACY].high, 0.13797620, 1e-7);
+    s = scored_shares(16, 16, 1);
+    assert_near(s.value[CLASS_BALANCED], 0.5, 1e-12);
+    assert_near(s.ci[CLASS_BALANCED].low, 0.5 - (1 - 0.8063923) / 2, 1e-6);
+    assert_near(s.ci[CLASS_BALANCED].high, 0.5 + 0.7934507 / 2, 1e-6);
+    assert_true(!isnan(s.value[CLASS_AUROC]) && isnan(s.ci[CLASS_AUROC].low)); /* of a single one nobody can tell */
+    s = scored_shares(40, 50, 4);
+    assert_true(isnan(s.ci[CLASS_AUROC].low));
+    s = scored_shares(40, 50, 5);
+    assert_true(s.ci[CLASS_AUROC].low < s.value[CLASS_AUROC] && s.value[CLASS_AUROC] < s.ci[CLASS_AUROC].high);
+}
+
+/* 20 patients of two, all right: as 20 examples, not as 40. */
+static void patients_that_are_all_right_have_wilsons_interval(void **state) {
+    (void)state;
+    int patients[40];
+    class_scored s = scored_shares(40, 40, 0);
+    for (int i = 0; i < 40; i++) patients[i] = i / 2;
+    const class_predictions p = {N, 2, labels, probabilities, patients};
+    assert_int_equal(class_scores_of(&p, members, 40, &s, NULL), STATUS_OK);
+    assert_int_equal(s.patients, 20);
+    for (int k = CLASS_ACCURACY; k <= CLASS_BALANCED; k++) {
+        assert_near(s.ci[k].low, 20 / (20 + 1.959963984540054 * 1.959963984540054), 1e-9);
+        assert_near(s.ci[k].high, 1, 0);
+    }
+    const int all[40] = {0};
+    class_worst w;
+    const class_predictions some = {40, 2, labels, probabilities, patients};
+    assert_int_equal(class_scores_worst(&some, NULL, (class_groups){all, 1}, &w, NULL), STATUS_OK);
+    assert_near(w.ci.low, s.ci[CLASS_ACCURACY].low, 1e-12);
+}
+
 /* A second method that is right where the first is, but for some examples. */
 static void differences_are_those_of_the_same_examples(void **state) {
     (void)state;
@@ -180,6 +235,8 @@ static void small_groups_leave_the_worst_without_an_interval(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_what_they_are_defined_as),
+        cmocka_unit_test(intervals_do_not_collapse),
+        cmocka_unit_test(patients_that_are_all_right_have_wilsons_interval),
         cmocka_unit_test(differences_are_those_of_the_same_examples),
         cmocka_unit_test(mcnemars_test_is_the_binomial_one),
         cmocka_unit_test(the_worst_group_has_the_lowest_accuracy),
