@@ -5,6 +5,7 @@
 
 #include "evaluate/compare.h"
 #include "evaluate/compare_classes.h"
+#include "evaluate/evaluation_kind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +78,8 @@ int verb_compare(int count, char **arguments) {
     const char *metric = "Dice", *format = "text", *layout = "tall", *paths[COMPARED_MAX];
     compare_request r = {.paths = paths};
     table_format table;
-    int found = 0, json = 0;
+    failure failure;
+    int found = 0, json = 0, classified = 0;
     const cli_option options[] = {
         CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
                  "groups.csv of the dataset"),
@@ -104,5 +106,7 @@ int verb_compare(int count, char **arguments) {
     r.count = (size_t)found;
     code = choose(&r, metric, json ? "json" : format, layout, &table);
     if (code != CLI_GO_ON) return code;
-    return classified_is_there(r.paths[0]) ? compare_images(&r, table) : compare(&r, table);
+    const status_code status = evaluation_kind(r.paths, r.count, &classified, &failure);
+    if (status != STATUS_OK) return cli_end(status, &failure);
+    return classified ? compare_images(&r, table) : compare(&r, table);
 }

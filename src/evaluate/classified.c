@@ -109,9 +109,11 @@ static status_code read_row(classified *c, size_t row, failure *failure) {
 
 status_code classified_open(classified *c, const char *name, failure *failure) {
     memset(c, 0, sizeof *c);
+    if (!path_exists(name)) return fail(failure, STATUS_CANNOT_READ, "there is no %.500s", name);
     if (!find_file(name, c->path))
-        return fail(failure, STATUS_CANNOT_READ, "%.500s has no %s: evaluate a run first, with hws evaluate RUN", name,
-                    run_file_name(RUN_EXAMPLES));
+        return fail(failure, STATUS_CANNOT_READ, "%.500s has no %s: %s", name, run_file_name(RUN_EXAMPLES),
+                    run_exists(name) ? "evaluate the run first, with hws evaluate"
+                                     : "it is neither an evaluation nor a run that was evaluated");
     status_code status = csv_read(&c->table, c->path, CSV_STRICT, failure);
     if (status == STATUS_OK) status = check_columns(c, failure);
     if (status != STATUS_OK) return status;

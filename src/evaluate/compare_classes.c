@@ -4,6 +4,7 @@
 #include "core/array.h"
 #include "core/utf8.h"
 #include "evaluate/comparison_folder.h"
+#include "evaluate/evaluation_age.h"
 #include "evaluate/name_list.h"
 #include "evaluate/own_results.h"
 #include "evaluate/paired.h"
@@ -136,6 +137,8 @@ static status_code read_methods(job *j, failure *failure) {
         if (!j->request->names) call(j->request->paths[m], r->names[m]);
     }
     if (!j->request->names) method_names_make_different(r->names, r->count);
+    for (size_t m = 0; m < r->count && status == STATUS_OK; m++)
+        evaluation_tell_old(j->request->paths[m], r->names[m], j->listener);
     if (status == STATUS_OK) status = check_first(&r->methods[0], failure);
     int64_t most = 0;
     for (size_t m = 0; m < r->count; m++) most = r->methods[m].count > most ? r->methods[m].count : most;

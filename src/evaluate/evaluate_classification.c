@@ -5,6 +5,7 @@
 #include "evaluate/class_gallery.h"
 #include "evaluate/classified.h"
 #include "evaluate/evaluate_run.h"
+#include "evaluate/evaluation_age.h"
 #include "evaluate/name_list.h"
 #include "evaluate/own_results.h"
 #include "predict/classifier.h"
@@ -34,16 +35,7 @@ typedef struct job {
    it were the other way round, old weights would pass for new ones. And a history that cannot be read fails before any file
    is written. */
 static status_code read_iterations(job *j, failure *failure) {
-    char path[PATH_SIZE];
-    csv history;
-    j->iterations = -1;
-    status_code status = run_path(path, j->request->run, RUN_HISTORY, failure);
-    if (status != STATUS_OK || !path_exists(path)) return status;
-    status = csv_read(&history, path, CSV_STRICT, failure);
-    const long column = csv_column(&history, "iteration");
-    if (column >= 0 && history.rows) j->iterations = csv_number(&history, history.rows - 1, (size_t)column);
-    csv_close(&history);
-    return status;
+    return evaluation_iteration(j->request->run, &j->iterations, failure);
 }
 
 /* The run's own data, divided as for its training. */

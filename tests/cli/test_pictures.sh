@@ -92,7 +92,19 @@ complains 'examples that all have'
 refused 'no such column' compare "$work/run" "$work/photos" --by sex
 sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/examples.csv"
 refused "is no class" compare "$work/run" "$work/fewer-scores"
-refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
+refused 'lazy has no examples.csv: evaluate the run first' compare "$work/lazy" "$work/run"
+refused 'lazy has no examples.csv: evaluate the run first' compare "$work/run" "$work/lazy"
+refused 'there is no .*nothing' compare "$work/run" "$work/nothing"
+refused 'data has no examples.csv: it is neither' compare "$work/run" "$work/data"
+# A run that was trained further since is told of, by the name that it has in the table.
+cp -r "$work/run" "$work/further"
+awk -F, -v OFS=, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k } NR > 1 { $at["iteration"] -= 1 } 1' "$work/run/strata.csv" >"$work/further/strata.csv"
+run 0 compare "$work/run" "$work/further"
+complains 'further was trained further after it was evaluated: .* Run hws evaluate again'
+run 0 compare "$work/run" "$work/further/examples.csv" --names one,two
+complains 'two was trained further'
+run 0 compare "$work/run" "$work/photos"
+is_silent err
 
 # Pictures of the same patient are one witness, in evaluation, comparison and report; the name of the column is as for splitting.
 awk -F, -v OFS=, 'NR == 1 { $4 = "Patient" } NR > 1 { $4 = "p" int(NR / 5) } 1' "$work/data/labels.csv" >"$work/data/series.csv"
