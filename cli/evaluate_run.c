@@ -37,6 +37,8 @@ static const char *class_name(const class_results *scores, int k, char number[16
     return number;
 }
 
+static const char *examples_word(const class_results *scores) { return scores->are_rows ? "rows" : "images"; }
+
 static void print_line(const char *name, const class_result *s) {
     if (s->count) printf("%-16s %9lld %9.2f%% %10.4f\n", name, (long long)s->count, 100 * s->accuracy, s->loss);
     else printf("%-16s %9d %10s %10s\n", name, 0, "-", "-");
@@ -44,7 +46,7 @@ static void print_line(const char *name, const class_result *s) {
 
 static void print_classes(const class_results *scores) {
     char number[16];
-    printf("%-16s %9s %10s %10s\n", "class", "images", "accuracy", "loss");
+    printf("%-16s %9s %10s %10s\n", "class", examples_word(scores), "accuracy", "loss");
     for (int k = 0; k < scores->classes; k++) print_line(class_name(scores, k, number), &scores->each[k]);
     print_line("all", &scores->each[scores->classes]);
     if (scores->worst >= 0)
@@ -83,22 +85,28 @@ static void print_how(const class_results *scores) {
         printf(
             "95 %% CI: accuracy: Wilson's; balanced accuracy: Wilson's of each class put together; others: bootstrap. "
             "There is none\nbelow %d %s.\n",
-            STATISTICS_INTERVAL_CASES, "images");
+            STATISTICS_INTERVAL_CASES, examples_word(scores));
 }
 
 static void print_groups(const class_results *scores) {
     if (!scores->class_names && scores->stratum_count < 2) return; /* as before there were groups */
-    printf("\n%-24s %9s  %-23s  %-23s  %-23s  %s\n", "group", "images", "accuracy, % (95 % CI)", "balanced accuracy, %",
-           "AUROC", "calibration error, %");
+    printf("\n%-24s %9s  %-23s  %-23s  %-23s  %s\n", "group", examples_word(scores), "accuracy, % (95 % CI)",
+           "balanced accuracy, %", "AUROC", "calibration error, %");
+    size_t empty = 0;
     for (size_t k = 0; k < scores->stratum_count; k++) {
         const class_stratum *one = &scores->strata[k];
         char name[64];
+        if (k && !one->scored.count) {
+            empty++;
+            continue;
+        }
         snprintf(name, sizeof name, "%.28s%s%.28s", one->column ? one->column : "all", one->column ? " " : "",
                  one->value ? one->value : "");
         printf("%-24s %9lld", name, (long long)one->scored.count);
         for (int s = 0; s < CLASS_SCORES; s++) print_score(&one->scored, (class_score)s);
         printf("\n");
     }
+    if (empty) printf("%zu groups of the data have none of these %s\n", empty, examples_word(scores));
     print_worst_group(scores);
     print_how(scores);
 }
@@ -127,7 +135,8 @@ static int evaluate(const evaluate_run_request *request, int quiet) {
     static run_evaluation result; /* large */
     failure failure;
     cli_progress progress;
-    const listener listener = cli_listen(&progress, quiet);
+    listener listener = cli_listen(&progress, quiet);
+    listener.notice = cli_notice; /* a warning is no progress */
     cli_catch_interrupts();
     const status_code status = evaluate_run(&result, request, &listener, &failure);
     cli_progress_end(&progress);
@@ -155,7 +164,7 @@ int verb_evaluate_run(int count, char **arguments) {
                  "confusion.csv and reliability.csv there, for hws report and hws compare",
                  "the run's folder, for its own test set"),
         CLI_WHOLE("--threads", "N", &threads, 1, 4096, "threads to work with", "all"),
-        CLI_FLAG("--quiet", &quiet, "no table"),
+        CLI_FLAG("--quiet", &quiet, "no table and no progress; warnings are told"),
         CLI_PARAGRAPH(VOLUMES),
         CLI_FLAG("--no-mirror", &r.no_mirror,
                  "do not average over mirror images: up to eight times faster (slices: four)"),

@@ -10,6 +10,7 @@
 #ifndef HWS_EVALUATE_CLASS_SCORES_H
 #define HWS_EVALUATE_CLASS_SCORES_H
 
+#include "core/listener.h"
 #include "evaluate/statistics.h"
 
 typedef enum class_score {
@@ -70,6 +71,14 @@ typedef struct class_groups {
     const int *of; /* [example]; -1: in none */
     int count;
 } class_groups;
+
+/* How many examples there are and how many of them have no group; and the groups that have examples. */
+typedef struct group_counts {
+    int64_t examples, without, groups;
+} group_counts;
+
+/* Gives notice of examples that are in no group of a column, and of groups that are too small to be any. */
+void class_groups_tell(const char *column, group_counts counts, const listener *listener);
 
 /* `second` may be NULL. */
 status_code class_scores_worst(const class_predictions *first, const class_predictions *second, class_groups groups,

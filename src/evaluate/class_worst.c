@@ -1,4 +1,4 @@
-/* The group with the lowest accuracy (class_scores.h). */
+/* Groups of examples: which has the lowest accuracy, and what is to be told of them (class_scores.h). */
 #include "core/arg_max.h"
 #include "core/random.h"
 #include "evaluate/class_scores.h"
@@ -7,6 +7,7 @@
 #include "evaluate/share_interval.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { RESAMPLES = 1000 };
@@ -137,4 +138,19 @@ status_code class_scores_worst(const class_predictions *first, const class_predi
     }
     grouped_close(&g);
     return status;
+}
+
+void class_groups_tell(const char *column, group_counts counts, const listener *listener) {
+    char notice[400];
+    snprintf(
+        notice, sizeof notice,
+        "%lld of %lld examples have nothing in the column '%.100s' and are in none of its groups, nor in the worst",
+        (long long)counts.without, (long long)counts.examples, column);
+    if (counts.without) listener_notice(listener, notice);
+    snprintf(
+        notice, sizeof notice,
+        "the column '%.100s' makes %lld groups of %lld examples, too small to tell anything of; a column with fewer "
+        "values, such as ranges of its numbers, would",
+        column, (long long)counts.groups, (long long)(counts.examples - counts.without));
+    if (counts.groups > 1 && counts.examples - counts.without < 2 * counts.groups) listener_notice(listener, notice);
 }

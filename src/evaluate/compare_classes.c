@@ -218,7 +218,8 @@ static status_code score_worst(compared_classes *r, compared_stratum *one, const
     return status;
 }
 
-static status_code score_column(compared_classes *r, size_t column, failure *failure) {
+static status_code score_column(job *j, size_t column, failure *failure) {
+    compared_classes *r = j->result;
     classified_groups groups;
     const char *name = classified_group_name(&r->methods[0], column);
     status_code status = classified_groups_of(&r->methods[0], column, &groups, failure);
@@ -228,24 +229,34 @@ static status_code score_column(compared_classes *r, size_t column, failure *fai
     for (int g = 0; g < groups.count && status == STATUS_OK; g++)
         status = score_stratum(r, add_stratum(r, name, groups.values[g]), &groups, g, failure);
     if (status == STATUS_OK && groups.count > 1) status = score_worst(r, add_stratum(r, name, NULL), &groups, failure);
+    group_counts counts = {.examples = r->methods[0].count, .groups = groups.count};
+    for (int64_t i = 0; i < counts.examples && status == STATUS_OK; i++) counts.without += groups.of[i] < 0;
+    if (status == STATUS_OK) class_groups_tell(name, counts, j->listener);
     classified_groups_close(&groups);
     return status;
 }
 
 static status_code score_named(void *context, const char *name, failure *failure) {
-    compared_classes *r = context;
-    const long column = classified_group_column(&r->methods[0], name);
-    return column < 0 ? fail(failure, STATUS_BAD_INPUT, "--by %.100s: %.300s has no such column of groups", name,
-                             r->methods[0].path)
-                      : score_column(r, (size_t)column, failure);
+    job *j = context;
+    const classified *first = &j->result->methods[0];
+    const long column = classified_group_column(first, name);
+    if (column >= 0) return score_column(j, (size_t)column, failure);
+    text known = {0};
+    for (size_t k = first->first_group_column; k < first->table.columns; k++)
+        text_format(&known, "%s%s", known.size ? ", " : "", classified_group_name(first, k));
+    const status_code status =
+        fail(failure, STATUS_BAD_INPUT, "--by %.100s: %.300s has no such column of groups; it has %.400s", name,
+             first->path, known.size ? text_string(&known) : "none");
+    text_close(&known);
+    return status;
 }
 
 static status_code score_all(job *j, failure *failure) {
     compared_classes *r = j->result;
     status_code status = score_stratum(r, add_stratum(r, NULL, NULL), NULL, 0, failure);
     if (status == STATUS_OK && !j->request->by && classified_group_column(&r->methods[0], "group") >= 0)
-        status = score_named(r, "group", failure);
-    return status == STATUS_OK ? name_list_each(j->request->by, score_named, r, failure) : status;
+        status = score_named(j, "group", failure);
+    return status == STATUS_OK ? name_list_each(j->request->by, score_named, j, failure) : status;
 }
 
 static status_code correct_all(compared_classes *r, failure *failure) {

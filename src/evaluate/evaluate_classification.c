@@ -156,14 +156,32 @@ static status_code add_stratum(job *j, const example_column *column, int value, 
     return status;
 }
 
+static status_code refuse_column(const job *j, const char *name, failure *failure) {
+    text known = {0};
+    labelled_images_column_names(j->set, &known);
+    const status_code status =
+        fail(failure, STATUS_BAD_INPUT, "--by %.100s: the data have no such column of groups; they have %.500s", name,
+             text_string(&known));
+    text_close(&known);
+    return status;
+}
+
 static status_code check_column(void *context, const char *name, failure *failure) {
     const job *j = context;
     const example_column *column = labelled_images_column(j->set, name);
-    if (!column) return fail(failure, STATUS_BAD_INPUT, "--by %.100s: the data have no such column of groups", name);
+    if (!column) return refuse_column(j, name, failure);
     if (column->value_count > EXAMPLE_GROUPS_MAX)
         return fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
                     column->value_count, EXAMPLE_GROUPS_MAX);
     return STATUS_OK;
+}
+
+static void tell_groups(const job *j, const example_column *column) {
+    group_counts counts = {.examples = j->set->count};
+    for (int v = 0; v < column->value_count; v++)
+        counts.groups += j->scores->strata[j->scores->stratum_count - 1 - (size_t)v].scored.count > 0;
+    for (int64_t i = 0; i < j->set->count; i++) counts.without += column->of[i] < 0;
+    class_groups_tell(column->name, counts, j->listener);
 }
 
 static status_code add_column(void *context, const char *name, failure *failure) {
@@ -173,6 +191,7 @@ static status_code add_column(void *context, const char *name, failure *failure)
     const example_column *column = labelled_images_column(j->set, name);
     if (!j->gallery_column) j->gallery_column = column->name;
     for (int v = 0; v < column->value_count && status == STATUS_OK; v++) status = add_stratum(j, column, v, failure);
+    if (status == STATUS_OK) tell_groups(j, column);
     return status;
 }
 
@@ -340,6 +359,7 @@ static status_code score(job *j, failure *failure) {
     class_results *s = j->scores;
     const size_t classes = (size_t)j->model.classes;
     s->classes = j->model.classes;
+    s->are_rows = j->set->values != NULL;
     s->confusion = calloc(classes * classes, sizeof *s->confusion);
     s->class_names = j->set->class_names ? words_copy(j->set->class_names, classes) : NULL;
     if (!s->confusion || (j->set->class_names && !s->class_names)) return fail_memory(failure, "the scores");
@@ -364,6 +384,8 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
     if (status == STATUS_OK) status = classify(&j, failure);
     if (status == STATUS_OK) status = score(&j, failure);
     if (status == STATUS_OK && j.out) status = write_files(&j, failure);
+    if (status == STATUS_OK && !j.out)
+        listener_notice(listener, "nothing of this evaluation is kept; --out DIR keeps it, for hws compare");
     classifier_close(&j.model);
     classification_data_close(&j.data);
     free(j.losses);

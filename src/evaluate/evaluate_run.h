@@ -53,7 +53,8 @@ typedef struct class_stratum {
 
 typedef struct class_results {
     int classes;
-    int worst; /* the class with the lowest accuracy, the first of equals; -1: there are no images */
+    int are_rows; /* of a table; else images */
+    int worst;    /* the class with the lowest accuracy, the first of equals; -1: there are no images */
     class_result each[LABELLED_IMAGES_CLASSES_MAX + 1]; /* one per class, then that of all */
     char **class_names;                                 /* classes; NULL: their numbers */
     int64_t *confusion;                                 /* [label][prediction] */

@@ -43,6 +43,7 @@ static void add_score(text *page, const run *run, size_t row, size_t which) {
 
 static void add_score_rows(text *page, const runs *runs, const run *run, int first) {
     for (size_t row = 0; row < run->strata.data.rows; row++) {
+        if (row && run_number(&run->strata, row, "examples") == 0) continue; /* a group that only training has */
         text_format(page, "<tr%s><th scope=\"row\">", row == 0 && !first ? " class=\"first\"" : "");
         html_escape(page, run_cell(&run->strata, row, "column"));
         text_add(page, " ");

@@ -61,7 +61,7 @@ run 0 evaluate "$work/run" --out "$work/scores"
 grep -q '^label,dark,light$' "$work/scores/confusion.csv" || fail "no confusion matrix"
 head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient$' || fail "examples.csv lacks columns"
 [ "$(wc -l <"$work/scores/reliability.csv")" -eq 16 ] || fail "15 bins are expected"
-refused 'no such column' evaluate "$work/run" --by sex
+refused 'no such column of groups; they have group, patient' evaluate "$work/run" --by sex
 refused "names the column 'group' twice" evaluate "$work/run" --by group,group
 # The worst group has the same interval below the table as in it.
 for part in test train; do
@@ -71,6 +71,20 @@ for part in test train; do
     prints "$row"
     prints "accuracy: Wilson's"
 done
+
+# Examples without a group are told of, groups without examples are no rows, and nothing is kept of other data unless it is asked for.
+awk -F, -v OFS=, 'NR > 1 && $5 == "test" && $3 == "odd" && !done++ { $3 = "" } NR > 1 && $5 == "train" { $3 = "far" } 1' "$work/data/labels.csv" >"$work/data/gaps.csv"
+run 0 evaluate "$work/run" --data "$work/data/gaps.csv" --quiet
+is_silent out
+complains "1 of 32 examples have nothing in the column 'group' and are in none of its groups"
+complains 'nothing of this evaluation is kept; --out'
+run 0 evaluate "$work/run" --data "$work/data/gaps.csv" --by group,patient --out "$work/gaps"
+prints '^[0-9]* groups of the data have none of these images'
+grep -q '^group far ' "$work/out" && fail "a group without test pictures fills the table"
+complains "the column 'patient' makes 32 groups of 32 examples, too small"
+grep -q 'is kept' "$work/err" && fail "what is kept is said not to be"
+run 0 compare "$work/gaps" "$work/gaps"
+complains "1 of 32 examples have nothing in the column 'group'"
 
 # Comparison, paired by example.
 run 0 evaluate "$work/run" --quiet
@@ -89,7 +103,7 @@ head -n -1 "$work/scores/examples.csv" >"$work/fewer" && mkdir "$work/fewer-scor
 refused 'not about the same examples' compare "$work/run" "$work/fewer-scores"
 run 0 compare "$work/run" "$work/fewer-scores" --common
 complains 'examples that all have'
-refused 'no such column' compare "$work/run" "$work/photos" --by sex
+refused 'no such column of groups; it has group, patient' compare "$work/run" "$work/photos" --by sex
 sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/examples.csv"
 refused "is no class" compare "$work/run" "$work/fewer-scores"
 refused 'lazy has no examples.csv: evaluate the run first' compare "$work/lazy" "$work/run"
@@ -216,6 +230,8 @@ sh "$(dirname "$0")/../../experiments/make_table.sh" 400 >"$work/table.csv"
 run 0 train "$work/table.csv" --label income --group sex $small --epochs 6 --out "$work/table"
 complains 'a fifth of each class'
 run 0 evaluate "$work/table" --by sex,job --out "$work/table-scores"
+prints '^class  *rows '
+prints '^group  *rows '
 [ "$(wc -l <"$work/table-scores/strata.csv")" -eq 8 ] || fail "all, two and four groups are expected"
 grep -q '^sex,female,' "$work/table-scores/strata.csv" || fail "no group of women"
 run 0 evaluate "$work/table" --data "$work/table.csv" --by sex,job --out "$work/own-scores"
