@@ -22,13 +22,11 @@ static const char USAGE[] =
     "A case is left out for a label that neither its reference nor any prediction has. Where one method predicted a\n"
     "label that is not there, those that did not count as right (Dice 100 %, distance 0).\n"
     "\n"
-    "Of images and tables an EVALUATION is a run that was evaluated, or --out of hws evaluate (examples.csv): "
-    "accuracy,\n"
-    "balanced accuracy, AUROC and calibration error of all examples, each group and the worst one; differences with 95 "
-    "%\n"
-    "bootstrap intervals, paired by example, and McNemar's exact test; where patients have several examples each, "
-    "patients\n"
-    "are resampled and tested. Of the options --by, --format, --out, --names and --common are for these.\n"
+    "Of images and tables an EVALUATION is a run that was evaluated, or --out of hws evaluate (examples.csv):\n"
+    "accuracy, balanced accuracy, AUROC and calibration error of all examples, each group and the worst one;\n"
+    "differences with 95 % bootstrap intervals, paired by example, and McNemar's exact test. Where patients have\n"
+    "several examples each, patients are resampled and tested. Of the options --by, --format, --out, --names and\n"
+    "--common are for these.\n"
     "\n";
 
 /* Evaluations of images or tables; their options are some of those for volumes. */

@@ -17,10 +17,9 @@ static const char USAGE[] =
     "\n"
     "Classifies images with the network of a run and prints accuracy and loss, overall, per class and for the worst\n"
     "class; for pictures and tables also accuracy, balanced accuracy, AUROC and calibration error by group, with 95 %\n"
-    "intervals, and the confusion matrix. Where there is a column `patient`, whole patients are resampled. "
-    "Data\n"
-    "that have changed since the run was trained on them are refused, unless --data names them: then they are other\n"
-    "data.\n"
+    "intervals, and the confusion matrix. Where there is a column `patient`, whole patients are resampled.\n"
+    "Data that have changed since the run was trained on them are refused, unless --data names them: then they are\n"
+    "other data.\n"
     "\n";
 
 static const char VOLUMES[] =
@@ -76,16 +75,15 @@ static void print_worst_group(const class_results *scores) {
 
 static void print_how(const class_results *scores) {
     const class_scored *all = &scores->strata[0].scored;
-    if (all->patients < all->count)
-        printf("95 %% CI: bootstrap, resampling %lld patients; of accuracies that are the same each time, Wilson's of "
-               "that "
-               "many.\nThere is none below %d patients.\n",
-               (long long)all->patients, STATISTICS_INTERVAL_CASES);
+    const int by_patient = all->patients < all->count;
+    if (by_patient)
+        printf("95 %% CI: bootstrap, resampling %lld patients; of accuracies that are then always the same, Wilson's.",
+               (long long)all->patients);
     else
         printf(
-            "95 %% CI: accuracy: Wilson's; balanced accuracy: Wilson's of each class put together; others: bootstrap. "
-            "There is none\nbelow %d %s.\n",
-            STATISTICS_INTERVAL_CASES, examples_word(scores));
+            "95 %% CI: of accuracy Wilson's, of balanced accuracy those of the classes put together, else bootstrap.");
+    printf("\nThere is none below %d %s.\n", STATISTICS_INTERVAL_CASES,
+           by_patient ? "patients" : examples_word(scores));
 }
 
 static void print_groups(const class_results *scores) {
@@ -106,7 +104,7 @@ static void print_groups(const class_results *scores) {
         for (int s = 0; s < CLASS_SCORES; s++) print_score(&one->scored, (class_score)s);
         printf("\n");
     }
-    if (empty) printf("%zu groups of the data have none of these %s\n", empty, examples_word(scores));
+    if (empty) printf("groups of the data with none of these %s: %zu\n", examples_word(scores), empty);
     print_worst_group(scores);
     print_how(scores);
 }

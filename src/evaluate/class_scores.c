@@ -13,9 +13,8 @@
 #include <string.h>
 
 enum { RESAMPLES = 1000, RESAMPLES_LEAST = 200, CLASSES_MAX = 256 };
-enum {
-    LEAST_OF_CLASS = 5
-}; /* patients; of fewer every resample has the same few, and its AUROC looks surer than it is */
+/* Patients: of fewer, resamples repeat the same few, and AUROC looks surer than it is. */
+enum { LEAST_OF_CLASS = 5 };
 static const double WORK_MAX = 2e8; /* examples x classes x resamples */
 
 const char *class_score_name(class_score score) {

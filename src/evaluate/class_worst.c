@@ -142,15 +142,14 @@ status_code class_scores_worst(const class_predictions *first, const class_predi
 
 void class_groups_tell(const char *column, group_counts counts, const listener *listener) {
     char notice[400];
-    snprintf(
-        notice, sizeof notice,
-        "%lld of %lld examples have nothing in the column '%.100s' and are in none of its groups, nor in the worst",
-        (long long)counts.without, (long long)counts.examples, column);
+    const int64_t grouped = counts.examples - counts.without;
+    snprintf(notice, sizeof notice,
+             "%lld of %lld examples have nothing in the column '%.100s' and are in none of its groups",
+             (long long)counts.without, (long long)counts.examples, column);
     if (counts.without) listener_notice(listener, notice);
-    snprintf(
-        notice, sizeof notice,
-        "the column '%.100s' makes %lld groups of %lld examples, too small to tell anything of; a column with fewer "
-        "values, such as ranges of its numbers, would",
-        column, (long long)counts.groups, (long long)(counts.examples - counts.without));
-    if (counts.groups > 1 && counts.examples - counts.without < 2 * counts.groups) listener_notice(listener, notice);
+    snprintf(notice, sizeof notice,
+             "the column '%.100s' divides %lld examples into %lld groups, which are too small to judge; a column with "
+             "fewer values, such as ranges of numbers, tells more",
+             column, (long long)grouped, (long long)counts.groups);
+    if (counts.groups > 1 && grouped < 2 * counts.groups) listener_notice(listener, notice);
 }

@@ -69,7 +69,7 @@ for part in test train; do
     row=$(sed -n 's/^worst group: \(group [a-z]*\) with [0-9.]*% (95 % CI \([0-9.]*\) to \([0-9.]*\))$/^\1 .* ( *\2 to *\3) /p' "$work/out")
     [ -n "$row" ] || fail "the worst group has no interval"
     prints "$row"
-    prints "accuracy: Wilson's"
+    prints "of accuracy Wilson's"
 done
 
 # Examples without a group are told of, groups without examples are no rows, and nothing is kept of other data unless it is asked for.
@@ -79,9 +79,9 @@ is_silent out
 complains "1 of 32 examples have nothing in the column 'group' and are in none of its groups"
 complains 'nothing of this evaluation is kept; --out'
 run 0 evaluate "$work/run" --data "$work/data/gaps.csv" --by group,patient --out "$work/gaps"
-prints '^[0-9]* groups of the data have none of these images'
+prints '^groups of the data with none of these images: [1-9]'
 grep -q '^group far ' "$work/out" && fail "a group without test pictures fills the table"
-complains "the column 'patient' makes 32 groups of 32 examples, too small"
+complains "the column 'patient' divides 32 examples into 32 groups, which are too small"
 grep -q 'is kept' "$work/err" && fail "what is kept is said not to be"
 run 0 compare "$work/gaps" "$work/gaps"
 complains "1 of 32 examples have nothing in the column 'group'"
