@@ -77,7 +77,7 @@ typedef struct group_counts {
     int64_t examples, without, groups;
 } group_counts;
 
-/* Gives notice of examples that are in no group of a column, and of groups that are too small to be any. */
+/* Gives notice of examples that are in no group of a column, and of many groups that are too small to judge. */
 void class_groups_tell(const char *column, group_counts counts, const listener *listener);
 
 /* `second` may be NULL. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RESAMPLES = 1000 };
+enum { RESAMPLES = 1000, MANY_GROUPS = 10 };
 
 /* The examples of a patient in a group. */
 typedef struct share {
@@ -151,5 +151,5 @@ void class_groups_tell(const char *column, group_counts counts, const listener *
              "the column '%.100s' divides %lld examples into %lld groups, which are too small to judge; a column with "
              "fewer values, such as ranges of numbers, tells more",
              column, (long long)grouped, (long long)counts.groups);
-    if (counts.groups > 1 && grouped < 2 * counts.groups) listener_notice(listener, notice);
+    if (counts.groups > MANY_GROUPS && grouped < 2 * counts.groups) listener_notice(listener, notice);
 }
