@@ -5,6 +5,7 @@
 
 #include "evaluate/compare.h"
 #include "evaluate/compare_classes.h"
+#include "evaluate/evaluation_kind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,12 +22,10 @@ static const char USAGE[] =
     "A case is left out for a label that neither its reference nor any prediction has. Where one method predicted a\n"
     "label that is not there, those that did not count as right (Dice 100 %, distance 0).\n"
     "\n"
-    "Of images and tables an EVALUATION is a run that was evaluated, or --out of hws evaluate (examples.csv): "
-    "accuracy,\n"
-    "balanced accuracy, AUROC and calibration error of all examples, each group and the worst one; differences with 95 "
-    "%\n"
-    "bootstrap intervals, paired by example, and McNemar's exact test. Of the options --by, --format, --out, --names "
-    "and\n"
+    "Of images and tables an EVALUATION is a run that was evaluated, or --out of hws evaluate (examples.csv):\n"
+    "accuracy, balanced accuracy, AUROC and calibration error of all examples, each group and the worst one;\n"
+    "differences with 95 % bootstrap intervals, paired by example, and McNemar's exact test. Where patients have\n"
+    "several examples each, patients are resampled and tested. Of the options --by, --format, --out, --names and\n"
     "--common are for these.\n"
     "\n";
 
@@ -77,7 +76,8 @@ int verb_compare(int count, char **arguments) {
     const char *metric = "Dice", *format = "text", *layout = "tall", *paths[COMPARED_MAX];
     compare_request r = {.paths = paths};
     table_format table;
-    int found = 0, json = 0;
+    failure failure;
+    int found = 0, json = 0, classified = 0;
     const cli_option options[] = {
         CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
                  "groups.csv of the dataset"),
@@ -104,5 +104,7 @@ int verb_compare(int count, char **arguments) {
     r.count = (size_t)found;
     code = choose(&r, metric, json ? "json" : format, layout, &table);
     if (code != CLI_GO_ON) return code;
-    return classified_is_there(r.paths[0]) ? compare_images(&r, table) : compare(&r, table);
+    const status_code status = evaluation_kind(r.paths, r.count, &classified, &failure);
+    if (status != STATUS_OK) return cli_end(status, &failure);
+    return classified ? compare_images(&r, table) : compare(&r, table);
 }

@@ -37,7 +37,8 @@ static int evaluate(const evaluate_request *request, int quiet) {
     evaluation evaluation;
     failure failure;
     cli_progress progress;
-    const listener listener = cli_listen(&progress, quiet);
+    listener listener = cli_listen(&progress, quiet);
+    listener.notice = cli_notice; /* a warning is no progress */
     cli_catch_interrupts();
     const status_code status = evaluate_folders(&evaluation, request, &listener, &failure);
     cli_progress_end(&progress);
@@ -78,7 +79,7 @@ int verb_evaluate(int count, char **arguments) {
                  "draw the worst cases over these images (CASE_0000.nii.gz or CASE.nii.gz), as\nOUT/worst/CASE.png",
                  NULL),
         CLI_WHOLE("--threads", "N", &threads, 1, 256, "threads to work with", "one per processor"),
-        CLI_FLAG("--quiet", &quiet, "no progress and no notes"),
+        CLI_FLAG("--quiet", &quiet, "no progress; warnings are told"),
     };
     const cli_verb verb = {"evaluate", USAGE, options, sizeof options / sizeof *options, MORE, NULL, 0};
     const int code = cli_read(&verb, count, arguments, NULL);

@@ -17,8 +17,9 @@ static const char USAGE[] =
     "\n"
     "Classifies images with the network of a run and prints accuracy and loss, overall, per class and for the worst\n"
     "class; for pictures and tables also accuracy, balanced accuracy, AUROC and calibration error by group, with 95 %\n"
-    "bootstrap intervals, and the confusion matrix. Data that have changed since the run was trained on them are\n"
-    "refused, unless --data names them: then they are other data.\n"
+    "intervals, and the confusion matrix. Where there is a column `patient`, whole patients are resampled.\n"
+    "Data that have changed since the run was trained on them are refused, unless --data names them: then they are\n"
+    "other data.\n"
     "\n";
 
 static const char VOLUMES[] =
@@ -35,6 +36,8 @@ static const char *class_name(const class_results *scores, int k, char number[16
     return number;
 }
 
+static const char *examples_word(const class_results *scores) { return scores->are_rows ? "rows" : "images"; }
+
 static void print_line(const char *name, const class_result *s) {
     if (s->count) printf("%-16s %9lld %9.2f%% %10.4f\n", name, (long long)s->count, 100 * s->accuracy, s->loss);
     else printf("%-16s %9d %10s %10s\n", name, 0, "-", "-");
@@ -42,7 +45,7 @@ static void print_line(const char *name, const class_result *s) {
 
 static void print_classes(const class_results *scores) {
     char number[16];
-    printf("%-16s %9s %10s %10s\n", "class", "images", "accuracy", "loss");
+    printf("%-16s %9s %10s %10s\n", "class", examples_word(scores), "accuracy", "loss");
     for (int k = 0; k < scores->classes; k++) print_line(class_name(scores, k, number), &scores->each[k]);
     print_line("all", &scores->each[scores->classes]);
     if (scores->worst >= 0)
@@ -53,37 +56,57 @@ static void print_classes(const class_results *scores) {
 static void print_score(const class_scored *s, class_score which) {
     const double factor = which == CLASS_AUROC ? 1 : 100;
     const int digits = which == CLASS_AUROC ? 3 : 1;
-    if (isnan(s->value[which])) printf(" %22s", "-");
-    else if (isnan(s->ci[which].low)) printf(" %*.*f%15s", 7, digits, factor * s->value[which], "");
+    if (isnan(s->value[which])) printf("  %6s%17s", "-", "");
+    else if (isnan(s->ci[which].low)) printf("  %6.*f%17s", digits, factor * s->value[which], "");
     else
         printf("  %6.*f (%5.*f to %5.*f)", digits, factor * s->value[which], digits, factor * s->ci[which].low, digits,
                factor * s->ci[which].high);
 }
 
-/* The group with the lowest accuracy; the interval is that of the lowest of its column, whichever it is. */
+/* The group with the lowest accuracy, with the interval that it has in the table above. */
 static void print_worst_group(const class_results *scores) {
-    const class_worst *worst = &scores->worst_group;
-    if (!worst->group) return;
-    const class_stratum *one = &scores->strata[worst->group];
-    printf("worst group: %s %s with %.2f%%", one->column, one->value, 100 * worst->value);
-    if (!isnan(worst->ci.low)) printf(" (95 %% CI %.1f to %.1f)", 100 * worst->ci.low, 100 * worst->ci.high);
+    if (!scores->worst_group) return;
+    const class_stratum *one = &scores->strata[scores->worst_group];
+    const interval ci = one->scored.ci[CLASS_ACCURACY];
+    printf("worst group: %s %s with %.2f%%", one->column, one->value, 100 * one->scored.value[CLASS_ACCURACY]);
+    if (!isnan(ci.low)) printf(" (95 %% CI %.1f to %.1f)", 100 * ci.low, 100 * ci.high);
     printf("\n");
+}
+
+static void print_how(const class_results *scores) {
+    const class_scored *all = &scores->strata[0].scored;
+    const int by_patient = all->patients < all->count;
+    if (by_patient)
+        printf("95 %% CI: bootstrap, resampling %lld patients; of accuracies that are then always the same, Wilson's.",
+               (long long)all->patients);
+    else
+        printf(
+            "95 %% CI: of accuracy Wilson's, of balanced accuracy those of the classes put together, else bootstrap.");
+    printf("\nThere is none below %d %s.\n", STATISTICS_INTERVAL_CASES,
+           by_patient ? "patients" : examples_word(scores));
 }
 
 static void print_groups(const class_results *scores) {
     if (!scores->class_names && scores->stratum_count < 2) return; /* as before there were groups */
-    printf("\n%-24s %9s  %-22s %-23s %-22s %s\n", "group", "images", "accuracy, % (95 % CI)", "balanced accuracy, %",
-           "AUROC", "calibration error, %");
+    printf("\n%-24s %9s  %-23s  %-23s  %-23s  %s\n", "group", examples_word(scores), "accuracy, % (95 % CI)",
+           "balanced accuracy, %", "AUROC", "calibration error, %");
+    size_t empty = 0;
     for (size_t k = 0; k < scores->stratum_count; k++) {
         const class_stratum *one = &scores->strata[k];
         char name[64];
+        if (k && !one->scored.count) {
+            empty++;
+            continue;
+        }
         snprintf(name, sizeof name, "%.28s%s%.28s", one->column ? one->column : "all", one->column ? " " : "",
                  one->value ? one->value : "");
         printf("%-24s %9lld", name, (long long)one->scored.count);
         for (int s = 0; s < CLASS_SCORES; s++) print_score(&one->scored, (class_score)s);
         printf("\n");
     }
+    if (empty) printf("groups of the data with none of these %s: %zu\n", examples_word(scores), empty);
     print_worst_group(scores);
+    print_how(scores);
 }
 
 static void print_confusion(const class_results *scores) {
@@ -110,7 +133,8 @@ static int evaluate(const evaluate_run_request *request, int quiet) {
     static run_evaluation result; /* large */
     failure failure;
     cli_progress progress;
-    const listener listener = cli_listen(&progress, quiet);
+    listener listener = cli_listen(&progress, quiet);
+    listener.notice = cli_notice; /* a warning is no progress */
     cli_catch_interrupts();
     const status_code status = evaluate_run(&result, request, &listener, &failure);
     cli_progress_end(&progress);
@@ -138,7 +162,7 @@ int verb_evaluate_run(int count, char **arguments) {
                  "confusion.csv and reliability.csv there, for hws report and hws compare",
                  "the run's folder, for its own test set"),
         CLI_WHOLE("--threads", "N", &threads, 1, 4096, "threads to work with", "all"),
-        CLI_FLAG("--quiet", &quiet, "no table"),
+        CLI_FLAG("--quiet", &quiet, "no table and no progress; warnings are told"),
         CLI_PARAGRAPH(VOLUMES),
         CLI_FLAG("--no-mirror", &r.no_mirror,
                  "do not average over mirror images: up to eight times faster (slices: four)"),

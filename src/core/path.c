@@ -44,6 +44,13 @@ int path_is_folder(const char *path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+int path_is_newer(const char *path, const char *than) {
+    struct stat one, other;
+    if (stat(path, &one) != 0 || stat(than, &other) != 0) return 0;
+    const struct timespec a = one.st_mtim, b = other.st_mtim;
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
 int path_same(const char *a, const char *b) {
     struct stat first, second;
     return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&

@@ -31,6 +31,9 @@ int path_is_folder(const char *path);
 /* Whether both exist and are the same file or folder, even under different names. */
 int path_same(const char *a, const char *b);
 
+/* Whether a file was written after another; 0 where one of them cannot be looked at. */
+int path_is_newer(const char *path, const char *than);
+
 /* Makes the folder if it is not there, and those above it. After STATUS_CANNOT_WRITE errno says why, too, for callers
    who have more to tell about the folder. */
 status_code folder_make(const char *folder, failure *failure);

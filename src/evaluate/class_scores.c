@@ -1,16 +1,20 @@
 #include "evaluate/class_scores.h"
 
 #include "core/arg_max.h"
-#include "core/quantile.h"
 #include "core/random.h"
 #include "evaluate/binomial.h"
+#include "evaluate/clusters.h"
 #include "evaluate/purposes.h"
+#include "evaluate/share_interval.h"
+#include "evaluate/sign_flip.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { RESAMPLES = 1000, RESAMPLES_LEAST = 200, CLASSES_MAX = 256 };
+/* Patients: of fewer, resamples repeat the same few, and AUROC looks surer than it is. */
+enum { LEAST_OF_CLASS = 5 };
 static const double WORK_MAX = 2e8; /* examples x classes x resamples */
 
 const char *class_score_name(class_score score) {
@@ -26,6 +30,8 @@ typedef struct job {
     int *hits, *bins; /* [count] */
     int64_t *orders;  /* [classes][count]; positions among the members */
     double *weights;  /* [count]; how often each is in the resample */
+    clusters patients;
+    double classes[CLASSES_MAX]; /* how many patients have an example of each class */
 } job;
 
 typedef struct placed {
@@ -50,6 +56,18 @@ static int bin_of(float confidence) {
 /* Of two classes one order says all. */
 static int first_class(const job *j) { return j->p->classes == 2; }
 
+static void count_classes(job *j) {
+    const clusters *c = &j->patients;
+    int64_t last[CLASSES_MAX];
+    for (int k = 0; k < CLASSES_MAX; k++) last[k] = -1;
+    for (int64_t k = 0; k < c->count; k++)
+        for (int64_t m = c->starts[k]; m < c->starts[k + 1]; m++) {
+            const int label = label_of(j, c->members[m]);
+            if (last[label] != k) j->classes[label]++;
+            last[label] = k;
+        }
+}
+
 static status_code prepare(job *j, failure *failure) {
     const size_t n = (size_t)j->count;
     placed *line = malloc((n + 1) * sizeof *line);
@@ -70,7 +88,10 @@ static status_code prepare(job *j, failure *failure) {
         for (int64_t k = 0; k < j->count; k++) j->orders[c * j->count + k] = line[k].at;
     }
     free(line);
-    return good ? STATUS_OK : fail_memory(failure, "the scores");
+    if (!good) return fail_memory(failure, "the scores");
+    const status_code status = clusters_open(&j->patients, j->p->patients, j->members, j->count, failure);
+    if (status == STATUS_OK) count_classes(j);
+    return status;
 }
 
 static void finish(job *j) {
@@ -78,13 +99,14 @@ static void finish(job *j) {
     free(j->bins);
     free(j->weights);
     free(j->orders);
+    clusters_close(&j->patients);
 }
 
 /* ---- the scores of weighted examples ----------------------------------------------------------------------------- */
 
-static void accuracies(const job *j, double *value) {
-    double hits[CLASSES_MAX] = {0}, all[CLASSES_MAX] = {0}, hit = 0, count = 0, sum = 0;
-    int classes = 0;
+/* The accuracy of each class, NaN without an example, and of all. */
+static double accuracies(const job *j, double shares[CLASSES_MAX]) {
+    double hits[CLASSES_MAX] = {0}, all[CLASSES_MAX] = {0}, hit = 0, count = 0;
     for (int64_t k = 0; k < j->count; k++) {
         const int label = label_of(j, k);
         all[label] += j->weights[k];
@@ -93,11 +115,21 @@ static void accuracies(const job *j, double *value) {
     for (int c = 0; c < j->p->classes; c++) {
         hit += hits[c];
         count += all[c];
-        if (all[c] > 0) sum += hits[c] / all[c];
-        classes += all[c] > 0;
+        shares[c] = hits[c] / all[c];
     }
-    value[CLASS_ACCURACY] = hit / count;
-    value[CLASS_BALANCED] = sum / classes;
+    return hit / count;
+}
+
+/* NaN for a resample that lacks a class: it would be the mean of other classes than those that are there. */
+static double balanced(const job *j, const double *shares) {
+    double sum = 0;
+    int classes = 0;
+    for (int c = 0; c < j->p->classes; c++) {
+        if (!(j->classes[c] > 0)) continue;
+        sum += shares[c];
+        classes++;
+    }
+    return sum / classes;
 }
 
 /* The share of pairs of an example of the class and another in which the first is more probable; ties count half. */
@@ -151,8 +183,10 @@ static double calibration_error(const job *j) {
 }
 
 static void score(const job *j, double *value) {
-    accuracies(j, value);
-    value[CLASS_AUROC] = mean_area(j);
+    double shares[CLASSES_MAX];
+    value[CLASS_ACCURACY] = accuracies(j, shares);
+    value[CLASS_BALANCED] = balanced(j, shares);
+    value[CLASS_AUROC] = isnan(value[CLASS_BALANCED]) ? (double)NAN : mean_area(j);
     value[CLASS_ECE] = calibration_error(j);
 }
 
@@ -162,15 +196,11 @@ static void resample(job *j, uint64_t number) {
     random_stream stream;
     random_start(&stream, 0, RANDOM_BOOTSTRAP, number, 1);
     memset(j->weights, 0, (size_t)j->count * sizeof *j->weights);
-    for (int64_t k = 0; k < j->count; k++) j->weights[random_below(&stream, (uint64_t)j->count)]++;
-}
-
-static interval interval_of(double *values, size_t count) {
-    size_t known = 0;
-    for (size_t k = 0; k < count; k++)
-        if (!isnan(values[k])) values[known++] = values[k];
-    sort_numbers(values, known);
-    return (interval){quantile_of_sorted(values, known, 0.025), quantile_of_sorted(values, known, 0.975)};
+    const clusters *c = &j->patients;
+    for (int64_t k = 0; k < c->count; k++) {
+        const uint64_t drawn = random_below(&stream, (uint64_t)c->count);
+        for (int64_t m = c->starts[drawn]; m < c->starts[drawn + 1]; m++) j->weights[c->members[m]]++;
+    }
 }
 
 static size_t resamples_of(const job *j) {
@@ -191,14 +221,39 @@ static status_code bootstrap(job *j, job *other, interval *ci, failure *failure)
         if (other) score(other, theirs);
         for (int s = 0; s < CLASS_SCORES; s++) values[(size_t)s * count + r] = other ? theirs[s] - value[s] : value[s];
     }
-    for (int s = 0; s < CLASS_SCORES; s++) ci[s] = interval_of(values + (size_t)s * count, count);
+    for (int s = 0; s < CLASS_SCORES; s++) ci[s] = bootstrap_interval(values + (size_t)s * count, count);
     free(values);
     return STATUS_OK;
 }
 
+static int has_few_of_a_class(const job *j) {
+    for (int c = 0; c < j->p->classes; c++)
+        if (j->classes[c] > 0 && j->classes[c] < LEAST_OF_CLASS) return 1;
+    return 0;
+}
+
+static int is_flat(interval ci) { return !(ci.low < ci.high); }
+
+/* The bootstrap of shares is a detour where examples are independent, and says nothing where each resample has the same value. */
+static void mend_intervals(job *j, const double *value, interval *ci) {
+    const interval none = {(double)NAN, (double)NAN};
+    const int independent = j->patients.count == j->count, few = has_few_of_a_class(j);
+    double shares[CLASSES_MAX];
+    for (int64_t k = 0; k < j->count; k++) j->weights[k] = 1;
+    accuracies(j, shares);
+    if (independent || is_flat(ci[CLASS_ACCURACY]))
+        ci[CLASS_ACCURACY] = share_interval(value[CLASS_ACCURACY], (double)j->patients.count);
+    if (independent || few || is_flat(ci[CLASS_BALANCED]))
+        ci[CLASS_BALANCED] = share_interval_of_mean(shares, j->classes, j->p->classes);
+    if (few || is_flat(ci[CLASS_AUROC])) ci[CLASS_AUROC] = none;
+    if (is_flat(ci[CLASS_ECE])) ci[CLASS_ECE] = none;
+}
+
+static int has_interval(const job *j) { return j->patients.count >= STATISTICS_INTERVAL_CASES; }
+
 status_code class_scores_of(const class_predictions *p, const int64_t *members, int64_t count, class_scored *result,
                             failure *failure) {
-    *result = (class_scored){.count = count};
+    *result = (class_scored){.count = count, .patients = count};
     for (int s = 0; s < CLASS_SCORES; s++) {
         result->value[s] = (double)NAN;
         result->ci[s] = (interval){(double)NAN, (double)NAN};
@@ -206,8 +261,14 @@ status_code class_scores_of(const class_predictions *p, const int64_t *members, 
     if (!count) return STATUS_OK;
     job j = {.p = p, .members = members, .count = count};
     status_code status = prepare(&j, failure);
-    if (status == STATUS_OK) score(&j, result->value);
-    if (status == STATUS_OK && count >= STATISTICS_INTERVAL_CASES) status = bootstrap(&j, NULL, result->ci, failure);
+    if (status == STATUS_OK) {
+        result->patients = j.patients.count;
+        score(&j, result->value);
+    }
+    if (status == STATUS_OK && has_interval(&j)) {
+        status = bootstrap(&j, NULL, result->ci, failure);
+        if (status == STATUS_OK) mend_intervals(&j, result->value, result->ci);
+    }
     finish(&j);
     return status;
 }
@@ -221,135 +282,61 @@ double class_scores_mcnemar(int64_t a, int64_t b) {
     return fmin(1, 2 * p);
 }
 
-static void count_discordant(const job *first, const job *second, class_difference *result) {
+static int64_t difference_of(const job *first, const job *second, int64_t patient) {
+    const clusters *c = &first->patients;
+    int64_t sum = 0;
+    for (int64_t m = c->starts[patient]; m < c->starts[patient + 1]; m++)
+        sum += second->hits[c->members[m]] - first->hits[c->members[m]];
+    return sum;
+}
+
+static status_code test_patients(const job *first, const job *second, double *p, failure *failure) {
+    const int64_t count = first->patients.count;
+    int64_t *differences = malloc((size_t)(count + 1) * sizeof *differences);
+    if (!differences) return fail_memory(failure, "a test");
+    for (int64_t k = 0; k < count; k++) differences[k] = difference_of(first, second, k);
+    const status_code status = sign_flip_test(differences, count, p, failure);
+    free(differences);
+    return status;
+}
+
+static status_code test(const job *first, const job *second, class_difference *result, failure *failure) {
     for (int64_t k = 0; k < first->count; k++) {
         result->only_first += first->hits[k] && !second->hits[k];
         result->only_second += second->hits[k] && !first->hits[k];
     }
-    if (first->count) result->p = class_scores_mcnemar(result->only_first, result->only_second);
+    if (first->patients.count < first->count) return test_patients(first, second, &result->p, failure);
+    result->p = class_scores_mcnemar(result->only_first, result->only_second);
+    return STATUS_OK;
 }
 
 status_code class_scores_difference(const class_predictions *first, const class_predictions *second,
                                     const int64_t *members, int64_t count, class_difference *result, failure *failure) {
     double values[2][CLASS_SCORES];
+    const interval none = {(double)NAN, (double)NAN};
     *result = (class_difference){.p = (double)NAN};
     for (int s = 0; s < CLASS_SCORES; s++) {
         result->value[s] = (double)NAN;
-        result->ci[s] = (interval){(double)NAN, (double)NAN};
+        result->ci[s] = none;
     }
     if (!count) return STATUS_OK;
     job a = {.p = first, .members = members, .count = count}, b = {.p = second, .members = members, .count = count};
     status_code status = prepare(&a, failure);
     if (status == STATUS_OK) status = prepare(&b, failure);
+    if (status == STATUS_OK) status = test(&a, &b, result, failure);
     if (status == STATUS_OK) {
-        count_discordant(&a, &b, result);
         score(&a, values[0]);
         score(&b, values[1]);
         for (int s = 0; s < CLASS_SCORES; s++) result->value[s] = values[1][s] - values[0][s];
     }
-    if (status == STATUS_OK && count >= STATISTICS_INTERVAL_CASES) status = bootstrap(&a, &b, result->ci, failure);
+    if (status == STATUS_OK && has_interval(&a)) status = bootstrap(&a, &b, result->ci, failure);
+    if (has_few_of_a_class(&a)) result->ci[CLASS_BALANCED] = result->ci[CLASS_AUROC] = none;
     finish(&a);
     finish(&b);
     return status;
 }
 
-/* ---- the worst group --------------------------------------------------------------------------------------------- */
-
-/* Examples by group: those of group g are order[starts[g]] to order[starts[g + 1] - 1]. */
-typedef struct grouped {
-    int groups;
-    int64_t *starts, *order;
-    unsigned char *hits[2]; /* of each method, in this order */
-} grouped;
-
-static void grouped_close(grouped *g) {
-    free(g->starts);
-    free(g->order);
-    free(g->hits[0]);
-    free(g->hits[1]);
-}
-
-static status_code grouped_open(grouped *g, const class_predictions *const methods[2], class_groups groups,
-                                failure *failure) {
-    const size_t n = (size_t)methods[0]->count;
-    *g = (grouped){.groups = groups.count,
-                   .starts = calloc((size_t)groups.count + 2, sizeof *g->starts),
-                   .order = malloc((n + 1) * sizeof *g->order),
-                   .hits = {calloc(n + 1, 1), calloc(n + 1, 1)}};
-    if (!g->starts || !g->order || !g->hits[0] || !g->hits[1]) return fail_memory(failure, "the groups");
-    for (size_t i = 0; i < n; i++)
-        if (groups.of[i] >= 0) g->starts[groups.of[i] + 2]++;
-    for (int k = 2; k <= groups.count + 1; k++) g->starts[k] += g->starts[k - 1];
-    for (size_t i = 0; i < n; i++) {
-        if (groups.of[i] < 0) continue;
-        const int64_t at = g->starts[groups.of[i] + 1]++;
-        g->order[at] = (int64_t)i;
-        for (int m = 0; m < 2 && methods[m]; m++)
-            g->hits[m][at] = arg_max(methods[m]->probabilities + i * (size_t)methods[m]->classes,
-                                     methods[m]->classes) == methods[m]->labels[i];
-    }
-    return STATUS_OK;
-}
-
-/* The least accuracy of each method; with a stream, of a resample. */
-static void least(const grouped *g, random_stream *stream, double value[2], int *where) {
-    value[0] = value[1] = (double)NAN;
-    for (int k = 0; k < g->groups; k++) {
-        const int64_t first = g->starts[k], size = g->starts[k + 1] - first;
-        double hits[2] = {0, 0};
-        for (int64_t i = 0; i < size; i++) {
-            const int64_t at = first + (stream ? (int64_t)random_below(stream, (uint64_t)size) : i);
-            for (int m = 0; m < 2; m++) hits[m] += g->hits[m][at];
-        }
-        if (size && where && !(hits[0] / (double)size >= value[0])) *where = k;
-        for (int m = 0; m < 2 && size; m++)
-            if (!(hits[m] / (double)size >= value[m])) value[m] = hits[m] / (double)size;
-    }
-}
-
-/* A group of one example is always resampled as itself: it would make the interval of the minimum look certain. */
-static int all_have_intervals(const grouped *g) {
-    for (int k = 0; k < g->groups; k++) {
-        const int64_t size = g->starts[k + 1] - g->starts[k];
-        if (size && size < STATISTICS_INTERVAL_CASES) return 0;
-    }
-    return g->starts[g->groups] > 0;
-}
-
-static status_code bootstrap_worst(const grouped *g, class_worst *result, failure *failure) {
-    double *values = malloc(2 * RESAMPLES * sizeof *values);
-    if (!values) return fail_memory(failure, "the intervals");
-    for (size_t r = 0; r < RESAMPLES; r++) {
-        random_stream stream;
-        double value[2];
-        random_start(&stream, 0, RANDOM_BOOTSTRAP, r, 2);
-        least(g, &stream, value, NULL);
-        values[r] = value[0];
-        values[RESAMPLES + r] = value[1] - value[0];
-    }
-    result->ci = interval_of(values, RESAMPLES);
-    result->difference_ci = interval_of(values + RESAMPLES, RESAMPLES);
-    free(values);
-    return STATUS_OK;
-}
-
-status_code class_scores_worst(const class_predictions *first, const class_predictions *second, class_groups groups,
-                               class_worst *result, failure *failure) {
-    const interval none = {(double)NAN, (double)NAN};
-    double value[2];
-    grouped g;
-    *result = (class_worst){-1, (double)NAN, (double)NAN, none, none};
-    status_code status = grouped_open(&g, (const class_predictions *const[2]){first, second}, groups, failure);
-    if (status == STATUS_OK) {
-        least(&g, NULL, value, &result->group);
-        result->value = value[0];
-        if (second) result->difference = value[1] - value[0];
-        if (all_have_intervals(&g)) status = bootstrap_worst(&g, result, failure);
-        if (!second) result->difference_ci = none;
-    }
-    grouped_close(&g);
-    return status;
-}
+/* ---- calibration -------------------------------------------------------------------------------------------------- */
 
 void class_scores_bins(const class_predictions *p, class_bin bins[CLASS_BINS]) {
     for (int b = 0; b < CLASS_BINS; b++) bins[b] = (class_bin){0};

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "evaluate/classified.h"
 
 #include "core/natural_order.h"
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { EXAMPLE, LABEL, PREDICTION, LOSS, FIRST_CLASS };
 static const char *const NAMES[FIRST_CLASS] = {"example", "label", "prediction", "loss"};
@@ -107,9 +109,11 @@ static status_code read_row(classified *c, size_t row, failure *failure) {
 
 status_code classified_open(classified *c, const char *name, failure *failure) {
     memset(c, 0, sizeof *c);
+    if (!path_exists(name)) return fail(failure, STATUS_CANNOT_READ, "there is no %.500s", name);
     if (!find_file(name, c->path))
-        return fail(failure, STATUS_CANNOT_READ, "%.500s has no %s: evaluate a run first, with hws evaluate RUN", name,
-                    run_file_name(RUN_EXAMPLES));
+        return fail(failure, STATUS_CANNOT_READ, "%.500s has no %s: %s", name, run_file_name(RUN_EXAMPLES),
+                    run_exists(name) ? "evaluate the run first, with hws evaluate"
+                                     : "it is neither an evaluation nor a run that was evaluated");
     status_code status = csv_read(&c->table, c->path, CSV_STRICT, failure);
     if (status == STATUS_OK) status = check_columns(c, failure);
     if (status != STATUS_OK) return status;
@@ -139,7 +143,8 @@ const char *classified_class(const classified *c, int class_label) {
 }
 
 class_predictions classified_predictions(const classified *c) {
-    return (class_predictions){c->count, c->classes, c->labels, c->probabilities};
+    return (class_predictions){
+        .count = c->count, .classes = c->classes, .labels = c->labels, .probabilities = c->probabilities};
 }
 
 /* ---- columns of the data ----------------------------------------------------------------------------------------- */
@@ -173,6 +178,13 @@ long classified_group_column(const classified *c, const char *name) {
     for (size_t k = c->first_group_column; k < c->table.columns; k++)
         if (strcmp(classified_group_name(c, k), name) == 0) return (long)k;
     return -1;
+}
+
+long classified_patient_column(const classified *c) {
+    const long exact = classified_group_column(c, "patient");
+    for (size_t k = c->first_group_column; exact < 0 && k < c->table.columns; k++)
+        if (strcasecmp(classified_group_name(c, k), "patient") == 0) return (long)k;
+    return exact;
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */

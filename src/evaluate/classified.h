@@ -46,6 +46,10 @@ int classified_is_renamed(const char *column, char *const *class_names, int clas
 const char *classified_group_name(const classified *classified, size_t column);
 long classified_group_column(const classified *classified, const char *name);
 
+/* The position of the column of patients, whose examples are resampled together; the case of its name does not matter. -1:
+   there is none. */
+long classified_patient_column(const classified *classified);
+
 /* Brings the examples into another order, or leaves some out: example k becomes the old from[k]. */
 status_code classified_choose(classified *classified, const int64_t *from, int64_t count, failure *failure);
 

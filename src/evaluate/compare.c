@@ -3,6 +3,7 @@
 #include "core/path.h"
 #include "evaluate/comparison_folder.h"
 #include "evaluate/evaluated.h"
+#include "evaluate/evaluation_age.h"
 #include "evaluate/own_results.h"
 
 #include <stdio.h>
@@ -83,6 +84,8 @@ static status_code read_scores(job *job, failure *failure) {
                              : STATUS_OK;
     for (size_t m = 0; m < result->count && status == STATUS_OK; m++) status = read_one(job, m, failure);
     if (status == STATUS_OK && !job->request->names) method_names_make_different(result->names, result->count);
+    for (size_t m = 0; m < result->count && status == STATUS_OK; m++)
+        evaluation_tell_old(job->request->paths[m], result->names[m], job->listener);
     if (status == STATUS_OK) status = apply_rules(result, job->request, failure);
     return status == STATUS_OK ? align(job, failure) : status;
 }

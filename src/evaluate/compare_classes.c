@@ -4,6 +4,7 @@
 #include "core/array.h"
 #include "core/utf8.h"
 #include "evaluate/comparison_folder.h"
+#include "evaluate/evaluation_age.h"
 #include "evaluate/name_list.h"
 #include "evaluate/own_results.h"
 #include "evaluate/paired.h"
@@ -136,6 +137,8 @@ static status_code read_methods(job *j, failure *failure) {
         if (!j->request->names) call(j->request->paths[m], r->names[m]);
     }
     if (!j->request->names) method_names_make_different(r->names, r->count);
+    for (size_t m = 0; m < r->count && status == STATUS_OK; m++)
+        evaluation_tell_old(j->request->paths[m], r->names[m], j->listener);
     if (status == STATUS_OK) status = check_first(&r->methods[0], failure);
     int64_t most = 0;
     for (size_t m = 0; m < r->count; m++) most = r->methods[m].count > most ? r->methods[m].count : most;
@@ -146,6 +149,15 @@ static status_code read_methods(job *j, failure *failure) {
         listener_notice(j->listener, notice);
     }
     return status;
+}
+
+/* An evaluation of before may lack them. */
+static status_code read_patients(compared_classes *r, failure *failure) {
+    for (size_t m = 0; m < r->count; m++) {
+        const long column = classified_patient_column(&r->methods[m]);
+        if (column >= 0) return classified_groups_of(&r->methods[m], (size_t)column, &r->patients, failure);
+    }
+    return STATUS_OK;
 }
 
 /* ---- strata ------------------------------------------------------------------------------------------------------ */
@@ -161,6 +173,12 @@ static compared_stratum *add_stratum(compared_classes *r, const char *column, co
     return one;
 }
 
+static class_predictions predictions_of(const compared_classes *r, size_t m) {
+    class_predictions p = classified_predictions(&r->methods[m]);
+    p.patients = r->patients.of;
+    return p;
+}
+
 /* The examples of a group; all of them without groups. */
 static status_code score_stratum(compared_classes *r, compared_stratum *one, const classified_groups *groups, int group,
                                  failure *failure) {
@@ -168,9 +186,9 @@ static status_code score_stratum(compared_classes *r, compared_stratum *one, con
     status_code status = one && members ? STATUS_OK : fail_memory(failure, "the groups");
     for (int64_t i = 0; i < r->methods[0].count && status == STATUS_OK; i++)
         if (!groups || groups->of[i] == group) members[one->count++] = i;
-    const class_predictions first = classified_predictions(&r->methods[0]);
+    const class_predictions first = predictions_of(r, 0);
     for (size_t m = 0; m < r->count && status == STATUS_OK; m++) {
-        const class_predictions own = classified_predictions(&r->methods[m]);
+        const class_predictions own = predictions_of(r, m);
         compared_class_row *row = &one->rows[m];
         status = class_scores_of(&own, members, one->count, &row->scored, failure);
         if (status == STATUS_OK && m)
@@ -184,10 +202,10 @@ static status_code score_stratum(compared_classes *r, compared_stratum *one, con
 static status_code score_worst(compared_classes *r, compared_stratum *one, const classified_groups *groups,
                                failure *failure) {
     const class_groups all = {groups->of, groups->count};
-    const class_predictions first = classified_predictions(&r->methods[0]);
+    const class_predictions first = predictions_of(r, 0);
     status_code status = one ? STATUS_OK : fail_memory(failure, "the groups");
     for (size_t m = 0; m < r->count && status == STATUS_OK; m++) {
-        const class_predictions own = classified_predictions(&r->methods[m]);
+        const class_predictions own = predictions_of(r, m);
         class_worst against = {0};
         compared_class_row *row = &one->rows[m];
         status = class_scores_worst(&own, NULL, all, &row->worst, failure);
@@ -200,7 +218,8 @@ static status_code score_worst(compared_classes *r, compared_stratum *one, const
     return status;
 }
 
-static status_code score_column(compared_classes *r, size_t column, failure *failure) {
+static status_code score_column(job *j, size_t column, failure *failure) {
+    compared_classes *r = j->result;
     classified_groups groups;
     const char *name = classified_group_name(&r->methods[0], column);
     status_code status = classified_groups_of(&r->methods[0], column, &groups, failure);
@@ -210,24 +229,34 @@ static status_code score_column(compared_classes *r, size_t column, failure *fai
     for (int g = 0; g < groups.count && status == STATUS_OK; g++)
         status = score_stratum(r, add_stratum(r, name, groups.values[g]), &groups, g, failure);
     if (status == STATUS_OK && groups.count > 1) status = score_worst(r, add_stratum(r, name, NULL), &groups, failure);
+    group_counts counts = {.examples = r->methods[0].count, .groups = groups.count};
+    for (int64_t i = 0; i < counts.examples && status == STATUS_OK; i++) counts.without += groups.of[i] < 0;
+    if (status == STATUS_OK) class_groups_tell(name, counts, j->listener);
     classified_groups_close(&groups);
     return status;
 }
 
 static status_code score_named(void *context, const char *name, failure *failure) {
-    compared_classes *r = context;
-    const long column = classified_group_column(&r->methods[0], name);
-    return column < 0 ? fail(failure, STATUS_BAD_INPUT, "--by %.100s: %.300s has no such column of groups", name,
-                             r->methods[0].path)
-                      : score_column(r, (size_t)column, failure);
+    job *j = context;
+    const classified *first = &j->result->methods[0];
+    const long column = classified_group_column(first, name);
+    if (column >= 0) return score_column(j, (size_t)column, failure);
+    text known = {0};
+    for (size_t k = first->first_group_column; k < first->table.columns; k++)
+        text_format(&known, "%s%s", known.size ? ", " : "", classified_group_name(first, k));
+    const status_code status =
+        fail(failure, STATUS_BAD_INPUT, "--by %.100s: %.300s has no such column of groups; it has %.400s", name,
+             first->path, known.size ? text_string(&known) : "none");
+    text_close(&known);
+    return status;
 }
 
 static status_code score_all(job *j, failure *failure) {
     compared_classes *r = j->result;
     status_code status = score_stratum(r, add_stratum(r, NULL, NULL), NULL, 0, failure);
     if (status == STATUS_OK && !j->request->by && classified_group_column(&r->methods[0], "group") >= 0)
-        status = score_named(r, "group", failure);
-    return status == STATUS_OK ? name_list_each(j->request->by, score_named, r, failure) : status;
+        status = score_named(j, "group", failure);
+    return status == STATUS_OK ? name_list_each(j->request->by, score_named, j, failure) : status;
 }
 
 static status_code correct_all(compared_classes *r, failure *failure) {
@@ -255,6 +284,7 @@ status_code compare_classes(compared_classes *compared, const compare_classes_re
     compared->count = request->count;
     status_code status = request->out ? own_results_check(request->out, RESULTS_OF_COMPARISON, failure) : STATUS_OK;
     if (status == STATUS_OK) status = read_methods(&j, failure);
+    if (status == STATUS_OK) status = read_patients(compared, failure);
     if (status == STATUS_OK) status = score_all(&j, failure);
     if (status == STATUS_OK) status = correct_all(compared, failure);
     return status == STATUS_OK && request->out ? comparison_folder_write(request->out, write_one, compared, failure)
@@ -263,6 +293,7 @@ status_code compare_classes(compared_classes *compared, const compare_classes_re
 
 void compared_classes_close(compared_classes *compared) {
     for (size_t m = 0; m < COMPARED_MAX; m++) classified_close(&compared->methods[m]);
+    classified_groups_close(&compared->patients);
     free(compared->strata);
     compared->strata = NULL;
 }

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The numbers of a row for programs: six of each score, four of the test. */
-enum { WORDS = 2, NUMBERS = 6 * CLASS_SCORES + 4 };
+/* The numbers of a row for programs: six of each score, four of the test, and how many patients there are. */
+enum { WORDS = 2, NUMBERS = 6 * CLASS_SCORES + 5 };
 
 static int is_worst(const compared_stratum *one) { return one->column && !one->value; }
 
@@ -62,11 +62,34 @@ static void put_scores(table *t, const compared_class_row *row, size_t method) {
     table_put_p(t, WORDS + CLASS_SCORES + 3, row->holm);
 }
 
+/* Whether patients have several of the examples: then they are what is resampled and tested. */
+static int by_patient(const compared_classes *c) {
+    const class_scored *all = &c->strata[0].rows[0].scored;
+    return all->patients < all->count;
+}
+
+static void add_notes(const compared_classes *c, text *out) {
+    text_format(out,
+                "Differences are to %s on the same examples; 95%% CI: bootstrap, both methods on the same resamples",
+                c->names[0]);
+    if (by_patient(c))
+        text_format(
+            out,
+            ", resampling %lld patients;\np: exact and two-sided, by exchanging the methods' answers patient by "
+            "patient; Holm: corrected for all tests of this\ntable. The worst group may be another for each "
+            "method.\n",
+            (long long)c->strata[0].rows[0].scored.patients);
+    else
+        text_add(out, "; McNemar: exact and\ntwo-sided; Holm: corrected for all tests of this table. The worst group "
+                      "may be another for each method.\n");
+}
+
+#define HEADINGS "group|method|accuracy|balanced|AUROC|ECE|accuracy, difference (95% CI)|AUROC, difference (95% CI)|"
+
 static status_code write_table(const compared_classes *c, table_format format, text *out, failure *failure) {
     table t;
     table_open(&t, "Classifiers side by side: shares in %, differences to the first in percentage points", WORDS,
-               "group|method|accuracy|balanced|AUROC|ECE|accuracy, difference (95% CI)|AUROC, difference (95% CI)|"
-               "McNemar p|Holm p");
+               by_patient(c) ? HEADINGS "p by patient|Holm p" : HEADINGS "McNemar p|Holm p");
     for (size_t k = 0; k < c->stratum_count; k++)
         for (size_t m = 0; m < c->count; m++) {
             char words[TABLE_CELL_BYTES];
@@ -79,20 +102,18 @@ static status_code write_table(const compared_classes *c, table_format format, t
         }
     const status_code status = table_write(&t, format, out, failure);
     table_close(&t);
-    if (format == TABLE_TEXT)
-        text_format(
-            out,
-            "Differences are to %s on the same examples; 95%% CI: bootstrap, both methods on the same resamples; "
-            "McNemar: exact and\ntwo-sided; Holm: corrected for all tests of this table. The worst group may be "
-            "another for each method.\n",
-            c->names[0]);
+    if (format == TABLE_TEXT) add_notes(c, out);
     return status;
 }
 
 /* ---- for programs ------------------------------------------------------------------------------------------------ */
 
-/* Names and numbers of a row: its scores with intervals, then the differences, then the test. */
-static void row_numbers(const compared_class_row *row, int worst, size_t method, double numbers[NUMBERS]) {
+/* The numbers of row k: its scores with intervals, then the differences, then the test. */
+static void row_numbers(const compared_classes *c, size_t k, double numbers[NUMBERS]) {
+    const compared_stratum *one = &c->strata[k / c->count];
+    const size_t method = k % c->count;
+    const compared_class_row *row = &one->rows[method];
+    const int worst = is_worst(one);
     int n = 0;
     for (int s = 0; s < CLASS_SCORES; s++) {
         const int known = !worst || s == CLASS_ACCURACY;
@@ -108,11 +129,12 @@ static void row_numbers(const compared_class_row *row, int worst, size_t method,
     numbers[n++] = tested ? (double)row->difference.only_second : (double)NAN;
     numbers[n++] = tested ? row->difference.p : (double)NAN;
     numbers[n++] = row->holm;
+    numbers[n++] = worst || !c->patients.of ? (double)NAN : (double)row->scored.patients;
 }
 
 static void number_name(int index, char *name, size_t size) {
     static const char *const SUFFIXES[] = {"", "_low", "_high", "_difference", "_difference_low", "_difference_high"};
-    static const char *const TEST[] = {"right_by_first_only", "right_by_this_only", "mcnemar_p", "holm_p"};
+    static const char *const TEST[] = {"right_by_first_only", "right_by_this_only", "mcnemar_p", "holm_p", "patients"};
     const int scores = 6 * CLASS_SCORES;
     if (index < scores) snprintf(name, size, "%s%s", class_score_name((class_score)(index / 6)), SUFFIXES[index % 6]);
     else snprintf(name, size, "%s", TEST[index - scores]);
@@ -134,7 +156,7 @@ static void write_csv(const compared_classes *c, text *out) {
         csv_add_field(out, one->value ? one->value : one->column ? "" : "all");
         text_format(out, ",%lld,", (long long)one->count);
         csv_add_field(out, c->names[k % c->count]);
-        row_numbers(&one->rows[k % c->count], is_worst(one), k % c->count, numbers);
+        row_numbers(c, k, numbers);
         for (int n = 0; n < NUMBERS; n++) csv_add_number(out, numbers[n]);
         text_add(out, "\n");
     }
@@ -154,7 +176,7 @@ static void write_json(const compared_classes *c, text *out) {
         json_add_bool(&json, "is_worst_group", is_worst(one));
         json_add_integer(&json, "examples", one->count);
         json_add_string(&json, "method", c->names[k % c->count]);
-        row_numbers(&one->rows[k % c->count], is_worst(one), k % c->count, numbers);
+        row_numbers(c, k, numbers);
         for (int n = 0; n < NUMBERS; n++) {
             number_name(n, name, sizeof name);
             json_add_number(&json, name, numbers[n]);

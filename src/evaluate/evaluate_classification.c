@@ -5,6 +5,7 @@
 #include "evaluate/class_gallery.h"
 #include "evaluate/classified.h"
 #include "evaluate/evaluate_run.h"
+#include "evaluate/evaluation_age.h"
 #include "evaluate/name_list.h"
 #include "evaluate/own_results.h"
 #include "predict/classifier.h"
@@ -34,16 +35,7 @@ typedef struct job {
    it were the other way round, old weights would pass for new ones. And a history that cannot be read fails before any file
    is written. */
 static status_code read_iterations(job *j, failure *failure) {
-    char path[PATH_SIZE];
-    csv history;
-    j->iterations = -1;
-    status_code status = run_path(path, j->request->run, RUN_HISTORY, failure);
-    if (status != STATUS_OK || !path_exists(path)) return status;
-    status = csv_read(&history, path, CSV_STRICT, failure);
-    const long column = csv_column(&history, "iteration");
-    if (column >= 0 && history.rows) j->iterations = csv_number(&history, history.rows - 1, (size_t)column);
-    csv_close(&history);
-    return status;
+    return evaluation_iteration(j->request->run, &j->iterations, failure);
 }
 
 /* The run's own data, divided as for its training. */
@@ -140,6 +132,12 @@ static void score_classes(const job *j, class_results *scores) {
 
 /* ---- by group ---------------------------------------------------------------------------------------------------- */
 
+static class_predictions predictions_of(const job *j) {
+    const example_column *patients = example_column_any_case(j->set->columns, j->set->column_count, "patient");
+    return (class_predictions){j->set->count, j->model.classes, j->set->labels, j->probabilities,
+                               patients ? patients->of : NULL};
+}
+
 /* The examples with this value in the column; all of them without a column. */
 static status_code add_stratum(job *j, const example_column *column, int value, failure *failure) {
     class_results *s = j->scores;
@@ -151,33 +149,39 @@ static status_code add_stratum(job *j, const example_column *column, int value, 
         if (!column || column->of[i] == value) members[count++] = i;
     class_stratum one = {.column = column ? strdup(column->name) : NULL,
                          .value = column ? strdup(column->values[value]) : NULL};
-    const class_predictions p = {j->set->count, j->model.classes, j->set->labels, j->probabilities};
+    const class_predictions p = predictions_of(j);
     const status_code status = class_scores_of(&p, members, count, &one.scored, failure);
     free(members);
     s->strata[s->stratum_count++] = one;
     return status;
 }
 
-/* Of this column and those before; its groups are the strata from `first` on. */
-static status_code find_worst(job *j, const example_column *column, int first, failure *failure) {
-    class_worst found, *worst = &j->scores->worst_group;
-    const class_predictions p = {j->set->count, j->model.classes, j->set->labels, j->probabilities};
+static status_code refuse_column(const job *j, const char *name, failure *failure) {
+    text known = {0};
+    labelled_images_column_names(j->set, &known);
     const status_code status =
-        class_scores_worst(&p, NULL, (class_groups){column->of, column->value_count}, &found, failure);
-    if (status != STATUS_OK || found.group < 0 || (worst->group && !(found.value < worst->value))) return status;
-    *worst = found;
-    worst->group = first + found.group;
-    return STATUS_OK;
+        fail(failure, STATUS_BAD_INPUT, "--by %.100s: the data have no such column of groups; they have %.500s", name,
+             text_string(&known));
+    text_close(&known);
+    return status;
 }
 
 static status_code check_column(void *context, const char *name, failure *failure) {
     const job *j = context;
     const example_column *column = labelled_images_column(j->set, name);
-    if (!column) return fail(failure, STATUS_BAD_INPUT, "--by %.100s: the data have no such column of groups", name);
+    if (!column) return refuse_column(j, name, failure);
     if (column->value_count > EXAMPLE_GROUPS_MAX)
         return fail(failure, STATUS_BAD_INPUT, "--by %.100s: has %d values; at most %d groups are told apart", name,
                     column->value_count, EXAMPLE_GROUPS_MAX);
     return STATUS_OK;
+}
+
+static void tell_groups(const job *j, const example_column *column) {
+    group_counts counts = {.examples = j->set->count};
+    for (int v = 0; v < column->value_count; v++)
+        counts.groups += j->scores->strata[j->scores->stratum_count - 1 - (size_t)v].scored.count > 0;
+    for (int64_t i = 0; i < j->set->count; i++) counts.without += column->of[i] < 0;
+    class_groups_tell(column->name, counts, j->listener);
 }
 
 static status_code add_column(void *context, const char *name, failure *failure) {
@@ -186,15 +190,25 @@ static status_code add_column(void *context, const char *name, failure *failure)
     if (status != STATUS_OK) return status;
     const example_column *column = labelled_images_column(j->set, name);
     if (!j->gallery_column) j->gallery_column = column->name;
-    const int first = (int)j->scores->stratum_count;
     for (int v = 0; v < column->value_count && status == STATUS_OK; v++) status = add_stratum(j, column, v, failure);
-    return status == STATUS_OK ? find_worst(j, column, first, failure) : status;
+    if (status == STATUS_OK) tell_groups(j, column);
+    return status;
+}
+
+/* The first of those with the lowest accuracy. */
+static void find_worst(class_results *s) {
+    for (size_t k = 1; k < s->stratum_count; k++) {
+        const class_scored *one = &s->strata[k].scored, *worst = &s->strata[s->worst_group].scored;
+        if (one->count && (!s->worst_group || one->value[CLASS_ACCURACY] < worst->value[CLASS_ACCURACY]))
+            s->worst_group = k;
+    }
 }
 
 /* "sex,site" */
 static status_code score_groups(job *j, failure *failure) {
     const char *own = NULL;
     status_code status = add_stratum(j, NULL, 0, failure);
+    j->scores->knows_patients = predictions_of(j).patients != NULL;
     if (status == STATUS_OK && !j->request->by && !j->request->data)
         status = classification_group(&j->model.config.settings, j->set, &own, failure);
     if (!j->request->by && j->request->data && labelled_images_column(j->set, "group")) own = "group";
@@ -275,7 +289,7 @@ static status_code write_strata(const job *j, failure *failure) {
         const char *name = class_score_name((class_score)s);
         text_format(&csv, ",%s,%s_low,%s_high", name, name, name);
     }
-    text_add(&csv, ",iteration\n");
+    text_add(&csv, ",iteration,patients\n");
     for (size_t k = 0; k < j->scores->stratum_count; k++) {
         const class_stratum *one = &j->scores->strata[k];
         csv_add_field(&csv, one->column ? one->column : "");
@@ -287,8 +301,11 @@ static status_code write_strata(const job *j, failure *failure) {
             csv_add_number(&csv, one->scored.ci[s].low);
             csv_add_number(&csv, one->scored.ci[s].high);
         }
-        if (j->iterations >= 0) text_format(&csv, ",%.0f\n", j->iterations);
-        else text_add(&csv, ",\n");
+        text_add(&csv, ",");
+        if (j->iterations >= 0) text_format(&csv, "%.0f", j->iterations);
+        text_add(&csv, ",");
+        if (j->scores->knows_patients) text_format(&csv, "%lld", (long long)one->scored.patients);
+        text_add(&csv, "\n");
     }
     return write_out(j, RUN_STRATA, &csv, failure);
 }
@@ -313,7 +330,8 @@ static status_code write_confusion(const job *j, failure *failure) {
 static status_code write_reliability(const job *j, failure *failure) {
     class_bin bins[CLASS_BINS];
     text csv = {0};
-    class_scores_bins(&(class_predictions){j->set->count, j->model.classes, j->set->labels, j->probabilities}, bins);
+    const class_predictions p = predictions_of(j);
+    class_scores_bins(&p, bins);
     text_add(&csv, "confidence_from,confidence_to,examples,confidence,accuracy\n");
     for (int b = 0; b < CLASS_BINS; b++) {
         text_format(&csv, "%.9g,%.9g,%.0f", (double)b / CLASS_BINS, (double)(b + 1) / CLASS_BINS, bins[b].count);
@@ -341,11 +359,14 @@ static status_code score(job *j, failure *failure) {
     class_results *s = j->scores;
     const size_t classes = (size_t)j->model.classes;
     s->classes = j->model.classes;
+    s->are_rows = j->set->values != NULL;
     s->confusion = calloc(classes * classes, sizeof *s->confusion);
     s->class_names = j->set->class_names ? words_copy(j->set->class_names, classes) : NULL;
     if (!s->confusion || (j->set->class_names && !s->class_names)) return fail_memory(failure, "the scores");
     score_classes(j, s);
-    return score_groups(j, failure);
+    const status_code status = score_groups(j, failure);
+    if (status == STATUS_OK) find_worst(s);
+    return status;
 }
 
 status_code evaluate_classification(class_results *scores, const evaluate_run_request *request,
@@ -365,6 +386,8 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
     if (status == STATUS_OK) status = classify(&j, failure);
     if (status == STATUS_OK) status = score(&j, failure);
     if (status == STATUS_OK && j.out) status = write_files(&j, failure);
+    if (status == STATUS_OK && !j.out)
+        listener_notice(listener, "nothing of this evaluation is kept; --out DIR keeps it, for hws compare");
     classifier_close(&j.model);
     classification_data_close(&j.data);
     free(j.losses);

@@ -53,14 +53,15 @@ typedef struct class_stratum {
 
 typedef struct class_results {
     int classes;
-    int worst; /* the class with the lowest accuracy, the first of equals; -1: there are no images */
+    int are_rows; /* of a table; else images */
+    int worst;    /* the class with the lowest accuracy, the first of equals; -1: there are no images */
     class_result each[LABELLED_IMAGES_CLASSES_MAX + 1]; /* one per class, then that of all */
     char **class_names;                                 /* classes; NULL: their numbers */
     int64_t *confusion;                                 /* [label][prediction] */
+    int knows_patients;                                 /* the data have a column of patients */
     class_stratum *strata;                              /* all examples, then each group of each column */
     size_t stratum_count;
-    class_worst
-        worst_group; /* of the groups of all columns together: `group` counts strata, from 1 on; 0: there is none */
+    size_t worst_group; /* the stratum with the lowest accuracy of those of all columns, from 1 on; 0: there is none */
 } class_results;
 
 typedef struct run_evaluation {

@@ -10,7 +10,6 @@
 #include "task/phantom_data.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct job {
     const evaluate_run_request *request;
@@ -108,12 +107,9 @@ static status_code prepare(job *j, const char *run, failure *failure) {
 
 /* Newer than the weights, so made by them. */
 static int is_current(const job *j, const char *path) {
-    struct stat map, weights;
-    char file[PATH_SIZE];
-    return run_path(file, j->run, run_weights_file(j->request->weights), 0) == STATUS_OK && stat(file, &weights) == 0 &&
-           stat(path, &map) == 0 &&
-           (map.st_mtim.tv_sec > weights.st_mtim.tv_sec ||
-            (map.st_mtim.tv_sec == weights.st_mtim.tv_sec && map.st_mtim.tv_nsec > weights.st_mtim.tv_nsec));
+    char weights[PATH_SIZE];
+    return run_path(weights, j->run, run_weights_file(j->request->weights), 0) == STATUS_OK &&
+           path_is_newer(path, weights);
 }
 
 static status_code predict(job *j, const dataset_case *one, const char *path, failure *failure) {

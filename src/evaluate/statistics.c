@@ -45,6 +45,14 @@ status_code bootstrap_mean(const double *values, size_t n, const statistics_opti
     return STATUS_OK;
 }
 
+interval bootstrap_interval(double *values, size_t count) {
+    size_t known = 0;
+    for (size_t k = 0; k < count; k++)
+        if (!isnan(values[k])) values[known++] = values[k];
+    sort_numbers(values, known);
+    return (interval){quantile_of_sorted(values, known, 0.025), quantile_of_sorted(values, known, 0.975)};
+}
+
 /* Keeps the numbers, in order, and finds the worst one. */
 static status_code gather(const double *values, size_t count, int lower_is_better, double *numbers, statistics *result,
                           failure *failure) {

@@ -50,4 +50,7 @@ status_code statistics_of(const double *values, size_t count, const statistics_o
 status_code bootstrap_mean(const double *values, size_t n, const statistics_options *options, interval *result,
                            failure *failure);
 
+/* The 95 % percentile interval of something, from its values in resamples, which are sorted; NaNs are left out. */
+interval bootstrap_interval(double *values, size_t count);
+
 #endif

@@ -12,10 +12,15 @@
 
 static status_code find_column(const case_groups *groups, const char *name, size_t *column, failure *failure) {
     const long found = csv_column(&groups->table, name);
-    if (found < 1)
-        return fail(failure, STATUS_BAD_INPUT, "%.500s has no column '%.255s' of groups", groups->path, name);
-    *column = (size_t)found;
-    return STATUS_OK;
+    *column = found < 1 ? 0 : (size_t)found;
+    if (*column) return STATUS_OK;
+    text known = {0};
+    for (size_t k = 1; k < groups->table.columns; k++)
+        text_format(&known, "%s%s", k > 1 ? ", " : "", csv_name(&groups->table, k));
+    const status_code status = fail(failure, STATUS_BAD_INPUT, "%.400s has no column '%.200s' of groups; it has %.300s",
+                                    groups->path, name, known.size ? text_string(&known) : "none");
+    text_close(&known);
+    return status;
 }
 
 static status_code check_column(void *context, const char *name, failure *failure) {

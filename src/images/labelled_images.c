@@ -108,6 +108,11 @@ const example_column *labelled_images_column(const labelled_images *set, const c
     return NULL;
 }
 
+void labelled_images_column_names(const labelled_images *set, text *names) {
+    for (int k = 0; k < set->column_count; k++) text_format(names, "%s%s", k ? ", " : "", set->columns[k].name);
+    if (!set->column_count) text_add(names, "none");
+}
+
 void labelled_images_name(const labelled_images *set, int64_t index, text *name) {
     if (set->names) text_add(name, set->names[index]);
     else text_format(name, "%lld", (long long)set->origins[index]);

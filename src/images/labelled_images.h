@@ -78,6 +78,9 @@ status_code labelled_images_save(const labelled_images *set, int64_t index, cons
 /* The column of this name; NULL if there is none. */
 const example_column *labelled_images_column(const labelled_images *set, const char *name);
 
+/* Adds the names of all columns, for messages: "group, sex", or "none". */
+void labelled_images_column_names(const labelled_images *set, text *names);
+
 /* Adds the name of an example or class, its number where it has none. */
 void labelled_images_name(const labelled_images *set, int64_t index, text *name);
 void labelled_images_class_name(const labelled_images *set, int class_label, text *name);

@@ -1,5 +1,6 @@
 #include "report/class_verdict.h"
 
+#include "evaluate/share_interval.h"
 #include "report/html.h"
 
 #include <math.h>
@@ -11,13 +12,10 @@ static const class_share UNKNOWN = {(double)NAN, (double)NAN, (double)NAN};
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-/* Wilson's interval. The bootstrap's of strata.csv has no width where all are right, and there is none for a few. */
+/* Earlier versions had the bootstrap's in strata.csv, which has no width where all are right, and there is none for a few. */
 class_share class_share_of(double right, double all) {
-    const double z = 1.959964, p = right / all;
-    if (!(all > 0)) return UNKNOWN;
-    const double middle = (p + z * z / (2 * all)) / (1 + z * z / all);
-    const double half = z / (1 + z * z / all) * sqrt(p * (1 - p) / all + z * z / (4 * all * all));
-    return (class_share){p, fmax(0, middle - half), fmin(1, middle + half)};
+    const interval ci = share_interval(right / all, all);
+    return all > 0 ? (class_share){right / all, ci.low, ci.high} : UNKNOWN;
 }
 
 double class_size(const csv *confusion, size_t row) {
@@ -26,15 +24,28 @@ double class_size(const csv *confusion, size_t row) {
     return sum;
 }
 
-static class_share share_of_class(const csv *confusion, size_t row) {
+/* How many patients an example stands for: 1 where they are not known, or have one each. */
+static double patients_per_example(const run *run, size_t row) {
+    const double share = run_number(&run->strata, row, "patients") / run_number(&run->strata, row, "examples");
+    return share > 0 && share < 1 ? share : 1;
+}
+
+/* Of patients with several examples each, strata.csv has the interval; of the classes, which it has not, a patient counts as one
+   example, which is the most that its others can take away. */
+static class_share share_of_class(const run *run, size_t row) {
+    const csv *confusion = &run->confusion.data;
+    const double scale = patients_per_example(run, 0);
     return row + 1 < confusion->columns
-               ? class_share_of(csv_number(confusion, row, row + 1), class_size(confusion, row))
+               ? class_share_of(scale * csv_number(confusion, row, row + 1), scale * class_size(confusion, row))
                : UNKNOWN;
 }
 
 static class_share share_of_stratum(const run *run, size_t row) {
-    const double examples = run_number(&run->strata, row, "examples");
-    return class_share_of(run_number(&run->strata, row, "accuracy") * examples, examples);
+    const double accuracy = run_number(&run->strata, row, "accuracy"), scale = patients_per_example(run, row);
+    const double examples = scale * run_number(&run->strata, row, "examples");
+    const class_share found = {accuracy, run_number(&run->strata, row, "accuracy_low"),
+                               run_number(&run->strata, row, "accuracy_high")};
+    return scale < 1 && found.low < found.high ? found : class_share_of(accuracy * examples, examples);
 }
 
 static void take_worst(class_result *result, class_share share, const char *column, const char *name) {
@@ -59,7 +70,7 @@ int class_result_of(const run *run, class_result *result) {
             take_worst(result, share_of_stratum(run, row), run_cell(&run->strata, row, "column"),
                        run_cell(&run->strata, row, "value"));
     for (size_t row = 0; row < classes->rows && run->strata.data.rows == 1; row++)
-        take_worst(result, share_of_class(classes, row), NULL, csv_cell(classes, row, 0));
+        take_worst(result, share_of_class(run, row), NULL, csv_cell(classes, row, 0));
     return isfinite(result->all.share);
 }
 
@@ -75,7 +86,7 @@ double class_result_share(const run *run, const char *key) {
     for (size_t row = 0; row < run->strata.data.rows; row++)
         if (is_group(run, row, key)) return share_of_stratum(run, row).share;
     for (size_t row = 0; row < classes->rows; row++)
-        if (strcmp(csv_cell(classes, row, 0), run_class_name(run, key)) == 0) return share_of_class(classes, row).share;
+        if (strcmp(csv_cell(classes, row, 0), run_class_name(run, key)) == 0) return share_of_class(run, row).share;
     return (double)NAN;
 }
 

@@ -1,6 +1,7 @@
 /*
  * The headline of a page of classifiers that hws evaluate has seen, from what it found on the test examples with the weights that
- * are kept (strata.csv, confusion.csv): the last epoch, which history.csv tells of, may be another. Intervals are Wilson's.
+ * are kept (strata.csv, confusion.csv): the last epoch, which history.csv tells of, may be another. Intervals are Wilson's, or
+ * where patients have several examples each those of strata.csv, for which whole patients were resampled.
  */
 #ifndef HWS_REPORT_CLASS_VERDICT_H
 #define HWS_REPORT_CLASS_VERDICT_H

@@ -43,6 +43,7 @@ static void add_score(text *page, const run *run, size_t row, size_t which) {
 
 static void add_score_rows(text *page, const runs *runs, const run *run, int first) {
     for (size_t row = 0; row < run->strata.data.rows; row++) {
+        if (row && run_number(&run->strata, row, "examples") == 0) continue; /* a group that only training has */
         text_format(page, "<tr%s><th scope=\"row\">", row == 0 && !first ? " class=\"first\"" : "");
         html_escape(page, run_cell(&run->strata, row, "column"));
         text_add(page, " ");
@@ -262,12 +263,25 @@ static void add_galleries(text *page, const runs *runs, const run *run) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+/* Where patients have several examples each, intervals are wider than the number of examples suggests. */
+static void tell_patients(text *page, const runs *runs) {
+    for (size_t r = 0; r < runs->count; r++) {
+        const run_table *strata = &runs->all[r].strata;
+        const double patients = strata->data.rows ? run_number(strata, 0, "patients") : (double)NAN;
+        if (!(patients < run_number(strata, 0, "examples"))) continue;
+        text_format(page, "<p class=\"note\">The intervals%s", runs->count > 1 ? " of " : "");
+        if (runs->count > 1) html_escape(page, runs->all[r].name);
+        text_format(page, " are by resampling %.0f patients, who have several examples each.</p>\n", patients);
+    }
+}
+
 void groups_section(text *page, const runs *runs) {
     size_t evaluated = 0;
     for (size_t r = 0; r < runs->count; r++) evaluated += has_evaluation(&runs->all[r]) ? 1 : 0;
     if (!evaluated) return; /* a classifier that hws evaluate has not seen, or a segmentation */
     section_open(page, runs, "The test examples, by group",
-                 "From hws evaluate, with the weights that are kept; 95 % bootstrap intervals in brackets.", 1);
+                 "From hws evaluate, with the weights that are kept; 95 % intervals in brackets.", 1);
+    tell_patients(page, runs);
     add_scores(page, runs);
     text_add(page, "<div class=\"panels\">\n");
     add_reliability(page, runs);

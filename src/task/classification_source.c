@@ -124,10 +124,10 @@ status_code classification_group(const train_settings *s, const labelled_images 
     *column = found ? found->name : NULL;
     if (found || !*s->group) return STATUS_OK;
     text known = {0};
-    for (int k = 0; k < set->column_count; k++) text_format(&known, "%s%s", k ? ", " : "", set->columns[k].name);
+    labelled_images_column_names(set, &known);
     const status_code status =
         fail(failure, STATUS_BAD_INPUT, "--group %.100s: the data have no such column; they have %.500s", s->group,
-             set->column_count ? text_string(&known) : "none");
+             text_string(&known));
     text_close(&known);
     return status;
 }

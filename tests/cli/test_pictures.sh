@@ -61,13 +61,30 @@ run 0 evaluate "$work/run" --out "$work/scores"
 grep -q '^label,dark,light$' "$work/scores/confusion.csv" || fail "no confusion matrix"
 head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient$' || fail "examples.csv lacks columns"
 [ "$(wc -l <"$work/scores/reliability.csv")" -eq 16 ] || fail "15 bins are expected"
-refused 'no such column' evaluate "$work/run" --by sex
+refused 'no such column of groups; they have group, patient' evaluate "$work/run" --by sex
 refused "names the column 'group' twice" evaluate "$work/run" --by group,group
-# The worst group has an interval if each group has ten examples: of those that are tested on, one has eight.
-run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group
-prints 'worst group: group .* with [0-9.]*%$'
-run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group --part train
-prints 'worst group: group .* with .*% (95 % CI'
+# The worst group has the same interval below the table as in it.
+for part in test train; do
+    run 0 evaluate "$work/run" --data "$work/data/labels.csv" --by group --part $part
+    row=$(sed -n 's/^worst group: \(group [a-z]*\) with [0-9.]*% (95 % CI \([0-9.]*\) to \([0-9.]*\))$/^\1 .* ( *\2 to *\3) /p' "$work/out")
+    [ -n "$row" ] || fail "the worst group has no interval"
+    prints "$row"
+    prints "of accuracy Wilson's"
+done
+
+# Examples without a group are told of, groups without examples are no rows, and nothing is kept of other data unless it is asked for.
+awk -F, -v OFS=, 'NR > 1 && $5 == "test" && $3 == "odd" && !done++ { $3 = "" } NR > 1 && $5 == "train" { $3 = "far" } 1' "$work/data/labels.csv" >"$work/data/gaps.csv"
+run 0 evaluate "$work/run" --data "$work/data/gaps.csv" --quiet
+is_silent out
+complains "1 of 32 examples have nothing in the column 'group' and are in none of its groups"
+complains 'nothing of this evaluation is kept; --out'
+run 0 evaluate "$work/run" --data "$work/data/gaps.csv" --by group,patient --out "$work/gaps"
+prints '^groups of the data with none of these images: [1-9]'
+grep -q '^group far ' "$work/out" && fail "a group without test pictures fills the table"
+complains "the column 'patient' divides 32 examples into 32 groups, which are too small"
+grep -q 'is kept' "$work/err" && fail "what is kept is said not to be"
+run 0 compare "$work/gaps" "$work/gaps"
+complains "1 of 32 examples have nothing in the column 'group'"
 
 # Comparison, paired by example.
 run 0 evaluate "$work/run" --quiet
@@ -86,10 +103,39 @@ head -n -1 "$work/scores/examples.csv" >"$work/fewer" && mkdir "$work/fewer-scor
 refused 'not about the same examples' compare "$work/run" "$work/fewer-scores"
 run 0 compare "$work/run" "$work/fewer-scores" --common
 complains 'examples that all have'
-refused 'no such column' compare "$work/run" "$work/photos" --by sex
+refused 'no such column of groups; it has group, patient' compare "$work/run" "$work/photos" --by sex
 sed '2s/,dark,/,green,/' "$work/scores/examples.csv" >"$work/fewer-scores/examples.csv"
 refused "is no class" compare "$work/run" "$work/fewer-scores"
-refused 'no summary.json\|has no' compare "$work/lazy" "$work/run"
+refused 'lazy has no examples.csv: evaluate the run first' compare "$work/lazy" "$work/run"
+refused 'lazy has no examples.csv: evaluate the run first' compare "$work/run" "$work/lazy"
+refused 'there is no .*nothing' compare "$work/run" "$work/nothing"
+refused 'data has no examples.csv: it is neither' compare "$work/run" "$work/data"
+# A run that was trained further since is told of, by the name that it has in the table.
+cp -r "$work/run" "$work/further"
+awk -F, -v OFS=, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k } NR > 1 { $at["iteration"] -= 1 } 1' "$work/run/strata.csv" >"$work/further/strata.csv"
+run 0 compare "$work/run" "$work/further"
+complains 'further was trained further after it was evaluated: .* Run hws evaluate again'
+run 0 compare "$work/run" "$work/further/examples.csv" --names one,two
+complains 'two was trained further'
+run 0 compare "$work/run" "$work/photos"
+is_silent err
+
+# Pictures of the same patient are one witness, in evaluation, comparison and report; the name of the column is as for splitting.
+awk -F, -v OFS=, 'NR == 1 { $4 = "Patient" } NR > 1 { $4 = "p" int(NR / 5) } 1' "$work/data/labels.csv" >"$work/data/series.csv"
+run 0 evaluate "$work/run" --data "$work/data/series.csv" --part train --out "$work/series"
+witnesses=$(awk -F, 'NR > 1 && $5 == "train" { print $4 }' "$work/data/series.csv" | sort -u | wc -l)
+prints "resampling $witnesses patients"
+[ "$(sed -n 2p "$work/series/strata.csv" | awk -F, '{ print $NF }')" = "$witnesses" ] || fail "strata.csv does not count the patients"
+run 0 evaluate "$work/photos" --data "$work/data/series.csv" --part train --out "$work/series-photos" --quiet
+run 0 compare "$work/series" "$work/series-photos"
+prints "resampling $witnesses patients"
+prints 'p by patient'
+cut -d, -f1-7 "$work/series/examples.csv" >"$work/series/without" && mv "$work/series/without" "$work/series/examples.csv"
+run 0 compare "$work/series" "$work/series-photos" # as evaluated before there was the column
+prints "resampling $witnesses patients"
+cut -d, -f1-7 "$work/series-photos/examples.csv" >"$work/series/without" && mv "$work/series/without" "$work/series-photos/examples.csv"
+run 0 compare "$work/series" "$work/series-photos"
+prints 'McNemar'
 
 # Columns of the data that are called like those of examples.csv.
 mkdir "$work/clash" "$work/clash-scores"
@@ -111,7 +157,7 @@ refused 'no such column' compare "$work/scores" "$work/scores" --by loss
 
 # How far the run is stands in strata.csv. It is read before the weights, and a broken history fails before a file is replaced.
 last=$(tail -n 1 "$work/run/history.csv" | cut -d, -f2)
-awk -F, -v last="$last" 'NR > 1 && $NF != last { exit 1 }' "$work/run/strata.csv" || fail "strata.csv does not say how far the run was"
+awk -F, -v last="$last" 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k } NR > 1 && $at["iteration"] != last { exit 1 }' "$work/run/strata.csv" || fail "strata.csv does not say how far the run was"
 cp -r "$work/run" "$work/broken"
 echo '"' >>"$work/broken/history.csv"
 for file in examples classes strata confusion; do echo old >"$work/broken/$file.csv"; done
@@ -198,6 +244,8 @@ sh "$(dirname "$0")/../../experiments/make_table.sh" 400 >"$work/table.csv"
 run 0 train "$work/table.csv" --label income --group sex $small --epochs 6 --out "$work/table"
 complains 'a fifth of each class'
 run 0 evaluate "$work/table" --by sex,job --out "$work/table-scores"
+prints '^class  *rows '
+prints '^group  *rows '
 [ "$(wc -l <"$work/table-scores/strata.csv")" -eq 8 ] || fail "all, two and four groups are expected"
 grep -q '^sex,female,' "$work/table-scores/strata.csv" || fail "no group of women"
 run 0 evaluate "$work/table" --data "$work/table.csv" --by sex,job --out "$work/own-scores"

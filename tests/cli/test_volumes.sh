@@ -84,6 +84,18 @@ is_silent out
 there "$work/a/summary.json" "$work/a/cases.csv" "$work/a/table.tex" "$work/a/worst.csv"
 there "$work/a/worst/$(sed -n 2p "$work/a/worst.csv" | cut -d, -f2).png"
 
+# A run whose weights are newer than its evaluation is told of.
+cp -rp "$work/a" "$work/trained"
+run 0 compare "$work/a" "$work/trained"
+is_silent err
+touch -d '+1 hour' "$work/trained/best.safetensors"
+run 0 compare "$work/a" "$work/trained"
+complains 'trained was trained further after it was evaluated: .* Run hws evaluate again'
+echo 'example,label,prediction,loss' >"$work/examples.csv"
+run 2 compare "$work/a" "$work/examples.csv"
+complains 'examples.csv is a classifier and .*a a segmentation: they cannot be compared'
+rm -r "$work/trained" "$work/examples.csv"
+
 # The cases that are judged are those that the run kept apart, whatever the folds are now.
 kept=$(ls "$work/a/validation-unmirrored")
 for id in $kept; do grep -q "\"${id%.nii.gz}\"" "$work/a/fold.json" || fail "$id is not in fold.json"; done

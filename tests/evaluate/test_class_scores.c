@@ -40,7 +40,7 @@ static void scores_are_what_they_are_defined_as(void **state) {
     for (int classes = 2; classes <= K; classes++) {
         make(classes);
         class_scored s;
-        const class_predictions p = {N, classes, labels, probabilities};
+        const class_predictions p = {N, classes, labels, probabilities, NULL};
         assert_int_equal(class_scores_of(&p, members, N, &s, NULL), STATUS_OK);
         double hits[K] = {0}, all[K] = {0}, gap[CLASS_BINS] = {0}, area = 0;
         for (int i = 0; i < N; i++) {
@@ -72,7 +72,7 @@ static void intervals_have_the_right_width(void **state) {
     (void)state;
     make(2);
     class_scored s;
-    class_scores_of(&(class_predictions){N, 2, labels, probabilities}, members, N, &s, NULL);
+    class_scores_of(&(class_predictions){N, 2, labels, probabilities, NULL}, members, N, &s, NULL);
     const double share = s.value[CLASS_ACCURACY], width = 2 * 1.96 * sqrt(share * (1 - share) / N);
     assert_close(s.ci[CLASS_ACCURACY].high - s.ci[CLASS_ACCURACY].low, width, 0.2);
 }
@@ -81,7 +81,7 @@ static void few_examples_have_no_interval_and_one_class_no_area(void **state) {
     (void)state;
     make(2);
     class_scored s;
-    const class_predictions p = {N, 2, labels, probabilities};
+    const class_predictions p = {N, 2, labels, probabilities, NULL};
     assert_int_equal(class_scores_of(&p, members, 9, &s, NULL), STATUS_OK);
     assert_true(s.count == 9 && isnan(s.ci[CLASS_ACCURACY].low) && !isnan(s.value[CLASS_ACCURACY]));
     memset(labels, 1, sizeof labels);
@@ -97,8 +97,63 @@ static void probabilities_that_are_no_numbers_end(void **state) {
     make(2);
     class_scored s;
     probabilities[7] = NAN;
-    assert_int_equal(class_scores_of(&(class_predictions){N, 2, labels, probabilities}, members, N, &s, NULL),
+    assert_int_equal(class_scores_of(&(class_predictions){N, 2, labels, probabilities, NULL}, members, N, &s, NULL),
                      STATUS_OK);
+}
+
+/* `right` of N examples of class 0, and of class 1 `others`, all wrong. */
+static class_scored scored_shares(int right, int zeros, int others) {
+    class_scored s;
+    const class_predictions p = {N, 2, labels, probabilities, NULL};
+    for (int i = 0; i < zeros + others; i++) {
+        members[i] = i;
+        labels[i] = i >= zeros;
+        probabilities[2 * i + 1] = (i < zeros && i >= right ? 0.6f : 0.3f) + 0.001f * (float)(i * 7 % 13);
+        probabilities[2 * i] = 1 - probabilities[2 * i + 1];
+    }
+    assert_int_equal(class_scores_of(&p, members, zeros + others, &s, NULL), STATUS_OK);
+    return s;
+}
+
+/* A bootstrap would say 100 to 100, 0 to 0 and, of resamples without the one of class 1, 0 to 50. */
+static void intervals_do_not_collapse(void **state) {
+    (void)state;
+    class_scored s = scored_shares(17, 17, 0);
+    assert_near(s.ci[CLASS_ACCURACY].low, 0.81568186, 1e-7);
+    assert_near(s.ci[CLASS_ACCURACY].high, 1, 0);
+    assert_near(s.ci[CLASS_BALANCED].low, 0.81568186, 1e-7);
+    s = scored_shares(0, 24, 0);
+    assert_near(s.ci[CLASS_ACCURACY].low, 0, 0);
+    assert_near(s.ci[CLASS_ACCURACY].high, 0.13797620, 1e-7);
+    s = scored_shares(16, 16, 1);
+    assert_near(s.value[CLASS_BALANCED], 0.5, 1e-12);
+    assert_near(s.ci[CLASS_BALANCED].low, 0.5 - (1 - 0.8063923) / 2, 1e-6);
+    assert_near(s.ci[CLASS_BALANCED].high, 0.5 + 0.7934507 / 2, 1e-6);
+    assert_true(!isnan(s.value[CLASS_AUROC]) && isnan(s.ci[CLASS_AUROC].low)); /* of a single one nobody can tell */
+    s = scored_shares(40, 50, 4);
+    assert_true(isnan(s.ci[CLASS_AUROC].low));
+    s = scored_shares(40, 50, 5);
+    assert_true(s.ci[CLASS_AUROC].low < s.value[CLASS_AUROC] && s.value[CLASS_AUROC] < s.ci[CLASS_AUROC].high);
+}
+
+/* 20 patients of two, all right: as 20 examples, not as 40. */
+static void patients_that_are_all_right_have_wilsons_interval(void **state) {
+    (void)state;
+    int patients[40];
+    class_scored s = scored_shares(40, 40, 0);
+    for (int i = 0; i < 40; i++) patients[i] = i / 2;
+    const class_predictions p = {N, 2, labels, probabilities, patients};
+    assert_int_equal(class_scores_of(&p, members, 40, &s, NULL), STATUS_OK);
+    assert_int_equal(s.patients, 20);
+    for (int k = CLASS_ACCURACY; k <= CLASS_BALANCED; k++) {
+        assert_near(s.ci[k].low, 20 / (20 + 1.959963984540054 * 1.959963984540054), 1e-9);
+        assert_near(s.ci[k].high, 1, 0);
+    }
+    const int all[40] = {0};
+    class_worst w;
+    const class_predictions some = {40, 2, labels, probabilities, patients};
+    assert_int_equal(class_scores_worst(&some, NULL, (class_groups){all, 1}, &w, NULL), STATUS_OK);
+    assert_near(w.ci.low, s.ci[CLASS_ACCURACY].low, 1e-12);
 }
 
 /* A second method that is right where the first is, but for some examples. */
@@ -106,7 +161,7 @@ static void differences_are_those_of_the_same_examples(void **state) {
     (void)state;
     static float other[N * K];
     make(2);
-    const class_predictions first = {N, 2, labels, probabilities}, second = {N, 2, labels, other};
+    const class_predictions first = {N, 2, labels, probabilities, NULL}, second = {N, 2, labels, other, NULL};
     memcpy(other, probabilities, sizeof other);
     int only_second = 0, only_first = 0;
     for (int i = 0; i < N; i++) {
@@ -150,7 +205,7 @@ static void the_worst_group_has_the_lowest_accuracy(void **state) {
     int group[N];
     double hits[3] = {0}, all[3] = {0};
     make(3);
-    const class_predictions p = {N, 3, labels, probabilities};
+    const class_predictions p = {N, 3, labels, probabilities, NULL};
     for (int i = 0; i < N; i++) {
         group[i] = i % 7 == 0 ? -1 : i % 3;
         if (group[i] < 0) continue;
@@ -176,7 +231,7 @@ static void small_groups_leave_the_worst_without_an_interval(void **state) {
     (void)state;
     int group[N];
     make(2);
-    const class_predictions p = {N, 2, labels, probabilities};
+    const class_predictions p = {N, 2, labels, probabilities, NULL};
     for (int small = 1; small <= 10; small++) {
         for (int i = 0; i < N; i++) group[i] = i < small ? 0 : 2; /* nobody is in 1 */
         class_worst w;
@@ -191,6 +246,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_what_they_are_defined_as),
         cmocka_unit_test(probabilities_that_are_no_numbers_end),
+        cmocka_unit_test(intervals_do_not_collapse),
+        cmocka_unit_test(patients_that_are_all_right_have_wilsons_interval),
         cmocka_unit_test(differences_are_those_of_the_same_examples),
         cmocka_unit_test(mcnemars_test_is_the_binomial_one),
         cmocka_unit_test(the_worst_group_has_the_lowest_accuracy),

@@ -271,6 +271,29 @@ static void without_groups_the_worst_class_counts(void **state) {
     folder_close(&run);
 }
 
+/* 400 examples of 40 patients are 40 witnesses. */
+static void patients_with_several_examples_widen_the_intervals(void **state) {
+    (void)state;
+    folder run = whole_run("dro", 10, 0, 2, 0.1);
+    const char *const columns = "column,value,examples,accuracy,accuracy_low,accuracy_high,patients\n";
+    char strata[400];
+    snprintf(strata, sizeof strata, "%s,all,400,0.75,0.6,0.9,40\n", columns);
+    write_string(&run, "strata.csv", strata);
+    write_string(&run, "confusion.csv", "label,0,3\n0,190,10\n3,80,120\n");
+    text page = page_of(&run, 1);
+    assert_says(&page, "is right on <b>75.0\xC2\xA0%</b> (95\xC2\xA0% interval 60.0 to 90.0)");
+    assert_says(&page, "on <b>60.0\xC2\xA0%</b> (38.7 to 78.1) of its worst class"); /* 12 of 20 */
+    assert_says(&page, "by resampling 40 patients, who have several examples each");
+    text_close(&page);
+    snprintf(strata, sizeof strata, "%s,all,40,0.75,0.6,0.9,40\n", columns);
+    write_string(&run, "strata.csv", strata);
+    page = page_of(&run, 1);
+    assert_says(&page, "(95\xC2\xA0% interval 59.8 to 85.8)"); /* one each: Wilson's */
+    assert_null(strstr(page.bytes, "resampling"));
+    text_close(&page);
+    folder_close(&run);
+}
+
 static void twelve_runs_have_names_of_their_own(void **state) {
     (void)state;
     folder runs[12];
@@ -924,6 +947,7 @@ int main(void) {
         cmocka_unit_test(classes_called_by_numbers_keep_their_names),
         cmocka_unit_test(runs_scored_by_other_groups_are_told_how_to_be_compared),
         cmocka_unit_test(without_groups_the_worst_class_counts),
+        cmocka_unit_test(patients_with_several_examples_widen_the_intervals),
         cmocka_unit_test(twelve_runs_have_names_of_their_own),
         cmocka_unit_test(runs_with_the_same_settings_are_told_apart_by_their_folders),
         cmocka_unit_test(runs_in_folders_of_the_same_name_are_told_apart),

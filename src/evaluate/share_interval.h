@@ -1,0 +1,14 @@
+/* 95 % intervals of shares, which have a width also where all or none are right, unlike the bootstrap's. */
+#ifndef HWS_EVALUATE_SHARE_INTERVAL_H
+#define HWS_EVALUATE_SHARE_INTERVAL_H
+
+#include "evaluate/statistics.h"
+
+/* Wilson's score interval (Wilson 1927) of a share of `count` independent examples; NaN without any. */
+interval share_interval(double share, double count);
+
+/* Of the mean of shares of different examples, such as the accuracies of classes: the distances from each share to the ends of its
+   interval add up as independent errors do (Zou and Donner 2008). Shares of no examples are left out. */
+interval share_interval_of_mean(const double *shares, const double *counts, int count);
+
+#endif
