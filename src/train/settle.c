@@ -147,15 +147,19 @@ static status_code apply_options(training *t, failure *failure) {
 
 static int data_is_path(const char *data) { return !classification_data_is_word(data) && !phantom_data_named(data); }
 
-/* Files may have moved: whether they are the same the checkpoint knows by what is in them. */
-static int may_have_moved(const char *from, const char *to) {
-    return data_is_path(from) && data_is_path(to) && data_is_volumes(from) == data_is_volumes(to);
+/* Files may have moved: whether they are the same the checkpoint knows by what is in them. Of what kind a folder was that is
+   gone only the run's task tells. */
+static int may_have_moved(const training *t, const char *from, const char *to) {
+    task_kind task;
+    if (!data_is_path(from) || !data_is_path(to) || run_config_task(t->request->folder, &task, NULL) != STATUS_OK)
+        return 0;
+    return (task == TASK_UNKNOWN ? data_is_volumes(from) : task == TASK_SEGMENTATION) == data_is_volumes(to);
 }
 
 static status_code check_same(const train_settings *base, const training *t, failure *failure) {
     const char *difference = t->resume ? settings_difference(base, &t->settings) : 0;
     if (t->resume && !difference && strcmp(base->data, t->settings.data) != 0 &&
-        !may_have_moved(base->data, t->settings.data))
+        !may_have_moved(t, base->data, t->settings.data))
         difference = "data";
     if (!difference) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,

@@ -84,6 +84,12 @@ is_silent out
 there "$work/a/summary.json" "$work/a/cases.csv" "$work/a/table.tex" "$work/a/worst.csv"
 there "$work/a/worst/$(sed -n 2p "$work/a/worst.csv" | cut -d, -f2).png"
 
+# A dataset that has moved.
+mv "$data" "$work/elsewhere"
+run 2 evaluate "$work/a" --no-mirror
+complains 'not there any more; if it has moved, .*hws train PLACE --resume --out'
+mv "$work/elsewhere" "$data"
+
 # The cases that are judged are those that the run kept apart, whatever the folds are now.
 kept=$(ls "$work/a/validation-unmirrored")
 for id in $kept; do grep -q "\"${id%.nii.gz}\"" "$work/a/fold.json" || fail "$id is not in fold.json"; done
