@@ -84,6 +84,10 @@ static void add_length(const trainer *t, text *lines) {
 void train_words_summary(const trainer *t, text *lines) {
     add_data(t, lines);
     text_add(lines, "\n");
+    if (t->task->tell) {
+        t->task->tell(t->task->context, lines);
+        text_add(lines, "\n");
+    }
     add_objective(t, lines);
     text_add(lines, "\n");
     add_length(t, lines);

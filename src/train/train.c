@@ -7,6 +7,7 @@
 #include "images/table_sets.h"
 #include "nn/team.h"
 #include "run/run_folder.h"
+#include "task/class_census.h"
 #include "task/classification.h"
 #include "task/classification_source.h"
 #include "task/mislabel.h"
@@ -173,6 +174,7 @@ static status_code train_on_images(training *t, failure *failure) {
     status_code status = classification_source_of_settings(&source, &t->settings, failure);
     if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
     if (status == STATUS_OK) status = classification_divide(&t->settings, &data, work_of(t), failure);
+    if (status == STATUS_OK && !t->resume) status = class_census_check(&data, t->settings.data, work_of(t), failure);
     if (status == STATUS_OK) status = mislabel(t, &data.train, &wrong, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
     if (status == STATUS_OK) status = task_check(&task, &t->settings, failure);
