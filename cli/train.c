@@ -25,7 +25,7 @@ static const char USAGE[] =
     "  FILE.csv                     pictures, a line each: file, label, and if you like split (train, val, test), "
     "group,\n"
     "                               patient and others; or a table of numbers and words without files, whose rows\n"
-    "                               are classified (--model mlp-L-m)\n"
+    "                               are classified by a fully connected network\n"
     "  FILE.npz                     images and labels as MedMNIST has them\n"
     "  CIFAR_FOLDER                 CIFAR-10's binary files\n"
     "  DATASET_FOLDER               volumes with label maps, in nnU-Net's or the Decathlon's layout; first planned "

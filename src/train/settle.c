@@ -7,6 +7,7 @@
 #include "train/training.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,6 +84,46 @@ static status_code refuse_foreign(const training *t, failure *failure) {
     return STATUS_OK;
 }
 
+/* The gradient of the robust loss can be measured whatever is minimised, and these say which robust loss it is. */
+static int names_measured_loss(const train_settings *s, const char *key) {
+    static const char *const KEYS[] = {"beta", "tail", "divergence"};
+    for (size_t k = 0; k < sizeof KEYS / sizeof *KEYS && s->stop_grad_norm >= 0; k++)
+        if (strcmp(KEYS[k], key) == 0) return 1;
+    return 0;
+}
+
+static status_code fail_idle(const training *t, const setting *idle, failure *failure) {
+    char name[SETTING_OPTION_SIZE], known[128] = "";
+    const int own = (int)t->settings.objective;
+    for (int k = 0; objective_name(k); k++)
+        if (idle->objectives & 1u << k)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", *known ? " or " : "",
+                     objective_name(k));
+    return fail(failure, STATUS_BAD_INPUT, "%s means nothing to --objective %s: leave it out, or choose --objective %s",
+                setting_option(idle, name), objective_name(own), known);
+}
+
+/* What changes nothing of this run is refused: whoever gives it believes that it does. */
+static status_code refuse_idle(const training *t, failure *failure) {
+    const train_request *r = t->request;
+    const train_settings *s = &t->settings;
+    if (t->resume) return STATUS_OK;
+    for (size_t k = 0; k < r->option_count; k++) {
+        const setting *one = settings_find(r->options[k].key);
+        if (!one || !one->objectives || one->objectives & 1u << s->objective) continue;
+        if (strcmp(r->options[k].value, "off") == 0 || names_measured_loss(s, one->key)) continue;
+        return fail_idle(t, one, failure);
+    }
+    const int chosen_later = has_option(r, "budget") && !training_chooses(t, "optimizer");
+    if (!has_option(r, "momentum") || chosen_later || s->optimizer == OPTIMIZER_MOMENTUM ||
+        s->optimizer == OPTIMIZER_NESTEROV)
+        return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--momentum means nothing to --optimizer %s: choose --optimizer momentum, which is SGD with momentum, "
+                "or nesterov",
+                optimizer_name(s->optimizer));
+}
+
 int training_wants_budget(const training *t) { return !t->resume && has_option(t->request, "budget"); }
 
 budget_fixed training_fixed(const training *t) {
@@ -138,6 +179,7 @@ static status_code apply_options(training *t, failure *failure) {
         status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
     }
     if (status == STATUS_OK) status = refuse_foreign(t, failure);
+    if (status == STATUS_OK) status = refuse_idle(t, failure);
     if (status != STATUS_OK) return status;
     take_trim(t);
     take_length(t);
