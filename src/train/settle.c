@@ -4,6 +4,7 @@
 #include "run/run_folder.h"
 #include "task/classification_source.h"
 #include "task/phantom_data.h"
+#include "train/own_folder.h"
 #include "train/training.h"
 
 #include <math.h>
@@ -261,19 +262,27 @@ static status_code check_request(const training *t, failure *failure) {
     if (r->resume && !run_exists(r->folder))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s holds no run that could be resumed; leave out --resume to begin one", r->folder);
+    if (!t->resume && r->folder && run_exists(r->folder) && !run_is_ours(r->folder))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s has a config.json that is not of a run of hws; name another folder, or move the file away",
+                    r->folder);
     if (!t->resume && r->folder && run_exists(r->folder))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s holds a run already; continue it with --resume, or name another folder", r->folder);
     return STATUS_OK;
 }
 
-/* What a run writes would be examples of the next one. */
+/* What a run writes must not mix with the data, where it would be examples of the next one, nor replace what is there. */
 static status_code check_folder(const training *t, failure *failure) {
     const char *data = t->settings.data, *folder = t->request->folder;
-    if (t->request->dry_run || t->resume || !classification_data_is_classes(data) || !path_same(data, folder))
-        return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT,
-                "--out %.400s is the folder of the pictures, in which every folder is a class; name another", folder);
+    int same = 0;
+    if (t->request->dry_run || t->resume) return STATUS_OK;
+    const status_code status = data_is_path(data) ? classification_data_same(data, folder, &same, failure) : STATUS_OK;
+    if (status != STATUS_OK || !same) return status == STATUS_OK ? own_folder_check(folder, failure) : status;
+    return fail(failure, STATUS_BAD_INPUT, "--out %.400s is the folder of the %s; name another", folder,
+                classification_data_is_classes(data) ? "pictures, in which every folder is a class"
+                : data_is_volumes(data)              ? "dataset"
+                                                     : "pictures");
 }
 
 status_code training_settle(training *t, failure *failure) {
