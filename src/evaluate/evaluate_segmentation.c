@@ -171,7 +171,12 @@ static status_code take_cases(job *j, failure *failure) {
     status = shared_work_end(&work, status, status == STATUS_STOPPED ? count : failed, failure);
     j->listener = outer;
     if (status == STATUS_STOPPED)
-        fail(failure, status, "stopped; the same command goes on with the cases that are left");
+        fail(
+            failure, status,
+            j->request->overwrite
+                ? "stopped; some label maps are new and others as before: the same command predicts all again, without "
+                  "--overwrite those that are there are kept"
+                : "stopped; the same command goes on with the cases that are left");
     return status;
 }
 

@@ -16,6 +16,7 @@ refused() { # words, then arguments: wrong usage or bad input
 "$pictures" "$work/data" 96 || fail "no pictures"
 small="--model mlp-1-16 --batch 8 --lr 0.02 --threads 1"
 run 0 train "$work/data" $small --epochs 4 --best worst-group --out "$work/run"
+prints '^done; best val worst group [0-9.]*% (epoch [1-4]); '
 head -n 1 "$work/run/history.csv" | grep -q 'test_accuracy_dark,test_accuracy_light,.*test_accuracy_group:even,test_accuracy_group:odd,test_worst_group,val_accuracy' ||
     fail "metrics of classes and groups are missing"
 grep -q '"classes": \["dark", "light"\]' "$work/run/config.json" || fail "classes have no names"

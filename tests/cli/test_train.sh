@@ -22,6 +22,10 @@ run 2 watch "$work/none" --port 70000
 run 2 watch "$work/none" --port 0 --address here
 complains 'no IPv4 address'
 
+# ---- a rate that is far too large
+run 0 train digits:200,100 --model mlp-1-16 --batch 16 --epochs 1 --threads 1 --lr 20 --out "$work/wild"
+complains 'training has diverged; choose a smaller --lr'
+
 # ---- a run and what it leaves
 run 0 train --help
 prints '--stop-grad-norm'

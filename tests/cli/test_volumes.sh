@@ -129,6 +129,9 @@ grep -q "The worst case of each group" "$work/report.html" || fail "the page doe
 grep -q 'class="view"' "$work/report.html" || fail "the page has no pictures of them"
 
 # New images: every one gets a label map on its grid; done ones are kept; several runs; a program of one's own.
+run 2 predict "$work/a" --input "$data/imagesTs" --output "$work/p.nii.gz"
+complains 'called as a file, but label maps go into a folder'
+[ ! -e "$work/p.nii.gz" ] || fail "a folder is called p.nii.gz"
 run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2
 [ "$(ls "$work/p" | wc -l)" -eq 3 ] || fail "there are not three label maps"
 prints "^3 label maps in $work/p$"
