@@ -75,7 +75,7 @@ refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --o
 refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --mislabel 0.1 --out "$work/a1"
 [ ! -e "$work/a1" ] || fail "a run that could not begin leaves files behind"
 mkdir "$work/a1" && echo mine >"$work/a1/mislabelled.csv"
-refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --out "$work/a1"
+refused 'mislabelled.csv is there already' train $small --epochs 2 --objective jtt --jtt-epochs 2 --out "$work/a1"
 [ "$(cat "$work/a1/mislabelled.csv")" = mine ] || fail "a run that could not begin removes files of others"
 refused 'beta means nothing to --objective cvar-batch' train $small --objective cvar-batch --beta 1 --out "$work/none"
 
