@@ -152,7 +152,9 @@ int verb_evaluate_run(int count, char **arguments) {
     int quiet = 0, run_count = 0;
     failure failure;
     const cli_option options[] = {
-        CLI_TEXT("--data", "DATA", &r.data, "other data of the same classes, as hws train takes them", "the run's"),
+        CLI_TEXT("--data", "DATA", &r.data,
+                 "other data of the same classes, as hws train takes them; or the run's own, where they have moved to",
+                 "the run's"),
         CLI_TEXT("--part", "P", &part,
                  "test | train: which of the two sets; of the run's own training set, what --keep left", NULL),
         CLI_TEXT("--by", "LIST", &r.by, "score the groups of these columns", "the run's --group; volumes: all"),

@@ -1,9 +1,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 #include "core/crc64.h"
+#include "core/nearest.h"
 #include "hws.h"
 #include "interrupt.h"
-#include "nearest.h"
 #include "ranks/ranks_mpi.h"
 #include "verbs.h"
 #include "json/json_file.h"

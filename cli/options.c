@@ -1,6 +1,6 @@
 #include "options.h"
 #include "cli.h"
-#include "nearest.h"
+#include "core/nearest.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,6 +6,7 @@
 
 #include "cache/cache.h"
 #include "core/parallel.h"
+#include "dataset/case_groups.h"
 #include "dataset/folds.h"
 
 #include <stdio.h>
@@ -79,13 +80,28 @@ static int prepare(const dataset *set, const splits *folds, cache_options *optio
     return cli_end(status, &failure);
 }
 
+/* What hws train would refuse or not find is told before hours of work. */
+static status_code check_tables(const dataset *set, failure *failure) {
+    case_groups groups;
+    cli_progress progress;
+    listener listener = cli_listen(&progress, 1);
+    listener.notice = cli_notice;
+    status_code status = case_groups_of_dataset(&groups, set, failure);
+    if (status != STATUS_OK) return status;
+    case_groups_tell_gaps(&groups, set, &listener);
+    case_groups_close(&groups);
+    return folds_check(set, failure);
+}
+
 static int plan_dataset(const char *folder, const fold_columns *columns, cache_options *options, int quiet) {
     dataset set;
     splits folds = {0};
     failure failure;
     status_code status = dataset_open(&set, folder, &failure);
     if (status != STATUS_OK) return cli_end(status, &failure);
-    if (*columns->stratify || *columns->together) status = folds_make(&folds, &set, columns, &failure);
+    status = check_tables(&set, &failure);
+    if (status == STATUS_OK && (*columns->stratify || *columns->together))
+        status = folds_make(&folds, &set, columns, &failure);
     const int result = status == STATUS_OK ? prepare(&set, &folds, options, quiet) : cli_end(status, &failure);
     splits_close(&folds);
     dataset_close(&set);

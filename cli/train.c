@@ -25,7 +25,7 @@ static const char USAGE[] =
     "  FILE.csv                     pictures, a line each: file, label, and if you like split (train, val, test), "
     "group,\n"
     "                               patient and others; or a table of numbers and words without files, whose rows\n"
-    "                               are classified (--model mlp-L-m)\n"
+    "                               are classified by a fully connected network\n"
     "  FILE.npz                     images and labels as MedMNIST has them\n"
     "  CIFAR_FOLDER                 CIFAR-10's binary files\n"
     "  DATASET_FOLDER               volumes with label maps, in nnU-Net's or the Decathlon's layout; first planned "
@@ -41,7 +41,8 @@ static const char USAGE_OF_RECIPES[] =
     "                       xrays --crop 4 --rotate 10 --jitter 0.2\n";
 
 static const char USAGE_OF_THE_RUN[] =
-    "  --out RUN            the folder; refused if it holds a run already, unless it is resumed\n"
+    "  --out RUN            the folder; refused if it holds a run already, unless it is resumed, and if it is that of the\n"
+    "                       data or holds files that a run would replace\n"
     "  --resume             go on from the last checkpoint, to the same bits as without the interruption; all\n"
     "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every,\n"
     "                       --cache, --picture-memory, --tensorboard and --quiet may differ, and --epochs where the "

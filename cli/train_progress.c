@@ -92,9 +92,9 @@ static void add_times(const train_progress *p, const trainer *t, text *line) {
     text_format(line, " %9s %9s", past, left);
 }
 
-/* NaN where nothing chose the weights, or another number than the one that is shown. */
-static double best_of(const trainer *t) {
-    return t->task->keeps_last || t->task->best != t->task->shown ? (double)NAN : t->best;
+static void remember_best(train_progress *p, const trainer *t) {
+    text_close(&p->best);
+    train_words_best(t, &p->best);
 }
 
 static void show_row(train_progress *p, const trainer *t, const double *row) {
@@ -109,7 +109,7 @@ static void show_row(train_progress *p, const trainer *t, const double *row) {
     add_times(p, t, &line);
     const double norm = row[ROW_FIRST + t->task->metrics + ROW_GRAD_NORM];
     if (isfinite(norm)) text_format(&line, "  |grad R| %.3g", norm);
-    p->best = best_of(t);
+    remember_best(p, t);
     say(p, &line);
 }
 
@@ -140,7 +140,7 @@ static void begin(void *context, const trainer *t) {
     p->first = t->iteration;
     p->start = clock_seconds();
     p->last = p->start - INTERVAL;
-    p->best = best_of(t);
+    remember_best(p, t);
     train_words_metric(t, &p->metric);
     train_words_next(t, &p->next);
     if (ranks_is_first(t->ranks) && !p->dry) run_log_open(&p->log, t->folder);
@@ -178,8 +178,7 @@ static void notice(void *context, const char *message) {
 }
 
 train_listener train_progress_start(train_progress *p, int quiet, int dry_run) {
-    *p = (train_progress){
-        .terminal = isatty(STDERR_FILENO), .quiet = quiet, .dry = dry_run, .loss = (double)NAN, .best = (double)NAN};
+    *p = (train_progress){.terminal = isatty(STDERR_FILENO), .quiet = quiet, .dry = dry_run, .loss = (double)NAN};
     const listener usual = cli_listen(&p->preparing, quiet);
     return (train_listener){
         .work = {.context = p, .progress = prepare, .notice = notice, .stop = usual.stop},
@@ -196,7 +195,7 @@ static void say_end(train_progress *p, const train_outcome *outcome) {
         text_format(&lines, "stopped: the norm of the gradient of the robust loss is below %g\n",
                     outcome->stop_grad_norm);
     text_format(&lines, "done");
-    if (isfinite(p->best)) text_format(&lines, "; best %s %.2f%%", text_string(&p->metric), 100 * p->best);
+    if (p->best.size) text_format(&lines, "; best %s", text_string(&p->best));
     text_format(&lines, "; %.1f %% of the time was spent waiting for the loader\nnext: %s", 100 * outcome->waiting,
                 text_string(&p->next));
     say(p, &lines);
@@ -205,6 +204,7 @@ static void say_end(train_progress *p, const train_outcome *outcome) {
 static void put_away(train_progress *p) {
     run_log_close(&p->log);
     text_close(&p->metric);
+    text_close(&p->best);
     text_close(&p->next);
 }
 

@@ -14,7 +14,7 @@ typedef struct train_progress {
     double start, last; /* seconds; when training began, and when the line was last shown */
     int64_t first;      /* the iteration it began with */
     double loss;        /* smoothed */
-    double best;        /* the best value of the metric so far; NaN: none yet */
+    text best;          /* the value that chose the weights that are kept, in words; empty: none did yet */
     text metric, next;  /* its name, and the command that comes next */
 } train_progress;
 

@@ -12,15 +12,35 @@ const char *train_words_examples(const trainer *t) {
     return facts.height * facts.width == 1 ? "rows" : "images";
 }
 
-void train_words_metric(const trainer *t, text *words) {
+static void add_metric(const trainer *t, int metric, text *words) {
     text name = {0};
-    t->task->metric(t->task->context, t->task->shown, &name);
+    t->task->metric(t->task->context, metric, &name);
     for (char *at = name.bytes; at && *at; at++)
         if (*at == '_') *at = ' ';
     char *dice = name.bytes ? strstr(name.bytes, "dice") : NULL;
     if (dice) *dice = 'D'; /* a person's name */
     text_add(words, text_string(&name));
     text_close(&name);
+}
+
+void train_words_metric(const trainer *t, text *words) { add_metric(t, t->task->shown, words); }
+
+/* Which epoch it was that had the best value first; of jtt one of the second training. */
+static double best_epoch(const trainer *t) {
+    for (size_t k = 0; k < t->rows.count; k++) {
+        const double *row = rows_at(&t->rows, k);
+        if (t->trains_again && row[ROW_ITERATION] <= (double)t->first_training) continue;
+        if (row[ROW_FIRST + t->task->best] == t->best) return row[ROW_EPOCH];
+    }
+    return (double)NAN;
+}
+
+void train_words_best(const trainer *t, text *words) {
+    const double epoch = best_epoch(t);
+    if (t->task->keeps_last || !isfinite(epoch)) return;
+    add_metric(t, t->task->best, words);
+    if (t->task->best_is_least) text_format(words, " %.4f (epoch %.4g)", t->best, epoch); /* a loss */
+    else text_format(words, " %.2f%% (epoch %.4g)", 100 * t->best, epoch);
 }
 
 void train_words_duration(double seconds, char words[32]) {
@@ -84,6 +104,10 @@ static void add_length(const trainer *t, text *lines) {
 void train_words_summary(const trainer *t, text *lines) {
     add_data(t, lines);
     text_add(lines, "\n");
+    if (t->task->tell) {
+        t->task->tell(t->task->context, lines);
+        text_add(lines, "\n");
+    }
     add_objective(t, lines);
     text_add(lines, "\n");
     add_length(t, lines);

@@ -10,6 +10,9 @@ void train_words_summary(const trainer *trainer, text *lines);
 /* The metric that is shown, as "test accuracy" or "val Dice". */
 void train_words_metric(const trainer *trainer, text *words);
 
+/* The value that chose the weights that are kept, as "val accuracy 91.20% (epoch 7)"; nothing if none did. */
+void train_words_best(const trainer *trainer, text *words);
+
 /* "images", "volumes" or "rows". */
 const char *train_words_examples(const trainer *trainer);
 

@@ -56,7 +56,7 @@ class Sampler:
         examples: the number of examples, or an array with one loss for each, NaN for those that have none yet.
         beta: robustness. 0 is ordinary training; the larger, the more the hard examples count. Its unit is 1 / loss.
         tail: train for the hardest fraction ``tail`` of the examples, above 0 and up to 1 (which is uniform): beta then
-            follows from the losses, and the argument beta is not looked at. For "cvar:ALPHA" it is ALPHA itself.
+            follows from the losses, and cannot be given as well. For "cvar:ALPHA" it is ALPHA itself.
             With neither ``tail`` nor ``beta`` the tail is 0.1; but "cvar:ALPHA" keeps its ALPHA, and a
             :class:`CustomDivergence` has beta = 100.
         divergence: "kl" (p = softmax(beta L)), "chi2", "reverse-kl", "hellinger", "cressie-read:K", "js",
@@ -113,6 +113,8 @@ class Sampler:
             losses = as_losses(examples)
             n = len(losses)
         options = default_options()
+        if beta is not None and tail is not None:
+            raise ArgumentError("beta and tail cannot be used together: with a tail, beta follows from the losses")
         if beta is not None:
             options.beta = as_number(beta, "beta")
         options.divergence = divergence_struct(divergence)
@@ -256,13 +258,14 @@ class Sampler:
         if self._handle is None:
             return f"<{name}, closed>"
         options = self.options
-        return f"<{name} of {len(self)} examples, beta={options['beta']:g}, divergence={options['divergence']!r}>"
+        robustness = f"beta={self.beta:g}" if options["tail"] is None else f"tail={options['tail']:g}"
+        return f"<{name} of {len(self)} examples, {robustness}, divergence={options['divergence']!r}>"
 
     # ---- what it is -----------------------------------------------------------------------------------------------
 
     @property
     def options(self) -> Dict[str, Any]:
-        """The options now in force, as the constructor takes them (a custom divergence as the object)."""
+        """The options now in force, as the constructor takes them: a custom divergence as the object, no beta beside a tail."""
         with self._lock:
             return _options_dict(sampler_options(self._live()), self._custom)
 
@@ -681,6 +684,8 @@ def _options_dict(options: OptionsStruct, custom: Optional[CustomDivergence]) ->
     result["importance"] = IMPORTANCE_KINDS[options.importance]
     result["initial_loss"] = None if math.isnan(options.initial_loss) else options.initial_loss
     result["tail"] = options.tail if options.tail > 0 else None
+    if result["tail"] is not None:
+        result["beta"] = None  # it follows from the losses: Sampler.beta
     result["replacement"] = bool(options.replacement)
     result["keep_counts"] = bool(options.keep_counts)
     result["keep_record"] = bool(options.keep_record)

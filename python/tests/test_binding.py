@@ -99,3 +99,12 @@ def test_a_library_that_is_another_is_refused():
     result = run("import hws", HWS_LIBRARY=libc)
     assert result.returncode != 0
     assert "is not the libhws of this package" in result.stderr
+
+
+def test_a_tail_is_shown_and_given_back_without_a_beta():
+    sampler = hws.Sampler(100, tail=0.25)
+    assert repr(sampler) == "<Sampler of 100 examples, tail=0.25, divergence='kl'>"
+    assert sampler.options["beta"] is None
+    assert hws.Sampler(100, **sampler.options).tail == 0.25
+    sampler.beta = 2
+    assert repr(sampler) == "<Sampler of 100 examples, beta=2, divergence='kl'>"

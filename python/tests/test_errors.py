@@ -101,6 +101,7 @@ OPENED_WRONGLY = [
     (dict(examples=2**33), "examples"),
     (dict(examples=[]), "0 examples"),
     (dict(examples=[1.0, math.inf]), "example 1 is inf"),
+    (dict(tail=0.1, beta=2), "beta and tail cannot be used together"),
     (dict(tail=0), "tail is 0"),
     (dict(tail=2), "tail is 2"),
     (dict(tail=NAN), "tail is nan"),

@@ -2,7 +2,9 @@
 #include "dataset/case_groups.h"
 
 #include "core/path.h"
+#include "core/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,16 +89,62 @@ long case_groups_find(const case_groups *groups, const char *name) {
     return found ? (long)found->row : -1;
 }
 
+enum { NAMED = 8, NAMES_BYTES = 600 };
+
+/* "a, b, c and others" */
+typedef struct name_sample {
+    text names;
+    size_t count;
+} name_sample;
+
+static void sample_add(name_sample *some, const char *name) {
+    if (some->count++ >= NAMED) return;
+    text_format(&some->names, "%s%.60s", some->count > 1 ? ", " : "", name);
+}
+
+static const char *sample_rest(const name_sample *some) { return some->count > NAMED ? " and others" : ""; }
+
 static status_code fill_column(const case_groups *groups, const dataset *set, size_t column, const char **values,
                                failure *failure) {
+    name_sample lacking = {0};
     for (size_t i = 0; i < set->train_count; i++) {
         const long row = case_groups_find(groups, set->train[i].id);
         values[i] = row < 0 ? "" : csv_cell(&groups->table, (size_t)row, column);
-        if (!*values[i])
-            return fail(failure, STATUS_CORRUPT, "%.500s: the case '%.200s' has no value in column '%.100s'; add it",
-                        groups->path, set->train[i].id, csv_name(&groups->table, column));
+        if (!*values[i]) sample_add(&lacking, set->train[i].id);
     }
-    return STATUS_OK;
+    if (lacking.count)
+        fail(failure, STATUS_CORRUPT,
+             "%.250s: %zu of %zu training cases %s no value in column '%.100s': %.*s%s; add %s", groups->path,
+             lacking.count, set->train_count, lacking.count == 1 ? "has" : "have", csv_name(&groups->table, column),
+             NAMES_BYTES, text_string(&lacking.names), sample_rest(&lacking), lacking.count == 1 ? "it" : "them");
+    text_close(&lacking.names);
+    return lacking.count ? STATUS_CORRUPT : STATUS_OK;
+}
+
+static int by_id(const void *name, const void *one) { return strcmp(name, ((const dataset_case *)one)->id); }
+
+static int has_case(const dataset *set, const char *name) {
+    return bsearch(name, set->train, set->train_count, sizeof *set->train, by_id) ||
+           (set->test_count && bsearch(name, set->test, set->test_count, sizeof *set->test, by_id));
+}
+
+static void tell(const case_groups *groups, const char *what, name_sample *some, const listener *listener) {
+    char notice[1024];
+    snprintf(notice, sizeof notice, "%.250s %s %zu %s: %.*s%s", groups->path, what, some->count,
+             some->count == 1 ? "case" : "cases", NAMES_BYTES, text_string(&some->names), sample_rest(some));
+    if (some->count) listener_notice(listener, notice);
+    text_close(&some->names);
+}
+
+void case_groups_tell_gaps(const case_groups *groups, const dataset *set, const listener *listener) {
+    name_sample lacking = {0}, unknown = {0};
+    if (!groups->table.columns) return;
+    for (size_t i = 0; i < set->train_count; i++)
+        if (case_groups_find(groups, set->train[i].id) < 0) sample_add(&lacking, set->train[i].id);
+    for (size_t row = 0; row < groups->table.rows; row++)
+        if (!has_case(set, csv_cell(&groups->table, row, 0))) sample_add(&unknown, csv_cell(&groups->table, row, 0));
+    tell(groups, "lacks, so that they are in no group,", &lacking, listener);
+    tell(groups, "names what the dataset does not have,", &unknown, listener);
 }
 
 status_code case_groups_column(const case_groups *groups, const dataset *set, const char *column, const char ***values,

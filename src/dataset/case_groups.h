@@ -35,9 +35,12 @@ long case_groups_find(const case_groups *groups, const char *name);
 
 /*
  * The cell of a column for each training case of the dataset, in order, as splits_make wants it; the caller frees the
- * array, the strings belong to `groups`. Fails if there is no such column, or names the first case without a value.
+ * array, the strings belong to `groups`. Fails if there is no such column, or names the cases without a value.
  */
 status_code case_groups_column(const case_groups *groups, const dataset *set, const char *column, const char ***values,
                                failure *failure);
+
+/* Tells the listener of training cases that the file does not have, and of names in it that no case of the dataset has. */
+void case_groups_tell_gaps(const case_groups *groups, const dataset *set, const listener *listener);
 
 #endif

@@ -50,6 +50,16 @@ status_code folds_make(splits *folds, const dataset *set, const fold_columns *co
     return make(folds, set, columns, failure);
 }
 
+status_code folds_check(const dataset *set, failure *failure) {
+    char given[PATH_SIZE];
+    splits folds = {0};
+    status_code status = path_join(given, set->folder, FILE_NAME, failure);
+    if (status != STATUS_OK || !path_exists(given)) return status;
+    status = splits_read(&folds, given, set->ids, set->train_count, failure);
+    splits_close(&folds);
+    return status;
+}
+
 status_code folds_keep(const splits *folds, const dataset *set, const char *cache, failure *failure) {
     char path[PATH_SIZE];
     const status_code status = path_join(path, cache, FILE_NAME, failure);

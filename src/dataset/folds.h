@@ -31,6 +31,9 @@ status_code folds_keep(const splits *folds, const dataset *set, const char *cach
 status_code folds_open(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
                        const listener *listener, failure *failure);
 
+/* Whether DATASET/splits_final.json can be trained with, if it is there; all that is wrong with it is told. */
+status_code folds_check(const dataset *set, failure *failure);
+
 /* Tells the listener where names of cases suggest that a patient's volumes (patient001_ED, patient001_ES) are in both parts of a fold. */
 void folds_tell_torn(const splits *folds, const dataset *set, int fold, const listener *listener);
 

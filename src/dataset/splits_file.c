@@ -1,6 +1,7 @@
 #include "dataset/splits_inside.h"
 
 #include "core/json_writer.h"
+#include "core/text.h"
 #include "core/whole_file.h"
 #include "json/json_file.h"
 
@@ -13,8 +14,30 @@ typedef struct reader {
     size_t cases;
     int fold;
     unsigned char *places;
+    text problems; /* with single cases, of all folds: a line each */
+    size_t problem_count;
     failure *failure;
 } reader;
+
+enum { PROBLEMS_BYTES = 700 };
+
+/* All of them are told at once, as far as a message can hold them. */
+static void add_problem(reader *r, const char *name, const char *what) {
+    r->problem_count++;
+    if (r->problems.size < PROBLEMS_BYTES)
+        text_format(&r->problems, "%sfold %d: %s'%.200s'%s", r->problem_count > 1 ? "\n  " : "", r->fold,
+                    *what ? "the case " : "the dataset has no case ", name, what);
+}
+
+static status_code fail_problems(const reader *r) {
+    const size_t left = r->problems.size > PROBLEMS_BYTES ? PROBLEMS_BYTES : r->problems.size;
+    const char *advice = "correct the file, or delete it to make new splits";
+    if (!r->problem_count) return STATUS_OK;
+    if (r->problem_count == 1)
+        return fail(r->failure, STATUS_CORRUPT, "%.200s, %s; %s", r->path, text_string(&r->problems), advice);
+    return fail(r->failure, STATUS_CORRUPT, "%.200s has %zu problems; %s%s:\n  %.*s", r->path, r->problem_count, advice,
+                r->problems.size > PROBLEMS_BYTES ? ". Among them" : "", (int)left, text_string(&r->problems));
+}
 
 static int by_name(const void *key, const void *name) { return strcmp(key, *(const char *const *)name); }
 
@@ -24,15 +47,10 @@ static status_code place_case(reader *r, const json_t *entry, const char *list, 
         return fail(r->failure, STATUS_CORRUPT, "%s, fold %d: \"%s\" must be a list of case names", r->path, r->fold,
                     list);
     const char *const *found = bsearch(name, r->names, r->cases, sizeof *r->names, by_name);
-    if (!found)
-        return fail(r->failure, STATUS_CORRUPT,
-                    "%s, fold %d: the dataset has no case '%.200s'; correct the file or delete it to make new splits",
-                    r->path, r->fold, name);
+    if (!found) return add_problem(r, name, ""), STATUS_OK;
     unsigned char *old = &r->places[found - r->names];
-    if (*old != PLACE_NONE)
-        return fail(r->failure, STATUS_CORRUPT, "%s, fold %d: the case '%.200s' is %s", r->path, r->fold, name,
-                    *old == place ? "named twice" : "in train and in val");
-    *old = (unsigned char)place;
+    if (*old != PLACE_NONE) add_problem(r, name, *old == place ? " is named twice" : " is in train and in val");
+    else *old = (unsigned char)place;
     return STATUS_OK;
 }
 
@@ -64,7 +82,7 @@ static status_code read_folds(reader *r, const json_t *root, splits *splits) {
     status_code status = splits_open(splits, (int)count, r->failure);
     for (r->fold = 0; status == STATUS_OK && r->fold < (int)count; r->fold++)
         status = read_fold(r, json_array_get(root, (size_t)r->fold), &splits->folds[r->fold]);
-    return status;
+    return status == STATUS_OK ? fail_problems(r) : status;
 }
 
 status_code splits_read(splits *splits, const char *path, const char *const *names, size_t cases, failure *failure) {
@@ -76,6 +94,7 @@ status_code splits_read(splits *splits, const char *path, const char *const *nam
     reader.places = malloc(cases + 1);
     status = reader.places ? read_folds(&reader, root, splits) : fail_memory(failure, path);
     free(reader.places);
+    text_close(&reader.problems);
     json_decref(root);
     if (status != STATUS_OK) splits_close(splits);
     return status;

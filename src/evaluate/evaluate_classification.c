@@ -21,11 +21,13 @@ typedef struct job {
     const char *out;   /* the folder for files, or NULL */
     double iterations; /* how far the run is: the report has to know whether it was trained on; -1: nobody knows */
     classifier model;
+    const char *encoding; /* while they are opened: the run's file about a table, or NULL */
     classification_data data;
     const labelled_images *set; /* one of its sets */
     double *losses;
     float *probabilities;
     int *predictions;
+    int is_own; /* 1: the run's own data, wherever they are now */
     size_t stratum_capacity;
     const char *gallery_column; /* the first column of groups that is scored, or NULL */
     class_results *scores;
@@ -38,21 +40,42 @@ static status_code read_iterations(job *j, failure *failure) {
     return evaluation_iteration(j->request->run, &j->iterations, failure);
 }
 
-/* The run's own data, divided as for its training. */
-static status_code open_own(job *j, const char *encoding, int *unchanged, failure *failure) {
+/* The run's own data, divided as for its training; in another place, if one is named. */
+static status_code open_own(job *j, const char *place, const listener *listener, failure *failure) {
     classification_source source;
     const run_config *run = &j->model.config;
     status_code status = classification_source_of_run(&source, run, NULL, failure);
-    source.encoding = encoding;
-    if (status == STATUS_OK) status = classification_data_open(&j->data, &source, j->listener, failure);
+    source.encoding = j->encoding;
+    if (place) source.data = place;
+    if (status == STATUS_OK) status = classification_data_open(&j->data, &source, listener, failure);
     if (status == STATUS_OK) status = classification_divide(&run->settings, &j->data, NULL, failure);
-    return status == STATUS_OK ? classification_is_unchanged(run, &j->data, unchanged, failure) : status;
+    return status == STATUS_OK ? classification_is_unchanged(run, &j->data, &j->is_own, failure) : status;
 }
 
-static status_code open_other(job *j, const char *encoding, int changed, failure *failure) {
+/* Whether the run's data have been moved or copied to the place that is asked about. What cannot be read as they were is
+   something else. */
+static status_code open_moved(job *j, const char *place, failure *failure) {
+    struct failure reason;
+    const struct listener quiet = {j->listener ? j->listener->context : NULL,
+                                   j->listener ? j->listener->progress : NULL, NULL,
+                                   j->listener ? j->listener->stop : NULL};
+    if (!j->model.config.facts.data_fingerprint) return STATUS_OK;
+    status_code status = open_own(j, place, &quiet, &reason);
+    if (status == STATUS_STOPPED || status == STATUS_OUT_OF_MEMORY) return fail(failure, status, "%s", reason.message);
+    if (status != STATUS_OK) j->is_own = 0;
+    if (!j->is_own) {
+        classification_data_close(&j->data);
+        return STATUS_OK;
+    }
+    listener_notice(j->listener, "these are the data that the run was trained on, in another place: what it was not "
+                                 "trained on is scored");
+    return STATUS_OK;
+}
+
+static status_code open_other(job *j, int changed, failure *failure) {
     classification_source source;
     status_code status = classification_source_of_run(&source, &j->model.config, j->request->data, failure);
-    source.encoding = encoding;
+    source.encoding = j->encoding;
     source.examples.whole = changed;
     if (changed) {
         listener_notice(j->listener, "the data have changed since the run was trained on them, and are read as others");
@@ -71,20 +94,32 @@ static status_code refuse_changed(const job *j, failure *failure) {
                 data, data);
 }
 
-static status_code open_either(job *j, const char *encoding, failure *failure) {
+static status_code refuse_missing(const job *j, failure *failure) {
+    return fail(failure, STATUS_CANNOT_READ,
+                "%.300s: the data that this run was trained on are not there any more; if they have moved, name where "
+                "they are: hws evaluate %.200s --data PLACE",
+                j->model.config.settings.data, j->request->run);
+}
+
+static status_code open_either(job *j, failure *failure) {
     const char *asked = j->request->data, *trained = j->model.config.settings.data;
-    int own = !asked, unchanged = 0;
+    const int path = !classification_data_is_word(trained);
+    int own = !asked;
+    if (!asked && path && !path_exists(trained)) return refuse_missing(j, failure);
     status_code status = asked ? classification_data_same(trained, asked, &own, failure) : STATUS_OK;
-    if (status == STATUS_OK && own) status = open_own(j, encoding, &unchanged, failure);
-    if (status != STATUS_OK || unchanged) return status;
-    return asked ? open_other(j, encoding, own, failure) : refuse_changed(j, failure);
+    if (status == STATUS_OK && own) status = open_own(j, NULL, j->listener, failure);
+    else if (status == STATUS_OK && path && path_exists(asked)) status = open_moved(j, asked, failure);
+    if (status != STATUS_OK || j->is_own) return status;
+    return asked ? open_other(j, own, failure) : refuse_changed(j, failure);
 }
 
 static status_code open_images(job *j, failure *failure) {
-    char encoding[PATH_SIZE];
     const int encoded = run_has(j->request->run, RUN_FEATURES);
+    char encoding[PATH_SIZE];
     status_code status = encoded ? run_path(encoding, j->request->run, RUN_FEATURES, failure) : STATUS_OK;
-    if (status == STATUS_OK) status = open_either(j, encoded ? encoding : NULL, failure);
+    j->encoding = encoded ? encoding : NULL;
+    if (status == STATUS_OK) status = open_either(j, failure);
+    j->encoding = NULL;
     j->set = j->request->on_training ? &j->data.train : &j->data.test;
     if (status == STATUS_OK && !j->set->count)
         status = fail(failure, STATUS_BAD_INPUT, "the data have nothing in their %s part; see --part",
@@ -209,9 +244,9 @@ static status_code score_groups(job *j, failure *failure) {
     const char *own = NULL;
     status_code status = add_stratum(j, NULL, 0, failure);
     j->scores->knows_patients = predictions_of(j).patients != NULL;
-    if (status == STATUS_OK && !j->request->by && !j->request->data)
+    if (status == STATUS_OK && !j->request->by && j->is_own)
         status = classification_group(&j->model.config.settings, j->set, &own, failure);
-    if (!j->request->by && j->request->data && labelled_images_column(j->set, "group")) own = "group";
+    if (!j->request->by && !j->is_own && labelled_images_column(j->set, "group")) own = "group";
     if (status == STATUS_OK && own) status = add_column(j, own, failure);
     return status == STATUS_OK ? name_list_each(j->request->by, add_column, j, failure) : status;
 }
@@ -373,15 +408,15 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
                                     const listener *listener, failure *failure) {
     *scores = (class_results){0};
     job j = {.request = request, .listener = listener, .scores = scores};
-    const int own = !request->data && !request->on_training && request->weights == RUN_WEIGHTS_BEST;
-    j.out = request->out ? request->out : own ? request->run : NULL;
-    status_code status = j.out ? read_iterations(&j, failure) : STATUS_OK;
+    j.out = request->out;
+    status_code status = read_iterations(&j, failure);
     if (status == STATUS_OK && j.out) status = own_results_check(j.out, RESULTS_OF_CLASSES, failure);
     if (status == STATUS_OK)
         status =
             classifier_open(&j.model, request->run,
                             &(classifier_options){.weights = request->weights, .threads = request->threads}, failure);
     if (status == STATUS_OK) status = open_images(&j, failure);
+    if (!j.out && j.is_own && !request->on_training && request->weights == RUN_WEIGHTS_BEST) j.out = request->run;
     if (status == STATUS_OK) status = name_list_each(request->by, check_column, &j, failure);
     if (status == STATUS_OK) status = classify(&j, failure);
     if (status == STATUS_OK) status = score(&j, failure);

@@ -48,6 +48,11 @@ static status_code open_dataset(job *j, failure *failure) {
         status = phantom_data_folder(j->folder, j->request->threads, j->listener, failure);
         j->settings.data = j->folder;
     }
+    if (status == STATUS_OK && !path_exists(j->settings.data))
+        return fail(failure, STATUS_CANNOT_READ,
+                    "%.300s: the dataset that this run was trained on is not there any more; if it has moved, tell the "
+                    "run where it is, and evaluate then: hws train PLACE --resume --out %.200s",
+                    j->settings.data, j->run);
     if (status == STATUS_OK) status = dataset_open(&j->set, j->settings.data, failure);
     return status == STATUS_OK ? case_groups_of_dataset(&j->groups, &j->set, failure) : status;
 }
@@ -162,7 +167,12 @@ static status_code take_cases(job *j, failure *failure) {
     status = shared_work_end(&work, status, status == STATUS_STOPPED ? count : failed, failure);
     j->listener = outer;
     if (status == STATUS_STOPPED)
-        fail(failure, status, "stopped; the same command goes on with the cases that are left");
+        fail(
+            failure, status,
+            j->request->overwrite
+                ? "stopped; some label maps are new and others as before: the same command predicts all again, without "
+                  "--overwrite those that are there are kept"
+                : "stopped; the same command goes on with the cases that are left");
     return status;
 }
 

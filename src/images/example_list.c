@@ -237,32 +237,56 @@ static const char *label_of(const example_list *l, size_t i) {
     return l->labels.of && l->labels.of[i] >= 0 ? l->labels.values[l->labels.of[i]] : "";
 }
 
-static status_code fail_twice(const example_list *l, const char *path, size_t one, size_t other, failure *failure) {
-    const char *label = label_of(l, one), *second = label_of(l, other);
-    const size_t lines[] = {l->lines ? l->lines[one] : 0, l->lines ? l->lines[other] : 0};
+enum { TWICE_TOLD = 4 };
+
+/* Examples of the same name: how many come again, and the first of them with those that they repeat. */
+typedef struct repeated {
+    size_t count, pairs[TWICE_TOLD][2];
+} repeated;
+
+static status_code fail_one_twice(const example_list *l, const char *path, const size_t pair[2], failure *failure) {
+    const char *label = label_of(l, pair[0]), *second = label_of(l, pair[1]);
+    const size_t lines[] = {l->lines ? l->lines[pair[0]] : 0, l->lines ? l->lines[pair[1]] : 0};
     if (strcmp(label, second) == 0)
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s, lines %zu and %zu: the file '%.300s' comes twice; leave one out", path, lines[0], lines[1],
-                    l->names[one]);
+                    l->names[pair[0]]);
     return fail(
         failure, STATUS_BAD_INPUT,
         "%.300s, lines %zu and %zu: the file '%.300s' comes twice, with the labels '%.100s' and '%.100s'; leave "
         "out the wrong one",
-        path, lines[0], lines[1], l->names[one], label, second);
+        path, lines[0], lines[1], l->names[pair[0]], label, second);
 }
 
-/* Two examples of the same name, if there are any. */
-static status_code find_twice(const example_list *l, int *found, size_t twice[2], failure *failure) {
+static status_code fail_twice(const example_list *l, const char *path, const repeated *again, failure *failure) {
+    text some = {0};
+    if (again->count == 1) return fail_one_twice(l, path, again->pairs[0], failure);
+    for (size_t k = 0; k < again->count && k < TWICE_TOLD; k++) {
+        const size_t *pair = again->pairs[k];
+        text_format(&some, "%slines %zu and %zu ('%.80s'%s)", k ? ", " : "", l->lines ? l->lines[pair[0]] : 0,
+                    l->lines ? l->lines[pair[1]] : 0, l->names[pair[0]],
+                    strcmp(label_of(l, pair[0]), label_of(l, pair[1])) ? ", with different labels" : "");
+    }
+    fail(failure, STATUS_BAD_INPUT, "%.300s: %zu lines name a file that has a line already; leave them out: %.600s%s",
+         path, again->count, text_string(&some), again->count > TWICE_TOLD ? " and others" : "");
+    text_close(&some);
+    return STATUS_BAD_INPUT;
+}
+
+static status_code find_twice(const example_list *l, repeated *again, failure *failure) {
     named *sorted = malloc((l->count + 1) * sizeof *sorted);
-    *found = 0;
+    *again = (repeated){0};
     if (!sorted) return fail_memory(failure, "the names of the examples");
     for (size_t i = 0; i < l->count; i++) sorted[i] = (named){l->names[i], i};
     qsort(sorted, l->count, sizeof *sorted, by_name);
-    for (size_t k = 1; k < l->count && !*found; k++)
-        if (strcmp(sorted[k - 1].name, sorted[k].name) == 0) {
-            twice[0] = sorted[k - 1].at, twice[1] = sorted[k].at;
-            *found = 1;
+    for (size_t k = 1; k < l->count; k++) {
+        if (strcmp(sorted[k - 1].name, sorted[k].name) != 0) continue;
+        if (again->count < TWICE_TOLD) {
+            again->pairs[again->count][0] = sorted[k - 1].at;
+            again->pairs[again->count][1] = sorted[k].at;
         }
+        again->count++;
+    }
     free(sorted);
     return STATUS_OK;
 }
@@ -279,12 +303,11 @@ static void forget_names(example_list *l, const char *twice, const listener *lis
 }
 
 static status_code check_names(example_list *l, const char *path, const listener *listener, failure *failure) {
-    size_t twice[2];
-    int found = 0;
-    const status_code status = l->names ? find_twice(l, &found, twice, failure) : STATUS_OK;
+    repeated again = {0};
+    const status_code status = l->names ? find_twice(l, &again, failure) : STATUS_OK;
     if (status != STATUS_OK || !l->names) return status;
-    if (l->folder) return found ? fail_twice(l, path, twice[0], twice[1], failure) : STATUS_OK;
-    const char *wrong = found ? l->names[twice[0]] : NULL;
+    if (l->folder) return again.count ? fail_twice(l, path, &again, failure) : STATUS_OK;
+    const char *wrong = again.count ? l->names[again.pairs[0][0]] : NULL;
     for (size_t i = 0; !wrong && i < l->count; i++)
         if (!*l->names[i]) wrong = l->names[i];
     if (wrong) forget_names(l, wrong, listener);
@@ -292,12 +315,21 @@ static status_code check_names(example_list *l, const char *path, const listener
 }
 
 static status_code check_labels(const example_list *l, const char *path, failure *failure) {
+    enum { TOLD = 5 };
+    size_t lacking = 0;
     char number[32];
-    for (size_t i = 0; i < l->count; i++)
-        if (l->labels.of[i] < 0)
-            return fail(failure, STATUS_BAD_INPUT, "%.500s, line %zu: '%.200s' has no label", path,
-                        l->lines ? l->lines[i] : 0, name_of(l, i, number));
-    return STATUS_OK;
+    text some = {0};
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->labels.of[i] >= 0 || lacking++ >= TOLD) continue;
+        text_format(&some, "%sline %zu: '%.100s'", lacking > 1 ? ", " : "", l->lines ? l->lines[i] : 0,
+                    name_of(l, i, number));
+    }
+    if (lacking == 1) fail(failure, STATUS_BAD_INPUT, "%.500s, %s has no label", path, text_string(&some));
+    else if (lacking)
+        fail(failure, STATUS_BAD_INPUT, "%.300s: %zu of %zu examples have no label: %.600s%s", path, lacking, l->count,
+             text_string(&some), lacking > TOLD ? " and others" : "");
+    text_close(&some);
+    return lacking ? STATUS_BAD_INPUT : STATUS_OK;
 }
 
 status_code example_list_complete(example_list *l, const char *path, int given, const example_options *o,

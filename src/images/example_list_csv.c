@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/path.h"
 #include "images/example_list.h"
+#include "images/labelled_images.h"
 #include "images/table_encoding.h"
 
 #include <stdio.h>
@@ -75,7 +76,7 @@ static status_code read_part(const reading *r, size_t row, uint8_t *part, failur
                  {"testing", PART_TEST}};
     const char *cell = csv_cell(r->table, row, (size_t)r->split);
     for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS; k++)
-        if (strcmp(cell, WORDS[k].word) == 0) {
+        if (strcasecmp(cell, WORDS[k].word) == 0) {
             *part = (uint8_t)WORDS[k].part;
             return STATUS_OK;
         }
@@ -102,6 +103,20 @@ static status_code read_rows(const reading *r, example_list *l, failure *failure
             status = read_part(r, i, &l->parts[i], failure);
     }
     return status;
+}
+
+/* As Windows writes them; where such a file is there, it is called so. */
+static status_code refuse_backslashes(const reading *r, const example_list *l, failure *failure) {
+    char path[PATH_SIZE];
+    for (size_t i = 0; r->file >= 0 && i < l->count; i++) {
+        if (!strchr(l->names[i], '\\')) continue;
+        const status_code status = labelled_images_path(path, l->folder, l->names[i], failure);
+        if (status != STATUS_OK || path_exists(path)) return status;
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.300s, line %zu: there is no file '%.300s'; write / instead of \\ between folders", r->path,
+                    l->lines[i], l->names[i]);
+    }
+    return STATUS_OK;
 }
 
 static status_code read_column(const reading *r, size_t column, const char **words, example_column *to,
@@ -170,6 +185,7 @@ static status_code read_table(example_list *l, reading *r, const listener *liste
     if (status == STATUS_OK && !r->table->rows)
         status = fail(failure, STATUS_BAD_INPUT, "%.500s: has no lines behind the names of its columns", r->path);
     if (status == STATUS_OK) status = read_rows(r, l, failure);
+    if (status == STATUS_OK) status = refuse_backslashes(r, l, failure);
     if (status == STATUS_OK) status = read_columns(r, l, failure);
     if (status == STATUS_OK) status = example_list_complete(l, r->path, r->split >= 0, r->options, listener, failure);
     if (status != STATUS_OK) example_list_close(l);

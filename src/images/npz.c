@@ -45,6 +45,33 @@ static int read_header(const char *header, npy *a) {
            strncmp(value_of(header, "'fortran_order':"), "False", 5) == 0;
 }
 
+/* What numpy calls a type: "<f4" is float32. */
+static void name_type(const char *at, char words[40]) {
+    const char kind = strlen(at) > 3 ? at[2] : 0;
+    const int bits = kind ? 8 * atoi(at + 3) : 0;
+    const char *known = kind == 'f'   ? "float"
+                        : kind == 'i' ? "int"
+                        : kind == 'u' ? "uint"
+                        : kind == 'c' ? "complex"
+                                      : NULL;
+    if (known) snprintf(words, 40, "%s%s%d", at[1] == '>' ? "big-endian " : "", known, bits);
+    else if (kind == 'U' || kind == 'S') snprintf(words, 40, "strings");
+    else if (kind == 'O') snprintf(words, 40, "Python objects");
+    else if (kind == 'b') snprintf(words, 40, "bool");
+    else snprintf(words, 40, "%.*s", (int)strcspn(at, ","), at);
+}
+
+static status_code fail_kind(const char *header, const char *name, failure *failure) {
+    char type[40];
+    const char *shape = value_of(header, "'shape':");
+    const int order = strncmp(value_of(header, "'fortran_order':"), "True", 4) == 0;
+    name_type(value_of(header, "'descr':"), type);
+    return fail(failure, STATUS_CORRUPT,
+                "%.500s: holds %s of the shape %.*s%s; wanted are whole numbers of one to four dimensions in C order: "
+                "images as uint8 from 0 to 255, labels as integers",
+                name, type, (int)strcspn(shape, ")") + 1, shape, order ? " in Fortran order" : "");
+}
+
 status_code npy_parse(npy *a, const uint8_t *bytes, size_t size, const char *name, failure *failure) {
     char header[512] = {0};
     *a = (npy){0};
@@ -57,9 +84,7 @@ status_code npy_parse(npy *a, const uint8_t *bytes, size_t size, const char *nam
     if (!right || length >= sizeof header || length > size - front)
         return fail(failure, STATUS_CORRUPT, "%.500s: is not a .npy array, or its header is too long", name);
     memcpy(header, bytes + front, length);
-    if (!read_header(header, a))
-        return fail(failure, STATUS_CORRUPT,
-                    "%.500s: is not an array of whole numbers of one to four dimensions in C order", name);
+    if (!read_header(header, a)) return fail_kind(header, name, failure);
     size_t count = (size_t)a->item;
     for (int k = 0; k < a->dimensions; k++)
         if (a->shape[k] && count > SIZE_MAX / 2 / (size_t)a->shape[k])
@@ -99,18 +124,31 @@ static status_code read_entry(const zip_archive *archive, const char *path, cons
     return status == STATUS_OK ? npy_parse(&e->array, e->bytes, found->size, what, failure) : status;
 }
 
+static status_code fail_images(const npy *images, const char *path, const char *part, failure *failure) {
+    char shape[128] = "";
+    for (int k = 0; k < images->dimensions; k++)
+        snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%lld", k ? ", " : "",
+                 (long long)images->shape[k]);
+    return fail(failure, STATUS_CORRUPT,
+                "%.500s: %s_images are %sint%d of the shape (%s); uint8 from 0 to 255 of the shape (n, h, w) or "
+                "(n, h, w, 3) are wanted",
+                path, part, images->type == 'u' ? "u" : "", 8 * images->item, shape);
+}
+
 static status_code check_pair(const npy *images, const npy *labels, const char *path, const char *part,
                               failure *failure) {
     const int channels = images->dimensions == 4 ? (int)images->shape[3] : 1;
     if (images->item != 1 || images->type != 'u' || images->dimensions < 3 || (channels != 1 && channels != 3))
-        return fail(failure, STATUS_CORRUPT, "%.500s: %s_images are no bytes of the shape (n, h, w) or (n, h, w, 3)",
-                    path, part);
-    if (labels->dimensions > 2 || (labels->dimensions == 2 && labels->shape[1] != 1) ||
-        labels->shape[0] != images->shape[0])
+        return fail_images(images, path, part, failure);
+    if (labels->dimensions > 2 || (labels->dimensions == 2 && labels->shape[1] != 1))
         return fail(failure, STATUS_CORRUPT,
                     "%.500s: %s_labels are not one number for each image; sets with several "
                     "labels each are not possible",
                     path, part);
+    if (labels->shape[0] != images->shape[0])
+        return fail(failure, STATUS_CORRUPT,
+                    "%.500s: %s_labels has %lld labels for the %lld images of %s_images; each image must have one",
+                    path, part, (long long)labels->shape[0], (long long)images->shape[0], part);
     if (!images->shape[0])
         return fail(failure, STATUS_CORRUPT, "%.500s: %s_images holds no images; there must be some in every part",
                     path, part);

@@ -133,15 +133,42 @@ status_code picture_sets_check_trained(int height, int width, int channels, fail
                 height, width, channels);
 }
 
+/* Why they are resized, where nobody has asked for it. */
+static void tell_of_size(const job *j, size_t other) {
+    char notice[1024];
+    const raster_facts *one = &j->facts[0], *two = &j->facts[other];
+    if (other)
+        snprintf(notice, sizeof notice,
+                 "the pictures differ in size, such as %.200s with %d x %d and %.200s with %d x %d (height x width), "
+                 "so all become %d x %d; --size chooses another",
+                 j->list->names[0], one->height, one->width, j->list->names[other], two->height, two->width, USUAL_SIDE,
+                 USUAL_SIDE);
+    else
+        snprintf(notice, sizeof notice, "the pictures are larger than %d pixels, so all become %d x %d; see --size",
+                 LABELLED_IMAGES_SIDE_MAX, USUAL_SIDE, USUAL_SIDE);
+    listener_notice(j->listener, notice);
+}
+
+static void tell_of_colour(const job *j, size_t coloured, size_t first) {
+    char notice[512];
+    snprintf(notice, sizeof notice,
+             "%zu of %zu pictures are in colour, such as %.200s, so all are read as RGB; --colour grey reads them all "
+             "as grey",
+             coloured, j->list->count, j->list->names[first]);
+    listener_notice(j->listener, notice);
+}
+
 static void choose_shape(const job *j, labelled_images_shape *shape) {
     const picture_options *o = j->options;
     const raster_facts *first = &j->facts[0];
-    int same = 1, colour = 0;
-    for (size_t i = 0; i < j->list->count; i++) {
-        same = same && j->facts[i].height == first->height && j->facts[i].width == first->width;
-        colour = colour || j->facts[i].channels == 3;
+    size_t other = 0, colour = 0, coloured = 0;
+    for (size_t i = j->list->count; i-- > 0;) {
+        if (j->facts[i].height != first->height || j->facts[i].width != first->width) other = i;
+        if (j->facts[i].channels == 3) colour++, coloured = i;
     }
-    same = same && first->height <= LABELLED_IMAGES_SIDE_MAX && first->width <= LABELLED_IMAGES_SIDE_MAX;
+    const int same = !other && first->height <= LABELLED_IMAGES_SIDE_MAX && first->width <= LABELLED_IMAGES_SIDE_MAX;
+    if (!o->height && !same) tell_of_size(j, other);
+    if (!o->channels && colour && colour < j->list->count) tell_of_colour(j, colour, coloured);
     shape->height = o->height ? o->height : same ? first->height : USUAL_SIDE;
     shape->width = o->width ? o->width : same ? first->width : USUAL_SIDE;
     shape->channels = o->channels ? o->channels : colour ? 3 : 1;

@@ -155,6 +155,30 @@ static status_code refuse_pictures(const learning *l, const table_feature *f, fa
                 f->name);
 }
 
+/* "-69,2" */
+static int has_decimal_comma(const char *cell) {
+    const char *at = cell + (*cell == '-' || *cell == '+');
+    const size_t whole = strspn(at, "0123456789");
+    if (!whole || at[whole] != ',') return 0;
+    const size_t rest = strspn(at + whole + 1, "0123456789");
+    return rest && !at[whole + 1 + rest];
+}
+
+/* They would be learnt from as words. Whole numbers have no comma, so that some may stand among them; a single one is told of. */
+static status_code refuse_commas(const learning *l, size_t column, failure *failure) {
+    size_t commas = 0, numbers = 0, others = 0, first = 0;
+    for (size_t i = l->table->rows; i-- > 0;) {
+        const char *cell = csv_cell(l->table, i, column);
+        if (table_cell_is_missing(cell)) continue;
+        if (has_decimal_comma(cell)) commas++, first = i;
+        else isfinite(csv_number(l->table, i, column)) ? numbers++ : others++;
+    }
+    if (commas <= others || 2 * commas <= numbers) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s, line %zu: the column '%.100s' has '%.100s': a decimal comma? Write numbers with a point",
+                l->path, l->table->lines[first + 1], csv_name(l->table, column), csv_cell(l->table, first, column));
+}
+
 static status_code add_feature(table_encoding *e, const learning *l, size_t column, failure *failure) {
     table_feature *f = &e->features[e->count];
     *f = (table_feature){.name = strdup(csv_name(l->table, column))};
@@ -164,7 +188,8 @@ static status_code add_feature(table_encoding *e, const learning *l, size_t colu
         e->width++;
         return measure(l, column, f, failure);
     }
-    status_code status = list_words(l, column, f, failure);
+    status_code status = refuse_commas(l, column, failure);
+    if (status == STATUS_OK) status = list_words(l, column, f, failure);
     if (status == STATUS_OK) status = refuse_pictures(l, f, failure);
     if (status != STATUS_OK) return status;
     if (f->words && f->words <= TABLE_WORDS_MAX) {

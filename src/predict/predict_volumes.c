@@ -140,7 +140,10 @@ static status_code predict_cases(job *j, const case_list *list, const listener *
     status = shared_work_end(&work, status, status == STATUS_STOPPED ? list->count : failed, failure);
     if (status == STATUS_STOPPED)
         fail(failure, status,
-             "stopped; images that are done are in %.500s, and the same command goes on with the others",
+             j->request->overwrite
+                 ? "stopped; of the label maps in %.500s some are new and others as before: the same command predicts "
+                   "all again, without --overwrite those that are there are kept"
+                 : "stopped; images that are done are in %.500s, and the same command goes on with the others",
              j->request->output);
     return status == STATUS_OK ? ranks_gather_items(j->ranks, j->results, list->count, sizeof *j->results, failure)
                                : status;
@@ -230,13 +233,23 @@ static status_code images_folder(const char *input, char folder[PATH_SIZE], fail
     return path_format(folder, failure, "%.*s", slash == input ? 1 : (int)(slash - input), input);
 }
 
+/* A folder called scan.nii.gz would be taken for the label map. */
+static status_code check_output(const char *output, failure *failure) {
+    if (path_is_folder(output) || (!path_ends_with(output, ".nii") && !path_ends_with(output, ".nii.gz")))
+        return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--output %.500s is called as a file, but label maps go into a folder, as CASE.nii.gz: name a folder",
+                output);
+}
+
 status_code predict_volumes(const predict_request *request, const listener *listener, predict_outcome *outcome,
                             failure *failure) {
     job j = {.request = request, .ranks = ranks_here()};
     j.windows = (struct listener){.context = &j, .progress = tell, .stop = stops};
     case_list list = {0};
     char folder[PATH_SIZE];
-    status_code status = images_folder(request->input, folder, failure);
+    status_code status = check_output(request->output, failure);
+    if (status == STATUS_OK) status = images_folder(request->input, folder, failure);
     if (status == STATUS_OK) status = predict_check_apart(folder, request->output, failure);
     if (status == STATUS_OK && request->postprocessing)
         status = postprocessing_read(&j.after, request->postprocessing, failure);

@@ -94,10 +94,14 @@ status_code run_config_read_settings(train_settings *settings, const char *path,
     return take_settings(settings, root, path, failure);
 }
 
+int run_config_is_of_run(const train_settings *settings) {
+    const json_t *root = settings->document;
+    return root && read_task(json_object_get(root, "facts")) != TASK_UNKNOWN;
+}
+
 int run_config_chooses(const train_settings *settings, const char *key) {
     const json_t *root = settings->document;
-    return root && read_task(json_object_get(root, "facts")) == TASK_UNKNOWN &&
-           json_object_get(json_object_get(root, "settings"), key) != 0;
+    return root && !run_config_is_of_run(settings) && json_object_get(json_object_get(root, "settings"), key) != 0;
 }
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */

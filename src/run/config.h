@@ -59,6 +59,9 @@ status_code run_config_read_settings(train_settings *settings, const char *path,
    whoever chose them. */
 int run_config_chooses(const train_settings *settings, const char *key);
 
+/* Whether they were read from the config.json of a run, which tells all settings, and not from one that was written by hand. */
+int run_config_is_of_run(const train_settings *settings);
+
 /* Which task a run's folder was trained for; quicker than to open it. */
 status_code run_config_task(const char *folder, task_kind *task, failure *failure);
 

@@ -143,6 +143,7 @@ typedef struct setting {
     const char *key;
     setting_kind kind;
     setting_use only;    /* the data that it means something for */
+    unsigned objectives; /* those that it means something for, 1 << objective_kind each; 0: all */
     setting_group group; /* where --help tells of it; not of SETTING_DATA */
     size_t offset;       /* in train_settings */
     double low, high;

@@ -36,6 +36,7 @@ static const char *schedule_at(int value) {
 #define TRAINING .group = SETTING_TRAINING
 #define IMAGES .only = SETTING_FOR_IMAGES
 #define VOLUMES .only = SETTING_FOR_VOLUMES
+#define OF(name) .objectives = 1u << OBJECTIVE_##name
 #define FLAG .kind = SETTING_FLAG
 #define WHOLE(from, to) .kind = SETTING_WHOLE, .low = (from), .high = (to)
 #define NUMBER(from, to) .kind = SETTING_NUMBER, .low = (from), .high = (to)
@@ -52,31 +53,31 @@ static const setting TABLE[] = {
              "losses | ohem: candidates come in shuffled epochs, and the hardest are trained on |\n"
              "cvar-batch: the hardest --tail of each batch | jtt: train twice, the second time with\n"
              "the errors of the first drawn more often"},
-    {"beta", NUMBER(0, 1e15), OBJECTIVE, AT(beta), .or_none = 1, .instead_of = "tail", .images = "none", .paper = "10",
-     .paper_volumes = "100", .before = "10", .before_volumes = "100", .value = "B",
+    {"beta", NUMBER(0, 1e15), OBJECTIVE, OF(DRO), AT(beta), .or_none = 1, .instead_of = "tail", .images = "none",
+     .paper = "10", .paper_volumes = "100", .before = "10", .before_volumes = "100", .value = "B",
      .help = "instead of --tail: robustness, in units of 1 / loss; 0 is ordinary training"},
-    {"tail", NUMBER(1e-9, 1), OBJECTIVE, AT(tail), .or_none = 1, .instead_of = "beta", .images = "0.1",
-     .volumes = "0.5", .paper = "none", .before = "none", .value = "A",
-     .help = "train for the hardest fraction A; beta follows from the losses"},
-    {"warm_up", NUMBER(0, 1), OBJECTIVE, AT(warm_up), .images = "0", .volumes = "0.5", .paper = "0", .before = "0",
-     .value = "F", .help = "dro: draw as erm would for this fraction of the run, recording losses"},
-    {"trim", NUMBER(0, 0.999999), OBJECTIVE, AT(trim), .images = "0", .value = "E",
+    {"tail", NUMBER(1e-9, 1), OBJECTIVE, OF(DRO) | 1u << OBJECTIVE_CVAR_BATCH | 1u << OBJECTIVE_JTT, AT(tail),
+     .or_none = 1, .instead_of = "beta", .images = "0.1", .volumes = "0.5", .paper = "none", .before = "none",
+     .value = "A", .help = "train for the hardest fraction A; beta follows from the losses"},
+    {"warm_up", NUMBER(0, 1), OBJECTIVE, OF(DRO), AT(warm_up), .images = "0", .volumes = "0.5", .paper = "0",
+     .before = "0", .value = "F", .help = "dro: draw as erm would for this fraction of the run, recording losses"},
+    {"trim", NUMBER(0, 0.999999), OBJECTIVE, OF(DRO), AT(trim), .images = "0", .value = "E",
      .help = "dro: leave the hardest fraction E out before weighing, below A (DORO); what is left\n"
              "out is seen again by --uniform-mix, which is 0.1 then unless it or --floor is given"},
-    {"doubt", FLAG, OBJECTIVE, AT(doubt), .images = "off",
+    {"doubt", FLAG, OBJECTIVE, OF(DRO), AT(doubt), .images = "off",
      .help = "dro: losses that stay above those of the same label although they are drawn, as wrong\n"
              "labels do, count for less; see hws triage",
      .otherwise = ""},
     {"mislabel", NUMBER(0, 1), OBJECTIVE, AT(mislabel), .images = "0", .value = "F",
      .help = "for study: make this fraction of the training labels wrong (RUN/mislabelled.csv)"},
-    {"divergence", .kind = SETTING_DIVERGENCE, OBJECTIVE, AT(divergence), .images = "kl", .value = "D",
+    {"divergence", .kind = SETTING_DIVERGENCE, OBJECTIVE, OF(DRO), AT(divergence), .images = "kl", .value = "D",
      .help = "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A"},
-    {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, .images = "off", .paper = "off", .paper_volumes = "0.1,10",
-     .before = "off", .before_volumes = "0.1,10", .value = "[KIND,][MIN,MAX]",
+    {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, OF(DRO), .images = "off", .paper = "off",
+     .paper_volumes = "0.1,10", .before = "off", .before_volumes = "0.1,10", .value = "[KIND,][MIN,MAX]",
      .help = "dro: weight losses by p_new / p_old, clipped to MIN,MAX; --no-importance: do\n"
              "not. KIND is paper: the normaliser of p as it was | normalised: as it has become since,\n"
              "estimated, so that the mean weight stays 1 | exact: with this loss replaced"},
-    {"target_ess", NUMBER(0, 1e15), OBJECTIVE, AT(target_ess), .images = "0", .value = "N",
+    {"target_ess", NUMBER(0, 1e15), OBJECTIVE, OF(DRO), AT(target_ess), .images = "0", .value = "N",
      .help = "choose beta after each epoch so that the effective sample size is N; 0: do not"},
     {"loss_init", .kind = SETTING_LOSS_INIT, .low = -1e30, .high = 1e30, OBJECTIVE, .images = "none", .paper = "10",
      .paper_volumes = "1", .value = "L",
@@ -87,18 +88,19 @@ static const setting TABLE[] = {
              "and needs --look-ahead 0"},
     {"history_momentum", NUMBER(0, 0.999999), OBJECTIVE, AT(history_momentum), .images = "0", .value = "M",
      .help = "stale = M stale + (1 - M) new"},
-    {"floor", NUMBER(0, 1), OBJECTIVE, AT(floor), .images = "0", .value = "F", .help = "draw from max(p, F / n)"},
-    {"uniform_mix", NUMBER(0, 1), OBJECTIVE, AT(uniform_mix), .images = "0", .value = "U",
+    {"floor", NUMBER(0, 1), OBJECTIVE, OF(DRO), AT(floor), .images = "0", .value = "F",
+     .help = "draw from max(p, F / n)"},
+    {"uniform_mix", NUMBER(0, 1), OBJECTIVE, OF(DRO), AT(uniform_mix), .images = "0", .value = "U",
      .help = "draw from (1 - U) p + U / n"},
-    {"replacement", FLAG, OBJECTIVE, AT(replacement), .images = "off",
+    {"replacement", FLAG, OBJECTIVE, OF(DRO), AT(replacement), .images = "off",
      .help = "allow an example to be in a batch twice", .otherwise = ""},
-    {"ohem_factor", WHOLE(1, 1000), OBJECTIVE, AT(ohem_factor), .images = "2", .value = "K",
+    {"ohem_factor", WHOLE(1, 1000), OBJECTIVE, OF(OHEM), AT(ohem_factor), .images = "2", .value = "K",
      .help = "ohem: candidates per example that is trained on"},
-    {"group_step", NUMBER(0, 1e6), OBJECTIVE, AT(group_step), .images = "0.01", .value = "E",
+    {"group_step", NUMBER(0, 1e6), OBJECTIVE, OF(GROUP_DRO), AT(group_step), .images = "0.01", .value = "E",
      .help = "group-dro: a group's weight grows by exp(E loss) in an iteration"},
-    {"jtt_epochs", WHOLE(1, 1e9), OBJECTIVE, AT(jtt_epochs), .images = "1", .volumes = "50", .value = "T",
+    {"jtt_epochs", WHOLE(1, 1e9), OBJECTIVE, OF(JTT), AT(jtt_epochs), .images = "1", .volumes = "50", .value = "T",
      .help = "jtt: how many of the epochs the first training takes"},
-    {"jtt_weight", WHOLE(1, 10000), OBJECTIVE, AT(jtt_weight), .images = "20", .volumes = "5", .value = "K",
+    {"jtt_weight", WHOLE(1, 10000), OBJECTIVE, OF(JTT), AT(jtt_weight), .images = "20", .volumes = "5", .value = "K",
      .help = "jtt: how often each error is in a pass of the second training"},
     {"keep", IMAGES, .kind = SETTING_KEEP, OBJECTIVE, .value = "CLASS=FRACTION", .otherwise = "",
      .help = "keep only this fraction of a class, or of a group (COLUMN:VALUE=FRACTION), for\n"
@@ -142,9 +144,9 @@ static const setting TABLE[] = {
      .help = "pictures: erase a random box of this share of them"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
-     .help =
-         "images: wrn-D-k | resnet-18, -34, -50 | mlp-L-m; volumes: unet | resenc-m | resenc-l (nnU-Net's residual\n"
-         "encoders), each also with -2d behind it: for slices"},
+     .help = "images: wrn-D-k | resnet-18, -34, -50 | mlp-L-m; tables: mlp-L-m, mlp-2-64 if it is not\n"
+             "given; volumes: unet | resenc-m | resenc-l (nnU-Net's residual encoders), each also with -2d\n"
+             "behind it: for slices"},
     {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
      .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
              "names, instead of random ones"},
@@ -158,7 +160,7 @@ static const setting TABLE[] = {
      .help = "sgd | momentum | nesterov | adam | adamw"},
     {"lr", NUMBER(0, 1e6), TRAINING, AT(lr), .images = "0.01", .value = "R", .help = "learning rate"},
     {"momentum", NUMBER(0, 0.999999), TRAINING, AT(momentum), .images = "0.9", .volumes = "0.99", .value = "M",
-     .help = "of momentum and nesterov"},
+     .help = "--optimizer momentum and nesterov only"},
     {"weight_decay", NUMBER(0, 1e6), TRAINING, AT(weight_decay), .images = "0", .volumes = "3e-5", .value = "W",
      .help = "L2 penalty; adamw: decoupled"},
     {"clip_norm", NUMBER(0, 1e15), TRAINING, AT(clip_norm), .images = "0", .volumes = "12", .value = "C",

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/quantile.h"
 #include "model/image_classifier.h"
+#include "task/class_census.h"
 #include "task/classification_source.h"
 
 #include <math.h>
@@ -247,6 +248,18 @@ static void describe(void *context, run_facts *facts) {
     facts->pixel_std = c->pixels.std;
 }
 
+/* "32 x 32 pixels, grey; classes ...": of a table only the classes. */
+static void tell(void *context, text *line) {
+    const classification *c = context;
+    const labelled_images *train = &c->data->train;
+    if (!train->values) {
+        text_format(line, "%d x %d pixels, ", train->height, train->width);
+        if (train->channels == 1 || train->channels == 3) text_add(line, train->channels == 1 ? "grey; " : "RGB; ");
+        else text_format(line, "%d channels; ", train->channels);
+    }
+    class_census_words(c->data, line);
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 static status_code check_alike(const labelled_images *train, const labelled_images *other, const char *name,
@@ -333,6 +346,7 @@ status_code task_classification(task *t, classification *c, const classification
                 .metric = metric,
                 .evaluate = evaluate,
                 .show = show,
+                .tell = tell,
                 .describe = describe};
     return choose_best(t, c, settings, failure);
 }

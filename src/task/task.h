@@ -84,6 +84,9 @@ typedef struct task {
     /* What the network says about so many examples, at most a micro-batch, which it sees together, and a picture of each. */
     status_code (*show)(void *context, learner *learner, const task_exhibit *exhibits, int count, failure *failure);
 
+    /* Adds a line about what the data hold, for who begins to train. May be NULL. */
+    void (*tell)(void *context, text *line);
+
     /* Fills in the facts that only the task knows: its classes, and what is said of it alone. Names stay the task's. */
     void (*describe)(void *context, run_facts *facts);
 } task;

@@ -151,6 +151,29 @@ static void notice_effective_size(trainer *t, double size) {
         (long long)t->iteration, size, (long long)t->batch);
 }
 
+static double least_loss(const rows *rows) {
+    double least = rows_at(rows, 0)[ROW_LOSS_MEAN];
+    for (size_t k = 1; k < rows->count; k++) least = fmin(least, rows_at(rows, k)[ROW_LOSS_MEAN]);
+    return least;
+}
+
+/* A network that knows nothing has a loss of about log(classes), and Dice adds at most 1. At the end no run that has learnt
+   anything has a hundred times as much on average, nor ten times as much and ten times its own least. What was guessed for
+   examples that were never drawn says nothing. */
+static void notice_divergence(trainer *t, double loss) {
+    run_facts facts = {0};
+    if (t->iteration < t->total || isfinite(t->settings.loss_init)) return;
+    t->task->describe(t->task->context, &facts);
+    const double untrained = fmax(1, log(fmax(facts.class_count, 2)));
+    const int has_grown = loss > 10 * fmax(least_loss(&t->rows), untrained);
+    if (!has_grown && !(loss > 100 * untrained)) return;
+    trainer_notice(
+        t,
+        "the mean training loss is %.4g at the end, where a network that knows nothing has about %.2g: training has "
+        "diverged; choose a smaller --lr, or --clip-norm",
+        loss, untrained);
+}
+
 /* For those who watch: as many of the hardest as cost about a hundredth of the epoch to draw, counted in passes of the network. The
    end draws them all. */
 static status_code show_hardest(trainer *t, failure *failure) {
@@ -172,6 +195,7 @@ status_code trainer_end_epoch(trainer *t, const double **recorded, failure *fail
     if (status == STATUS_OK) status = choose_beta(t, failure);
     if (t->objective == OBJECTIVE_DRO) notice_unseen(t);
     if (t->objective == OBJECTIVE_DRO && t->iteration > t->warm_up) notice_effective_size(t, row[ROW_ESS]);
+    notice_divergence(t, row[ROW_LOSS_MEAN]);
     t->clipped = t->weighed = 0;
     t->weight_sum = 0;
     *recorded = row;

@@ -4,9 +4,11 @@
 #include "run/run_folder.h"
 #include "task/classification_source.h"
 #include "task/phantom_data.h"
+#include "train/own_folder.h"
 #include "train/training.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,6 +86,46 @@ static status_code refuse_foreign(const training *t, failure *failure) {
     return STATUS_OK;
 }
 
+/* The gradient of the robust loss can be measured whatever is minimised, and these say which robust loss it is. */
+static int names_measured_loss(const train_settings *s, const char *key) {
+    static const char *const KEYS[] = {"beta", "tail", "divergence"};
+    for (size_t k = 0; k < sizeof KEYS / sizeof *KEYS && s->stop_grad_norm >= 0; k++)
+        if (strcmp(KEYS[k], key) == 0) return 1;
+    return 0;
+}
+
+static status_code fail_idle(const training *t, const setting *idle, failure *failure) {
+    char name[SETTING_OPTION_SIZE], known[128] = "";
+    const int own = (int)t->settings.objective;
+    for (int k = 0; objective_name(k); k++)
+        if (idle->objectives & 1u << k)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", *known ? " or " : "",
+                     objective_name(k));
+    return fail(failure, STATUS_BAD_INPUT, "%s means nothing to --objective %s: leave it out, or choose --objective %s",
+                setting_option(idle, name), objective_name(own), known);
+}
+
+/* What changes nothing of this run is refused: whoever gives it believes that it does. */
+static status_code refuse_idle(const training *t, failure *failure) {
+    const train_request *r = t->request;
+    const train_settings *s = &t->settings;
+    if (t->resume) return STATUS_OK;
+    for (size_t k = 0; k < r->option_count; k++) {
+        const setting *one = settings_find(r->options[k].key);
+        if (!one || !one->objectives || one->objectives & 1u << s->objective) continue;
+        if (strcmp(r->options[k].value, "off") == 0 || names_measured_loss(s, one->key)) continue;
+        return fail_idle(t, one, failure);
+    }
+    const int chosen_later = has_option(r, "budget") && !training_chooses(t, "optimizer");
+    if (!has_option(r, "momentum") || chosen_later || s->optimizer == OPTIMIZER_MOMENTUM ||
+        s->optimizer == OPTIMIZER_NESTEROV)
+        return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--momentum means nothing to --optimizer %s: choose --optimizer momentum, which is SGD with momentum, "
+                "or nesterov",
+                optimizer_name(s->optimizer));
+}
+
 int training_wants_budget(const training *t) { return !t->resume && has_option(t->request, "budget"); }
 
 budget_fixed training_fixed(const training *t) {
@@ -139,6 +181,7 @@ static status_code apply_options(training *t, failure *failure) {
         status = settings_set(&t->settings, r->options[k].key, r->options[k].value, failure);
     }
     if (status == STATUS_OK) status = refuse_foreign(t, failure);
+    if (status == STATUS_OK) status = refuse_idle(t, failure);
     if (status != STATUS_OK) return status;
     take_trim(t);
     take_length(t);
@@ -146,15 +189,19 @@ static status_code apply_options(training *t, failure *failure) {
     return yield_tail(t, failure);
 }
 
-/* Files may have moved: whether they are the same the checkpoint knows by what is in them. */
-static int may_have_moved(const char *from, const char *to) {
-    return data_is_path(from) && data_is_path(to) && data_is_volumes(from) == data_is_volumes(to);
+/* Files may have moved: whether they are the same the checkpoint knows by what is in them. Of what kind a folder was that is
+   gone only the run's task tells. */
+static int may_have_moved(const training *t, const char *from, const char *to) {
+    task_kind task;
+    if (!data_is_path(from) || !data_is_path(to) || run_config_task(t->request->folder, &task, NULL) != STATUS_OK)
+        return 0;
+    return (task == TASK_UNKNOWN ? data_is_volumes(from) : task == TASK_SEGMENTATION) == data_is_volumes(to);
 }
 
 static status_code check_same(const train_settings *base, const training *t, failure *failure) {
     const char *difference = t->resume ? settings_difference(base, &t->settings) : 0;
     if (t->resume && !difference && strcmp(base->data, t->settings.data) != 0 &&
-        !may_have_moved(base->data, t->settings.data))
+        !may_have_moved(t, base->data, t->settings.data))
         difference = "data";
     if (!difference) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
@@ -214,19 +261,27 @@ static status_code check_request(const training *t, failure *failure) {
     if (r->resume && !run_exists(r->folder))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s holds no run that could be resumed; leave out --resume to begin one", r->folder);
+    if (!t->resume && r->folder && run_exists(r->folder) && !run_is_ours(r->folder))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "%.500s has a config.json that is not of a run of hws; name another folder, or move the file away",
+                    r->folder);
     if (!t->resume && r->folder && run_exists(r->folder))
         return fail(failure, STATUS_BAD_INPUT,
                     "%.500s holds a run already; continue it with --resume, or name another folder", r->folder);
     return STATUS_OK;
 }
 
-/* What a run writes would be examples of the next one. */
+/* What a run writes must not mix with the data, where it would be examples of the next one, nor replace what is there. */
 static status_code check_folder(const training *t, failure *failure) {
     const char *data = t->settings.data, *folder = t->request->folder;
-    if (t->request->dry_run || t->resume || !classification_data_is_classes(data) || !path_same(data, folder))
-        return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT,
-                "--out %.400s is the folder of the pictures, in which every folder is a class; name another", folder);
+    int same = 0;
+    if (t->request->dry_run || t->resume) return STATUS_OK;
+    const status_code status = data_is_path(data) ? classification_data_same(data, folder, &same, failure) : STATUS_OK;
+    if (status != STATUS_OK || !same) return status == STATUS_OK ? own_folder_check(folder, failure) : status;
+    return fail(failure, STATUS_BAD_INPUT, "--out %.400s is the folder of the %s; name another", folder,
+                classification_data_is_classes(data) ? "pictures, in which every folder is a class"
+                : data_is_volumes(data)              ? "dataset"
+                                                     : "pictures");
 }
 
 status_code training_settle(training *t, failure *failure) {

@@ -7,6 +7,7 @@
 #include "images/table_sets.h"
 #include "nn/team.h"
 #include "run/run_folder.h"
+#include "task/class_census.h"
 #include "task/classification.h"
 #include "task/classification_source.h"
 #include "task/mislabel.h"
@@ -168,6 +169,23 @@ static status_code keep_encoding(const training *t, const classification_source 
     return status;
 }
 
+/* Rows have no neighbours that a convolution could look at. Runs that were begun with one go on, and are repeated. */
+static status_code choose_table_model(training *t, failure *failure) {
+    model_options model;
+    const char *asked = t->settings.model;
+    if (t->resume || run_config_is_of_run(&t->settings)) return STATUS_OK;
+    if (!training_chooses(t, "model")) {
+        t->settings.model = "mlp-2-64";
+        return STATUS_OK;
+    }
+    const status_code status = model_parse(asked, &model, failure);
+    if (status != STATUS_OK || model.kind == MODEL_MLP) return status;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--model %.100s is for pictures: the rows of a table are classified by a fully connected network such "
+                "as mlp-2-64",
+                asked);
+}
+
 static status_code train_on_images(training *t, failure *failure) {
     classification_source source;
     classification_data data = {0};
@@ -177,6 +195,8 @@ static status_code train_on_images(training *t, failure *failure) {
     status_code status = classification_source_of_settings(&source, &t->settings, failure);
     if (status == STATUS_OK) status = classification_data_open(&data, &source, work_of(t), failure);
     if (status == STATUS_OK) status = classification_divide(&t->settings, &data, work_of(t), failure);
+    if (status == STATUS_OK && data.train.values) status = choose_table_model(t, failure);
+    if (status == STATUS_OK && !t->resume) status = class_census_check(&data, t->settings.data, work_of(t), failure);
     if (status == STATUS_OK) status = mislabel(t, &data.train, &wrong, failure);
     if (status == STATUS_OK) status = task_classification(&task, &context, &data, &t->settings, failure);
     if (status == STATUS_OK) status = task_check(&task, &t->settings, failure);

@@ -90,5 +90,23 @@ cut -d, -f1-6 "$work/by-site/examples.csv" >"$work/here"
 cut -d, -f1-6 "$work/table-before/examples.csv" >"$work/there"
 same "$work/here" "$work/there"
 
+# Pictures that have moved: a folder per class, and a folder with a list.
+for data in m source; do
+    run 0 train "$work/$data" $small --epochs 2 --out "$work/stays-$data"
+    run 0 train "$work/$data" $small --epochs 1 --out "$work/moved-$data"
+    run 0 evaluate "$work/moved-$data" --out "$work/early-$data"
+    mv "$work/$data" "$work/new-$data"
+    run 2 evaluate "$work/moved-$data"
+    complains "$work/$data: the data that this run was trained on are not there any more.*--data PLACE"
+    run 0 evaluate "$work/moved-$data" --data "$work/new-$data"
+    complains 'data that the run was trained on, in another place'
+    same "$work/early-$data/examples.csv" "$work/moved-$data/examples.csv"
+    run 2 train --resume --out "$work/moved-$data"
+    complains "no such folder or file; if it has moved, name where it is"
+    run 0 train "$work/new-$data" --resume --epochs 2 --out "$work/moved-$data"
+    same "$work/stays-$data/losses.csv" "$work/moved-$data/losses.csv"
+    run 0 evaluate "$work/moved-$data"
+done
+
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))

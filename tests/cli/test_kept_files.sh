@@ -91,5 +91,27 @@ keeps "$work/mine.csv" predict "$work/run" --input "$work/data" --output "$work/
 run 2 predict "$work/run" --input "$work/data" --output "$work/data/p001.png"
 complains 'data/p001.png is a file, not a folder'
 
+# A new run replaces nothing that somebody else has put where its files go, and begins again where it was killed early.
+small="digits:60,20 --model mlp-1-8 --epochs 1 --threads 1 --batch 8 --quiet"
+run 0 train $small --mislabel 0.1 --out "$work/whole"
+for name in best.safetensors latest.safetensors triage.csv history.csv plans.json mislabelled.csv train.log; do
+    mkdir -p "$work/theirs"
+    echo mine >"$work/theirs/$name"
+    run 2 train $small --mislabel 0.1 --out "$work/theirs"
+    complains "theirs/$name is there already, and a run would replace it"
+    [ "$(cat "$work/theirs/$name")" = mine ] || fail "$name is lost"
+    rm -r "$work/theirs"
+done
+mkdir "$work/theirs" && echo '{}' >"$work/theirs/config.json"
+run 2 train $small --out "$work/theirs"
+complains 'config.json that is not of a run of hws'
+mkdir "$work/killed"
+cp "$work/whole/latest.safetensors" "$work/whole/mislabelled.csv" "$work/killed"
+run 0 train $small --mislabel 0.1 --out "$work/killed"
+same "$work/whole/losses.csv" "$work/killed/losses.csv"
+"$pictures" "$work/listed" 44 || fail "no pictures"
+run 2 train "$work/listed" --model mlp-1-8 --out "$work/listed/"
+complains 'is the folder of the pictures; name another'
+
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))

@@ -16,6 +16,7 @@ refused() { # words, then arguments: wrong usage or bad input
 "$pictures" "$work/data" 96 || fail "no pictures"
 small="--model mlp-1-16 --batch 8 --lr 0.02 --threads 1"
 run 0 train "$work/data" $small --epochs 4 --best worst-group --out "$work/run"
+prints '^done; best val worst group [0-9.]*% (epoch [1-4]); '
 head -n 1 "$work/run/history.csv" | grep -q 'test_accuracy_dark,test_accuracy_light,.*test_accuracy_group:even,test_accuracy_group:odd,test_worst_group,val_accuracy' ||
     fail "metrics of classes and groups are missing"
 grep -q '"classes": \["dark", "light"\]' "$work/run/config.json" || fail "classes have no names"
@@ -43,6 +44,18 @@ refused "no column 'sex'" train "$work/data" $small --keep sex:f=0.5 --out "$wor
 refused 'no such class' train "$work/data" $small --keep green=0.5 --out "$work/x"
 refused 'no such column' train "$work/data" $small --group sex --out "$work/x"
 refused 'neither a side' train "$work/data" $small --size big --out "$work/x"
+
+# What the data hold is told, and what cannot be learnt from them.
+run 0 train "$work/data" $small --dry-run
+prints '^[0-9]* x [0-9]* pixels, grey; classes (training, validation, test): dark [0-9]*/[0-9]*/[0-9]*, light '
+refused "one class only, 'light'; there must be two" train "$work/data" $small --keep dark=0 --out "$work/x"
+refused "one class only, '9'; there must be two" train digits:60,20 $small --keep 0=0 --keep 1=0 --keep 2=0 --keep 3=0 \
+    --keep 4=0 --keep 5=0 --keep 6=0 --keep 7=0 --keep 8=0 --out "$work/x"
+run 0 train digits:60,20 $small --keep 3=0 --keep 5=0 --dry-run
+complains "2 of 10 classes have no training example, so that nothing is learnt of them: '3', '5'$"
+awk -F, -v OFS=, 'NR > 1 && ++light < 4 && $2 == "light" { $2 = "lihgt"; $5 = "train" } 1' "$work/data/labels.csv" >"$work/data/typo.csv"
+run 0 train "$work/data/typo.csv" $small --dry-run
+complains "1 of 3 classes has fewer than 5 training examples, far fewer than the others: 'lihgt'; is 'lihgt' meant to be 'light'?"
 
 # A validation part of whole patients, who are not torn apart where there are too few of them.
 awk -F, -v OFS=, 'NR > 1 { $5 = $5 == "test" ? $5 : "train"; $4 = $5 == "test" ? "t" NR : "p" int(NR / 10) } 1' "$work/data/labels.csv" >"$work/data/visits.csv"

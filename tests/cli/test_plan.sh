@@ -50,6 +50,23 @@ complains "hws phantoms.*others.*--replan"
 run 2 train "$work/others" --cache "$work/cache" --out "$work/run"
 complains "hws phantoms.*others.*--cache"
 
+# Folds that training would refuse, and groups that do not fit.
+first=$(ls "$data/labelsTr" | head -n 1 | sed 's/.nii.gz//')
+cp "$data/groups.csv" "$work/groups.csv"
+sed -i "s/^$first,/stranger,/" "$data/groups.csv"
+run 0 plan "$data"
+complains "groups.csv lacks, so that they are in no group, 1 case: $first$"
+complains "groups.csv names what the dataset does not have, 1 case: stranger$"
+run 2 plan "$data" --stratify condition
+complains "1 of .* training cases has no value in column 'condition': $first; add it"
+cp "$work/groups.csv" "$data/groups.csv"
+echo "[{\"train\": [\"$first\"], \"val\": [\"$first\", \"nobody\"]}]" >"$data/splits_final.json"
+run 2 plan "$data"
+complains 'splits_final.json has 2 problems'
+grep -q "fold 0: the case '$first' is in train and in val" "$work/err" || fail "the case in both is not told"
+grep -q "fold 0: the dataset has no case 'nobody'" "$work/err" || fail "the unknown case is not told"
+rm "$data/splits_final.json"
+
 run 2 plan
 complains "plan which dataset"
 run 2 plan "$work/nothing"

@@ -22,6 +22,10 @@ run 2 watch "$work/none" --port 70000
 run 2 watch "$work/none" --port 0 --address here
 complains 'no IPv4 address'
 
+# ---- a rate that is far too large
+run 0 train digits:200,100 --model mlp-1-16 --batch 16 --epochs 1 --threads 1 --lr 20 --out "$work/wild"
+complains 'training has diverged; choose a smaller --lr'
+
 # ---- a run and what it leaves
 run 0 train --help
 prints '--stop-grad-norm'
@@ -71,9 +75,9 @@ refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --o
 refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --mislabel 0.1 --out "$work/a1"
 [ ! -e "$work/a1" ] || fail "a run that could not begin leaves files behind"
 mkdir "$work/a1" && echo mine >"$work/a1/mislabelled.csv"
-refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --out "$work/a1"
+refused 'mislabelled.csv is there already' train $small --epochs 2 --objective jtt --jtt-epochs 2 --out "$work/a1"
 [ "$(cat "$work/a1/mislabelled.csv")" = mine ] || fail "a run that could not begin removes files of others"
-refused 'give --tail' train $small --objective cvar-batch --beta 1 --out "$work/none"
+refused 'beta means nothing to --objective cvar-batch' train $small --objective cvar-batch --beta 1 --out "$work/none"
 
 # A part of the training images that is only validated on chooses the weights.
 run 0 train $small --epochs 2 --validation 0.2 --quiet --out "$work/validated"
@@ -144,6 +148,14 @@ refused 'contradict' train $small --importance --no-importance --out "$work/x"
 refused 'not two numbers' train $small --importance 1,x --out "$work/x"
 refused 'not two numbers' train $small --importance exact,1 --out "$work/x"
 refused 'beta and --tail cannot be used together' train $small --beta 3 --tail 0.1 --out "$work/x"
+refused '--momentum means nothing to --optimizer sgd: choose --optimizer momentum' train $small --momentum 0.9 --out "$work/x"
+for idle in "--tail 0.01" "--beta 3" --doubt --importance "--divergence chi2" "--floor 0.1" "--trim 0.1" --replacement "--warm-up 0.5"; do
+    refused "${idle%% *} means nothing to --objective erm: leave it out, or choose --objective dro" \
+        train $small --objective erm $idle --out "$work/x"
+done
+for idle in "--group-step 0.1" "--jtt-epochs 1" "--jtt-weight 3" "--ohem-factor 3"; do
+    refused "${idle%% *} means nothing to --objective dro" train $small $idle --out "$work/x"
+done
 refused 'tail 0 is not' train $small --tail 0 --out "$work/x"
 refused 'tail 2 is not' train $small --tail 2 --out "$work/x"
 refused "no recipe 'pepper'" train $small --recipe pepper --out "$work/x"
@@ -300,6 +312,9 @@ config '{"target_ess": 50}'
 recorded beta 10
 config '{"history": "exact"}'
 recorded look_ahead 0
+run 0 train "$work/t.csv" --batch 16 --epochs 1 --threads 1 --out "$work/table"
+prints '^mlp-2-64, '
+refused 'wrn-10-1 is for pictures: .* such as mlp-2-64' train "$work/t.csv" --model wrn-10-1 --out "$work/x"
 refused 'look-ahead 0' train "$work/t.csv" --history exact --look-ahead 1 --out "$work/x"
 refused 'contradict each other' train "$work/t.csv" --divergence cvar:0.3 --tail 0.1 --out "$work/x"
 refused '--epochs and --iterations' train "$work/t.csv" --epochs 3 --iterations 10 --out "$work/x"

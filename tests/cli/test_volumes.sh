@@ -95,6 +95,11 @@ echo 'example,label,prediction,loss' >"$work/examples.csv"
 run 2 compare "$work/a" "$work/examples.csv"
 complains 'examples.csv is a classifier and .*a a segmentation: they cannot be compared'
 rm -r "$work/trained" "$work/examples.csv"
+# A dataset that has moved.
+mv "$data" "$work/elsewhere"
+run 2 evaluate "$work/a" --no-mirror
+complains 'not there any more; if it has moved, .*hws train PLACE --resume --out'
+mv "$work/elsewhere" "$data"
 
 # The cases that are judged are those that the run kept apart, whatever the folds are now.
 kept=$(ls "$work/a/validation-unmirrored")
@@ -135,6 +140,9 @@ grep -q "The worst case of each group" "$work/report.html" || fail "the page doe
 grep -q 'class="view"' "$work/report.html" || fail "the page has no pictures of them"
 
 # New images: every one gets a label map on its grid; done ones are kept; several runs; a program of one's own.
+run 2 predict "$work/a" --input "$data/imagesTs" --output "$work/p.nii.gz"
+complains 'called as a file, but label maps go into a folder'
+[ ! -e "$work/p.nii.gz" ] || fail "a folder is called p.nii.gz"
 run 0 predict "$work/a" --input "$data/imagesTs" --output "$work/p" --no-mirror --threads 2
 [ "$(ls "$work/p" | wc -l)" -eq 3 ] || fail "there are not three label maps"
 prints "^3 label maps in $work/p$"

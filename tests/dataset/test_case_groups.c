@@ -18,7 +18,7 @@ static void a_column_is_given_in_the_order_of_the_cases(void **state) {
     assert_string_equal(values[1], "spina bifida");
     free(values);
     assert_int_equal(case_groups_column(&groups, &set, "age", &values, &failure), STATUS_CORRUPT);
-    assert_lacks_nothing(failure.message, "the case 'p' has no value in column 'age'");
+    assert_lacks_nothing(failure.message, "1 of 2 training cases has no value in column 'age': p; add it");
     assert_int_equal(case_groups_column(&groups, &set, "sex", &values, &failure), STATUS_BAD_INPUT);
     assert_lacks_nothing(failure.message, "has no column 'sex'");
     assert_null(values);

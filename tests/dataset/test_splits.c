@@ -248,6 +248,9 @@ static void wrong_splits_are_refused_by_name(void **state) {
         {"[{\"train\": [\"a\"], \"val\": [\"b\"]}, {\"train\": [\"a\", \"c\"], \"val\": [\"c\"]}]",
          "fold 1: the case 'c' is in train and in val"},
         {"[{\"train\": [\"a\", \"a\"], \"val\": [\"c\"]}]", "the case 'a' is named twice"},
+        {"[{\"train\": [\"a\", \"b\"], \"val\": [\"b\", \"x\"]}, {\"train\": [\"y\"], \"val\": [\"c\"]}]",
+         "3 problems; correct the file, or delete it to make new splits:\n  fold 0: the case 'b' is in train and in "
+         "val\n  fold 0: the dataset has no case 'x'\n  fold 1: the dataset has no case 'y'"},
         {"[{\"train\": [\"a\"], \"val\": []}]", "\"val\" must be a list of case names, at least one"},
         {"[{\"train\": [\"a\"]}]", "\"val\""},
         {"[{\"train\": [1], \"val\": [\"c\"]}]", "\"train\" must be a list of case names"},

@@ -297,6 +297,11 @@ static void wrong_csv_files_are_refused(void **state) {
     refuse("bad/b.csv", "lines 2 and 3: the file 'p 0.png' comes twice, with the labels '1' and '2'");
     write_text("bad/b.csv", "file,label\np 0.png,1\np 1.png,1\np 0.png,1\n");
     refuse("bad/b.csv", "lines 2 and 4: the file 'p 0.png' comes twice; leave one out");
+    write_text("bad/b.csv", "file,label\np 0.png,1\np 1.png,1\np 0.png,1\np 1.png,2\n");
+    refuse("bad/b.csv", "2 lines name a file that has a line already; leave them out: lines 2 and 4 ('p 0.png'), lines "
+                        "3 and 5 ('p 1.png', with different labels)");
+    write_text("bad/b.csv", "file,label\nsub\\p 0.png,1\np 1.png,1\n");
+    refuse("bad/b.csv", "line 2: there is no file 'sub\\p 0.png'; write / instead of \\ between folders");
     write_text("bad/c.csv", "file,class\np 0.png,1\n");
     refuse("bad/c.csv", "has file, class: name the column of the classes with --label COLUMN");
     write_text("bad/c.csv", "file;label\np 0.png;1\n");
@@ -307,6 +312,8 @@ static void wrong_csv_files_are_refused(void **state) {
     refuse("bad/c.csv", "its first line, which is to name the columns, has p 0.png, 1:");
     write_text("bad/d.csv", "file,label\np 0.png,1\np 1.png,\n");
     refuse("bad/d.csv", "line 3: 'p 1.png' has no label");
+    write_text("bad/d.csv", "file,label\np 0.png,\np 2.png,1\np 1.png,\n");
+    refuse("bad/d.csv", "2 of 3 examples have no label: line 2: 'p 0.png', line 4: 'p 1.png'");
     write_text("bad/e.csv", "file,label\n,1\n");
     refuse("bad/e.csv", "line 2: no file is named");
     write_text("bad/f.csv", "file,label\n");

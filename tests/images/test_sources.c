@@ -43,6 +43,22 @@ static void write_npz(const char *name, const char *label_shape, size_t label_by
     assert_int_equal(zip_writer_close(&zip, NULL), STATUS_OK);
 }
 
+/* An image of four bytes of another type. */
+static void refuse_images(const char *type, const char *words) {
+    static const uint8_t bytes[4] = {1};
+    labelled_images sets[DATA_PARTS];
+    failure why = {0};
+    zip_writer zip;
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s", work_path("type.npz"));
+    zip_writer_open(&zip, path);
+    add_array(&zip, "train_images.npy", type, "(1, 1, 1)", bytes, sizeof bytes);
+    add_array(&zip, "train_labels.npy", "|u1", "(1,)", bytes, 1);
+    assert_int_equal(zip_writer_close(&zip, NULL), STATUS_OK);
+    assert_int_equal(npz_open(sets, path, &why), STATUS_CORRUPT);
+    if (!strstr(why.message, words)) fail_msg("'%s' lacks '%s'", why.message, words);
+}
+
 static void npz_files_as_medmnist_has_them(void **state) {
     (void)state;
     labelled_images sets[DATA_PARTS];
@@ -57,6 +73,12 @@ static void npz_files_as_medmnist_has_them(void **state) {
     write_npz("b.npz", "(2, 2)", 32);
     assert_int_equal(npz_open(sets, work_path("b.npz"), &why), STATUS_CORRUPT);
     assert_non_null(strstr(why.message, "not one number for each image"));
+    write_npz("b.npz", "(4,)", 32);
+    assert_int_equal(npz_open(sets, work_path("b.npz"), &why), STATUS_CORRUPT);
+    assert_non_null(strstr(why.message, "train_labels has 4 labels for the 2 images of train_images"));
+    refuse_images("<f4", "holds float32 of the shape (1, 1, 1)");
+    refuse_images("<u4", "train_images are uint32 of the shape (1, 1, 1); uint8 from 0 to 255");
+    refuse_images("<U1", "holds strings of the shape (1, 1, 1)");
     assert_int_equal(whole_file_write(work_path("c.npz"), "PK", 2, NULL), STATUS_OK);
     assert_int_not_equal(npz_open(sets, work_path("c.npz"), &why), STATUS_OK);
 }
@@ -373,6 +395,18 @@ static void lists_of_pictures_are_no_tables(void **state) {
     close_sets(sets);
 }
 
+static void decimal_commas_are_told(void **state) {
+    (void)state;
+    refuse_table("x,label,split\n\"1,5\",a,train\n\"-2,25\",b,train\n3,a,train\n\"4,1\",b,test\n",
+                 "line 2: the column 'x' has '1,5': a decimal comma?");
+    labelled_images sets[DATA_PARTS];
+    char notice[512];
+    open_table(sets, "parts.csv", "x,label,SPLIT\n\"1,5\",a,Train\nlow,b,TRAIN\nhigh,a,train\n\"4,1\",b,Test\n",
+               notice);
+    assert_true(sets[PART_TRAIN].count == 3 && sets[PART_TEST].count == 1);
+    close_sets(sets);
+}
+
 static void labels_that_are_missing_are_no_class(void **state) {
     (void)state;
     refuse_table("x,label,split\n1,a,train\n2,b,train\n3,NA,train\n4,b,test\n", "line 4: '2' has no label");
@@ -398,6 +432,7 @@ int main(void) {
         cmocka_unit_test(tables_become_numbers),
         cmocka_unit_test(words_are_the_same_with_spaces_around_them),
         cmocka_unit_test(words_that_were_not_trained_on_are_told),
+        cmocka_unit_test(decimal_commas_are_told),
         cmocka_unit_test(labels_that_are_missing_are_no_class),
         cmocka_unit_test(many_words_for_what_is_missing),
         cmocka_unit_test(a_column_of_names_is_told),

@@ -191,6 +191,12 @@ static void stopped_work_goes_on(void **state) {
     assert_int_equal(p.total, CASES * 1000);
     assert_int_equal(p.told, p.total);
     assert_true(path_exists(run_of("stopped/case1.nii.gz")));
+
+    p = (patience){.until = 1001};
+    predict_request again = request;
+    again.overwrite = 1;
+    assert_int_equal(predict(&again, &listener, &outcome, &why), STATUS_STOPPED);
+    assert_non_null(strstr(why.message, "the same command predicts all again, without --overwrite"));
 }
 
 static void assert_refused(const predict_request *request, status_code expected, const char *words) {

@@ -163,7 +163,7 @@ static void few_and_missed_examples_are_told(void **state) {
     assert_int_equal(h.notices, 0);
     h = train_well(folder("fine"), OPTIONS("beta=0.001"));
     assert_int_equal(h.notices, 0);
-    h = train_well(folder("fine-erm"), OPTIONS("beta=1000", "objective=erm"));
+    h = train_well(folder("fine-erm"), OPTIONS("objective=erm"));
     assert_int_equal(h.notices, 0);
 }
 

@@ -1,4 +1,4 @@
-#include "nearest.h"
+#include "core/nearest.h"
 
 #include <limits.h>
 #include <string.h>

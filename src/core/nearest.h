@@ -1,6 +1,6 @@
 /* The word that somebody meant who mistyped one. */
-#ifndef HWS_CLI_NEAREST_H
-#define HWS_CLI_NEAREST_H
+#ifndef HWS_CORE_NEAREST_H
+#define HWS_CORE_NEAREST_H
 
 typedef struct nearest {
     const char *typed, *meant; /* meant: NULL while none is near */
