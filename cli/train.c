@@ -41,7 +41,8 @@ static const char USAGE_OF_RECIPES[] =
     "                       xrays --crop 4 --rotate 10 --jitter 0.2\n";
 
 static const char USAGE_OF_THE_RUN[] =
-    "  --out RUN            the folder; refused if it holds a run already, unless it is resumed, and if it is that of the\n"
+    "  --out RUN            the folder; refused if it holds a run already, unless it is resumed, and if it is that of "
+    "the\n"
     "                       data or holds files that a run would replace\n"
     "  --resume             go on from the last checkpoint, to the same bits as without the interruption; all\n"
     "                       options come from RUN/config.json, and only --threads, --loaders, --checkpoint-every,\n"
