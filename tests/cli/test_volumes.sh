@@ -67,7 +67,7 @@ prints "-m $work/three -f 0 1 2$"
 
 # What an imported run cannot do is told in words of its own.
 run 2 predict "$work/the run" --input "$data/imagesTs" --output "$work/q" --weights final
-complains 'an imported run has only its best weights'
+complains 'imported and exported networks have only their best weights'
 run 2 evaluate "$work/the run"
 complains 'is an imported model and has no validation cases: .* --pred DIR --ref DIR'
 
