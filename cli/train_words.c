@@ -96,9 +96,10 @@ static void add_objective(const trainer *t, text *lines) {
 
 static void add_length(const trainer *t, text *lines) {
     const train_settings *s = &t->settings;
-    text_format(lines, "%s, %zu parameters; %.4g epochs of %lld iterations of %lld %s; %lld threads", s->model,
+    text_format(lines, "%s, %zu parameters; %.4g epochs of %lld iterations of %lld %s; %lld thread%s", s->model,
                 graph_trained_floats(learner_graph(t->learner)), (double)t->total / (double)t->epoch_iterations,
-                (long long)t->epoch_iterations, (long long)t->batch, train_words_examples(t), s->threads);
+                (long long)t->epoch_iterations, (long long)t->batch, train_words_examples(t), s->threads,
+                s->threads == 1 ? "" : "s");
 }
 
 void train_words_summary(const trainer *t, text *lines) {

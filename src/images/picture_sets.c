@@ -314,8 +314,8 @@ static void tell_of_twins(const job *j, const twin *twins) {
         across += (size_t)apart;
     }
     if (!pairs) return;
-    snprintf(notice, sizeof notice, "%zu of the pictures are the same as another, such as %.200s and %.200s%s", pairs,
-             l->names[twins[shown - 1].at], l->names[twins[shown].at],
+    snprintf(notice, sizeof notice, "%zu of the pictures %s the same as another, such as %.200s and %.200s%s", pairs,
+             pairs == 1 ? "is" : "are", l->names[twins[shown - 1].at], l->names[twins[shown].at],
              across ? ", and some of them are both trained and tested on: remove them" : "");
     listener_notice(j->listener, notice);
 }

@@ -263,15 +263,28 @@ static void add_galleries(text *page, const runs *runs, const run *run) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-/* Where patients have several examples each, intervals are wider than the number of examples suggests. */
+/* NaN: a run without an evaluation, or whose patients have one example each. */
+static double patients_of(const run *run) {
+    const run_table *strata = &run->strata;
+    const double patients = strata->data.rows ? run_number(strata, 0, "patients") : (double)NAN;
+    return patients < run_number(strata, 0, "examples") ? patients : (double)NAN;
+}
+
+static int have_same_patients(const runs *runs) {
+    for (size_t r = 1; r < runs->count; r++)
+        if (patients_of(&runs->all[r]) != patients_of(&runs->all[0])) return 0;
+    return 1;
+}
+
+/* Where patients have several examples, intervals are wider than the number of examples suggests. */
 static void tell_patients(text *page, const runs *runs) {
-    for (size_t r = 0; r < runs->count; r++) {
-        const run_table *strata = &runs->all[r].strata;
-        const double patients = strata->data.rows ? run_number(strata, 0, "patients") : (double)NAN;
-        if (!(patients < run_number(strata, 0, "examples"))) continue;
-        text_format(page, "<p class=\"note\">The intervals%s", runs->count > 1 ? " of " : "");
-        if (runs->count > 1) html_escape(page, runs->all[r].name);
-        text_format(page, " are by resampling %.0f patients, who have several examples each.</p>\n", patients);
+    const int once = have_same_patients(runs);
+    for (size_t r = 0; r < (once ? 1 : runs->count); r++) {
+        const double patients = patients_of(&runs->all[r]);
+        if (isnan(patients)) continue;
+        text_format(page, "<p class=\"note\">The intervals%s", once ? "" : " of ");
+        if (!once) html_escape(page, runs->all[r].name);
+        text_format(page, " are by resampling %.0f patients: some have more than one example.</p>\n", patients);
     }
 }
 

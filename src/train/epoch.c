@@ -143,12 +143,14 @@ static void notice_unseen(trainer *t) {
 
 static void notice_effective_size(trainer *t, double size) {
     if (t->told_effective_size || !(size < (double)t->batch)) return;
+    const int follows = t->settings.tail > 0;
     t->told_effective_size = 1;
     trainer_notice(
         t,
         "after %lld iterations the draws are worth %.1f examples, fewer than a batch of %lld: the same few are "
-        "drawn again and again; a smaller --beta, or a larger --tail, spreads them",
-        (long long)t->iteration, size, (long long)t->batch);
+        "drawn again and again; %s than %g spreads them",
+        (long long)t->iteration, size, (long long)t->batch, follows ? "a larger --tail" : "a smaller --beta",
+        follows ? t->settings.tail : t->settings.beta);
 }
 
 static double least_loss(const rows *rows) {

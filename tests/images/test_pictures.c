@@ -389,7 +389,7 @@ static void pictures_that_are_there_twice_are_told(void **state) {
     write_picture("twins/test/b/z.png", 3, 3, 2);
     const classification_source source = classification_source_of(work_path("twins"));
     classification_data d = opened(&source);
-    assert_told("1 of the pictures are the same as another, such as test/b/z.png and train/b/y.png");
+    assert_told("1 of the pictures is the same as another, such as test/b/z.png and train/b/y.png");
     assert_told("both trained and tested on");
     classification_data_close(&d);
 }

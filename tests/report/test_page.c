@@ -283,7 +283,7 @@ static void patients_with_several_examples_widen_the_intervals(void **state) {
     text page = page_of(&run, 1);
     assert_says(&page, "is right on <b>75.0\xC2\xA0%</b> (95\xC2\xA0% interval 60.0 to 90.0)");
     assert_says(&page, "on <b>60.0\xC2\xA0%</b> (38.7 to 78.1) of its worst class"); /* 12 of 20 */
-    assert_says(&page, "by resampling 40 patients, who have several examples each");
+    assert_says(&page, "The intervals are by resampling 40 patients: some have more than one example");
     text_close(&page);
     snprintf(strata, sizeof strata, "%s,all,40,0.75,0.6,0.9,40\n", columns);
     write_string(&run, "strata.csv", strata);
