@@ -48,13 +48,14 @@ static int read_header(const char *header, npy *a) {
 /* What numpy calls a type: "<f4" is float32. */
 static void name_type(const char *at, char words[40]) {
     const char kind = strlen(at) > 3 ? at[2] : 0;
-    const int bits = kind ? 8 * atoi(at + 3) : 0;
+    const long bytes = kind ? strtol(at + 3, NULL, 10) : 0;
+    const int bits = bytes > 0 && bytes <= 64 ? 8 * (int)bytes : 0;
     const char *known = kind == 'f'   ? "float"
                         : kind == 'i' ? "int"
                         : kind == 'u' ? "uint"
                         : kind == 'c' ? "complex"
                                       : NULL;
-    if (known) snprintf(words, 40, "%s%s%d", at[1] == '>' ? "big-endian " : "", known, bits);
+    if (known && bits) snprintf(words, 40, "%s%s%d", at[1] == '>' ? "big-endian " : "", known, bits);
     else if (kind == 'U' || kind == 'S') snprintf(words, 40, "strings");
     else if (kind == 'O') snprintf(words, 40, "Python objects");
     else if (kind == 'b') snprintf(words, 40, "bool");

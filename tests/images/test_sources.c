@@ -79,6 +79,7 @@ static void npz_files_as_medmnist_has_them(void **state) {
     refuse_images("<f4", "holds float32 of the shape (1, 1, 1)");
     refuse_images("<u4", "train_images are uint32 of the shape (1, 1, 1); uint8 from 0 to 255");
     refuse_images("<U1", "holds strings of the shape (1, 1, 1)");
+    refuse_images("<f999999999", "holds '<f999999999' of the shape");
     assert_int_equal(whole_file_write(work_path("c.npz"), "PK", 2, NULL), STATUS_OK);
     assert_int_not_equal(npz_open(sets, work_path("c.npz"), &why), STATUS_OK);
 }
