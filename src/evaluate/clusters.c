@@ -12,17 +12,17 @@ static int64_t number_clusters(const int *patients, const int64_t *examples, int
     for (int64_t k = 0; k < count; k++)
         if (patient_of(patients, examples, k) > last) last = patient_of(patients, examples, k);
     int64_t *number = malloc((size_t)(last + 2) * sizeof *number);
-    for (int64_t p = 0; number && p <= last; p++) number[p] = -1;
-    for (int64_t k = 0; number && k < count; k++) {
+    if (!number) return -1;
+    for (int64_t p = 0; p <= last; p++) number[p] = -1;
+    for (int64_t k = 0; k < count; k++) {
         const int patient = patient_of(patients, examples, k);
         const int is_new = patient < 0 || number[patient] < 0;
         if (is_new && patient >= 0) number[patient] = found;
         of[k] = patient >= 0 ? number[patient] : found;
         found += is_new;
     }
-    const int good = number != NULL;
     free(number);
-    return good ? found : -1;
+    return found;
 }
 
 status_code clusters_open(clusters *c, const int *patients, const int64_t *examples, int64_t count, failure *failure) {

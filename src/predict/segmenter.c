@@ -163,22 +163,30 @@ static status_code tell(void *context, size_t done, size_t all, failure *failure
                                        : STATUS_OK;
 }
 
-/* Scores in a file that has no name any more: the system writes out what does not fit into memory. */
+/* A file without a name, as memory; 0 and errno tell of a failure. */
+static void *map_nameless(char *path, size_t bytes) {
+    const int file = mkstemp(path);
+    if (file < 0) return 0;
+    unlink(path);
+    /* Space that is reserved now: a disk that fills up later would kill the program. */
+    const int full = posix_fallocate(file, 0, (off_t)bytes);
+    void *map = full ? MAP_FAILED : mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    const int error = full ? full : errno;
+    close(file);
+    errno = error;
+    return map == MAP_FAILED ? 0 : map;
+}
+
+/* Scores in a file: the system writes out what does not fit into memory. */
 static float *map_scores(const char *folder, size_t bytes, failure *failure) {
     char path[PATH_SIZE];
     if (path_join(path, folder, "hws-scores-XXXXXX", failure) != STATUS_OK) return 0;
-    const int file = mkstemp(path);
-    if (file >= 0) unlink(path);
-    /* Space that is reserved now: a disk that fills up later would kill the program. */
-    int error = file < 0 ? errno : posix_fallocate(file, 0, (off_t)bytes);
-    void *map = error ? MAP_FAILED : mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (!error && map == MAP_FAILED) error = errno;
-    if (file >= 0) close(file);
-    if (error)
+    float *scores = map_nameless(path, bytes);
+    if (!scores)
         (void)fail(failure, STATUS_CANNOT_WRITE,
                    "%.500s: %.1f GB of scores cannot be put there (%s): free some space, or name another folder",
-                   folder, (double)bytes / 1e9, strerror(error));
-    return error ? 0 : map;
+                   folder, (double)bytes / 1e9, strerror(errno));
+    return scores;
 }
 
 static status_code open_collection(collection *c, int want_scores, failure *failure) {
