@@ -7,13 +7,6 @@ pictures=$2
 . "$(dirname "$0")/testing.sh"
 chmod 755 "$work"
 
-refused() { # words, then arguments: wrong usage or bad input
-    words=$1
-    shift
-    run 2 "$@"
-    complains "$words"
-}
-
 await() { # a file that another process will write
     tries=0
     while [ ! -e "$1" ] && [ $tries -lt 3000 ]; do

@@ -6,13 +6,6 @@ pictures=$2
 classify=$3
 . "$(dirname "$0")/testing.sh"
 
-refused() { # words, then arguments: wrong usage or bad input
-    words=$1
-    shift
-    run 2 "$@"
-    complains "$words"
-}
-
 "$pictures" "$work/data" 96 || fail "no pictures"
 small="--model mlp-1-16 --batch 8 --lr 0.02 --threads 1"
 run 0 train "$work/data" $small --epochs 4 --best worst-group --out "$work/run"

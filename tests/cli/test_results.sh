@@ -4,13 +4,6 @@ set -u
 program=$1
 . "$(dirname "$0")/testing.sh"
 
-refused() { # words, then arguments: wrong usage or bad input
-    words=$1
-    shift
-    run 2 "$@"
-    complains "$words"
-}
-
 # A classifier's folder by hand.
 make_run() {
     mkdir -p "$1"

@@ -4,12 +4,6 @@ set -u
 program=$1
 . "$(dirname "$0")/testing.sh"
 
-refused() { # WORDS ARGUMENTS...: a usage error that says WORDS
-    words=$1
-    shift
-    run 2 "$@"
-    complains "$words"
-}
 without_seconds() { cut -d, -f1-2,4- "$1"; }
 
 small="digits:200,100 --model mlp-1-16 --batch 16 --lr 0.05 --threads 1"

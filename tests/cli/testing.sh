@@ -32,3 +32,11 @@ prints() { grep -q -e "$1" "$work/out" || fail "stdout lacks '$1'"; }
 complains() { grep -q -e "^hws: .*$1" "$work/err" || fail "stderr lacks 'hws: ...$1'"; }
 is_silent() { [ ! -s "$work/$1" ] || fail "$1 should be empty"; }
 same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
+
+# refused WORDS ARGUMENTS...: wrong usage or bad input, and the message says WORDS.
+refused() {
+    words=$1
+    shift
+    run 2 "$@"
+    complains "$words"
+}
