@@ -15,7 +15,8 @@ static const char USAGE[] =
     "\n"
     "Scores predicted label maps (.nii, .nii.gz) against their references, which have the same names, and prints\n"
     "for all cases and for each group the mean with its 95 % confidence interval, the tail, and the worst case by\n"
-    "name.\n"
+    "name. Where a column patient of the groups says that patients have several cases each, intervals are those\n"
+    "of as many patients.\n"
     "\n";
 
 static const char MORE[] =

@@ -20,7 +20,7 @@ dataset=$out/data seeds=${SEEDS:-0 1 2} methods=${METHODS:-erm dro group-dro rew
 # The same files with a column of patients.
 mkdir -p "$dataset"
 for part in imagesTr labelsTr dataset.json; do [ -e "$dataset/$part" ] || ln -s "$given/$part" "$dataset/$part"; done
-awk -F, 'NR == 1 { print $0 ",patient"; next } { patient = $1; sub(/_E[DS]$/, "", patient); print $0 "," patient }' \
+awk -F, '{ sub(/\r$/, "") } NR == 1 { print $0 ",patient"; next } { patient = $1; sub(/_E[DS]$/, "", patient); print $0 "," patient }' \
     "$given/groups.csv" >"$dataset/groups.csv"
 if [ ! -e "$dataset/splits_final.json" ]; then
     "$hws" plan "$dataset" --out "$out/cache" --stratify diagnosis --keep-together patient

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct group_row {
     const char *name;
@@ -80,6 +81,12 @@ void case_groups_close(case_groups *groups) {
     free(groups->path);
     free(groups->sorted);
     *groups = (case_groups){0};
+}
+
+long case_groups_patients(const case_groups *groups) {
+    for (size_t column = 1; column < groups->table.columns; column++)
+        if (strcasecmp(csv_name(&groups->table, column), "patient") == 0) return (long)column;
+    return -1;
 }
 
 long case_groups_find(const case_groups *groups, const char *name) {

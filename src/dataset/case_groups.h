@@ -6,7 +6,8 @@
  *     fetus_002,"spina bifida",Vienna
  *
  * Splits keep the shares of a column's groups, and evaluations are told by group (evaluate/strata.h). An empty cell puts
- * the case into no group of that column. The file may name cases that nobody asks for.
+ * the case into no group of that column. The file may name cases that nobody asks for. A column called `patient`, in any case,
+ * says whose each case is.
  */
 #ifndef HWS_DATASET_CASE_GROUPS_H
 #define HWS_DATASET_CASE_GROUPS_H
@@ -29,6 +30,9 @@ void case_groups_close(case_groups *groups);
 
 /* DATASET/groups.csv; the table is empty (no columns) if there is no such file. */
 status_code case_groups_of_dataset(case_groups *groups, const dataset *set, failure *failure);
+
+/* The column of patients, or -1. */
+long case_groups_patients(const case_groups *groups);
 
 /* The row of a case, or -1. */
 long case_groups_find(const case_groups *groups, const char *name);

@@ -70,6 +70,7 @@ static status_code fill_region(comparison *comparison, size_t stratum, size_t re
     leave_out_incomplete(values, methods, group->count);
     statistics_options options = statistics_options_default();
     options.lower_is_better = metric_lower_is_better(comparison->metric);
+    options.patients = group->whose;
     status_code status = STATUS_OK;
     for (size_t m = 0; m < methods && status == STATUS_OK; m++)
         status = fill_method(values, m, group, &options, row_at(comparison, stratum, region, m), failure);

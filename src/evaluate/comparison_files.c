@@ -56,6 +56,8 @@ static void add_csv_row(text *out, const comparison *comparison, size_t stratum,
         if (method) csv_add_number(out, differences[k]);
         else text_add(out, ",");
     }
+    text_add(out, ",");
+    if (group->whose) text_format(out, "%zu", row->numbers.patients);
     text_add(out, "\n");
 }
 
@@ -64,7 +66,7 @@ status_code comparison_write_csv(const comparison *comparison, text *out, failur
     for (int k = 0; k < STATISTIC_COUNT; k++) text_format(out, ",%s", STATISTICS[k]);
     text_add(out, ",worst_case");
     for (int k = 0; k < DIFFERENCE_COUNT; k++) text_format(out, ",%s", DIFFERENCES[k]);
-    text_add(out, "\n");
+    text_add(out, ",patients\n");
     for (size_t stratum = 0; stratum < comparison->strata->count; stratum++)
         for (size_t region = 0; region < comparison_regions(comparison); region++)
             for (size_t method = 0; method < comparison->methods.count; method++)
@@ -100,6 +102,7 @@ static void add_json_row(json_writer *json, const comparison *comparison, size_t
     json_add_string(json, "key", key);
     json_add_integer(json, "cases", (long long)first->numbers.count);
     json_add_integer(json, "missing", (long long)first->numbers.missing);
+    if (group->whose) json_add_integer(json, "patients", (long long)first->numbers.patients);
     json_begin_list(json, "methods");
     for (size_t m = 0; m < comparison->methods.count; m++) add_json_method(json, comparison, first + m, m);
     json_end(json);

@@ -213,12 +213,21 @@ void comparison_add_empty_notes(const comparison *comparison, text *out) {
 }
 
 static void add_notes(const comparison *comparison, text *out) {
-    text_format(
-        out,
-        "Differences are to %s, over the same n cases; 95%% CI: bootstrap of the mean difference, from %d cases "
-        "on;\nWilcoxon: paired and two-sided, where at least %d cases differ; Holm: corrected for all tests of "
-        "this table.\n",
-        comparison->methods.names[0], STATISTICS_INTERVAL_CASES, PAIRED_TEST_CASES);
+    if (strata_share_patients(comparison->strata))
+        text_format(
+            out,
+            "Differences are to %s, over the same n cases; 95%% CI: bootstrap of the mean difference, resampling "
+            "%zu patients,\nfrom %d patients on; Wilcoxon: of the patients' mean differences, two-sided, where at "
+            "least %d patients differ;\nHolm: corrected for all tests of this table.\n",
+            comparison->methods.names[0], comparison->strata->list[0].patients, STATISTICS_INTERVAL_CASES,
+            PAIRED_TEST_CASES);
+    else
+        text_format(
+            out,
+            "Differences are to %s, over the same n cases; 95%% CI: bootstrap of the mean difference, from %d cases "
+            "on;\nWilcoxon: paired and two-sided, where at least %d cases differ; Holm: corrected for all tests of "
+            "this table.\n",
+            comparison->methods.names[0], STATISTICS_INTERVAL_CASES, PAIRED_TEST_CASES);
     comparison_add_empty_notes(comparison, out);
 }
 

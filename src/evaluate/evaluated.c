@@ -38,12 +38,14 @@ static int has_description(const char *folder) {
     return path_join(path, folder, "dataset.json", NULL) == STATUS_OK && path_exists(path);
 }
 
-/* "/some/dataset" of "/some/dataset/labelsTr/case.nii.gz". */
+/* "/some/dataset" of "/some/dataset/labelsTr/case.nii.gz". Where labelsTr is a link, "labelsTr/.." is another folder. */
 static int above_references(const evaluated *evaluated, char folder[PATH_SIZE]) {
     char labels[PATH_SIZE];
     if (evaluated->scores.cases == 0 || !*evaluated->scores.list[0].reference) return 0;
     folder_of(evaluated->scores.list[0].reference, labels);
-    return path_format(folder, NULL, "%s/..", labels) == STATUS_OK && has_description(folder);
+    folder_of(labels, folder);
+    return has_description(folder) ||
+           (path_format(folder, NULL, "%s/..", labels) == STATUS_OK && has_description(folder));
 }
 
 static int above_summary(const evaluated *evaluated, char folder[PATH_SIZE]) {

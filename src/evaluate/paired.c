@@ -3,28 +3,72 @@
 #include <math.h>
 #include <stdlib.h>
 
-static status_code fill_difference(const double *differences, const statistics_options *options, paired *result,
-                                   failure *failure) {
+/* The pairs without NaN: by how much they differ, and whose they are. */
+typedef struct differences {
+    double *values, *means, *zeros; /* `means`: of each patient */
+    int *whose;
+    clusters patients;
+} differences;
+
+static status_code differences_open(differences *d, size_t count, failure *failure) {
+    *d = (differences){.values = malloc((2 * count + 1) * sizeof *d->values),
+                       .zeros = calloc(count + 1, sizeof *d->zeros),
+                       .whose = malloc((count + 1) * sizeof *d->whose)};
+    if (!d->values || !d->zeros || !d->whose) return fail_memory(failure, "a comparison");
+    d->means = d->values + count;
+    return STATUS_OK;
+}
+
+static void differences_close(differences *d) {
+    free(d->values);
+    free(d->zeros);
+    free(d->whose);
+    clusters_close(&d->patients);
+}
+
+static double mean_of(const differences *d, const int64_t *members, int64_t count) {
     double sum = 0;
-    for (size_t i = 0; i < result->count; i++) sum += differences[i];
+    for (int64_t k = 0; k < count; k++) sum += d->values[members[k]];
+    return sum / (double)count;
+}
+
+static status_code fill_mean(const differences *d, const statistics_options *options, paired *result,
+                             failure *failure) {
+    double sum = 0;
+    for (size_t i = 0; i < result->count; i++) sum += d->values[i];
     if (result->count > 0) result->mean = sum / (double)result->count;
-    if (result->count < STATISTICS_INTERVAL_CASES || !(options->confidence > 0)) return STATUS_OK;
-    return bootstrap_mean(differences, result->count, options, &result->ci, failure);
+    if (result->patients < STATISTICS_INTERVAL_CASES || !(options->confidence > 0)) return STATUS_OK;
+    return bootstrap_mean(d->values, &d->patients, options, &result->ci, failure);
+}
+
+static status_code test(const differences *d, paired *result, failure *failure) {
+    const int64_t *starts = d->patients.starts;
+    for (int64_t p = 0; p < d->patients.count; p++)
+        d->means[p] = mean_of(d, d->patients.members + starts[p], starts[p + 1] - starts[p]);
+    const status_code status = wilcoxon_test(d->zeros, d->means, result->patients, &result->test, failure);
+    if (result->test.better + result->test.worse < PAIRED_TEST_CASES) result->test.p = (double)NAN;
+    result->holm = result->test.p;
+    return status;
 }
 
 status_code paired_of(const double *a, const double *b, size_t count, const statistics_options *options, paired *result,
                       failure *failure) {
     const double none = (double)NAN;
     *result = (paired){.mean = none, .ci = {none, none}, .holm = none};
-    double *differences = malloc((count ? count : 1) * sizeof *differences);
-    if (!differences) return fail_memory(failure, "a comparison");
-    for (size_t i = 0; i < count; i++)
-        if (!isnan(b[i] - a[i])) differences[result->count++] = b[i] - a[i];
-    status_code status = fill_difference(differences, options, result, failure);
-    free(differences);
-    if (status == STATUS_OK) status = wilcoxon_test(a, b, count, &result->test, failure);
-    if (result->test.better + result->test.worse < PAIRED_TEST_CASES) result->test.p = none;
-    result->holm = result->test.p;
+    differences d;
+    status_code status = differences_open(&d, count, failure);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        if (isnan(b[i] - a[i])) continue;
+        d.whose[result->count] = options->patients ? options->patients[i] : -1;
+        d.values[result->count++] = b[i] - a[i];
+    }
+    if (status == STATUS_OK) status = clusters_open(&d.patients, d.whose, NULL, (int64_t)result->count, failure);
+    if (status == STATUS_OK) {
+        result->patients = (size_t)d.patients.count;
+        status = fill_mean(&d, options, result, failure);
+    }
+    if (status == STATUS_OK) status = test(&d, result, failure);
+    differences_close(&d);
     return status;
 }
 

@@ -1,6 +1,9 @@
 /*
  * Two methods on the same cases: by how much one is better, how sure that is, and what is left of it when many such
  * questions are asked at once. Scores of any kind, one per case.
+ *
+ * Where patients have several cases (statistics_options.patients), they are resampled as a whole, and Wilcoxon's test is of
+ * the mean difference of each patient.
  */
 #ifndef HWS_EVALUATE_PAIRED_H
 #define HWS_EVALUATE_PAIRED_H
@@ -8,15 +11,16 @@
 #include "evaluate/statistics.h"
 #include "evaluate/wilcoxon.h"
 
-/* Where fewer pairs differ Wilcoxon's test has nothing to tell: p cannot fall below 0.05. */
+/* Where fewer pairs, or patients, differ Wilcoxon's test has nothing to tell: p cannot fall below 0.05. */
 enum { PAIRED_TEST_CASES = 6 };
 
 typedef struct paired {
-    size_t count;  /* pairs without NaN */
-    double mean;   /* of b - a; NaN without pairs */
-    interval ci;   /* of that mean, by the bootstrap; NaN below STATISTICS_INTERVAL_CASES */
-    wilcoxon test; /* its p is NaN where fewer than PAIRED_TEST_CASES pairs differ */
-    double holm;   /* p, corrected for the other tests of the same table; NaN where p is */
+    size_t count;    /* pairs without NaN */
+    size_t patients; /* whose pairs these are; without patients each is somebody else's */
+    double mean;     /* of b - a; NaN without pairs */
+    interval ci;     /* of that mean, by the bootstrap; NaN below STATISTICS_INTERVAL_CASES */
+    wilcoxon test;   /* of the patients; its p is NaN where fewer than PAIRED_TEST_CASES differ */
+    double holm;     /* p, corrected for the other tests of the same table; NaN where p is */
 } paired;
 
 /* How b differs from a. `holm` is p as long as there is no other test. */

@@ -4,6 +4,8 @@
 #include "core/array.h"
 #include "core/natural_order.h"
 #include "core/utf8.h"
+#include "dataset/value_numbers.h"
+#include "evaluate/clusters.h"
 #include "evaluate/name_list.h"
 
 #include <stdio.h>
@@ -58,6 +60,7 @@ static status_code add_all(strata *strata, const scores *scores, failure *failur
         all->cases[all->count] = all->count;
         all->count++;
     }
+    all->patients = all->count;
     return STATUS_OK;
 }
 
@@ -132,6 +135,7 @@ static void close_stratum(stratum *stratum) {
     free(stratum->column);
     free(stratum->value);
     free(stratum->cases);
+    free(stratum->whose);
 }
 
 static void drop_empty(strata *strata) {
@@ -144,9 +148,10 @@ static void drop_empty(strata *strata) {
 }
 
 static status_code add_every_column(strata *strata, const grouping *grouping, failure *failure) {
+    const long patients = case_groups_patients(grouping->groups);
     status_code status = STATUS_OK;
     for (size_t column = 1; column < grouping->groups->table.columns && status == STATUS_OK; column++)
-        status = add_column(strata, grouping, column, failure);
+        if ((long)column != patients) status = add_column(strata, grouping, column, failure);
     return status;
 }
 
@@ -162,6 +167,56 @@ static status_code add_chosen_column(void *context, const char *name, failure *f
     return status == STATUS_OK ? add_column(chosen->strata, chosen->grouping, column, failure) : status;
 }
 
+/* ---- patients ---- */
+
+/* Whose each case is, as a number; without a row or with an empty cell it is nobody's. */
+static status_code number_patients(const grouping *grouping, size_t column, int *of_case, failure *failure) {
+    const csv *table = &grouping->groups->table;
+    const size_t cases = grouping->scores->cases;
+    const char **names = malloc((cases + 1) * sizeof *names);
+    size_t *numbers = malloc((cases + 1) * sizeof *numbers), different = 0;
+    status_code status = names && numbers ? STATUS_OK : fail_memory(failure, "the patients");
+    for (size_t k = 0; k < cases && status == STATUS_OK; k++)
+        names[k] = grouping->rows[k] < 0 ? "" : csv_cell(table, (size_t)grouping->rows[k], column);
+    if (status == STATUS_OK) status = value_numbers(names, cases, numbers, &different, failure);
+    for (size_t k = 0; k < cases && status == STATUS_OK; k++) of_case[k] = *names[k] ? (int)numbers[k] : -1;
+    free(names);
+    free(numbers);
+    return status;
+}
+
+static status_code take_patients(stratum *stratum, const int *of_case, failure *failure) {
+    clusters patients;
+    stratum->whose = malloc((stratum->count + 1) * sizeof *stratum->whose);
+    if (!stratum->whose) return fail_memory(failure, "the patients");
+    for (size_t k = 0; k < stratum->count; k++) stratum->whose[k] = of_case[stratum->cases[k]];
+    const status_code status = clusters_open(&patients, stratum->whose, NULL, (int64_t)stratum->count, failure);
+    stratum->patients = (size_t)patients.count;
+    clusters_close(&patients);
+    return status;
+}
+
+static status_code add_patients(strata *strata, const grouping *grouping, failure *failure) {
+    const long column = case_groups_patients(grouping->groups);
+    if (column < 0) return STATUS_OK;
+    int *of_case = malloc((grouping->scores->cases + 1) * sizeof *of_case);
+    if (!of_case) return fail_memory(failure, "the patients");
+    status_code status = number_patients(grouping, (size_t)column, of_case, failure);
+    for (size_t s = 0; s < strata->count && status == STATUS_OK; s++)
+        status = take_patients(&strata->list[s], of_case, failure);
+    free(of_case);
+    return status;
+}
+
+static status_code add_groups(strata *strata, const grouping *grouping, const char *by, failure *failure) {
+    const status_code status = by ? name_list_each(by, add_chosen_column, &(chosen){strata, grouping}, failure)
+                                  : add_every_column(strata, grouping, failure);
+    if (status != STATUS_OK) return status;
+    drop_empty(strata);
+    for (size_t s = 1; s < strata->count; s++) strata->list[s].patients = strata->list[s].count;
+    return add_patients(strata, grouping, failure);
+}
+
 status_code strata_open(strata *strata, const case_groups *groups, const char *by, const scores *scores, text *lacking,
                         failure *failure) {
     *strata = (struct strata){0};
@@ -170,10 +225,8 @@ status_code strata_open(strata *strata, const case_groups *groups, const char *b
     long *rows = rows_of_cases(groups, scores, lacking);
     if (!rows) return fail_memory(failure, "groups");
     const grouping grouping = {groups, rows, scores, lacking};
-    status = by ? name_list_each(by, add_chosen_column, &(chosen){strata, &grouping}, failure)
-                : add_every_column(strata, &grouping, failure);
+    status = add_groups(strata, &grouping, by, failure);
     free(rows);
-    if (status == STATUS_OK) drop_empty(strata);
     return status;
 }
 
@@ -182,6 +235,8 @@ void strata_close(strata *strata) {
     free(strata->list);
     *strata = (struct strata){0};
 }
+
+int strata_share_patients(const strata *strata) { return strata->list[0].patients < strata->list[0].count; }
 
 const char *stratum_name(const stratum *stratum) { return stratum->value ? stratum->value : "all"; }
 

@@ -19,6 +19,7 @@ status_code stratum_statistics(const score_column *column, const stratum *stratu
     stratum_values(column, stratum, values);
     statistics_options own = *options;
     own.lower_is_better = metric_lower_is_better(column->metric);
+    own.patients = stratum->whose;
     const status_code status = statistics_of(values, stratum->count, &own, result, failure);
     if (status == STATUS_OK && result->count > 0) result->worst = stratum->cases[result->worst];
     free(values);
@@ -150,12 +151,14 @@ static void add_row(text *out, const stratified *stratified, const statistics *r
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) csv_add_number(out, numbers[k]);
     text_add(out, ",");
     csv_add_field(out, row->count ? stratified->scores->list[row->worst].name : "");
+    text_add(out, ",");
+    if (stratified->strata->list[0].whose) text_format(out, "%zu", row->patients);
     text_add(out, "\n");
 }
 
 static status_code write_csv(const stratified *stratified, text *out, failure *failure) {
     text_add(out, "metric,column,group,label,key,cases,missing,mean,ci_low,ci_high,std,median,iqr,p5,p10,p25,p75,p90,"
-                  "p95,worst,tolerance,worst_case\n");
+                  "p95,worst,tolerance,worst_case,patients\n");
     for (size_t which = 0; which < stratified->metric_count; which++)
         for (size_t stratum = 0; stratum < stratified->strata->count; stratum++)
             for (size_t region = 0; region < stratified->scores->regions.count; region++) {
@@ -165,17 +168,29 @@ static status_code write_csv(const stratified *stratified, text *out, failure *f
     return out->failed ? fail_memory(failure, "a table") : STATUS_OK;
 }
 
+static void add_notes(const strata *strata, text *out) {
+    const size_t needed = tolerance_cases_needed();
+    if (!strata_share_patients(strata))
+        text_format(
+            out,
+            "95%% CI: bootstrap of the mean, from %d cases on. 90%% reach: with 95%% confidence at least 90%% of "
+            "such cases have\nthis score or a better one, whatever the distribution; that takes %zu cases.\n",
+            STATISTICS_INTERVAL_CASES, needed);
+    else
+        text_format(
+            out,
+            "95%% CI: bootstrap of the mean, resampling %zu patients, from %d patients on. 90%% reach: with 95%% "
+            "confidence at least\n90%% of such patients have this score or a better one in each of their cases, "
+            "whatever the distribution;\nthat takes %zu patients.\n",
+            strata->list[0].patients, STATISTICS_INTERVAL_CASES, needed);
+}
+
 status_code stratified_write(const stratified *stratified, table_format format, text *out, failure *failure) {
     if (format == TABLE_CSV) return write_csv(stratified, out, failure);
     status_code status = STATUS_OK;
     for (size_t which = 0; which < stratified->metric_count && status == STATUS_OK; which++)
         status = write_metric(stratified, which, format, out, failure);
-    if (format == TABLE_TEXT)
-        text_format(
-            out,
-            "95%% CI: bootstrap of the mean, from %d cases on. 90%% reach: with 95%% confidence at least 90%% of "
-            "such cases have\nthis score or a better one, whatever the distribution; that takes %zu cases.\n",
-            STATISTICS_INTERVAL_CASES, tolerance_cases_needed());
+    if (format == TABLE_TEXT) add_notes(stratified->strata, out);
     return status;
 }
 

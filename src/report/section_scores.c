@@ -67,22 +67,27 @@ static void add_row(text *page, const methods *methods, size_t stratum, size_t r
     text_add(page, "</tr>\n");
 }
 
+/* Where patients have several cases, they are what counts. */
 static void add_words(text *page, const methods *methods) {
+    const int share = strata_share_patients(&methods->strata);
+    const char *who = share ? "patients" : "cases";
+    text_format(page, "<p>Dice in %% of the %zu evaluated cases", methods->strata.list[0].count);
+    if (share) text_format(page, " of %zu patients", methods->strata.list[0].patients);
     text_format(
         page,
-        "<p>Dice in %% of the %zu evaluated cases. \xE2\x80\x9C"
-        "90 %% reach\xE2\x80\x9D means: with 95 "
-        "%% confidence at least 90 %% of such cases reach this score, whatever its distribution; that takes %zu "
-        "cases. Intervals are 95 %% bootstrap intervals of the mean, from %d cases on.",
-        methods->strata.list[0].count, tolerance_cases_needed(), STATISTICS_INTERVAL_CASES);
+        ". \xE2\x80\x9C"
+        "90 %% reach\xE2\x80\x9D means: with 95 %% confidence at least 90 %% of such %s reach this score%s, whatever "
+        "its distribution; that takes %zu %s. Intervals are 95 %% bootstrap intervals of the mean%s, from %d %s on.",
+        who, share ? " in each of their cases" : "", tolerance_cases_needed(), who,
+        share ? ", resampling patients" : "", STATISTICS_INTERVAL_CASES, who);
     if (methods->count > 1) {
         text_add(page, " Differences are to ");
         html_escape(page, methods->names[0]);
         text_format(
             page,
-            ", case by case; p is Wilcoxon's, where at least %d cases differ, corrected by Holm for all tests of "
+            ", case by case; p is Wilcoxon's%s, where at least %d %s differ, corrected by Holm for all tests of "
             "this table. The best mean is bold, unless another looks the same.",
-            PAIRED_TEST_CASES);
+            share ? " of the patients' mean differences" : "", PAIRED_TEST_CASES, who);
     }
     text_add(page, " ");
     comparison_add_empty_notes(&methods->dice, page);

@@ -68,10 +68,11 @@ static size_t baseline_of(const methods *methods) {
     return 0;
 }
 
-/* How each differs from the baseline, case by case, corrected for how many there are. */
+/* How each differs from the baseline, case by case and patient by patient, corrected for how many there are. */
 static status_code differences(const methods *methods, size_t baseline, paired *results) {
     const stratum *all = &methods->strata.list[0];
-    const statistics_options options = statistics_options_default();
+    statistics_options options = statistics_options_default();
+    options.patients = all->whose;
     double *values = malloc((2 * all->count + methods->count + 1) * sizeof *values);
     if (!values) return STATUS_OUT_OF_MEMORY;
     double *other = values + all->count, *p = other + all->count;
@@ -121,8 +122,10 @@ void verdict_write(text *page, const methods *methods, int fair) {
         free(results);
         return;
     }
-    text_format(
-        page, "Evaluated in full on %zu cases, with the mean over the labels of each: ", methods->strata.list[0].count);
+    const stratum *all = &methods->strata.list[0];
+    text_format(page, "Evaluated in full on %zu cases", all->count);
+    if (strata_share_patients(&methods->strata)) text_format(page, " of %zu patients", all->patients);
+    text_add(page, ", with the mean over the labels of each: ");
     add_method(page, methods, baseline);
     text_add(page, ". ");
     for (size_t m = 0; m < methods->count; m++)

@@ -254,7 +254,7 @@ prints '^rare, "very"  *1 *1 .*too few  *a, "b"$'
 holds "$odd/run/cases.csv" '^case,label,key,"the ""odd"", group",Dice,'
 holds "$odd/run/cases.csv" '^"a, ""b""",1,1,"rare, ""very""",0.6666666667,'
 holds "$odd/run/worst.csv" '^1,"a, ""b""",0.333333333,2,0$'
-holds "$odd/run/table.csv" '^Dice,"the ""odd"", group","rare, ""very""",1,1,1,0,.*,"a, ""b"""$'
+holds "$odd/run/table.csv" '^Dice,"the ""odd"", group","rare, ""very""",1,1,1,0,.*,"a, ""b""",$'
 holds "$odd/run/summary.json" '"prediction_file": ".*/a, \\"b\\".nii.gz"'
 [ -s "$odd/run/worst/a, \"b\".png" ] || fail "no picture of a case with an odd name"
 run 0 compare "$odd/run/summary.json" "$odd/run/summary.json" --groups "$odd/groups.csv"
@@ -289,6 +289,40 @@ if [ -c /dev/full ]; then
     "$program" evaluate --pred "$a" --ref "$ref" >/dev/full 2>"$work/err"
     [ $? -eq 1 ] || fail "a full disk goes unnoticed"
 fi
+
+# Two cases of each of twelve patients: patients are counted, by a column of the dataset's groups.csv, also where its labels are a
+# link into a folder with another one.
+mkdir -p "$work/store/labelsTr" "$work/linked" "$work/first" "$work/second"
+set -- && later=
+for k in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    set -- "$@" "p${k}_a.nii.gz=11110000" "p${k}_b.nii.gz=11110000"
+    later="$later p${k}_a.nii.gz=11100000 p${k}_b.nii.gz=11$((k % 2))00000"
+done
+"$maps" "$work/store/labelsTr" "$@" && "$maps" "$work/first" "$@" && "$maps" "$work/second" $later || exit 1
+ln -s "$work/store/labelsTr" "$work/linked/labelsTr"
+cp "$work/results/dataset.json" "$work/store/dataset.json"
+cp "$work/results/dataset.json" "$work/linked/dataset.json"
+ls "$work/store/labelsTr" | sed 's/\.nii\.gz//; s/\(.*\)_\(.\)/\1_\2,scan \2/; 1i case,scan' >"$work/store/groups.csv"
+sed '1s/$/,Patient/; 2,$s/^\(.*\)_\(.*\)$/\1_\2,\1/' "$work/store/groups.csv" >"$work/linked/groups.csv"
+for name in first second; do
+    run 0 evaluate --pred "$work/$name" --ref "$work/linked/labelsTr" --labels 1 --groups "$work/linked/groups.csv" \
+        --out "$work/$name.scores" --quiet
+done
+is_silent err
+prints 'resampling 12 patients, from 10 patients on'
+prints '^scan b *1 *12 '
+! grep -q '^p1' "$work/out" || fail "each patient is a group"
+holds "$work/second.scores/table.csv" '^Dice,,all,1,1,24,0,.*,12$'
+run 0 compare "$work/first.scores" "$work/second.scores"
+prints 'resampling 12 patients,$'
+prints "Wilcoxon: of the patients' mean differences"
+run 0 compare "$work/first.scores" "$work/second.scores" --format csv
+prints ',0,12,0,0,0\.00048828125,.*,12$' # all twelve are worse: 2 / 2^12
+run 0 compare "$work/first.scores" "$work/second.scores" --groups "$work/store/groups.csv" --format csv
+prints ',0,24,0,0,1.192092896e-07,.*,$' # as if there were 24 of them
+run 0 report "$work/first.scores" "$work/second.scores" --out "$work/page.html"
+holds "$work/page.html" 'on 24 cases of 12 patients'
+holds "$work/page.html" 'intervals of the mean, resampling patients, from 10 patients on'
 
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))

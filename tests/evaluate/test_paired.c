@@ -39,6 +39,38 @@ static void p_needs_six_pairs_that_differ(void **state) {
     }
 }
 
+/* Whoever counts every patient twice knows no more than who counts each once. */
+static void patients_of_two_pairs_each_count_once(void **state) {
+    (void)state;
+    enum { N = 14 };
+    double a[N], b[N], aa[2 * N], bb[2 * N];
+    int patients[2 * N];
+    uint64_t random = 4;
+    for (int i = 0; i < N; i++) {
+        a[i] = test_normal(&random);
+        b[i] = a[i] + 0.3 + test_normal(&random);
+        for (int k = 0; k < 2; k++) { /* their mean difference is that of the one pair */
+            aa[i + k * N] = a[i];
+            bb[i + k * N] = b[i] + (k ? 0.125 : -0.125);
+            patients[i + k * N] = i;
+        }
+    }
+    statistics_options options = statistics_options_default();
+    paired once, twice;
+    assert_int_equal(paired_of(a, b, N, &options, &once, NULL), STATUS_OK);
+    options.patients = patients;
+    assert_int_equal(paired_of(aa, bb, 2 * N, &options, &twice, NULL), STATUS_OK);
+    assert_int_equal(twice.count, 2 * N);
+    assert_int_equal(twice.patients, N);
+    assert_close(twice.mean, once.mean, 1e-12);
+    assert_close(twice.ci.low, once.ci.low, 1e-12);
+    assert_close(twice.ci.high, once.ci.high, 1e-12);
+    assert_true(twice.test.p == once.test.p && twice.test.better == once.test.better);
+    for (int i = 0; i < 2 * N; i++) patients[i] = i % 5; /* too few to tell */
+    assert_int_equal(paired_of(aa, bb, 2 * N, &options, &twice, NULL), STATUS_OK);
+    assert_true(isnan(twice.ci.low) && isnan(twice.test.p) && isnan(twice.holm));
+}
+
 /* The step-down procedure, by its definition: sorted p times what is left, never falling, at most 1. */
 static void holm_follows_its_definition(void **state) {
     (void)state;
@@ -61,6 +93,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_has_an_interval_from_ten_pairs_on_and_p_from_six),
         cmocka_unit_test(p_needs_six_pairs_that_differ),
+        cmocka_unit_test(patients_of_two_pairs_each_count_once),
         cmocka_unit_test(holm_follows_its_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,46 @@ static void strata_have_their_natural_order_and_lacking_cases_are_named(void **s
     scores_close(&scores);
 }
 
+/* The column `patient`, however it is written, is no group of its own accord; it says whose the cases of each group are. */
+static void patients_are_known_in_every_stratum(void **state) {
+    (void)state;
+    const double dice[12] = {0};
+    scores scores;
+    case_groups groups;
+    strata strata;
+    text lacking = {0};
+    open_scores(&scores, 6, dice);
+    read_or_fail(&groups, "case,Patient,phase\n"
+                          "case_0,b,ED\ncase_1,b,ES\ncase_2,a,ED\ncase_3,a,ES\ncase_4,,ED\n");
+    assert_int_equal(strata_open(&strata, &groups, NULL, &scores, &lacking, NULL), STATUS_OK);
+    assert_int_equal(strata.count, 3);
+    static const size_t patients[] = {4, 3, 2}; /* the fifth is nobody's, and so is the sixth, which has no row */
+    for (size_t k = 0; k < 3; k++) assert_int_equal(strata.list[k].patients, patients[k]);
+    static const int whose[] = {2, 2, 1, 1, -1, -1};
+    for (int k = 0; k < 6; k++)
+        for (int other = 0; other < 6; other++)
+            assert_int_equal(strata.list[0].whose[k] == strata.list[0].whose[other], whose[k] == whose[other]);
+    assert_int_equal(strata.list[1].whose[2], -1);
+    assert_true(strata_share_patients(&strata));
+    strata_close(&strata);
+    assert_int_equal(strata_open(&strata, &groups, "Patient", &scores, &lacking, NULL), STATUS_OK);
+    assert_int_equal(strata.count, 3); /* asked for, it is a column like others */
+    assert_int_equal(strata.list[1].patients, 1);
+    strata_close(&strata);
+    case_groups_close(&groups);
+    read_or_fail(&groups, "case,phase\ncase_0,ED\n");
+    text_close(&lacking);
+    assert_int_equal(strata_open(&strata, &groups, NULL, &scores, &lacking, NULL), STATUS_OK);
+    assert_null(strata.list[0].whose);
+    assert_int_equal(strata.list[0].patients, 6);
+    assert_int_equal(strata.list[1].patients, 1);
+    assert_false(strata_share_patients(&strata));
+    strata_close(&strata);
+    text_close(&lacking);
+    case_groups_close(&groups);
+    scores_close(&scores);
+}
+
 static void wrong_files_are_refused(void **state) {
     (void)state;
     static const char *const wrong[] = {"",
@@ -123,6 +163,7 @@ static void cases_are_found_among_many(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strata_have_their_natural_order_and_lacking_cases_are_named),
+        cmocka_unit_test(patients_are_known_in_every_stratum),
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(cases_are_found_among_many),
     };
