@@ -15,8 +15,8 @@
 static const char USAGE[] =
     "usage: hws evaluate RUN... [options]\n"
     "\n"
-    "Classifies images with the network of a run and prints accuracy and loss, overall, per class and for the worst\n"
-    "class; for pictures and tables also accuracy, balanced accuracy, AUROC and calibration error by group, with 95 %\n"
+    "Classifies images with the network of a run and prints sensitivity, specificity, precision, F1 and loss of each\n"
+    "class, then accuracy, balanced accuracy, AUROC and calibration error overall and by group, all with 95 %\n"
     "intervals, and the confusion matrix. Where there is a column `patient`, whole patients are resampled.\n"
     "Data that have changed since the run was trained on them are refused, unless --data names them: then they are\n"
     "other data.\n"
@@ -38,29 +38,38 @@ static const char *class_name(const class_results *scores, int k, char number[16
 
 static const char *examples_word(const class_results *scores) { return scores->are_rows ? "rows" : "images"; }
 
-static void print_line(const char *name, const class_result *s) {
-    if (s->count) printf("%-16s %9lld %9.2f%% %10.4f\n", name, (long long)s->count, 100 * s->accuracy, s->loss);
-    else printf("%-16s %9d %10s %10s\n", name, 0, "-", "-");
+/* A number with its interval, in 25 columns. */
+static void print_number(double value, interval ci, double factor, int digits) {
+    if (isnan(value)) printf("  %6s%17s", "-", "");
+    else if (isnan(ci.low)) printf("  %6.*f%17s", digits, factor * value, "");
+    else printf("  %6.*f (%5.*f to %5.*f)", digits, factor * value, digits, factor * ci.low, digits, factor * ci.high);
+}
+
+static void print_class(const char *name, const class_result *one, const class_rates *rates) {
+    printf("%-16s %9lld", name, (long long)one->count);
+    for (int r = 0; r < CLASS_RATES; r++) print_number(rates->value[r], rates->ci[r], 100, 1);
+    if (one->count) printf(" %9.4f\n", one->loss);
+    else printf(" %9s\n", "-");
 }
 
 static void print_classes(const class_results *scores) {
     char number[16];
-    printf("%-16s %9s %10s %10s\n", "class", examples_word(scores), "accuracy", "loss");
-    for (int k = 0; k < scores->classes; k++) print_line(class_name(scores, k, number), &scores->each[k]);
-    print_line("all", &scores->each[scores->classes]);
-    if (scores->worst >= 0)
-        printf("worst class: %s with %.2f%%\n", class_name(scores, scores->worst, number),
-               100 * scores->each[scores->worst].accuracy);
+    const int all = scores->classes;
+    printf("%-16s %9s  %-23s  %-23s  %-23s  %-23s %9s\n", "class", examples_word(scores), "sensitivity, % (95% CI)",
+           "specificity, %", "precision, %", "F1, %", "loss");
+    for (int k = 0; k < all; k++) print_class(class_name(scores, k, number), &scores->each[k], &scores->rates[k]);
+    print_class("all (mean F1)", &scores->each[all], &scores->rates[all]);
+    if (scores->worst < 0) return;
+    const class_rates *worst = &scores->rates[scores->worst];
+    const interval ci = worst->ci[RATE_SENSITIVITY];
+    printf("worst class: %s, of which %.2f%% are recognised", class_name(scores, scores->worst, number),
+           100 * worst->value[RATE_SENSITIVITY]);
+    if (!isnan(ci.low)) printf(" (95 %% CI %.1f to %.1f)", 100 * ci.low, 100 * ci.high);
+    printf("\n");
 }
 
 static void print_score(const class_scored *s, class_score which) {
-    const double factor = which == CLASS_AUROC ? 1 : 100;
-    const int digits = which == CLASS_AUROC ? 3 : 1;
-    if (isnan(s->value[which])) printf("  %6s%17s", "-", "");
-    else if (isnan(s->ci[which].low)) printf("  %6.*f%17s", digits, factor * s->value[which], "");
-    else
-        printf("  %6.*f (%5.*f to %5.*f)", digits, factor * s->value[which], digits, factor * s->ci[which].low, digits,
-               factor * s->ci[which].high);
+    print_number(s->value[which], s->ci[which], which == CLASS_AUROC ? 1 : 100, which == CLASS_AUROC ? 3 : 1);
 }
 
 /* The group with the lowest accuracy, with the interval that it has in the table above. */
@@ -77,17 +86,16 @@ static void print_how(const class_results *scores) {
     const class_scored *all = &scores->strata[0].scored;
     const int by_patient = all->patients < all->count;
     if (by_patient)
-        printf("95 %% CI: bootstrap, resampling %lld patients; of accuracies that are then always the same, Wilson's.",
+        printf("95 %% CI: bootstrap, resampling %lld patients; of shares that are then always the same, Wilson's.",
                (long long)all->patients);
     else
         printf(
-            "95 %% CI: of accuracy Wilson's, of balanced accuracy those of the classes put together, else bootstrap.");
-    printf("\nThere is none below %d %s.\n", STATISTICS_INTERVAL_CASES,
-           by_patient ? "patients" : examples_word(scores));
+            "95 %% CI: of accuracy, sensitivity, specificity and precision Wilson's, of balanced accuracy those of the "
+            "classes\nput together, else bootstrap.");
+    printf(" There is none below %d %s.\n", STATISTICS_INTERVAL_CASES, by_patient ? "patients" : examples_word(scores));
 }
 
 static void print_groups(const class_results *scores) {
-    if (!scores->class_names && scores->stratum_count < 2) return; /* as before there were groups */
     printf("\n%-24s %9s  %-23s  %-23s  %-23s  %s\n", "group", examples_word(scores), "accuracy, % (95 % CI)",
            "balanced accuracy, %", "AUROC", "calibration error, %");
     size_t empty = 0;

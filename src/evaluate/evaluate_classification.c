@@ -305,14 +305,26 @@ static status_code write_examples(const job *j, failure *failure) {
 
 static status_code write_classes(const job *j, failure *failure) {
     text csv = {0};
-    text_add(&csv, "class,images,accuracy,loss\n");
+    text_add(&csv, "class,images,accuracy,loss");
+    for (int r = 0; r < CLASS_RATES; r++) {
+        const char *name = class_rate_name((class_rate)r);
+        text_format(&csv, ",%s,%s_low,%s_high", name, name, name);
+    }
+    text_add(&csv, "\n");
     for (int k = 0; k <= j->scores->classes; k++) {
+        const class_rates *rates = &j->scores->rates[k];
         const class_result *one = &j->scores->each[k];
         if (k < j->scores->classes) labelled_images_class_field(j->set, k, &csv);
         else text_add(&csv, "all");
         text_format(&csv, ",%lld,", (long long)one->count);
-        if (one->count) text_format(&csv, "%.9g,%.9g\n", one->accuracy, one->loss);
-        else text_add(&csv, ",\n");
+        if (one->count) text_format(&csv, "%.9g,%.9g", one->accuracy, one->loss);
+        else text_add(&csv, ",");
+        for (int r = 0; r < CLASS_RATES; r++) {
+            csv_add_number(&csv, rates->value[r]);
+            csv_add_number(&csv, rates->ci[r].low);
+            csv_add_number(&csv, rates->ci[r].high);
+        }
+        text_add(&csv, "\n");
     }
     return write_out(j, RUN_CLASSES, &csv, failure);
 }
@@ -399,7 +411,9 @@ static status_code score(job *j, failure *failure) {
     s->class_names = j->set->class_names ? words_copy(j->set->class_names, classes) : NULL;
     if (!s->confusion || (j->set->class_names && !s->class_names)) return fail_memory(failure, "the scores");
     score_classes(j, s);
-    const status_code status = score_groups(j, failure);
+    const class_predictions predictions = predictions_of(j);
+    status_code status = class_rates_of(&predictions, s->rates, failure);
+    if (status == STATUS_OK) status = score_groups(j, failure);
     if (status == STATUS_OK) find_worst(s);
     return status;
 }

@@ -8,7 +8,7 @@
 #ifndef HWS_EVALUATE_EVALUATE_RUN_H
 #define HWS_EVALUATE_EVALUATE_RUN_H
 
-#include "evaluate/class_scores.h"
+#include "evaluate/class_rates.h"
 #include "evaluate/evaluate.h"
 #include "images/labelled_images.h"
 #include "run/run_folder.h"
@@ -56,6 +56,7 @@ typedef struct class_results {
     int are_rows; /* of a table; else images */
     int worst;    /* the class with the lowest accuracy, the first of equals; -1: there are no images */
     class_result each[LABELLED_IMAGES_CLASSES_MAX + 1]; /* one per class, then that of all */
+    class_rates rates[LABELLED_IMAGES_CLASSES_MAX + 1]; /* as class_rates_of has them */
     char **class_names;                                 /* classes; NULL: their numbers */
     int64_t *confusion;                                 /* [label][prediction] */
     int knows_patients;                                 /* the data have a column of patients */
@@ -71,7 +72,7 @@ typedef struct run_evaluation {
 } run_evaluation;
 
 /*
- * Classification: accuracy and loss by class, the scores of class_scores.h by group, and the confusion matrix; in files
+ * Classification: rates (class_rates.h) and loss by class, the scores of class_scores.h by group, and the confusion matrix; in files
  * examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv.
  * Segmentation: predicts the validation cases of the run's fold into its folder, keeps those that are newer than the
  * weights, and evaluates them by the groups of the dataset's groups.csv (evaluate.h). After STATUS_STOPPED the same call

@@ -18,7 +18,7 @@ typedef struct result_file {
 
 static const result_file FILES[] = {
     {RESULTS_OF_CLASSES, RUN_EXAMPLES, {"example,label,prediction,loss,"}, 0},
-    {RESULTS_OF_CLASSES, RUN_CLASSES, {"class,images,accuracy,loss\n"}, 0},
+    {RESULTS_OF_CLASSES, RUN_CLASSES, {"class,images,accuracy,loss"}, 0},
     {RESULTS_OF_CLASSES, RUN_STRATA, {"column,value,examples,accuracy,"}, 0},
     {RESULTS_OF_CLASSES, RUN_CONFUSION, {NULL}, RUN_STRATA},
     {RESULTS_OF_CLASSES, RUN_RELIABILITY, {"confidence_from,confidence_to,"}, 0},

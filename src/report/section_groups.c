@@ -1,11 +1,13 @@
 /* What the evaluation of a classifier found on its test examples: by group, by class, how sure, and what failure looks like. */
 #include "report/chart.h"
 #include "report/class_metric.h"
+#include "report/class_table.h"
 #include "report/class_verdict.h"
 #include "report/gallery_picture.h"
 #include "report/html.h"
 #include "report/panel.h"
 #include "report/report.h"
+#include "report/score_cell.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,20 +29,6 @@ static const struct {
               {"ece", "calibration error, %", 1}};
 enum { SCORE_COUNT = sizeof SCORES / sizeof *SCORES };
 
-static void add_score(text *page, const run *run, size_t row, size_t which) {
-    char low[64], high[64];
-    snprintf(low, sizeof low, "%s_low", SCORES[which].column);
-    snprintf(high, sizeof high, "%s_high", SCORES[which].column);
-    const int digits = SCORES[which].percent ? 1 : 3;
-    const double factor = SCORES[which].percent ? 100 : 1, value = run_number(&run->strata, row, SCORES[which].column);
-    const double from = run_number(&run->strata, row, low), to = run_number(&run->strata, row, high);
-    if (!isfinite(value)) return text_add(page, "<td class=\"faint\">\xE2\x80\x93</td>");
-    text_format(page, "<td>%.*f", digits, factor * value);
-    if (isfinite(from))
-        text_format(page, " <span class=\"faint\">(%.*f to %.*f)</span>", digits, factor * from, digits, factor * to);
-    text_add(page, "</td>");
-}
-
 static void add_score_rows(text *page, const runs *runs, const run *run, int first) {
     for (size_t row = 0; row < run->strata.data.rows; row++) {
         if (row && run_number(&run->strata, row, "examples") == 0) continue; /* a group that only training has */
@@ -57,7 +45,8 @@ static void add_score_rows(text *page, const runs *runs, const run *run, int fir
         text_add(page, "<td>");
         html_escape(page, run_cell(&run->strata, row, "examples"));
         text_add(page, "</td>");
-        for (size_t s = 0; s < SCORE_COUNT; s++) add_score(page, run, row, s);
+        for (size_t s = 0; s < SCORE_COUNT; s++)
+            score_cell(page, &run->strata, row, SCORES[s].column, SCORES[s].percent);
         text_add(page, "</tr>\n");
     }
 }
@@ -292,10 +281,11 @@ void groups_section(text *page, const runs *runs) {
     size_t evaluated = 0;
     for (size_t r = 0; r < runs->count; r++) evaluated += has_evaluation(&runs->all[r]) ? 1 : 0;
     if (!evaluated) return; /* a classifier that hws evaluate has not seen, or a segmentation */
-    section_open(page, runs, "The test examples, by group",
+    section_open(page, runs, "The test examples, by group and class",
                  "From hws evaluate, with the weights that are kept; 95 % intervals in brackets.", 1);
     tell_patients(page, runs);
     add_scores(page, runs);
+    class_table(page, runs);
     text_add(page, "<div class=\"panels\">\n");
     add_reliability(page, runs);
     for (size_t r = 0; r < runs->count; r++) add_confusion(page, runs, &runs->all[r]);

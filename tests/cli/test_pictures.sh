@@ -63,6 +63,10 @@ refused 'no class has two patients' train "$work/data/two.csv" $small --epochs 1
 
 # Evaluation by group.
 run 0 evaluate "$work/run" --out "$work/scores"
+prints '^class  *images  *sensitivity, % (95% CI)  *specificity, %  *precision, %  *F1, %  *loss$'
+prints '^worst class: [a-z]*, of which [0-9.]*% are recognised'
+grep -q '^class,images,accuracy,loss,sensitivity,sensitivity_low,sensitivity_high,specificity,.*,f1_high$' "$work/scores/classes.csv" ||
+    fail 'classes.csv lacks rates'
 [ "$(wc -l <"$work/scores/strata.csv")" -eq 4 ] || fail "all and two groups are expected"
 grep -q '^label,dark,light$' "$work/scores/confusion.csv" || fail "no confusion matrix"
 head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient$' || fail "examples.csv lacks columns"
@@ -75,7 +79,7 @@ for part in test train; do
     row=$(sed -n 's/^worst group: \(group [a-z]*\) with [0-9.]*% (95 % CI \([0-9.]*\) to \([0-9.]*\))$/^\1 .* ( *\2 to *\3) /p' "$work/out")
     [ -n "$row" ] || fail "the worst group has no interval"
     prints "$row"
-    prints "of accuracy Wilson's"
+    prints "of accuracy, sensitivity, specificity and precision Wilson's"
 done
 
 # Examples without a group are told of, groups without examples are no rows, and nothing is kept of other data unless it is asked for.

@@ -271,6 +271,42 @@ static void without_groups_the_worst_class_counts(void **state) {
     folder_close(&run);
 }
 
+/* Class by class, each with the runs that know it below each other; evaluations of before there were rates have no such table. */
+static void rates_of_classes_stand_side_by_side(void **state) {
+    (void)state;
+    static const char HEAD[] =
+        "class,images,accuracy,loss,sensitivity,sensitivity_low,sensitivity_high,specificity,precision,f1,"
+        "f1_low,f1_high\n";
+    folder runs[2] = {whole_run("erm", 10, 0, 2, 0.9), whole_run("dro", 10, 0, 2, 0.1)};
+    char classes[600];
+    for (int k = 0; k < 2; k++) write_evaluation(&runs[k], 0.9, 0.5);
+    text page = page_of(runs, 2);
+    assert_null(strstr(page.bytes, "sensitivity"));
+    text_close(&page);
+    snprintf(
+        classes, sizeof classes,
+        "%sbad & odd,20,0.8,1,0.8,0.584,0.919,0.75,nan,0.5,0.4,0.6\nall,40,0.9,1,nan,nan,nan,nan,nan,0.7,0.6,0.8\n",
+        HEAD);
+    write_string(&runs[0], "classes.csv", classes);
+    snprintf(classes, sizeof classes,
+             "%sbad & "
+             "odd,20,0.9,1,0.9,nan,nan,0.7,0.6,0.55,nan,nan\nnew,20,0,1,0,nan,nan,1,nan,0,nan,nan\nall,40,0.9,1,nan,"
+             "nan,nan,nan,nan,0.3,nan,nan\n",
+             HEAD);
+    write_string(&runs[1], "classes.csv", classes);
+    page = page_of(runs, 2);
+    const char *first = strstr(page.bytes, "<th scope=\"row\">bad &amp; odd</th>");
+    assert_non_null(first);
+    assert_says(&page, "<td>80.0 <span class=\"faint\">(58.4 to 91.9)</span></td><td>75.0</td><td class=\"faint\">");
+    const char *second = strstr(first + 1, "<th scope=\"row\">bad &amp; odd</th>"),
+               *all = strstr(first, ">all, mean F1</th>");
+    const char *new = strstr(first, "<th scope=\"row\">new</th>");
+    assert_true(second && all && new &&second < all &&all < new);
+    assert_null(strstr(new + 1, "<th scope=\"row\">new</th>"));
+    text_close(&page);
+    for (int k = 0; k < 2; k++) folder_close(&runs[k]);
+}
+
 /* 400 examples of 40 patients are 40 witnesses. */
 static void patients_with_several_examples_widen_the_intervals(void **state) {
     (void)state;
@@ -947,6 +983,7 @@ int main(void) {
         cmocka_unit_test(classes_called_by_numbers_keep_their_names),
         cmocka_unit_test(runs_scored_by_other_groups_are_told_how_to_be_compared),
         cmocka_unit_test(without_groups_the_worst_class_counts),
+        cmocka_unit_test(rates_of_classes_stand_side_by_side),
         cmocka_unit_test(patients_with_several_examples_widen_the_intervals),
         cmocka_unit_test(twelve_runs_have_names_of_their_own),
         cmocka_unit_test(runs_with_the_same_settings_are_told_apart_by_their_folders),
