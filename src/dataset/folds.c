@@ -3,6 +3,7 @@
 
 #include "core/path.h"
 #include "dataset/case_groups.h"
+#include "dataset/value_numbers.h"
 #include "ranks/ranks.h"
 
 #include <stdio.h>
@@ -35,6 +36,56 @@ static status_code make(splits *folds, const dataset *set, const fold_columns *c
     status_code status = case_groups_of_dataset(&groups, set, failure);
     if (status != STATUS_OK) return status;
     status = make_by_columns(folds, set, columns, &groups, failure);
+    case_groups_close(&groups);
+    return status;
+}
+
+/* Whose each training case is; a case that is nobody's stands for itself. */
+static status_code number_patients(const case_groups *groups, const dataset *set, const char **names, size_t *patients,
+                                   failure *failure) {
+    const size_t column = (size_t)case_groups_patients(groups);
+    size_t *numbers = malloc((set->train_count + 1) * sizeof *numbers);
+    if (!numbers) return fail_memory(failure, "the patients");
+    for (size_t k = 0; k < set->train_count; k++) {
+        const long row = case_groups_find(groups, set->train[k].id);
+        const char *patient = row < 0 ? "" : csv_cell(&groups->table, (size_t)row, column);
+        names[k] = *patient ? patient : set->train[k].id;
+    }
+    const status_code status = value_numbers(names, set->train_count, numbers, patients, failure);
+    free(numbers);
+    return status;
+}
+
+static status_code make_by_patient(splits *folds, const dataset *set, const case_groups *groups,
+                                   const listener *listener, failure *failure) {
+    splits_request request = {.cases = set->train_count, .folds = SPLITS_FOLDS};
+    const char **names = malloc((set->train_count + 1) * sizeof *names);
+    size_t patients = 0;
+    status_code status =
+        names ? number_patients(groups, set, names, &patients, failure) : fail_memory(failure, "the patients");
+    if (status == STATUS_OK && patients < set->train_count && patients >= SPLITS_FOLDS) {
+        char notice[256];
+        snprintf(
+            notice, sizeof notice,
+            "groups.csv names %zu patients of %zu cases: the folds keep those of a patient together, which nnU-Net's "
+            "do not",
+            patients, set->train_count);
+        listener_notice(listener, notice);
+        request.together = names;
+    }
+    if (status == STATUS_OK) status = splits_make(folds, &request, failure);
+    free(names);
+    return status;
+}
+
+/* nnU-Net's folds; where groups.csv has a column of patients, folds of whole patients. */
+static status_code make_by_default(splits *folds, const dataset *set, const listener *listener, failure *failure) {
+    case_groups groups;
+    status_code status = case_groups_of_dataset(&groups, set, failure);
+    if (status != STATUS_OK) return status;
+    *folds = (splits){0};
+    status = case_groups_patients(&groups) >= 0 ? make_by_patient(folds, set, &groups, listener, failure)
+                                                : make(folds, set, &(fold_columns){"", ""}, failure);
     case_groups_close(&groups);
     return status;
 }
@@ -81,14 +132,14 @@ static status_code make_anew(splits *folds, const dataset *set, const char *cach
     const status_code joined = path_join(path, cache, FILE_NAME, failure);
     if (joined != STATUS_OK) return joined;
     if (path_exists(path)) {
-        snprintf(
-            notice, sizeof notice,
-            "%.500s cannot be read, or does not name the cases that the dataset has now: the folds are made anew, as "
-            "nnU-Net's; hws plan with --stratify or --keep-together makes others. What was there is kept as %s",
-            path, FORMER_NAME);
+        snprintf(notice, sizeof notice,
+                 "%.500s cannot be read, or does not name the cases that the dataset has now: the folds are made anew, "
+                 "without "
+                 "--stratify and --keep-together, with which hws plan makes others. What was there is kept as %s",
+                 path, FORMER_NAME);
         listener_notice(listener, notice);
     }
-    const status_code status = make(folds, set, &(fold_columns){"", ""}, failure);
+    const status_code status = make_by_default(folds, set, listener, failure);
     /* A cache of somebody else may be read-only: the folds come out the same every time. */
     if (!ranks_is_first(ranks_here())) return status; /* all make the same; one keeps them */
     if (status != STATUS_OK || (!path_exists(path) && access(cache, W_OK) != 0)) return status;

@@ -1,8 +1,9 @@
 /*
  * The folds of a dataset: which cases are trained on and which are validated on.
  *
- * DATASET/splits_final.json decides if it is there. Else the folds are made (dataset/splits.h), by columns of the dataset's
- * groups.csv if any are named, and kept in CACHE/splits_final.json.
+ * DATASET/splits_final.json decides if it is there. Else the folds are made (dataset/splits.h) and kept in
+ * CACHE/splits_final.json: by columns of the dataset's groups.csv if any are named, of whole patients if it has a column of
+ * them, or else as nnU-Net's.
  */
 #ifndef HWS_DATASET_FOLDS_H
 #define HWS_DATASET_FOLDS_H
@@ -26,7 +27,7 @@ status_code folds_keep(const splits *folds, const dataset *set, const char *cach
 
 /*
  * The folds of a run: made when columns are named; else those of DATASET/splits_final.json; else those kept in the cache,
- * which are made anew, as nnU-Net's, when the dataset has other cases than they: the listener is told.
+ * which are made anew when the dataset has other cases than they: the listener is told.
  */
 status_code folds_open(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
                        const listener *listener, failure *failure);

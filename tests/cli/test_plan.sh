@@ -88,4 +88,24 @@ complains 'stopped; the same command goes on'
 run 0 plan "$work/many" --threads 2
 prints "ready      40 cases"
 
+# Folds of whole patients, where groups.csv names them and nobody says otherwise; folds that are kept stay.
+pairs=$work/pairs
+run 0 phantom --out "$pairs" --cases 12 --size 16,16,16 --spacing 6 --threads 2
+awk -F, 'NR == 1 { print $0 ",Patient"; next } { print $0 ",p" int((NR - 2) / 2) }' "$pairs/groups.csv" >"$work/named.csv"
+dry() { run 0 train "$pairs" --dry-run --threads 1 --out "$work/never" "$@"; }
+dry --cache "$work/nnunets"
+! grep -q 'patients' "$work/err" || fail "patients are told of that nobody named"
+mv "$work/named.csv" "$pairs/groups.csv"
+dry --cache "$work/whole"
+complains 'groups.csv names 6 patients of 12 cases: the folds keep those of a patient together'
+pairs_kept() { # how many of the pairs 1 and 2, 3 and 4 ... are validated on together
+    tr -d ' \n' <"$1" | grep -o '"val":\[[^]]*\]' | awk '{ for (k = 1; k < 12; k += 2)
+        kept += ($0 ~ sprintf("phantom_%03d\"", k)) && ($0 ~ sprintf("phantom_%03d\"", k + 1)) } END { print kept + 0 }'
+}
+[ "$(pairs_kept "$work/whole/splits_final.json")" = 6 ] || fail "patients are torn"
+[ "$(pairs_kept "$work/nnunets/splits_final.json")" != 6 ] || fail "nnU-Net's folds keep them together by chance: take others"
+cp "$work/nnunets/splits_final.json" "$work/kept.json"
+dry --cache "$work/nnunets"
+cmp -s "$work/kept.json" "$work/nnunets/splits_final.json" || fail "folds that were there are replaced"
+
 [ $failures -eq 0 ]
