@@ -67,8 +67,7 @@ static status_code make_by_patient(splits *folds, const dataset *set, const case
         char notice[256];
         snprintf(
             notice, sizeof notice,
-            "groups.csv names %zu patients of %zu cases: the folds keep those of a patient together, which nnU-Net's "
-            "do not",
+            "groups.csv names %zu patients of %zu cases: the folds keep a patient's together, which nnU-Net's do not",
             patients, set->train_count);
         listener_notice(listener, notice);
         request.together = names;
@@ -133,9 +132,8 @@ static status_code make_anew(splits *folds, const dataset *set, const char *cach
     if (joined != STATUS_OK) return joined;
     if (path_exists(path)) {
         snprintf(notice, sizeof notice,
-                 "%.500s cannot be read, or does not name the cases that the dataset has now: the folds are made anew, "
-                 "without "
-                 "--stratify and --keep-together, with which hws plan makes others. What was there is kept as %s",
+                 "%.500s cannot be read, or does not name the cases that the dataset has now: the folds are made anew; "
+                 "hws plan with --stratify or --keep-together makes others. What was there is kept as %s",
                  path, FORMER_NAME);
         listener_notice(listener, notice);
     }

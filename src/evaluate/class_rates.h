@@ -21,9 +21,8 @@ const char *class_rate_name(class_rate rate);
 
 typedef struct class_rates {
     double value[CLASS_RATES]; /* NaN without an example to be right or wrong about */
-    interval
-        ci[CLASS_RATES]; /* NaN where fewer than STATISTICS_INTERVAL_CASES patients have such examples; of F1, those of
-                                  the class */
+    interval ci[CLASS_RATES];  /* NaN if fewer than STATISTICS_INTERVAL_CASES patients have such examples; F1 needs as
+                                  many of the class */
 } class_rates;
 
 /* Of each class; and behind them the mean F1 of the classes that have one, beside which there is nothing. */

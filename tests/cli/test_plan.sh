@@ -97,7 +97,7 @@ dry --cache "$work/nnunets"
 ! grep -q 'patients' "$work/err" || fail "patients are told of that nobody named"
 mv "$work/named.csv" "$pairs/groups.csv"
 dry --cache "$work/whole"
-complains 'groups.csv names 6 patients of 12 cases: the folds keep those of a patient together'
+complains "groups.csv names 6 patients of 12 cases: the folds keep a patient's together"
 pairs_kept() { # how many of the pairs 1 and 2, 3 and 4 ... are validated on together
     tr -d ' \n' <"$1" | grep -o '"val":\[[^]]*\]' | awk '{ for (k = 1; k < 12; k += 2)
         kept += ($0 ~ sprintf("phantom_%03d\"", k)) && ($0 ~ sprintf("phantom_%03d\"", k + 1)) } END { print kept + 0 }'
