@@ -5,6 +5,7 @@
 #include "options.h"
 #include "progress.h"
 
+#include "core/utf8.h"
 #include "evaluate/evaluate_run.h"
 
 #include <math.h>
@@ -45,20 +46,35 @@ static void print_number(double value, interval ci, double factor, int digits) {
     else printf("  %6.*f (%5.*f to %5.*f)", digits, factor * value, digits, factor * ci.low, digits, factor * ci.high);
 }
 
-static void print_class(const char *name, const class_result *one, const class_rates *rates) {
-    printf("%-16s %9lld", name, (long long)one->count);
+static void print_class(const char *name, int width, const class_result *one, const class_rates *rates) {
+    cli_put_word(name, width);
+    printf(" %9lld", (long long)one->count);
     for (int r = 0; r < CLASS_RATES; r++) print_number(rates->value[r], rates->ci[r], 100, 1);
     if (one->count) printf(" %9.4f\n", one->loss);
     else printf(" %9s\n", "-");
 }
 
+static int widest(int width, const char *word, int most) {
+    const int letters = (int)utf8_letters(word);
+    return letters > most ? most : letters > width ? letters : width;
+}
+
+static int class_width(const class_results *scores) {
+    int width = 16;
+    char number[16];
+    for (int k = 0; k < scores->classes; k++) width = widest(width, class_name(scores, k, number), 40);
+    return width;
+}
+
 static void print_classes(const class_results *scores) {
     char number[16];
-    const int all = scores->classes;
-    printf("%-16s %9s  %-23s  %-23s  %-23s  %-23s %9s\n", "class", examples_word(scores), "sensitivity, % (95% CI)",
-           "specificity, %", "precision, %", "F1, %", "loss");
-    for (int k = 0; k < all; k++) print_class(class_name(scores, k, number), &scores->each[k], &scores->rates[k]);
-    print_class("all (mean F1)", &scores->each[all], &scores->rates[all]);
+    const int all = scores->classes, width = class_width(scores);
+    cli_put_word("class", width);
+    printf(" %9s  %-23s  %-23s  %-23s  %-23s %9s\n", examples_word(scores), "sensitivity, % (95% CI)", "specificity, %",
+           "precision, %", "F1, %", "loss");
+    for (int k = 0; k < all; k++)
+        print_class(class_name(scores, k, number), width, &scores->each[k], &scores->rates[k]);
+    print_class("all (mean F1)", width, &scores->each[all], &scores->rates[all]);
     if (scores->worst < 0) return;
     const class_rates *worst = &scores->rates[scores->worst];
     const interval ci = worst->ci[RATE_SENSITIVITY];
@@ -86,8 +102,8 @@ static void print_how(const class_results *scores) {
     const class_scored *all = &scores->strata[0].scored;
     const int by_patient = all->patients < all->count;
     if (by_patient)
-        printf("95 %% CI: bootstrap, resampling %lld patients; of shares that are then always the same, Wilson's.",
-               (long long)all->patients);
+        printf("95 %% CI: bootstrap, resampling %lld patient%s; of shares that are then always the same, Wilson's.",
+               (long long)all->patients, all->patients == 1 ? "" : "s");
     else
         printf(
             "95 %% CI: of accuracy, sensitivity, specificity and precision Wilson's, of balanced accuracy those of the "
@@ -95,20 +111,40 @@ static void print_how(const class_results *scores) {
     printf(" There is none below %d %s.\n", STATISTICS_INTERVAL_CASES, by_patient ? "patients" : examples_word(scores));
 }
 
+static void group_name(const class_stratum *one, text *name) {
+    text_format(name, "%s%s%s", one->column ? one->column : "all", one->column ? " " : "",
+                one->value ? one->value : "");
+}
+
+static int group_width(const class_results *scores) {
+    int width = 24;
+    for (size_t k = 0; k < scores->stratum_count; k++) {
+        text name = {0};
+        group_name(&scores->strata[k], &name);
+        if (scores->strata[k].scored.count) width = widest(width, text_string(&name), 48);
+        text_close(&name);
+    }
+    return width;
+}
+
 static void print_groups(const class_results *scores) {
-    printf("\n%-24s %9s  %-23s  %-23s  %-23s  %s\n", "group", examples_word(scores), "accuracy, % (95 % CI)",
-           "balanced accuracy, %", "AUROC", "calibration error, %");
+    const int width = group_width(scores);
+    printf("\n");
+    cli_put_word("group", width);
+    printf(" %9s  %-23s  %-23s  %-23s  %s\n", examples_word(scores), "accuracy, % (95 % CI)", "balanced accuracy, %",
+           "AUROC", "calibration error, %");
     size_t empty = 0;
     for (size_t k = 0; k < scores->stratum_count; k++) {
         const class_stratum *one = &scores->strata[k];
-        char name[64];
+        text name = {0};
         if (k && !one->scored.count) {
             empty++;
             continue;
         }
-        snprintf(name, sizeof name, "%.28s%s%.28s", one->column ? one->column : "all", one->column ? " " : "",
-                 one->value ? one->value : "");
-        printf("%-24s %9lld", name, (long long)one->scored.count);
+        group_name(one, &name);
+        cli_put_word(text_string(&name), width);
+        text_close(&name);
+        printf(" %9lld", (long long)one->scored.count);
         for (int s = 0; s < CLASS_SCORES; s++) print_score(&one->scored, (class_score)s);
         printf("\n");
     }
@@ -120,11 +156,12 @@ static void print_groups(const class_results *scores) {
 static void print_confusion(const class_results *scores) {
     char number[16];
     if (!scores->class_names || scores->classes > 12) return;
-    printf("\n%-16s", "label, predicted");
-    for (int k = 0; k < scores->classes; k++) printf(" %12.12s", class_name(scores, k, number));
+    printf("\n");
+    cli_put_word("label, predicted", class_width(scores));
+    for (int k = 0; k < scores->classes; k++) printf(" "), cli_put_word(class_name(scores, k, number), -12);
     printf("\n");
     for (int k = 0; k < scores->classes; k++) {
-        printf("%-16.16s", class_name(scores, k, number));
+        cli_put_word(class_name(scores, k, number), class_width(scores));
         for (int p = 0; p < scores->classes; p++)
             printf(" %12lld", (long long)scores->confusion[k * scores->classes + p]);
         printf("\n");

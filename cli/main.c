@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "core/crc64.h"
 #include "core/nearest.h"
+#include "core/utf8.h"
 #include "hws.h"
 #include "interrupt.h"
 #include "ranks/ranks_mpi.h"
@@ -44,6 +45,14 @@ int cli_end(status_code status, const failure *failure) {
 }
 
 static int lost_lines;
+
+void cli_put_word(const char *word, int width) {
+    const size_t most = (size_t)(width < 0 ? -width : width), size = utf8_first(word, most);
+    const size_t letters = utf8_letters(word), shown = letters < most ? letters : most;
+    if (width < 0) printf("%*s", (int)(most - shown), "");
+    printf("%.*s", (int)size, word);
+    if (width > 0) printf("%*s", (int)(most - shown), "");
+}
 
 void cli_print(text *line) {
     lost_lines += line->failed;

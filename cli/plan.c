@@ -25,9 +25,9 @@ static const char USAGE[] =
     "again,\n"
     "too. After Ctrl-C the same command goes on.\n"
     "\n"
-    "Folds are nnU-Net's, or those of DATASET_FOLDER/splits_final.json. --stratify and --keep-together make others and "
-    "keep\n"
-    "them in CACHE/splits_final.json, which later runs train with.\n"
+    "Folds are those of DATASET_FOLDER/splits_final.json; without it they are nnU-Net's, or of whole patients where\n"
+    "groups.csv has a column patient. --stratify and --keep-together make others and keep them in\n"
+    "CACHE/splits_final.json, which later runs train with.\n"
     "\n";
 
 static void print_three(const char *name, const int three[3]) {

@@ -84,7 +84,8 @@ static void print_groups(const run *run) {
             all++;
             doubts += run_number(&run->triage, row, "doubt") >= IN_DOUBT;
         }
-        printf("%-24.24s %9zu %9zu\n", names[g], all, doubts);
+        cli_put_word(names[g], 24);
+        printf(" %9zu %9zu\n", all, doubts);
     }
     if (groups) puts("");
     free(names);
@@ -98,7 +99,8 @@ static int triage(const run *run, long long count, int csv) {
                          "%s: %s; a run writes it when it ends or is stopped, since there is hws triage", run->folder,
                          *table->problem ? table->problem : "triage.csv is empty");
     for (size_t row = 0; row < table->data.rows; row++) doubts += run_number(table, row, "doubt") >= IN_DOUBT;
-    if (!csv) printf("%zu of %zu labels are in doubt (0.5 or more)\n\n", doubts, table->data.rows);
+    if (!csv)
+        printf("%zu of %zu labels %s in doubt (0.5 or more)\n\n", doubts, table->data.rows, doubts == 1 ? "is" : "are");
     if (!csv) print_groups(run);
     print_title(run, csv);
     for (size_t row = 0; row < table->data.rows && row < (size_t)count; row++) print_row(run, row, csv);

@@ -17,6 +17,23 @@ size_t utf8_whole(const char *text, size_t size) {
     return size; /* no UTF-8 before either */
 }
 
+static int begins_letter(char byte) { return ((unsigned char)byte & 0xc0) != 0x80; }
+
+size_t utf8_letters(const char *text) {
+    size_t letters = 0;
+    for (; *text; text++) letters += (size_t)begins_letter(*text);
+    return letters;
+}
+
+size_t utf8_first(const char *text, size_t letters) {
+    size_t size = 0;
+    for (size_t begun = 0; text[size]; size++) {
+        begun += (size_t)begins_letter(text[size]);
+        if (begun > letters) break;
+    }
+    return size;
+}
+
 void utf8_copy(char *target, size_t capacity, const char *text) {
     const size_t size = utf8_whole(text, capacity - 1);
     memcpy(target, text, size);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 typedef struct group_row {
     const char *name;
@@ -55,15 +54,26 @@ static status_code check_file(const char *path, failure *failure) {
                 path);
 }
 
+/* What holds of the table, however it was read. */
+static status_code finish(case_groups *groups, status_code status, failure *failure) {
+    if (status == STATUS_OK) status = check_header(groups, failure);
+    if (status == STATUS_OK) status = sort_rows(groups, failure);
+    if (status != STATUS_OK) case_groups_close(groups);
+    return status;
+}
+
 status_code case_groups_read(case_groups *groups, const char *path, failure *failure) {
     *groups = (case_groups){.path = strdup(path)};
     if (!groups->path) return fail_memory(failure, "the groups of cases");
     status_code status = check_file(path, failure);
     if (status == STATUS_OK) status = csv_read(&groups->table, path, CSV_STRICT, failure);
-    if (status == STATUS_OK) status = check_header(groups, failure);
-    if (status == STATUS_OK) status = sort_rows(groups, failure);
-    if (status != STATUS_OK) case_groups_close(groups);
-    return status;
+    return finish(groups, status, failure);
+}
+
+status_code case_groups_parse(case_groups *groups, const char *name, const char *bytes, size_t size, failure *failure) {
+    *groups = (case_groups){.path = strdup(name)};
+    if (!groups->path) return fail_memory(failure, "the groups of cases");
+    return finish(groups, csv_parse(&groups->table, name, bytes, size, CSV_STRICT, failure), failure);
 }
 
 status_code case_groups_of_dataset(case_groups *groups, const dataset *set, failure *failure) {
@@ -84,9 +94,8 @@ void case_groups_close(case_groups *groups) {
 }
 
 long case_groups_patients(const case_groups *groups) {
-    for (size_t column = 1; column < groups->table.columns; column++)
-        if (strcasecmp(csv_name(&groups->table, column), "patient") == 0) return (long)column;
-    return -1;
+    const long column = csv_column_any_case(&groups->table, "patient");
+    return column < 1 ? -1 : column; /* the first has the cases */
 }
 
 long case_groups_find(const case_groups *groups, const char *name) {

@@ -26,6 +26,10 @@ typedef struct case_groups {
  * Closed after a failure; closing it again does no harm.
  */
 status_code case_groups_read(case_groups *groups, const char *path, failure *failure);
+
+/* The same from memory; `name` is what messages call it. */
+status_code case_groups_parse(case_groups *groups, const char *name, const char *bytes, size_t size, failure *failure);
+
 void case_groups_close(case_groups *groups);
 
 /* DATASET/groups.csv; the table is empty (no columns) if there is no such file. */

@@ -2,12 +2,14 @@
 #include "dataset/folds.h"
 
 #include "core/path.h"
+#include "core/text.h"
 #include "dataset/case_groups.h"
 #include "dataset/value_numbers.h"
 #include "ranks/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char FILE_NAME[] = "splits_final.json", FORMER_NAME[] = "splits_former.json";
@@ -40,40 +42,73 @@ static status_code make(splits *folds, const dataset *set, const fold_columns *c
     return status;
 }
 
-/* Whose each training case is; a case that is nobody's stands for itself. */
-static status_code number_patients(const case_groups *groups, const dataset *set, const char **names, size_t *patients,
-                                   failure *failure) {
-    const size_t column = (size_t)case_groups_patients(groups);
-    size_t *numbers = malloc((set->train_count + 1) * sizeof *numbers);
-    if (!numbers) return fail_memory(failure, "the patients");
+/* Whose each training case is; a case that is nobody's stands for itself, under a name that no patient has. */
+typedef struct patients {
+    const char **of; /* [case] */
+    text nobody;
+    size_t named, blocks; /* patients with a name; the same and the cases of nobody */
+} patients;
+
+static void patients_close(patients *p) {
+    free(p->of);
+    text_close(&p->nobody);
+}
+
+static const char *patient_of(const case_groups *groups, const char *id) {
+    const long row = case_groups_find(groups, id);
+    return row < 0 ? "" : csv_cell(&groups->table, (size_t)row, (size_t)case_groups_patients(groups));
+}
+
+static status_code patients_open(patients *p, const case_groups *groups, const dataset *set, failure *failure) {
+    size_t *numbers = malloc((set->train_count + 1) * sizeof *numbers), nobodys = 0, used = 0;
+    *p = (patients){.of = malloc((set->train_count + 1) * sizeof *p->of)};
     for (size_t k = 0; k < set->train_count; k++) {
-        const long row = case_groups_find(groups, set->train[k].id);
-        const char *patient = row < 0 ? "" : csv_cell(&groups->table, (size_t)row, column);
-        names[k] = *patient ? patient : set->train[k].id;
+        if (*patient_of(groups, set->train[k].id)) continue;
+        text_format(&p->nobody, "\n%zu", k); /* a line end is at the front of no name */
+        text_add_bytes(&p->nobody, "", 1);
+        nobodys++;
     }
-    const status_code status = value_numbers(names, set->train_count, numbers, patients, failure);
+    status_code status = numbers && p->of && !p->nobody.failed ? STATUS_OK : fail_memory(failure, "the patients");
+    for (size_t k = 0; k < set->train_count && status == STATUS_OK; k++) {
+        p->of[k] = patient_of(groups, set->train[k].id);
+        if (*p->of[k]) continue;
+        p->of[k] = p->nobody.bytes + used;
+        used += strlen(p->of[k]) + 1;
+    }
+    if (status == STATUS_OK) status = value_numbers(p->of, set->train_count, numbers, &p->blocks, failure);
+    p->named = p->blocks - nobodys;
     free(numbers);
     return status;
+}
+
+static void tell_patients(const patients *p, const dataset *set, const listener *listener) {
+    char notice[400];
+    if (p->blocks >= SPLITS_FOLDS)
+        snprintf(
+            notice, sizeof notice,
+            "groups.csv names %zu patients, with several of the %zu cases: the folds keep a patient's together, which "
+            "nnU-Net's do not",
+            p->named, set->train_count);
+    else
+        snprintf(
+            notice, sizeof notice,
+            "groups.csv names %zu patients, too few for %d folds of whole patients: cases of a patient are trained on "
+            "and validated on, so that scores will flatter",
+            p->named, (int)SPLITS_FOLDS);
+    listener_notice(listener, notice);
 }
 
 static status_code make_by_patient(splits *folds, const dataset *set, const case_groups *groups,
                                    const listener *listener, failure *failure) {
     splits_request request = {.cases = set->train_count, .folds = SPLITS_FOLDS};
-    const char **names = malloc((set->train_count + 1) * sizeof *names);
-    size_t patients = 0;
-    status_code status =
-        names ? number_patients(groups, set, names, &patients, failure) : fail_memory(failure, "the patients");
-    if (status == STATUS_OK && patients < set->train_count && patients >= SPLITS_FOLDS) {
-        char notice[256];
-        snprintf(
-            notice, sizeof notice,
-            "groups.csv names %zu patients of %zu cases: the folds keep a patient's together, which nnU-Net's do not",
-            patients, set->train_count);
-        listener_notice(listener, notice);
-        request.together = names;
+    patients p;
+    status_code status = patients_open(&p, groups, set, failure);
+    if (status == STATUS_OK && p.blocks < set->train_count) {
+        tell_patients(&p, set, listener);
+        if (p.blocks >= SPLITS_FOLDS) request.together = p.of;
     }
     if (status == STATUS_OK) status = splits_make(folds, &request, failure);
-    free(names);
+    patients_close(&p);
     return status;
 }
 

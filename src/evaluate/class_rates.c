@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { RESAMPLES = 1000, RESAMPLES_LEAST = 200 };
+enum { LEAST_OF_CLASS = 5 };        /* patients: of fewer, resamples repeat the same few */
 static const double WORK_MAX = 2e8; /* (examples + cells of the confusion matrix) x resamples */
 
 const char *class_rate_name(class_rate rate) {
@@ -23,6 +24,7 @@ typedef struct job {
     int *predicted;    /* [count] */
     double *confusion; /* [label][prediction], of all examples or of a resample */
     double *witnesses; /* [class][rate]: how many patients have examples that it is a share of */
+    int *is_there;     /* [class]: in the labels or in the predictions */
     clusters patients;
     class_rates *each; /* [classes + 1] */
 } job;
@@ -32,8 +34,12 @@ static status_code prepare(job *j, failure *failure) {
     j->predicted = malloc((n + 1) * sizeof *j->predicted);
     j->confusion = malloc(classes * classes * sizeof *j->confusion);
     j->witnesses = calloc(classes * CLASS_RATES, sizeof *j->witnesses);
-    if (!j->predicted || !j->confusion || !j->witnesses) return fail_memory(failure, "the rates");
-    for (size_t i = 0; i < n; i++) j->predicted[i] = arg_max(j->p->probabilities + i * classes, j->p->classes);
+    j->is_there = calloc(classes, sizeof *j->is_there);
+    if (!j->predicted || !j->confusion || !j->witnesses || !j->is_there) return fail_memory(failure, "the rates");
+    for (size_t i = 0; i < n; i++) {
+        j->predicted[i] = arg_max(j->p->probabilities + i * classes, j->p->classes);
+        j->is_there[j->predicted[i]] = j->is_there[j->p->labels[i]] = 1;
+    }
     return clusters_open(&j->patients, j->p->patients, NULL, j->p->count, failure);
 }
 
@@ -41,6 +47,7 @@ static void finish(job *j) {
     free(j->predicted);
     free(j->confusion);
     free(j->witnesses);
+    free(j->is_there);
     clusters_close(&j->patients);
 }
 
@@ -73,10 +80,11 @@ static void rate_class(const job *j, int c, double total, double value[CLASS_RAT
     value[RATE_F1] = 2 * right / (own + taken);
 }
 
-static double mean_f1(const double (*values)[CLASS_RATES], int classes) {
+/* Over the classes that are there, in the labels or in the predictions of all examples: NaN of a resample that lacks one. */
+static double mean_f1(const job *j, const double (*values)[CLASS_RATES]) {
     double sum = 0, count = 0;
-    for (int c = 0; c < classes; c++) {
-        if (isnan(values[c][RATE_F1])) continue;
+    for (int c = 0; c < j->p->classes; c++) {
+        if (!j->is_there[c]) continue;
         sum += values[c][RATE_F1];
         count++;
     }
@@ -90,7 +98,7 @@ static void rate(const job *j, double (*values)[CLASS_RATES]) {
     for (int k = 0; k < classes * classes; k++) total += j->confusion[k];
     for (int c = 0; c < classes; c++) rate_class(j, c, total, values[c]);
     for (int r = 0; r < CLASS_RATES; r++) values[classes][r] = (double)NAN;
-    values[classes][RATE_F1] = mean_f1((const double(*)[CLASS_RATES])values, classes);
+    values[classes][RATE_F1] = mean_f1(j, (const double(*)[CLASS_RATES])values);
 }
 
 /* ---- intervals --------------------------------------------------------------------------------------------------- */
@@ -149,6 +157,14 @@ static void mend_interval(const job *j, int c, int r) {
     else if (r != RATE_F1 && (independent || flat)) *ci = share_interval(j->each[c].value[r], witnesses);
 }
 
+static int has_few_of_a_class(const job *j) {
+    for (int c = 0; c < j->p->classes; c++) {
+        const double own = j->witnesses[c * CLASS_RATES + RATE_SENSITIVITY];
+        if (own > 0 && own < LEAST_OF_CLASS) return 1;
+    }
+    return 0;
+}
+
 static status_code add_intervals(job *j, failure *failure) {
     if (j->patients.count < STATISTICS_INTERVAL_CASES) return STATUS_OK;
     const status_code status = bootstrap(j, failure);
@@ -156,7 +172,7 @@ static status_code add_intervals(job *j, failure *failure) {
     count_witnesses(j);
     for (int k = 0; k < j->p->classes * CLASS_RATES; k++) mend_interval(j, k / CLASS_RATES, k % CLASS_RATES);
     interval *mean = &j->each[j->p->classes].ci[RATE_F1];
-    if (!(mean->low < mean->high)) *mean = (interval){(double)NAN, (double)NAN};
+    if (has_few_of_a_class(j) || !(mean->low < mean->high)) *mean = (interval){(double)NAN, (double)NAN};
     return STATUS_OK;
 }
 

@@ -25,7 +25,8 @@ typedef struct class_rates {
                                   many of the class */
 } class_rates;
 
-/* Of each class; and behind them the mean F1 of the classes that have one, beside which there is nothing. */
+/* Of each class; and behind them the mean F1 of the classes that have one, beside which there is nothing; it has no interval where a
+   class has fewer than five patients. */
 status_code class_rates_of(const class_predictions *predictions, class_rates *each, failure *failure);
 
 #endif

@@ -330,6 +330,8 @@ status_code class_scores_difference(const class_predictions *first, const class_
         for (int s = 0; s < CLASS_SCORES; s++) result->value[s] = values[1][s] - values[0][s];
     }
     if (status == STATUS_OK && has_interval(&a)) status = bootstrap(&a, &b, result->ci, failure);
+    for (int s = 0; s < CLASS_SCORES; s++)
+        if (is_flat(result->ci[s])) result->ci[s] = none;
     if (has_few_of_a_class(&a)) result->ci[CLASS_BALANCED] = result->ci[CLASS_AUROC] = none;
     finish(&a);
     finish(&b);

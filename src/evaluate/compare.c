@@ -17,6 +17,8 @@ typedef struct job {
     char groups[PATH_SIZE]; /* empty: none */
 } job;
 
+static int has_groups(const compared *compared) { return compared->groups.table.columns > 0; }
+
 /* ---- scores ---- */
 
 static status_code read_one(job *job, size_t which, failure *failure) {
@@ -27,6 +29,8 @@ static status_code read_one(job *job, size_t which, failure *failure) {
     if (status == STATUS_OK) {
         if (!request->names) evaluated_call(&one, result->names[which], COMPARED_NAME_BYTES);
         if (!*job->groups && !request->groups && !evaluated_groups(&one, job->groups)) *job->groups = 0;
+        if (!*job->groups && !request->groups && !has_groups(result))
+            status = evaluated_own_groups(&one, &result->groups, failure);
         result->scores[which] = one.scores;
         one.scores = (scores){0};
     }
@@ -95,12 +99,13 @@ static status_code read_scores(job *job, failure *failure) {
 static status_code stratify(job *job, failure *failure) {
     compared *result = job->result;
     const char *path = job->request->groups ? job->request->groups : *job->groups ? job->groups : NULL;
-    if (job->request->by && !path) return fail(failure, STATUS_BAD_INPUT, "--by needs --groups");
+    if (job->request->by && !path && !has_groups(result)) return fail(failure, STATUS_BAD_INPUT, "--by needs --groups");
     text lacking = {0};
+    if (path) case_groups_close(&result->groups); /* an evaluation's own count where there are no others */
     status_code status = path ? case_groups_read(&result->groups, path, failure) : STATUS_OK;
     if (status == STATUS_OK)
-        status = strata_open(&result->strata, path ? &result->groups : NULL, job->request->by, &result->scores[0],
-                             &lacking, failure);
+        status = strata_open(&result->strata, has_groups(result) ? &result->groups : NULL, job->request->by,
+                             &result->scores[0], &lacking, failure);
     if (status == STATUS_OK && lacking.size > 0 && !lacking.failed)
         listener_notice(job->listener, text_string(&lacking));
     text_close(&lacking);

@@ -18,7 +18,7 @@ typedef struct compare_request {
     size_t count;             /* 2 to COMPARED_MAX */
     const char *const *paths; /* evaluations, see evaluated.h; the others are held against the first */
     const char *names;        /* "ERM,DRO"; NULL: after the folders or files */
-    const char *groups;       /* a groups.csv; NULL: that of the dataset, if there is one */
+    const char *groups;       /* a groups.csv; NULL: that of the dataset, or else those that were evaluated by */
     const char *by;           /* which of its columns, "sex,centre"; NULL: all */
     const char *dataset;      /* whose dataset.json names the labels; NULL: see evaluated.h */
     const char *empty;        /* "nan" or "1", for all; NULL: as each says, which must be the same */

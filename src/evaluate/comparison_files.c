@@ -3,6 +3,8 @@
 #include "core/json_writer.h"
 #include "evaluate/comparison.h"
 
+#include <math.h>
+
 /* What both tell of a method's statistics, and of its difference to the first. */
 enum { STATISTIC_COUNT = 14, DIFFERENCE_COUNT = 9 };
 
@@ -85,7 +87,8 @@ static void add_json_method(json_writer *json, const comparison *comparison, con
     json_add_integer(json, "rightly_empty", (long long)row->rightly_empty);
     for (int k = 0; k < STATISTIC_COUNT; k++) json_add_number(json, STATISTICS[k], numbers[k]);
     json_add_string(json, "worst_case", row->numbers.count ? worst_case(comparison, row) : NULL);
-    for (int k = 0; k < DIFFERENCE_COUNT && method; k++) json_add_number(json, DIFFERENCES[k], differences[k]);
+    for (int k = 0; k < DIFFERENCE_COUNT; k++)
+        json_add_number(json, DIFFERENCES[k], method ? differences[k] : (double)NAN);
     json_end(json);
 }
 
@@ -102,7 +105,7 @@ static void add_json_row(json_writer *json, const comparison *comparison, size_t
     json_add_string(json, "key", key);
     json_add_integer(json, "cases", (long long)first->numbers.count);
     json_add_integer(json, "missing", (long long)first->numbers.missing);
-    if (group->whose) json_add_integer(json, "patients", (long long)first->numbers.patients);
+    json_add_number(json, "patients", group->whose ? (double)first->numbers.patients : (double)NAN);
     json_begin_list(json, "methods");
     for (size_t m = 0; m < comparison->methods.count; m++) add_json_method(json, comparison, first + m, m);
     json_end(json);

@@ -26,6 +26,14 @@ static void differences_close(differences *d) {
     clusters_close(&d->patients);
 }
 
+/* Numbers that are equal on paper may differ in their last bits: for the test, what is closer together than this is equal. */
+static double unit_of(const double *a, const double *b, size_t count) {
+    double largest = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(b[i] - a[i])) largest = fmax(largest, fmax(fabs(a[i]), fabs(b[i])));
+    return ldexp(largest, -40);
+}
+
 static double mean_of(const differences *d, const int64_t *members, int64_t count) {
     double sum = 0;
     for (int64_t k = 0; k < count; k++) sum += d->values[members[k]];
@@ -41,10 +49,12 @@ static status_code fill_mean(const differences *d, const statistics_options *opt
     return bootstrap_mean(d->values, &d->patients, options, &result->ci, failure);
 }
 
-static status_code test(const differences *d, paired *result, failure *failure) {
+static status_code test(const differences *d, double unit, paired *result, failure *failure) {
     const int64_t *starts = d->patients.starts;
-    for (int64_t p = 0; p < d->patients.count; p++)
-        d->means[p] = mean_of(d, d->patients.members + starts[p], starts[p + 1] - starts[p]);
+    for (int64_t p = 0; p < d->patients.count; p++) {
+        const double mean = mean_of(d, d->patients.members + starts[p], starts[p + 1] - starts[p]);
+        d->means[p] = unit > 0 ? nearbyint(mean / unit) : mean;
+    }
     const status_code status = wilcoxon_test(d->zeros, d->means, result->patients, &result->test, failure);
     if (result->test.better + result->test.worse < PAIRED_TEST_CASES) result->test.p = (double)NAN;
     result->holm = result->test.p;
@@ -67,7 +77,7 @@ status_code paired_of(const double *a, const double *b, size_t count, const stat
         result->patients = (size_t)d.patients.count;
         status = fill_mean(&d, options, result, failure);
     }
-    if (status == STATUS_OK) status = test(&d, result, failure);
+    if (status == STATUS_OK) status = test(&d, unit_of(a, b, count), result, failure);
     differences_close(&d);
     return status;
 }

@@ -82,17 +82,10 @@ static const table_cell *cell_of(const table *table, size_t line, size_t column)
     return &table->cells[line * table->columns + column];
 }
 
-/* Columns on the terminal: bytes that begin a character of UTF-8. */
-static size_t width_of(const char *words) {
-    size_t width = 0;
-    for (; *words; words++) width += ((unsigned char)*words & 0xC0) != 0x80;
-    return width;
-}
-
 static size_t column_width(const table *table, size_t column) {
     size_t widest = 0;
     for (size_t line = 0; line <= table->rows; line++) {
-        const size_t width = width_of(cell_of(table, line, column)->words);
+        const size_t width = utf8_letters(cell_of(table, line, column)->words);
         if (width > widest) widest = width;
     }
     return widest;
@@ -112,7 +105,7 @@ static void add_spaces(text *out, size_t count) {
 static void add_text_cell(const table *table, size_t line, size_t column, size_t width, int starred, text *out) {
     const table_cell *cell = cell_of(table, line, column);
     const char *star = cell->bold ? "*" : starred ? " " : "";
-    const size_t used = width_of(cell->words) + strlen(star);
+    const size_t used = utf8_letters(cell->words) + strlen(star);
     const size_t padding = width > used ? width - used : 0;
     if (column >= table->word_columns) add_spaces(out, padding);
     text_format(out, "%s%s", cell->words, star);

@@ -13,11 +13,15 @@ enum { RATE_COUNT = sizeof RATES / sizeof *RATES };
 
 static int has_rates(const run *run) { return run->rates.data.rows && csv_column(&run->rates.data, RATES[0]) >= 0; }
 
-/* The row of a class, or the number of rows. */
+/* The last row is that of all classes, of which there is a mean F1 only; a class may be called so, too. */
+static size_t last_row(const run *run) { return run->rates.data.rows - 1; }
+
+/* The row of a class, or the number of rows; NULL: that of all. */
 static size_t row_of(const run *run, const char *name) {
     size_t row = 0;
-    while (row < run->rates.data.rows && strcmp(run_cell(&run->rates, row, "class"), name) != 0) row++;
-    return row;
+    if (!name) return last_row(run);
+    while (row < last_row(run) && strcmp(run_cell(&run->rates, row, "class"), name) != 0) row++;
+    return row < last_row(run) ? row : run->rates.data.rows;
 }
 
 static int was_shown(const runs *runs, size_t before, const char *name) {
@@ -27,10 +31,8 @@ static int was_shown(const runs *runs, size_t before, const char *name) {
 }
 
 static void add_row(text *page, const runs *runs, const run *run, size_t row, int ruled) {
-    const char *name = run_cell(&run->rates, row, "class");
-    const int is_all = row + 1 == run->rates.data.rows; /* the last row, of which there is a mean F1 only */
     text_format(page, "<tr%s><th scope=\"row\">", ruled ? " class=\"first\"" : "");
-    html_escape(page, is_all ? "all, mean F1" : name);
+    html_escape(page, row == last_row(run) ? "all, mean F1" : run_cell(&run->rates, row, "class"));
     text_add(page, "</th>");
     if (runs->count > 1) {
         text_add(page, "<td class=\"word\">");
@@ -44,7 +46,7 @@ static void add_row(text *page, const runs *runs, const run *run, size_t row, in
     text_add(page, "</tr>\n");
 }
 
-/* A class of all runs that have it. */
+/* A class of all runs that have it; NULL: their means. */
 static void add_class(text *page, const runs *runs, const char *name, int first) {
     int ruled = runs->count > 1 && !first;
     for (size_t r = 0; r < runs->count; r++) {
@@ -86,11 +88,12 @@ void class_table(text *page, const runs *runs) {
     int first = 1;
     add_head(page, runs);
     for (size_t r = 0; r < runs->count; r++)
-        for (size_t row = 0; has_rates(&runs->all[r]) && row < runs->all[r].rates.data.rows; row++) {
+        for (size_t row = 0; has_rates(&runs->all[r]) && row < last_row(&runs->all[r]); row++) {
             const char *name = run_cell(&runs->all[r].rates, row, "class");
             if (was_shown(runs, r, name)) continue;
             add_class(page, runs, name, first);
             first = 0;
         }
+    add_class(page, runs, NULL, 0);
     text_add(page, "</table></div>\n");
 }

@@ -15,7 +15,9 @@ static const class_share UNKNOWN = {(double)NAN, (double)NAN, (double)NAN};
 /* Earlier versions had the bootstrap's in strata.csv, which has no width where all are right, and there is none for a few. */
 class_share class_share_of(double right, double all) {
     const interval ci = share_interval(right / all, all);
-    return all > 0 ? (class_share){right / all, ci.low, ci.high} : UNKNOWN;
+    if (!(all > 0)) return UNKNOWN;
+    return all < STATISTICS_INTERVAL_CASES ? (class_share){right / all, (double)NAN, (double)NAN}
+                                           : (class_share){right / all, ci.low, ci.high};
 }
 
 double class_size(const csv *confusion, size_t row) {
@@ -30,11 +32,22 @@ static double patients_per_example(const run *run, size_t row) {
     return share > 0 && share < 1 ? share : 1;
 }
 
-/* Of patients with several examples each, strata.csv has the interval; of the classes, which it has not, a patient counts as one
-   example, which is the most that its others can take away. */
+/* The last row of classes.csv is that of all. */
+static class_share share_of_rates(const run *run, const char *name) {
+    for (size_t row = 0; row + 1 < run->rates.data.rows; row++)
+        if (strcmp(run_cell(&run->rates, row, "class"), name) == 0)
+            return (class_share){run_number(&run->rates, row, "sensitivity"),
+                                 run_number(&run->rates, row, "sensitivity_low"),
+                                 run_number(&run->rates, row, "sensitivity_high")};
+    return UNKNOWN;
+}
+
+/* classes.csv has the interval; that of earlier versions had none, and then a patient counts as one example. */
 static class_share share_of_class(const run *run, size_t row) {
     const csv *confusion = &run->confusion.data;
+    const class_share known = share_of_rates(run, csv_cell(confusion, row, 0));
     const double scale = patients_per_example(run, 0);
+    if (isfinite(known.share)) return known;
     return row + 1 < confusion->columns
                ? class_share_of(scale * csv_number(confusion, row, row + 1), scale * class_size(confusion, row))
                : UNKNOWN;
@@ -195,8 +208,10 @@ static void add_judgement(text *page, const runs *runs) {
     text_add(page, "Where it is hardest, ");
     if (above) bold(page, other->name), text_add(page, " is better than "), html_escape(page, baseline->name);
     else if (below) text_add(page, "none is as good as "), bold(page, baseline->name);
+    const int known = isfinite(a.low) && isfinite(b.low);
     text_add(page, above || below ? ", by more than chance. "
-                                  : "these examples do not tell them apart: the intervals overlap. ");
+                   : known        ? "these examples do not tell them apart: the intervals overlap. "
+                                  : "there are too few examples to tell them apart. ");
 }
 
 void class_verdict_write(text *page, const runs *runs, int fair) {
@@ -204,7 +219,8 @@ void class_verdict_write(text *page, const runs *runs, int fair) {
     class_result result;
     for (size_t r = 0; r < runs->count; r++) {
         if (!class_result_of(&runs->all[r], &result)) continue;
-        if (r == 0 || !same) text_format(page, "Evaluated on %.0f test examples: ", result.examples);
+        if (r == 0 || !same)
+            text_format(page, "Evaluated on %.0f test example%s: ", result.examples, result.examples == 1 ? "" : "s");
         add_result(page, &runs->all[r], &result, r == 0);
     }
     if (!same) text_add(page, "They were evaluated on different examples, so that this is no comparison. ");

@@ -144,7 +144,8 @@ static void tell_chance_of(text *page, const runs *runs, const run *run) {
     number_percent(chance, words);
     text_add(page, "<p class=\"note\">");
     bold(page, run->name);
-    text_format(page, " cannot be told from chance (%s for %zu classes)", words, run->class_count);
+    text_format(page, " %s chance (%s for %zu classes)", share.high < chance ? "is worse than" : "cannot be told from",
+                words, run->class_count);
     if (tested > 0) text_add(page, " on "), add_count(page, tested), text_add(page, " test examples");
     text_add(page, ".</p>\n");
 }

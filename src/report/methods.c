@@ -46,10 +46,12 @@ static status_code stratify(methods *methods, const report_request *request, fai
     char own[PATH_SIZE];
     text lacking = {0};
     const char *path = groups_path(methods, request, own);
-    status_code status = path ? case_groups_read(&methods->groups, path, failure) : STATUS_OK;
+    status_code status = path ? case_groups_read(&methods->groups, path, failure)
+                              : evaluated_own_groups(&methods->files[0], &methods->groups, failure);
+    const int grouped = methods->groups.table.columns > 0;
     if (status == STATUS_OK)
-        status =
-            strata_open(&methods->strata, path ? &methods->groups : NULL, NULL, &methods->scores[0], &lacking, failure);
+        status = strata_open(&methods->strata, grouped ? &methods->groups : NULL, NULL, &methods->scores[0], &lacking,
+                             failure);
     text_close(&lacking);
     return status;
 }

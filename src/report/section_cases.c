@@ -28,7 +28,7 @@ static int has_own_groups(const run *run) {
 }
 
 /* The columns of groups: groups.csv's if it is there, else those of cases.csv (case, label, key, groups, measures from
-   Dice on). */
+   Dice on). Patients are no groups. */
 static void collect_columns(const run *run, words *columns) {
     static const char *const OTHERS[] = {"case", "label", "key"};
     const csv *table = has_own_groups(run) ? &run->groups.data : &run->cases.data;
@@ -37,6 +37,7 @@ static void collect_columns(const run *run, words *columns) {
         int other = 0;
         for (size_t j = 0; j < sizeof OTHERS / sizeof *OTHERS; j++)
             other |= strcmp(csv_name(table, (size_t)k), OTHERS[j]) == 0;
+        other |= k == csv_column_any_case(table, "patient");
         if (!other) words_add(columns, csv_name(table, (size_t)k));
     }
 }

@@ -1,4 +1,5 @@
 /* What the evaluation of a classifier found on its test examples: by group, by class, how sure, and what failure looks like. */
+#include "evaluate/statistics.h"
 #include "report/chart.h"
 #include "report/class_metric.h"
 #include "report/class_table.h"
@@ -271,9 +272,14 @@ static void tell_patients(text *page, const runs *runs) {
     for (size_t r = 0; r < (once ? 1 : runs->count); r++) {
         const double patients = patients_of(&runs->all[r]);
         if (isnan(patients)) continue;
-        text_format(page, "<p class=\"note\">The intervals%s", once ? "" : " of ");
+        const int few = patients < STATISTICS_INTERVAL_CASES;
+        text_format(page, "<p class=\"note\">%s%s", few ? "There are no intervals" : "The intervals",
+                    once ? "" : " of ");
         if (!once) html_escape(page, runs->all[r].name);
-        text_format(page, " are by resampling %.0f patients: some have more than one example.</p>\n", patients);
+        if (few)
+            text_format(page, ": the examples are of %.0f patient%s, and %d are needed.</p>\n", patients,
+                        patients == 1 ? "" : "s", (int)STATISTICS_INTERVAL_CASES);
+        else text_format(page, " are by resampling %.0f patients: some have more than one example.</p>\n", patients);
     }
 }
 

@@ -71,7 +71,8 @@ static void add_row(text *page, const methods *methods, size_t stratum, size_t r
 static void add_words(text *page, const methods *methods) {
     const int share = strata_share_patients(&methods->strata);
     const char *who = share ? "patients" : "cases";
-    text_format(page, "<p>Dice in %% of the %zu evaluated cases", methods->strata.list[0].count);
+    const size_t cases = methods->strata.list[0].count;
+    text_format(page, "<p>Dice in %% of the %zu evaluated case%s", cases, cases == 1 ? "" : "s");
     if (share) text_format(page, " of %zu patients", methods->strata.list[0].patients);
     text_format(
         page,

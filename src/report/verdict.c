@@ -90,7 +90,9 @@ static status_code differences(const methods *methods, size_t baseline, paired *
 }
 
 static const char *judgement(const paired *difference, int fair) {
-    if (isnan(difference->ci.low)) return "too few cases to tell whether that is chance";
+    if (isnan(difference->ci.low))
+        return difference->patients < difference->count ? "too few patients to tell whether that is chance"
+                                                        : "too few cases to tell whether that is chance";
     const int clear = difference->holm < LEVEL && (difference->ci.low > 0 || difference->ci.high < 0);
     if (!clear) return "these cases do not tell the two apart";
     if (!fair) return "more than chance, but the runs differ in more than their method";
@@ -123,7 +125,7 @@ void verdict_write(text *page, const methods *methods, int fair) {
         return;
     }
     const stratum *all = &methods->strata.list[0];
-    text_format(page, "Evaluated in full on %zu cases", all->count);
+    text_format(page, "Evaluated in full on %zu case%s", all->count, all->count == 1 ? "" : "s");
     if (strata_share_patients(&methods->strata)) text_format(page, " of %zu patients", all->patients);
     text_add(page, ", with the mean over the labels of each: ");
     add_method(page, methods, baseline);

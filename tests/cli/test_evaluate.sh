@@ -320,6 +320,15 @@ run 0 compare "$work/first.scores" "$work/second.scores" --format csv
 prints ',0,12,0,0,0\.00048828125,.*,12$' # all twelve are worse: 2 / 2^12
 run 0 compare "$work/first.scores" "$work/second.scores" --groups "$work/store/groups.csv" --format csv
 prints ',0,24,0,0,1.192092896e-07,.*,$' # as if there were 24 of them
+for name in first second; do # no dataset there: an evaluation's own cases.csv has its groups
+    run 0 evaluate --pred "$work/$name" --ref "$work/first" --labels 1 --groups "$work/linked/groups.csv" --out "$work/$name.own" --quiet
+done
+run 0 compare "$work/first.own" "$work/second.own" --by scan
+prints 'resampling 12 patients,$'
+prints '^scan b (12) '
+run 0 report "$work/first.own" "$work/second.own" --out "$work/page.html"
+holds "$work/page.html" 'on 24 cases of 12 patients'
+! grep -q 'By Patient' "$work/page.html" || fail "the report draws each patient"
 run 0 report "$work/first.scores" "$work/second.scores" --out "$work/page.html"
 holds "$work/page.html" 'on 24 cases of 12 patients'
 holds "$work/page.html" 'intervals of the mean, resampling patients, from 10 patients on'

@@ -79,6 +79,25 @@ static void a_class_that_is_never_predicted_has_no_precision(void **state) {
         for (int r = 0; r < CLASS_RATES; r++) assert_true(isnan(each[c].value[r]) && isnan(each[c].ci[r].low));
 }
 
+/* A resample without the only example of a class says nothing of the mean over all classes. */
+static void the_mean_needs_some_examples_of_each_class(void **state) {
+    (void)state;
+    static example_set set;
+    class_rates each[4];
+    for (int third = 1; third <= 5; third += 4) {
+        set.count = 0;
+        add_some(&set, 45, 0, 0);
+        add_some(&set, 4, 0, 1);
+        add_some(&set, 50, 1, 1);
+        add_some(&set, third, 2, 0);
+        const class_predictions p = predictions_of(&set, 0);
+        assert_int_equal(class_rates_of(&p, each, NULL), STATUS_OK);
+        assert_int_equal(isnan(each[3].ci[RATE_F1].low) == 0, third == 5);
+        assert_true(each[3].value[RATE_F1] < 0.67);
+    }
+    assert_true(each[3].ci[RATE_F1].high < 0.67); /* not that of two classes, which are far above */
+}
+
 /* Whoever counts every patient five times knows no more than who counts each once; F1's interval is the delta method's. */
 static void patients_count_once(void **state) {
     (void)state;
@@ -122,6 +141,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_follow_their_definitions),
         cmocka_unit_test(a_class_that_is_never_predicted_has_no_precision),
+        cmocka_unit_test(the_mean_needs_some_examples_of_each_class),
         cmocka_unit_test(patients_count_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

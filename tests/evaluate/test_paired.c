@@ -71,6 +71,28 @@ static void patients_of_two_pairs_each_count_once(void **state) {
     assert_true(isnan(twice.ci.low) && isnan(twice.test.p) && isnan(twice.holm));
 }
 
+/* 0.7 and 0.9 are 0.8 and 0.8 in the mean, but not to the last bit; nor are 0.8 - 0.7 and 0.9 - 0.8. */
+static void rounding_is_no_difference(void **state) {
+    (void)state;
+    double a[24], b[24];
+    int patients[24];
+    for (int i = 0; i < 24; i++) {
+        a[i] = i % 2 ? 0.9 : 0.7;
+        b[i] = 0.8;
+        patients[i] = i / 2;
+    }
+    statistics_options options = statistics_options_default();
+    options.patients = patients;
+    paired result;
+    assert_int_equal(paired_of(a, b, 24, &options, &result, NULL), STATUS_OK);
+    assert_int_equal(result.test.equal, 12);
+    assert_true(isnan(result.test.p));
+    const double before[6] = {0.7, 0.8, 0.1, 0.2, 0.3, 0.5}, after[6] = {0.8, 0.9, 0.2, 0.3, 0.4, 0.4};
+    options.patients = NULL;
+    assert_int_equal(paired_of(before, after, 6, &options, &result, NULL), STATUS_OK);
+    assert_true(result.test.statistic == 3.5); /* all six are tied */
+}
+
 /* The step-down procedure, by its definition: sorted p times what is left, never falling, at most 1. */
 static void holm_follows_its_definition(void **state) {
     (void)state;
@@ -94,6 +116,7 @@ int main(void) {
         cmocka_unit_test(a_difference_has_an_interval_from_ten_pairs_on_and_p_from_six),
         cmocka_unit_test(p_needs_six_pairs_that_differ),
         cmocka_unit_test(patients_of_two_pairs_each_count_once),
+        cmocka_unit_test(rounding_is_no_difference),
         cmocka_unit_test(holm_follows_its_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

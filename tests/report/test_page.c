@@ -300,9 +300,9 @@ static void rates_of_classes_stand_side_by_side(void **state) {
     assert_says(&page, "<td>80.0 <span class=\"faint\">(58.4 to 91.9)</span></td><td>75.0</td><td class=\"faint\">");
     const char *second = strstr(first + 1, "<th scope=\"row\">bad &amp; odd</th>"),
                *all = strstr(first, ">all, mean F1</th>");
-    const char *new = strstr(first, "<th scope=\"row\">new</th>");
-    assert_true(second && all && new &&second < all &&all < new);
-    assert_null(strstr(new + 1, "<th scope=\"row\">new</th>"));
+    const char *added = strstr(first, "<th scope=\"row\">new</th>");
+    assert_true(second && all && added && second < added && added < all);
+    assert_null(strstr(added + 1, "<th scope=\"row\">new</th>"));
     text_close(&page);
     for (int k = 0; k < 2; k++) folder_close(&runs[k]);
 }
