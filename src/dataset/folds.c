@@ -72,7 +72,7 @@ static status_code patients_open(patients *p, const case_groups *groups, const d
     for (size_t k = 0; k < set->train_count && status == STATUS_OK; k++) {
         p->of[k] = patient_of(groups, set->train[k].id);
         if (*p->of[k]) continue;
-        p->of[k] = p->nobody.bytes + used;
+        p->of[k] = text_string(&p->nobody) + used;
         used += strlen(p->of[k]) + 1;
     }
     if (status == STATUS_OK) status = value_numbers(p->of, set->train_count, numbers, &p->blocks, failure);
