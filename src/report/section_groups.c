@@ -8,6 +8,7 @@
 #include "report/html.h"
 #include "report/panel.h"
 #include "report/report.h"
+#include "report/roc_charts.h"
 #include "report/score_cell.h"
 
 #include <math.h>
@@ -293,6 +294,7 @@ void groups_section(text *page, const runs *runs) {
     add_scores(page, runs);
     class_table(page, runs);
     text_add(page, "<div class=\"panels\">\n");
+    roc_charts(page, runs);
     add_reliability(page, runs);
     for (size_t r = 0; r < runs->count; r++) add_confusion(page, runs, &runs->all[r]);
     text_add(page, "</div>\n");

@@ -68,6 +68,28 @@ prints '^worst class: [a-z]*, of which [0-9.]*% are recognised'
 grep -q '^class,images,accuracy,loss,sensitivity,sensitivity_low,sensitivity_high,specificity,.*,f1_high$' "$work/scores/classes.csv" ||
     fail 'classes.csv lacks rates'
 [ "$(wc -l <"$work/scores/strata.csv")" -eq 4 ] || fail "all and two groups are expected"
+head -n 2 "$work/scores/roc.csv" | tail -n 1 | grep -q '^light,inf,0,1$' || fail "the ROC curve does not begin with nothing taken"
+tail -n 1 "$work/scores/roc.csv" | grep -q '^light,[0-9.e-]*,1,0$' || fail "the ROC curve does not end with all taken"
+
+# A threshold, chosen on the validation part and scored on the test part.
+run 0 evaluate "$work/run" --part val
+prints '^all '
+run 0 evaluate "$work/run" --at sensitivity=0.8 --by group --out "$work/point"
+prints '^operating point: light where its probability is at least [0-9.e-]*, chosen on the validation part for a sensitivity of 80 %$'
+prints '^validation part '
+prints '^group odd '
+[ "$(sed -n 's/^light,[^,]*,sensitivity=0.8,\([a-z]*\),\([^,]*\),\([a-z]*\),.*/\1 \2 \3/p' "$work/point/operating_point.csv" | tr '\n' ';')" = \
+    "val  all;test  all;test group even;test group odd;" ] || fail "operating_point.csv has other rows"
+awk -F, 'NR == 2 && $9 < 0.8 { exit 1 }' "$work/point/operating_point.csv" || fail "the goal is not reached where it was chosen"
+run 0 evaluate "$work/run" --at specificity=0.5 --positive dark --out "$work/point" --quiet
+grep -q '^dark,[^,]*,specificity=0.5,val,' "$work/point/operating_point.csv" || fail "another class is not followed"
+run 0 evaluate "$work/run" --out "$work/point" --quiet
+[ ! -e "$work/point/operating_point.csv" ] || fail "a threshold of an earlier evaluation stays"
+refused 'write sensitivity=S or specificity=S' evaluate "$work/run" --at 0.8
+refused 'one of dark, light' evaluate "$work/run" --at sensitivity=0.8 --positive blue
+refused '--positive needs --at' evaluate "$work/run" --positive light
+refused 'leave --part out' evaluate "$work/run" --at sensitivity=0.8 --part train
+refused 'none of test, train and val' evaluate "$work/run" --part all
 grep -q '^label,dark,light$' "$work/scores/confusion.csv" || fail "no confusion matrix"
 head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient$' || fail "examples.csv lacks columns"
 [ "$(wc -l <"$work/scores/reliability.csv")" -eq 16 ] || fail "15 bins are expected"
