@@ -39,11 +39,7 @@ static void add_score_rows(text *page, const runs *runs, const run *run, int fir
         text_add(page, " ");
         html_escape(page, run_cell(&run->strata, row, "value"));
         text_add(page, "</th>");
-        if (runs->count > 1) {
-            text_add(page, "<td class=\"word\">");
-            html_escape(page, run->name);
-            text_add(page, "</td>");
-        }
+        run_name_cell(page, runs, run);
         text_add(page, "<td>");
         html_escape(page, run_cell(&run->strata, row, "examples"));
         text_add(page, "</td>");
