@@ -81,6 +81,15 @@ prints '^group odd '
 [ "$(sed -n 's/^light,[^,]*,sensitivity=0.8,\([a-z]*\),\([^,]*\),\([a-z]*\),.*/\1 \2 \3/p' "$work/point/operating_point.csv" | tr '\n' ';')" = \
     "val  all;test  all;test group even;test group odd;" ] || fail "operating_point.csv has other rows"
 awk -F, 'NR == 2 && $9 < 0.8 { exit 1 }' "$work/point/operating_point.csv" || fail "the goal is not reached where it was chosen"
+threshold=$(awk -F, 'NR == 2 { print $2 }' "$work/point/operating_point.csv")
+for at in "$threshold" 0 1; do # the positives of the test part that are found are those that evaluate counted; all; none
+    run 0 predict "$work/run" --input "$work/data" --output "$work/called.csv" --threshold "light=$at"
+    awk -F, -v at="$at" 'NR > 1 && ($2 == "light") != ($4 >= at) { exit 1 }' "$work/called.csv" || fail "the threshold $at is not followed"
+done
+for wrong in light light= light=2 light=x blue=0.5 =0.5; do
+    refused 'write CLASS=P, one of dark, light' predict "$work/run" --input "$work/data" --output "$work/never.csv" --threshold "$wrong"
+done
+[ ! -e "$work/never.csv" ] || fail "scores were written with a wrong threshold"
 run 0 evaluate "$work/run" --at specificity=0.5 --positive dark --out "$work/point" --quiet
 grep -q '^dark,[^,]*,specificity=0.5,val,' "$work/point/operating_point.csv" || fail "another class is not followed"
 run 0 evaluate "$work/run" --out "$work/point" --quiet
