@@ -168,6 +168,23 @@ static void print_confusion(const class_results *scores) {
     }
 }
 
+/* What is said of each patient, from the mean of its examples. */
+static void print_patients(const class_results *scores) {
+    const class_patients *patients = &scores->patients;
+    if (!patients->labels) return;
+    printf("\nby patient, with the mean probability of its %s:\n", examples_word(scores));
+    cli_put_word("", group_width(scores));
+    printf(" %9s  %-23s  %-23s  %-23s  %s\n", "patients", "accuracy, % (95 % CI)", "balanced accuracy, %", "AUROC",
+           "calibration error, %");
+    cli_put_word("all", group_width(scores));
+    printf(" %9lld", (long long)scores->by_patient.count);
+    for (int s = 0; s < CLASS_SCORES; s++) print_score(&scores->by_patient, (class_score)s);
+    printf("\n");
+    if (patients->mixed)
+        printf("left out, since their %s are of several classes: %lld\n", examples_word(scores),
+               (long long)patients->mixed);
+}
+
 static void print_operating_row(const char *name, int width, const operating_scores *s) {
     cli_put_word(name, width);
     printf(" %9lld", (long long)s->positives);
@@ -202,6 +219,7 @@ static void print_operating(const class_results *scores) {
 static void print_classification(const class_results *scores) {
     print_classes(scores);
     print_groups(scores);
+    print_patients(scores);
     print_operating(scores);
     print_confusion(scores);
 }

@@ -1,5 +1,6 @@
 #include "evaluate/class_files.h"
 
+#include "core/arg_max.h"
 #include "core/csv.h"
 #include "evaluate/class_gallery.h"
 #include "evaluate/classified.h"
@@ -7,8 +8,7 @@
 
 #include <stdio.h>
 
-static void add_header(const class_files *f, text *csv) {
-    text_add(csv, "example,label,prediction,loss");
+static void add_class_headings(const class_files *f, text *csv) {
     for (int k = 0; k < f->scores->classes; k++) {
         text name = {0};
         text_add(&name, "p_");
@@ -16,6 +16,11 @@ static void add_header(const class_files *f, text *csv) {
         text_add(csv, ",");
         csv_add_text(csv, &name);
     }
+}
+
+static void add_header(const class_files *f, text *csv) {
+    text_add(csv, "example,label,prediction,loss");
+    add_class_headings(f, csv);
     for (int k = 0; k < f->set->column_count; k++) {
         const char *column = f->set->columns[k].name;
         const int renamed = classified_is_renamed(column, f->set->class_names, f->scores->classes);
@@ -143,6 +148,44 @@ static status_code write_reliability(const class_files *f, failure *failure) {
     return write_out(f, RUN_RELIABILITY, &csv, failure);
 }
 
+/* A patient is called by its name; an example of nobody by its own. */
+static void add_patient_name(const class_files *f, int64_t example, text *csv) {
+    const example_column *column = f->patients;
+    if (column->of[example] >= 0) csv_add_field(csv, column->values[column->of[example]]);
+    else labelled_images_name_field(f->set, example, csv);
+}
+
+static void add_patient(const class_files *f, int64_t k, text *csv) {
+    const class_patients *patients = &f->scores->patients;
+    const int classes = f->scores->classes;
+    const float *p = patients->probabilities + k * classes;
+    add_patient_name(f, patients->first[k], csv);
+    text_format(csv, ",%lld,", (long long)patients->examples[k]);
+    labelled_images_class_field(f->set, patients->labels[k], csv);
+    text_add(csv, ",");
+    labelled_images_class_field(f->set, arg_max(p, classes), csv);
+    for (int c = 0; c < classes; c++) text_format(csv, ",%.9g", (double)p[c]);
+    text_add(csv, "\n");
+}
+
+/* What is not written any more would be of an earlier evaluation, with other weights. */
+static status_code drop(const class_files *f, run_file file, failure *failure) {
+    char path[PATH_SIZE];
+    const status_code status = run_path(path, f->out, file, failure);
+    if (status == STATUS_OK) remove(path);
+    return status;
+}
+
+static status_code write_patients(const class_files *f, failure *failure) {
+    text csv = {0};
+    if (!f->scores->patients.labels) return drop(f, RUN_PATIENTS, failure);
+    text_add(&csv, "patient,examples,label,prediction");
+    add_class_headings(f, &csv);
+    text_add(&csv, "\n");
+    for (int64_t k = 0; k < f->scores->patients.count; k++) add_patient(f, k, &csv);
+    return write_out(f, RUN_PATIENTS, &csv, failure);
+}
+
 /* Of two classes the curve of the first is that of the second, turned. */
 static status_code write_roc(const class_files *f, failure *failure) {
     const class_predictions p = f->predictions;
@@ -182,12 +225,7 @@ static void add_operating(const class_files *f, const char *part, const class_st
 static status_code write_operating(const class_files *f, failure *failure) {
     const class_results *s = f->scores;
     text csv = {0};
-    char path[PATH_SIZE];
-    if (s->operating.rule.positive < 0) { /* one of an earlier evaluation would be of other weights */
-        const status_code status = run_path(path, f->out, RUN_OPERATING, failure);
-        if (status == STATUS_OK) remove(path);
-        return status;
-    }
+    if (s->operating.rule.positive < 0) return drop(f, RUN_OPERATING, failure);
     text_add(&csv, "class,threshold,goal,part,column,value,positives,negatives,sensitivity,sensitivity_low,"
                    "sensitivity_high,specificity,specificity_low,specificity_high\n");
     add_operating(f, "val", NULL, &s->operating.chosen_on, &csv);
@@ -203,6 +241,7 @@ status_code class_files_write(const class_files *f, failure *failure) {
     if (status == STATUS_OK) status = write_strata(f, failure);
     if (status == STATUS_OK) status = write_confusion(f, failure);
     if (status == STATUS_OK) status = write_reliability(f, failure);
+    if (status == STATUS_OK) status = write_patients(f, failure);
     if (status == STATUS_OK) status = write_roc(f, failure);
     if (status == STATUS_OK) status = write_operating(f, failure);
     const class_gallery gallery = {f->set, f->predictions.probabilities, f->losses, f->gallery_column, f->out};

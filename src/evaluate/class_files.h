@@ -1,5 +1,5 @@
 /* The files of an evaluated classifier: examples.csv, classes.csv, strata.csv, confusion.csv, reliability.csv, roc.csv,
-   operating_point.csv, worst.csv and its pictures. */
+   operating_point.csv, patients.csv, worst.csv and its pictures. */
 #ifndef HWS_EVALUATE_CLASS_FILES_H
 #define HWS_EVALUATE_CLASS_FILES_H
 
@@ -12,11 +12,12 @@ typedef struct class_files {
     const int *predicted; /* [example]: its most probable class */
     const double *losses; /* [example] */
     const class_results *scores;
-    double iterations;          /* how far the run is; -1: nobody knows */
-    const char *gallery_column; /* whose groups have pictures of their own, or NULL */
+    const example_column *patients; /* NULL: not known */
+    double iterations;              /* how far the run is; -1: nobody knows */
+    const char *gallery_column;     /* whose groups have pictures of their own, or NULL */
 } class_files;
 
-/* An operating_point.csv of before goes where there is no threshold now. */
+/* An operating_point.csv or patients.csv of before goes where there is none now. */
 status_code class_files_write(const class_files *files, failure *failure);
 
 #endif

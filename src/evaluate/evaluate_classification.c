@@ -168,8 +168,12 @@ static void score_classes(const job *j, class_results *scores) {
 
 /* ---- by group ---------------------------------------------------------------------------------------------------- */
 
+static const example_column *patients_of(const labelled_images *set) {
+    return example_column_any_case(set->columns, set->column_count, "patient");
+}
+
 static class_predictions predictions_on(const job *j, const labelled_images *set, const float *probabilities) {
-    const example_column *patients = example_column_any_case(set->columns, set->column_count, "patient");
+    const example_column *patients = patients_of(set);
     return (class_predictions){set->count, j->model.classes, set->labels, probabilities,
                                patients ? patients->of : NULL};
 }
@@ -330,6 +334,14 @@ static status_code score_groups(job *j, failure *failure) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+static status_code score_patients(job *j, failure *failure) {
+    class_results *s = j->scores;
+    const class_predictions p = predictions_of(j);
+    if (!s->knows_patients || s->strata[0].scored.patients == p.count) return STATUS_OK;
+    const status_code status = class_patients_open(&s->patients, &p, failure);
+    return status == STATUS_OK ? class_patients_score(&s->patients, p.classes, &s->by_patient, failure) : status;
+}
+
 static status_code score(job *j, failure *failure) {
     class_results *s = j->scores;
     const size_t classes = (size_t)j->model.classes;
@@ -343,6 +355,7 @@ static status_code score(job *j, failure *failure) {
     status_code status = class_rates_of(&predictions, s->rates, failure);
     if (status == STATUS_OK) status = choose_threshold(j, failure);
     if (status == STATUS_OK) status = score_groups(j, failure);
+    if (status == STATUS_OK) status = score_patients(j, failure);
     if (status == STATUS_OK) find_worst(s);
     return status;
 }
@@ -354,6 +367,7 @@ static status_code write_files(const job *j, failure *failure) {
                                             .predicted = j->predictions,
                                             .losses = j->losses,
                                             .scores = j->scores,
+                                            .patients = patients_of(j->set),
                                             .iterations = j->iterations,
                                             .gallery_column = j->gallery_column},
                              failure);

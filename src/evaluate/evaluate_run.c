@@ -42,5 +42,6 @@ void run_evaluation_close(run_evaluation *result) {
     }
     free(c->strata);
     free(c->confusion);
+    class_patients_close(&c->patients);
     *result = (run_evaluation){0};
 }

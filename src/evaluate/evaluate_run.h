@@ -8,6 +8,7 @@
 #ifndef HWS_EVALUATE_EVALUATE_RUN_H
 #define HWS_EVALUATE_EVALUATE_RUN_H
 
+#include "evaluate/class_patients.h"
 #include "evaluate/class_rates.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/operating_point.h"
@@ -74,7 +75,9 @@ typedef struct class_results {
     char **class_names;                                 /* classes; NULL: their numbers */
     int64_t *confusion;                                 /* [label][prediction] */
     int knows_patients;                                 /* the data have a column of patients */
-    class_stratum *strata;                              /* all examples, then each group of each column */
+    class_patients patients; /* where some of them have several examples: an answer for each */
+    class_scored by_patient; /* and how good these are */
+    class_stratum *strata;   /* all examples, then each group of each column */
     size_t stratum_count;
     operating_result operating;
     size_t worst_group; /* the stratum with the lowest accuracy of those of all columns, from 1 on; 0: there is none */
@@ -88,7 +91,8 @@ typedef struct run_evaluation {
 
 /*
  * Classification: rates (class_rates.h) and loss by class, the scores of class_scores.h by group, and the confusion matrix; in files
- * examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv, with a threshold also operating_point.csv.
+ * examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv and roc.csv, with a threshold also operating_point.csv, and
+ * patients.csv where patients have several examples.
  * Segmentation: predicts the validation cases of the run's fold into its folder, keeps those that are newer than the
  * weights, and evaluates them by the groups of the dataset's groups.csv (evaluate.h). After STATUS_STOPPED the same call
  * goes on with the cases that are left. The listener may be NULL. Close the result, also after a failure.

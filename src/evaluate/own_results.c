@@ -22,6 +22,7 @@ static const result_file FILES[] = {
     {RESULTS_OF_CLASSES, RUN_STRATA, {"column,value,examples,accuracy,"}, 0},
     {RESULTS_OF_CLASSES, RUN_CONFUSION, {NULL}, RUN_STRATA},
     {RESULTS_OF_CLASSES, RUN_RELIABILITY, {"confidence_from,confidence_to,"}, 0},
+    {RESULTS_OF_CLASSES, RUN_PATIENTS, {"patient,examples,label,prediction,"}, 0},
     {RESULTS_OF_CLASSES, RUN_ROC, {"class,threshold,sensitivity,"}, 0},
     {RESULTS_OF_CLASSES, RUN_OPERATING, {"class,threshold,goal,"}, 0},
     {RESULTS_OF_CLASSES, RUN_WORST, {"kind,column,value,example,", "rank,example,dice,"}, 0},

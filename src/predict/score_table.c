@@ -59,7 +59,7 @@ static void add_row(const score_table *s, int64_t i, class_threshold threshold, 
 status_code score_table_write(const score_table *s, const predict_request *request, failure *failure) {
     char path[PATH_SIZE];
     text csv = {0};
-    class_threshold threshold;
+    class_threshold threshold = {.positive = -1};
     status_code status = score_table_check(request, failure);
     if (status == STATUS_OK) status = class_threshold_parse(request->threshold, s->facts, &threshold, failure);
     if (status == STATUS_OK) status = table_path(request->output, path, failure);

@@ -40,6 +40,7 @@
     X(RUN_STRATA, "strata.csv")             /* classification: scores by group */                                      \
     X(RUN_CONFUSION, "confusion.csv")       /* classification: labels against predictions */                           \
     X(RUN_RELIABILITY, "reliability.csv")   /* classification: confidence against accuracy */                          \
+    X(RUN_PATIENTS, "patients.csv")         /* classification: an answer for each patient */                           \
     X(RUN_ROC, "roc.csv")                   /* classification: what each threshold gives */                            \
     X(RUN_OPERATING, "operating_point.csv") /* classification: a threshold, and what it gives */                       \
     X(RUN_SUMMARY, "summary.json")          /* scores, in nnU-Net's form */                                            \

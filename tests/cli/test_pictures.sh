@@ -164,6 +164,13 @@ is_silent err
 # Pictures of the same patient are one witness, in evaluation, comparison and report; the name of the column is as for splitting.
 awk -F, -v OFS=, 'NR == 1 { $4 = "Patient" } NR > 1 { $4 = "p" int(NR / 5) } 1' "$work/data/labels.csv" >"$work/data/series.csv"
 run 0 evaluate "$work/run" --data "$work/data/series.csv" --part train --out "$work/series"
+prints '^left out, since their images are of several classes: [1-9]'
+awk -F, -v OFS=, 'NR == 1 { $4 = "Patient" } NR > 1 { $4 = "p" int(NR / 10) $2 } 1' "$work/data/labels.csv" >"$work/data/alike.csv"
+run 0 evaluate "$work/run" --data "$work/data/alike.csv" --part train --out "$work/alike"
+prints '^by patient, with the mean probability of its images:$'
+! grep -q 'left out, since' "$work/out" || fail "patients of one class are left out"
+awk -F, 'NR > 1 { seen += $2; sum = $5 + $6; if (sum < 0.999 || sum > 1.001) exit 1 } END { exit !(seen > 2 * (NR - 1)) }' "$work/alike/patients.csv" ||
+    fail "patients.csv has no means over several pictures"
 witnesses=$(awk -F, 'NR > 1 && $5 == "train" { print $4 }' "$work/data/series.csv" | sort -u | wc -l)
 prints "resampling $witnesses patients"
 [ "$(sed -n 2p "$work/series/strata.csv" | awk -F, '{ print $NF }')" = "$witnesses" ] || fail "strata.csv does not count the patients"
