@@ -6,7 +6,7 @@
 #
 # usage: experiments/acdc.sh DATASET_FOLDER [OUT]        (experiments/out/acdc)
 # DATASET_FOLDER has a groups.csv with a column diagnosis and cases called PATIENT_ED and PATIENT_ES; it is not written to.
-# In the environment: SEEDS ("0 1 2"), METHODS ("erm dro group-dro reweight paper"), RARE (RV), PATIENTS (2), FOLD (0), EPOCHS (8),
+# In the environment: SEEDS ("0 1 2"), METHODS (of "erm dro doubt group-dro reweight paper"; without doubt), RARE (RV), PATIENTS (2), FOLD (0), EPOCHS (8),
 # EPOCH_LENGTH (50), BATCH (2), FEATURES (16, of the first stage), MISLABEL (0), JOBS, HWS. About ten minutes per run on one core of a
 # machine that is shared.
 set -eu
