@@ -134,7 +134,7 @@ is_silent err
 awk -F, -v OFS=, 'NR == 1 { $4 = "Patient" } NR > 1 { $4 = "p" int(NR / 5) } 1' "$work/data/labels.csv" >"$work/data/series.csv"
 run 0 evaluate "$work/run" --data "$work/data/series.csv" --part train --out "$work/series"
 witnesses=$(awk -F, 'NR > 1 && $5 == "train" { print $4 }' "$work/data/series.csv" | sort -u | wc -l)
-prints "resampling $witnesses patients"
+prints "resampling $witnesses patients; Wilson's interval where every resample gives the same share\\."
 [ "$(sed -n 2p "$work/series/strata.csv" | awk -F, '{ print $NF }')" = "$witnesses" ] || fail "strata.csv does not count the patients"
 run 0 evaluate "$work/photos" --data "$work/data/series.csv" --part train --out "$work/series-photos" --quiet
 run 0 compare "$work/series" "$work/series-photos"
