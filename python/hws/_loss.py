@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ._arrays import as_indices, as_losses
 from ._learning import learn_batch
-from .errors import ArgumentError, ArgumentTypeError, NotFiniteError
+from .errors import ArgumentError, ArgumentTypeError, HwsError, NotFiniteError
 
 Loss = Union[nn.Module, Callable[..., Tensor]]
 
@@ -303,10 +303,15 @@ class DROLoss(nn.Module):
         return self._reduced(losses, indices, None)
 
     def _reduced(self, losses: Tensor, indices: Any, counted: Optional[Tensor]) -> Tensor:
-        indices = as_indices(indices)
-        if len(indices) == 0:
-            raise ArgumentError("the batch is empty")
-        losses = per_example(losses, len(indices))
+        try:
+            indices = as_indices(indices)
+            if len(indices) == 0:
+                raise ArgumentError("the batch is empty")
+            losses = per_example(losses, len(indices))
+        except HwsError:
+            if self.training and hasattr(self.sampler, "refuse"):
+                self.sampler.refuse(losses)  # the other ranks must not wait
+            raise
         if not self.training:
             return losses.mean()
         self.last_losses = losses.detach()

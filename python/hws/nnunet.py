@@ -260,10 +260,10 @@ def _loaders_that_draw(kind: type) -> Iterator[None]:
 class _Learner:
     """Writes the losses of all ranks into the shared history; what a DROLoss takes for its sampler."""
 
-    def __init__(self, sampler: SharedSampler, ranks: int, room: int):
+    def __init__(self, sampler: SharedSampler, ranks: int):
         self.sampler = sampler
         self.visits = np.zeros(len(sampler), np.int64)
-        self._ranks, self._room = ranks, room
+        self._ranks = ranks
 
     def update(self, indices: Any, losses: Any) -> None:
         self.step(indices, losses, False)
@@ -283,11 +283,9 @@ class _Learner:
 
     def _gathered(self, indices: np.ndarray, losses: np.ndarray, given: Tensor) -> Tuple[np.ndarray, np.ndarray, int]:
         """All ranks' cases and losses, rank after rank, and where this rank's begin. Their numbers may differ."""
-        room = np.full((2, self._room), -1.0)
-        room[0, :len(indices)], room[1, :len(losses)] = indices, losses
-        parts = exchanged(room[0], room[1], given, self._ranks)
-        counts = (parts[:, 0] >= 0).sum(1)
-        together = np.concatenate([part[:, :count] for part, count in zip(parts, counts)], axis=1)
+        parts = exchanged(np.stack([indices, losses]), given)
+        counts = np.array([part.shape[1] for part in parts])
+        together = np.concatenate(parts, axis=1)
         first = int(counts[:torch.distributed.get_rank()].sum())
         return together[0].astype(np.int64), together[1].astype(np.float32), first
 
@@ -412,7 +410,7 @@ class HardnessWeighted:
         self.hws_cases = names
         self._hws_place = {str(name): place for place, name in enumerate(names)}
         self.hws_shared = SharedSampler(len(names), **options)
-        self._hws_learner = _Learner(self.hws_shared, ranks, max(self.batch_size, self.configuration_manager.batch_size))
+        self._hws_learner = _Learner(self.hws_shared, ranks)
         self._hws_connect()
         self._hws_take_over()
 
