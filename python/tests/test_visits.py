@@ -70,6 +70,20 @@ def test_the_loss_takes_the_kind_of_weights(kind):
     np.testing.assert_allclose(criterion.last_weights, expected, rtol=1e-5)
 
 
+def test_the_kind_of_weights_stays_what_the_loss_was_told():
+    """It was lost with a state that the sampler took over, and to a second loss on the same sampler."""
+    sampler = hws.Sampler(np.full(20, 2.0), beta=2)
+    older = sampler.state_dict()
+    normalised = hws.torch.DROLoss(nn.MSELoss(), sampler, importance="normalised")
+    paper = hws.torch.DROLoss(nn.MSELoss(), sampler, importance="paper")
+    for _ in range(2):
+        sampler.load_state_dict(older)
+        for criterion, expected in ((normalised, 1.0), (paper, math.exp(-2))):
+            sampler.set_losses(np.full(20, 2.0))
+            criterion(torch.ones(4), torch.zeros(4), [3, 5, 7, 9])
+            np.testing.assert_allclose(criterion.last_weights, expected, rtol=1e-5)
+
+
 def test_no_weights_and_the_sampler_s_own():
     sampler = hws.Sampler(4, importance="exact")
     for none in (None, False):
