@@ -26,6 +26,7 @@ import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Type
 
@@ -108,7 +109,12 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
-        """What the variables HWS_NNUNET_... say."""
+        """What the variables HWS_NNUNET_... say; one that means nothing is refused."""
+        known = [f"HWS_NNUNET_{field.name.upper()}" for field in fields(cls)]
+        for name in sorted(environment):
+            if name.startswith("HWS_NNUNET_") and name not in known:
+                nearest = get_close_matches(name, known, 1, 0.0)[0]
+                raise ArgumentError(f"the variable {name} means nothing; is it {nearest} that you mean?")
         found: Dict[str, Any] = {}
         for field in fields(cls):
             text = environment.get(f"HWS_NNUNET_{field.name.upper()}")
@@ -123,7 +129,9 @@ class Settings:
         """These settings with what a trainer's name says."""
         found: Dict[str, Any] = {}
         named: Set[str] = set()
-        words = name[len(PREFIX):].split("_")[1:] if name != PREFIX else []
+        if not f"{name}_".startswith(f"{PREFIX}_"):
+            raise ArgumentError(f"the trainer's name {name} is not {PREFIX}, with parts behind it such as {PREFIX}_tail20")
+        words = name.split("_")[1:]
         for word in sorted(words, key="paper".__ne__):  # first, so that other words go before what it brings along
             said = _word(word, name)
             own = {"importance"} if word == "paper" else set(said)
