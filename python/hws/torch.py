@@ -28,7 +28,7 @@ from ._loss import DROLoss, PerCase, per_example
 from ._pending import Draw, Match, Pending
 from ._ranks import Ranks, exchanged, initialised
 from ._randomness import NumberedIndex, seed_of_draw, seed_of_example, seeded
-from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, HwsError, OwnershipError
+from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, ExampleIndexError, HwsError, OwnershipError
 from .sampler import HasBeta, Sampler
 from .shared import SharedHandle, SharedSampler
 from .telemetry import concerns
@@ -58,7 +58,7 @@ class IndexedDataset(Dataset):
     """A map-style data set whose items also say which example they are.
 
     A tuple gets the index as its last element, a mapping as its entry "index"; in a list of them (crops of one case, as
-    MONAI's transforms give) each does. Anything else becomes a pair.
+    MONAI's transforms give) each does; a named tuple becomes a plain one. Anything else becomes a pair.
 
     Args:
         dataset: a map-style data set.
@@ -100,6 +100,8 @@ class IndexedDataset(Dataset):
 
     def __getitem__(self, index: int) -> Any:
         example = int(index) if index >= 0 else len(self) + int(index)
+        if example < 0:
+            raise ExampleIndexError(f"index {index} is before the first of {len(self)} examples", None, int(index))
         if self._randomness is None:
             return _with_index(self.dataset[int(index)], example)
         seed = seed_of_draw(index) if isinstance(index, NumberedIndex) else seed_of_example(self._seed(), example)
@@ -621,6 +623,8 @@ class SharedDraws(IterableDataset):
         shared: a :class:`hws.shared.SharedSampler` or its handle.
         num_samples: how many items all workers together yield in one iteration; n unless told otherwise.
         draw: how many examples a worker draws at once, without replacement among them.
+        batch_size: that of the DataLoader. Each worker makes batches of its own items; told how large they are, the workers
+            share whole batches. Otherwise each may end with a smaller one, and there are more batches than ``len(loader)``.
         num_replicas, rank: in a distributed training, how many ranks there are and which one this is. They share
             ``num_samples``, rounded up so that each yields equally many, and draw from streams of their own. Every rank has
             a SharedSampler of the same options, which must learn the losses of all: see :func:`of_all_ranks`. Without the
@@ -633,7 +637,7 @@ class SharedDraws(IterableDataset):
     """
 
     def __init__(self, dataset: Any, shared: Union[SharedSampler, SharedHandle], num_samples: Optional[int] = None,
-                 draw: int = 1, *, num_replicas: Optional[int] = None, rank: Optional[int] = None):
+                 draw: int = 1, *, batch_size: int = 1, num_replicas: Optional[int] = None, rank: Optional[int] = None):
         handle = shared.handle if isinstance(shared, SharedSampler) else shared
         if not isinstance(handle, SharedHandle):
             raise ArgumentTypeError(f"shared must be a SharedSampler or its handle, not {type(shared).__name__}")
@@ -643,8 +647,9 @@ class SharedDraws(IterableDataset):
         self.handle = handle
         self.num_samples = len(dataset) if num_samples is None else as_count(num_samples, "num_samples")
         self.draw = as_count(draw, "draw")
-        if self.draw < 1:
-            raise ArgumentError("draw must be at least 1")
+        self.batch_size = as_count(batch_size, "batch_size")
+        if self.draw < 1 or self.batch_size < 1:
+            raise ArgumentError(f"{'draw' if self.draw < 1 else 'batch_size'} must be at least 1")
         if (num_replicas is None) != (rank is None):
             raise ArgumentError("give num_replicas and rank, or neither")
         self._ranks = None if rank is None else Ranks(num_replicas, rank, None)
@@ -668,7 +673,10 @@ class SharedDraws(IterableDataset):
         info = get_worker_info()
         worker, workers = (info.id, info.num_workers) if info is not None else (0, 1)
         own = len(self)
-        left = own // workers + (worker < own % workers)
+        batches = -(-own // self.batch_size)
+        left = len(range(worker, batches, workers)) * self.batch_size
+        if batches % workers == (worker + 1) % workers:  # the last batch, which may be smaller, is this worker's
+            left -= batches * self.batch_size - own
         reader = self.handle.reader(worker * ranks + rank)
         while left > 0:
             for index in reader.draw(min(self.draw, left)).tolist():

@@ -352,6 +352,15 @@ def test_four_loader_workers_draw_from_the_shared_losses(method, persistent):
     assert epochs[0] != epochs[1]
 
 
+@pytest.mark.parametrize("samples, size, workers", [(10, 4, 2), (10, 4, 3), (3, 4, 2), (0, 4, 2), (16, 4, 2), (9, 4, 0)])
+def test_a_loader_has_as_many_batches_as_it_says(samples, size, workers):
+    draws = SharedDraws(Numbers(), SharedSampler(40, seed=5), samples, batch_size=size)
+    loader = DataLoader(draws, batch_size=size, num_workers=workers)
+    lengths = [len(indices) for _, indices in loader]
+    expected = [min(size, samples - first) for first in range(0, samples, size)]
+    assert len(lengths) == len(loader) and sorted(lengths, reverse=True) == expected
+
+
 def test_updates_reach_workers_in_the_middle_of_an_epoch():
     shared = SharedSampler(40, beta=1000, seed=5, initial_loss=1)
     loader = DataLoader(SharedDraws(Numbers(), shared, num_samples=2000), batch_size=10, num_workers=4)

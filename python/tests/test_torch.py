@@ -32,6 +32,9 @@ def test_indexed_dataset():
     images, labels, indices = next(iter(DataLoader(IndexedDataset(DATA), batch_size=4)))
     assert indices.tolist() == [0, 1, 2, 3] and images.tolist() == [0, 1, 2, 3]
     assert IndexedDataset(DATA)[-1][2] == N - 1
+    for data in (IndexedDataset(DATA), IndexedDataset(DATA, randomness=HardnessWeightedBatchSampler(DATA, 4))):
+        with pytest.raises(IndexError, match=f"index {-N - 1} is before the first"):
+            data[-N - 1]
     with pytest.raises(hws.ArgumentTypeError, match="map-style"):
         IndexedDataset(iter([1, 2]))
     with pytest.raises(hws.ArgumentError, match="'index' already"):
