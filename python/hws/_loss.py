@@ -257,6 +257,8 @@ class DROLoss(nn.Module):
             raise ArgumentTypeError(f"sampler must be one of hws, not {type(sampler).__name__}")
         self.loss = _made_per_example(loss)
         self.sampler = sampler
+        if importance is not None and not isinstance(importance, (str, bool, np.bool_)):
+            raise ArgumentTypeError(f"importance must be a string, a bool or None, not {type(importance).__name__}")
         self._kind = importance if isinstance(importance, str) else None
         self._set_kind()
         self.importance = bool(importance)

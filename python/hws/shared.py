@@ -407,7 +407,7 @@ class SharedSampler(Sampler):
         if not isinstance(state_dict, Mapping) or "state" not in state_dict:
             raise CorruptStateError("this is no state_dict of a sampler: it has no entry 'state'")
         before = self.options
-        other = Sampler.from_bytes(state_dict["state"], self._custom).options
+        other = Sampler.from_bytes(state_dict["state"], self._functions).options
         if other["doubt"]:
             raise CorruptStateError(f"the state is of a sampler with doubt, and {_NO_DOUBT}")
         fixed = sorted(name for name in _KNOWN_TO_READERS if other[name] != before[name])

@@ -58,6 +58,13 @@ def test_tail():
     assert hws.Sampler(losses, tail=0.25, divergence="cvar:0.5").options["divergence"] == "cvar:0.25"
 
 
+@pytest.mark.parametrize("divergence", ["reverse-kl", "cressie-read:-1", "cressie-read:0"])
+def test_divergences_that_can_have_no_tail_open_with_a_beta(divergence):
+    sampler = hws.Sampler([1.0, 2.0], divergence=divergence)
+    assert sampler.tail is None and sampler.beta == 100
+    assert hws.Sampler([1.0, 2.0], divergence="cressie-read:0.5").tail == 0.1
+
+
 @pytest.mark.parametrize("kind", ["paper", "normalised", "exact"])
 def test_the_loss_takes_the_kind_of_weights(kind):
     sampler = hws.torch.HardnessWeightedBatchSampler(20, batch_size=4, beta=2)
