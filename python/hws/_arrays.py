@@ -33,20 +33,17 @@ def _one_dimensional(array: np.ndarray, what: str) -> np.ndarray:
 
 def from_anything(values: Any, what: str) -> np.ndarray:
     # Tensors, without importing torch: as they are, or away from the graph, the device and types unknown to numpy.
-    if hasattr(values, "detach"):
-        try:
-            return values.numpy()
-        except (RuntimeError, TypeError):
-            pass
     try:
-        return np.asarray(_off_the_graph(values))
+        try:
+            return values.numpy() if hasattr(values, "detach") else np.asarray(values)
+        except (RuntimeError, TypeError):
+            return np.asarray(_off_the_graph(values))
     except (ValueError, TypeError, NotImplementedError) as error:  # the last of a tensor without data
         raise ArgumentTypeError(f"{what} are no array of numbers: {error}") from None
 
 
 def _off_the_graph(values: Any) -> Any:
-    if isinstance(values, (list, tuple)) and any(
-            hasattr(value, "detach") or isinstance(value, (list, tuple)) for value in values):
+    if isinstance(values, (list, tuple)):
         return [_off_the_graph(value) for value in values]
     if not hasattr(values, "detach"):
         return values

@@ -215,7 +215,7 @@ class _HandsOut(HasBeta):
                 examples = self._draw_piece()
                 draw = Draw(examples, self.sampler.updates_made, self.sampler.draws_made)
             share = draw.examples[self.rank::self.num_replicas] if self.num_replicas > 1 else draw.examples
-            self._pending.add(self._coded(draw.examples, np.arange(len(draw.examples)) % self.num_replicas), draw)
+            self._pending.add(self._coded(draw.examples), draw)
             self._handed += 1
             indices = share.tolist()
             if self._number_items:
@@ -280,8 +280,7 @@ class _HandsOut(HasBeta):
     def _learn(self, items: _Items, importance: bool, skip_non_finite: bool) -> Optional[np.ndarray]:
         """The step on what all ranks have received, which is the same on each of them; one weight for each item."""
         codes, ranks = items.codes, self.num_replicas
-        there = bool(((codes >= 0) & (codes < len(self.sampler) * ranks)).all())  # what is not is refused below
-        match = self._pending.match(codes, ranks) if there else None
+        match = self._pending.match(codes, ranks)
         crops = mean_over_crops(match.examples, match.items, items.losses, items.counted) if match else None
         drawn, fresh, counted = (crops.examples, crops.losses, crops.counted) if crops else items
         before = self.sampler.updates_made
@@ -299,9 +298,12 @@ class _HandsOut(HasBeta):
             raise ArgumentError(f"counted is of shape {np.shape(counted)} for {len(own_losses)} losses")
         return _Items(own_indices, own_losses, counted)
 
-    def _coded(self, examples: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-        """Examples and the ranks that they are on, as the book of draws has them."""
-        return examples * self.num_replicas + ranks if self.num_replicas > 1 else examples
+    def _coded(self, examples: np.ndarray, ranks: Optional[np.ndarray] = None) -> np.ndarray:
+        """Examples and the ranks that they are on, in turn unless told otherwise, as the book of draws has them."""
+        if self.num_replicas == 1:
+            return examples
+        ranks = np.arange(len(examples)) % self.num_replicas if ranks is None else ranks
+        return examples * self.num_replicas + ranks
 
     def _check_group(self) -> None:
         if not initialised():
