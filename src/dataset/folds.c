@@ -2,6 +2,7 @@
 #include "dataset/folds.h"
 
 #include "core/path.h"
+#include "core/patient_column.h"
 #include "core/text.h"
 #include "dataset/case_groups.h"
 #include "dataset/value_numbers.h"
@@ -81,20 +82,21 @@ static status_code patients_open(patients *p, const case_groups *groups, const d
     return status;
 }
 
-static void tell_patients(const patients *p, const dataset *set, const listener *listener) {
-    char notice[400];
+static void tell_patients(const patients *p, const dataset *set, const char *column, const listener *listener) {
+    char notice[512], who[150] = "groups.csv";
+    if (!patient_column_is_plain(column)) snprintf(who, sizeof who, "the column '%.100s' of groups.csv", column);
     if (p->blocks >= SPLITS_FOLDS)
-        snprintf(
-            notice, sizeof notice,
-            "groups.csv names %zu patients, with several of the %zu cases: the folds keep a patient's together, which "
-            "nnU-Net's do not",
-            p->named, set->train_count);
+        snprintf(notice, sizeof notice,
+                 "%s names %zu patients, with several of the %zu cases: the folds keep a patient's together, which "
+                 "nnU-Net's do "
+                 "not",
+                 who, p->named, set->train_count);
     else
-        snprintf(
-            notice, sizeof notice,
-            "groups.csv names %zu patients, too few for %d folds of whole patients: cases of a patient are trained on "
-            "and validated on, so that scores will flatter",
-            p->named, (int)SPLITS_FOLDS);
+        snprintf(notice, sizeof notice,
+                 "%s names %zu patients, too few for %d folds of whole patients: cases of a patient are trained on and "
+                 "validated "
+                 "on, so that scores will flatter",
+                 who, p->named, (int)SPLITS_FOLDS);
     listener_notice(listener, notice);
 }
 
@@ -104,7 +106,7 @@ static status_code make_by_patient(splits *folds, const dataset *set, const case
     patients p;
     status_code status = patients_open(&p, groups, set, failure);
     if (status == STATUS_OK && p.blocks < set->train_count) {
-        tell_patients(&p, set, listener);
+        tell_patients(&p, set, csv_name(&groups->table, (size_t)case_groups_patients(groups)), listener);
         if (p.blocks >= SPLITS_FOLDS) request.together = p.of;
     }
     if (status == STATUS_OK) status = splits_make(folds, &request, failure);

@@ -168,7 +168,7 @@ static void score_classes(const job *j, class_results *scores) {
 /* ---- by group ---------------------------------------------------------------------------------------------------- */
 
 static class_predictions predictions_of(const job *j) {
-    const example_column *patients = example_column_any_case(j->set->columns, j->set->column_count, "patient");
+    const example_column *patients = example_column_patients(j->set->columns, j->set->column_count);
     return (class_predictions){j->set->count, j->model.classes, j->set->labels, j->probabilities,
                                patients ? patients->of : NULL};
 }

@@ -154,7 +154,7 @@ status_code labelled_images_split_off(labelled_images *set, const share_off *sha
                     share->share, set->labels ? "with" : "without");
     uint8_t *chosen = calloc((size_t)set->count + 1, 1);
     if (!chosen) return fail_memory(failure, "the validation part");
-    const example_column *patients = example_column_any_case(set->columns, set->column_count, "patient");
+    const example_column *patients = example_column_patients(set->columns, set->column_count);
     status_code status = patients ? mark_patients(set, patients, share, chosen, failure) : STATUS_OK;
     for (int k = 0; !patients && k < set->classes; k++) mark_class(set, k, share, chosen);
     const char *units = patients ? "patients" : "images";

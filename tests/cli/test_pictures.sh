@@ -61,6 +61,22 @@ awk -F, -v trained="$work/trained" 'BEGIN { while ((getline name <trained) > 0) 
 awk -F, -v OFS=, 'NR > 1 && $5 != "test" { $4 = $2; $5 = "train" } 1' "$work/data/labels.csv" >"$work/data/two.csv"
 refused 'no class has two patients' train "$work/data/two.csv" $small --epochs 1 --validation 0.3 --out "$work/x"
 
+# The same of patients under another usual name, also where the data are divided and scored; a visit may be anything.
+torn_by() { # name of the column: how many of its values are both trained and tested on
+    awk -F, -v OFS=, -v name="$1" 'NR == 1 { $4 = name } NR > 1 { $4 = "p" int(NR / 4) } { print $1, $2, $3, $4 }' "$work/data/labels.csv" >"$work/data/ids.csv"
+    rm -rf "$work/ids"
+    run 0 train "$work/data/ids.csv" $small --epochs 1 --out "$work/ids"
+    torn=$(awk -F, 'NR == FNR { trained[$1] = 1; next } FNR > 1 { if ($1 in trained) one[$4] = 1; else two[$4] = 1 }
+        END { for (p in one) torn += p in two; print torn + 0 }' "$work/ids/losses.csv" "$work/data/ids.csv")
+}
+torn_by visit
+[ "$torn" -gt 0 ] || fail "they stay together by chance: take others"
+torn_by 'Patient ID'
+complains "the column 'Patient ID' says whose each example is"
+[ "$torn" -eq 0 ] || fail "$torn patients are both trained and tested on"
+run 0 evaluate "$work/ids"
+prints 'resampling [0-9]* patients'
+
 # Evaluation by group.
 run 0 evaluate "$work/run" --out "$work/scores"
 prints '^class  *images  *sensitivity, % (95% CI)  *specificity, %  *precision, %  *F1, %  *loss$'
