@@ -94,7 +94,7 @@ int64_t labelled_images_count_class(const labelled_images *set, int class_label)
 /*
  * Keeps floor(fraction x count) examples of one class, chosen by the seed, and all of the others; the order stays.
  * With one seed a smaller fraction keeps a subset of what a larger one keeps. Fails, and changes nothing, when there is
- * no such class, the fraction is not in [0, 1] or nothing would be left.
+ * no such class, the fraction is not in [0, 1], or nothing would be left, of all or, unless the fraction is 0, of the class.
  */
 status_code labelled_images_keep(labelled_images *set, int class_label, double fraction, uint64_t seed,
                                  failure *failure);
