@@ -67,8 +67,11 @@ static status_code open_moved(job *j, const char *place, failure *failure) {
         classification_data_close(&j->data);
         return STATUS_OK;
     }
-    listener_notice(j->listener, "these are the data that the run was trained on, in another place: what it was not "
-                                 "trained on is scored");
+    listener_notice(j->listener, j->request->on_training
+                                     ? "these are the data that the run was trained on, in another place: what it was "
+                                       "trained on is scored, as --part train asks"
+                                     : "these are the data that the run was trained on, in another place: what it was "
+                                       "not trained on is scored");
     return STATUS_OK;
 }
 

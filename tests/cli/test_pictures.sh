@@ -35,6 +35,18 @@ run 0 train "$work/data" $small --epochs 1 --objective reweight --keep group:odd
 grep -q '"keep": {"group:odd": 0.5}' "$work/few/config.json" || fail "keep is not recorded"
 refused "no column 'sex'" train "$work/data" $small --keep sex:f=0.5 --out "$work/x"
 refused 'no such class' train "$work/data" $small --keep green=0.5 --out "$work/x"
+# Nobody's group is thinned out to nothing unless they say so.
+odd=$(awk -F, '$3 == "odd" && $5 == "train"' "$work/data/labels.csv" | wc -l)
+refused "keeping 0.01 of group:odd would leave none of its $odd examples: 0[.0-9]* keeps one, 0 leaves all of them out" \
+    train "$work/data" $small --keep group:odd=0.01 --out "$work/x"
+least=$(sed -n 's/.*examples: \(0[.0-9]*\) keeps one.*/\1/p' "$work/err")
+run 0 train "$work/data" $small --keep "group:odd=$least" --epochs 1 --out "$work/least"
+[ "$(grep -c ',odd$' "$work/least/losses.csv")" -eq 1 ] || fail "one of the group is expected"
+run 0 train "$work/data" $small --keep group:odd=0 --dry-run
+# Options are not held against data that are not there.
+for option in '--size 64' '--recipe xrays'; do
+    refused "nothing-here' cannot be trained on: .* there is no such folder or file" train "$work/nothing-here" $option --out "$work/x"
+done
 refused 'no such column' train "$work/data" $small --group sex --out "$work/x"
 refused 'neither a side' train "$work/data" $small --size big --out "$work/x"
 
