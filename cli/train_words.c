@@ -49,6 +49,8 @@ void train_words_duration(double seconds, char words[32]) {
     else snprintf(words, 32, "%ld:%02ld", whole / 60, whole % 60);
 }
 
+static const char *plural(double count) { return count == 1 ? "" : "s"; }
+
 /* ---- the summary -------------------------------------------------------------------------------------------------- */
 
 static void add_data(const trainer *t, text *lines) {
@@ -89,17 +91,21 @@ static void add_objective(const trainer *t, text *lines) {
         add_robustness(s, lines);
         text_add(lines, ", ");
         add_weights(s, lines);
-        if (t->warm_up > 0) text_format(lines, ", after a warm-up of %lld iterations", (long long)t->warm_up);
+        if (t->warm_up > 0)
+            text_format(lines, ", after a warm-up of %lld iteration%s", (long long)t->warm_up,
+                        plural((double)t->warm_up));
     }
     if (*s->from) text_format(lines, "; begins with the weights of %s", s->from);
 }
 
 static void add_length(const trainer *t, text *lines) {
     const train_settings *s = &t->settings;
-    text_format(lines, "%s, %zu parameters; %.4g epochs of %lld iterations of %lld %s; %lld thread%s", s->model,
-                graph_trained_floats(learner_graph(t->learner)), (double)t->total / (double)t->epoch_iterations,
-                (long long)t->epoch_iterations, (long long)t->batch, train_words_examples(t), s->threads,
-                s->threads == 1 ? "" : "s");
+    const char *examples = train_words_examples(t);
+    const double epochs = (double)t->total / (double)t->epoch_iterations;
+    text_format(lines, "%s, %zu parameters; %.4g epoch%s of %lld iteration%s of %lld %.*s; %lld thread%s", s->model,
+                graph_trained_floats(learner_graph(t->learner)), epochs, plural(epochs), (long long)t->epoch_iterations,
+                plural((double)t->epoch_iterations), (long long)t->batch, (int)strlen(examples) - (t->batch == 1),
+                examples, s->threads, plural((double)s->threads));
 }
 
 void train_words_summary(const trainer *t, text *lines) {
