@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/path.h"
+#include "images/broken_pictures.h"
 #include "picture/raster.h"
 #include "ranks/ranks.h"
 
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_SIDE = 224, BROKEN_TOLD = 50, BROKEN_BYTES = 850 };
+enum { USUAL_SIDE = 224 };
 
 typedef struct job {
     const example_list *list;
@@ -47,32 +48,11 @@ static status_code look_at(void *context, size_t i, failure *failure) {
     return keep_complaint(j, i, status, &why, failure);
 }
 
-static size_t count_broken(const job *j) {
-    size_t count = 0;
-    for (size_t i = 0; i < j->list->count; i++) count += j->complaints[i] != NULL;
-    return count;
-}
-
-/* As many as a failure can hold, and before it the next ones as notices. */
+/* Those that are left out, if the options say so, leave something. */
 static status_code refuse_broken(const job *j, failure *failure) {
-    text some = {0};
-    size_t told = 0, fitted = 0;
-    const size_t broken = count_broken(j);
-    for (size_t i = 0; i < j->list->count && told < BROKEN_TOLD; i++) {
-        const char *complaint = j->complaints[i];
-        if (!complaint) continue;
-        const int fits = fitted == told && (!told || some.size + strlen(complaint) + 3 <= BROKEN_BYTES);
-        if (fits) text_format(&some, "%s%s", told ? "\n  " : "", complaint);
-        else listener_notice(j->listener, complaint);
-        fitted += (size_t)fits;
-        told++;
-    }
-    if (broken > 1)
-        fail(failure, STATUS_CORRUPT, "%zu of %zu pictures cannot be used%s:\n  %.*s", broken, j->list->count,
-             broken > fitted ? ", among them" : "", BROKEN_BYTES, text_string(&some));
-    else if (broken) fail(failure, STATUS_CORRUPT, "%.1000s", text_string(&some));
-    text_close(&some);
-    return broken ? STATUS_CORRUPT : STATUS_OK;
+    const size_t broken = broken_pictures_count(j->list, j->complaints);
+    if (j->options->left_out && broken < j->list->count) return STATUS_OK;
+    return broken_pictures_fail(j->list, j->complaints, "", j->listener, failure);
 }
 
 static status_code run_all(job *j, status_code (*run)(void *, size_t, failure *), const char *what, failure *failure) {
@@ -96,7 +76,8 @@ static status_code try_to_decode(void *context, size_t i, failure *failure) {
 /* All kinds of damage are told at once, those that only decoding finds, too. */
 static status_code look_at_all(job *j, failure *failure) {
     status_code status = run_all(j, look_at, "looking at pictures", failure);
-    if (status != STATUS_OK || !count_broken(j)) return status;
+    if (status != STATUS_OK || !broken_pictures_count(j->list, j->complaints)) return status;
+    if (j->options->left_out) return refuse_broken(j, failure); /* decoding the others finds the rest */
     status = run_all(j, try_to_decode, "looking for more damage", failure);
     return status == STATUS_OK ? refuse_broken(j, failure) : status;
 }
@@ -111,15 +92,15 @@ static void tell_of_facts(const job *j) {
         first = i;
     }
     if (animated) {
-        snprintf(notice, sizeof notice, "%zu of the pictures are animations, such as %.200s: the first picture is used",
-                 animated, j->list->names[first]);
+        snprintf(notice, sizeof notice, "%zu of the pictures %s, such as %.200s: the first picture is used", animated,
+                 animated == 1 ? "is an animation" : "are animations", j->list->names[first]);
         listener_notice(j->listener, notice);
     }
     if (!deep) return;
     snprintf(notice, sizeof notice,
-             "%zu of the pictures have 16 bits and are divided by 257, to 8: stretch the greys beforehand if they fill "
+             "%zu of the pictures %s 16 bits and %s divided by 257, to 8: stretch the greys beforehand if they fill "
              "only a small part of the range",
-             deep);
+             deep, deep == 1 ? "has" : "have", deep == 1 ? "is" : "are");
     listener_notice(j->listener, notice);
 }
 
@@ -277,6 +258,7 @@ static status_code decode_one(void *context, size_t i, failure *failure) {
     struct failure why = {0};
     labelled_images *set = &j->sets[j->list->parts[i]];
     const int64_t at = j->places[i];
+    if (j->complaints[i]) return STATUS_OK;
     const size_t stride = labelled_images_stride(set);
     uint8_t *pixels = set->pixels ? set->pixels + (size_t)at * stride : memory_open(stride);
     if (!pixels) return fail_memory(failure, "a picture");
@@ -302,11 +284,11 @@ static int by_crc(const void *a, const void *b) {
 }
 
 /* Equal checksums of 64 bits are taken for equal pixels: by chance they are not once in 10^10 sets of 60,000. */
-static void tell_of_twins(const job *j, const twin *twins) {
+static void tell_of_twins(const job *j, const twin *twins, size_t count) {
     const example_list *l = j->list;
     size_t pairs = 0, across = 0, shown = 0;
     char notice[1024];
-    for (size_t k = 1; k < l->count; k++) {
+    for (size_t k = 1; k < count; k++) {
         if (twins[k].crc != twins[k - 1].crc) continue;
         const int apart = l->parts[twins[k].at] != l->parts[twins[k - 1].at];
         if (!pairs || (apart && !across)) shown = k;
@@ -323,9 +305,11 @@ static void tell_of_twins(const job *j, const twin *twins) {
 static status_code find_twins(const job *j, failure *failure) {
     twin *twins = malloc((j->list->count + 1) * sizeof *twins);
     if (!twins) return fail_memory(failure, "the pictures");
-    for (size_t i = 0; i < j->list->count; i++) twins[i] = (twin){j->sets[j->list->parts[i]].sums[j->places[i]].crc, i};
-    qsort(twins, j->list->count, sizeof *twins, by_crc);
-    tell_of_twins(j, twins);
+    size_t count = 0;
+    for (size_t i = 0; i < j->list->count; i++)
+        if (!j->complaints[i]) twins[count++] = (twin){j->sets[j->list->parts[i]].sums[j->places[i]].crc, i};
+    qsort(twins, count, sizeof *twins, by_crc);
+    tell_of_twins(j, twins, count);
     free(twins);
     return STATUS_OK;
 }
@@ -335,6 +319,22 @@ static status_code find_twins(const job *j, failure *failure) {
 static void number_places(job *j) {
     int64_t next[DATA_PARTS] = {0};
     for (size_t i = 0; i < j->list->count; i++) j->places[i] = next[j->list->parts[i]]++;
+}
+
+/* With what was to be said about them. */
+static status_code leave_out_broken(job *j, failure *failure) {
+    status_code status = STATUS_OK;
+    for (int p = 0; p < DATA_PARTS && status == STATUS_OK; p++) {
+        uint8_t *dropped = calloc((size_t)j->sets[p].count + 1, 1);
+        if (!dropped) status = fail_memory(failure, "the pictures");
+        for (size_t i = 0; dropped && i < j->list->count; i++)
+            if (j->list->parts[i] == p) dropped[j->places[i]] = j->complaints[i] != NULL;
+        if (dropped) labelled_images_leave_out(&j->sets[p], dropped);
+        free(dropped);
+    }
+    if (status == STATUS_OK)
+        broken_pictures_fail(j->list, j->complaints, "; the others are scored", j->listener, j->options->left_out);
+    return status;
 }
 
 static status_code open_sets(job *j, failure *failure) {
@@ -353,7 +353,8 @@ static status_code open_sets(job *j, failure *failure) {
     if (status == STATUS_OK) status = take_memory(j, failure);
     if (status == STATUS_OK) status = run_all(j, decode_one, "reading pictures", failure);
     if (status == STATUS_OK) status = refuse_broken(j, failure);
-    return status == STATUS_OK ? find_twins(j, failure) : status;
+    if (status == STATUS_OK) status = find_twins(j, failure);
+    return status == STATUS_OK && j->options->left_out ? leave_out_broken(j, failure) : status;
 }
 
 status_code picture_sets_open(labelled_images sets[DATA_PARTS], const example_list *list,

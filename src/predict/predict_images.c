@@ -92,7 +92,8 @@ static status_code write_labels(const job *j, const char *images, const labelled
     add_rows(set, probabilities, labels, &csv);
     status = whole_file_write_text(table, &csv, failure);
     if (status == STATUS_OK) status = idx_write_labels(labels, set->count, path, failure);
-    if (status == STATUS_OK && j->request->wrote) j->request->wrote(j->request->context, path);
+    if (status == STATUS_OK && j->request->wrote)
+        j->request->wrote(j->request->context, path, (size_t)set->count, "image");
     text_close(&csv);
     free(labels);
     return status;

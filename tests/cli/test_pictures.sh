@@ -51,6 +51,10 @@ refused 'no such column' train "$work/data" $small --group sex --out "$work/x"
 refused 'neither a side' train "$work/data" $small --size big --out "$work/x"
 
 # What the data hold is told, and what cannot be learnt from them.
+run 0 train "$work/data" $small --batch 1 --epochs 2 --dry-run
+prints '; 2 epochs of [0-9]* iterations of 1 image; 1 thread$'
+run 0 train digits:60,20 $small --batch 60 --epochs 1 --dry-run
+prints '; 1 epoch of 1 iteration of 60 images; 1 thread$'
 run 0 train "$work/data" $small --dry-run
 prints '^[0-9]* x [0-9]* pixels, grey; classes (training, validation, test): dark [0-9]*/[0-9]*/[0-9]*, light '
 refused "one class only, 'light'; there must be two" train "$work/data" $small --keep dark=0 --out "$work/x"
@@ -226,8 +230,11 @@ run 0 report "$work/run" "$work/photos" "$work/lazy" --out "$work/report.html"
 # Prediction: a folder, a CSV file, a single file, several runs.
 run 0 predict "$work/run" "$work/lazy" --input "$work/data" --output "$work/pred"
 [ "$(wc -l <"$work/pred/scores.csv")" -eq 97 ] || fail "96 pictures are expected"
+prints '^96 pictures in .*pred/scores.csv$'
+complains 'files are left out, such as gaps.csv: not a .png, .jpg or .jpeg file$'
 head -n 1 "$work/pred/scores.csv" | grep -q '^file,prediction,p_dark,p_light$' || fail "scores.csv lacks columns"
 run 0 predict "$work/run" --input "$work/data/p007.png" --output "$work/one.csv"
+prints '^1 picture in .*one.csv$'
 # libhws_predict says the same, of one run and of two.
 (cd "$work/data" && "$classify" "$work/run" p007.png >"$work/own.csv") || fail "the example fails"
 same "$work/one.csv" "$work/own.csv"
@@ -272,10 +279,35 @@ refused 'has neither pictures .* nor IDX files' predict "$work/run" --input "$wo
 refused 'a.tif: is neither a picture nor a table nor an IDX file; this run takes PNG' predict "$work/run" --input "$work/tiffs/a.tif" --output "$work/x.csv"
 
 # Broken files are named before anything is trained.
+cp "$work/data/p001.png" "$work/whole-p001.png"
 head -c 60 "$work/data/p001.png" >"$work/cut" && mv "$work/cut" "$work/data/p001.png"
 refused 'p001.png: is a broken PNG file' train "$work/data" $small --out "$work/x"
-refused 'p001.png' predict "$work/run" --input "$work/data" --output "$work/pred2"
-[ ! -e "$work/x" ] && [ ! -e "$work/pred2" ] || fail "something was left behind"
+[ ! -e "$work/x" ] || fail "something was left behind"
+# Prediction goes on without them, and tells of them at the end; where none is left there are no scores.
+run 1 predict "$work/run" "$work/lazy" --input "$work/data" --output "$work/pred2"
+prints '^95 pictures in .*pred2/scores.csv$'
+complains '1 of 96 pictures cannot be used; the others are scored:$'
+grep -q '^  .*p001.png: is a broken PNG file' "$work/err" || fail "the broken picture is not named"
+grep -v '^p001.png,' "$work/pred/scores.csv" >"$work/others.csv"
+same "$work/others.csv" "$work/pred2/scores.csv"
+printf 'file\np007.png\ngone.png\np008.png\nnotes.png\n' >"$work/data/lacking.csv" && echo words >"$work/data/notes.png"
+run 1 predict "$work/run" "$work/lazy" --input "$work/data/lacking.csv" --output "$work/lacking.csv"
+complains '2 of 4 pictures cannot be used; the others are scored:$'
+for name in gone notes; do grep -q "^  .*$name.png: " "$work/err" || fail "$name.png is not named"; done
+same "$work/two.csv" "$work/lacking.csv"
+rm "$work/data/notes.png"
+mkdir "$work/ruins" && cp "$work/data/p001.png" "$work/ruins/a.png" && cp "$work/data/p001.png" "$work/ruins/b.png"
+refused '2 of 2 pictures cannot be used:' predict "$work/run" --input "$work/ruins" --output "$work/nothing"
+[ ! -e "$work/nothing" ] || fail "there are scores of nothing"
+
+# Names without their endings: one message, and what they lack.
+sed 's/\.png,/,/' "$work/data/labels.csv" >"$work/data/bare.csv"
+refused '96 of 96 pictures are not there: p000, p001, p002 and others, in .*; with .png behind its name the first is there$' \
+    train "$work/data/bare.csv" $small --out "$work/x"
+[ "$(wc -l <"$work/err")" -eq 1 ] || fail "one line is enough"
+sed '2s/^p/q/' "$work/data/labels.csv" >"$work/data/astray.csv"
+cp "$work/whole-p001.png" "$work/data/p001.png"
+refused '1 of 96 pictures is not there: q000.png, in .*data/*$' train "$work/data/astray.csv" $small --out "$work/x"
 
 # A table of numbers and words.
 sh "$(dirname "$0")/../../experiments/make_table.sh" 400 >"$work/table.csv"
@@ -293,6 +325,7 @@ refused "lacks the column 'hours'" evaluate "$work/table" --data "$work/narrow.c
 # Prediction of a table needs neither labels nor the table that was trained on.
 run 0 predict "$work/table" --input "$work/table.csv" --output "$work/people.csv"
 [ "$(wc -l <"$work/people.csv")" -eq 401 ] || fail "400 rows are expected"
+prints '^400 rows in .*people.csv$'
 label=$(head -n 1 "$work/table.csv" | tr ',' '\n' | grep -n '^income$' | cut -d: -f1)
 cut -d, -f"$label" --complement "$work/table.csv" >"$work/unlabelled.csv"
 mv "$work/table.csv" "$work/gone.csv"
