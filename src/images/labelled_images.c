@@ -85,11 +85,12 @@ status_code labelled_images_path(char path[PATH_SIZE], const char *folder, const
     return *name == '/' ? path_format(path, failure, "%s", name) : path_join(path, folder, name, failure);
 }
 
-static status_code decode(const labelled_images *set, const char *name, uint8_t *pixels, failure *failure) {
+status_code labelled_images_decode(const labelled_images *set, int64_t index, uint8_t *pixels, raster_facts *facts,
+                                   failure *failure) {
     char path[PATH_SIZE];
     raster picture = {0};
-    status_code status = labelled_images_path(path, set->folder, name, failure);
-    if (status == STATUS_OK) status = raster_read(&picture, path, NULL, failure);
+    status_code status = labelled_images_path(path, set->folder, set->names[index], failure);
+    if (status == STATUS_OK) status = raster_read_greys(&picture, path, set->greys, facts, failure);
     if (status == STATUS_OK) status = raster_convert(&picture, set->channels, failure);
     if (status == STATUS_OK) status = raster_fit(&picture, set->height, set->width, pixels, failure);
     raster_close(&picture);
@@ -97,7 +98,7 @@ static status_code decode(const labelled_images *set, const char *name, uint8_t 
 }
 
 status_code labelled_images_copy(const labelled_images *set, int64_t index, uint8_t *pixels, failure *failure) {
-    if (!set->pixels) return decode(set, set->names[index], pixels, failure);
+    if (!set->pixels) return labelled_images_decode(set, index, pixels, NULL, failure);
     memcpy(pixels, labelled_images_at(set, index), labelled_images_stride(set));
     return STATUS_OK;
 }

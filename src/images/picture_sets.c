@@ -68,7 +68,7 @@ static status_code try_to_decode(void *context, size_t i, failure *failure) {
     struct failure why = {0};
     if (j->complaints[i]) return STATUS_OK;
     status_code status = labelled_images_path(path, j->list->folder, j->list->names[i], &why);
-    if (status == STATUS_OK) status = raster_read(&picture, path, NULL, &why);
+    if (status == STATUS_OK) status = raster_read_greys(&picture, path, j->options->greys, NULL, &why);
     raster_close(&picture);
     return keep_complaint(j, i, status, &why, failure);
 }
@@ -82,25 +82,36 @@ static status_code look_at_all(job *j, failure *failure) {
     return status == STATUS_OK ? refuse_broken(j, failure) : status;
 }
 
-static void tell_of_facts(const job *j) {
-    size_t animated = 0, deep = 0, first = 0;
+static void tell_of_animations(const job *j) {
+    size_t animated = 0, first = 0;
     char notice[512];
-    for (size_t i = j->list->count; i-- > 0;) {
-        deep += j->facts[i].bits > 8;
-        if (!j->facts[i].animated) continue;
-        animated++;
-        first = i;
+    for (size_t i = j->list->count; i-- > 0;)
+        if (j->facts[i].animated) animated++, first = i;
+    if (!animated) return;
+    snprintf(notice, sizeof notice, "%zu of the pictures %s, such as %.200s: the first picture is used", animated,
+             animated == 1 ? "is an animation" : "are animations", j->list->names[first]);
+    listener_notice(j->listener, notice);
+}
+
+/* Samples of 12 bits, say, fill a sixteenth of the range. To be called when all are decoded. */
+static void tell_of_depth(const job *j) {
+    size_t deep = 0;
+    int least = 0, most = 0;
+    char notice[512];
+    for (size_t i = 0; i < j->list->count; i++) {
+        const raster_facts *f = &j->facts[i];
+        if (f->bits <= 8 || j->complaints[i]) continue;
+        if (!deep++ || f->least < least) least = f->least;
+        if (f->most > most) most = f->most;
     }
-    if (animated) {
-        snprintf(notice, sizeof notice, "%zu of the pictures %s, such as %.200s: the first picture is used", animated,
-                 animated == 1 ? "is an animation" : "are animations", j->list->names[first]);
-        listener_notice(j->listener, notice);
-    }
-    if (!deep) return;
-    snprintf(notice, sizeof notice,
-             "%zu of the pictures %s 16 bits and %s divided by 257, to 8: stretch the greys beforehand if they fill "
-             "only a small part of the range",
-             deep, deep == 1 ? "has" : "have", deep == 1 ? "is" : "are");
+    if (!deep || j->options->greys.high) return;
+    const int spread = least < most && 2 * (most - least) < RASTER_GREY_MOST;
+    const int length = snprintf(notice, sizeof notice, "%zu of the pictures %s 16 bits and %s divided by 257, to 8",
+                                deep, deep == 1 ? "has" : "have", deep == 1 ? "is" : "are");
+    if (spread)
+        snprintf(notice + length, sizeof notice - (size_t)length,
+                 "; the values are %d to %d: hws train --greys %d,%d spreads them over all 8 bits", least, most, least,
+                 most);
     listener_notice(j->listener, notice);
 }
 
@@ -262,9 +273,7 @@ static status_code decode_one(void *context, size_t i, failure *failure) {
     const size_t stride = labelled_images_stride(set);
     uint8_t *pixels = set->pixels ? set->pixels + (size_t)at * stride : memory_open(stride);
     if (!pixels) return fail_memory(failure, "a picture");
-    labelled_images file = *set; /* to be decoded, whether there is a place for the pixels or not */
-    file.pixels = NULL;
-    const status_code status = labelled_images_copy(&file, at, pixels, &why);
+    const status_code status = labelled_images_decode(set, at, pixels, &j->facts[i], &why);
     if (status == STATUS_OK) set->sums[at] = sums_of(pixels, stride);
     if (!set->pixels) memory_close(pixels);
     return keep_complaint(j, i, status, &why, failure);
@@ -346,13 +355,15 @@ static status_code open_sets(job *j, failure *failure) {
     if (!j->facts || !j->complaints || !j->places) return fail_memory(failure, "the pictures");
     status_code status = look_at_all(j, failure);
     if (status != STATUS_OK) return status;
-    tell_of_facts(j);
+    tell_of_animations(j);
     choose_shape(j, &shape);
     number_places(j);
     status = picture_sets_describe(j->sets, j->list, &shape, failure);
+    for (int p = 0; p < DATA_PARTS; p++) j->sets[p].greys = j->options->greys;
     if (status == STATUS_OK) status = take_memory(j, failure);
     if (status == STATUS_OK) status = run_all(j, decode_one, "reading pictures", failure);
     if (status == STATUS_OK) status = refuse_broken(j, failure);
+    if (status == STATUS_OK) tell_of_depth(j);
     if (status == STATUS_OK) status = find_twins(j, failure);
     return status == STATUS_OK && j->options->left_out ? leave_out_broken(j, failure) : status;
 }

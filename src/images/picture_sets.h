@@ -14,10 +14,11 @@
 typedef struct picture_options {
     int height,
         width; /* to resize and crop to (picture/resize.h); 0: the pictures' own if they are all of one size, else 224 */
-    int channels;  /* 1: grey, 3: colour; 0: colour if any picture is in colour */
-    double memory; /* bytes that pixels may take; negative: half of what is free */
-    int threads;   /* 0: one per processor */
-    int classes;   /* how many there are, where the list has no labels */
+    int channels;       /* 1: grey, 3: colour; 0: colour if any picture is in colour */
+    raster_greys greys; /* of pictures of 16 bits; others are refused unless it is zero */
+    double memory;      /* bytes that pixels may take; negative: half of what is free */
+    int threads;        /* 0: one per processor */
+    int classes;        /* how many there are, where the list has no labels */
     /* For prediction: where some pictures cannot be used the others are, and this says which and why, else nothing. NULL: refuse. */
     failure *left_out;
 } picture_options;

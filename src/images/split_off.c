@@ -48,7 +48,8 @@ static status_code copy_set(labelled_images *to, const labelled_images *from, fa
                             .height = from->height,
                             .width = from->width,
                             .channels = from->channels,
-                            .classes = from->classes};
+                            .classes = from->classes,
+                            .greys = from->greys};
     to->pixels = copy_block(from->pixels, count * labelled_images_stride(from), &good);
     to->labels = copy_block(from->labels, count, &good);
     to->origins = copy_block(from->origins, count * sizeof *from->origins, &good);

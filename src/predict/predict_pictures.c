@@ -39,16 +39,17 @@ static status_code list_input(const char *input, example_list *list, const liste
 static status_code open_set(const class_ensemble *e, const predict_request *request, const listener *listener,
                             labelled_images *set, struct failure *left_out, failure *failure) {
     const run_facts *f = &e->models[0].config.facts;
-    const picture_options options = {.height = f->height,
-                                     .width = f->width,
-                                     .channels = f->channels,
-                                     .memory = -1,
-                                     .threads = request->threads,
-                                     .classes = f->class_count,
-                                     .left_out = left_out};
+    picture_options options = {.height = f->height,
+                               .width = f->width,
+                               .channels = f->channels,
+                               .memory = -1,
+                               .threads = request->threads,
+                               .classes = f->class_count,
+                               .left_out = left_out};
     example_list list;
     labelled_images sets[DATA_PARTS];
     status_code status = picture_sets_check_trained(f->height, f->width, f->channels, failure);
+    if (status == STATUS_OK) status = raster_greys_parse(&options.greys, e->models[0].config.settings.greys, failure);
     if (status == STATUS_OK) status = list_input(request->input, &list, listener, failure);
     if (status != STATUS_OK) return status;
     status = picture_sets_open(sets, &list, &options, listener, failure);

@@ -463,5 +463,44 @@ for columns in a,b a,b,c a,b,c,d,e; do
 done
 [ ! -e "$work/nothing.csv" ] || fail "there are scores of pictures from a table's run"
 
+# Pictures of 16 bits whose values are 16 times those of 8 bits: the same network, scores and pictures, if that is said.
+"$pictures" "$work/deep" 96 16 || fail "no pictures of 16 bits"
+run 0 train "$work/deep" $small --epochs 1 --out "$work/coarse"
+complains '96 of the pictures have 16 bits and are divided by 257, to 8; the values are [0-9]* to 4080: hws train --greys [0-9]*,4080 spreads'
+for memory in -1 0; do
+    rm -rf "$work/fine"
+    run 0 train "$work/deep" $small --epochs 4 --best worst-group --greys 0,4080 --picture-memory $memory --out "$work/fine"
+    ! grep -q '16 bits' "$work/err" || fail "what was asked for is told"
+    same "$work/run/losses.csv" "$work/fine/losses.csv"
+done
+for file in "$work/run/hardest/"*.png; do same "$file" "$work/fine/hardest/${file##*/}"; done
+grep -q '"greys": "0,4080"' "$work/fine/config.json" || fail "greys are not recorded"
+run 0 evaluate "$work/fine" --out "$work/fine-scores" --quiet
+same "$work/scores/examples.csv" "$work/fine-scores/examples.csv"
+run 0 predict "$work/fine" --input "$work/deep" --output "$work/fine.csv"
+! grep -q '16 bits' "$work/err" || fail "what was asked for is told"
+run 0 predict "$work/run" --input "$work/data" --output "$work/eight.csv"
+same "$work/eight.csv" "$work/fine.csv"
+(cd "$work/deep" && "$classify" "$work/fine" p007.png >"$work/own.csv") || fail "the example fails with 16 bits"
+same "$work/one.csv" "$work/own.csv"
+run 0 export "$work/fine" --onnx "$work/fine.onnx"
+tr -d '\n' <"$work/fine.onnx" | grep -a -q 'greys.*\[0, 4080\]' || fail "the exported network does not tell its greys"
+# Bytes have no such greys, and networks for different ones are not averaged.
+cp "$work/data/p008.png" "$work/deep/eight.png"
+run 1 predict "$work/fine" --input "$work/deep" --output "$work/fine2.csv"
+complains '1 of 97 pictures cannot be used; the others are scored:'
+grep -q 'eight.png: has 8 bits, but greys from 0 to 4080 are asked for' "$work/err" || fail "the picture of 8 bits is not named"
+same "$work/fine.csv" "$work/fine2.csv"
+rm "$work/deep/eight.png"
+"$classify" "$work/fine" "$work/data/p007.png" >"$work/out" 2>"$work/err" && fail "a picture of 8 bits passes for one of 16"
+refused 'different --greys' predict "$work/fine" "$work/run" --input "$work/deep" --output "$work/nothing.csv"
+printf '\0\0\10\3' >"$work/x-images-idx3-ubyte"
+refused 'IDX file, but the run was trained on pictures of 16 bits' predict "$work/fine" --input "$work/x-images-idx3-ubyte" --output "$work/nothing"
+refused 'has no pictures of 16 bits' train digits:60,20 $small --greys 0,4095 --out "$work/x"
+refused 'has no pictures of 16 bits' train "$work/numbers.csv" $small --greys 0,4095 --out "$work/x"
+refused "has 8 bits, but greys" train "$work/whole" $small --greys 0,4095 --out "$work/x"
+for greys in 4095 9,3 0,70000; do refused "the greys '$greys' are not LOW,HIGH" train "$work/deep" $small --greys $greys --out "$work/x"; done
+refused "another 'greys'" train --resume --greys 0,4095 --out "$work/fine"
+
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))

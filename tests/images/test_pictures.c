@@ -418,14 +418,46 @@ static void pictures_of_16_bits_are_told(void **state) {
     write_picture("deep/train/b/x.png", 2, 2, 2);
     write_picture("deep/test/a/x.png", 2, 2, 3);
     write_deep_picture("deep/test/b/x.png");
-    const classification_source source = classification_source_of(work_path("deep"));
+    classification_source source = classification_source_of(work_path("deep"));
     classification_data d = opened(&source);
-    assert_told("1 of the pictures has 16 bits and is divided by 257, to 8: ");
+    assert_told(
+        "1 of the pictures has 16 bits and is divided by 257, to 8; the values are 0 to 4095: hws train --greys "
+        "0,4095 spreads them");
+    assert_memory_equal(labelled_images_at(&d.test, 1), "\0\20\4\10", 4);
     classification_data_close(&d);
     write_deep_picture("deep/test/b/y.png");
     d = opened(&source);
-    assert_told("2 of the pictures have 16 bits and are divided by 257, to 8: ");
+    assert_told("2 of the pictures have 16 bits and are divided by 257, to 8; ");
     classification_data_close(&d);
+}
+
+/* Others than those of 16 bits have no such greys; and where pictures are decoded on demand they are the same. */
+static void greys_are_those_of_16_bits(void **state) {
+    (void)state;
+    uint8_t pixels[4];
+    failure why = {0};
+    classification_data d;
+    for (int k = 0; k < 4; k++) {
+        static const char *const NAMES[] = {"greys/train/a/x.png", "greys/train/b/x.png", "greys/test/a/x.png",
+                                            "greys/test/b/x.png"};
+        write_deep_picture(NAMES[k]);
+    }
+    classification_source source = classification_source_of(work_path("greys"));
+    source.pictures.greys = (raster_greys){1024, 2048};
+    for (source.pictures.memory = 1e6; source.pictures.memory >= 0; source.pictures.memory -= 1e6) {
+        d = opened(&source);
+        assert_null(strstr(notices, "16 bits"));
+        assert_int_equal(labelled_images_copy(&d.train, 1, pixels, NULL), STATUS_OK);
+        assert_memory_equal(pixels, "\0\377\0\377", 4);
+        classification_data_close(&d);
+    }
+    write_picture("greys/test/b/y.png", 2, 2, 3);
+    assert_int_equal(classification_data_open(&d, &source, NULL, &why), STATUS_CORRUPT);
+    assert_non_null(strstr(why.message, "y.png: has 8 bits, but greys from 1024 to 2048 are asked for"));
+    source.data = "digits:20,20";
+    assert_int_equal(classification_data_open(&d, &source, NULL, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "has no pictures of 16 bits"));
+    assert_null(d.train.origins);
 }
 
 static void pictures_that_are_there_twice_are_told(void **state) {
@@ -548,6 +580,7 @@ int main(void) {
         cmocka_unit_test(many_broken_files_are_named),
         cmocka_unit_test(countless_broken_files_are_told_once),
         cmocka_unit_test(pictures_of_16_bits_are_told),
+        cmocka_unit_test(greys_are_those_of_16_bits),
         cmocka_unit_test(pictures_that_are_there_twice_are_told),
         cmocka_unit_test(pictures_need_not_fit_into_memory),
         cmocka_unit_test(classes_can_be_given),
