@@ -88,14 +88,12 @@ static void tell_patients(const patients *p, const dataset *set, const char *col
     if (p->blocks >= SPLITS_FOLDS)
         snprintf(notice, sizeof notice,
                  "%s names %zu patients, with several of the %zu cases: the folds keep a patient's together, which "
-                 "nnU-Net's do "
-                 "not",
+                 "nnU-Net's do not",
                  who, p->named, set->train_count);
     else
         snprintf(notice, sizeof notice,
                  "%s names %zu patients, too few for %d folds of whole patients: cases of a patient are trained on and "
-                 "validated "
-                 "on, so that scores will flatter",
+                 "validated on, so that scores will flatter",
                  who, p->named, (int)SPLITS_FOLDS);
     listener_notice(listener, notice);
 }
