@@ -167,70 +167,10 @@ static void choose_shape(const job *j, labelled_images_shape *shape) {
     shape->classes = j->list->labels.value_count ? j->list->labels.value_count : o->classes;
 }
 
-static size_t list_part(const example_list *l, data_part part, size_t *members) {
-    size_t count = 0;
-    for (size_t i = 0; i < l->count; i++)
-        if (l->parts[i] == part) members[count++] = i;
-    return count;
-}
-
-static status_code describe_columns(labelled_images *set, const example_list *l, const size_t *members,
-                                    failure *failure) {
-    set->columns = calloc((size_t)l->column_count + 1, sizeof *set->columns);
-    status_code status = set->columns ? STATUS_OK : fail_memory(failure, "the columns of the data");
-    for (int k = 0; k < l->column_count && status == STATUS_OK; k++) {
-        status = example_column_choose(&set->columns[k], &l->columns[k], members, (size_t)set->count, failure);
-        if (status == STATUS_OK) set->column_count++;
-    }
-    return status;
-}
-
-static status_code describe_words(labelled_images *set, const example_list *l, const size_t *members,
-                                  failure *failure) {
-    if (l->folder) set->folder = strdup(l->folder);
-    if (l->names) set->names = calloc((size_t)set->count + 1, sizeof *set->names);
-    if (l->labels.values) set->class_names = words_copy(l->labels.values, (size_t)set->classes);
-    if ((l->folder && !set->folder) || (l->names && !set->names) || (l->labels.values && !set->class_names))
-        return fail_memory(failure, "the examples' names");
-    for (int64_t k = 0; set->names && k < set->count; k++)
-        if (!(set->names[k] = strdup(l->names[members[k]]))) return fail_memory(failure, "the examples' names");
-    return STATUS_OK;
-}
-
-static status_code describe_part(labelled_images *set, const example_list *l, const size_t *members,
-                                 const labelled_images_shape *shape, failure *failure) {
-    const size_t count = (size_t)shape->count;
-    uint8_t *labels = l->labels.values ? memory_open(count) : NULL;
-    if (l->labels.values && !labels) return fail_memory(failure, "the labels");
-    for (size_t k = 0; labels && k < count; k++) labels[k] = (uint8_t)l->labels.of[members[k]];
-    status_code status = labelled_images_adopt(set, shape, NULL, labels, failure);
-    for (size_t k = 0; status == STATUS_OK && k < count; k++) set->origins[k] = (int64_t)members[k];
-    if (status == STATUS_OK) status = describe_words(set, l, members, failure);
-    return status == STATUS_OK ? describe_columns(set, l, members, failure) : status;
-}
-
-static void close_all(labelled_images sets[DATA_PARTS]) {
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
-}
-
-status_code picture_sets_describe(labelled_images sets[DATA_PARTS], const example_list *l,
-                                  const labelled_images_shape *shape, failure *failure) {
-    for (int p = 0; p < DATA_PARTS; p++) sets[p] = (labelled_images){0};
-    size_t *members = malloc((l->count + 1) * sizeof *members);
-    status_code status = members ? STATUS_OK : fail_memory(failure, "the examples");
-    for (int p = 0; p < DATA_PARTS && status == STATUS_OK; p++) {
-        labelled_images_shape own = *shape;
-        own.count = (int64_t)list_part(l, (data_part)p, members);
-        if (own.count) status = describe_part(&sets[p], l, members, &own, failure);
-    }
-    free(members);
-    if (status != STATUS_OK) close_all(sets);
-    return status;
-}
-
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
-static status_code take_memory(job *j, failure *failure) {
+/* How they are to be read, and memory for them. */
+static status_code prepare_pixels(job *j, failure *failure) {
     double wanted = 0;
     const double most =
         j->options->memory < 0 ? ranks_memory(ranks_here(), memory_available()) / 2 : j->options->memory;
@@ -241,6 +181,7 @@ static status_code take_memory(job *j, failure *failure) {
         labelled_images *set = &j->sets[p];
         const size_t count = (size_t)set->count;
         if (!count) continue;
+        set->greys = j->options->greys;
         set->sums = memory_open(count * sizeof *set->sums);
         set->pixels = fits ? memory_open(count * labelled_images_stride(set)) : NULL;
         if (!set->sums || (fits && !set->pixels)) return fail_memory(failure, "the pictures");
@@ -359,13 +300,16 @@ static status_code open_sets(job *j, failure *failure) {
     choose_shape(j, &shape);
     number_places(j);
     status = picture_sets_describe(j->sets, j->list, &shape, failure);
-    for (int p = 0; p < DATA_PARTS; p++) j->sets[p].greys = j->options->greys;
-    if (status == STATUS_OK) status = take_memory(j, failure);
+    if (status == STATUS_OK) status = prepare_pixels(j, failure);
     if (status == STATUS_OK) status = run_all(j, decode_one, "reading pictures", failure);
     if (status == STATUS_OK) status = refuse_broken(j, failure);
     if (status == STATUS_OK) tell_of_depth(j);
     if (status == STATUS_OK) status = find_twins(j, failure);
     return status == STATUS_OK && j->options->left_out ? leave_out_broken(j, failure) : status;
+}
+
+static void close_all(labelled_images sets[DATA_PARTS]) {
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
 }
 
 status_code picture_sets_open(labelled_images sets[DATA_PARTS], const example_list *list,
