@@ -168,9 +168,59 @@ static void print_confusion(const class_results *scores) {
     }
 }
 
+/* What is said of each patient, from the mean of its examples. */
+static void print_patients(const class_results *scores) {
+    const class_patients *patients = &scores->patients;
+    if (!patients->labels) return;
+    printf("\nby patient, with the mean probability of its %s:\n", examples_word(scores));
+    cli_put_word("", group_width(scores));
+    printf(" %9s  %-23s  %-23s  %-23s  %s\n", "patients", "accuracy, % (95 % CI)", "balanced accuracy, %", "AUROC",
+           "calibration error, %");
+    cli_put_word("all", group_width(scores));
+    printf(" %9lld", (long long)scores->by_patient.count);
+    for (int s = 0; s < CLASS_SCORES; s++) print_score(&scores->by_patient, (class_score)s);
+    printf("\n");
+    if (patients->mixed)
+        printf("left out, since their %s are of several classes: %lld\n", examples_word(scores),
+               (long long)patients->mixed);
+}
+
+static void print_operating_row(const char *name, int width, const operating_scores *s) {
+    cli_put_word(name, width);
+    printf(" %9lld", (long long)s->positives);
+    print_number(s->sensitivity, s->sensitivity_ci, 100, 1);
+    printf(" %9lld", (long long)s->negatives);
+    print_number(s->specificity, s->specificity_ci, 100, 1);
+    printf("\n");
+}
+
+/* The threshold, what it gives where it was chosen, and what it gives elsewhere. */
+static void print_operating(const class_results *scores) {
+    const operating_result *o = &scores->operating;
+    char number[16];
+    if (o->rule.positive < 0) return;
+    const int width = group_width(scores);
+    printf("\noperating point: %s where its probability is at least %.6g, chosen on the validation part for a %s of %g "
+           "%%\n",
+           class_name(scores, o->rule.positive, number), o->rule.threshold,
+           o->goal.is_sensitivity ? "sensitivity" : "specificity", 100 * o->goal.share);
+    cli_put_word("", width);
+    printf(" %9s  %-23s %9s  %s\n", "positive", "sensitivity, % (95% CI)", "negative", "specificity, %");
+    print_operating_row("validation part", width, &o->chosen_on);
+    for (size_t k = 0; k < scores->stratum_count; k++) {
+        text name = {0};
+        group_name(&scores->strata[k], &name);
+        if (!k || scores->strata[k].scored.count)
+            print_operating_row(k ? text_string(&name) : "test part", width, &scores->strata[k].operating);
+        text_close(&name);
+    }
+}
+
 static void print_classification(const class_results *scores) {
     print_classes(scores);
     print_groups(scores);
+    print_patients(scores);
+    print_operating(scores);
     print_confusion(scores);
 }
 
@@ -201,7 +251,13 @@ int verb_evaluate_run(int count, char **arguments) {
                  "other data of the same classes, as hws train takes them; or the run's own, where they have moved to",
                  "the run's"),
         CLI_TEXT("--part", "P", &part,
-                 "test | train: which of the two sets; of the run's own training set, what --keep left", NULL),
+                 "test | train | val: which of the sets; of the run's own training set, what --keep left", NULL),
+        CLI_TEXT(
+            "--at", "GOAL", &r.at,
+            "sensitivity=S | specificity=S: choose a threshold for the probability of one class that reaches this\n"
+            "share on the run's validation part, and score the test part with it",
+            ""),
+        CLI_TEXT("--positive", "CLASS", &r.positive, "the class that --at is for", "of two classes the second"),
         CLI_TEXT("--by", "LIST", &r.by, "score the groups of these columns", "the run's --group; volumes: all"),
         CLI_TEXT("--weights", "W", &weights, "best | latest", NULL),
         CLI_TEXT("--out", "DIR", &r.out,
@@ -232,9 +288,9 @@ int verb_evaluate_run(int count, char **arguments) {
     r.run = runs[0];
     r.others = runs + 1;
     r.other_count = run_count - 1;
-    r.on_training = strcmp(part, "train") == 0;
-    if (!r.on_training && strcmp(part, "test") != 0)
-        return cli_error(EXIT_USAGE, "--part %s is neither test nor train", part);
+    r.part = strcmp(part, "train") == 0 ? SCORE_TRAINING : strcmp(part, "val") == 0 ? SCORE_VALIDATION : SCORE_TEST;
+    if (r.part == SCORE_TEST && strcmp(part, "test") != 0)
+        return cli_error(EXIT_USAGE, "--part %s is none of test, train and val", part);
     const status_code status = run_weights_parse(weights, &r.weights, &failure);
     if (status != STATUS_OK) return cli_end(status, &failure);
     omp_set_num_threads((int)threads);

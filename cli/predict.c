@@ -73,6 +73,11 @@ static int parse(int count, char **words, arguments *a) {
         CLI_TEXT("--precision", "P", &a->precision, "volumes: f32 | bf16", NULL),
         CLI_FLAG("--overwrite", &a->request.overwrite,
                  "volumes: predict cases again whose label maps are there already"),
+        CLI_TEXT(
+            "--threshold", "CLASS=P", &a->request.threshold,
+            "pictures and tables: call CLASS what has at least this probability of it, as hws evaluate\n--at chooses "
+            "it; otherwise the most probable of the others",
+            "what is most probable"),
         CLI_FLAG("--quiet", &a->quiet, "no progress"),
     };
     const cli_verb verb = {"predict", USAGE, options, sizeof options / sizeof *options, NULL, a->runs, RUNS_MAX};

@@ -6,8 +6,8 @@
 #
 # usage: experiments/acdc.sh DATASET_FOLDER [OUT]        (experiments/out/acdc)
 # DATASET_FOLDER has a groups.csv with a column diagnosis and cases called PATIENT_ED and PATIENT_ES; it is not written to.
-# In the environment: SEEDS ("0 1 2"), METHODS ("erm dro group-dro reweight paper"), RARE (RV), PATIENTS (2), FOLD (0), EPOCHS (8),
-# EPOCH_LENGTH (50), BATCH (2), FEATURES (16, of the first stage), MISLABEL (0), JOBS, HWS. About ten minutes per run on one core of a
+# In the environment: SEEDS ("0 1 2"), METHODS ("erm dro group-dro reweight paper"; with MISLABEL "erm dro doubt"), RARE (RV),
+# PATIENTS (2), FOLD (0), EPOCHS (8), EPOCH_LENGTH (50), BATCH (2), FEATURES (16, of the first stage), MISLABEL (0), JOBS, HWS. About ten minutes per run on one core of a
 # machine that is shared.
 set -eu
 [ $# -ge 1 ] || { echo "usage: experiments/acdc.sh DATASET_FOLDER [OUT]" >&2; exit 2; }
@@ -17,6 +17,7 @@ out=${2:-$root/experiments/out/acdc}
 . "$root/experiments/common.sh"
 . "$root/experiments/volumes.sh"
 dataset=$out/data seeds=${SEEDS:-0 1 2} methods=${METHODS:-erm dro group-dro reweight paper} group=diagnosis
+[ "${MISLABEL:-0}" = 0 ] || methods=${METHODS:-erm dro doubt}
 
 # The same files with a column of patients.
 mkdir -p "$dataset"

@@ -3,6 +3,7 @@
 options_of() {
     case $1 in
     dro) echo "--objective dro" ;;
+    doubt) echo "--objective dro --doubt" ;;
     paper) echo "--objective dro --recipe paper" ;;
     beta10) echo "--objective dro --recipe paper --beta 10 --no-importance" ;;
     reweight | group-dro) echo "--objective $1 --group $group" ;;

@@ -1,9 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "core/arg_max.h"
 #include "core/array.h"
-#include "core/csv.h"
-#include "evaluate/class_gallery.h"
-#include "evaluate/classified.h"
+#include "evaluate/class_files.h"
 #include "evaluate/evaluate_run.h"
 #include "evaluate/evaluation_age.h"
 #include "evaluate/name_list.h"
@@ -67,7 +65,7 @@ static status_code open_moved(job *j, const char *place, failure *failure) {
         classification_data_close(&j->data);
         return STATUS_OK;
     }
-    listener_notice(j->listener, j->request->on_training
+    listener_notice(j->listener, j->request->part == SCORE_TRAINING
                                      ? "these are the data that the run was trained on, in another place: what it was "
                                        "trained on is scored, as --part train asks"
                                      : "these are the data that the run was trained on, in another place: what it was "
@@ -123,10 +121,13 @@ static status_code open_images(job *j, failure *failure) {
     j->encoding = encoded ? encoding : NULL;
     if (status == STATUS_OK) status = open_either(j, failure);
     j->encoding = NULL;
-    j->set = j->request->on_training ? &j->data.train : &j->data.test;
+    const labelled_images *const parts[] = {&j->data.test, &j->data.train, &j->data.validation};
+    static const char *const NAMES[] = {"test", "training", "validation"};
+    j->set = parts[j->request->part];
     if (status == STATUS_OK && !j->set->count)
-        status = fail(failure, STATUS_BAD_INPUT, "the data have nothing in their %s part; see --part",
-                      j->request->on_training ? "training" : "test");
+        status = fail(failure, STATUS_BAD_INPUT, "the data have nothing in their %s part; see --part%s",
+                      NAMES[j->request->part],
+                      j->request->part == SCORE_VALIDATION ? "; hws train --validation 0.1 makes one" : "");
     return status;
 }
 
@@ -170,10 +171,88 @@ static void score_classes(const job *j, class_results *scores) {
 
 /* ---- by group ---------------------------------------------------------------------------------------------------- */
 
-static class_predictions predictions_of(const job *j) {
-    const example_column *patients = example_column_patients(j->set->columns, j->set->column_count);
-    return (class_predictions){j->set->count, j->model.classes, j->set->labels, j->probabilities,
+static const example_column *patients_of(const labelled_images *set) {
+    return example_column_patients(set->columns, set->column_count);
+}
+
+static class_predictions predictions_on(const job *j, const labelled_images *set, const float *probabilities) {
+    const example_column *patients = patients_of(set);
+    return (class_predictions){set->count, j->model.classes, set->labels, probabilities,
                                patients ? patients->of : NULL};
+}
+
+static class_predictions predictions_of(const job *j) { return predictions_on(j, j->set, j->probabilities); }
+
+/* ---- a threshold ------------------------------------------------------------------------------------------------- */
+
+static status_code find_positive(const job *j, int *positive, failure *failure) {
+    const char *asked = j->request->positive;
+    const int classes = j->model.classes;
+    text known = {0};
+    *positive = !asked && classes == 2 ? 1 : -1;
+    for (int k = 0; k < classes; k++) {
+        text name = {0};
+        labelled_images_class_name(j->set, k, &name);
+        if (asked && strcmp(asked, text_string(&name)) == 0) *positive = k;
+        text_format(&known, "%s%s", k ? ", " : "", text_string(&name));
+        text_close(&name);
+    }
+    const status_code status =
+        *positive >= 0
+            ? STATUS_OK
+            : fail(failure, STATUS_BAD_INPUT, "--positive%s%.100s: name the class that --at is for, one of %.500s",
+                   asked ? " " : "", asked ? asked : "", text_string(&known));
+    text_close(&known);
+    return status;
+}
+
+/* Chosen on what was neither trained on nor is scored. */
+static status_code check_choice(const job *j, failure *failure) {
+    if (!j->is_own)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--at chooses a threshold on the run's own validation part, but --data names other data; evaluate "
+                    "the run without --data");
+    if (j->request->part != SCORE_TEST)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--at chooses on the validation part and scores the test part: leave "
+                    "--part out");
+    if (!j->data.validation.count)
+        return fail(failure, STATUS_BAD_INPUT,
+                    "--at needs a validation part to choose a threshold on, and this run has none: train it with "
+                    "--validation 0.1");
+    return STATUS_OK;
+}
+
+static status_code choose_on(job *j, const class_predictions *p, failure *failure) {
+    operating_result *o = &j->scores->operating;
+    status_code status = operating_threshold(p, o->rule.positive, o->goal, &o->rule.threshold, failure);
+    if (status != STATUS_OK) return status;
+    int64_t *members = malloc(((size_t)p->count + 1) * sizeof *members);
+    if (!members) return fail_memory(failure, "the operating point");
+    for (int64_t i = 0; i < p->count; i++) members[i] = i;
+    status = operating_scores_of(p, members, p->count, o->rule, &o->chosen_on, failure);
+    free(members);
+    return status;
+}
+
+static status_code choose_threshold(job *j, failure *failure) {
+    const labelled_images *set = &j->data.validation;
+    operating_result *o = &j->scores->operating;
+    o->rule.positive = -1;
+    if (!j->request->at && j->request->positive)
+        return fail(failure, STATUS_BAD_INPUT, "--positive needs --at, such as --at sensitivity=0.95");
+    if (!j->request->at) return STATUS_OK;
+    status_code status = operating_goal_parse(j->request->at, &o->goal, failure);
+    if (status == STATUS_OK) status = check_choice(j, failure);
+    if (status == STATUS_OK) status = find_positive(j, &o->rule.positive, failure);
+    if (status != STATUS_OK) return status;
+    float *probabilities = malloc((size_t)set->count * (size_t)j->model.classes * sizeof *probabilities);
+    status = probabilities ? classifier_run(&j->model, set, NULL, probabilities, failure)
+                           : fail_memory(failure, "the operating point");
+    const class_predictions p = predictions_on(j, set, probabilities);
+    if (status == STATUS_OK) status = choose_on(j, &p, failure);
+    free(probabilities);
+    return status;
 }
 
 /* The examples with this value in the column; all of them without a column. */
@@ -188,7 +267,9 @@ static status_code add_stratum(job *j, const example_column *column, int value, 
     class_stratum one = {.column = column ? strdup(column->name) : NULL,
                          .value = column ? strdup(column->values[value]) : NULL};
     const class_predictions p = predictions_of(j);
-    const status_code status = class_scores_of(&p, members, count, &one.scored, failure);
+    status_code status = class_scores_of(&p, members, count, &one.scored, failure);
+    if (status == STATUS_OK && s->operating.rule.positive >= 0)
+        status = operating_scores_of(&p, members, count, s->operating.rule, &one.operating, failure);
     free(members);
     s->strata[s->stratum_count++] = one;
     return status;
@@ -254,156 +335,15 @@ static status_code score_groups(job *j, failure *failure) {
     return status == STATUS_OK ? name_list_each(j->request->by, add_column, j, failure) : status;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
-
-static void add_header(const job *j, text *csv) {
-    text_add(csv, "example,label,prediction,loss");
-    for (int k = 0; k < j->model.classes; k++) {
-        text name = {0};
-        text_add(&name, "p_");
-        labelled_images_class_name(j->set, k, &name);
-        text_add(csv, ",");
-        csv_add_text(csv, &name);
-    }
-    for (int k = 0; k < j->set->column_count; k++) {
-        const char *column = j->set->columns[k].name;
-        const int renamed = classified_is_renamed(column, j->set->class_names, j->model.classes);
-        text name = {0};
-        text_format(&name, "%s%s", renamed ? CLASSIFIED_DATA : "", column);
-        text_add(csv, ",");
-        csv_add_text(csv, &name);
-    }
-    text_add(csv, "\n");
-}
-
-static void add_example(const job *j, int64_t i, text *csv) {
-    labelled_images_name_field(j->set, i, csv);
-    text_add(csv, ",");
-    labelled_images_class_field(j->set, j->set->labels[i], csv);
-    text_add(csv, ",");
-    labelled_images_class_field(j->set, j->predictions[i], csv);
-    text_format(csv, ",%.9g", j->losses[i]);
-    for (int k = 0; k < j->model.classes; k++)
-        text_format(csv, ",%.9g", (double)j->probabilities[i * j->model.classes + k]);
-    for (int k = 0; k < j->set->column_count; k++) {
-        const example_column *column = &j->set->columns[k];
-        text_add(csv, ",");
-        if (column->of[i] >= 0) csv_add_field(csv, column->values[column->of[i]]);
-    }
-    text_add(csv, "\n");
-}
-
-static status_code write_out(const job *j, run_file file, text *csv, failure *failure) {
-    const status_code status = run_write(j->out, file, csv, failure);
-    text_close(csv);
-    return status;
-}
-
-static status_code write_examples(const job *j, failure *failure) {
-    text csv = {0};
-    add_header(j, &csv);
-    for (int64_t i = 0; i < j->set->count; i++) add_example(j, i, &csv);
-    return write_out(j, RUN_EXAMPLES, &csv, failure);
-}
-
-static status_code write_classes(const job *j, failure *failure) {
-    text csv = {0};
-    text_add(&csv, "class,images,accuracy,loss");
-    for (int r = 0; r < CLASS_RATES; r++) {
-        const char *name = class_rate_name((class_rate)r);
-        text_format(&csv, ",%s,%s_low,%s_high", name, name, name);
-    }
-    text_add(&csv, "\n");
-    for (int k = 0; k <= j->scores->classes; k++) {
-        const class_rates *rates = &j->scores->rates[k];
-        const class_result *one = &j->scores->each[k];
-        if (k < j->scores->classes) labelled_images_class_field(j->set, k, &csv);
-        else text_add(&csv, "all");
-        text_format(&csv, ",%lld,", (long long)one->count);
-        if (one->count) text_format(&csv, "%.9g,%.9g", one->accuracy, one->loss);
-        else text_add(&csv, ",");
-        for (int r = 0; r < CLASS_RATES; r++) {
-            csv_add_number(&csv, rates->value[r]);
-            csv_add_number(&csv, rates->ci[r].low);
-            csv_add_number(&csv, rates->ci[r].high);
-        }
-        text_add(&csv, "\n");
-    }
-    return write_out(j, RUN_CLASSES, &csv, failure);
-}
-
-static status_code write_strata(const job *j, failure *failure) {
-    text csv = {0};
-    text_add(&csv, "column,value,examples");
-    for (int s = 0; s < CLASS_SCORES; s++) {
-        const char *name = class_score_name((class_score)s);
-        text_format(&csv, ",%s,%s_low,%s_high", name, name, name);
-    }
-    text_add(&csv, ",iteration,patients\n");
-    for (size_t k = 0; k < j->scores->stratum_count; k++) {
-        const class_stratum *one = &j->scores->strata[k];
-        csv_add_field(&csv, one->column ? one->column : "");
-        text_add(&csv, ",");
-        csv_add_field(&csv, one->value ? one->value : "all");
-        text_format(&csv, ",%lld", (long long)one->scored.count);
-        for (int s = 0; s < CLASS_SCORES; s++) {
-            csv_add_number(&csv, one->scored.value[s]);
-            csv_add_number(&csv, one->scored.ci[s].low);
-            csv_add_number(&csv, one->scored.ci[s].high);
-        }
-        text_add(&csv, ",");
-        if (j->iterations >= 0) text_format(&csv, "%.0f", j->iterations);
-        text_add(&csv, ",");
-        if (j->scores->knows_patients) text_format(&csv, "%lld", (long long)one->scored.patients);
-        text_add(&csv, "\n");
-    }
-    return write_out(j, RUN_STRATA, &csv, failure);
-}
-
-static status_code write_confusion(const job *j, failure *failure) {
-    text csv = {0};
-    const int classes = j->scores->classes;
-    text_add(&csv, "label");
-    for (int k = 0; k < classes; k++) {
-        text_add(&csv, ",");
-        labelled_images_class_field(j->set, k, &csv);
-    }
-    text_add(&csv, "\n");
-    for (int k = 0; k < classes; k++) {
-        labelled_images_class_field(j->set, k, &csv);
-        for (int p = 0; p < classes; p++) text_format(&csv, ",%lld", (long long)j->scores->confusion[k * classes + p]);
-        text_add(&csv, "\n");
-    }
-    return write_out(j, RUN_CONFUSION, &csv, failure);
-}
-
-static status_code write_reliability(const job *j, failure *failure) {
-    class_bin bins[CLASS_BINS];
-    text csv = {0};
-    const class_predictions p = predictions_of(j);
-    class_scores_bins(&p, bins);
-    text_add(&csv, "confidence_from,confidence_to,examples,confidence,accuracy\n");
-    for (int b = 0; b < CLASS_BINS; b++) {
-        text_format(&csv, "%.9g,%.9g,%.0f", (double)b / CLASS_BINS, (double)(b + 1) / CLASS_BINS, bins[b].count);
-        csv_add_number(&csv, bins[b].confidence / bins[b].count);
-        csv_add_number(&csv, bins[b].hits / bins[b].count);
-        text_add(&csv, "\n");
-    }
-    return write_out(j, RUN_RELIABILITY, &csv, failure);
-}
-
-static status_code write_files(const job *j, failure *failure) {
-    status_code status = folder_make(j->out, failure);
-    if (status == STATUS_OK) status = write_examples(j, failure);
-    if (status == STATUS_OK) status = write_classes(j, failure);
-    if (status == STATUS_OK) status = write_strata(j, failure);
-    if (status == STATUS_OK) status = write_confusion(j, failure);
-    if (status == STATUS_OK) status = write_reliability(j, failure);
-    const class_gallery gallery = {j->set, j->probabilities, j->losses, j->gallery_column, j->out};
-    return status == STATUS_OK ? class_gallery_write(&gallery, failure) : status;
-}
-
 /* ------------------------------------------------------------------------------------------------------------------ */
+
+static status_code score_patients(job *j, failure *failure) {
+    class_results *s = j->scores;
+    const class_predictions p = predictions_of(j);
+    if (!s->knows_patients || s->strata[0].scored.patients == p.count) return STATUS_OK;
+    const status_code status = class_patients_open(&s->patients, &p, failure);
+    return status == STATUS_OK ? class_patients_score(&s->patients, p.classes, &s->by_patient, failure) : status;
+}
 
 static status_code score(job *j, failure *failure) {
     class_results *s = j->scores;
@@ -416,9 +356,24 @@ static status_code score(job *j, failure *failure) {
     score_classes(j, s);
     const class_predictions predictions = predictions_of(j);
     status_code status = class_rates_of(&predictions, s->rates, failure);
+    if (status == STATUS_OK) status = choose_threshold(j, failure);
     if (status == STATUS_OK) status = score_groups(j, failure);
+    if (status == STATUS_OK) status = score_patients(j, failure);
     if (status == STATUS_OK) find_worst(s);
     return status;
+}
+
+static status_code write_files(const job *j, failure *failure) {
+    return class_files_write(&(class_files){.out = j->out,
+                                            .set = j->set,
+                                            .predictions = predictions_of(j),
+                                            .predicted = j->predictions,
+                                            .losses = j->losses,
+                                            .scores = j->scores,
+                                            .patients = patients_of(j->set),
+                                            .iterations = j->iterations,
+                                            .gallery_column = j->gallery_column},
+                             failure);
 }
 
 status_code evaluate_classification(class_results *scores, const evaluate_run_request *request,
@@ -433,7 +388,7 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
             classifier_open(&j.model, request->run,
                             &(classifier_options){.weights = request->weights, .threads = request->threads}, failure);
     if (status == STATUS_OK) status = open_images(&j, failure);
-    if (!j.out && j.is_own && !request->on_training && request->weights == RUN_WEIGHTS_BEST) j.out = request->run;
+    if (!j.out && j.is_own && request->part == SCORE_TEST && request->weights == RUN_WEIGHTS_BEST) j.out = request->run;
     if (status == STATUS_OK) status = name_list_each(request->by, check_column, &j, failure);
     if (status == STATUS_OK) status = classify(&j, failure);
     if (status == STATUS_OK) status = score(&j, failure);

@@ -25,9 +25,10 @@ status_code evaluate_run(run_evaluation *result, const evaluate_run_request *req
         return ranks_agree(
             r, ranks_is_first(r) ? evaluate_classification(&result->classes, &own, listener, failure) : STATUS_OK,
             failure);
-    if (own.data || own.on_training)
-        return fail(failure, STATUS_BAD_INPUT,
-                    "--data and --part are for runs that classify; see hws evaluate --help for folders");
+    if (own.data || own.part != SCORE_TEST || own.at || own.positive)
+        return fail(
+            failure, STATUS_BAD_INPUT,
+            "--data, --part, --at and --positive are for runs that classify; see hws evaluate --help for folders");
     return evaluate_segmentation(&result->cases, &own, listener, failure);
 }
 
@@ -41,5 +42,6 @@ void run_evaluation_close(run_evaluation *result) {
     }
     free(c->strata);
     free(c->confusion);
+    class_patients_close(&c->patients);
     *result = (run_evaluation){0};
 }

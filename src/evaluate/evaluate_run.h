@@ -8,10 +8,15 @@
 #ifndef HWS_EVALUATE_EVALUATE_RUN_H
 #define HWS_EVALUATE_EVALUATE_RUN_H
 
+#include "evaluate/class_patients.h"
 #include "evaluate/class_rates.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/operating_point.h"
 #include "images/labelled_images.h"
 #include "run/run_folder.h"
+
+/* Which set of a classifier's data. Of the run's own training set it is what the run kept. */
+typedef enum scored_part { SCORE_TEST, SCORE_TRAINING, SCORE_VALIDATION } scored_part;
 
 typedef struct evaluate_run_request {
     const char *run; /* its folder */
@@ -27,7 +32,9 @@ typedef struct evaluate_run_request {
 
     /* Classification. */
     const char *data; /* as hws train takes it; NULL: the run's */
-    int on_training;  /* 1: its training set, and of the run's own what the run kept; 0: its test set */
+    scored_part part;
+    const char *at; /* "sensitivity=0.95" or "specificity=0.9": choose a threshold for this on the validation part */
+    const char *positive; /* the class that it is for; NULL: of two classes the second */
 
     /* Segmentation. */
     int no_mirror;           /* do not average over mirror images */
@@ -49,7 +56,15 @@ typedef struct class_result {
 typedef struct class_stratum {
     char *column, *value; /* NULL: all examples */
     class_scored scored;
+    operating_scores operating; /* where a threshold was asked for */
 } class_stratum;
+
+/* A threshold that was asked for: `rule.positive` is -1 where none was. */
+typedef struct operating_result {
+    operating_goal goal;
+    operating_rule rule;
+    operating_scores chosen_on; /* the validation part */
+} operating_result;
 
 typedef struct class_results {
     int classes;
@@ -60,8 +75,11 @@ typedef struct class_results {
     char **class_names;                                 /* classes; NULL: their numbers */
     int64_t *confusion;                                 /* [label][prediction] */
     int knows_patients;                                 /* the data have a column of patients */
-    class_stratum *strata;                              /* all examples, then each group of each column */
+    class_patients patients; /* where some of them have several examples: an answer for each */
+    class_scored by_patient; /* and how good these are */
+    class_stratum *strata;   /* all examples, then each group of each column */
     size_t stratum_count;
+    operating_result operating;
     size_t worst_group; /* the stratum with the lowest accuracy of those of all columns, from 1 on; 0: there is none */
 } class_results;
 
@@ -73,7 +91,8 @@ typedef struct run_evaluation {
 
 /*
  * Classification: rates (class_rates.h) and loss by class, the scores of class_scores.h by group, and the confusion matrix; in files
- * examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv.
+ * examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv and roc.csv, with a threshold also operating_point.csv, and
+ * patients.csv where patients have several examples.
  * Segmentation: predicts the validation cases of the run's fold into its folder, keeps those that are newer than the
  * weights, and evaluates them by the groups of the dataset's groups.csv (evaluate.h). After STATUS_STOPPED the same call
  * goes on with the cases that are left. The listener may be NULL. Close the result, also after a failure.

@@ -39,6 +39,8 @@ status_code predict(const predict_request *request, const listener *listener, pr
     status_code status = ranks_agree(r, are_volumes(request->runs[0], &outcome->volumes, failure), failure);
     if (status == STATUS_OK) status = ranks_check_same(r, (uint64_t)outcome->volumes, request->runs[0], failure);
     if (status != STATUS_OK) return status;
+    if (outcome->volumes && request->threshold)
+        return fail(failure, STATUS_BAD_INPUT, "--threshold is for runs that classify; this one segments volumes");
     if (outcome->volumes) return predict_volumes(request, listener, outcome, failure);
     /* Images are quick: the first rank does them. */
     return ranks_agree(r, ranks_is_first(r) ? predict_images(request, listener, &outcome->done, failure) : STATUS_OK,

@@ -30,7 +30,9 @@ typedef struct predict_request {
     const char *postprocessing; /* a postprocessing.json or a folder with one, for the label maps; NULL: none */
     average_kind average;       /* segmenter.h */
     int save_probabilities;     /* 1: beside CASE.nii.gz also CASE.npz (probability_file.h) */
-    /* For images that are classified: told the path of each file of labels, and how many of what it is about; may be NULL. */
+    /* For images that are classified. */
+    const char *threshold; /* "CLASS=P" (class_threshold.h); NULL: what is most probable */
+    /* Told the path of each file of labels, and how many of what it is about; may be NULL. */
     void (*wrote)(void *context, const char *path, size_t count, const char *what);
     void *context;
 } predict_request;

@@ -1,5 +1,4 @@
 #define _POSIX_C_SOURCE 200809L
-#include "core/arg_max.h"
 #include "core/replaceable.h"
 #include "core/whole_file.h"
 #include "images/example_list.h"
@@ -21,6 +20,7 @@ typedef struct job {
     const predict_request *request;
     const listener *listener;
     class_ensemble ensemble;
+    class_threshold threshold;
     size_t done;
 } job;
 
@@ -67,13 +67,14 @@ static status_code check_outputs(const job *j, const char *images, failure *fail
     return status == STATUS_OK ? replaceable_check(labels, are_predicted, table, "predictions", failure) : status;
 }
 
-static void add_rows(const labelled_images *set, const float *probabilities, uint8_t *labels, text *csv) {
+static void add_rows(const labelled_images *set, const float *probabilities, class_threshold threshold, uint8_t *labels,
+                     text *csv) {
     text_add(csv, TABLE_BEGINNING);
     for (int k = 0; k < set->classes; k++) text_format(csv, ",p_%d", k);
     text_add(csv, "\n");
     for (int64_t i = 0; i < set->count; i++) {
         const float *p = probabilities + (size_t)i * (size_t)set->classes;
-        const int best = arg_max(p, set->classes);
+        const int best = class_threshold_decide(threshold, p, set->classes);
         labels[i] = (uint8_t)best;
         text_format(csv, "%lld,%d", (long long)i, best);
         for (int k = 0; k < set->classes; k++) text_format(csv, ",%.9g", (double)p[k]);
@@ -89,7 +90,7 @@ static status_code write_labels(const job *j, const char *images, const labelled
     if (status != STATUS_OK) return status;
     uint8_t *labels = malloc((size_t)set->count + 1);
     if (!labels) return fail_memory(failure, "the labels");
-    add_rows(set, probabilities, labels, &csv);
+    add_rows(set, probabilities, j->threshold, labels, &csv);
     status = whole_file_write_text(table, &csv, failure);
     if (status == STATUS_OK) status = idx_write_labels(labels, set->count, path, failure);
     if (status == STATUS_OK && j->request->wrote)
@@ -181,6 +182,8 @@ static status_code predict_all(job *j, failure *failure) {
     if (status == STATUS_OK)
         status = class_ensemble_open(&j->ensemble, r->runs, r->run_count,
                                      &(classifier_options){.weights = r->weights, .threads = r->threads}, failure);
+    if (status == STATUS_OK)
+        status = class_threshold_parse(r->threshold, &j->ensemble.models[0].config.facts, &j->threshold, failure);
     if (status != STATUS_OK) return status;
     if (table) return predict_table(r, &j->ensemble, j->listener, &j->done, failure);
     if (pictures) return predict_pictures(r, &j->ensemble, j->listener, &j->done, failure);

@@ -1,6 +1,5 @@
 #include "predict/score_table.h"
 
-#include "core/arg_max.h"
 #include "core/csv.h"
 #include "core/path.h"
 #include "core/replaceable.h"
@@ -46,13 +45,13 @@ static void add_header(const score_table *s, text *csv) {
     text_add(csv, "\n");
 }
 
-static void add_row(const score_table *s, int64_t i, text *csv) {
+static void add_row(const score_table *s, int64_t i, class_threshold threshold, text *csv) {
     const float *p = s->probabilities + i * s->facts->class_count;
     text name = {0};
     s->name(s->context, i, &name);
     csv_add_text(csv, &name);
     text_add(csv, ",");
-    csv_add_field(csv, s->facts->class_names[arg_max(p, s->facts->class_count)]);
+    csv_add_field(csv, s->facts->class_names[class_threshold_decide(threshold, p, s->facts->class_count)]);
     for (int k = 0; k < s->facts->class_count; k++) text_format(csv, ",%.9g", (double)p[k]);
     text_add(csv, "\n");
 }
@@ -60,11 +59,13 @@ static void add_row(const score_table *s, int64_t i, text *csv) {
 status_code score_table_write(const score_table *s, const predict_request *request, failure *failure) {
     char path[PATH_SIZE];
     text csv = {0};
+    class_threshold threshold = {.positive = -1};
     status_code status = score_table_check(request, failure);
+    if (status == STATUS_OK) status = class_threshold_parse(request->threshold, s->facts, &threshold, failure);
     if (status == STATUS_OK) status = table_path(request->output, path, failure);
     if (status == STATUS_OK && !is_file(request->output)) status = folder_make(request->output, failure);
     add_header(s, &csv);
-    for (int64_t i = 0; i < s->count && status == STATUS_OK; i++) add_row(s, i, &csv);
+    for (int64_t i = 0; i < s->count && status == STATUS_OK; i++) add_row(s, i, threshold, &csv);
     if (status == STATUS_OK) status = whole_file_write_text(path, &csv, failure);
     if (status == STATUS_OK && request->wrote) request->wrote(request->context, path, (size_t)s->count, s->what);
     text_close(&csv);

@@ -2,6 +2,7 @@
 #ifndef HWS_PREDICT_SCORE_TABLE_H
 #define HWS_PREDICT_SCORE_TABLE_H
 
+#include "predict/class_threshold.h"
 #include "predict/predict.h"
 #include "run/config.h"
 

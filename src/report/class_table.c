@@ -34,11 +34,7 @@ static void add_row(text *page, const runs *runs, const run *run, size_t row, in
     text_format(page, "<tr%s><th scope=\"row\">", ruled ? " class=\"first\"" : "");
     html_escape(page, row == last_row(run) ? "all, mean F1" : run_cell(&run->rates, row, "class"));
     text_add(page, "</th>");
-    if (runs->count > 1) {
-        text_add(page, "<td class=\"word\">");
-        html_escape(page, run->name);
-        text_add(page, "</td>");
-    }
+    run_name_cell(page, runs, run);
     text_add(page, "<td>");
     html_escape(page, run_cell(&run->rates, row, "images"));
     text_add(page, "</td>");

@@ -110,12 +110,19 @@ static status_code read_tables(run *run, failure *failure) {
     const struct {
         run_file file;
         run_table *table;
-    } tables[] = {{RUN_HISTORY, &run->history},         {RUN_DISTRIBUTION, &run->distribution},
-                  {RUN_LOSSES, &run->losses},           {RUN_HARDEST, &run->hardest},
-                  {RUN_TRIAGE, &run->triage},           {RUN_CASES, &run->cases},
-                  {RUN_GROUPS, &run->groups},           {RUN_WORST, &run->worst},
-                  {RUN_STRATA, &run->strata},           {RUN_CONFUSION, &run->confusion},
-                  {RUN_RELIABILITY, &run->reliability}, {RUN_CLASSES, &run->rates}};
+    } tables[] = {{RUN_HISTORY, &run->history},
+                  {RUN_DISTRIBUTION, &run->distribution},
+                  {RUN_LOSSES, &run->losses},
+                  {RUN_HARDEST, &run->hardest},
+                  {RUN_TRIAGE, &run->triage},
+                  {RUN_CASES, &run->cases},
+                  {RUN_GROUPS, &run->groups},
+                  {RUN_WORST, &run->worst},
+                  {RUN_STRATA, &run->strata},
+                  {RUN_CONFUSION, &run->confusion},
+                  {RUN_RELIABILITY, &run->reliability},
+                  {RUN_CLASSES, &run->rates},
+                  {RUN_ROC, &run->roc}};
     status_code status = STATUS_OK;
     for (size_t k = 0; k < sizeof tables / sizeof *tables && status == STATUS_OK; k++)
         status = read_table(run, tables[k].file, tables[k].table, failure);
@@ -182,9 +189,9 @@ void run_close(run *run) {
     free(run->classes);
     free(run->folder);
     free(run->name);
-    run_table *tables[] = {&run->history, &run->distribution, &run->losses,      &run->hardest,
-                           &run->triage,  &run->cases,        &run->groups,      &run->worst,
-                           &run->strata,  &run->confusion,    &run->reliability, &run->rates};
+    run_table *tables[] = {&run->history,     &run->distribution, &run->losses, &run->hardest, &run->triage,
+                           &run->cases,       &run->groups,       &run->worst,  &run->strata,  &run->confusion,
+                           &run->reliability, &run->rates,        &run->roc};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) csv_close(&tables[k]->data);
     *run = (struct run){0};
 }

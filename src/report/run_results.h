@@ -28,7 +28,7 @@ typedef struct run {
     char **classes;
     size_t class_count;
     run_table history, distribution, losses, hardest, triage, cases, groups, worst;
-    run_table rates, strata, confusion, reliability; /* of a classifier that was evaluated; `rates`: classes.csv */
+    run_table rates, strata, confusion, reliability, roc; /* of a classifier that was evaluated; `rates`: classes.csv */
 } run;
 
 /* Only a config.json that is missing or damaged is a failure; the run is then closed. */

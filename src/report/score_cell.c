@@ -1,7 +1,16 @@
 #include "report/score_cell.h"
 
+#include "report/html.h"
+
 #include <math.h>
 #include <stdio.h>
+
+void run_name_cell(text *page, const runs *runs, const run *run) {
+    if (runs->count < 2) return;
+    text_add(page, "<td class=\"word\">");
+    html_escape(page, run->name);
+    text_add(page, "</td>");
+}
 
 void score_cell(text *page, const run_table *table, size_t row, const char *column, int in_percent) {
     char low[64], high[64];

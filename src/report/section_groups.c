@@ -8,6 +8,7 @@
 #include "report/html.h"
 #include "report/panel.h"
 #include "report/report.h"
+#include "report/roc_charts.h"
 #include "report/score_cell.h"
 
 #include <math.h>
@@ -38,11 +39,7 @@ static void add_score_rows(text *page, const runs *runs, const run *run, int fir
         text_add(page, " ");
         html_escape(page, run_cell(&run->strata, row, "value"));
         text_add(page, "</th>");
-        if (runs->count > 1) {
-            text_add(page, "<td class=\"word\">");
-            html_escape(page, run->name);
-            text_add(page, "</td>");
-        }
+        run_name_cell(page, runs, run);
         text_add(page, "<td>");
         html_escape(page, run_cell(&run->strata, row, "examples"));
         text_add(page, "</td>");
@@ -293,6 +290,7 @@ void groups_section(text *page, const runs *runs) {
     add_scores(page, runs);
     class_table(page, runs);
     text_add(page, "<div class=\"panels\">\n");
+    roc_charts(page, runs);
     add_reliability(page, runs);
     for (size_t r = 0; r < runs->count; r++) add_confusion(page, runs, &runs->all[r]);
     text_add(page, "</div>\n");

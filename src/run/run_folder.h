@@ -35,14 +35,17 @@
     X(RUN_VALIDATION_LATEST, "validation-latest") /* the same by the latest weights */                                 \
     X(RUN_VALIDATION_UNMIRRORED, "validation-unmirrored") /* the same without mirror images, by the best weights */    \
     X(RUN_VALIDATION_LATEST_UNMIRRORED, "validation-latest-unmirrored")                                                \
-    X(RUN_EXAMPLES, "examples.csv")       /* classification: predictions, a row per example */                         \
-    X(RUN_CLASSES, "classes.csv")         /* classification: accuracy by class */                                      \
-    X(RUN_STRATA, "strata.csv")           /* classification: scores by group */                                        \
-    X(RUN_CONFUSION, "confusion.csv")     /* classification: labels against predictions */                             \
-    X(RUN_RELIABILITY, "reliability.csv") /* classification: confidence against accuracy */                            \
-    X(RUN_SUMMARY, "summary.json")        /* scores, in nnU-Net's form */                                              \
-    X(RUN_CASES, "cases.csv")             /* scores, a row per case and label */                                       \
-    X(RUN_TABLE_TEXT, "table.txt")        /* scores by group */                                                        \
+    X(RUN_EXAMPLES, "examples.csv")         /* classification: predictions, a row per example */                       \
+    X(RUN_CLASSES, "classes.csv")           /* classification: accuracy by class */                                    \
+    X(RUN_STRATA, "strata.csv")             /* classification: scores by group */                                      \
+    X(RUN_CONFUSION, "confusion.csv")       /* classification: labels against predictions */                           \
+    X(RUN_RELIABILITY, "reliability.csv")   /* classification: confidence against accuracy */                          \
+    X(RUN_PATIENTS, "patients.csv")         /* classification: an answer for each patient */                           \
+    X(RUN_ROC, "roc.csv")                   /* classification: what each threshold gives */                            \
+    X(RUN_OPERATING, "operating_point.csv") /* classification: a threshold, and what it gives */                       \
+    X(RUN_SUMMARY, "summary.json")          /* scores, in nnU-Net's form */                                            \
+    X(RUN_CASES, "cases.csv")               /* scores, a row per case and label */                                     \
+    X(RUN_TABLE_TEXT, "table.txt")          /* scores by group */                                                      \
     X(RUN_TABLE_CSV, "table.csv")                                                                                      \
     X(RUN_TABLE_MARKDOWN, "table.md")                                                                                  \
     X(RUN_TABLE_LATEX, "table.tex")                                                                                    \

@@ -100,6 +100,37 @@ prints '^worst class: [a-z]*, of which [0-9.]*% are recognised'
 grep -q '^class,images,accuracy,loss,sensitivity,sensitivity_low,sensitivity_high,specificity,.*,f1_high$' "$work/scores/classes.csv" ||
     fail 'classes.csv lacks rates'
 [ "$(wc -l <"$work/scores/strata.csv")" -eq 4 ] || fail "all and two groups are expected"
+head -n 2 "$work/scores/roc.csv" | tail -n 1 | grep -q '^light,inf,0,1$' || fail "the ROC curve does not begin with nothing taken"
+tail -n 1 "$work/scores/roc.csv" | grep -q '^light,[0-9.e-]*,1,0$' || fail "the ROC curve does not end with all taken"
+
+# A threshold, chosen on the validation part and scored on the test part.
+run 0 evaluate "$work/run" --part val
+prints '^all '
+run 0 evaluate "$work/run" --at sensitivity=0.8 --by group --out "$work/point"
+prints '^operating point: light where its probability is at least [0-9.e-]*, chosen on the validation part for a sensitivity of 80 %$'
+prints '^validation part '
+prints '^group odd '
+[ "$(sed -n 's/^light,[^,]*,sensitivity=0.8,\([a-z]*\),\([^,]*\),\([a-z]*\),.*/\1 \2 \3/p' "$work/point/operating_point.csv" | tr '\n' ';')" = \
+    "val  all;test  all;test group even;test group odd;" ] || fail "operating_point.csv has other rows"
+awk -F, 'NR == 2 && $9 < 0.8 { exit 1 }' "$work/point/operating_point.csv" || fail "the goal is not reached where it was chosen"
+threshold=$(awk -F, 'NR == 2 { print $2 }' "$work/point/operating_point.csv")
+for at in "$threshold" 0 1; do # the positives of the test part that are found are those that evaluate counted; all; none
+    run 0 predict "$work/run" --input "$work/data" --output "$work/called.csv" --threshold "light=$at"
+    awk -F, -v at="$at" 'NR > 1 && ($2 == "light") != ($4 >= at) { exit 1 }' "$work/called.csv" || fail "the threshold $at is not followed"
+done
+for wrong in light light= light=2 light=x blue=0.5 =0.5; do
+    refused 'write CLASS=P, one of dark, light' predict "$work/run" --input "$work/data" --output "$work/never.csv" --threshold "$wrong"
+done
+[ ! -e "$work/never.csv" ] || fail "scores were written with a wrong threshold"
+run 0 evaluate "$work/run" --at specificity=0.5 --positive dark --out "$work/point" --quiet
+grep -q '^dark,[^,]*,specificity=0.5,val,' "$work/point/operating_point.csv" || fail "another class is not followed"
+run 0 evaluate "$work/run" --out "$work/point" --quiet
+[ ! -e "$work/point/operating_point.csv" ] || fail "a threshold of an earlier evaluation stays"
+refused 'write sensitivity=S or specificity=S' evaluate "$work/run" --at 0.8
+refused 'one of dark, light' evaluate "$work/run" --at sensitivity=0.8 --positive blue
+refused '--positive needs --at' evaluate "$work/run" --positive light
+refused 'leave --part out' evaluate "$work/run" --at sensitivity=0.8 --part train
+refused 'none of test, train and val' evaluate "$work/run" --part all
 grep -q '^label,dark,light$' "$work/scores/confusion.csv" || fail "no confusion matrix"
 head -n 1 "$work/scores/examples.csv" | grep -q '^example,label,prediction,loss,p_dark,p_light,group,patient$' || fail "examples.csv lacks columns"
 [ "$(wc -l <"$work/scores/reliability.csv")" -eq 16 ] || fail "15 bins are expected"
@@ -165,6 +196,13 @@ is_silent err
 # Pictures of the same patient are one witness, in evaluation, comparison and report; the name of the column is as for splitting.
 awk -F, -v OFS=, 'NR == 1 { $4 = "Patient" } NR > 1 { $4 = "p" int(NR / 5) } 1' "$work/data/labels.csv" >"$work/data/series.csv"
 run 0 evaluate "$work/run" --data "$work/data/series.csv" --part train --out "$work/series"
+prints '^left out, since their images are of several classes: [1-9]'
+awk -F, -v OFS=, 'NR == 1 { $4 = "Patient" } NR > 1 { $4 = "p" int(NR / 10) $2 } 1' "$work/data/labels.csv" >"$work/data/alike.csv"
+run 0 evaluate "$work/run" --data "$work/data/alike.csv" --part train --out "$work/alike"
+prints '^by patient, with the mean probability of its images:$'
+! grep -q 'left out, since' "$work/out" || fail "patients of one class are left out"
+awk -F, 'NR > 1 { seen += $2; sum = $5 + $6; if (sum < 0.999 || sum > 1.001) exit 1 } END { exit !(seen > 2 * (NR - 1)) }' "$work/alike/patients.csv" ||
+    fail "patients.csv has no means over several pictures"
 witnesses=$(awk -F, 'NR > 1 && $5 == "train" { print $4 }' "$work/data/series.csv" | sort -u | wc -l)
 prints "resampling $witnesses patients"
 [ "$(sed -n 2p "$work/series/strata.csv" | awk -F, '{ print $NF }')" = "$witnesses" ] || fail "strata.csv does not count the patients"
@@ -231,7 +269,7 @@ run 0 report "$work/run" "$work/photos" "$work/lazy" --out "$work/report.html"
 run 0 predict "$work/run" "$work/lazy" --input "$work/data" --output "$work/pred"
 [ "$(wc -l <"$work/pred/scores.csv")" -eq 97 ] || fail "96 pictures are expected"
 prints '^96 pictures in .*pred/scores.csv$'
-complains 'files are left out, such as gaps.csv: not a .png, .jpg or .jpeg file$'
+complains 'files are left out, such as [a-z]*.csv: not a .png, .jpg or .jpeg file$'
 head -n 1 "$work/pred/scores.csv" | grep -q '^file,prediction,p_dark,p_light$' || fail "scores.csv lacks columns"
 run 0 predict "$work/run" --input "$work/data/p007.png" --output "$work/one.csv"
 prints '^1 picture in .*one.csv$'

@@ -99,7 +99,7 @@ recorded=$(tail -n 1 "$work/a/history.csv" | cut -d, -f11)
 [ "$accuracy" = "$recorded" ] || fail "accuracy $accuracy, but history.csv has $recorded"
 [ "$(wc -l <"$work/scores/examples.csv")" -eq 101 ] || fail "100 examples are expected"
 run 0 evaluate "$work/a" --part train --threads 1
-refused 'neither test nor train' evaluate "$work/a" --part both
+refused 'none of test, train and val' evaluate "$work/a" --part both
 refused "not a run's folder" evaluate "$work"
 refused "not a run's folder" inspect "$work"
 

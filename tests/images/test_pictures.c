@@ -361,21 +361,28 @@ static void broken_files_are_named(void **state) {
     refuse("broken", "words.jpg: is neither");
 }
 
-static void many_broken_files_are_named(void **state) {
-    (void)state;
+/* A folder of so many files that are no pictures; what is told of them. */
+static failure refuse_ruins(const char *folder, int count) {
     char name[64];
-    for (int k = 0; k < 30; k++) {
-        snprintf(name, sizeof name, "ruins/%s/%02d.png", k % 2 ? "a" : "b", k);
+    for (int k = 0; k < count; k++) {
+        snprintf(name, sizeof name, "%s/%s/%02d.png", folder, k % 2 ? "a" : "b", k);
         write_picture(name, 3, 3, k);
         write_text(name, "no picture");
     }
     classification_data data;
     failure why = {0};
-    const classification_source source = classification_source_of(work_path("ruins"));
+    const classification_source source = classification_source_of(work_path(folder));
     notices[0] = 0;
     assert_int_not_equal(classification_data_open(&data, &source, &LISTENER, &why), STATUS_OK);
+    return why;
+}
+
+static void many_broken_files_are_named(void **state) {
+    (void)state;
+    const failure why = refuse_ruins("ruins", 30);
     assert_non_null(strstr(why.message, "30 of 30 pictures cannot be used, among them:"));
     for (int k = 0; k < 30; k++) {
+        char name[64];
         snprintf(name, sizeof name, "/%02d.png: is neither", k);
         assert_true(strstr(why.message, name) || strstr(notices, name));
         assert_false(strstr(why.message, name) && strstr(notices, name));
@@ -385,17 +392,7 @@ static void many_broken_files_are_named(void **state) {
 /* Of more than fifty some are enough. */
 static void countless_broken_files_are_told_once(void **state) {
     (void)state;
-    char name[64];
-    for (int k = 0; k < 60; k++) {
-        snprintf(name, sizeof name, "rubble/%s/%02d.png", k % 2 ? "a" : "b", k);
-        write_picture(name, 3, 3, k);
-        write_text(name, "no picture");
-    }
-    classification_data data;
-    failure why = {0};
-    const classification_source source = classification_source_of(work_path("rubble"));
-    notices[0] = 0;
-    assert_int_not_equal(classification_data_open(&data, &source, &LISTENER, &why), STATUS_OK);
+    const failure why = refuse_ruins("rubble", 60);
     assert_non_null(strstr(why.message, "60 of 60 pictures cannot be used, among them:"));
     assert_null(strstr(notices, "is neither"));
 }
