@@ -16,7 +16,8 @@ static const char USAGE[] =
     "column\n"
     "'file'. Writes a CSV file, DIR/scores.csv or what --output names: file, prediction, and p_CLASS, the probability "
     "of\n"
-    "each class.\n"
+    "each class. A picture that cannot be read does not keep the others from being classified; it is told of at the\n"
+    "end, and the exit code is 1.\n"
     "\n"
     "A table is a CSV file without file names, with the columns that the run was trained on; its label is not needed. "
     "Rows\n"
@@ -102,9 +103,9 @@ static int check(arguments *a) {
     return CLI_GO_ON;
 }
 
-static void print_path(void *context, const char *path) {
+static void print_path(void *context, const char *path, size_t count, const char *what) {
     (void)context;
-    printf("%s\n", path);
+    printf("%zu %s%s in %s\n", count, what, count == 1 ? "" : "s", path);
 }
 
 /* Those that were there may be another network's. */

@@ -51,6 +51,8 @@ void train_words_duration(double seconds, char words[32]) {
     else snprintf(words, 32, "%ld:%02ld", whole / 60, whole % 60);
 }
 
+static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
+
 /* ---- the summary -------------------------------------------------------------------------------------------------- */
 
 static void add_data(const trainer *t, text *lines) {
@@ -91,25 +93,26 @@ static void add_objective(const trainer *t, text *lines) {
         add_robustness(s, lines);
         text_add(lines, ", ");
         add_weights(s, lines);
-        if (t->warm_up > 0) text_format(lines, ", after a warm-up of %lld iterations", (long long)t->warm_up);
+        if (t->warm_up > 0)
+            text_format(lines, ", after a warm-up of %lld iteration%s", (long long)t->warm_up, plural(t->warm_up));
     }
     if (*s->from) text_format(lines, "; begins with the weights of %s", s->from);
 }
 
 int train_words_counts_iterations(const trainer *t) { return t->settings.iterations > 0; }
 
-static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
-
 static void add_length(const trainer *t, text *lines) {
     const train_settings *s = &t->settings;
+    const char *examples = train_words_examples(t);
     const long long epoch = (long long)t->epoch_iterations, batch = (long long)t->batch, total = (long long)t->total;
+    const int letters = (int)strlen(examples) - (batch == 1); /* "1 image" */
     text_format(lines, "%s, %zu parameters; ", s->model, graph_trained_floats(learner_graph(t->learner)));
     if (train_words_counts_iterations(t))
-        text_format(lines, "%lld iteration%s of %lld %s, validated every %lld; ", total, plural(total), batch,
-                    train_words_examples(t), epoch);
+        text_format(lines, "%lld iteration%s of %lld %.*s, validated every %lld; ", total, plural(total), batch,
+                    letters, examples, epoch);
     else
-        text_format(lines, "%lld epoch%s of %lld iteration%s of %lld %s; ", total / epoch, plural(total / epoch), epoch,
-                    plural(epoch), batch, train_words_examples(t));
+        text_format(lines, "%lld epoch%s of %lld iteration%s of %lld %.*s; ", total / epoch, plural(total / epoch),
+                    epoch, plural(epoch), batch, letters, examples);
     text_format(lines, "%lld thread%s", s->threads, plural(s->threads));
 }
 

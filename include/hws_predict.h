@@ -297,7 +297,8 @@ HWS_PREDICT_API hws_predict_status hws_predict_classify_file(hws_predict_classif
                                                              float *probabilities, hws_predict_error *error);
 
 /* The same for a picture in memory: size is height, width, channels (1: grey, 3: red, green, blue), the pixels are bytes,
-   row by row from the top without padding. */
+   row by row from the top without padding. For a network trained with --greys
+   LOW,HIGH the caller must have scaled the 16-bit samples to bytes that way. */
 HWS_PREDICT_API hws_predict_status hws_predict_classify_pixels(hws_predict_classifier *classifier,
                                                                const uint8_t *pixels, const int size[3],
                                                                float *probabilities, hws_predict_error *error);

@@ -2,6 +2,7 @@
 #include "dataset/case_groups.h"
 
 #include "core/path.h"
+#include "core/patient_column.h"
 #include "core/text.h"
 
 #include <stdio.h>
@@ -94,7 +95,7 @@ void case_groups_close(case_groups *groups) {
 }
 
 long case_groups_patients(const case_groups *groups) {
-    const long column = csv_column_any_case(&groups->table, "patient");
+    const long column = patient_column_of_csv(&groups->table);
     return column < 1 ? -1 : column; /* the first has the cases */
 }
 

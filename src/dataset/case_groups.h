@@ -6,8 +6,8 @@
  *     fetus_002,"spina bifida",Vienna
  *
  * Splits keep the shares of a column's groups, and evaluations are told by group (evaluate/strata.h). An empty cell puts
- * the case into no group of that column. The file may name cases that nobody asks for. A column called `patient`, in any case,
- * says whose each case is.
+ * the case into no group of that column. The file may name cases that nobody asks for. A column called `patient`, or as
+ * core/patient_column.h has it, says whose each case is.
  */
 #ifndef HWS_DATASET_CASE_GROUPS_H
 #define HWS_DATASET_CASE_GROUPS_H

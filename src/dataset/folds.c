@@ -2,6 +2,7 @@
 #include "dataset/folds.h"
 
 #include "core/path.h"
+#include "core/patient_column.h"
 #include "dataset/case_groups.h"
 #include "dataset/patients.h"
 #include "ranks/ranks.h"
@@ -41,12 +42,14 @@ static status_code make(splits *folds, const dataset *set, const fold_columns *c
     return status;
 }
 
-static void tell_patients(const patients *p, const dataset *set, const listener *listener) {
-    char notice[400];
-    snprintf(notice, sizeof notice,
-             "groups.csv names %zu patients, with several of the %zu cases: the folds keep a patient's together, which "
-             "nnU-Net's do not",
-             p->named, set->train_count);
+static void tell_patients(const patients *p, const dataset *set, const char *column, const listener *listener) {
+    char notice[512], who[150] = "groups.csv";
+    if (!patient_column_is_plain(column)) snprintf(who, sizeof who, "the column '%.100s' of groups.csv", column);
+    snprintf(
+        notice, sizeof notice,
+        "%s names %zu patients, with several of the %zu cases: the folds keep a patient's together, which nnU-Net's do "
+        "not",
+        who, p->named, set->train_count);
     listener_notice(listener, notice);
 }
 
@@ -57,7 +60,7 @@ static status_code make_by_patient(splits *folds, const dataset *set, const case
     status_code status = patients_open(&p, groups, set, failure);
     /* Of too few patients folds_tell_torn tells. */
     if (status == STATUS_OK && p.blocks < set->train_count && p.blocks >= SPLITS_FOLDS) {
-        tell_patients(&p, set, listener);
+        tell_patients(&p, set, csv_name(&groups->table, (size_t)case_groups_patients(groups)), listener);
         request.together = p.of;
     }
     if (status == STATUS_OK) status = splits_make(folds, &request, failure);

@@ -120,7 +120,8 @@ static double accuracies(const job *j, double shares[CLASSES_MAX]) {
     return hit / count;
 }
 
-/* NaN for a resample that lacks a class: it would be the mean of other classes than those that are there. */
+/* NaN for a resample that lacks a class: it would be the mean of other classes than those that are there. And of one class
+   alone there is nothing to balance: it would be the accuracy once more. */
 static double balanced(const job *j, const double *shares) {
     double sum = 0;
     int classes = 0;
@@ -129,7 +130,7 @@ static double balanced(const job *j, const double *shares) {
         sum += shares[c];
         classes++;
     }
-    return sum / classes;
+    return classes > 1 ? sum / classes : (double)NAN;
 }
 
 /* The share of pairs of an example of the class and another in which the first is more probable; ties count half. */
@@ -245,6 +246,7 @@ static void mend_intervals(job *j, const double *value, interval *ci) {
         ci[CLASS_ACCURACY] = share_interval(value[CLASS_ACCURACY], (double)j->patients.count);
     if (independent || few || is_flat(ci[CLASS_BALANCED]))
         ci[CLASS_BALANCED] = share_interval_of_mean(shares, j->classes, j->p->classes);
+    if (isnan(value[CLASS_BALANCED])) ci[CLASS_BALANCED] = none;
     if (few || is_flat(ci[CLASS_AUROC])) ci[CLASS_AUROC] = none;
     if (is_flat(ci[CLASS_ECE])) ci[CLASS_ECE] = none;
 }

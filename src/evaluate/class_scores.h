@@ -36,7 +36,7 @@ typedef struct class_predictions {
 typedef struct class_scored {
     int64_t count;
     int64_t patients; /* that these are of, an example of nobody counting as one; `count` where none is known */
-    double value[CLASS_SCORES]; /* NaN where there is none: no AUROC without a second class */
+    double value[CLASS_SCORES]; /* NaN where there is none: no AUROC or balanced accuracy without a second class */
     interval ci[CLASS_SCORES];  /* NaN below STATISTICS_INTERVAL_CASES patients */
 } class_scored;
 

@@ -2,6 +2,7 @@
 #include "evaluate/classified.h"
 
 #include "core/natural_order.h"
+#include "core/patient_column.h"
 #include "images/labelled_images.h"
 #include "run/run_folder.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { EXAMPLE, LABEL, PREDICTION, LOSS, FIRST_CLASS };
 static const char *const NAMES[FIRST_CLASS] = {"example", "label", "prediction", "loss"};
@@ -180,11 +180,14 @@ long classified_group_column(const classified *c, const char *name) {
     return -1;
 }
 
+static const char *name_of_group(const void *classified, size_t k) {
+    const struct classified *c = classified;
+    return classified_group_name(c, c->first_group_column + k);
+}
+
 long classified_patient_column(const classified *c) {
-    const long exact = classified_group_column(c, "patient");
-    for (size_t k = c->first_group_column; exact < 0 && k < c->table.columns; k++)
-        if (strcasecmp(classified_group_name(c, k), "patient") == 0) return (long)k;
-    return exact;
+    const long found = patient_column(c, c->table.columns - c->first_group_column, name_of_group);
+    return found < 0 ? -1 : found + (long)c->first_group_column;
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */

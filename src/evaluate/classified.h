@@ -46,8 +46,7 @@ int classified_is_renamed(const char *column, char *const *class_names, int clas
 const char *classified_group_name(const classified *classified, size_t column);
 long classified_group_column(const classified *classified, const char *name);
 
-/* The position of the column of patients, whose examples are resampled together; the case of its name does not matter. -1:
-   there is none. */
+/* The position of the column of patients, whose examples are resampled together (core/patient_column.h); -1: there is none. */
 long classified_patient_column(const classified *classified);
 
 /* Brings the examples into another order, or leaves some out: example k becomes the old from[k]. */

@@ -65,8 +65,11 @@ static status_code open_moved(job *j, const char *place, failure *failure) {
         classification_data_close(&j->data);
         return STATUS_OK;
     }
-    listener_notice(j->listener, "these are the data that the run was trained on, in another place: what it was not "
-                                 "trained on is scored");
+    listener_notice(j->listener, j->request->part == SCORE_TRAINING
+                                     ? "these are the data that the run was trained on, in another place: what it was "
+                                       "trained on is scored, as --part train asks"
+                                     : "these are the data that the run was trained on, in another place: what it was "
+                                       "not trained on is scored");
     return STATUS_OK;
 }
 
@@ -169,7 +172,7 @@ static void score_classes(const job *j, class_results *scores) {
 /* ---- by group ---------------------------------------------------------------------------------------------------- */
 
 static const example_column *patients_of(const labelled_images *set) {
-    return example_column_any_case(set->columns, set->column_count, "patient");
+    return example_column_patients(set->columns, set->column_count);
 }
 
 static class_predictions predictions_on(const job *j, const labelled_images *set, const float *probabilities) {

@@ -153,9 +153,8 @@ static status_code open_files(classification_data *d, const classification_sourc
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-status_code classification_data_open(classification_data *d, const classification_source *source,
-                                     const listener *listener, failure *failure) {
-    *d = (classification_data){0};
+static status_code open_any(classification_data *d, const classification_source *source, const listener *listener,
+                            failure *failure) {
     const char *rest = after(source->data, "digits");
     if (rest) return open_digits(rest, &d->train, &d->test, failure);
     rest = after(source->data, "mnist");
@@ -165,6 +164,25 @@ status_code classification_data_open(classification_data *d, const classificatio
                 "there is no data '%.300s' for classification; digits, digits:TRAIN,TEST, mnist, mnist:DIR, a folder "
                 "of pictures and a CSV file are known",
                 source->data);
+}
+
+/* Nothing but picture files may have 16 bits. */
+static status_code check_greys(const classification_data *d, const classification_source *source, failure *failure) {
+    const raster_greys greys = source->pictures.greys;
+    if (!greys.high || d->train.folder || d->validation.folder || d->test.folder) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.300s: has no pictures of 16 bits, but greys from %d to %d are asked for (--greys)", source->data,
+                greys.low, greys.high);
+}
+
+status_code classification_data_open(classification_data *d, const classification_source *source,
+                                     const listener *listener, failure *failure) {
+    *d = (classification_data){0};
+    status_code status = open_any(d, source, listener, failure);
+    if (status != STATUS_OK) return status;
+    status = check_greys(d, source, failure);
+    if (status != STATUS_OK) classification_data_close(d);
+    return status;
 }
 
 void classification_data_close(classification_data *d) {

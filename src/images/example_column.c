@@ -1,10 +1,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "images/example_column.h"
 
+#include "core/patient_column.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 void words_free(char **words, size_t count) {
     for (size_t k = 0; words && k < count; k++) free(words[k]);
@@ -119,13 +120,11 @@ void example_column_close(example_column *c) {
     *c = (example_column){0};
 }
 
-const example_column *example_column_any_case(const example_column *columns, int count, const char *name) {
-    const example_column *found = NULL;
-    for (int k = count; k-- > 0;) {
-        if (strcmp(columns[k].name, name) == 0) return &columns[k];
-        if (strcasecmp(columns[k].name, name) == 0) found = &columns[k];
-    }
-    return found;
+static const char *name_of(const void *columns, size_t k) { return ((const example_column *)columns)[k].name; }
+
+const example_column *example_column_patients(const example_column *columns, int count) {
+    const long found = patient_column(columns, (size_t)count, name_of);
+    return found < 0 ? NULL : &columns[found];
 }
 
 int example_column_find(const example_column *c, const char *value) {

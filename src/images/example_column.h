@@ -28,8 +28,8 @@ status_code example_column_choose(example_column *column, const example_column *
 
 void example_column_close(example_column *column);
 
-/* The column of this name, or else one whose name differs by case only; NULL if there is none. */
-const example_column *example_column_any_case(const example_column *columns, int count, const char *name);
+/* The one that says whose each example is (core/patient_column.h); NULL if there is none. */
+const example_column *example_column_patients(const example_column *columns, int count);
 
 /* The number of a value, or -1. */
 int example_column_find(const example_column *column, const char *value);

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "images/example_list.h"
 
+#include "core/patient_column.h"
 #include "images/example_units.h"
 #include "images/labelled_images.h"
 #include "images/purposes.h"
@@ -130,7 +131,7 @@ static void tell_of_untested(const example_list *l, const listener *listener) {
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static const example_column *patients_of(const example_list *l) {
-    return example_column_any_case(l->columns, l->column_count, "patient");
+    return example_column_patients(l->columns, l->column_count);
 }
 
 static status_code divide(example_list *l, failure *failure) {
@@ -195,10 +196,20 @@ static status_code check_parts(example_list *l, const char *path, const listener
     return STATUS_OK;
 }
 
+/* A column of another name may mean something else. */
+static void tell_of_column(const char *name, const listener *listener) {
+    char notice[512];
+    if (patient_column_is_plain(name)) return;
+    snprintf(notice, sizeof notice, "the column '%.100s' says whose each example is, as one called patient would",
+             name);
+    listener_notice(listener, notice);
+}
+
 /* One message for all patients that are in more than one part. */
 static status_code tell_of_patients(const example_list *l, const listener *listener, failure *failure) {
     const example_column *patients = patients_of(l);
     if (!patients) return STATUS_OK;
+    tell_of_column(patients->name, listener);
     uint8_t *seen = calloc((size_t)patients->value_count + 1, 1);
     if (!seen) return fail_memory(failure, "the patients");
     for (size_t i = 0; i < l->count; i++)

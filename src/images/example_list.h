@@ -6,12 +6,12 @@
  * are left out, and so are the folders of runs. Or it has a labels.csv, and then that counts.
  *
  * A CSV file has a line per picture: `file` (also filename, image, path: absolute, or relative to the CSV file's folder),
- * `label`, optionally `split` (train, val, test, in any case) and any others, such as group or patient; behind the 256th those with more
+ * `label`, optionally `split` (train, val, test, in any case) and any others, such as group or patient (core/patient_column.h); behind the 256th those with more
  * than 256 different values are left out, but for `patient` and those with at most EXAMPLE_GROUPS_MAX values that come twice
  * on average. Where the label stands in another column, options.label names it. The case of these names does not matter.
  *
  * Data that do not say what to test on get a fifth of the examples of each class as their test part, always the same ones,
- * unless options.whole is set; a patient's stay together if there is a column `patient`.
+ * unless options.whole is set; a patient's stay together if a column says whose each is.
  */
 #ifndef HWS_IMAGES_EXAMPLE_LIST_H
 #define HWS_IMAGES_EXAMPLE_LIST_H

@@ -1,6 +1,7 @@
 /* The examples of a CSV file: see example_list.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "core/path.h"
+#include "core/patient_column.h"
 #include "images/example_list.h"
 #include "images/labelled_images.h"
 #include "images/table_encoding.h"
@@ -162,7 +163,7 @@ static int has_groups(const csv *t, size_t column) {
 /* A table of thousands of measurements has columns enough: behind the first ones only those are kept by which somebody can
    ask, groups of examples and patients. */
 static int is_kept(const csv *t, size_t column) {
-    return column < COLUMNS_MAX || strcasecmp(csv_name(t, column), "patient") == 0 || has_groups(t, column);
+    return column < COLUMNS_MAX || patient_column_is_usual(csv_name(t, column)) || has_groups(t, column);
 }
 
 /* Every column but those of files, labels and parts. */

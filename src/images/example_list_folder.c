@@ -211,7 +211,10 @@ static void tell_one(const left_out *those, const char *kind, const char *why, c
 }
 
 static void tell_of_left_out(const search *s, const listener *listener) {
-    tell_one(&s->files, "file", "not a .png, .jpg or .jpeg file in a class's folder", listener);
+    tell_one(&s->files, "file",
+             s->options->unlabelled ? "not a .png, .jpg or .jpeg file"
+                                    : "not a .png, .jpg or .jpeg file in a class's folder",
+             listener);
     tell_one(&s->folders, "folder", "beside train, only val and test are known", listener);
     tell_one(&s->empty, "folder", "without pictures it is no class", listener);
     tell_one(&s->runs, "folder", "what hws has written is no example", listener);

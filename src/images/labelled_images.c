@@ -85,11 +85,12 @@ status_code labelled_images_path(char path[PATH_SIZE], const char *folder, const
     return *name == '/' ? path_format(path, failure, "%s", name) : path_join(path, folder, name, failure);
 }
 
-static status_code decode(const labelled_images *set, const char *name, uint8_t *pixels, failure *failure) {
+status_code labelled_images_decode(const labelled_images *set, int64_t index, uint8_t *pixels, raster_facts *facts,
+                                   failure *failure) {
     char path[PATH_SIZE];
     raster picture = {0};
-    status_code status = labelled_images_path(path, set->folder, name, failure);
-    if (status == STATUS_OK) status = raster_read(&picture, path, NULL, failure);
+    status_code status = labelled_images_path(path, set->folder, set->names[index], failure);
+    if (status == STATUS_OK) status = raster_read_greys(&picture, path, set->greys, facts, failure);
     if (status == STATUS_OK) status = raster_convert(&picture, set->channels, failure);
     if (status == STATUS_OK) status = raster_fit(&picture, set->height, set->width, pixels, failure);
     raster_close(&picture);
@@ -97,7 +98,7 @@ static status_code decode(const labelled_images *set, const char *name, uint8_t 
 }
 
 status_code labelled_images_copy(const labelled_images *set, int64_t index, uint8_t *pixels, failure *failure) {
-    if (!set->pixels) return decode(set, set->names[index], pixels, failure);
+    if (!set->pixels) return labelled_images_decode(set, index, pixels, NULL, failure);
     memcpy(pixels, labelled_images_at(set, index), labelled_images_stride(set));
     return STATUS_OK;
 }
@@ -196,6 +197,25 @@ void labelled_images_leave_out(labelled_images *set, const uint8_t *dropped) {
     set->count = kept;
 }
 
+/* A little more than 1 / count, in three digits. */
+static double least_fraction(int64_t count) {
+    const double scale = pow(10, ceil(log10((double)count)) + 2);
+    return ceil(scale / (double)count) / scale;
+}
+
+/* Who wants none of them says so, with 0. */
+static status_code check_share(const part *p, int64_t count, double fraction, int64_t others, failure *failure) {
+    const int64_t wanted = share_of(count, fraction);
+    if (wanted + others == 0)
+        return fail(failure, STATUS_BAD_INPUT, "keeping %g of %.200s would leave no examples at all", fraction,
+                    p->name);
+    if (wanted || !count || fraction == 0) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "keeping %g of %.200s would leave none of its %lld example%s: %.10g keeps one, 0 leaves all of them out",
+        fraction, p->name, (long long)count, count == 1 ? "" : "s", least_fraction(count));
+}
+
 static status_code keep(labelled_images *set, const part *p, double fraction, uint64_t seed, failure *failure) {
     if (!(fraction >= 0 && fraction <= 1))
         return fail(failure, STATUS_BAD_INPUT, "the fraction of %.200s to keep is %g; it must be from 0 to 1", p->name,
@@ -204,9 +224,7 @@ static status_code keep(labelled_images *set, const part *p, double fraction, ui
     uint8_t *dropped = memory_open((size_t)set->count + 1);
     status_code status = members && dropped ? STATUS_OK : fail_memory(failure, "the choice of examples to keep");
     const int64_t count = status == STATUS_OK ? list_part(set, p, members) : 0, wanted = share_of(count, fraction);
-    if (status == STATUS_OK && set->count - count + wanted == 0)
-        status =
-            fail(failure, STATUS_BAD_INPUT, "keeping %g of %.200s would leave no examples at all", fraction, p->name);
+    if (status == STATUS_OK) status = check_share(p, count, fraction, set->count - count, failure);
     if (status == STATUS_OK) {
         memset(dropped, 0, (size_t)set->count);
         choose(members, count, wanted, seed, p);

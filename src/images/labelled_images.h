@@ -11,6 +11,7 @@
 #include "core/listener.h"
 #include "core/path.h"
 #include "images/example_column.h"
+#include "picture/raster.h"
 
 enum { LABELLED_IMAGES_CLASSES_MAX = 256, LABELLED_IMAGES_SIDE_MAX = 16384, LABELLED_IMAGES_CHANNELS_MAX = 4096 };
 
@@ -34,7 +35,8 @@ typedef struct labelled_images {
     char **class_names;      /* classes; else a class is called by its number */
     example_column *columns; /* groups, patients and so on */
     int column_count;
-    pixel_sums *sums; /* count; of picture files */
+    pixel_sums *sums;   /* count; of picture files */
+    raster_greys greys; /* by which picture files of 16 bits are read */
 } labelled_images;
 
 typedef struct labelled_images_shape {
@@ -72,6 +74,10 @@ status_code labelled_images_path(char path[PATH_SIZE], const char *folder, const
 /* Copies the pixels of an image, or decodes its file. Not for tables. */
 status_code labelled_images_copy(const labelled_images *set, int64_t index, uint8_t *pixels, failure *failure);
 
+/* Decodes its file, wherever the pixels are. The facts, which may be NULL, are those of the file. */
+status_code labelled_images_decode(const labelled_images *set, int64_t index, uint8_t *pixels, raster_facts *facts,
+                                   failure *failure);
+
 /* Writes an image as a PNG file; does nothing where there is nothing that could be shown: tables, other than 1 or 3 channels. */
 status_code labelled_images_save(const labelled_images *set, int64_t index, const char *path, failure *failure);
 
@@ -94,7 +100,7 @@ int64_t labelled_images_count_class(const labelled_images *set, int class_label)
 /*
  * Keeps floor(fraction x count) examples of one class, chosen by the seed, and all of the others; the order stays.
  * With one seed a smaller fraction keeps a subset of what a larger one keeps. Fails, and changes nothing, when there is
- * no such class, the fraction is not in [0, 1] or nothing would be left.
+ * no such class, the fraction is not in [0, 1], or nothing would be left, of all or, unless the fraction is 0, of the class.
  */
 status_code labelled_images_keep(labelled_images *set, int class_label, double fraction, uint64_t seed,
                                  failure *failure);

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/path.h"
+#include "images/broken_pictures.h"
 #include "picture/raster.h"
 #include "ranks/ranks.h"
 
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_SIDE = 224, BROKEN_TOLD = 50, BROKEN_BYTES = 850 };
+enum { USUAL_SIDE = 224 };
 
 typedef struct job {
     const example_list *list;
@@ -47,32 +48,11 @@ static status_code look_at(void *context, size_t i, failure *failure) {
     return keep_complaint(j, i, status, &why, failure);
 }
 
-static size_t count_broken(const job *j) {
-    size_t count = 0;
-    for (size_t i = 0; i < j->list->count; i++) count += j->complaints[i] != NULL;
-    return count;
-}
-
-/* As many as a failure can hold, and before it the next ones as notices. */
+/* Those that are left out, if the options say so, leave something. */
 static status_code refuse_broken(const job *j, failure *failure) {
-    text some = {0};
-    size_t told = 0, fitted = 0;
-    const size_t broken = count_broken(j);
-    for (size_t i = 0; i < j->list->count && told < BROKEN_TOLD; i++) {
-        const char *complaint = j->complaints[i];
-        if (!complaint) continue;
-        const int fits = fitted == told && (!told || some.size + strlen(complaint) + 3 <= BROKEN_BYTES);
-        if (fits) text_format(&some, "%s%s", told ? "\n  " : "", complaint);
-        else listener_notice(j->listener, complaint);
-        fitted += (size_t)fits;
-        told++;
-    }
-    if (broken > 1)
-        fail(failure, STATUS_CORRUPT, "%zu of %zu pictures cannot be used%s:\n  %.*s", broken, j->list->count,
-             broken > fitted ? ", among them" : "", BROKEN_BYTES, text_string(&some));
-    else if (broken) fail(failure, STATUS_CORRUPT, "%.1000s", text_string(&some));
-    text_close(&some);
-    return broken ? STATUS_CORRUPT : STATUS_OK;
+    const size_t broken = broken_pictures_count(j->list, j->complaints);
+    if (j->options->left_out && broken < j->list->count) return STATUS_OK;
+    return broken_pictures_fail(j->list, j->complaints, "", j->listener, failure);
 }
 
 static status_code run_all(job *j, status_code (*run)(void *, size_t, failure *), const char *what, failure *failure) {
@@ -88,7 +68,7 @@ static status_code try_to_decode(void *context, size_t i, failure *failure) {
     struct failure why = {0};
     if (j->complaints[i]) return STATUS_OK;
     status_code status = labelled_images_path(path, j->list->folder, j->list->names[i], &why);
-    if (status == STATUS_OK) status = raster_read(&picture, path, NULL, &why);
+    if (status == STATUS_OK) status = raster_read_greys(&picture, path, j->options->greys, NULL, &why);
     raster_close(&picture);
     return keep_complaint(j, i, status, &why, failure);
 }
@@ -96,30 +76,42 @@ static status_code try_to_decode(void *context, size_t i, failure *failure) {
 /* All kinds of damage are told at once, those that only decoding finds, too. */
 static status_code look_at_all(job *j, failure *failure) {
     status_code status = run_all(j, look_at, "looking at pictures", failure);
-    if (status != STATUS_OK || !count_broken(j)) return status;
+    if (status != STATUS_OK || !broken_pictures_count(j->list, j->complaints)) return status;
+    if (j->options->left_out) return refuse_broken(j, failure); /* decoding the others finds the rest */
     status = run_all(j, try_to_decode, "looking for more damage", failure);
     return status == STATUS_OK ? refuse_broken(j, failure) : status;
 }
 
-static void tell_of_facts(const job *j) {
-    size_t animated = 0, deep = 0, first = 0;
+static void tell_of_animations(const job *j) {
+    size_t animated = 0, first = 0;
     char notice[512];
-    for (size_t i = j->list->count; i-- > 0;) {
-        deep += j->facts[i].bits > 8;
-        if (!j->facts[i].animated) continue;
-        animated++;
-        first = i;
+    for (size_t i = j->list->count; i-- > 0;)
+        if (j->facts[i].animated) animated++, first = i;
+    if (!animated) return;
+    snprintf(notice, sizeof notice, "%zu of the pictures %s, such as %.200s: the first picture is used", animated,
+             animated == 1 ? "is an animation" : "are animations", j->list->names[first]);
+    listener_notice(j->listener, notice);
+}
+
+/* Samples of 12 bits, say, fill a sixteenth of the range. To be called when all are decoded. */
+static void tell_of_depth(const job *j) {
+    size_t deep = 0;
+    int least = 0, most = 0;
+    char notice[512];
+    for (size_t i = 0; i < j->list->count; i++) {
+        const raster_facts *f = &j->facts[i];
+        if (f->bits <= 8 || j->complaints[i]) continue;
+        if (!deep++ || f->least < least) least = f->least;
+        if (f->most > most) most = f->most;
     }
-    if (animated) {
-        snprintf(notice, sizeof notice, "%zu of the pictures are animations, such as %.200s: the first picture is used",
-                 animated, j->list->names[first]);
-        listener_notice(j->listener, notice);
-    }
-    if (!deep) return;
-    snprintf(notice, sizeof notice,
-             "%zu of the pictures have 16 bits and are divided by 257, to 8: stretch the greys beforehand if they fill "
-             "only a small part of the range",
-             deep);
+    if (!deep || j->options->greys.high) return;
+    const int spread = least < most && 2 * (most - least) < RASTER_GREY_MOST;
+    const int length = snprintf(notice, sizeof notice, "%zu of the pictures %s 16 bits and %s divided by 257, to 8",
+                                deep, deep == 1 ? "has" : "have", deep == 1 ? "is" : "are");
+    if (spread)
+        snprintf(notice + length, sizeof notice - (size_t)length,
+                 "; the values are %d to %d: hws train --greys %d,%d spreads them over all 8 bits", least, most, least,
+                 most);
     listener_notice(j->listener, notice);
 }
 
@@ -175,70 +167,10 @@ static void choose_shape(const job *j, labelled_images_shape *shape) {
     shape->classes = j->list->labels.value_count ? j->list->labels.value_count : o->classes;
 }
 
-static size_t list_part(const example_list *l, data_part part, size_t *members) {
-    size_t count = 0;
-    for (size_t i = 0; i < l->count; i++)
-        if (l->parts[i] == part) members[count++] = i;
-    return count;
-}
-
-static status_code describe_columns(labelled_images *set, const example_list *l, const size_t *members,
-                                    failure *failure) {
-    set->columns = calloc((size_t)l->column_count + 1, sizeof *set->columns);
-    status_code status = set->columns ? STATUS_OK : fail_memory(failure, "the columns of the data");
-    for (int k = 0; k < l->column_count && status == STATUS_OK; k++) {
-        status = example_column_choose(&set->columns[k], &l->columns[k], members, (size_t)set->count, failure);
-        if (status == STATUS_OK) set->column_count++;
-    }
-    return status;
-}
-
-static status_code describe_words(labelled_images *set, const example_list *l, const size_t *members,
-                                  failure *failure) {
-    if (l->folder) set->folder = strdup(l->folder);
-    if (l->names) set->names = calloc((size_t)set->count + 1, sizeof *set->names);
-    if (l->labels.values) set->class_names = words_copy(l->labels.values, (size_t)set->classes);
-    if ((l->folder && !set->folder) || (l->names && !set->names) || (l->labels.values && !set->class_names))
-        return fail_memory(failure, "the examples' names");
-    for (int64_t k = 0; set->names && k < set->count; k++)
-        if (!(set->names[k] = strdup(l->names[members[k]]))) return fail_memory(failure, "the examples' names");
-    return STATUS_OK;
-}
-
-static status_code describe_part(labelled_images *set, const example_list *l, const size_t *members,
-                                 const labelled_images_shape *shape, failure *failure) {
-    const size_t count = (size_t)shape->count;
-    uint8_t *labels = l->labels.values ? memory_open(count) : NULL;
-    if (l->labels.values && !labels) return fail_memory(failure, "the labels");
-    for (size_t k = 0; labels && k < count; k++) labels[k] = (uint8_t)l->labels.of[members[k]];
-    status_code status = labelled_images_adopt(set, shape, NULL, labels, failure);
-    for (size_t k = 0; status == STATUS_OK && k < count; k++) set->origins[k] = (int64_t)members[k];
-    if (status == STATUS_OK) status = describe_words(set, l, members, failure);
-    return status == STATUS_OK ? describe_columns(set, l, members, failure) : status;
-}
-
-static void close_all(labelled_images sets[DATA_PARTS]) {
-    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
-}
-
-status_code picture_sets_describe(labelled_images sets[DATA_PARTS], const example_list *l,
-                                  const labelled_images_shape *shape, failure *failure) {
-    for (int p = 0; p < DATA_PARTS; p++) sets[p] = (labelled_images){0};
-    size_t *members = malloc((l->count + 1) * sizeof *members);
-    status_code status = members ? STATUS_OK : fail_memory(failure, "the examples");
-    for (int p = 0; p < DATA_PARTS && status == STATUS_OK; p++) {
-        labelled_images_shape own = *shape;
-        own.count = (int64_t)list_part(l, (data_part)p, members);
-        if (own.count) status = describe_part(&sets[p], l, members, &own, failure);
-    }
-    free(members);
-    if (status != STATUS_OK) close_all(sets);
-    return status;
-}
-
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
-static status_code take_memory(job *j, failure *failure) {
+/* How they are to be read, and memory for them. */
+static status_code prepare_pixels(job *j, failure *failure) {
     double wanted = 0;
     const double most =
         j->options->memory < 0 ? ranks_memory(ranks_here(), memory_available()) / 2 : j->options->memory;
@@ -249,6 +181,7 @@ static status_code take_memory(job *j, failure *failure) {
         labelled_images *set = &j->sets[p];
         const size_t count = (size_t)set->count;
         if (!count) continue;
+        set->greys = j->options->greys;
         set->sums = memory_open(count * sizeof *set->sums);
         set->pixels = fits ? memory_open(count * labelled_images_stride(set)) : NULL;
         if (!set->sums || (fits && !set->pixels)) return fail_memory(failure, "the pictures");
@@ -277,12 +210,11 @@ static status_code decode_one(void *context, size_t i, failure *failure) {
     struct failure why = {0};
     labelled_images *set = &j->sets[j->list->parts[i]];
     const int64_t at = j->places[i];
+    if (j->complaints[i]) return STATUS_OK;
     const size_t stride = labelled_images_stride(set);
     uint8_t *pixels = set->pixels ? set->pixels + (size_t)at * stride : memory_open(stride);
     if (!pixels) return fail_memory(failure, "a picture");
-    labelled_images file = *set; /* to be decoded, whether there is a place for the pixels or not */
-    file.pixels = NULL;
-    const status_code status = labelled_images_copy(&file, at, pixels, &why);
+    const status_code status = labelled_images_decode(set, at, pixels, &j->facts[i], &why);
     if (status == STATUS_OK) set->sums[at] = sums_of(pixels, stride);
     if (!set->pixels) memory_close(pixels);
     return keep_complaint(j, i, status, &why, failure);
@@ -302,11 +234,11 @@ static int by_crc(const void *a, const void *b) {
 }
 
 /* Equal checksums of 64 bits are taken for equal pixels: by chance they are not once in 10^10 sets of 60,000. */
-static void tell_of_twins(const job *j, const twin *twins) {
+static void tell_of_twins(const job *j, const twin *twins, size_t count) {
     const example_list *l = j->list;
     size_t pairs = 0, across = 0, shown = 0;
     char notice[1024];
-    for (size_t k = 1; k < l->count; k++) {
+    for (size_t k = 1; k < count; k++) {
         if (twins[k].crc != twins[k - 1].crc) continue;
         const int apart = l->parts[twins[k].at] != l->parts[twins[k - 1].at];
         if (!pairs || (apart && !across)) shown = k;
@@ -323,9 +255,11 @@ static void tell_of_twins(const job *j, const twin *twins) {
 static status_code find_twins(const job *j, failure *failure) {
     twin *twins = malloc((j->list->count + 1) * sizeof *twins);
     if (!twins) return fail_memory(failure, "the pictures");
-    for (size_t i = 0; i < j->list->count; i++) twins[i] = (twin){j->sets[j->list->parts[i]].sums[j->places[i]].crc, i};
-    qsort(twins, j->list->count, sizeof *twins, by_crc);
-    tell_of_twins(j, twins);
+    size_t count = 0;
+    for (size_t i = 0; i < j->list->count; i++)
+        if (!j->complaints[i]) twins[count++] = (twin){j->sets[j->list->parts[i]].sums[j->places[i]].crc, i};
+    qsort(twins, count, sizeof *twins, by_crc);
+    tell_of_twins(j, twins, count);
     free(twins);
     return STATUS_OK;
 }
@@ -337,6 +271,22 @@ static void number_places(job *j) {
     for (size_t i = 0; i < j->list->count; i++) j->places[i] = next[j->list->parts[i]]++;
 }
 
+/* With what was to be said about them. */
+static status_code leave_out_broken(job *j, failure *failure) {
+    status_code status = STATUS_OK;
+    for (int p = 0; p < DATA_PARTS && status == STATUS_OK; p++) {
+        uint8_t *dropped = calloc((size_t)j->sets[p].count + 1, 1);
+        if (!dropped) status = fail_memory(failure, "the pictures");
+        for (size_t i = 0; dropped && i < j->list->count; i++)
+            if (j->list->parts[i] == p) dropped[j->places[i]] = j->complaints[i] != NULL;
+        if (dropped) labelled_images_leave_out(&j->sets[p], dropped);
+        free(dropped);
+    }
+    if (status == STATUS_OK)
+        broken_pictures_fail(j->list, j->complaints, "; the others are scored", j->listener, j->options->left_out);
+    return status;
+}
+
 static status_code open_sets(job *j, failure *failure) {
     const size_t count = j->list->count;
     labelled_images_shape shape = {0};
@@ -346,14 +296,20 @@ static status_code open_sets(job *j, failure *failure) {
     if (!j->facts || !j->complaints || !j->places) return fail_memory(failure, "the pictures");
     status_code status = look_at_all(j, failure);
     if (status != STATUS_OK) return status;
-    tell_of_facts(j);
+    tell_of_animations(j);
     choose_shape(j, &shape);
     number_places(j);
     status = picture_sets_describe(j->sets, j->list, &shape, failure);
-    if (status == STATUS_OK) status = take_memory(j, failure);
+    if (status == STATUS_OK) status = prepare_pixels(j, failure);
     if (status == STATUS_OK) status = run_all(j, decode_one, "reading pictures", failure);
     if (status == STATUS_OK) status = refuse_broken(j, failure);
-    return status == STATUS_OK ? find_twins(j, failure) : status;
+    if (status == STATUS_OK) tell_of_depth(j);
+    if (status == STATUS_OK) status = find_twins(j, failure);
+    return status == STATUS_OK && j->options->left_out ? leave_out_broken(j, failure) : status;
+}
+
+static void close_all(labelled_images sets[DATA_PARTS]) {
+    for (int p = 0; p < DATA_PARTS; p++) labelled_images_close(&sets[p]);
 }
 
 status_code picture_sets_open(labelled_images sets[DATA_PARTS], const example_list *list,

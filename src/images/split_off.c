@@ -48,7 +48,8 @@ static status_code copy_set(labelled_images *to, const labelled_images *from, fa
                             .height = from->height,
                             .width = from->width,
                             .channels = from->channels,
-                            .classes = from->classes};
+                            .classes = from->classes,
+                            .greys = from->greys};
     to->pixels = copy_block(from->pixels, count * labelled_images_stride(from), &good);
     to->labels = copy_block(from->labels, count, &good);
     to->origins = copy_block(from->origins, count * sizeof *from->origins, &good);
@@ -154,7 +155,7 @@ status_code labelled_images_split_off(labelled_images *set, const share_off *sha
                     share->share, set->labels ? "with" : "without");
     uint8_t *chosen = calloc((size_t)set->count + 1, 1);
     if (!chosen) return fail_memory(failure, "the validation part");
-    const example_column *patients = example_column_any_case(set->columns, set->column_count, "patient");
+    const example_column *patients = example_column_patients(set->columns, set->column_count);
     status_code status = patients ? mark_patients(set, patients, share, chosen, failure) : STATUS_OK;
     for (int k = 0; !patients && k < set->classes; k++) mark_class(set, k, share, chosen);
     const char *units = patients ? "patients" : "images";

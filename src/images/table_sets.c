@@ -38,11 +38,12 @@ typedef struct learning {
 
 static learning learning_of(const csv *table, const example_list *list, const char *path,
                             const example_options *options, const listener *listener) {
+    const example_column *patients = example_column_patients(list->columns, list->column_count);
     return (learning){.table = table,
                       .list = list,
                       .path = path,
                       .special = {example_list_label_column(table, options), csv_column_any_case(table, "split"),
-                                  csv_column_any_case(table, "patient"), csv_column_any_case(table, "id")},
+                                  patients ? csv_column(table, patients->name) : -1, csv_column_any_case(table, "id")},
                       .listener = listener};
 }
 

@@ -1,7 +1,7 @@
 /*
  * Tables as examples: a CSV file whose rows are classified by their columns, numbers and words.
  *
- * Every column is a feature but the label, `split`, `patient` and `id`. A column of numbers (empty cells are missing)
+ * Every column is a feature but the label, `split`, the patients' (core/patient_column.h) and `id`. A column of numbers (empty cells are missing)
  * becomes (x - mean) / std with mean and standard deviation of the training rows, 0 where it is missing. A column of words
  * becomes a number for each word of the training rows, 1 where it is this one and else 0; words that training did not see
  * are 0 everywhere, and told. All columns can be groups, too.

@@ -2,6 +2,7 @@
 
 #include "core/json_writer.h"
 #include "core/protobuf.h"
+#include "picture/raster.h"
 
 enum { MODEL_METADATA = 14, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 
@@ -96,13 +97,22 @@ static void add_segmentation(text *model, const plan *plan) {
 
 /* ---- classification ----------------------------------------------------------------------------------------------- */
 
-static void add_classification(text *model, const run_facts *facts) {
+/* The setting is text. */
+static void add_greys(text *model, const char *words) {
+    raster_greys greys;
+    if (raster_greys_parse(&greys, words, NULL) != STATUS_OK || !greys.high) return;
+    add_wholes(model, "greys", (const int[]){greys.low, greys.high}, 2);
+}
+
+static void add_classification(text *model, const run_config *config) {
+    const run_facts *facts = &config->facts;
     const int is_image = facts->height * facts->width > 1;
     const double size[2] = {facts->height, facts->width};
     const double scale[2] = {facts->pixel_mean, facts->pixel_std};
     add_entry(model, "output", "softmax");
     if (!is_image) return;
     add_numbers(model, "size", size, 2);
+    add_greys(model, config->settings.greys);
     add_numbers(model, "pixel_mean", scale, 1);
     add_numbers(model, "pixel_std", scale + 1, 1);
 }
@@ -111,6 +121,6 @@ void onnx_metadata_add(text *model, const onnx_network *n) {
     const int classifies = !n->plan;
     add_entry(model, "task", task_kind_name(classifies ? TASK_CLASSIFICATION : TASK_SEGMENTATION));
     add_labels(model, n);
-    if (classifies) add_classification(model, &n->classifier.config.facts);
+    if (classifies) add_classification(model, &n->classifier.config);
     else add_segmentation(model, n->plan);
 }

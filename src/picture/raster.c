@@ -74,12 +74,44 @@ static void turn_facts(raster_facts *facts) {
     facts->width = height;
 }
 
-status_code raster_decode(raster *picture, const void *bytes, size_t size, const char *name, raster_facts *told,
-                          failure *failure) {
-    const encoded file = {bytes, size, name};
+/* A grey at `*at`, which moves behind it; -1 if there is none. */
+static int take_grey(const char **at) {
+    char *end;
+    if (**at < '0' || **at > '9') return -1;
+    const long grey = strtol(*at, &end, 10);
+    *at = end;
+    return grey > RASTER_GREY_MOST ? -1 : (int)grey;
+}
+
+status_code raster_greys_parse(raster_greys *greys, const char *words, failure *failure) {
+    const char *at = words;
+    *greys = (raster_greys){0};
+    if (!*words) return STATUS_OK;
+    const int low = take_grey(&at), comma = *at == ',';
+    at += comma;
+    const int high = take_grey(&at);
+    if (low >= 0 && comma && low < high && !*at) {
+        *greys = (raster_greys){low, high};
+        return STATUS_OK;
+    }
+    return fail(failure, STATUS_BAD_INPUT,
+                "the greys '%.100s' are not LOW,HIGH, two whole numbers from 0 to %d of which the second is larger",
+                words, RASTER_GREY_MOST);
+}
+
+/* Bytes have greys of another kind: what they would be in 16 bits nobody has said. */
+static status_code check_depth(const encoded *file, const raster_facts *facts, failure *failure) {
+    if (!file->greys.high || facts->bits > 8) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s: has %d bits, but greys from %d to %d are asked for, of pictures of 16 bits", file->name,
+                facts->bits, file->greys.low, file->greys.high);
+}
+
+static status_code decode_upright(raster *picture, const encoded *file, raster_facts *told, failure *failure) {
     raster_facts facts;
     *picture = (raster){0};
-    status_code status = decode(&file, &facts, picture, failure);
+    status_code status = decode(file, &facts, picture, failure);
+    if (status == STATUS_OK) status = check_depth(file, &facts, failure);
     if (status == STATUS_OK) status = raster_orient(picture, facts.orientation, failure);
     if (status != STATUS_OK) raster_close(picture);
     turn_facts(&facts);
@@ -87,22 +119,34 @@ status_code raster_decode(raster *picture, const void *bytes, size_t size, const
     return status;
 }
 
+status_code raster_decode(raster *picture, const void *bytes, size_t size, const char *name, raster_facts *facts,
+                          failure *failure) {
+    const encoded file = {bytes, size, name, {0}};
+    return decode_upright(picture, &file, facts, failure);
+}
+
 status_code raster_look(raster_facts *facts, const void *bytes, size_t size, const char *name, failure *failure) {
-    const encoded file = {bytes, size, name};
+    const encoded file = {bytes, size, name, {0}};
     const status_code status = decode(&file, facts, NULL, failure);
     turn_facts(facts);
     return status;
 }
 
-status_code raster_read(raster *picture, const char *path, raster_facts *facts, failure *failure) {
+status_code raster_read_greys(raster *picture, const char *path, raster_greys greys, raster_facts *facts,
+                              failure *failure) {
     char *bytes;
     size_t size;
     *picture = (raster){0};
     status_code status = whole_file_read(path, LARGEST_FILE, &bytes, &size, failure);
     if (status != STATUS_OK) return status;
-    status = raster_decode(picture, bytes, size, path, facts, failure);
+    const encoded file = {(const uint8_t *)bytes, size, path, greys};
+    status = decode_upright(picture, &file, facts, failure);
     free(bytes);
     return status;
+}
+
+status_code raster_read(raster *picture, const char *path, raster_facts *facts, failure *failure) {
+    return raster_read_greys(picture, path, (raster_greys){0}, facts, failure);
 }
 
 status_code raster_look_file(raster_facts *facts, const char *path, failure *failure) {

@@ -6,7 +6,7 @@
  *     ...
  *     raster_close(&picture);
  *
- * What a file is, its contents say, whatever its name. Decoded are PNG of every kind (16 bits become 8, palettes colours,
+ * What a file is, its contents say, whatever its name. Decoded are PNG of every kind (16 bits become 8, as greys say, palettes colours,
  * transparency is left out; of an animation the first picture) and JPEG (baseline and progressive; CMYK becomes RGB). A
  * picture that its EXIF data call rotated is turned upright. Every failure names the file; files that are cut or altered
  * are refused, and so are pictures of more than RASTER_PIXELS_MAX pixels, before memory is taken for them.
@@ -26,12 +26,24 @@ typedef struct raster {
     uint8_t *pixels;             /* row by row from the top, without padding; owned, from memory_open */
 } raster;
 
+enum { RASTER_GREY_MOST = 65535 };
+
+/* Which values of 16-bit samples become black and white, 0 and 255; those between are spread evenly, those beyond cut off. Zeros: all,
+   0 to 65535. */
+typedef struct raster_greys {
+    int low, high;
+} raster_greys;
+
+/* From "LOW,HIGH", or "" for all. */
+status_code raster_greys_parse(raster_greys *greys, const char *words, failure *failure);
+
 /* What the header of a file tells. */
 typedef struct raster_facts {
     int height, width, channels; /* as raster_decode would give them */
     int bits;                    /* of a sample in the file: 1 to 16 */
     int orientation;             /* of EXIF, 1 to 8; 1: as it is */
     int animated;                /* 1: there are more pictures in the file */
+    int least, most; /* of its samples, where they have 16 bits and were decoded: not in the header; else 0 */
 } raster_facts;
 
 /* Memory for pixels that the caller fills. */
@@ -46,7 +58,9 @@ status_code raster_decode(raster *picture, const void *bytes, size_t size, const
 /* The header alone: refuses what certainly is no picture, and what is too large. */
 status_code raster_look(raster_facts *facts, const void *bytes, size_t size, const char *name, failure *failure);
 
-/* The same for a file, of at most a gigabyte. */
+/* The same for a file, of at most a gigabyte. Greys are about pictures of 16 bits: unless they are all, others are refused. */
+status_code raster_read_greys(raster *picture, const char *path, raster_greys greys, raster_facts *facts,
+                              failure *failure);
 status_code raster_read(raster *picture, const char *path, raster_facts *facts, failure *failure);
 status_code raster_look_file(raster_facts *facts, const char *path, failure *failure);
 

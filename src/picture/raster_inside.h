@@ -9,6 +9,7 @@ typedef struct encoded {
     const uint8_t *bytes;
     size_t size;
     const char *name;
+    raster_greys greys;
 } encoded;
 
 /* Facts of the file, and unless `picture` is NULL its pixels, not turned yet. On failure the picture may be half made. */

@@ -1,6 +1,8 @@
 /* PNG files: see raster.h. */
 #include "picture/raster_inside.h"
 
+#include "core/memory.h"
+
 #include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,12 +56,11 @@ static void note(png_structp png, png_infop info, const encoded *file, raster_fa
     if (png_get_eXIf_1(png, info, &exif_size, &exif)) facts->orientation = raster_exif_orientation(exif, exif_size);
 }
 
-/* Whatever is stored becomes 8-bit grey or RGB. */
-static void ask_for_bytes(png_structp png, png_infop info) {
+/* Whatever is stored becomes grey or RGB, of 16 bits if it has so many, else of 8. */
+static void ask_for_samples(png_structp png, png_infop info) {
     const int type = png_get_color_type(png, info);
     if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
     if (type == PNG_COLOR_TYPE_GRAY && png_get_bit_depth(png, info) < 8) png_set_expand_gray_1_2_4_to_8(png);
-    png_set_scale_16(png);
     png_set_strip_alpha(png);
     (void)png_set_interlace_handling(png);
     png_read_update_info(png, info);
@@ -78,7 +79,7 @@ static int read_header(png_structp png, png_infop info, reading *r, raster_facts
     png_set_read_fn(png, r, take_bytes);
     png_read_info(png, info);
     note(png, info, r->file, facts);
-    ask_for_bytes(png, info);
+    ask_for_samples(png, info);
     return 1;
 }
 
@@ -89,15 +90,41 @@ static int read_rows(png_structp png, png_infop info, const reading *r) {
     return 1;
 }
 
-static status_code read_pixels(png_structp png, png_infop info, reading *r, raster *picture, failure *failure) {
-    const size_t stride = (size_t)picture->width * (size_t)picture->channels;
+static status_code read_samples(png_structp png, png_infop info, reading *r, const raster *picture, uint8_t *samples,
+                                failure *failure) {
+    const size_t stride = (size_t)picture->width * (size_t)picture->channels * (samples == picture->pixels ? 1 : 2);
     r->rows = malloc((size_t)picture->height * sizeof *r->rows);
     if (!r->rows) return fail_memory(failure, "a picture");
-    for (int y = 0; y < picture->height; y++) r->rows[y] = picture->pixels + (size_t)y * stride;
+    for (int y = 0; y < picture->height; y++) r->rows[y] = samples + (size_t)y * stride;
     if (png_get_rowbytes(png, info) != stride)
         snprintf(r->complaint, sizeof r->complaint, "its rows have no such size");
     else if (read_rows(png, info, r)) return STATUS_OK;
     return STATUS_CORRUPT;
+}
+
+/* From 16 bits, the higher byte first; to the nearest. All greys are divided by 257, since 65535 is 255 x 257. */
+static void scale_samples(const uint8_t *samples, raster_greys greys, raster *picture, raster_facts *facts) {
+    const size_t count = (size_t)picture->height * (size_t)picture->width * (size_t)picture->channels;
+    const int low = greys.low, range = (greys.high ? greys.high : RASTER_GREY_MOST) - low;
+    facts->least = RASTER_GREY_MOST;
+    for (size_t k = 0; k < count; k++) {
+        const int sample = samples[2 * k] << 8 | samples[2 * k + 1], above = sample - low;
+        const int inside = above < 0 ? 0 : above > range ? range : above;
+        picture->pixels[k] = (uint8_t)((510 * inside + range) / (2 * range));
+        if (sample < facts->least) facts->least = sample;
+        if (sample > facts->most) facts->most = sample;
+    }
+}
+
+static status_code read_pixels(png_structp png, png_infop info, reading *r, raster *picture, raster_facts *facts,
+                               failure *failure) {
+    if (facts->bits <= 8) return read_samples(png, info, r, picture, picture->pixels, failure);
+    uint8_t *samples = memory_open(2 * (size_t)picture->height * (size_t)picture->width * (size_t)picture->channels);
+    if (!samples) return fail_memory(failure, "a picture of 16 bits");
+    const status_code status = read_samples(png, info, r, picture, samples, failure);
+    if (status == STATUS_OK) scale_samples(samples, r->file->greys, picture, facts);
+    memory_close(samples);
+    return status;
 }
 
 static status_code decode(png_structp png, png_infop info, reading *r, raster_facts *facts, raster *picture,
@@ -107,7 +134,7 @@ static status_code decode(png_structp png, png_infop info, reading *r, raster_fa
         status = raster_check_size(r->file, (uint64_t)facts->width, (uint64_t)facts->height, failure);
     if (status == STATUS_OK && picture) {
         status = raster_open(picture, facts->height, facts->width, facts->channels, failure);
-        if (status == STATUS_OK) status = read_pixels(png, info, r, picture, failure);
+        if (status == STATUS_OK) status = read_pixels(png, info, r, picture, facts, failure);
     }
     if (status != STATUS_CORRUPT) return status;
     return fail(failure, STATUS_CORRUPT, "%.500s: is a broken PNG file (%s); replace it or remove it", r->file->name,

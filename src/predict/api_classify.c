@@ -93,7 +93,9 @@ hws_predict_status hws_predict_classify_file(hws_predict_classifier *c, const ch
     failure failure = {0};
     raster picture = {0};
     status_code status = c && file ? STATUS_OK : fail(&failure, STATUS_BAD_INPUT, "the classifier or the file is NULL");
-    if (status == STATUS_OK) status = raster_read(&picture, file, NULL, &failure);
+    raster_greys greys = {0};
+    if (status == STATUS_OK) status = raster_greys_parse(&greys, c->ensemble.models[0].config.settings.greys, &failure);
+    if (status == STATUS_OK) status = raster_read_greys(&picture, file, greys, NULL, &failure);
     if (status == STATUS_OK) status = classify(c, &picture, probabilities, &failure);
     raster_close(&picture);
     return api_finish(status, &failure, error);

@@ -24,6 +24,8 @@ static status_code check_fit(const run_facts *first, const char *first_run, cons
     return STATUS_OK;
 }
 
+static const char *greys_of(const class_ensemble *e, int k) { return e->models[k].config.settings.greys; }
+
 status_code class_ensemble_open(class_ensemble *e, const char *const *runs, int count,
                                 const classifier_options *options, failure *failure) {
     *e = (class_ensemble){.models = calloc((size_t)count, sizeof *e->models)};
@@ -33,6 +35,9 @@ status_code class_ensemble_open(class_ensemble *e, const char *const *runs, int 
         if (status != STATUS_OK) break;
         e->count++;
         status = check_fit(&e->models[0].config.facts, runs[0], &e->models[k].config.facts, runs[k], failure);
+        if (status == STATUS_OK && strcmp(greys_of(e, 0), greys_of(e, k)) != 0)
+            status = fail(failure, STATUS_BAD_INPUT, "%.300s and %.300s were trained with different --greys", runs[0],
+                          runs[k]);
     }
     if (status != STATUS_OK) class_ensemble_close(e);
     return status;

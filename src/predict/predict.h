@@ -32,8 +32,8 @@ typedef struct predict_request {
     int save_probabilities;     /* 1: beside CASE.nii.gz also CASE.npz (probability_file.h) */
     /* For images that are classified. */
     const char *threshold; /* "CLASS=P" (class_threshold.h); NULL: what is most probable */
-    /* Told the path of each file of labels; may be NULL. */
-    void (*wrote)(void *context, const char *path);
+    /* Told the path of each file of labels, and how many of what it is about; may be NULL. */
+    void (*wrote)(void *context, const char *path, size_t count, const char *what);
     void *context;
 } predict_request;
 
@@ -46,7 +46,8 @@ typedef struct predict_outcome {
 
 /* Together with the other ranks (ranks/ranks.h), to whom the volumes are dealt; images are the first one's. STATUS_STOPPED when
    the listener says so: what was written stays, and is whole. Volumes with the wrong number of channels are refused before any is predicted.
-   Where one of several cannot be read or holds NaN the others are predicted all the same, and STATUS_FAILED tells which it was and why. */
+   Where one of several, or of several pictures, cannot be read or holds NaN the others are predicted all the same, and STATUS_FAILED
+   tells which it was and why. */
 status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,
                     failure *failure);
 

@@ -93,15 +93,26 @@ static status_code write_labels(const job *j, const char *images, const labelled
     add_rows(set, probabilities, j->threshold, labels, &csv);
     status = whole_file_write_text(table, &csv, failure);
     if (status == STATUS_OK) status = idx_write_labels(labels, set->count, path, failure);
-    if (status == STATUS_OK && j->request->wrote) j->request->wrote(j->request->context, path);
+    if (status == STATUS_OK && j->request->wrote)
+        j->request->wrote(j->request->context, path, (size_t)set->count, "image");
     text_close(&csv);
     free(labels);
     return status;
 }
 
+/* Their pixels are bytes. */
+static status_code check_greys(const job *j, const char *images, failure *failure) {
+    const char *greys = j->ensemble.models[0].config.settings.greys;
+    if (!*greys) return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "%.500s: is an IDX file, but the run was trained on pictures of 16 bits (--greys %.100s)", images,
+                greys);
+}
+
 static status_code predict_file(job *j, const char *images, failure *failure) {
     labelled_images set;
-    status_code status = check_outputs(j, images, failure);
+    status_code status = check_greys(j, images, failure);
+    if (status == STATUS_OK) status = check_outputs(j, images, failure);
     if (status == STATUS_OK) status = idx_open(&set, images, 0, j->ensemble.models[0].classes, failure);
     if (status != STATUS_OK) return status;
     float *mean = malloc((size_t)set.count * (size_t)set.classes * sizeof *mean + 1);

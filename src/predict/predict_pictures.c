@@ -35,19 +35,22 @@ static status_code list_input(const char *input, example_list *list, const liste
     return example_list_of_folder(list, input, &options, listener, failure);
 }
 
-static status_code open_set(const class_ensemble *e, const char *input, const predict_request *request,
-                            const listener *listener, labelled_images *set, failure *failure) {
+/* `left_out` says which pictures cannot be used, and why. */
+static status_code open_set(const class_ensemble *e, const predict_request *request, const listener *listener,
+                            labelled_images *set, struct failure *left_out, failure *failure) {
     const run_facts *f = &e->models[0].config.facts;
-    const picture_options options = {.height = f->height,
-                                     .width = f->width,
-                                     .channels = f->channels,
-                                     .memory = -1,
-                                     .threads = request->threads,
-                                     .classes = f->class_count};
+    picture_options options = {.height = f->height,
+                               .width = f->width,
+                               .channels = f->channels,
+                               .memory = -1,
+                               .threads = request->threads,
+                               .classes = f->class_count,
+                               .left_out = left_out};
     example_list list;
     labelled_images sets[DATA_PARTS];
     status_code status = picture_sets_check_trained(f->height, f->width, f->channels, failure);
-    if (status == STATUS_OK) status = list_input(input, &list, listener, failure);
+    if (status == STATUS_OK) status = raster_greys_parse(&options.greys, e->models[0].config.settings.greys, failure);
+    if (status == STATUS_OK) status = list_input(request->input, &list, listener, failure);
     if (status != STATUS_OK) return status;
     status = picture_sets_open(sets, &list, &options, listener, failure);
     if (status == STATUS_OK) *set = sets[PART_TEST];
@@ -75,13 +78,15 @@ int predict_takes_pictures(const char *input) {
 status_code predict_pictures(const predict_request *request, class_ensemble *e, const listener *listener, size_t *done,
                              failure *failure) {
     labelled_images set = {0};
-    status_code status = open_set(e, request->input, request, listener, &set, failure);
+    struct failure left_out = {0};
+    status_code status = open_set(e, request, listener, &set, &left_out, failure);
     float *p = status == STATUS_OK ? malloc((size_t)(set.count * set.classes) * sizeof *p + 1) : NULL;
     if (status == STATUS_OK && !p) status = fail_memory(failure, "the probabilities");
     if (status == STATUS_OK) status = class_ensemble_run(e, &set, listener, p, failure);
-    const score_table scores = {"file", set.count, &e->models[0].config.facts, p, &set, name_picture};
+    const score_table scores = {"file", "picture", set.count, &e->models[0].config.facts, p, &set, name_picture};
     if (status == STATUS_OK) status = score_table_write(&scores, request, failure);
     if (status == STATUS_OK) *done = (size_t)set.count;
+    if (status == STATUS_OK && *left_out.message) status = fail(failure, STATUS_FAILED, "%s", left_out.message);
     free(p);
     labelled_images_close(&set);
     return status;

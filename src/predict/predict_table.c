@@ -80,7 +80,7 @@ static status_code classify(const predict_request *r, class_ensemble *e, csv *ta
     if (status == STATUS_OK && !p) status = fail_memory(failure, "the probabilities");
     if (status == STATUS_OK) status = class_ensemble_run(e, &set, listener, p, failure);
     const score_table scores = {
-        csv_column_any_case(table, "id") >= 0 ? "id" : "row", set.count, facts, p, table, name_row};
+        csv_column_any_case(table, "id") >= 0 ? "id" : "row", "row", set.count, facts, p, table, name_row};
     if (status == STATUS_OK) status = score_table_write(&scores, r, failure);
     free(p);
     labelled_images_close(&set);

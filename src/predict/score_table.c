@@ -67,7 +67,7 @@ status_code score_table_write(const score_table *s, const predict_request *reque
     add_header(s, &csv);
     for (int64_t i = 0; i < s->count && status == STATUS_OK; i++) add_row(s, i, threshold, &csv);
     if (status == STATUS_OK) status = whole_file_write_text(path, &csv, failure);
-    if (status == STATUS_OK && request->wrote) request->wrote(request->context, path);
+    if (status == STATUS_OK && request->wrote) request->wrote(request->context, path, (size_t)s->count, s->what);
     text_close(&csv);
     return status;
 }

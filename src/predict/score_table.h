@@ -8,6 +8,7 @@
 
 typedef struct score_table {
     const char *heading; /* of the first column: file, id, row */
+    const char *what;    /* an example is: picture, row */
     int64_t count;
     const run_facts *facts; /* whose classes they are */
     const float *probabilities;

@@ -1,5 +1,6 @@
 /* How scores spread over the cases of each group, one box plot per label, as in the paper's Figure 4. */
 #include "core/natural_order.h"
+#include "core/patient_column.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/section.h"
@@ -37,7 +38,7 @@ static void collect_columns(const run *run, words *columns) {
         int other = 0;
         for (size_t j = 0; j < sizeof OTHERS / sizeof *OTHERS; j++)
             other |= strcmp(csv_name(table, (size_t)k), OTHERS[j]) == 0;
-        other |= k == csv_column_any_case(table, "patient");
+        other |= k == patient_column_of_csv(table);
         if (!other) words_add(columns, csv_name(table, (size_t)k));
     }
 }

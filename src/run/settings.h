@@ -52,6 +52,7 @@ typedef struct train_settings {
     const char *label, *group; /* (""): the columns `label` and, if there is one, `group`; volumes: none */
     const char *size;          /* (""): pictures as they are; "S" or "H,W" */
     colour_kind colour;
+    const char *greys;     /* (""): all; "LOW,HIGH" of pictures of 16 bits */
     double picture_memory; /* MB of pictures that are kept decoded; (-1): half of what is free */
     double validation;     /* (0); the share of the training images that is only validated on */
     best_kind best;

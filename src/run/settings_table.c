@@ -116,6 +116,8 @@ static const setting TABLE[] = {
      .otherwise = "their own if all have one size, else 224"},
     {"colour", IMAGES, CHOICE(colour_at), TRAINING, AT(colour), .images = "auto", .value = "C",
      .help = "pictures: grey | rgb | auto: rgb if any is in colour"},
+    {"greys", IMAGES, TEXT, TRAINING, AT(greys), .images = "", .value = "LOW,HIGH",
+     .help = "pictures of 16 bits: the values that become black and white, such as 0,4095", .otherwise = "0,65535"},
     {"picture_memory", IMAGES, NUMBER(-1, 1e9), TRAINING, AT(picture_memory), .is_free = 1, .images = "-1",
      .value = "MB", .help = "pictures: if they take more, they are decoded whenever they are wanted",
      .otherwise = "half of what is free"},

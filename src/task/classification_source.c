@@ -37,7 +37,8 @@ status_code classification_source_of_settings(classification_source *source, con
     o->channels = s->colour == COLOUR_GREY ? 1 : s->colour == COLOUR_RGB ? 3 : 0;
     o->memory = s->picture_memory < 0 ? -1 : s->picture_memory * 1e6;
     o->threads = (int)s->threads;
-    return read_size(s->size, o, failure);
+    const status_code status = raster_greys_parse(&o->greys, s->greys, failure);
+    return status == STATUS_OK ? read_size(s->size, o, failure) : status;
 }
 
 status_code classification_source_of_run(classification_source *source, const run_config *run, const char *data,

@@ -5,7 +5,7 @@
 #include "images/classification_data.h"
 #include "run/config.h"
 
-/* What is to be read: settings data, label, size, colour, picture_memory and threads. */
+/* What is to be read: settings data, label, size, colour, greys, picture_memory and threads. */
 status_code classification_source_of_settings(classification_source *source, const train_settings *settings,
                                               failure *failure);
 

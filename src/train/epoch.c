@@ -136,8 +136,9 @@ static void notice_unseen(trainer *t) {
     const int64_t draws = t->iteration * t->batch, all_draws = t->total * t->batch, examples = t->task->examples;
     if (t->told_unseen || unseen < usual || (!guessed && draws < examples && all_draws >= examples)) return;
     t->told_unseen = 1;
-    trainer_notice(t, "after %lld iterations %lld of %lld examples have not been trained on; %s",
-                   (long long)t->iteration, (long long)unseen, (long long)examples,
+    trainer_notice(t, "after %lld iteration%s %lld of %lld examples %s not been trained on; %s",
+                   (long long)t->iteration, t->iteration == 1 ? "" : "s", (long long)unseen, (long long)examples,
+                   unseen == 1 ? "has" : "have",
                    guessed ? "--loss-init none draws them first" : "train for more iterations to reach them all");
 }
 
@@ -147,10 +148,10 @@ static void notice_effective_size(trainer *t, double size) {
     t->told_effective_size = 1;
     trainer_notice(
         t,
-        "after %lld iterations the draws are worth %.1f examples, fewer than a batch of %lld: the same few are "
+        "after %lld iteration%s the draws are worth %.1f examples, fewer than a batch of %lld: the same few are "
         "drawn again and again; %s than %g spreads them",
-        (long long)t->iteration, size, (long long)t->batch, follows ? "a larger --tail" : "a smaller --beta",
-        follows ? t->settings.tail : t->settings.beta);
+        (long long)t->iteration, t->iteration == 1 ? "" : "s", size, (long long)t->batch,
+        follows ? "a larger --tail" : "a smaller --beta", follows ? t->settings.tail : t->settings.beta);
 }
 
 static double least_loss(const rows *rows) {

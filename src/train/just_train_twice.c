@@ -37,9 +37,10 @@ static void tell(trainer *t) {
     for (int64_t i = 0; i < t->task->examples; i++) count += t->errors[i];
     trainer_notice(
         t,
-        "after %lld iterations the second training begins; %lld of %lld examples are errors of the first, and are "
+        "after %lld iteration%s the second training begins; %lld of %lld examples are errors of the first, and are "
         "drawn %lld times as often as the others",
-        (long long)t->iteration, (long long)count, (long long)t->task->examples, (long long)t->settings.jtt_weight);
+        (long long)t->iteration, t->iteration == 1 ? "" : "s", (long long)count, (long long)t->task->examples,
+        (long long)t->settings.jtt_weight);
 }
 
 status_code trainer_upweight_errors(trainer *t, failure *failure) {

@@ -169,11 +169,29 @@ static void take_history(training *t) {
     t->settings.look_ahead = 0;
 }
 
+/* What is not there is of no kind: it is told before options are held against one. */
+static status_code check_data(const training *t, failure *failure) {
+    const train_settings *s = &t->settings;
+    if (!*s->data) return fail(failure, STATUS_BAD_INPUT, "train on what? See hws train --help");
+    if (!data_is_path(s->data)) return STATUS_OK;
+    if (path_exists(s->data) && data_is_volumes(s->data) && !path_is_folder(s->data))
+        return fail(failure, STATUS_BAD_INPUT,
+                    "'%.500s' cannot be trained on: files are .csv (a list of pictures, or a table) or .npz; see hws "
+                    "train --help",
+                    s->data);
+    if (path_exists(s->data)) return STATUS_OK;
+    return fail(
+        failure, STATUS_BAD_INPUT,
+        "'%.500s' cannot be trained on: it is neither digits, mnist nor phantom, and there is no such folder or file%s",
+        s->data, t->resume ? "; if it has moved, name where it is: hws train DATA --resume --out RUN" : "");
+}
+
 static status_code apply_options(training *t, failure *failure) {
     const train_request *r = t->request;
     status_code status = refuse_contradictions(r, failure);
     int keeps = 0;
     if (r->data) t->settings.data = r->data;
+    if (status == STATUS_OK) status = check_data(t, failure);
     if (status == STATUS_OK && r->recipe)
         status = settings_follow_recipe(&t->settings, r->recipe, data_is_volumes(t->settings.data), failure);
     for (size_t k = 0; k < r->option_count && status == STATUS_OK; k++) {
@@ -229,22 +247,6 @@ static void make_absolute(training *t, const train_settings *base) {
         s->cache = t->cache;
 }
 
-static status_code check_data(const training *t, failure *failure) {
-    const train_settings *s = &t->settings;
-    if (!*s->data) return fail(failure, STATUS_BAD_INPUT, "train on what? See hws train --help");
-    if (!data_is_path(s->data)) return STATUS_OK;
-    if (path_exists(s->data) && data_is_volumes(s->data) && !path_is_folder(s->data))
-        return fail(failure, STATUS_BAD_INPUT,
-                    "'%.500s' cannot be trained on: files are .csv (a list of pictures, or a table) or .npz; see hws "
-                    "train --help",
-                    s->data);
-    if (path_exists(s->data)) return STATUS_OK;
-    return fail(
-        failure, STATUS_BAD_INPUT,
-        "'%.500s' cannot be trained on: it is neither digits, mnist nor phantom, and there is no such folder or file%s",
-        s->data, t->resume ? "; if it has moved, name where it is: hws train DATA --resume --out RUN" : "");
-}
-
 /* The first rank looks: what it makes later must not confuse the others. */
 static void choose_resume(training *t) {
     const train_request *r = t->request;
@@ -295,8 +297,6 @@ status_code training_settle(training *t, failure *failure) {
     make_absolute(t, &base);
     if (t->resume && !s->batch) s->batch = base.batch; /* the plan's, which the run has taken */
     if (status == STATUS_OK) status = check_same(&base, t, failure);
-    if (status != STATUS_OK) return status;
-    status = check_data(t, failure);
     if (status == STATUS_OK) status = check_folder(t, failure);
     if (status == STATUS_OK) status = check_budget(t, failure);
     if (!s->threads) s->threads = parallel_processors();

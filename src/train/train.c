@@ -119,12 +119,13 @@ static status_code train_task(training *t, const task *task, status_code prepare
 static void tell_budget(const training *t, const budget_costs *costs, const budget_fixed *fixed) {
     const train_settings *s = &t->settings;
     char notice[400];
-    snprintf(
-        notice, sizeof notice,
-        "budget %.40s: an iteration of %lld takes %.3g s, a validation %.3g s, the end %.3g s; %lld iterations of %lld "
-        "with %s at rate %g, validated every %lld",
-        s->budget, costs->batch, costs->step, costs->validation, costs->end, s->iterations, s->batch,
-        optimizer_name(s->optimizer), s->lr, budget_epoch_length(s, fixed));
+    snprintf(notice, sizeof notice,
+             "budget %.40s: an iteration of %lld takes %.3g s, a validation %.3g s, the end %.3g s; %lld iteration%s "
+             "of %lld "
+             "with %s at rate %g, validated every %lld",
+             s->budget, costs->batch, costs->step, costs->validation, costs->end, s->iterations,
+             s->iterations == 1 ? "" : "s", s->batch, optimizer_name(s->optimizer), s->lr,
+             budget_epoch_length(s, fixed));
     listener_notice(work_of(t), notice);
 }
 

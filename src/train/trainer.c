@@ -325,8 +325,8 @@ static status_code check_alike(const trainer *t, failure *failure) {
 static status_code check_length(const trainer *t, failure *failure) {
     if (t->iteration <= t->total) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
-                "%.500s has made %lld iterations, and is to end after %lld: choose more --epochs, or leave it out",
-                t->folder, (long long)t->iteration, (long long)t->total);
+                "%.500s has made %lld iteration%s, and is to end after %lld: choose more --epochs, or leave it out",
+                t->folder, (long long)t->iteration, t->iteration == 1 ? "" : "s", (long long)t->total);
 }
 
 status_code trainer_resume(trainer *t, failure *failure) {

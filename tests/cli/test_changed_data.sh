@@ -99,7 +99,9 @@ for data in m source; do
     run 2 evaluate "$work/moved-$data"
     complains "$work/$data: the data that this run was trained on are not there any more.*--data PLACE"
     run 0 evaluate "$work/moved-$data" --data "$work/new-$data"
-    complains 'data that the run was trained on, in another place'
+    complains 'data that the run was trained on, in another place: what it was not trained on is scored$'
+    run 0 evaluate "$work/moved-$data" --data "$work/new-$data" --part train --out "$work/own-$data"
+    complains 'data that the run was trained on, in another place: what it was trained on is scored, as --part train asks$'
     same "$work/early-$data/examples.csv" "$work/moved-$data/examples.csv"
     run 2 train --resume --out "$work/moved-$data"
     complains "no such folder or file; if it has moved, name where it is"

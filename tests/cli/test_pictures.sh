@@ -35,10 +35,26 @@ run 0 train "$work/data" $small --epochs 1 --objective reweight --keep group:odd
 grep -q '"keep": {"group:odd": 0.5}' "$work/few/config.json" || fail "keep is not recorded"
 refused "no column 'sex'" train "$work/data" $small --keep sex:f=0.5 --out "$work/x"
 refused 'no such class' train "$work/data" $small --keep green=0.5 --out "$work/x"
+# Nobody's group is thinned out to nothing unless they say so.
+odd=$(awk -F, '$3 == "odd" && $5 == "train"' "$work/data/labels.csv" | wc -l)
+refused "keeping 0.01 of group:odd would leave none of its $odd examples: 0[.0-9]* keeps one, 0 leaves all of them out" \
+    train "$work/data" $small --keep group:odd=0.01 --out "$work/x"
+least=$(sed -n 's/.*examples: \(0[.0-9]*\) keeps one.*/\1/p' "$work/err")
+run 0 train "$work/data" $small --keep "group:odd=$least" --epochs 1 --out "$work/least"
+[ "$(grep -c ',odd$' "$work/least/losses.csv")" -eq 1 ] || fail "one of the group is expected"
+run 0 train "$work/data" $small --keep group:odd=0 --dry-run
+# Options are not held against data that are not there.
+for option in '--size 64' '--recipe xrays'; do
+    refused "nothing-here' cannot be trained on: .* there is no such folder or file" train "$work/nothing-here" $option --out "$work/x"
+done
 refused 'no such column' train "$work/data" $small --group sex --out "$work/x"
 refused 'neither a side' train "$work/data" $small --size big --out "$work/x"
 
 # What the data hold is told, and what cannot be learnt from them.
+run 0 train "$work/data" $small --batch 1 --epochs 2 --dry-run
+prints '; 2 epochs of [0-9]* iterations of 1 image; 1 thread$'
+run 0 train digits:60,20 $small --batch 60 --epochs 1 --dry-run
+prints '; 1 epoch of 1 iteration of 60 images; 1 thread$'
 run 0 train "$work/data" $small --dry-run
 prints '^[0-9]* x [0-9]* pixels, grey; classes (training, validation, test): dark [0-9]*/[0-9]*/[0-9]*, light '
 refused "one class only, 'light'; there must be two" train "$work/data" $small --keep dark=0 --out "$work/x"
@@ -60,6 +76,22 @@ awk -F, -v trained="$work/trained" 'BEGIN { while ((getline name <trained) > 0) 
     fail "a patient is both trained and validated on, or nobody is validated on"
 awk -F, -v OFS=, 'NR > 1 && $5 != "test" { $4 = $2; $5 = "train" } 1' "$work/data/labels.csv" >"$work/data/two.csv"
 refused 'no class has two patients' train "$work/data/two.csv" $small --epochs 1 --validation 0.3 --out "$work/x"
+
+# The same of patients under another usual name, also where the data are divided and scored; a visit may be anything.
+torn_by() { # name of the column: how many of its values are both trained and tested on
+    awk -F, -v OFS=, -v name="$1" 'NR == 1 { $4 = name } NR > 1 { $4 = "p" int(NR / 4) } { print $1, $2, $3, $4 }' "$work/data/labels.csv" >"$work/data/ids.csv"
+    rm -rf "$work/ids"
+    run 0 train "$work/data/ids.csv" $small --epochs 1 --out "$work/ids"
+    torn=$(awk -F, 'NR == FNR { trained[$1] = 1; next } FNR > 1 { if ($1 in trained) one[$4] = 1; else two[$4] = 1 }
+        END { for (p in one) torn += p in two; print torn + 0 }' "$work/ids/losses.csv" "$work/data/ids.csv")
+}
+torn_by visit
+[ "$torn" -gt 0 ] || fail "they stay together by chance: take others"
+torn_by 'Patient ID'
+complains "the column 'Patient ID' says whose each example is"
+[ "$torn" -eq 0 ] || fail "$torn patients are both trained and tested on"
+run 0 evaluate "$work/ids"
+prints 'resampling [0-9]* patients'
 
 # Evaluation by group.
 run 0 evaluate "$work/run" --out "$work/scores"
@@ -236,8 +268,11 @@ run 0 report "$work/run" "$work/photos" "$work/lazy" --out "$work/report.html"
 # Prediction: a folder, a CSV file, a single file, several runs.
 run 0 predict "$work/run" "$work/lazy" --input "$work/data" --output "$work/pred"
 [ "$(wc -l <"$work/pred/scores.csv")" -eq 97 ] || fail "96 pictures are expected"
+prints '^96 pictures in .*pred/scores.csv$'
+complains 'files are left out, such as [a-z]*.csv: not a .png, .jpg or .jpeg file$'
 head -n 1 "$work/pred/scores.csv" | grep -q '^file,prediction,p_dark,p_light$' || fail "scores.csv lacks columns"
 run 0 predict "$work/run" --input "$work/data/p007.png" --output "$work/one.csv"
+prints '^1 picture in .*one.csv$'
 # libhws_predict says the same, of one run and of two.
 (cd "$work/data" && "$classify" "$work/run" p007.png >"$work/own.csv") || fail "the example fails"
 same "$work/one.csv" "$work/own.csv"
@@ -282,10 +317,35 @@ refused 'has neither pictures .* nor IDX files' predict "$work/run" --input "$wo
 refused 'a.tif: is neither a picture nor a table nor an IDX file; this run takes PNG' predict "$work/run" --input "$work/tiffs/a.tif" --output "$work/x.csv"
 
 # Broken files are named before anything is trained.
+cp "$work/data/p001.png" "$work/whole-p001.png"
 head -c 60 "$work/data/p001.png" >"$work/cut" && mv "$work/cut" "$work/data/p001.png"
 refused 'p001.png: is a broken PNG file' train "$work/data" $small --out "$work/x"
-refused 'p001.png' predict "$work/run" --input "$work/data" --output "$work/pred2"
-[ ! -e "$work/x" ] && [ ! -e "$work/pred2" ] || fail "something was left behind"
+[ ! -e "$work/x" ] || fail "something was left behind"
+# Prediction goes on without them, and tells of them at the end; where none is left there are no scores.
+run 1 predict "$work/run" "$work/lazy" --input "$work/data" --output "$work/pred2"
+prints '^95 pictures in .*pred2/scores.csv$'
+complains '1 of 96 pictures cannot be used; the others are scored:$'
+grep -q '^  .*p001.png: is a broken PNG file' "$work/err" || fail "the broken picture is not named"
+grep -v '^p001.png,' "$work/pred/scores.csv" >"$work/others.csv"
+same "$work/others.csv" "$work/pred2/scores.csv"
+printf 'file\np007.png\ngone.png\np008.png\nnotes.png\n' >"$work/data/lacking.csv" && echo words >"$work/data/notes.png"
+run 1 predict "$work/run" "$work/lazy" --input "$work/data/lacking.csv" --output "$work/lacking.csv"
+complains '2 of 4 pictures cannot be used; the others are scored:$'
+for name in gone notes; do grep -q "^  .*$name.png: " "$work/err" || fail "$name.png is not named"; done
+same "$work/two.csv" "$work/lacking.csv"
+rm "$work/data/notes.png"
+mkdir "$work/ruins" && cp "$work/data/p001.png" "$work/ruins/a.png" && cp "$work/data/p001.png" "$work/ruins/b.png"
+refused '2 of 2 pictures cannot be used:' predict "$work/run" --input "$work/ruins" --output "$work/nothing"
+[ ! -e "$work/nothing" ] || fail "there are scores of nothing"
+
+# Names without their endings: one message, and what they lack.
+sed 's/\.png,/,/' "$work/data/labels.csv" >"$work/data/bare.csv"
+refused '96 of 96 pictures are not there: p000, p001, p002 and others, in .*; with .png behind its name the first is there$' \
+    train "$work/data/bare.csv" $small --out "$work/x"
+[ "$(wc -l <"$work/err")" -eq 1 ] || fail "one line is enough"
+sed '2s/^p/q/' "$work/data/labels.csv" >"$work/data/astray.csv"
+cp "$work/whole-p001.png" "$work/data/p001.png"
+refused '1 of 96 pictures is not there: q000.png, in .*data/*$' train "$work/data/astray.csv" $small --out "$work/x"
 
 # A table of numbers and words.
 sh "$(dirname "$0")/../../experiments/make_table.sh" 400 >"$work/table.csv"
@@ -303,6 +363,7 @@ refused "lacks the column 'hours'" evaluate "$work/table" --data "$work/narrow.c
 # Prediction of a table needs neither labels nor the table that was trained on.
 run 0 predict "$work/table" --input "$work/table.csv" --output "$work/people.csv"
 [ "$(wc -l <"$work/people.csv")" -eq 401 ] || fail "400 rows are expected"
+prints '^400 rows in .*people.csv$'
 label=$(head -n 1 "$work/table.csv" | tr ',' '\n' | grep -n '^income$' | cut -d: -f1)
 cut -d, -f"$label" --complement "$work/table.csv" >"$work/unlabelled.csv"
 mv "$work/table.csv" "$work/gone.csv"
@@ -439,6 +500,45 @@ for columns in a,b a,b,c a,b,c,d,e; do
     grep -q 'cannot classify pictures' "$work/err" || fail "the library does not say that the run is a table's"
 done
 [ ! -e "$work/nothing.csv" ] || fail "there are scores of pictures from a table's run"
+
+# Pictures of 16 bits whose values are 16 times those of 8 bits: the same network, scores and pictures, if that is said.
+"$pictures" "$work/deep" 96 16 || fail "no pictures of 16 bits"
+run 0 train "$work/deep" $small --epochs 1 --out "$work/coarse"
+complains '96 of the pictures have 16 bits and are divided by 257, to 8; the values are [0-9]* to 4080: hws train --greys [0-9]*,4080 spreads'
+for memory in -1 0; do
+    rm -rf "$work/fine"
+    run 0 train "$work/deep" $small --epochs 4 --best worst-group --greys 0,4080 --picture-memory $memory --out "$work/fine"
+    ! grep -q '16 bits' "$work/err" || fail "what was asked for is told"
+    same "$work/run/losses.csv" "$work/fine/losses.csv"
+done
+for file in "$work/run/hardest/"*.png; do same "$file" "$work/fine/hardest/${file##*/}"; done
+grep -q '"greys": "0,4080"' "$work/fine/config.json" || fail "greys are not recorded"
+run 0 evaluate "$work/fine" --out "$work/fine-scores" --quiet
+same "$work/scores/examples.csv" "$work/fine-scores/examples.csv"
+run 0 predict "$work/fine" --input "$work/deep" --output "$work/fine.csv"
+! grep -q '16 bits' "$work/err" || fail "what was asked for is told"
+run 0 predict "$work/run" --input "$work/data" --output "$work/eight.csv"
+same "$work/eight.csv" "$work/fine.csv"
+(cd "$work/deep" && "$classify" "$work/fine" p007.png >"$work/own.csv") || fail "the example fails with 16 bits"
+same "$work/one.csv" "$work/own.csv"
+run 0 export "$work/fine" --onnx "$work/fine.onnx"
+tr -d '\n' <"$work/fine.onnx" | grep -a -q 'greys.*\[0, 4080\]' || fail "the exported network does not tell its greys"
+# Bytes have no such greys, and networks for different ones are not averaged.
+cp "$work/data/p008.png" "$work/deep/eight.png"
+run 1 predict "$work/fine" --input "$work/deep" --output "$work/fine2.csv"
+complains '1 of 97 pictures cannot be used; the others are scored:'
+grep -q 'eight.png: has 8 bits, but greys from 0 to 4080 are asked for' "$work/err" || fail "the picture of 8 bits is not named"
+same "$work/fine.csv" "$work/fine2.csv"
+rm "$work/deep/eight.png"
+"$classify" "$work/fine" "$work/data/p007.png" >"$work/out" 2>"$work/err" && fail "a picture of 8 bits passes for one of 16"
+refused 'different --greys' predict "$work/fine" "$work/run" --input "$work/deep" --output "$work/nothing.csv"
+printf '\0\0\10\3' >"$work/x-images-idx3-ubyte"
+refused 'IDX file, but the run was trained on pictures of 16 bits' predict "$work/fine" --input "$work/x-images-idx3-ubyte" --output "$work/nothing"
+refused 'has no pictures of 16 bits' train digits:60,20 $small --greys 0,4095 --out "$work/x"
+refused 'has no pictures of 16 bits' train "$work/numbers.csv" $small --greys 0,4095 --out "$work/x"
+refused "has 8 bits, but greys" train "$work/whole" $small --greys 0,4095 --out "$work/x"
+for greys in 4095 9,3 0,70000; do refused "the greys '$greys' are not LOW,HIGH" train "$work/deep" $small --greys $greys --out "$work/x"; done
+refused "another 'greys'" train --resume --greys 0,4095 --out "$work/fine"
 
 [ $failures -eq 0 ] && echo "all is well"
 exit $((failures > 0))

@@ -106,6 +106,11 @@ pairs_kept() { # how many of the pairs 1 and 2, 3 and 4 ... are validated on tog
 }
 [ "$(pairs_kept "$work/whole/splits_final.json")" = 6 ] || fail "patients are torn"
 [ "$(pairs_kept "$work/nnunets/splits_final.json")" != 6 ] || fail "nnU-Net's folds keep them together by chance: take others"
+sed -i '1s/Patient$/subject_id/' "$pairs/groups.csv" # another usual name
+dry --cache "$work/subjects"
+complains "the column 'subject_id' of groups.csv names 6 patients, with several"
+cmp -s "$work/whole/splits_final.json" "$work/subjects/splits_final.json" || fail "the name of the column changes the folds"
+sed -i '1s/subject_id$/Patient/' "$pairs/groups.csv"
 # A case without a patient is nobody's, also where it is called like one; four patients are too few for five folds.
 cp "$pairs/groups.csv" "$work/named.csv"
 sed -i '2s/p0$//; 3s/p0$/phantom_001/; s/p1$/phantom_001/' "$pairs/groups.csv"

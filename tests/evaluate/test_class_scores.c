@@ -121,7 +121,7 @@ static void intervals_do_not_collapse(void **state) {
     class_scored s = scored_shares(17, 17, 0);
     assert_near(s.ci[CLASS_ACCURACY].low, 0.81568186, 1e-7);
     assert_near(s.ci[CLASS_ACCURACY].high, 1, 0);
-    assert_near(s.ci[CLASS_BALANCED].low, 0.81568186, 1e-7);
+    assert_true(isnan(s.ci[CLASS_BALANCED].low) && isnan(s.ci[CLASS_BALANCED].high));
     s = scored_shares(0, 24, 0);
     assert_near(s.ci[CLASS_ACCURACY].low, 0, 0);
     assert_near(s.ci[CLASS_ACCURACY].high, 0.13797620, 1e-7);
@@ -136,6 +136,20 @@ static void intervals_do_not_collapse(void **state) {
     assert_true(s.ci[CLASS_AUROC].low < s.value[CLASS_AUROC] && s.value[CLASS_AUROC] < s.ci[CLASS_AUROC].high);
 }
 
+/* Of one class alone: the balanced accuracy would be the accuracy once more. */
+static void one_class_has_neither_balanced_accuracy_nor_auroc(void **state) {
+    (void)state;
+    class_difference d;
+    const class_scored s = scored_shares(15, 20, 0);
+    assert_near(s.value[CLASS_ACCURACY], 0.75, 1e-12);
+    assert_true(isnan(s.value[CLASS_BALANCED]) && isnan(s.value[CLASS_AUROC]));
+    assert_true(isnan(s.ci[CLASS_BALANCED].low) && isnan(s.ci[CLASS_BALANCED].high));
+    assert_true(!isnan(s.ci[CLASS_ACCURACY].low) && !isnan(s.value[CLASS_ECE]));
+    const class_predictions p = {N, 2, labels, probabilities, NULL};
+    assert_int_equal(class_scores_difference(&p, &p, members, 20, &d, NULL), STATUS_OK);
+    assert_true(isnan(d.value[CLASS_BALANCED]) && isnan(d.ci[CLASS_BALANCED].low) && d.value[CLASS_ACCURACY] == 0);
+}
+
 /* 20 patients of two, all right: as 20 examples, not as 40. */
 static void patients_that_are_all_right_have_wilsons_interval(void **state) {
     (void)state;
@@ -145,10 +159,8 @@ static void patients_that_are_all_right_have_wilsons_interval(void **state) {
     const class_predictions p = {N, 2, labels, probabilities, patients};
     assert_int_equal(class_scores_of(&p, members, 40, &s, NULL), STATUS_OK);
     assert_int_equal(s.patients, 20);
-    for (int k = CLASS_ACCURACY; k <= CLASS_BALANCED; k++) {
-        assert_near(s.ci[k].low, 20 / (20 + 1.959963984540054 * 1.959963984540054), 1e-9);
-        assert_near(s.ci[k].high, 1, 0);
-    }
+    assert_near(s.ci[CLASS_ACCURACY].low, 20 / (20 + 1.959963984540054 * 1.959963984540054), 1e-9);
+    assert_near(s.ci[CLASS_ACCURACY].high, 1, 0);
     const int all[40] = {0};
     class_worst w;
     const class_predictions some = {40, 2, labels, probabilities, patients};
@@ -251,6 +263,7 @@ int main(void) {
         cmocka_unit_test(scores_are_what_they_are_defined_as),
         cmocka_unit_test(probabilities_that_are_no_numbers_end),
         cmocka_unit_test(intervals_do_not_collapse),
+        cmocka_unit_test(one_class_has_neither_balanced_accuracy_nor_auroc),
         cmocka_unit_test(patients_that_are_all_right_have_wilsons_interval),
         cmocka_unit_test(differences_are_those_of_the_same_examples),
         cmocka_unit_test(mcnemars_test_is_the_binomial_one),

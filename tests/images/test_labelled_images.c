@@ -121,6 +121,7 @@ static void nonsense_is_refused_and_changes_nothing(void **state) {
     refuse(&set, 1, -0.1, "from 0 to 1");
     refuse(&set, 1, 1.5, "from 0 to 1");
     refuse(&set, 1, NAN, "from 0 to 1");
+    refuse(&set, 2, 0.01, " examples: "); /* none of the class would be left */
     labelled_images_close(&set);
     labelled_images_open(&single, &(labelled_images_shape){3, 1, 1, 1, 2}, NULL);
     memset(single.pixels, 0, 3);

@@ -361,25 +361,100 @@ static void broken_files_are_named(void **state) {
     refuse("broken", "words.jpg: is neither");
 }
 
-static void many_broken_files_are_named(void **state) {
-    (void)state;
+/* A folder of so many files that are no pictures; what is told of them. */
+static failure refuse_ruins(const char *folder, int count) {
     char name[64];
-    for (int k = 0; k < 30; k++) {
-        snprintf(name, sizeof name, "ruins/%s/%02d.png", k % 2 ? "a" : "b", k);
+    for (int k = 0; k < count; k++) {
+        snprintf(name, sizeof name, "%s/%s/%02d.png", folder, k % 2 ? "a" : "b", k);
         write_picture(name, 3, 3, k);
         write_text(name, "no picture");
     }
     classification_data data;
     failure why = {0};
-    const classification_source source = classification_source_of(work_path("ruins"));
+    const classification_source source = classification_source_of(work_path(folder));
     notices[0] = 0;
     assert_int_not_equal(classification_data_open(&data, &source, &LISTENER, &why), STATUS_OK);
+    return why;
+}
+
+static void many_broken_files_are_named(void **state) {
+    (void)state;
+    const failure why = refuse_ruins("ruins", 30);
     assert_non_null(strstr(why.message, "30 of 30 pictures cannot be used, among them:"));
     for (int k = 0; k < 30; k++) {
+        char name[64];
         snprintf(name, sizeof name, "/%02d.png: is neither", k);
         assert_true(strstr(why.message, name) || strstr(notices, name));
         assert_false(strstr(why.message, name) && strstr(notices, name));
     }
+}
+
+/* Of more than fifty some are enough. */
+static void countless_broken_files_are_told_once(void **state) {
+    (void)state;
+    const failure why = refuse_ruins("rubble", 60);
+    assert_non_null(strstr(why.message, "60 of 60 pictures cannot be used, among them:"));
+    assert_null(strstr(notices, "is neither"));
+}
+
+/* 2 x 2 pixels with the values 0, 4095, 1024 and 2048. */
+static void write_deep_picture(const char *name) {
+    static const uint8_t PNG[] = {0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49,
+                                  0x48, 0x44, 0x52, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x10, 0x00,
+                                  0x00, 0x00, 0x00, 0x07, 0x4d, 0x8e, 0xbb, 0x00, 0x00, 0x00, 0x12, 0x49, 0x44,
+                                  0x41, 0x54, 0x78, 0xda, 0x63, 0x60, 0x60, 0xe0, 0xff, 0xcf, 0xc0, 0xc2, 0xc0,
+                                  0xc1, 0x00, 0x00, 0x06, 0x8d, 0x01, 0x1b, 0x04, 0x26, 0x76, 0xa1, 0x00, 0x00,
+                                  0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+    write_picture(name, 2, 2, 1); /* its folder */
+    assert_int_equal(whole_file_write(work_path(name), (const char *)PNG, sizeof PNG, NULL), STATUS_OK);
+}
+
+static void pictures_of_16_bits_are_told(void **state) {
+    (void)state;
+    write_picture("deep/train/a/x.png", 2, 2, 1);
+    write_picture("deep/train/b/x.png", 2, 2, 2);
+    write_picture("deep/test/a/x.png", 2, 2, 3);
+    write_deep_picture("deep/test/b/x.png");
+    classification_source source = classification_source_of(work_path("deep"));
+    classification_data d = opened(&source);
+    assert_told(
+        "1 of the pictures has 16 bits and is divided by 257, to 8; the values are 0 to 4095: hws train --greys "
+        "0,4095 spreads them");
+    assert_memory_equal(labelled_images_at(&d.test, 1), "\0\20\4\10", 4);
+    classification_data_close(&d);
+    write_deep_picture("deep/test/b/y.png");
+    d = opened(&source);
+    assert_told("2 of the pictures have 16 bits and are divided by 257, to 8; ");
+    classification_data_close(&d);
+}
+
+/* Others than those of 16 bits have no such greys; and where pictures are decoded on demand they are the same. */
+static void greys_are_those_of_16_bits(void **state) {
+    (void)state;
+    uint8_t pixels[4];
+    failure why = {0};
+    classification_data d;
+    for (int k = 0; k < 4; k++) {
+        static const char *const NAMES[] = {"greys/train/a/x.png", "greys/train/b/x.png", "greys/test/a/x.png",
+                                            "greys/test/b/x.png"};
+        write_deep_picture(NAMES[k]);
+    }
+    classification_source source = classification_source_of(work_path("greys"));
+    source.pictures.greys = (raster_greys){1024, 2048};
+    for (source.pictures.memory = 1e6; source.pictures.memory >= 0; source.pictures.memory -= 1e6) {
+        d = opened(&source);
+        assert_null(strstr(notices, "16 bits"));
+        assert_int_equal(labelled_images_copy(&d.train, 1, pixels, NULL), STATUS_OK);
+        assert_memory_equal(pixels, "\0\377\0\377", 4);
+        classification_data_close(&d);
+    }
+    write_picture("greys/test/b/y.png", 2, 2, 3);
+    assert_int_equal(classification_data_open(&d, &source, NULL, &why), STATUS_CORRUPT);
+    assert_non_null(strstr(why.message, "y.png: has 8 bits, but greys from 1024 to 2048 are asked for"));
+    source.data = "digits:20,20";
+    assert_int_equal(classification_data_open(&d, &source, NULL, &why), STATUS_BAD_INPUT);
+    assert_non_null(strstr(why.message, "has no pictures of 16 bits"));
+    assert_null(d.train.origins);
 }
 
 static void pictures_that_are_there_twice_are_told(void **state) {
@@ -500,6 +575,9 @@ int main(void) {
         cmocka_unit_test(too_few_to_keep_some_for_the_test_are_refused),
         cmocka_unit_test(broken_files_are_named),
         cmocka_unit_test(many_broken_files_are_named),
+        cmocka_unit_test(countless_broken_files_are_told_once),
+        cmocka_unit_test(pictures_of_16_bits_are_told),
+        cmocka_unit_test(greys_are_those_of_16_bits),
         cmocka_unit_test(pictures_that_are_there_twice_are_told),
         cmocka_unit_test(pictures_need_not_fit_into_memory),
         cmocka_unit_test(classes_can_be_given),

@@ -425,6 +425,26 @@ static void columns_that_are_no_features_may_be_in_any_case(void **state) {
     close_sets(sets);
 }
 
+/* The usual names of a patients' column count, and so it is no feature; what is the label is not such a column. */
+static void patients_under_other_names_are_no_features(void **state) {
+    (void)state;
+    char notice[512];
+    labelled_images sets[DATA_PARTS];
+    failure why = {0};
+    open_table(sets, "subjects.csv", "Subject-ID,label,split,x\n1,a,train,5\n2,b,train,6\n3,a,test,5\n4,b,test,5\n",
+               notice);
+    assert_int_equal(sets[PART_TRAIN].channels, 1);
+    assert_non_null(strstr(notice, "the column 'Subject-ID' says whose each example is"));
+    close_sets(sets);
+    static const char TOPICS[] = "subject,participant,x,split\na,1,5,train\nb,2,6,train\na,3,5,test\nb,4,5,test\n";
+    assert_int_equal(whole_file_write(work_path("topics.csv"), TOPICS, sizeof TOPICS - 1, NULL), STATUS_OK);
+    const example_options options = {.label = "subject"};
+    if (table_sets_open(sets, &(table_source){.path = work_path("topics.csv")}, &options, NULL, &why) != STATUS_OK)
+        fail_msg("%s", why.message);
+    assert_int_equal(sets[PART_TRAIN].channels, 1);
+    close_sets(sets);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(npz_files_as_medmnist_has_them),
@@ -440,6 +460,7 @@ int main(void) {
         cmocka_unit_test(rows_are_called_by_their_id),
         cmocka_unit_test(lists_of_pictures_are_no_tables),
         cmocka_unit_test(columns_that_are_no_features_may_be_in_any_case),
+        cmocka_unit_test(patients_under_other_names_are_no_features),
         cmocka_unit_test(in_wide_tables_patients_stay_together_too),
         cmocka_unit_test(numbers_that_would_become_infinite_are_refused),
         cmocka_unit_test(a_word_among_numbers_does_not_pass_silently),

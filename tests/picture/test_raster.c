@@ -3,7 +3,8 @@
 #include "picture/resize.h"
 
 #include "core/text.h"
-#include "testing.h"
+#include "core/whole_file.h"
+#include "work_folder.h"
 
 #include <jpeglib.h>
 #include <png.h>
@@ -91,10 +92,66 @@ static void every_kind_of_png_becomes_bytes(void **state) {
         assert_true(p.height == CASES[k].height && p.width == CASES[k].width && p.channels == CASES[k].channels);
         assert_memory_equal(p.pixels, CASES[k].expected, (size_t)(p.height * p.width * p.channels));
         assert_int_equal(raster_look(&looked, bytes.bytes, bytes.size, "test", NULL), STATUS_OK);
+        looked.least = facts.least, looked.most = facts.most; /* which no header tells */
         assert_memory_equal(&facts, &looked, sizeof facts);
         assert_int_equal(facts.bits, CASES[k].kind.bits);
         raster_close(&p);
         text_close(&bytes);
+    }
+}
+
+/* Every value there is, in a picture of 256 x 256, read by these greys; NULL: it is refused. */
+static const uint8_t *all_values(const char *words, int bits, raster_facts *facts, failure *why) {
+    static uint8_t rows[65536 * 2], pixels[65536];
+    raster_greys greys;
+    raster p;
+    for (int v = 0; v < 65536; v++) rows[2 * v] = (uint8_t)(v >> 8), rows[2 * v + 1] = (uint8_t)v;
+    text bytes = png_of(&(kind){PNG_COLOR_TYPE_GRAY, bits, 1}, 256, 256, rows, 512);
+    assert_int_equal(whole_file_write(work_path("values.png"), bytes.bytes, bytes.size, NULL), STATUS_OK);
+    assert_int_equal(raster_greys_parse(&greys, words, why), STATUS_OK);
+    const status_code status = raster_read_greys(&p, work_path("values.png"), greys, facts, why);
+    if (status == STATUS_OK) memcpy(pixels, p.pixels, sizeof pixels);
+    raster_close(&p);
+    text_close(&bytes);
+    return status == STATUS_OK ? pixels : NULL;
+}
+
+static void greys_say_what_becomes_black_and_white(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        int low, high;
+    } GREYS[] = {{"", 0, 65535},
+                 {"0,65535", 0, 65535},
+                 {"0,4095", 0, 4095},
+                 {"1000,1001", 1000, 1001},
+                 {"500,40000", 500, 40000}};
+    raster_facts facts;
+    failure why = {0};
+    for (size_t g = 0; g < sizeof GREYS / sizeof *GREYS; g++) {
+        const uint8_t *pixels = all_values(GREYS[g].words, 16, &facts, &why);
+        assert_non_null(pixels);
+        assert_true(facts.bits == 16 && facts.least == 0 && facts.most == 65535);
+        for (int v = 0; v < 65536; v++) {
+            const double share = (v - GREYS[g].low) / (double)(GREYS[g].high - GREYS[g].low);
+            assert_int_equal(pixels[v], (int)floor(255 * fmin(1, fmax(0, share)) + 0.5));
+        }
+    }
+    assert_null(all_values("0,4095", 8, &facts, &why));
+    assert_non_null(strstr(why.message, "has 8 bits, but greys from 0 to 4095 are asked for"));
+    assert_non_null(all_values("", 8, &facts, &why));
+}
+
+static void greys_that_are_none_are_refused(void **state) {
+    (void)state;
+    static const char *const WORDS[] = {"4095", "0,",    ",5",   "9,3", "5,5", "0,65536", "0,99999999999999999999",
+                                        "-1,5", "0,5,6", "0, 5", "a,b", " "};
+    for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS; k++) {
+        raster_greys greys = {1, 2};
+        failure why = {0};
+        assert_int_equal(raster_greys_parse(&greys, WORDS[k], &why), STATUS_BAD_INPUT);
+        assert_non_null(strstr(why.message, "are not LOW,HIGH"));
+        assert_true(greys.low == 0 && greys.high == 0);
     }
 }
 
@@ -396,6 +453,8 @@ static void channels_other_than_grey_and_colour_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_png_becomes_bytes),
+        cmocka_unit_test(greys_say_what_becomes_black_and_white),
+        cmocka_unit_test(greys_that_are_none_are_refused),
         cmocka_unit_test(jpegs_come_back_nearly_as_they_were),
         cmocka_unit_test(cmyk_becomes_rgb),
         cmocka_unit_test(exif_turns_pictures_upright),
@@ -411,5 +470,5 @@ int main(void) {
         cmocka_unit_test(colours_become_grey_and_back),
         cmocka_unit_test(channels_other_than_grey_and_colour_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, work_folder_open, work_folder_close);
 }
