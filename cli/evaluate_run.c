@@ -102,7 +102,8 @@ static void print_how(const class_results *scores) {
     const class_scored *all = &scores->strata[0].scored;
     const int by_patient = all->patients < all->count;
     if (by_patient)
-        printf("95 %% CI: bootstrap, resampling %lld patient%s; of shares that are then always the same, Wilson's.",
+        printf("95 %% CI: bootstrap, resampling %lld patient%s; Wilson's interval where every resample gives the same "
+               "share.",
                (long long)all->patients, all->patients == 1 ? "" : "s");
     else
         printf(

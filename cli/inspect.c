@@ -1,5 +1,6 @@
 /* hws inspect: the hardest examples of a run. */
 #include "cli.h"
+#include "columns.h"
 #include "options.h"
 #include "report/run_results.h"
 
@@ -57,38 +58,43 @@ static void print_groups(const run *run, const size_t *rows, size_t count) {
             hard += k < hardest;
             all++;
         }
-        if (all > 0)
-            printf("%-24.24s %9.0f %10.4g %9.0f (%3.0f %%) %16.2f\n", names[g], all, sum / all, hard, 100 * hard / all,
-                   draws / all);
+        if (all == 0) continue;
+        cli_put_word(names[g], 24);
+        printf(" %9.0f %10.4g %9.0f (%3.0f %%) %16.2f\n", all, sum / all, hard, 100 * hard / all, draws / all);
     }
     free(names);
 }
 
 enum { COLUMNS = 8 };
+static const char *const TITLES[COLUMNS] = {"rank", "example", "label", "prediction", "loss", "draws", "age", "group"};
 
-static void print_row(const char *const cells[COLUMNS], int csv) {
-    static const int WIDTHS[COLUMNS] = {5, 12, 8, 10, 10, 8, 8, 8};
-    text line = {0};
-    for (int k = 0; k < COLUMNS && cells[k]; k++) {
-        if (k) text_add(&line, csv ? "," : " ");
-        if (csv) csv_add_field(&line, cells[k]);
-        else text_format(&line, "%*s", WIDTHS[k], cells[k]);
-    }
-    cli_print(&line);
-}
+/* Without groups the last one is not shown. */
+static int column_count(const run *run) { return csv_column(&run->losses.data, "group") >= 0 ? COLUMNS : COLUMNS - 1; }
 
-static int has_groups(const run *run) { return csv_column(&run->losses.data, "group") >= 0; }
-
-static void print_example(const run *run, size_t row, size_t rank, int csv) {
+/* An example's line; `widths` are those of the columns, or NULL for CSV. Where it `measures`, it only widens
+   them. */
+static void print_example(const run *run, size_t row, size_t rank, int *widths, int measures) {
     char number[32], loss[32];
     const char *example = run_cell(&run->losses, row, "example");
     snprintf(number, sizeof number, "%zu", rank);
-    snprintf(loss, sizeof loss, csv ? "%.9g" : "%.4g", loss_of(run, row));
-    print_row((const char *const[COLUMNS]){number, example, run_class_at(run, run_cell(&run->losses, row, "label")),
-                                           run_class_name(run, prediction_of(run, example)), loss,
-                                           run_cell(&run->losses, row, "draws"), run_cell(&run->losses, row, "age"),
-                                           has_groups(run) ? run_cell(&run->losses, row, "group") : NULL},
-              csv);
+    snprintf(loss, sizeof loss, widths ? "%.4g" : "%.9g", loss_of(run, row));
+    const char *const cells[COLUMNS] = {number,
+                                        example,
+                                        run_class_at(run, run_cell(&run->losses, row, "label")),
+                                        run_class_name(run, prediction_of(run, example)),
+                                        loss,
+                                        run_cell(&run->losses, row, "draws"),
+                                        run_cell(&run->losses, row, "age"),
+                                        run_cell(&run->losses, row, "group")};
+    if (measures) cli_widen(widths, cells, column_count(run));
+    else cli_print_row(widths, cells, column_count(run));
+}
+
+static void print_table(const run *run, const size_t *rows, size_t count, int csv) {
+    int widths[COLUMNS] = {5, 12, 8, 10, 10, 8, 8, 8};
+    for (size_t k = 0; k < count && !csv; k++) print_example(run, rows[k], k + 1, widths, 1);
+    cli_print_row(csv ? NULL : widths, TITLES, column_count(run));
+    for (size_t k = 0; k < count; k++) print_example(run, rows[k], k + 1, csv ? NULL : widths, 0);
 }
 
 static const char *why_none(const run *run) {
@@ -107,10 +113,7 @@ static int inspect(const run *run, long long hardest, int csv) {
         return cli_error(cli_exit_code(STATUS_CANNOT_READ), "%s: %s", run->folder, why_none(run));
     }
     if (!csv) print_summary(run, rows, count), print_groups(run, rows, count), puts("");
-    print_row((const char *const[COLUMNS]){"rank", "example", "label", "prediction", "loss", "draws", "age",
-                                           has_groups(run) ? "group" : NULL},
-              csv);
-    for (size_t k = 0; k < count && k < (size_t)hardest; k++) print_example(run, rows[k], k + 1, csv);
+    print_table(run, rows, count < (size_t)hardest ? count : (size_t)hardest, csv);
     free(rows);
     return EXIT_DONE;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-volatile sig_atomic_t cli_interrupted;
+volatile sig_atomic_t cli_interrupted, cli_unheard;
 
 static const int STOPPING[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
@@ -38,7 +38,7 @@ static void stop_on(int number) {
 
 /* What is written next goes nowhere either: that must not end the program before it has stopped in good order. */
 static void lose_listener(int number) {
-    cli_interrupted = 1;
+    cli_interrupted = cli_unheard = 1;
     signal(number, SIG_IGN);
 }
 

@@ -10,6 +10,9 @@
 
 extern volatile sig_atomic_t cli_interrupted;
 
+/* Whether nobody listens any more: what is printed from then on is lost, which is no failure. */
+extern volatile sig_atomic_t cli_unheard;
+
 void cli_catch_interrupts(void);
 
 /* From now on a mapped file that is cut short ends the program with a message and EXIT_FAILED. */

@@ -60,9 +60,10 @@ void cli_print(text *line) {
     text_close(line);
 }
 
-/* Output that could not be written (a full disk, a closed pipe) is a failure, too. */
+/* Output that could not be written, as to a full disk, is a failure, too; but not where nobody wants to read on (| head). */
 static int finish(int exit_code) {
-    if (fflush(stdout) != 0 || ferror(stdout)) return cli_error(EXIT_FAILED, "standard output could not be written");
+    const int lost = fflush(stdout) != 0 || ferror(stdout);
+    if (lost && !cli_unheard) return cli_error(EXIT_FAILED, "standard output could not be written");
     if (exit_code == EXIT_DONE && lost_lines) return cli_error(EXIT_FAILED, "out of memory: lines are missing above");
     return exit_code;
 }

@@ -25,9 +25,9 @@ static const char USAGE[] =
     "again,\n"
     "too. After Ctrl-C the same command goes on.\n"
     "\n"
-    "Folds are those of DATASET_FOLDER/splits_final.json; without it they are nnU-Net's, or of whole patients where\n"
-    "groups.csv has a column patient. --stratify and --keep-together make others and keep them in\n"
-    "CACHE/splits_final.json, which later runs train with.\n"
+    "Folds are those of DATASET_FOLDER/splits_final.json. Without it they are made once, nnU-Net's, or of whole\n"
+    "patients where groups.csv has a column patient, and kept in CACHE/splits_final.json, which runs train with.\n"
+    "--stratify and --keep-together make others, which take their place.\n"
     "\n";
 
 static void print_three(const char *name, const int three[3]) {
@@ -53,16 +53,34 @@ static void print_plan(const plan *plan, const cache_outcome *outcome) {
     printf("ready      %zu cases, %zu preprocessed now\n", outcome->prepared + outcome->current, outcome->prepared);
 }
 
-static status_code keep_folds(const splits *folds, const dataset *set, const char *cache, failure *failure) {
-    if (!folds->count) return STATUS_OK;
-    printf("folds      %s/splits_final.json, with", cache);
-    for (int k = 0; k < folds->count; k++) printf("%s %zu", k ? "," : "", folds->folds[k].val_count);
-    printf(" cases to validate on\n");
-    return folds_keep(folds, set, cache, failure);
+enum { LISTED_FOLDS = 10 };
+
+static void print_folds(const splits *folds, const char *path) {
+    printf("folds      %s, ", path);
+    if (folds->count > LISTED_FOLDS) printf("%d folds\n", folds->count);
+    for (int k = 0; k < folds->count && folds->count <= LISTED_FOLDS; k++)
+        printf("%s%zu%s", k ? ", " : "with ", folds->folds[k].val_count,
+               k == folds->count - 1 ? " cases to validate on\n" : "");
 }
 
-/* `folds` are those to keep, or none. */
-static int prepare(const dataset *set, const splits *folds, cache_options *options, int quiet) {
+/* Folds that were made by columns are kept; without columns they are those that hws train would take, and of fewer cases than
+   folds there are none. */
+static status_code settle_folds(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
+                                const listener *listener, failure *failure) {
+    char path[PATH_SIZE];
+    status_code status = STATUS_OK;
+    if (!folds->count && set->train_count < SPLITS_FOLDS) return STATUS_OK;
+    if (folds->count) status = folds_keep(folds, set, cache, failure);
+    else status = folds_open(folds, set, columns, cache, listener, failure);
+    if (status == STATUS_OK) status = folds_path(path, set, cache, failure);
+    if (status != STATUS_OK) return status;
+    print_folds(folds, path);
+    folds_tell_torn(folds, set, 0, columns, cache, listener);
+    return STATUS_OK;
+}
+
+/* `folds` are those to keep, or none: then they are opened. */
+static int prepare(const dataset *set, splits *folds, const fold_columns *columns, cache_options *options, int quiet) {
     static plan plan; /* large */
     failure failure;
     cache_outcome outcome;
@@ -75,7 +93,7 @@ static int prepare(const dataset *set, const splits *folds, cache_options *optio
     status_code status = cache_prepare(set, options, &plan, &outcome, &failure);
     cli_progress_end(&progress);
     if (status == STATUS_OK) print_plan(&plan, &outcome);
-    if (status == STATUS_OK) status = keep_folds(folds, set, outcome.folder, &failure);
+    if (status == STATUS_OK) status = settle_folds(folds, set, columns, outcome.folder, &listener, &failure);
     free(outcome.folder);
     return cli_end(status, &failure);
 }
@@ -102,7 +120,7 @@ static int plan_dataset(const char *folder, const fold_columns *columns, cache_o
     status = check_tables(&set, &failure);
     if (status == STATUS_OK && (*columns->stratify || *columns->together))
         status = folds_make(&folds, &set, columns, &failure);
-    const int result = status == STATUS_OK ? prepare(&set, &folds, options, quiet) : cli_end(status, &failure);
+    const int result = status == STATUS_OK ? prepare(&set, &folds, columns, options, quiet) : cli_end(status, &failure);
     splits_close(&folds);
     dataset_close(&set);
     return result;

@@ -51,7 +51,7 @@ static int parse(int count, char **words, arguments *a) {
     const cli_option options[] = {
         CLI_TEXT("--input", "FILE|DIR", &a->request.input, NULL, NULL),
         CLI_TEXT("--output", "DIR|FILE", &a->request.output, NULL, NULL),
-        CLI_TEXT("--weights", "W", &a->weights, "best: of the best epoch | latest, or final: of the last one", NULL),
+        CLI_TEXT("--weights", "W", &a->weights, "best | latest: weights of the best epoch or of the last", NULL),
         CLI_WHOLE("--threads", "N", &a->threads, 1, 4096, "threads to work with", "all"),
         CLI_NUMBER("--step", "S", &a->request.step, 0.01, 1, "volumes: windows are at most this share of a patch apart",
                    NULL),

@@ -44,7 +44,7 @@ static int draws_by_loss(const trainer *t) { return t->objective == OBJECTIVE_DR
 
 static void show_header(train_progress *p, const trainer *t) {
     text line = {0};
-    text_format(&line, "%14s %9s", "epoch", "loss");
+    text_format(&line, "%14s %9s", train_words_counts_iterations(t) ? "iteration" : "epoch", "loss");
     if (draws_by_loss(t)) text_format(&line, " %9s %9s", "robust", "eff. size");
     text_format(&line, " %*s  %-*s %9s %9s", METRIC_WIDTH, text_string(&p->metric), WORST_WIDTH, "worst", "time",
                 "left");
@@ -99,10 +99,12 @@ static void remember_best(train_progress *p, const trainer *t) {
 
 static void show_row(train_progress *p, const trainer *t, const double *row) {
     text line = {0};
-    char epoch[48];
+    char place[48];
     const double *values = row + ROW_FIRST;
-    snprintf(epoch, sizeof epoch, "%.4g of %.4g", row[ROW_EPOCH], (double)t->total / (double)t->epoch_iterations);
-    text_format(&line, "%14s %9.4f", epoch, row[ROW_LOSS_MEAN]);
+    if (train_words_counts_iterations(t))
+        snprintf(place, sizeof place, "%.0f of %lld", row[ROW_ITERATION], (long long)t->total);
+    else snprintf(place, sizeof place, "%.4g of %lld", row[ROW_EPOCH], (long long)(t->total / t->epoch_iterations));
+    text_format(&line, "%14s %9.4f", place, row[ROW_LOSS_MEAN]);
     if (draws_by_loss(t)) text_format(&line, " %9.4f %9.1f", row[ROW_ROBUST_LOSS], row[ROW_ESS]);
     text_format(&line, " %*.2f%%", METRIC_WIDTH - 1, 100 * values[t->task->shown]);
     add_worst(t, values, &line);
@@ -121,8 +123,12 @@ static void show_line(train_progress *p, const trainer *t) {
     char left[32];
     const double done = (double)(t->iteration - p->first), rate = done / (time - p->start);
     train_words_duration(seconds_left(p, t), left);
-    fprintf(stderr, "\r\033[Kepoch %.2f of %.4g  loss %.4f", (double)t->iteration / (double)t->epoch_iterations,
-            (double)t->total / (double)t->epoch_iterations, p->loss);
+    if (train_words_counts_iterations(t))
+        fprintf(stderr, "\r\033[Kiteration %lld of %lld", (long long)t->iteration, (long long)t->total);
+    else
+        fprintf(stderr, "\r\033[Kepoch %.2f of %lld", (double)t->iteration / (double)t->epoch_iterations,
+                (long long)(t->total / t->epoch_iterations));
+    fprintf(stderr, "  loss %.4f", p->loss);
     if (draws_by_loss(t) && t->rows.count)
         fprintf(stderr, "  effective size %.0f", rows_at(&t->rows, t->rows.count - 1)[ROW_ESS]);
     fprintf(stderr, "  %.3g %s/s  %s left", rate * (double)t->batch, train_words_examples(t), left);
@@ -132,6 +138,20 @@ static void show_line(train_progress *p, const trainer *t) {
 }
 
 /* ---- what the trainer tells --------------------------------------------------------------------------------------- */
+
+static void notice(void *context, const char *message) {
+    train_progress *p = context;
+    clear(p);
+    cli_notice(&p->preparing, message);
+    run_log_add(&p->log, message);
+}
+
+static void warn_of_short(train_progress *p, const trainer *t) {
+    text words = {0};
+    train_words_short(t, &words);
+    if (words.size) notice(p, text_string(&words));
+    text_close(&words);
+}
 
 static void begin(void *context, const trainer *t) {
     train_progress *p = context;
@@ -149,9 +169,10 @@ static void begin(void *context, const trainer *t) {
         text_add(&lines,
                  "\nno validation part chooses weights, so that the last ones are kept; --validation 0.1 would hold a "
                  "tenth of each class out");
-    if (trainer_is_over(t)) text_add(&lines, "\nthis run is finished already");
+    if (trainer_is_over(t)) text_add(&lines, "\nthis run is finished already; "), train_words_longer(t, &lines);
     else if (t->iteration) text_format(&lines, "\nresumed after iteration %lld", (long long)t->iteration);
     say(p, &lines);
+    if (!t->iteration) warn_of_short(p, t);
     if (!trainer_is_over(t) && !p->dry) show_header(p, t);
 }
 
@@ -168,13 +189,6 @@ static void prepare(void *context, const char *what, size_t done, size_t total) 
     train_progress *p = context;
     clear(p);
     cli_progress_show(&p->preparing, what, done, total);
-}
-
-static void notice(void *context, const char *message) {
-    train_progress *p = context;
-    clear(p);
-    cli_notice(&p->preparing, message);
-    run_log_add(&p->log, message);
 }
 
 train_listener train_progress_start(train_progress *p, int quiet, int dry_run) {

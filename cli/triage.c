@@ -1,5 +1,6 @@
 /* hws triage: hard or mislabelled? */
 #include "cli.h"
+#include "columns.h"
 #include "options.h"
 #include "report/run_results.h"
 
@@ -33,43 +34,42 @@ static const char *const FIELDS[COLUMNS] = {"rank",      "example", "doubt", "la
 static const char *const TITLES[COLUMNS] = {"rank", "example", "doubt", "label", "prediction", "margin",
                                             "loss", "peers",   "trend", "draws", "group"};
 static const double IN_DOUBT = 0.5;
-static const int WIDTHS[COLUMNS] = {5, 12, 6, 8, 10, 8, 8, 8, 8, 6, 8};
 
 static int is_number(int column) { return column == 2 || (column >= 5 && column <= 8); }
 
 /* Without groups the last one is not shown. */
 static int column_count(const run *run) { return csv_column(&run->triage.data, "group") >= 0 ? COLUMNS : COLUMNS - 1; }
 
-static void print_title(const run *run, int csv) {
-    for (int k = 0; k < column_count(run); k++) {
-        if (csv) printf("%s%s", k ? "," : "", TITLES[k]);
-        else printf("%s%*s", k ? " " : "", WIDTHS[k], TITLES[k]);
-    }
-    puts("");
-}
-
 /* What is not in doubt must not be rounded so that it looks it. */
 static void format_doubt(double doubt, char number[32]) {
     snprintf(number, 32, "%.2f", doubt < IN_DOUBT ? fmin(doubt, IN_DOUBT - 0.01) : doubt);
 }
 
-static void print_row(const run *run, size_t row, int csv) {
-    text line = {0};
-    for (int k = 0; k < column_count(run); k++) {
-        char number[32];
+static const char *write_number(int column, double value, char number[32]) {
+    if (column == 2) format_doubt(value, number);
+    else snprintf(number, 32, "%.3f", value);
+    return number;
+}
+
+/* An example's line; `widths` are those of the columns, or NULL for CSV. Where it `measures`, it only widens them. */
+static void print_example(const run *run, size_t row, int *widths, int measures) {
+    char numbers[COLUMNS][32];
+    const char *cells[COLUMNS];
+    for (int k = 0; k < COLUMNS; k++) {
         const double value = run_number(&run->triage, row, FIELDS[k]);
-        const char *cell = run_cell(&run->triage, row, FIELDS[k]);
-        if (k == 3 || k == 4) cell = run_class_name(run, cell);
-        if (is_number(k) && isfinite(value) && !csv) {
-            if (k == 2) format_doubt(value, number);
-            else snprintf(number, sizeof number, "%.3f", value);
-            cell = number;
-        }
-        if (k) text_add(&line, csv ? "," : " ");
-        if (csv) csv_add_field(&line, cell);
-        else text_format(&line, "%*s", WIDTHS[k], cell);
+        cells[k] = run_cell(&run->triage, row, FIELDS[k]);
+        if (k == 3 || k == 4) cells[k] = run_class_name(run, cells[k]);
+        if (is_number(k) && isfinite(value) && widths) cells[k] = write_number(k, value, numbers[k]);
     }
-    cli_print(&line);
+    if (measures) cli_widen(widths, cells, column_count(run));
+    else cli_print_row(widths, cells, column_count(run));
+}
+
+static void print_table(const run *run, size_t count, int csv) {
+    int widths[COLUMNS] = {5, 12, 6, 8, 10, 8, 8, 8, 8, 6, 8};
+    for (size_t row = 0; row < count && !csv; row++) print_example(run, row, widths, 1);
+    cli_print_row(csv ? NULL : widths, TITLES, column_count(run));
+    for (size_t row = 0; row < count; row++) print_example(run, row, csv ? NULL : widths, 0);
 }
 
 /* How many labels of each group are in doubt. */
@@ -102,8 +102,7 @@ static int triage(const run *run, long long count, int csv) {
     if (!csv)
         printf("%zu of %zu labels %s in doubt (0.5 or more)\n\n", doubts, table->data.rows, doubts == 1 ? "is" : "are");
     if (!csv) print_groups(run);
-    print_title(run, csv);
-    for (size_t row = 0; row < table->data.rows && row < (size_t)count; row++) print_row(run, row, csv);
+    print_table(run, table->data.rows < (size_t)count ? table->data.rows : (size_t)count, csv);
     return EXIT_DONE;
 }
 

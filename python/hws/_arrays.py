@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, ExampleIndexError
 
 _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
@@ -31,19 +31,24 @@ def _one_dimensional(array: np.ndarray, what: str) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
-def _from_anything(values: Any, what: str) -> np.ndarray:
+def from_anything(values: Any, what: str) -> np.ndarray:
     # Tensors, without importing torch: as they are, or away from the graph, the device and types unknown to numpy.
-    if hasattr(values, "detach"):
-        try:
-            return values.numpy()
-        except (RuntimeError, TypeError):
-            values = values.detach().cpu()
-            if values.is_floating_point():
-                values = values.float()
     try:
-        return np.asarray(values)
-    except (ValueError, TypeError) as error:
+        try:
+            return values.numpy() if hasattr(values, "detach") else np.asarray(values)
+        except (RuntimeError, TypeError):
+            return np.asarray(_off_the_graph(values))
+    except (ValueError, TypeError, NotImplementedError) as error:  # the last of a tensor without data
         raise ArgumentTypeError(f"{what} are no array of numbers: {error}") from None
+
+
+def _off_the_graph(values: Any) -> Any:
+    if isinstance(values, (list, tuple)):
+        return [_off_the_graph(value) for value in values]
+    if not hasattr(values, "detach"):
+        return values
+    values = values.detach().cpu()
+    return values.float().numpy() if values.is_floating_point() else values.numpy()
 
 
 def from_state(values: Any) -> np.ndarray:
@@ -59,13 +64,13 @@ def for_state(array: np.ndarray) -> Any:
 
 def is_array(values: Any) -> bool:
     """Whether this is an array, a sequence of numbers or a tensor, and not a single number."""
-    return np.ndim(_from_anything(values, "losses")) > 0
+    return np.ndim(from_anything(values, "losses")) > 0
 
 
 def as_indices(values: Any, what: str = "indices") -> np.ndarray:
     if type(values) is np.ndarray and values.dtype == _INT64 and values.ndim == 1 and values.flags.c_contiguous:
         return values
-    array = _from_anything(values, what)
+    array = from_anything(values, what)
     if array.size == 0:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu":
@@ -78,7 +83,7 @@ def as_indices(values: Any, what: str = "indices") -> np.ndarray:
 def as_losses(values: Any, what: str = "losses") -> np.ndarray:
     if type(values) is np.ndarray and values.dtype == _FLOAT32 and values.ndim == 1 and values.flags.c_contiguous:
         return values
-    array = _from_anything(values, what)
+    array = from_anything(values, what)
     if array.dtype.kind not in "fiu":
         raise ArgumentTypeError(f"{what} must be real numbers, not {array.dtype}")
     if array.dtype != _FLOAT32:
@@ -99,11 +104,20 @@ def as_count(value: Any, what: str) -> int:
     return count
 
 
+def as_example(value: Any, what: str = "example") -> int:
+    try:
+        return as_count(value, what)
+    except ArgumentError:
+        raise ExampleIndexError(f"{what} is {value}, and there is no such example") from None
+
+
 def as_number(value: Any, what: str) -> float:
     if isinstance(value, (str, bytes)):
         raise ArgumentTypeError(f"{what} must be a number, not {type(value).__name__}")
     try:
         return float(value)
+    except OverflowError:
+        raise ArgumentError(f"{what} is larger than any float") from None
     except (TypeError, ValueError):
         raise ArgumentTypeError(f"{what} must be a number, not {type(value).__name__}") from None
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ._arrays import as_indices, as_losses
 from ._learning import learn_batch
-from .errors import ArgumentError, ArgumentTypeError, NotFiniteError
+from .errors import ArgumentError, ArgumentTypeError, HwsError, NotFiniteError
 
 Loss = Union[nn.Module, Callable[..., Tensor]]
 
@@ -163,11 +163,13 @@ class _Unreduced(nn.Module):
         count = _batch_size(prediction)
         if losses.ndim == 0 or losses.shape[0] != count:
             return losses  # refused by name later
+        wide = torch.promote_types(losses.dtype, torch.float32)  # float16 ends at 65504, fewer than a volume has voxels
         if self.loss.reduction == "sum":
-            return losses.reshape(count, -1).sum(1)
+            return losses.reshape(count, -1).sum(1, dtype=wide)
         if not isinstance(self.loss, _OF_LABELS) or target.is_floating_point():
             return losses
-        return self._means(losses.reshape(count, -1).sum(1), self._shares(target, losses.dtype).reshape(count, -1).sum(1))
+        shares = self._shares(target, wide).reshape(count, -1).sum(1)
+        return self._means(losses.reshape(count, -1).sum(1, dtype=wide), shares)
 
     def _means(self, sums: Tensor, shares: Tensor) -> Tensor:
         """The mean loss of each example; 0, without a gradient, for one in which nothing counts: its mean is 0 / 0."""
@@ -227,7 +229,8 @@ class DROLoss(nn.Module):
             weighted by clip(p_new / p_old), as the paper recommends where losses are noisy (data augmentation,
             dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as unchanged, which
             stalls learning while all losses fall, "normalised" (KL only) keeps the mean weight at 1, "exact" replaces
-            one loss in it; True is what the sampler was opened with. A first visit weighs 1.
+            one loss in it; True is what the sampler has. A first visit weighs 1. A kind that is named here is set in each
+            step, whatever state the sampler has taken over and whatever another criterion has asked for.
         skip_non_finite: leave a loss that is NaN or infinite out of the history instead of raising: under automatic
             mixed precision GradScaler then skips the step. ``skipped`` counts them by example.
 
@@ -254,8 +257,10 @@ class DROLoss(nn.Module):
             raise ArgumentTypeError(f"sampler must be one of hws, not {type(sampler).__name__}")
         self.loss = _made_per_example(loss)
         self.sampler = sampler
-        if isinstance(importance, str):
-            getattr(sampler, "sampler", sampler).importance = importance
+        if importance is not None and not isinstance(importance, (str, bool, np.bool_)):
+            raise ArgumentTypeError(f"importance must be a string, a bool or None, not {type(importance).__name__}")
+        self._kind = importance if isinstance(importance, str) else None
+        self._set_kind()
         self.importance = bool(importance)
         self.skip_non_finite = bool(skip_non_finite)
         #: The last step's losses and weights, one per item, outside the graph.
@@ -268,6 +273,8 @@ class DROLoss(nn.Module):
 
     def expect(self, indices: Any) -> None:
         """Says which examples the next call is about, where a framework calls ``criterion(prediction, target)``.
+
+        It is of use for that call alone, whether or not it is needed there.
 
         >>> import hws, hws.torch, torch
         >>> criterion = hws.torch.DROLoss(torch.nn.MSELoss(), hws.Sampler(4))
@@ -285,6 +292,7 @@ class DROLoss(nn.Module):
             indices: which example each item of the batch is of. Without them, in training, they are those of the last
                 :meth:`expect`; in evaluation mode none are needed.
         """
+        expected, self._expected = self._expected, None
         if _batch_size_if_known(prediction) == 0:
             raise ArgumentError("the batch is empty")
         self._warn_of_class_weights(target)
@@ -292,21 +300,27 @@ class DROLoss(nn.Module):
         if indices is None:
             if not self.training:
                 return per_example(losses, _batch_size(prediction)).mean()
-            if self._expected is None:
+            if expected is None:
                 raise ArgumentError("which examples is this loss of? Call criterion(prediction, target, indices), or "
                                     "criterion.expect(indices) before each call")
-            indices, self._expected = self._expected, None
+            indices = expected
         return self._reduced(losses, indices, self.loss.counted if isinstance(self.loss, _Unreduced) else None)
 
     def reduce(self, losses: Tensor, indices: Any) -> Tensor:
         """The same for losses that have been computed already, one per item."""
+        self._expected = None
         return self._reduced(losses, indices, None)
 
     def _reduced(self, losses: Tensor, indices: Any, counted: Optional[Tensor]) -> Tensor:
-        indices = as_indices(indices)
-        if len(indices) == 0:
-            raise ArgumentError("the batch is empty")
-        losses = per_example(losses, len(indices))
+        try:
+            indices = as_indices(indices)
+            if len(indices) == 0:
+                raise ArgumentError("the batch is empty")
+            losses = per_example(losses, len(indices))
+        except HwsError:
+            if self.training and hasattr(self.sampler, "refuse"):
+                self.sampler.refuse(losses)  # the other ranks must not wait
+            raise
         if not self.training:
             return losses.mean()
         self.last_losses = losses.detach()
@@ -318,7 +332,13 @@ class DROLoss(nn.Module):
         self.last_weights = torch.from_numpy(np.ascontiguousarray(weights)).to(losses.device, losses.dtype)
         return (self.last_weights * losses).mean()
 
+    def _set_kind(self) -> None:
+        core = getattr(self.sampler, "sampler", self.sampler)
+        if self._kind is not None and core.importance != self._kind:
+            core.importance = self._kind
+
     def _learn(self, indices: np.ndarray, losses: Tensor, counted: Optional[np.ndarray]) -> Optional[np.ndarray]:
+        self._set_kind()
         numbers = as_losses(losses)
         some = {} if counted is None or counted.all() else {"counted": counted}
         try:

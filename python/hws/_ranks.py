@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 import numpy as np
 import torch
@@ -73,12 +73,29 @@ class Ranks:
         return count, rank
 
 
-def exchanged(indices: np.ndarray, losses: np.ndarray, given: Any, ranks: int, group: Any = None) -> np.ndarray:
-    """The indices and losses of all ranks, as an array [rank, 0 or 1, place]; each rank brings equally many."""
-    # float64 holds every index below 2^53 and every float32 loss exactly: one exchange is enough.
-    own = torch.from_numpy(np.stack([indices.astype(np.float64), losses.astype(np.float64)]))
-    if torch.distributed.get_backend(group) == "nccl":
-        own = own.to(given.device if isinstance(given, Tensor) and given.is_cuda else "cuda")
-    parts = [torch.empty_like(own) for _ in range(ranks)]
+def _of_each(own: Tensor, group: Any) -> List[Tensor]:
+    parts = [torch.empty_like(own) for _ in range(torch.distributed.get_world_size(group))]
     torch.distributed.all_gather(parts, own, group=group)
-    return torch.stack(parts).cpu().numpy()
+    return [part.cpu() for part in parts]
+
+
+def exchanged(rows: Optional[np.ndarray], given: Any, group: Any = None) -> List[np.ndarray]:
+    """The rows of numbers that each rank brings; how long they are may differ.
+
+    A rank that refuses what it was given brings None, and raises its own error afterwards: then all the others raise too.
+    ``given`` is the user's tensor, on whose device the exchange takes place where that matters.
+    """
+    on_gpu = torch.distributed.get_backend(group) == "nccl"
+    device = (given.device if isinstance(given, Tensor) and given.is_cuda else "cuda") if on_gpu else "cpu"
+    counts = [int(count) for count in
+              _of_each(torch.tensor([-1 if rows is None else rows.shape[1]], device=device), group)]
+    if rows is None:
+        return []
+    if min(counts) < 0:
+        raise ArgumentError(f"rank {counts.index(-1)} has refused its indices or losses, and says why: no rank has learnt from "
+                            "this step")
+    # float64 holds every index below 2^53 and every float32 loss exactly.
+    own = np.zeros((len(rows), max(counts)))
+    own[:, :rows.shape[1]] = rows
+    parts = _of_each(torch.from_numpy(own).to(device), group)
+    return [part.numpy()[:, :count] for part, count in zip(parts, counts)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import threading
 from typing import Any, Callable, Optional, Union
 
 import numpy as np
@@ -45,7 +46,7 @@ class CustomDivergence:
         if phi is not None and not callable(phi):
             raise ArgumentTypeError(f"phi must be a function or None, not {type(phi).__name__}")
         self.slope, self.slope_inverse, self.phi = slope, slope_inverse, phi
-        self._error: Optional[BaseException] = None
+        self._raised = threading.local()  # by a function: the calls of another thread know nothing of it
         self._struct = DivergenceStruct(kind=CUSTOM, slope=self._callback(slope),
                                         slope_inverse=self._callback(slope_inverse))
         if phi is not None:
@@ -63,14 +64,14 @@ class CustomDivergence:
                     raise ValueError(f"NaN for {value}")
                 return result
             except BaseException as error:  # noqa: B902
-                self._error = self._error or error
+                self._raised.error = getattr(self._raised, "error", None) or error
                 return math.nan
 
         return Callback(called)
 
     def _check(self) -> None:
         """Raises what a function of the divergence raised during the call into the library."""
-        error, self._error = self._error, None
+        error, self._raised.error = getattr(self._raised, "error", None), None
         if error is None:
             return
         if not isinstance(error, Exception):

@@ -26,6 +26,7 @@ import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Type
 
@@ -108,7 +109,12 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
-        """What the variables HWS_NNUNET_... say."""
+        """What the variables HWS_NNUNET_... say; one that means nothing is refused."""
+        known = [f"HWS_NNUNET_{field.name.upper()}" for field in fields(cls)]
+        for name in sorted(environment):
+            if name.startswith("HWS_NNUNET_") and name not in known:
+                nearest = get_close_matches(name, known, 1, 0.0)[0]
+                raise ArgumentError(f"the variable {name} means nothing; is it {nearest} that you mean?")
         found: Dict[str, Any] = {}
         for field in fields(cls):
             text = environment.get(f"HWS_NNUNET_{field.name.upper()}")
@@ -123,7 +129,9 @@ class Settings:
         """These settings with what a trainer's name says."""
         found: Dict[str, Any] = {}
         named: Set[str] = set()
-        words = name[len(PREFIX):].split("_")[1:] if name != PREFIX else []
+        if not f"{name}_".startswith(f"{PREFIX}_"):
+            raise ArgumentError(f"the trainer's name {name} is not {PREFIX}, with parts behind it such as {PREFIX}_tail20")
+        words = name.split("_")[1:]
         for word in sorted(words, key="paper".__ne__):  # first, so that other words go before what it brings along
             said = _word(word, name)
             own = {"importance"} if word == "paper" else set(said)
@@ -260,10 +268,10 @@ def _loaders_that_draw(kind: type) -> Iterator[None]:
 class _Learner:
     """Writes the losses of all ranks into the shared history; what a DROLoss takes for its sampler."""
 
-    def __init__(self, sampler: SharedSampler, ranks: int, room: int):
+    def __init__(self, sampler: SharedSampler, ranks: int):
         self.sampler = sampler
         self.visits = np.zeros(len(sampler), np.int64)
-        self._ranks, self._room = ranks, room
+        self._ranks = ranks
 
     def update(self, indices: Any, losses: Any) -> None:
         self.step(indices, losses, False)
@@ -283,11 +291,9 @@ class _Learner:
 
     def _gathered(self, indices: np.ndarray, losses: np.ndarray, given: Tensor) -> Tuple[np.ndarray, np.ndarray, int]:
         """All ranks' cases and losses, rank after rank, and where this rank's begin. Their numbers may differ."""
-        room = np.full((2, self._room), -1.0)
-        room[0, :len(indices)], room[1, :len(losses)] = indices, losses
-        parts = exchanged(room[0], room[1], given, self._ranks)
-        counts = (parts[:, 0] >= 0).sum(1)
-        together = np.concatenate([part[:, :count] for part, count in zip(parts, counts)], axis=1)
+        parts = exchanged(np.stack([indices, losses]), given)
+        counts = np.array([part.shape[1] for part in parts])
+        together = np.concatenate(parts, axis=1)
         first = int(counts[:torch.distributed.get_rank()].sum())
         return together[0].astype(np.int64), together[1].astype(np.float32), first
 
@@ -412,7 +418,7 @@ class HardnessWeighted:
         self.hws_cases = names
         self._hws_place = {str(name): place for place, name in enumerate(names)}
         self.hws_shared = SharedSampler(len(names), **options)
-        self._hws_learner = _Learner(self.hws_shared, ranks, max(self.batch_size, self.configuration_manager.batch_size))
+        self._hws_learner = _Learner(self.hws_shared, ranks)
         self._hws_connect()
         self._hws_take_over()
 

@@ -7,13 +7,13 @@ import os
 import threading
 import weakref
 from ctypes import byref, c_double, c_int64, c_void_p
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, Dict, Mapping, Optional, SupportsIndex, Tuple, Type, TypeVar, Union
 
 import numpy as np
 
-from ._arrays import as_count, as_indices, as_losses, as_number, for_state, is_array, output, pointer
-from ._library import (CUSTOM, CVAR, IMPORTANCE_KINDS, ErrorStruct, OptionsStruct, RecordStruct, StatisticsStruct, default_options,
-                       lib, sampler_options, values)
+from ._arrays import as_count, as_example, as_indices, as_losses, as_number, for_state, from_anything, is_array, output, pointer
+from ._library import (CUSTOM, DIVERGENCE_KINDS, IMPORTANCE_KINDS, DivergenceStruct, ErrorStruct, OptionsStruct, RecordStruct,
+                       StatisticsStruct, default_options, lib, sampler_options, values)
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
 from .errors import (ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, ExampleIndexError,
                      OwnershipError, TooFewError, from_library)
@@ -31,6 +31,7 @@ DEFAULT_TAIL = 0.1
 
 Self = TypeVar("Self", bound="Sampler")
 Value = TypeVar("Value")
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 # Looked up once: these two and importance are called in every training step.
 _hws_draw, _hws_update, _hws_importance = lib.hws_sampler_draw, lib.hws_sampler_update, lib.hws_sampler_importance
@@ -57,8 +58,8 @@ class Sampler:
         beta: robustness. 0 is ordinary training; the larger, the more the hard examples count. Its unit is 1 / loss.
         tail: train for the hardest fraction ``tail`` of the examples, above 0 and up to 1 (which is uniform): beta then
             follows from the losses, and cannot be given as well. For "cvar:ALPHA" it is ALPHA itself.
-            With neither ``tail`` nor ``beta`` the tail is 0.1; but "cvar:ALPHA" keeps its ALPHA, and a
-            :class:`CustomDivergence` has beta = 100.
+            With neither ``tail`` nor ``beta`` the tail is 0.1; but "cvar:ALPHA" keeps its ALPHA, and where no tail is
+            possible ("reverse-kl", "cressie-read:K" with K <= 0) or known to be (:class:`CustomDivergence`) beta is 100.
         divergence: "kl" (p = softmax(beta L)), "chi2", "reverse-kl", "hellinger", "cressie-read:K", "js",
             "cvar:ALPHA" or a :class:`CustomDivergence`.
         seed: the key of all randomness.
@@ -95,7 +96,8 @@ class Sampler:
     """
 
     _handle: Optional[int] = None
-    _custom: Optional[CustomDivergence] = None
+    _custom: Optional[CustomDivergence] = None  # the divergence in force, if it is one
+    _functions: Optional[CustomDivergence] = None  # the one that was given, also where a state with another is in force
     _busy = False
     # Held by every use of the handle, and until what the library says of a failed call has been read; a function of a custom
     # divergence may come back in the same thread. Each sampler that is open has one of its own.
@@ -126,7 +128,7 @@ class Sampler:
         options.floor = as_number(floor, "floor")
         options.uniform_mix = as_number(uniform_mix, "uniform_mix")
         options.importance = _importance_kind(importance)
-        if tail is None and beta is None and options.divergence.kind not in (CVAR, CUSTOM):
+        if tail is None and beta is None and _can_have_default_tail(options.divergence):
             tail = DEFAULT_TAIL
         if tail is not None:
             options.tail = as_number(tail, "tail")
@@ -166,6 +168,7 @@ class Sampler:
             options = self._asked(sampler_options)
             # A sampler with another divergence never calls back: it needs no guard.
             self._custom = custom if options.divergence.kind == CUSTOM else None
+            self._functions = custom
             self._weight_range = (np.float32(options.weight_min), np.float32(options.weight_max))
 
     # ---- calling the library -----------------------------------------------------------------------------------
@@ -317,7 +320,7 @@ class Sampler:
 
     def set_labels(self, labels: Any) -> None:
         """Says which examples are peers: one label per example, an integer from 0 on. Needs a record."""
-        given = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
+        given = from_anything(labels, "labels")
         if given.ndim != 1 or len(given) != len(self) or not np.issubdtype(given.dtype, np.integer):
             raise ArgumentError(f"labels must be {len(self)} integers, one for each example")
         if len(given) and not (0 <= given.min() and given.max() < 2**20):
@@ -357,7 +360,7 @@ class Sampler:
 
     # ---- Algorithm 1 ----------------------------------------------------------------------------------------------
 
-    def draw(self, count: int, out: Optional[np.ndarray] = None) -> np.ndarray:
+    def draw(self, count: SupportsIndex, out: Optional[np.ndarray] = None) -> np.ndarray:
         """Draws a batch of ``count`` examples; returns their indices (int64), in ``out`` if given.
 
         Examples without a loss come first, in random order. Without replacement (the default) each next example follows
@@ -447,7 +450,7 @@ class Sampler:
             losses = as_losses(examples)
             self._invoke(lib.hws_sampler_grow, len(losses), pointer(losses))
 
-    def hardest(self, k: int) -> Tuple[np.ndarray, np.ndarray]:
+    def hardest(self, k: SupportsIndex) -> Tuple[np.ndarray, np.ndarray]:
         """The k examples with the largest stale losses, hardest first: (indices, losses). Those without come last.
 
         >>> import hws
@@ -483,9 +486,9 @@ class Sampler:
 
     # ---- the distribution -----------------------------------------------------------------------------------------
 
-    def probability(self, example: int) -> float:
+    def probability(self, example: SupportsIndex) -> float:
         """The probability that the next single draw is this example, first visits, floor and mixing included."""
-        return self._number(lib.hws_sampler_probability, as_count(example, "example"))
+        return self._number(lib.hws_sampler_probability, as_example(example))
 
     def probabilities(self, first: int = 0, count: Optional[int] = None,
                       out: Optional[np.ndarray] = None) -> np.ndarray:
@@ -559,12 +562,12 @@ class Sampler:
 
     # ---- saving and resuming ---------------------------------------------------------------------------------------
 
-    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def save(self, path: Path) -> None:
         """Writes everything to a file: a crash leaves the old file or the new one, never half."""
         self._invoke(lib.hws_sampler_save, _encoded(path))
 
     @classmethod
-    def load(cls: Type[Self], path: Union[str, "os.PathLike[str]"],
+    def load(cls: Type[Self], path: Path,
              divergence: Optional[CustomDivergence] = None) -> Self:
         """Reads a sampler that :meth:`save` wrote; it goes on to the same bits as the one that was saved.
 
@@ -608,7 +611,7 @@ class Sampler:
         size = len(self)
         if not isinstance(state_dict, Mapping) or "state" not in state_dict:
             raise CorruptStateError("this is no state_dict of a sampler: it has no entry 'state'")
-        other = Sampler.from_bytes(state_dict["state"], self._custom)
+        other = Sampler.from_bytes(state_dict["state"], self._functions)
         if len(other) != size:
             raise CorruptStateError(f"the state is of {len(other)} examples, this sampler of {size}")
         with self._lock:
@@ -639,10 +642,10 @@ class Sampler:
         self._adopt(handle, error, divergence)
 
     def __reduce__(self) -> Any:
-        return _unpickled, (type(self), self.to_bytes(), self._custom)
+        return _unpickled, (type(self), self.to_bytes(), self._functions)
 
     def __copy__(self: Self) -> Self:
-        return type(self).from_bytes(self._state(), self._custom)
+        return type(self).from_bytes(self._state(), self._functions)
 
     def __deepcopy__(self: Self, memo: Dict[int, Any]) -> Self:
         return self.__copy__()
@@ -656,7 +659,15 @@ def _unpickled(cls: Type[Self], state: bytes, divergence: Optional[CustomDiverge
     return cls.from_bytes(state, divergence)
 
 
+def _can_have_default_tail(divergence: DivergenceStruct) -> bool:
+    """Not where it has a tail of its own, is unknown, or phi(0) is infinite: then no p with a zero is near uniform."""
+    kind = DIVERGENCE_KINDS[divergence.kind]
+    return kind not in ("cvar", "custom", "reverse-kl") and not (kind == "cressie-read" and divergence.parameter <= 0)
+
+
 def _importance_kind(name: Any) -> int:
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"importance must be one of {IMPORTANCE_KINDS}, not {type(name).__name__}")
     if name == "approximate":  # what the paper's was called before there were three
         name = "paper"
     if name not in IMPORTANCE_KINDS:
@@ -668,7 +679,7 @@ def _is_large_seed(seed: Any) -> bool:
     return isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 2**63 <= int(seed) < 2**64
 
 
-def _encoded(path: Union[str, "os.PathLike[str]"]) -> bytes:
+def _encoded(path: Path) -> bytes:
     try:
         encoded = os.fsencode(path)
     except TypeError:

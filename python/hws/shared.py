@@ -27,6 +27,7 @@ seed and the same losses.
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import tempfile
@@ -334,23 +335,36 @@ class SharedSampler(Sampler):
 
     @classmethod
     def load(cls, path: Any, divergence: Optional[CustomDivergence] = None, journal: int = 65536) -> "SharedSampler":
+        """Reads a sampler that ``save`` wrote.
+
+        A file does not say which streams of random numbers the readers have used. So they begin new ones, the same whenever
+        this file is read; with :meth:`state_dict` they go on as if nothing had been interrupted.
+        """
         plain = Sampler.load(path, divergence)
         return cls._from_plain(plain, journal)
 
     @classmethod
     def from_bytes(cls, state: Any, divergence: Optional[CustomDivergence] = None,
                    journal: int = 65536) -> "SharedSampler":
+        """The sampler that ``to_bytes`` wrote down; its readers begin new streams, as after :meth:`load`."""
         return cls._from_plain(Sampler.from_bytes(state, divergence), journal)
 
     @classmethod
     def _from_plain(cls, plain: Sampler, journal: int) -> "SharedSampler":
         shared = cls(plain.losses(), journal=journal, **plain.options)
-        Sampler.load_state_dict(shared, plain.state_dict())
+        state = plain.to_bytes()
+        Sampler.load_state_dict(shared, {"state": state})
+        shared._block.beta[_BETA] = shared.beta  # with a tail, it need not be the one that was just made of the losses
+        # Which streams readers have used is not written there: these are numbered as no others are, and follow from the state.
+        shared._block.eras[:] = int.from_bytes(hashlib.blake2b(state, digest_size=8).digest(), "little") >> 2
         return shared
 
-    def _invoke(self, function: Any, *arguments: Any) -> None:
+    def _check_process(self) -> None:
         if os.getpid() != self._process and self._process:
             raise OwnershipError("this sampler belongs to another process: draw with shared.handle.reader(worker)")
+
+    def _invoke(self, function: Any, *arguments: Any) -> None:
+        self._check_process()
         super()._invoke(function, *arguments)
 
     # ---- changes, each followed by its publication ----------------------------------------------------------------
@@ -389,10 +403,11 @@ class SharedSampler(Sampler):
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over a state and publishes it. Its options must be those that the readers were made with."""
+        self._check_process()
         if not isinstance(state_dict, Mapping) or "state" not in state_dict:
             raise CorruptStateError("this is no state_dict of a sampler: it has no entry 'state'")
         before = self.options
-        other = Sampler.from_bytes(state_dict["state"], self._custom).options
+        other = Sampler.from_bytes(state_dict["state"], self._functions).options
         if other["doubt"]:
             raise CorruptStateError(f"the state is of a sampler with doubt, and {_NO_DOUBT}")
         fixed = sorted(name for name in _KNOWN_TO_READERS if other[name] != before[name])

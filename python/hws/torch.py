@@ -15,7 +15,7 @@ import inspect
 import time
 import warnings
 from collections import deque
-from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ from ._loss import DROLoss, PerCase, per_example
 from ._pending import Draw, Match, Pending
 from ._ranks import Ranks, exchanged, initialised
 from ._randomness import NumberedIndex, seed_of_draw, seed_of_example, seeded
-from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, OwnershipError
+from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, ExampleIndexError, HwsError, OwnershipError
 from .sampler import HasBeta, Sampler
 from .shared import SharedHandle, SharedSampler
 from .telemetry import concerns
@@ -58,7 +58,7 @@ class IndexedDataset(Dataset):
     """A map-style data set whose items also say which example they are.
 
     A tuple gets the index as its last element, a mapping as its entry "index"; in a list of them (crops of one case, as
-    MONAI's transforms give) each does. Anything else becomes a pair.
+    MONAI's transforms give) each does; a named tuple becomes a plain one. Anything else becomes a pair.
 
     Args:
         dataset: a map-style data set.
@@ -100,6 +100,8 @@ class IndexedDataset(Dataset):
 
     def __getitem__(self, index: int) -> Any:
         example = int(index) if index >= 0 else len(self) + int(index)
+        if example < 0:
+            raise ExampleIndexError(f"index {index} is before the first of {len(self)} examples", None, int(index))
         if self._randomness is None:
             return _with_index(self.dataset[int(index)], example)
         seed = seed_of_draw(index) if isinstance(index, NumberedIndex) else seed_of_example(self._seed(), example)
@@ -109,8 +111,13 @@ class IndexedDataset(Dataset):
 
 # ---- samplers ------------------------------------------------------------------------------------------------------
 
-# What ranks tell each other in place of a loss where there is none: a float64 that no float32 is.
-_NO_LOSS = np.float64(1e300)
+
+class _Items(NamedTuple):
+    """The items of a step on all ranks, the first of each, the second of each...: as coded for the book of draws."""
+
+    codes: np.ndarray
+    losses: np.ndarray
+    counted: Optional[np.ndarray]
 
 
 class _HandsOut(HasBeta):
@@ -208,7 +215,7 @@ class _HandsOut(HasBeta):
                 examples = self._draw_piece()
                 draw = Draw(examples, self.sampler.updates_made, self.sampler.draws_made)
             share = draw.examples[self.rank::self.num_replicas] if self.num_replicas > 1 else draw.examples
-            self._pending.add(share, draw)
+            self._pending.add(self._coded(draw.examples), draw)
             self._handed += 1
             indices = share.tolist()
             if self._number_items:
@@ -238,8 +245,8 @@ class _HandsOut(HasBeta):
     def update(self, indices: Any, losses: Any) -> None:
         """Writes the losses of this rank's examples, and of all other ranks', into the history.
 
-        A batch may come back in pieces (micro-batches) and in another order. Every rank must call it for each piece, with the
-        same number of examples.
+        A batch may come back in pieces (micro-batches), in another order and more than once. Every rank must call it for each
+        piece. What one rank refuses, all refuse.
         """
         self.step(indices, losses, importance=False)
 
@@ -249,7 +256,7 @@ class _HandsOut(HasBeta):
 
     def step(self, indices: Any, losses: Any, importance: bool = True, skip_non_finite: bool = False,
              counted: Optional[np.ndarray] = None) -> Optional[np.ndarray]:
-        """Importance weights (or None) and update in one go, with one exchange between the ranks.
+        """Importance weights (or None) and update in one go.
 
         An example that stands there several times with several losses (crops of one case) was drawn once: its loss is
         their mean. With ``skip_non_finite`` a loss that is NaN or infinite is left out instead of refused. ``counted`` says
@@ -257,33 +264,48 @@ class _HandsOut(HasBeta):
         """
         start = time.perf_counter()
         self._take_ranks()
-        own_indices = as_indices(indices)
-        own_losses = as_losses(losses)
-        if len(own_indices) != len(own_losses):
-            raise ArgumentError(f"there are {len(own_indices)} indices but {len(own_losses)} losses")
-        if counted is not None and np.shape(counted) != own_losses.shape:
-            raise ArgumentError(f"counted is of shape {np.shape(counted)} for {len(own_losses)} losses")
-        match = self._pending.match(own_indices)
-        crops = mean_over_crops(match.examples, match.items, own_losses, counted) if match else None
-        drawn, fresh = (crops.examples, crops.losses) if crops else (own_indices, own_losses)
-        counted = crops.counted if crops else counted
         if self.num_replicas > 1:
-            drawn, fresh, counted = self._gather(drawn, fresh, counted, losses)
+            self._check_group()
+        try:
+            items = self._own(indices, losses, counted)
+        except HwsError:
+            self.refuse(losses)
+            raise
+        if self.num_replicas > 1:
+            items = self._of_all(items, losses)
+        weights = self._learn(items, importance, skip_non_finite)
+        self.seconds += time.perf_counter() - start
+        return weights if weights is None or self.num_replicas == 1 else weights[items.codes % self.num_replicas == self.rank]
+
+    def _learn(self, items: _Items, importance: bool, skip_non_finite: bool) -> Optional[np.ndarray]:
+        """The step on what all ranks have received, which is the same on each of them; one weight for each item."""
+        codes, ranks = items.codes, self.num_replicas
+        match = self._pending.match(codes, ranks)
+        crops = mean_over_crops(match.examples, match.items, items.losses, items.counted) if match else None
+        drawn, fresh, counted = (crops.examples, crops.losses, crops.counted) if crops else items
         before = self.sampler.updates_made
-        # Over all ranks, so that a loss that is not finite stops every rank and leaves none waiting.
-        weights = learn(self.sampler, drawn, fresh, importance, skip_non_finite, counted)
+        weights = learn(self.sampler, drawn // ranks if ranks > 1 else drawn, fresh, importance, skip_non_finite, counted)
         if match:
             self._settle(match, before)
-        elif len(self._pending) and len(own_indices):
+        elif len(self._pending) and len(codes):
             self._warn_of_strangers()
-        if weights is not None:
-            weights = weights[self.rank::self.num_replicas]
-            weights = weights[crops.items] if crops else weights
-        self.seconds += time.perf_counter() - start
-        return weights
+        return weights[crops.items] if crops and weights is not None else weights
 
-    def _gather(self, indices: np.ndarray, losses: np.ndarray, counted: Optional[np.ndarray],
-                given: Any) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _own(self, indices: Any, losses: Any, counted: Optional[np.ndarray]) -> _Items:
+        """What this rank was given, checked."""
+        own_indices, own_losses = _pairs(indices, losses)
+        if counted is not None and np.shape(counted) != own_losses.shape:
+            raise ArgumentError(f"counted is of shape {np.shape(counted)} for {len(own_losses)} losses")
+        return _Items(own_indices, own_losses, counted)
+
+    def _coded(self, examples: np.ndarray, ranks: Optional[np.ndarray] = None) -> np.ndarray:
+        """Examples and the ranks that they are on, in turn unless told otherwise, as the book of draws has them."""
+        if self.num_replicas == 1:
+            return examples
+        ranks = np.arange(len(examples)) % self.num_replicas if ranks is None else ranks
+        return examples * self.num_replicas + ranks
+
+    def _check_group(self) -> None:
         if not initialised():
             raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but torch.distributed is "
                                  "not initialised: the other ranks' losses cannot be had")
@@ -291,12 +313,25 @@ class _HandsOut(HasBeta):
         if there != (self.rank, self.num_replicas):
             raise OwnershipError(f"this sampler is rank {self.rank} of {self.num_replicas}, but its process group has it as "
                                  f"rank {there[0]} of {there[1]}: the losses would go to the wrong examples")
+
+    def refuse(self, losses: Any = None) -> None:
+        """In place of :meth:`step`, where this rank has no losses to bring: the others raise instead of waiting for it.
+
+        ``losses`` may be a tensor on this rank's GPU. Without other ranks it does nothing.
+        """
+        if self.num_replicas > 1 and initialised():
+            exchanged(None, losses, self.process_group)
+
+    def _of_all(self, own: _Items, given: Any) -> _Items:
         # Rank r holds every num_replicas-th example from r on: interleaving restores the order of the draw.
-        told = losses if counted is None else np.where(counted, losses, _NO_LOSS)
-        together = exchanged(indices, told, given, self.num_replicas, self.process_group)
-        together = np.moveaxis(together, 0, 2).reshape(2, -1)
-        known = together[1] != _NO_LOSS
-        return together[0].astype(np.int64), np.where(known, together[1], 0).astype(np.float32), known
+        counted = np.ones(len(own.losses)) if own.counted is None else own.counted
+        parts = exchanged(np.stack([own.codes, own.losses, counted]), given, self.process_group)
+        places = np.concatenate([np.arange(part.shape[1]) for part in parts])
+        order = np.argsort(places, kind="stable")
+        ranks = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])[order]
+        indices, losses, has_loss = np.concatenate(parts, axis=1)[:, order]
+        indices = np.clip(indices, -2.0**50, 2.0**50)  # further out there is no example, and codes would overflow
+        return _Items(self._coded(indices.astype(np.int64), ranks), losses.astype(np.float32), has_loss != 0)
 
     def _settle(self, match: Match, updates: int) -> None:
         """Strikes out what has come back, and counts how old the draws were that are complete now."""
@@ -379,6 +414,7 @@ class _HandsOut(HasBeta):
             "pending_numbers": torch.tensor([draw.number for draw in pending], dtype=torch.int64),
             "handed": self._handed if self._left_over() else self._handed - len(self._pending),
             "batch": self._batch,
+            "habits": self._pending.habits,
             "staleness": dict(self._staleness),
         }
 
@@ -394,12 +430,15 @@ class _HandsOut(HasBeta):
             pending = from_state(state_dict["pending"])
             updates = from_state(state_dict["pending_updates"])
             numbers = from_state(state_dict.get("pending_numbers", np.arange(len(pending))))  # older states lack it
+            habits = [int(number) for number in state_dict.get("habits", self._pending.habits)]
             handed, batch = int(state_dict["handed"]), int(state_dict.get("batch", 0))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CorruptStateError(f"this is no state_dict of a {type(self).__name__}: {error!r}") from None
-        if pending.dtype != np.int64 or pending.ndim != 2 or updates.shape != (len(pending),) or \
-                numbers.shape != updates.shape or numbers.dtype.kind != "i":
+        if pending.dtype != np.int64 or pending.ndim != 2 or any(
+                marks.shape != (len(pending),) or marks.dtype.kind != "i" for marks in (updates, numbers)):
             raise CorruptStateError("the draws under way are damaged")
+        if len(habits) != 3 or min(habits) < 0:
+            raise CorruptStateError("what is known of crops and passes is damaged")
         if pending.shape[1] != self._piece:
             raise CorruptStateError(self._misfit(pending.shape[1]))
         if pending.size and not (0 <= pending.min() and pending.max() < len(self.sampler)):
@@ -409,6 +448,7 @@ class _HandsOut(HasBeta):
         self.sampler.load_state_dict({"state": state})
         self._staleness = staleness
         self._pending.clear()
+        self._pending.habits = habits
         self._replay = deque(Draw(row.copy(), int(mark), int(number))
                              for row, mark, number in zip(pending, updates, numbers))
         self._handed, self._batch, self._exhausted = handed, batch, False
@@ -585,6 +625,8 @@ class SharedDraws(IterableDataset):
         shared: a :class:`hws.shared.SharedSampler` or its handle.
         num_samples: how many items all workers together yield in one iteration; n unless told otherwise.
         draw: how many examples a worker draws at once, without replacement among them.
+        batch_size: that of the DataLoader. Each worker makes batches of its own items; told how large they are, the workers
+            share whole batches. Otherwise each may end with a smaller one, and there are more batches than ``len(loader)``.
         num_replicas, rank: in a distributed training, how many ranks there are and which one this is. They share
             ``num_samples``, rounded up so that each yields equally many, and draw from streams of their own. Every rank has
             a SharedSampler of the same options, which must learn the losses of all: see :func:`of_all_ranks`. Without the
@@ -597,7 +639,7 @@ class SharedDraws(IterableDataset):
     """
 
     def __init__(self, dataset: Any, shared: Union[SharedSampler, SharedHandle], num_samples: Optional[int] = None,
-                 draw: int = 1, *, num_replicas: Optional[int] = None, rank: Optional[int] = None):
+                 draw: int = 1, *, batch_size: int = 1, num_replicas: Optional[int] = None, rank: Optional[int] = None):
         handle = shared.handle if isinstance(shared, SharedSampler) else shared
         if not isinstance(handle, SharedHandle):
             raise ArgumentTypeError(f"shared must be a SharedSampler or its handle, not {type(shared).__name__}")
@@ -607,8 +649,9 @@ class SharedDraws(IterableDataset):
         self.handle = handle
         self.num_samples = len(dataset) if num_samples is None else as_count(num_samples, "num_samples")
         self.draw = as_count(draw, "draw")
-        if self.draw < 1:
-            raise ArgumentError("draw must be at least 1")
+        self.batch_size = as_count(batch_size, "batch_size")
+        if self.draw < 1 or self.batch_size < 1:
+            raise ArgumentError(f"{'draw' if self.draw < 1 else 'batch_size'} must be at least 1")
         if (num_replicas is None) != (rank is None):
             raise ArgumentError("give num_replicas and rank, or neither")
         self._ranks = None if rank is None else Ranks(num_replicas, rank, None)
@@ -632,7 +675,10 @@ class SharedDraws(IterableDataset):
         info = get_worker_info()
         worker, workers = (info.id, info.num_workers) if info is not None else (0, 1)
         own = len(self)
-        left = own // workers + (worker < own % workers)
+        batches = -(-own // self.batch_size)
+        left = len(range(worker, batches, workers)) * self.batch_size
+        if batches % workers == (worker + 1) % workers:  # the last batch, which may be smaller, is this worker's
+            left -= batches * self.batch_size - own
         reader = self.handle.reader(worker * ranks + rank)
         while left > 0:
             for index in reader.draw(min(self.draw, left)).tolist():
@@ -643,21 +689,30 @@ class SharedDraws(IterableDataset):
         return -(-self.num_samples // self._share()[1])
 
 
+def _pairs(indices: Any, losses: Any) -> Tuple[np.ndarray, np.ndarray]:
+    own_indices, own_losses = as_indices(indices), as_losses(losses)
+    if len(own_indices) != len(own_losses):
+        raise ArgumentError(f"there are {len(own_indices)} indices but {len(own_losses)} losses")
+    return own_indices, own_losses
+
+
 def of_all_ranks(indices: Any, losses: Any, process_group: Any = None) -> Tuple[np.ndarray, np.ndarray]:
     """The examples and losses of this step on all ranks, rank after rank; without torch.distributed, this process's own.
 
     For samplers that know no ranks: with ``shared.update(*of_all_ranks(indices, losses))`` the history is the same on every
-    rank. Each must call it in every step, with the same number of examples.
+    rank. Each must call it in every step. What one rank refuses, all refuse.
 
     >>> import hws.torch
     >>> hws.torch.of_all_ranks([3, 1], [0.5, 2.0])
     (array([3, 1]), array([0.5, 2. ], dtype=float32))
     """
-    own_indices, own_losses = as_indices(indices), as_losses(losses)
-    if len(own_indices) != len(own_losses):
-        raise ArgumentError(f"there are {len(own_indices)} indices but {len(own_losses)} losses")
+    try:
+        own = _pairs(indices, losses)
+    except HwsError:
+        if initialised():
+            exchanged(None, losses, process_group)
+        raise
     if not initialised():
-        return own_indices, own_losses
-    ranks = torch.distributed.get_world_size(process_group)
-    together = exchanged(own_indices, own_losses, losses, ranks, process_group)
-    return together[:, 0].reshape(-1).astype(np.int64), together[:, 1].reshape(-1).astype(np.float32)
+        return own
+    together = np.concatenate(exchanged(np.stack(own), losses, process_group), axis=1)
+    return together[0].astype(np.int64), together[1].astype(np.float32)

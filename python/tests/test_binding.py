@@ -72,7 +72,7 @@ def test_without_a_beta_the_tail_is_a_tenth():
     cvar = hws.Sampler(2, divergence="cvar:0.3")
     assert cvar.tail is None and cvar.options["divergence"].startswith("cvar:0.")
     with pytest.raises(hws.ArgumentError, match="set beta"):
-        hws.Sampler(2, divergence="reverse-kl")
+        hws.Sampler(2, divergence="reverse-kl", tail=0.1)
     options = hws.Sampler(2, beta=4).options
     assert hws.Sampler(2, **options).options == options
 

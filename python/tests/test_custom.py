@@ -53,6 +53,16 @@ def test_pickled_copied_and_loaded(tmp_path):
         hws.Sampler(30).load_state_dict(sampler.state_dict())
 
 
+def test_a_state_of_another_divergence_leaves_the_functions():
+    sampler = hws.Sampler(LOSSES, beta=2, divergence=chi2())
+    own, other = sampler.state_dict(), hws.Sampler(LOSSES, beta=3).state_dict()
+    sampler.load_state_dict(other)
+    assert sampler.options["divergence"] == "kl" and sampler.state_dict()["state"].tolist() == other["state"].tolist()
+    for each in (sampler, sampler.copy(), pickle.loads(pickle.dumps(sampler))):
+        each.load_state_dict(own)
+        assert isinstance(each.options["divergence"], hws.CustomDivergence)
+
+
 def test_without_phi_there_is_no_robust_loss():
     sampler = hws.Sampler(LOSSES, divergence=hws.CustomDivergence(chi2_slope, chi2_slope_inverse))
     assert math.isnan(sampler.statistics()["robust_loss"])

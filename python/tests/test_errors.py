@@ -3,8 +3,10 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 import hws
+import hws.torch
 
 
 @pytest.fixture
@@ -46,7 +48,15 @@ WRONG = [
     (lambda s: s.draw(2, out=np.empty(3, np.int64)), hws.ArgumentError, "2 elements"),
     (lambda s: s.draw(2, out=np.empty(4, np.int64)[::2]), hws.ArgumentError, "contiguous"),
     (lambda s: s.losses(3, 2), hws.ExampleIndexError, "within 0 to 3"),
+    (lambda s: s.update([0], torch.empty(1, device="meta")), hws.ArgumentTypeError, "no array"),
+    (lambda s: s.update(torch.ones(2).to_sparse(), [1.0, 1.0]), hws.ArgumentTypeError, "no array"),
     (lambda s: s.probability(4), hws.ExampleIndexError, "4"),
+    (lambda s: s.probability(-1), hws.ExampleIndexError, "-1"),
+    (lambda s: s.probability(2**70), hws.ExampleIndexError, "no such example"),
+    (lambda s: s.probability(0.5), hws.ArgumentTypeError, "integer"),
+    (lambda s: setattr(s, "beta", 10**400), hws.ArgumentError, "beta is larger than any float"),
+    (lambda s: setattr(s, "importance", np.array(["paper", "exact"])), hws.ArgumentTypeError, "not ndarray"),
+    (lambda s: hws.torch.DROLoss(torch.nn.MSELoss(), s, importance=np.array([1, 0])), hws.ArgumentTypeError, "not ndarray"),
     (lambda s: s.set_losses([1, 2], first=3), hws.ExampleIndexError, "within 0 to 3"),
     (lambda s: s.set_losses([-math.inf]), hws.NotFiniteError, "example 0"),
     (lambda s: s.grow([1.0, math.inf]), hws.NotFiniteError, ""),
@@ -133,6 +143,9 @@ OPENED_WRONGLY = [
     (dict(floor=0.1, uniform_mix=0.1), "exclude each other"),
     (dict(importance="rough"), "'rough'"),
     (dict(weight_min=-1), "weight_min is -1"),
+    (dict(beta=10**400), "beta is larger"),
+    (dict(labels=[[1], [2, 3], 1, 0]), "labels are no array"),
+    (dict(importance=np.array(["paper", "exact"])), "importance must be"),
     (dict(weight_min=2, weight_max=1), "weight_max is 1"),
 ]
 

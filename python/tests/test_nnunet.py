@@ -167,6 +167,19 @@ def test_settings_by_name_and_environment():
         hws.nnunet.nnUNetTrainerDA5
 
 
+@pytest.mark.parametrize("name", ["nnUNetTrainerHWStail20", "nnUNetTrainerHWS2_tail20", "nnUNetTrainerhws", "Other_tail20"])
+def test_names_without_an_underscore_are_refused(name):
+    """What stood between the prefix and the first underscore was ignored."""
+    with pytest.raises(hws.ArgumentError, match=f"the trainer's name {name} is not nnUNetTrainerHWS, with parts"):
+        Settings().named(name)
+
+
+def test_variables_that_mean_nothing_are_refused():
+    with pytest.raises(hws.ArgumentError, match="HWS_NNUNET_WARMUP means nothing; is it HWS_NNUNET_WARM_UP that"):
+        Settings.from_environment({"HWS_NNUNET_WARMUP": "0", "HWS_NNUNET_TAIL": "0.2"})
+    assert Settings.from_environment({"HWS_LIBRARY": "libhws.so", "HWS_NNUNET": "1"}) == Settings()
+
+
 @pytest.mark.parametrize("variable, value, words", [
     ("TAIL", "20", "tail is 20; .* at most 1.*percent"), ("TAIL", "0", "tail is 0"), ("WARM_UP", "50", "warm_up is 50"),
     ("MOMENTUM", "50", "momentum"), ("UNIFORM_MIX", "2", "uniform_mix|uniform mix"), ("FLOOR", "2", "floor"),

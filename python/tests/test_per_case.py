@@ -193,12 +193,19 @@ def test_expected_examples_are_those_of_the_next_call():
     assert sampler.losses()[[3, 1]].tolist() == [1, 4]
     with pytest.raises(hws.ArgumentError, match="which examples"):
         criterion(torch.tensor([1.0, 2.0]), torch.zeros(2))
+
+
+@pytest.mark.parametrize("call", [
+    lambda criterion: criterion.eval()(torch.ones(2), torch.zeros(2)),  # evaluation asks nobody
+    lambda criterion: criterion(torch.ones(2), torch.zeros(2), [3, 1]),
+    lambda criterion: criterion.reduce(torch.ones(2), [3, 1]),
+])
+def test_expected_examples_are_not_those_of_a_later_call(call):
+    criterion = DROLoss(nn.MSELoss(), hws.Sampler(4))
     criterion.expect([0, 2])
-    criterion.eval()
-    assert float(criterion(torch.tensor([1.0, 3.0]), torch.zeros(2))) == 5  # evaluation asks nobody
-    criterion.train()
-    criterion(torch.tensor([5.0, 6.0]), torch.zeros(2))
-    assert sampler.losses()[[0, 2]].tolist() == [25, 36]
+    call(criterion)
+    with pytest.raises(hws.ArgumentError, match="which examples"):
+        criterion.train()(torch.ones(2), torch.zeros(2))
 
 
 @pytest.mark.parametrize("loader_sampler", [True, False])
@@ -254,6 +261,19 @@ def test_a_weight_for_each_element_of_the_batch(kind, reduction, shape):
     each = kind(weight=weight, reduction="none")(prediction, target)
     expected = each.mean(1) if reduction == "mean" else each.sum(1)
     np.testing.assert_allclose(sampler.losses()[[2, 0, 3, 1]], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("reduction, expected", [("mean", 2.0), ("sum", 2.0 * 70_000)])
+@pytest.mark.parametrize("weight", [None, torch.ones(2)])
+def test_more_labels_than_float16_can_count(monkeypatch, reduction, expected, weight):
+    """As on a GPU under autocast; the CPU has no cross entropy of float16, so one is put in its place."""
+    monkeypatch.setattr(F, "cross_entropy", lambda prediction, target, *_, **__: torch.full(target.shape, 2.0).half())
+    sampler = hws.Sampler(2)
+    criterion = DROLoss(nn.CrossEntropyLoss(weight=weight, reduction=reduction), sampler)
+    labels = torch.zeros(2, 70_000, dtype=torch.int64)
+    labels[1, :10] = -100
+    loss = criterion(torch.zeros(2, 2, 70_000), labels, [0, 1])
+    assert torch.isfinite(loss) and sampler.losses()[0] == expected
 
 
 @pytest.mark.parametrize("training", [True, False])

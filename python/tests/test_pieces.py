@@ -208,3 +208,57 @@ def test_whole_batches_go_on_when_others_have_been_cut(monkeypatch):
     assert come_back(pending, 9)[1] == []
     pending.clear()
     assert len(pending) == 0 and pending.match(np.array([1])) is None
+
+
+def singles():
+    """Batches of four single draws; ahead of them eight more have been made."""
+    sampler = HardnessWeightedSampler(30, num_samples=4 * 160, beta=3, seed=1)
+    draws = iter(sampler)
+    return sampler, lambda: [next(draws) for _ in range(4)]
+
+
+def whole():
+    sampler = HardnessWeightedBatchSampler(30, batch_size=4, batches_per_epoch=160, beta=10, seed=1)
+    draws = iter(sampler)
+    return sampler, lambda: next(draws)
+
+
+@pytest.mark.parametrize("kind, crops, passes, cut", [
+    (singles, 1, 1, 4), (singles, 1, 2, 4), (singles, 2, 1, 8), (singles, 2, 2, 8), (whole, 1, 2, 4), (whole, 1, 2, 2),
+    (whole, 2, 1, 2), (whole, 2, 1, 3), (whole, 2, 2, 4)])
+def test_what_is_under_way_is_known_whatever_was_drawn_ahead(kind, crops, passes, cut):
+    """Few examples count here, so that those that come back are among the ones drawn ahead, too."""
+    sampler, draw = kind()
+    ahead, rng = [draw(), draw()], np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for step in range(150):
+            ahead.append(draw())
+            batch = np.repeat(ahead.pop(0), crops)
+            for _ in range(passes):
+                for start in range(0, len(batch), cut):
+                    piece = batch[start:start + cut]
+                    sampler.update(piece, rng.gamma(2.0, 0.5, len(piece)))
+            assert sampler.state_dict()["pending"].reshape(-1).tolist() == [example for one in ahead for example in one], step
+
+
+def test_what_batches_look_like_is_known_after_resuming():
+    def resumed(habits):
+        sampler = HardnessWeightedSampler([2.0] * 3, num_samples=12, beta=1)
+        state = sampler.state_dict()
+        state.update(habits=habits, pending=torch.full((4, 1), 2), pending_updates=torch.zeros(4, dtype=torch.int64),
+                     pending_numbers=torch.arange(4))
+        sampler.load_state_dict(state)
+        draws = iter(sampler)
+        [next(draws) for _ in range(4)]
+        sampler.update([2, 2], [1.0, 1.0])
+        once = len(sampler._pending)
+        sampler.update([2, 2], [1.0, 1.0])
+        return once, len(sampler._pending), sampler.state_dict()["habits"][0]
+
+    assert resumed([1, 0, 1]) == (2, 0, 1)
+    assert resumed([2, 0, 1]) == (3, 2, 2)  # two crops of each
+    assert resumed([1, 0, 2]) == (2, 2, 1)  # two passes
+    for damaged in ([1, 0], [1, 0, -1], ["many", 0, 1], 3):
+        with pytest.raises(hws.CorruptStateError):
+            resumed(damaged)

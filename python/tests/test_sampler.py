@@ -182,6 +182,8 @@ def test_tensors_are_taken():
     sampler.update(torch.tensor([3], dtype=torch.int32), torch.tensor([0.5], dtype=torch.bfloat16))
     sampler.update(torch.tensor([0]), torch.tensor([4.0], dtype=torch.float64))
     assert sampler.losses().tolist() == [4, 2, 3, 0.5]
+    sampler.update([torch.tensor(1), 2], [torch.tensor(0.25, requires_grad=True), 0.75])
+    assert sampler.losses().tolist() == [4, 0.25, 0.75, 0.5]
 
 
 def test_threads_may_share_a_sampler():

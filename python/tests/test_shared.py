@@ -259,6 +259,47 @@ def test_saved_and_loaded(tmp_path):
     np.testing.assert_array_equal(loaded.handle.reader(0).losses(), shared.losses())
 
 
+def test_readers_of_a_loaded_sampler_do_not_draw_the_same_again(tmp_path):
+    shared = SharedSampler([1.0] * 1000, beta=0)
+    before = [shared.handle.reader(worker).draw(5).tolist() for worker in (0, 0, 1)]
+    shared.save(tmp_path / "state")
+    after = [[SharedSampler.load(tmp_path / "state").handle.reader(worker).draw(5).tolist() for worker in (0, 1)]
+             for _ in range(2)]
+    assert after[0] == after[1] and not any(batch in before for batch in after[0])
+    loaded = SharedSampler.from_bytes(shared.to_bytes())
+    assert loaded.handle.reader(0).draw(5).tolist() == after[0][0] != loaded.handle.reader(0).draw(5).tolist()
+
+
+def test_readers_of_a_loaded_sampler_have_its_beta():
+    """With a tail, beta is what it became in the course of the updates; made anew of the same losses it differs a little."""
+    rng = np.random.default_rng(0)
+    shared = SharedSampler(rng.gamma(2.0, 1.0, 200), tail=0.1)
+    for _ in range(7):
+        shared.update(shared.draw(4), rng.gamma(2.0, 1.0, 4))
+    loaded = SharedSampler.from_bytes(shared.to_bytes())
+    assert loaded.beta == shared.beta != SharedSampler(shared.losses(), tail=0.1).beta
+    np.testing.assert_array_equal(loaded.handle.reader(0).probabilities(), shared.probabilities())
+
+
+def load_elsewhere(shared, state, results):
+    try:
+        shared.load_state_dict(state)
+    except hws.OwnershipError as error:
+        results.put(str(error))
+
+
+def test_a_state_that_another_process_loads_reaches_nobody():
+    context = multiprocessing.get_context("fork")
+    shared = SharedSampler([1.0, 2.0], beta=3)
+    reader, results = shared.handle.reader(0), context.Queue()
+    other = context.Process(target=load_elsewhere, args=(shared, SharedSampler([5.0, 6.0], beta=9).state_dict(), results))
+    other.start()
+    assert "belongs to another process" in results.get(timeout=300)
+    other.join(300)
+    assert reader.losses().tolist() == [1, 2] and reader._sampler.beta == 3
+    np.testing.assert_array_equal(reader.probabilities(), shared.probabilities())
+
+
 def test_wrong_arguments():
     with pytest.raises(hws.ArgumentError, match="journal"):
         SharedSampler(3, journal=0)
@@ -309,6 +350,15 @@ def test_four_loader_workers_draw_from_the_shared_losses(method, persistent):
         assert chi_square_p(counts, shared.probabilities()) > 1e-6
         epochs.append(drawn)
     assert epochs[0] != epochs[1]
+
+
+@pytest.mark.parametrize("samples, size, workers", [(10, 4, 2), (10, 4, 3), (3, 4, 2), (0, 4, 2), (16, 4, 2), (9, 4, 0)])
+def test_a_loader_has_as_many_batches_as_it_says(samples, size, workers):
+    draws = SharedDraws(Numbers(), SharedSampler(40, seed=5), samples, batch_size=size)
+    loader = DataLoader(draws, batch_size=size, num_workers=workers)
+    lengths = [len(indices) for _, indices in loader]
+    expected = [min(size, samples - first) for first in range(0, samples, size)]
+    assert len(lengths) == len(loader) and sorted(lengths, reverse=True) == expected
 
 
 def test_updates_reach_workers_in_the_middle_of_an_epoch():

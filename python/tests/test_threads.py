@@ -1,7 +1,7 @@
 """One sampler and several threads: calls do not get into each other's way."""
 import multiprocessing
 import threading
-from ctypes import c_float, c_int64, byref
+from ctypes import byref, c_double, c_float, c_int64
 
 import numpy as np
 import pytest
@@ -55,6 +55,32 @@ def test_the_memory_of_a_sampler_in_use_is_not_freed(name):
     assert sampler.closed == (name == "close")
     if name != "close":
         assert sampler.to_bytes() == other.to_bytes()
+
+
+def test_what_a_divergence_raises_comes_out_of_the_call_that_it_was_raised_in():
+    failing = []
+
+    def phi(z):
+        if failing:
+            raise RuntimeError("no phi today")
+        return (z - 1) ** 2 / 2
+
+    divergence = hws.CustomDivergence(lambda z: z - 1, lambda y: y + 1, phi)
+    one, other = (hws.Sampler([1.0, 2.0], beta=1, divergence=divergence) for _ in range(2))
+    told = []
+
+    def fail(handle):
+        failing.append(True)
+        status = lib.hws_sampler_robust_loss(handle, byref(c_double()))
+        failing.clear()
+        thread = threading.Thread(target=lambda: told.append(other.robust_loss()), daemon=True)
+        thread.start()
+        thread.join()
+        return status
+
+    with pytest.raises(hws.DivergenceError, match="no phi today"):
+        one._invoke(fail)
+    assert told == [other.robust_loss()]
 
 
 def test_a_divergence_of_the_user_s_lets_other_threads_wait():

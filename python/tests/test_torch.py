@@ -1,10 +1,5 @@
 import copy
-import faulthandler
 import math
-import multiprocessing
-import os
-import socket
-import sys
 import warnings
 
 import numpy as np
@@ -14,6 +9,7 @@ from gpu_stand_in import on_gpu
 from scipy_free import chi_square_p
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
+from two_ranks import join_ranks, leave_ranks, refused, results_of_two_ranks
 
 import hws
 from hws.shared import SharedSampler
@@ -36,6 +32,9 @@ def test_indexed_dataset():
     images, labels, indices = next(iter(DataLoader(IndexedDataset(DATA), batch_size=4)))
     assert indices.tolist() == [0, 1, 2, 3] and images.tolist() == [0, 1, 2, 3]
     assert IndexedDataset(DATA)[-1][2] == N - 1
+    for data in (IndexedDataset(DATA), IndexedDataset(DATA, randomness=HardnessWeightedBatchSampler(DATA, 4))):
+        with pytest.raises(IndexError, match=f"index {-N - 1} is before the first"):
+            data[-N - 1]
     with pytest.raises(hws.ArgumentTypeError, match="map-style"):
         IndexedDataset(iter([1, 2]))
     with pytest.raises(hws.ArgumentError, match="'index' already"):
@@ -151,7 +150,8 @@ def test_states_that_do_not_fit_are_refused():
     for change, words in ((dict(sampler=state["sampler"][:-1]), "truncated"), (dict(pending=torch.zeros(1)), "damaged"),
                           (dict(pending=torch.full((1, 4), N)), "do not exist"),
                           (dict(pending=torch.zeros((1, 5), dtype=torch.int64)), "batches of 5"),
-                          (dict(handed=10**6), "handed out"), (dict(staleness=None), "no state_dict")):
+                          (dict(handed=10**6), "handed out"), (dict(staleness=None), "no state_dict"),
+                          (dict(pending_updates=torch.full((1,), math.nan)), "damaged")):
         with pytest.raises(hws.CorruptStateError, match=words):
             sampler.load_state_dict({**state, **change})
         assert sampler.sampler.to_bytes() == before
@@ -248,60 +248,6 @@ def test_clip_rate():
 
 
 # ---- several processes --------------------------------------------------------------------------------------------
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-PATIENCE = 400  # seconds until a rank that waits is given up
-
-
-def join_ranks(rank, ranks, port):
-    """Makes this process one of a group. A rank that waits for long shows where."""
-    faulthandler.dump_traceback_later(PATIENCE / 2, file=sys.__stderr__)
-    torch.set_num_threads(1)
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=ranks)
-
-
-def leave_ranks(results):
-    results.close()
-    results.join_thread()
-    # Not by the usual way: the destructor of PyTorch 1.13's gloo group waits, with the interpreter's lock, for a thread
-    # that now and then waits for the lock.
-    os._exit(0)
-
-
-def results_of_two_ranks(work, *arguments):
-    """What work(rank, ranks, port, *arguments, results) puts into its queue as (rank, ...), by rank."""
-    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    results = context.Queue()
-    port = free_port()
-    # Not daemons, which may have no loader processes.
-    processes = [context.Process(target=work, args=(rank, 2, port, *arguments, results)) for rank in range(2)]
-    for process in processes:
-        process.start()
-    try:
-        ranks = {rank: rest for rank, *rest in (results.get(timeout=PATIENCE) for _ in processes)}
-        for process in processes:
-            process.join(PATIENCE)
-            assert process.exitcode == 0
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
-    return ranks
-
-
-def refused(call):
-    try:
-        call()
-        return ""
-    except hws.HwsError as error:
-        return f"{type(error).__name__}: {error}"
 
 
 def train_rank(rank, ranks, port, kind, replacement, made, results):
@@ -475,12 +421,12 @@ def test_draws_of_loader_processes_know_the_ranks_or_refuse(pretend_ranks):
                              (dict(num_replicas=2, rank=2), "rank 2 of 2")):
         with pytest.raises(hws.ArgumentError, match=words):
             SharedDraws(DATA, shared, **arguments)
+    with pytest.raises(hws.ArgumentError, match="2 indices but 1 losses"):
+        of_all_ranks([1, 2], [1.0])
     pretend_ranks(0, 2)
     for call in (len, copy.copy, lambda draws: next(iter(draws))):
         with pytest.raises(hws.OwnershipError, match="the same examples on each of 2 ranks"):
             call(plain)
-    with pytest.raises(hws.ArgumentError, match="2 indices but 1 losses"):
-        of_all_ranks([1, 2], [1.0])
 
 
 def test_states_and_ranks_that_come_to_be_known_late(pretend_ranks):

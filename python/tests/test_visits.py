@@ -58,6 +58,13 @@ def test_tail():
     assert hws.Sampler(losses, tail=0.25, divergence="cvar:0.5").options["divergence"] == "cvar:0.25"
 
 
+@pytest.mark.parametrize("divergence", ["reverse-kl", "cressie-read:-1", "cressie-read:0"])
+def test_divergences_that_can_have_no_tail_open_with_a_beta(divergence):
+    sampler = hws.Sampler([1.0, 2.0], divergence=divergence)
+    assert sampler.tail is None and sampler.beta == 100
+    assert hws.Sampler([1.0, 2.0], divergence="cressie-read:0.5").tail == 0.1
+
+
 @pytest.mark.parametrize("kind", ["paper", "normalised", "exact"])
 def test_the_loss_takes_the_kind_of_weights(kind):
     sampler = hws.torch.HardnessWeightedBatchSampler(20, batch_size=4, beta=2)
@@ -68,6 +75,20 @@ def test_the_loss_takes_the_kind_of_weights(kind):
     criterion(torch.ones(4), torch.zeros(4), indices)  # all losses fall from 2 to 1
     expected = {"paper": math.exp(-2), "normalised": 1.0, "exact": 20 * math.exp(-2) / (19 + math.exp(-2))}[kind]
     np.testing.assert_allclose(criterion.last_weights, expected, rtol=1e-5)
+
+
+def test_the_kind_of_weights_stays_what_the_loss_was_told():
+    """It was lost with a state that the sampler took over, and to a second loss on the same sampler."""
+    sampler = hws.Sampler(np.full(20, 2.0), beta=2)
+    older = sampler.state_dict()
+    normalised = hws.torch.DROLoss(nn.MSELoss(), sampler, importance="normalised")
+    paper = hws.torch.DROLoss(nn.MSELoss(), sampler, importance="paper")
+    for _ in range(2):
+        sampler.load_state_dict(older)
+        for criterion, expected in ((normalised, 1.0), (paper, math.exp(-2))):
+            sampler.set_losses(np.full(20, 2.0))
+            criterion(torch.ones(4), torch.zeros(4), [3, 5, 7, 9])
+            np.testing.assert_allclose(criterion.last_weights, expected, rtol=1e-5)
 
 
 def test_no_weights_and_the_sampler_s_own():

@@ -3,9 +3,8 @@
 
 #include "core/path.h"
 #include "core/patient_column.h"
-#include "core/text.h"
 #include "dataset/case_groups.h"
-#include "dataset/value_numbers.h"
+#include "dataset/patients.h"
 #include "ranks/ranks.h"
 
 #include <stdio.h>
@@ -43,58 +42,13 @@ static status_code make(splits *folds, const dataset *set, const fold_columns *c
     return status;
 }
 
-/* Whose each training case is; a case that is nobody's stands for itself, under a name that no patient has. */
-typedef struct patients {
-    const char **of; /* [case] */
-    text nobody;
-    size_t named, blocks; /* patients with a name; the same and the cases of nobody */
-} patients;
-
-static void patients_close(patients *p) {
-    free(p->of);
-    text_close(&p->nobody);
-}
-
-static const char *patient_of(const case_groups *groups, const char *id) {
-    const long row = case_groups_find(groups, id);
-    return row < 0 ? "" : csv_cell(&groups->table, (size_t)row, (size_t)case_groups_patients(groups));
-}
-
-static status_code patients_open(patients *p, const case_groups *groups, const dataset *set, failure *failure) {
-    size_t *numbers = malloc((set->train_count + 1) * sizeof *numbers), nobodys = 0, used = 0;
-    *p = (patients){.of = malloc((set->train_count + 1) * sizeof *p->of)};
-    for (size_t k = 0; k < set->train_count; k++) {
-        if (*patient_of(groups, set->train[k].id)) continue;
-        text_format(&p->nobody, "\n%zu", k); /* a line end is at the front of no name */
-        text_add_bytes(&p->nobody, "", 1);
-        nobodys++;
-    }
-    status_code status = numbers && p->of && !p->nobody.failed ? STATUS_OK : fail_memory(failure, "the patients");
-    for (size_t k = 0; k < set->train_count && status == STATUS_OK; k++) {
-        p->of[k] = patient_of(groups, set->train[k].id);
-        if (*p->of[k]) continue;
-        p->of[k] = text_string(&p->nobody) + used;
-        used += strlen(p->of[k]) + 1;
-    }
-    if (status == STATUS_OK) status = value_numbers(p->of, set->train_count, numbers, &p->blocks, failure);
-    p->named = p->blocks - nobodys;
-    free(numbers);
-    return status;
-}
-
 static void tell_patients(const patients *p, const dataset *set, const char *column, const listener *listener) {
     char notice[512], who[150] = "groups.csv";
     if (!patient_column_is_plain(column)) snprintf(who, sizeof who, "the column '%.100s' of groups.csv", column);
-    if (p->blocks >= SPLITS_FOLDS)
-        snprintf(notice, sizeof notice,
-                 "%s names %zu patients, with several of the %zu cases: the folds keep a patient's together, which "
-                 "nnU-Net's do not",
-                 who, p->named, set->train_count);
-    else
-        snprintf(notice, sizeof notice,
-                 "%s names %zu patients, too few for %d folds of whole patients: cases of a patient are trained on and "
-                 "validated on, so that scores will flatter",
-                 who, p->named, (int)SPLITS_FOLDS);
+    snprintf(notice, sizeof notice,
+             "%s names %zu patients, with several of the %zu cases: the folds keep a patient's together, which "
+             "nnU-Net's do not",
+             who, p->named, set->train_count);
     listener_notice(listener, notice);
 }
 
@@ -103,9 +57,10 @@ static status_code make_by_patient(splits *folds, const dataset *set, const case
     splits_request request = {.cases = set->train_count, .folds = SPLITS_FOLDS};
     patients p;
     status_code status = patients_open(&p, groups, set, failure);
-    if (status == STATUS_OK && p.blocks < set->train_count) {
+    /* Of too few patients folds_tell_torn tells. */
+    if (status == STATUS_OK && p.blocks < set->train_count && p.blocks >= SPLITS_FOLDS) {
         tell_patients(&p, set, csv_name(&groups->table, (size_t)case_groups_patients(groups)), listener);
-        if (p.blocks >= SPLITS_FOLDS) request.together = p.of;
+        request.together = p.of;
     }
     if (status == STATUS_OK) status = splits_make(folds, &request, failure);
     patients_close(&p);
@@ -122,6 +77,11 @@ static status_code make_by_default(splits *folds, const dataset *set, const list
                                                 : make(folds, set, &(fold_columns){"", ""}, failure);
     case_groups_close(&groups);
     return status;
+}
+
+status_code folds_path(char path[PATH_SIZE], const dataset *set, const char *cache, failure *failure) {
+    const status_code status = path_join(path, set->folder, FILE_NAME, failure);
+    return status != STATUS_OK || path_exists(path) ? status : path_join(path, cache, FILE_NAME, failure);
 }
 
 status_code folds_make(splits *folds, const dataset *set, const fold_columns *columns, failure *failure) {

@@ -9,6 +9,7 @@
 #define HWS_DATASET_FOLDS_H
 
 #include "core/listener.h"
+#include "core/path.h"
 #include "dataset/dataset.h"
 #include "dataset/splits.h"
 
@@ -32,10 +33,18 @@ status_code folds_keep(const splits *folds, const dataset *set, const char *cach
 status_code folds_open(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
                        const listener *listener, failure *failure);
 
+/* The file that the folds of a run without columns are in: the dataset's own, or else that of the cache. */
+status_code folds_path(char path[PATH_SIZE], const dataset *set, const char *cache, failure *failure);
+
 /* Whether DATASET/splits_final.json can be trained with, if it is there; all that is wrong with it is told. */
 status_code folds_check(const dataset *set, failure *failure);
 
-/* Tells the listener where names of cases suggest that a patient's volumes (patient001_ED, patient001_ES) are in both parts of a fold. */
-void folds_tell_torn(const splits *folds, const dataset *set, int fold, const listener *listener);
+/*
+ * Tells the listener of patients with cases in both parts of a fold, and how other folds are made. groups.csv says whose each
+ * case is; without a column of patients the names of the cases may suggest it (patient001_ED, patient001_ES). Columns and
+ * cache are those that the folds were opened with.
+ */
+void folds_tell_torn(const splits *folds, const dataset *set, int fold, const fold_columns *columns, const char *cache,
+                     const listener *listener);
 
 #endif

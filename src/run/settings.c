@@ -128,8 +128,7 @@ status_code settings_read_text(train_settings *settings, const char *json, const
 
 /* ---- comparing and checking -------------------------------------------------------------------------------------- */
 
-/* The rate does not follow from the number of epochs, nor does how the batches are drawn. */
-static int may_be_longer(const train_settings *s) {
+int settings_may_be_longer(const train_settings *s) {
     const int warms_up = s->objective == OBJECTIVE_DRO && s->warm_up > 0;
     return s->schedule == SCHEDULE_CONSTANT && !s->iterations && !warms_up;
 }
@@ -137,7 +136,8 @@ static int may_be_longer(const train_settings *s) {
 const char *settings_difference(const train_settings *a, const train_settings *b) {
     for (size_t k = 0; k < settings_count(); k++) {
         const setting *s = settings_at(k);
-        if (s->is_free || (strcmp(s->key, "epochs") == 0 && may_be_longer(a) && may_be_longer(b))) continue;
+        if (s->is_free || (strcmp(s->key, "epochs") == 0 && settings_may_be_longer(a) && settings_may_be_longer(b)))
+            continue;
         if (!setting_value_same(a, b, s)) return s->key;
     }
     return 0;

@@ -200,8 +200,11 @@ status_code settings_read(train_settings *settings, struct json_t *object, const
 /* The same from an object as text, which the settings keep: what settings_write gave. */
 status_code settings_read_text(train_settings *settings, const char *json, const char *name, failure *failure);
 
-/* The first setting that decides bits and differs; NULL if there is none. With a constant rate the number of epochs
-   decides no bits before the end, so that a run can be continued beyond it. */
+/* Whether a run can be continued beyond its epochs: neither the rate nor how the batches are drawn follows from their number. */
+int settings_may_be_longer(const train_settings *settings);
+
+/* The first setting that decides bits and differs; NULL if there is none. The number of epochs decides none where the run may be
+   longer. */
 const char *settings_difference(const train_settings *a, const train_settings *b);
 
 /* Whether they fit together; what follows from them alone. */

@@ -332,15 +332,16 @@ static status_code open_dataset(segmentation_source *s, const train_settings *se
 
 static status_code open_parts(segmentation_source *s, const train_settings *settings, const listener *listener,
                               failure *failure) {
+    const fold_columns columns = {settings->stratify, settings->keep_together};
     status_code status = ranks_agree(ranks_here(), open_dataset(s, settings, failure), failure);
     if (status == STATUS_OK) status = prepare(s, settings, 0, listener, failure);
     if (status == STATUS_OK) status = name_labels(s, failure);
     if (status == STATUS_OK && settings->fold >= 0)
-        status = folds_open(&s->splits, &s->set, &(fold_columns){settings->stratify, settings->keep_together}, s->cache,
-                            listener, failure);
+        status = folds_open(&s->splits, &s->set, &columns, s->cache, listener, failure);
     status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = open_whole_fold(s, settings, listener, failure);
-    if (status == STATUS_OK && settings->fold >= 0) folds_tell_torn(&s->splits, &s->set, (int)settings->fold, listener);
+    if (status == STATUS_OK && settings->fold >= 0)
+        folds_tell_torn(&s->splits, &s->set, (int)settings->fold, &columns, s->cache, listener);
     const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s, SAME_CONTENTS) : 0;
     const uint64_t former = status == STATUS_OK ? fingerprint_of(s, SAME_FILES) : 0;
     status = ranks_agree(ranks_here(), status, failure);

@@ -59,6 +59,13 @@ kill -PIPE $!
 stops $!
 run 0 inspect "$work/both"
 
+# ... and what is only told ends as if all of it had been read
+head -n 1 "$work/pipe" >/dev/null &
+"$program" train digits:200,100 --model mlp-1-8 --threads 1 --iterations 200 --dry-run >"$work/pipe" 2>"$work/err"
+code=$?
+[ $code -eq 0 ] || fail "a dry run into a closed pipe: exit code $code, expected 0"
+is_silent err
+
 # ---- names that are no names
 for verb in "train digits" "phantom --cases 2" "plan $work/data" "report $work/run" "evaluate $work/run"; do
     "$program" $verb --out "" >"$work/out" 2>"$work/err"

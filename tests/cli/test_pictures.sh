@@ -52,7 +52,7 @@ refused 'neither a side' train "$work/data" $small --size big --out "$work/x"
 
 # What the data hold is told, and what cannot be learnt from them.
 run 0 train "$work/data" $small --batch 1 --epochs 2 --dry-run
-prints '; 2 epochs of [0-9]* iterations of 1 image; 1 thread$'
+prints '; 2 epochs of [0-9]* iterations of 1 '
 run 0 train digits:60,20 $small --batch 60 --epochs 1 --dry-run
 prints '; 1 epoch of 1 iteration of 60 images; 1 thread$'
 run 0 train "$work/data" $small --dry-run
@@ -204,7 +204,7 @@ prints '^by patient, with the mean probability of its images:$'
 awk -F, 'NR > 1 { seen += $2; sum = $5 + $6; if (sum < 0.999 || sum > 1.001) exit 1 } END { exit !(seen > 2 * (NR - 1)) }' "$work/alike/patients.csv" ||
     fail "patients.csv has no means over several pictures"
 witnesses=$(awk -F, 'NR > 1 && $5 == "train" { print $4 }' "$work/data/series.csv" | sort -u | wc -l)
-prints "resampling $witnesses patients"
+prints "resampling $witnesses patients; Wilson's interval where every resample gives the same share\\."
 [ "$(sed -n 2p "$work/series/strata.csv" | awk -F, '{ print $NF }')" = "$witnesses" ] || fail "strata.csv does not count the patients"
 run 0 evaluate "$work/photos" --data "$work/data/series.csv" --part train --out "$work/series-photos" --quiet
 run 0 compare "$work/series" "$work/series-photos"

@@ -10,6 +10,8 @@ run 0 phantom --out "$data" --cases 6 --threads 2
 run 0 plan "$data" --threads 2
 prints "ready      6 cases, 6 preprocessed now"
 prints "$data/hws_cache/plans.json"
+prints "folds      $data/hws_cache/splits_final.json, with 2, 1, 1, 1, 1 cases to validate on"
+[ -s "$data/hws_cache/splits_final.json" ] || fail "the folds are not kept"
 [ "$(ls "$data/hws_cache/cases" | wc -l)" -eq 6 ] || fail "there are not six cases"
 run 0 plan "$data"
 prints "6 cases, 0 preprocessed now"
@@ -123,5 +125,17 @@ mv "$work/named.csv" "$pairs/groups.csv"
 cp "$work/nnunets/splits_final.json" "$work/kept.json"
 dry --cache "$work/nnunets"
 cmp -s "$work/kept.json" "$work/nnunets/splits_final.json" || fail "folds that were there are replaced"
+# Kept folds that tear patients are told of each time, with the command that makes others. It is the patients that count, not names.
+complains "validation cases are of patients who are trained on, too, .* The folds in $work/nnunets/splits_final.json were made earlier, without the column Patient: hws plan $pairs --keep-together Patient --out $work/nnunets makes new ones"
+dry --cache "$work/nnunets" --stratify condition
+complains "validation cases are of patients who are trained on, too, so that scores will flatter; --keep-together Patient makes others"
+run 0 plan "$pairs" --out "$work/nnunets" --keep-together Patient
+dry --cache "$work/nnunets"
+is_silent err
+cp "$work/kept.json" "$pairs/splits_final.json"
+run 0 plan "$pairs" --out "$work/nnunets"
+prints "folds      $pairs/splits_final.json, with"
+complains "trained on, too, .* $pairs/splits_final.json has these folds. Without this file, hws plan $pairs --keep-together Patient --out $work/nnunets makes"
+rm "$pairs/splits_final.json"
 
 [ $failures -eq 0 ]

@@ -35,6 +35,36 @@ refused 'no example has a finite loss' inspect "$work/a"
 printf 'example,stale_loss,age,draws,label\n0,,0,0,0\n' >"$work/a/losses.csv"
 refused 'no example has a loss yet' inspect "$work/a"
 
+# ---- columns are as wide as what is in them, in letters; long names lose their middle, but not as CSV
+straight() { # all lines from the title on are equally wide
+    LC_ALL=C tr -d '\200-\277' <"$work/out" | sed -n '/^ *rank /,$p' | LC_ALL=C awk '{ print length($0) }' | sort -u | wc -l |
+        grep -q '^1$' || fail "columns are shifted"
+}
+long=images/train_N_NORMAL2-IM-1400-0001-of-the-second-hospital.png
+cat >"$work/a/losses.csv" <<END
+example,stale_loss,age,draws,label,group
+$long,4,1,1,0,a group with a long name
+größe/ärzte-7.png,2,1,1,1,short
+END
+run 0 inspect "$work/a"
+straight
+prints '    1 images/train_N_NOR...second-hospital.png        a'
+prints 'größe/ärzte-7.png        b'
+run 0 inspect "$work/a" --csv
+prints "^1,$long,a,"
+cat >"$work/a/triage.csv" <<END
+rank,example,doubt,loss,loss_mean,peers,trend,evidence,draws,label,prediction,margin
+1,$long,0.9,2,3,0.1,-1,3.478,9,a,b,-2
+2,größe/ärzte-7.png,0.25,2,3,0.1,-1,2.25,9,a,b,-2
+END
+run 0 triage "$work/a"
+straight
+prints '    1 images/train_N_NOR...second-hospital.png   0.90'
+run 0 triage "$work/a" --csv
+prints "^1,$long,0.9,"
+run 0 triage "$work/a" --count 1
+prints '^ rank  *example  *doubt '
+
 # ---- options that would do nothing are refused
 refused 'is a classifier: --groups' report "$work/a" --images "$work" --out "$work/a.html"
 refused 'is given twice' report "$work/a" "$work/a/" --out "$work/a.html"

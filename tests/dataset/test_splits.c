@@ -286,9 +286,10 @@ static void tell(const char *const *ids, size_t count, size_t validated) {
     size_t cases[16];
     for (size_t k = 0; k < count; k++) cases[k] = k;
     split fold = {.val = cases, .val_count = validated, .train = cases + validated, .train_count = count - validated};
-    const dataset set = {.ids = (const char **)(uintptr_t)ids, .train_count = count};
+    char nowhere[] = "nowhere";
+    const dataset set = {.folder = nowhere, .ids = (const char **)(uintptr_t)ids, .train_count = count};
     told[0] = 0;
-    folds_tell_torn(&(splits){1, &fold}, &set, 0, &listener);
+    folds_tell_torn(&(splits){1, &fold}, &set, 0, &(fold_columns){"", ""}, "", &listener);
 }
 
 static void a_patient_in_both_parts_is_told(void **state) {
