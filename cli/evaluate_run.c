@@ -217,7 +217,9 @@ static void print_operating(const class_results *scores) {
     }
 }
 
+/* Ranks other than the first have nothing to tell. */
 static void print_classification(const class_results *scores) {
+    if (!scores->stratum_count) return;
     print_classes(scores);
     print_groups(scores);
     print_patients(scores);
