@@ -152,9 +152,9 @@ static void mend_interval(const job *j, int c, int r) {
     const double witnesses = j->witnesses[c * CLASS_RATES + r];
     const int independent = j->patients.count == j->p->count;
     interval *ci = &j->each[c].ci[r];
-    const int flat = !(ci->low < ci->high);
-    if (witnesses < STATISTICS_INTERVAL_CASES || (flat && r == RATE_F1)) *ci = (interval){(double)NAN, (double)NAN};
-    else if (r != RATE_F1 && (independent || flat)) *ci = share_interval(j->each[c].value[r], witnesses);
+    if (witnesses < STATISTICS_INTERVAL_CASES || (r == RATE_F1 && interval_is_flat(*ci)))
+        *ci = (interval){(double)NAN, (double)NAN};
+    else if (r != RATE_F1) *ci = share_interval_or(*ci, independent, j->each[c].value[r], witnesses);
 }
 
 static int has_few_of_a_class(const job *j) {
@@ -172,7 +172,7 @@ static status_code add_intervals(job *j, failure *failure) {
     count_witnesses(j);
     for (int k = 0; k < j->p->classes * CLASS_RATES; k++) mend_interval(j, k / CLASS_RATES, k % CLASS_RATES);
     interval *mean = &j->each[j->p->classes].ci[RATE_F1];
-    if (has_few_of_a_class(j) || !(mean->low < mean->high)) *mean = (interval){(double)NAN, (double)NAN};
+    if (has_few_of_a_class(j) || interval_is_flat(*mean)) *mean = (interval){(double)NAN, (double)NAN};
     return STATUS_OK;
 }
 

@@ -233,8 +233,6 @@ static int has_few_of_a_class(const job *j) {
     return 0;
 }
 
-static int is_flat(interval ci) { return !(ci.low < ci.high); }
-
 /* The bootstrap of shares is a detour where examples are independent, and says nothing where each resample has the same value. */
 static void mend_intervals(job *j, const double *value, interval *ci) {
     const interval none = {(double)NAN, (double)NAN};
@@ -242,13 +240,13 @@ static void mend_intervals(job *j, const double *value, interval *ci) {
     double shares[CLASSES_MAX];
     for (int64_t k = 0; k < j->count; k++) j->weights[k] = 1;
     accuracies(j, shares);
-    if (independent || is_flat(ci[CLASS_ACCURACY]))
-        ci[CLASS_ACCURACY] = share_interval(value[CLASS_ACCURACY], (double)j->patients.count);
-    if (independent || few || is_flat(ci[CLASS_BALANCED]))
+    ci[CLASS_ACCURACY] =
+        share_interval_or(ci[CLASS_ACCURACY], independent, value[CLASS_ACCURACY], (double)j->patients.count);
+    if (independent || few || interval_is_flat(ci[CLASS_BALANCED]))
         ci[CLASS_BALANCED] = share_interval_of_mean(shares, j->classes, j->p->classes);
     if (isnan(value[CLASS_BALANCED])) ci[CLASS_BALANCED] = none;
-    if (few || is_flat(ci[CLASS_AUROC])) ci[CLASS_AUROC] = none;
-    if (is_flat(ci[CLASS_ECE])) ci[CLASS_ECE] = none;
+    if (few || interval_is_flat(ci[CLASS_AUROC])) ci[CLASS_AUROC] = none;
+    if (interval_is_flat(ci[CLASS_ECE])) ci[CLASS_ECE] = none;
 }
 
 static int has_interval(const job *j) { return j->patients.count >= STATISTICS_INTERVAL_CASES; }
@@ -333,7 +331,7 @@ status_code class_scores_difference(const class_predictions *first, const class_
     }
     if (status == STATUS_OK && has_interval(&a)) status = bootstrap(&a, &b, result->ci, failure);
     for (int s = 0; s < CLASS_SCORES; s++)
-        if (is_flat(result->ci[s])) result->ci[s] = none;
+        if (interval_is_flat(result->ci[s])) result->ci[s] = none;
     if (has_few_of_a_class(&a)) result->ci[CLASS_BALANCED] = result->ci[CLASS_AUROC] = none;
     finish(&a);
     finish(&b);

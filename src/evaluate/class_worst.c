@@ -115,11 +115,10 @@ static status_code bootstrap_worst(const grouped *g, class_worst *result, failur
         values[RESAMPLES + r] = value[1] - value[0];
     }
     result->ci = bootstrap_interval(values, RESAMPLES);
-    if (!(result->ci.low < result->ci.high)) /* all are right, or a group has none right */
+    if (interval_is_flat(result->ci)) /* all are right, or a group has none right */
         result->ci = share_interval(result->value, (double)(g->starts[result->group + 1] - g->starts[result->group]));
     result->difference_ci = bootstrap_interval(values + RESAMPLES, RESAMPLES);
-    if (!(result->difference_ci.low <
-          result->difference_ci.high)) /* every resample says the same, as of equal methods */
+    if (interval_is_flat(result->difference_ci)) /* as of equal methods */
         result->difference_ci = (interval){(double)NAN, (double)NAN};
     free(values);
     return STATUS_OK;

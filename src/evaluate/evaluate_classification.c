@@ -235,8 +235,8 @@ static status_code choose_on(job *j, const class_predictions *p, failure *failur
     return status;
 }
 
-static status_code choose_threshold(job *j, failure *failure) {
-    const labelled_images *set = &j->data.validation;
+/* What is wrong with --at is told before anything is classified. */
+static status_code check_threshold(job *j, failure *failure) {
     operating_result *o = &j->scores->operating;
     o->rule.positive = -1;
     if (!j->request->at && j->request->positive)
@@ -244,11 +244,15 @@ static status_code choose_threshold(job *j, failure *failure) {
     if (!j->request->at) return STATUS_OK;
     status_code status = operating_goal_parse(j->request->at, &o->goal, failure);
     if (status == STATUS_OK) status = check_choice(j, failure);
-    if (status == STATUS_OK) status = find_positive(j, &o->rule.positive, failure);
-    if (status != STATUS_OK) return status;
+    return status == STATUS_OK ? find_positive(j, &o->rule.positive, failure) : status;
+}
+
+static status_code choose_threshold(job *j, failure *failure) {
+    const labelled_images *set = &j->data.validation;
+    if (!j->request->at) return STATUS_OK;
     float *probabilities = malloc((size_t)set->count * (size_t)j->model.classes * sizeof *probabilities);
-    status = probabilities ? classifier_run(&j->model, set, NULL, probabilities, failure)
-                           : fail_memory(failure, "the operating point");
+    status_code status = probabilities ? classifier_run(&j->model, set, NULL, probabilities, failure)
+                                       : fail_memory(failure, "the operating point");
     const class_predictions p = predictions_on(j, set, probabilities);
     if (status == STATUS_OK) status = choose_on(j, &p, failure);
     free(probabilities);
@@ -390,6 +394,7 @@ status_code evaluate_classification(class_results *scores, const evaluate_run_re
     if (status == STATUS_OK) status = open_images(&j, failure);
     if (!j.out && j.is_own && request->part == SCORE_TEST && request->weights == RUN_WEIGHTS_BEST) j.out = request->run;
     if (status == STATUS_OK) status = name_list_each(request->by, check_column, &j, failure);
+    if (status == STATUS_OK) status = check_threshold(&j, failure);
     if (status == STATUS_OK) status = classify(&j, failure);
     if (status == STATUS_OK) status = score(&j, failure);
     if (status == STATUS_OK && j.out) status = write_files(&j, failure);

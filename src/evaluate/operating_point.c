@@ -86,9 +86,8 @@ static status_code share_of(const hits *h, double *share, interval *ci, failure 
     if (status != STATUS_OK) return status;
     *share = found.mean;
     *ci = found.ci;
-    const int independent = found.patients == found.count;
-    if (found.patients >= STATISTICS_INTERVAL_CASES && (independent || !(ci->low < ci->high)))
-        *ci = share_interval(found.mean, (double)found.patients);
+    if (found.patients >= STATISTICS_INTERVAL_CASES)
+        *ci = share_interval_or(*ci, found.patients == found.count, found.mean, (double)found.patients);
     return STATUS_OK;
 }
 

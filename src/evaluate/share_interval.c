@@ -11,6 +11,10 @@ interval share_interval(double share, double count) {
     return (interval){share <= 0 ? 0 : fmax(0, middle - half), share >= 1 ? 1 : fmin(1, middle + half)};
 }
 
+interval share_interval_or(interval resampled, int independent, double share, double count) {
+    return independent || interval_is_flat(resampled) ? share_interval(share, count) : resampled;
+}
+
 interval share_interval_of_mean(const double *shares, const double *counts, int count) {
     double sum = 0, below = 0, above = 0;
     int known = 0;

@@ -23,6 +23,9 @@ typedef struct interval {
     double low, high;
 } interval;
 
+/* Whether it has no width, or is none: every resample has the same value, and says nothing of how sure it is. */
+static inline int interval_is_flat(interval ci) { return !(ci.low < ci.high); }
+
 typedef struct statistics {
     size_t count, missing; /* numbers, and NaNs */
     size_t patients;       /* whose numbers these are; without patients each is somebody else's */
