@@ -2,7 +2,7 @@
 # The paper's Figure 2: MNIST with 1 % of the 3s, WRN-16-1, SGD with rate 0.01, batch 64: ERM, DRO for the paper's four beta,
 # and DRO as it is by default. With MISLABEL=0.05 the same with wrong labels: ERM, beta 10, the default, --trim and --doubt,
 # and how well hws triage finds them. The weights judged are the last ones: nothing is chosen by the test set.
-# Writes OUT/report.html and prints the table.
+# Writes OUT/curves.svg and OUT/report.html and prints the table.
 #
 # usage: experiments/mnist.sh [OUT]          (experiments/out/mnist)
 # In the environment: SEEDS ("0 1 2"), EPOCHS (30: ERM's curve is flat long before), METHODS (of "erm beta0.1 beta1 beta10
@@ -48,4 +48,6 @@ if [ "$mislabel" != 0 ]; then
         "$root/experiments/seed_table" "wrong, all" "wrong, rare"
 fi >>"$out/table.txt"
 cat "$out/table.txt"
+"$root/experiments/learning_curves" 3 "$@" >"$out/curves.svg"
+echo "curves: $out/curves.svg"
 report_first

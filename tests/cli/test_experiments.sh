@@ -168,8 +168,8 @@ seed=${last##*-s}
 case $1 in
 train)
     mkdir -p "$last" && : >"$last/config.json"
-    header="epoch,seconds,test_accuracy,test_accuracy_3,test_accuracy_group:rare,test_worst_group"
-    printf '%s\n' "$header" "1,5,0,0,0,0" "2,9,0.9$seed,0.5,0.5$seed,0.4" >"$last/history.csv" ;;
+    header="epoch,seconds,train_loss_mean,train_loss_std,test_accuracy,test_accuracy_3,test_accuracy_group:rare,test_worst_group"
+    printf '%s\n' "$header" "1,5,1,1,0,0,0,0" "2,9,0.$seed,0,0.9$seed,0.5,0.5$seed,0.4" >"$last/history.csv" ;;
 plan) mkdir -p "$4" && echo '"features": 32' >"$4/plans.json" && : >"$4/splits_final.json" ;;
 evaluate)
     [ "$2" = --pred ] && run=${3%/test} || run=$2
