@@ -105,17 +105,31 @@ static status_code fail_idle(const training *t, const setting *idle, failure *fa
                 setting_option(idle, name), objective_name(own), known);
 }
 
-/* What changes nothing of this run is refused: whoever gives it believes that it does. */
-static status_code refuse_idle(const training *t, failure *failure) {
+static status_code refuse_other_objectives(const training *t, failure *failure) {
     const train_request *r = t->request;
     const train_settings *s = &t->settings;
-    if (t->resume) return STATUS_OK;
     for (size_t k = 0; k < r->option_count; k++) {
         const setting *one = settings_find(r->options[k].key);
         if (!one || !one->objectives || one->objectives & 1u << s->objective) continue;
         if (strcmp(r->options[k].value, "off") == 0 || names_measured_loss(s, one->key)) continue;
         return fail_idle(t, one, failure);
     }
+    /* The tail of JTT is of volumes, which are never simply wrong. */
+    if (s->objective != OBJECTIVE_JTT || data_is_volumes(s->data) || !has_option(r, "tail") ||
+        names_measured_loss(s, "tail"))
+        return STATUS_OK;
+    return fail(failure, STATUS_BAD_INPUT,
+                "--tail means nothing to --objective jtt on images: its errors are those that are classified wrongly; "
+                "leave it out");
+}
+
+/* What changes nothing of this run is refused: whoever gives it believes that it does. */
+static status_code refuse_idle(const training *t, failure *failure) {
+    const train_request *r = t->request;
+    const train_settings *s = &t->settings;
+    if (t->resume) return STATUS_OK;
+    const status_code status = refuse_other_objectives(t, failure);
+    if (status != STATUS_OK) return status;
     const int chosen_later = has_option(r, "budget") && !training_chooses(t, "optimizer");
     if (!has_option(r, "momentum") || chosen_later || s->optimizer == OPTIMIZER_MOMENTUM ||
         s->optimizer == OPTIMIZER_NESTEROV)

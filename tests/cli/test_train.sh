@@ -91,6 +91,7 @@ refused 'leaves none' train $small --epochs 2 --objective jtt --jtt-epochs 2 --m
 mkdir "$work/a1" && echo mine >"$work/a1/mislabelled.csv"
 refused 'mislabelled.csv is there already' train $small --epochs 2 --objective jtt --jtt-epochs 2 --out "$work/a1"
 [ "$(cat "$work/a1/mislabelled.csv")" = mine ] || fail "a run that could not begin removes files of others"
+refused 'tail means nothing to --objective jtt on images' train $small --objective jtt --tail 0.2 --out "$work/none"
 refused 'beta means nothing to --objective cvar-batch' train $small --objective cvar-batch --beta 1 --out "$work/none"
 
 # A part of the training images that is only validated on chooses the weights.
