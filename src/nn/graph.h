@@ -122,12 +122,9 @@ tensor graph_max_pool(graph *graph, tensor input, const pool_options *options);
 tensor graph_average_pool(graph *graph, tensor input, const int window[3]);
 /* The mean over all positions. */
 tensor graph_mean(graph *graph, tensor input);
-tensor graph_add(graph *graph, tensor a, tensor b);
 /* In training each value is 0 with the chance `share`, and else divided by 1 - share; in evaluation it stays. A share of 0, and
    a graph for inference, need no layer: then it is the input. */
 tensor graph_dropout(graph *graph, tensor input, double share);
-/* A copy; the two inputs of a convolution need none. */
-tensor graph_concat(graph *graph, tensor a, tensor b);
 
 /* Names an output; its logits are read and its gradients given in f32. */
 void graph_output(graph *graph, tensor output);

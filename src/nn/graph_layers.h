@@ -19,8 +19,6 @@ typedef enum layer_kind {
     LAYER_MAX_POOL,
     LAYER_AVERAGE_POOL,
     LAYER_MEAN,
-    LAYER_ADD,
-    LAYER_CONCAT,
     LAYER_DROPOUT
 } layer_kind;
 

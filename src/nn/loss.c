@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const NAMES[] = {"ce", "dice-ce", "dice", "squared", "regions"};
+static const char *const NAMES[] = {"ce", "dice-ce", "dice", "regions"};
 enum { KINDS = sizeof NAMES / sizeof *NAMES };
 
 /* Chunks of whole blocks are what threads share out: a fixed division, with one record of sums each. */
@@ -20,11 +20,8 @@ status_code loss_parse(const char *text, loss_kind *kind, failure *failure) {
         *kind = (loss_kind)k;
         return STATUS_OK;
     }
-    return fail(failure, STATUS_BAD_INPUT, "there is no loss '%.100s': choose ce, dice-ce, dice, squared or regions",
-                text);
+    return fail(failure, STATUS_BAD_INPUT, "there is no loss '%.100s': choose ce, dice-ce, dice or regions", text);
 }
-
-const char *loss_name(loss_kind kind) { return NAMES[kind]; }
 
 static int has_dice(const loss *loss) {
     return loss->kind == LOSS_DICE_CE || loss->kind == LOSS_DICE || loss->kind == LOSS_REGIONS;
@@ -56,16 +53,15 @@ status_code loss_check(const loss *loss, failure *failure) {
     return STATUS_OK;
 }
 
-/* How one example is divided. For the squared error positions are elements. */
+/* How one example is divided. */
 typedef struct division {
-    size_t positions, chunk, chunks;
+    size_t chunk, chunks;
 } division;
 
 static division divide(const loss *loss) {
-    const size_t positions = loss->kind == LOSS_SQUARED ? loss->positions * loss->classes : loss->positions;
-    const size_t blocks = (positions + LOSS_BLOCK - 1) / LOSS_BLOCK;
+    const size_t blocks = (loss->positions + LOSS_BLOCK - 1) / LOSS_BLOCK;
     const size_t chunk = (blocks + CHUNKS - 1) / CHUNKS * LOSS_BLOCK;
-    return (division){positions, chunk, (positions + chunk - 1) / chunk};
+    return (division){chunk, (loss->positions + chunk - 1) / chunk};
 }
 
 /* The workspace: one record of sums for the total and each chunk, then the slopes, then the probabilities. */
@@ -79,7 +75,6 @@ static size_t records_bytes(const loss *loss) {
 }
 
 static size_t probabilities_bytes(const loss *loss) {
-    if (loss->kind == LOSS_SQUARED) return 0;
     return (loss->positions + LOSS_LANES) * loss->classes * sizeof(float);
 }
 
@@ -118,7 +113,7 @@ typedef struct forward_pass {
     const loss *loss;
     division division;
     const float *logits;
-    loss_targets targets;
+    const int16_t *labels;
     double *records;
     float *probabilities;
 } forward_pass;
@@ -126,16 +121,14 @@ typedef struct forward_pass {
 static void forward_chunk(const forward_pass *p, size_t chunk) {
     const loss_kernels *kernels = loss_kernels_chosen();
     const loss *loss = p->loss;
-    const size_t length = p->division.chunk, end = smaller(p->division.positions, (chunk + 1) * length);
+    const size_t length = p->division.chunk, end = smaller(loss->positions, (chunk + 1) * length);
     memset(p->records + (chunk + 1) * record_size(loss), 0, record_size(loss) * sizeof(double));
     loss_sums sums = record_at(loss, p->records, chunk + 1);
+    loss_forward_kernel *const forward = loss->kind == LOSS_REGIONS ? kernels->sigmoid : kernels->softmax;
     for (size_t i = chunk * length; i < end; i += LOSS_BLOCK) {
-        const size_t count = smaller(LOSS_BLOCK, end - i), at = i * loss->classes;
-        if (loss->kind == LOSS_SQUARED)
-            sums.cross_entropy += kernels->squared(count, p->logits + i, p->targets.values + i);
-        else
-            (loss->kind == LOSS_REGIONS ? kernels->sigmoid : kernels->softmax)(
-                count, loss->classes, p->logits + at, p->targets.labels + i, p->probabilities + at, &sums);
+        const size_t at = i * loss->classes;
+        forward(smaller(LOSS_BLOCK, end - i), loss->classes, p->logits + at, p->labels + i, p->probabilities + at,
+                &sums);
     }
     keep_record(loss, p->records, chunk + 1, &sums);
 }
@@ -157,7 +150,6 @@ static double dice_of(const loss_sums *sums, size_t c) {
 }
 
 static double value_of(const loss *loss, const loss_sums *sums) {
-    if (loss->kind == LOSS_SQUARED) return sums->cross_entropy / (double)loss->positions / (double)loss->classes;
     double dice = 0;
     const double each = loss->kind == LOSS_REGIONS ? (double)loss->classes : 1;
     const double cross_entropy = sums->counted > 0 ? sums->cross_entropy / sums->counted / each : 0;
@@ -189,12 +181,12 @@ static void smooth_gradient(const loss *loss, const int16_t *labels, double slop
     }
 }
 
-status_code loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
+status_code loss_forward(const loss *loss, const float *logits, const int16_t *labels, void *workspace, double *value,
                          failure *failure) {
     assert(loss_check(loss, NULL) == STATUS_OK);
-    const forward_pass p = {loss, divide(loss), logits, targets, workspace, probabilities_in(loss, workspace)};
+    const forward_pass p = {loss, divide(loss), logits, labels, workspace, probabilities_in(loss, workspace)};
     const size_t chunks = p.division.chunks;
-#pragma omp parallel for schedule(static) if (p.division.positions * loss->classes > SMALL)
+#pragma omp parallel for schedule(static) if (loss->positions * loss->classes > SMALL)
     for (size_t k = 0; k < chunks; k++) forward_chunk(&p, k);
     add_chunks(loss, chunks, workspace);
     const loss_sums sums = record_at(loss, workspace, 0);
@@ -202,7 +194,7 @@ status_code loss_forward(const loss *loss, const float *logits, loss_targets tar
         return fail(failure, STATUS_BAD_INPUT, "there is a label %.0f, but only %zu %s: correct the labels",
                     sums.highest, loss->classes, loss->kind == LOSS_REGIONS ? "regions" : "classes");
     *value = value_of(loss, &sums);
-    if (loss->smoothing > 0) *value += smoothed(loss, logits, targets.labels, sums.counted);
+    if (loss->smoothing > 0) *value += smoothed(loss, logits, labels, sums.counted);
     return STATUS_OK;
 }
 
@@ -230,22 +222,7 @@ static loss_slopes slopes_of(const loss *loss, void *workspace, double weight) {
     return slopes;
 }
 
-static void squared_backward(const loss *loss, const float *logits, const float *values, double weight,
-                             float *gradient) {
-    const loss_kernels *kernels = loss_kernels_chosen();
-    const size_t elements = loss->positions * loss->classes;
-    const float slope = (float)(2 * weight / (double)elements);
-#pragma omp parallel for schedule(static) if (elements > SMALL)
-    for (size_t i = 0; i < elements; i += LOSS_BLOCK)
-        kernels->squared_gradient(smaller(LOSS_BLOCK, elements - i), logits + i, values + i, slope, gradient + i);
-}
-
-void loss_backward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double weight,
-                   float *gradient) {
-    if (loss->kind == LOSS_SQUARED) {
-        squared_backward(loss, logits, targets.values, weight, gradient);
-        return;
-    }
+void loss_backward(const loss *loss, const int16_t *labels, void *workspace, double weight, float *gradient) {
     const loss_kernels *kernels = loss_kernels_chosen();
     loss_gradient *gradient_of = loss->kind == LOSS_REGIONS ? kernels->region_gradient : kernels->gradient;
     const loss_slopes slopes = slopes_of(loss, workspace, weight);
@@ -253,7 +230,7 @@ void loss_backward(const loss *loss, const float *logits, loss_targets targets, 
     const size_t positions = loss->positions, classes = loss->classes;
 #pragma omp parallel for schedule(static) if (positions * classes > SMALL)
     for (size_t i = 0; i < positions; i += LOSS_BLOCK)
-        gradient_of(smaller(LOSS_BLOCK, positions - i), classes, targets.labels + i, probabilities + i * classes,
-                    &slopes, gradient + i * classes);
-    if (loss->smoothing > 0) smooth_gradient(loss, targets.labels, (double)slopes.entropy, gradient);
+        gradient_of(smaller(LOSS_BLOCK, positions - i), classes, labels + i, probabilities + i * classes, &slopes,
+                    gradient + i * classes);
+    if (loss->smoothing > 0) smooth_gradient(loss, labels, (double)slopes.entropy, gradient);
 }

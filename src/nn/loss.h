@@ -7,8 +7,8 @@
  *
  *     loss loss = {LOSS_DICE_CE, positions, classes, 0};
  *     void *workspace = memory_open(loss_workspace(&loss));
- *     loss_forward(&loss, logits, targets, workspace, &value, &failure);
- *     loss_backward(&loss, logits, targets, workspace, weight, gradient);
+ *     loss_forward(&loss, logits, labels, workspace, &value, &failure);
+ *     loss_backward(&loss, labels, workspace, weight, gradient);
  */
 #ifndef HWS_NN_LOSS_H
 #define HWS_NN_LOSS_H
@@ -23,8 +23,7 @@ typedef enum loss_kind {
     LOSS_DICE_CE = 1,       /* cross entropy plus the Dice loss, as nnU-Net's; between -1 and infinity */
     LOSS_DICE = 2,          /* minus the mean over all classes but 0 of the soft Dice of the softmax,
                                (2 sum(p y) + 1e-5) / (sum(p) + sum(y) + 1e-5); between -1 and 0 */
-    LOSS_SQUARED = 3,       /* mean over positions and classes of (logit - value)^2 */
-    LOSS_REGIONS = 4 /* regions that may overlap, one logit each: binary cross entropy of the sigmoid, the mean over
+    LOSS_REGIONS = 3 /* regions that may overlap, one logit each: binary cross entropy of the sigmoid, the mean over
                                regions and positions that are not ignored, minus the mean over all regions of the soft
                                Dice as above, as nnU-Net's; between -1 and infinity */
 } loss_kind;
@@ -39,16 +38,8 @@ typedef struct loss {
     double smoothing; /* of cross entropy: this share of each label, 0 to below 1, is spread over all classes alike */
 } loss;
 
-/* Labels for all kinds but the squared error, where a negative label means that the position is ignored; of regions a label
-   is the sum of 2^r over the regions r that the position lies in. Values for the squared error, in the shape of the logits. */
-typedef struct loss_targets {
-    const int16_t *labels;
-    const float *values;
-} loss_targets;
-
-/* "ce", "dice-ce", "dice", "squared" and "regions", and back. */
+/* "ce", "dice-ce", "dice" and "regions". */
 status_code loss_parse(const char *text, loss_kind *kind, failure *failure);
-const char *loss_name(loss_kind kind);
 
 /* Whether there is such a loss: its kind, and sizes whose workspace can be counted in bytes. */
 status_code loss_check(const loss *loss, failure *failure);
@@ -56,12 +47,12 @@ status_code loss_check(const loss *loss, failure *failure);
 /* The workspace that forward fills for backward, in bytes; it must be aligned to 64 bytes. */
 size_t loss_workspace(const loss *loss);
 
-/* The loss; STATUS_BAD_INPUT if a label is of no class, or of no region. */
-status_code loss_forward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double *value,
+/* The loss; STATUS_BAD_INPUT if a label is of no class, or of no region. A position with a negative label is ignored. Of regions a
+   label is the sum of 2^r over the regions r that the position lies in. */
+status_code loss_forward(const loss *loss, const float *logits, const int16_t *labels, void *workspace, double *value,
                          failure *failure);
 
-/* The gradient of weight * loss with respect to the logits, after forward with the same arguments: written, not added. */
-void loss_backward(const loss *loss, const float *logits, loss_targets targets, void *workspace, double weight,
-                   float *gradient);
+/* The gradient of weight * loss with respect to the logits, after forward with the same labels and workspace: written, not added. */
+void loss_backward(const loss *loss, const int16_t *labels, void *workspace, double weight, float *gradient);
 
 #endif

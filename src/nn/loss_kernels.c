@@ -287,23 +287,6 @@ static void region_gradient(size_t count, size_t classes, const int16_t *labels,
     FOR_CLASSES(REGION_GRADIENT, classes)
 }
 
-/* ---- squared error ----------------------------------------------------------------------------------------------- */
-
-static double squared(size_t count, const float *restrict logits, const float *restrict values) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < count; i++) {
-        const double difference = (double)logits[i] - (double)values[i];
-        sum += difference * difference;
-    }
-    return sum;
-}
-
-static void squared_gradient(size_t count, const float *restrict logits, const float *restrict values, float slope,
-                             float *restrict gradient) {
-    for (size_t i = 0; i < count; i++) gradient[i] = slope * (logits[i] - values[i]);
-}
-
 extern const loss_kernels JOIN(loss_kernels_, KERNELS);
 const loss_kernels JOIN(loss_kernels_, KERNELS) = {
     .name = TEXT(KERNELS),
@@ -311,6 +294,4 @@ const loss_kernels JOIN(loss_kernels_, KERNELS) = {
     .gradient = gradient,
     .sigmoid = sigmoid,
     .region_gradient = region_gradient,
-    .squared = squared,
-    .squared_gradient = squared_gradient,
 };

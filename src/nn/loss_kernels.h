@@ -44,9 +44,6 @@ typedef struct loss_kernels {
     /* The same for the sigmoid of each class, which is a region: bit c of a label says whether the position is in it. */
     loss_forward_kernel *sigmoid;
     loss_gradient *region_gradient;
-    /* Of up to LOSS_BLOCK elements. */
-    double (*squared)(size_t count, const float *logits, const float *values);
-    void (*squared_gradient)(size_t count, const float *logits, const float *values, float slope, float *gradient);
 } loss_kernels;
 
 /* Those of the set that serves (see kernel_set.h). */

@@ -12,16 +12,6 @@ schedule schedule_default(schedule_kind kind, double rate, double length) {
     return (schedule){.kind = kind, .rate = rate, .length = length, .power = 0.9, .epoch = 1};
 }
 
-status_code schedule_parse(const char *text, schedule_kind *kind, failure *failure) {
-    for (int k = 0; k < KINDS; k++) {
-        if (strcmp(text, NAMES[k]) != 0) continue;
-        *kind = (schedule_kind)k;
-        return STATUS_OK;
-    }
-    return fail(failure, STATUS_BAD_INPUT, "there is no schedule '%.100s': choose constant, poly, poly-epoch or cosine",
-                text);
-}
-
 const char *schedule_name(schedule_kind kind) { return NAMES[kind]; }
 
 static int positive(double value) { return value > 0 && isfinite(value); }

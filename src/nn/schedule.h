@@ -24,8 +24,7 @@ typedef struct schedule {
 
 schedule schedule_default(schedule_kind kind, double rate, double length);
 
-/* "constant", "poly", "cosine" and "poly-epoch", and back. */
-status_code schedule_parse(const char *text, schedule_kind *kind, failure *failure);
+/* "constant", "poly", "cosine" or "poly-epoch". */
 const char *schedule_name(schedule_kind kind);
 
 status_code schedule_check(const schedule *schedule, failure *failure);

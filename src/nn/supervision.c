@@ -29,9 +29,9 @@ status_code supervised_forward(loss_kind kind, size_t classes, size_t count, con
         const supervised_output *output = &outputs[i];
         if (output->weight == 0) continue;
         const loss loss = {kind, output->positions, classes, output->smoothing};
-        const loss_targets targets = {.labels = output->labels};
         double one = 0;
-        const status_code status = loss_forward(&loss, output->logits, targets, output->workspace, &one, failure);
+        const status_code status =
+            loss_forward(&loss, output->logits, output->labels, output->workspace, &one, failure);
         if (status != STATUS_OK) return status;
         sum += output->weight * one;
     }
@@ -44,9 +44,8 @@ void supervised_backward(loss_kind kind, size_t classes, size_t count, const sup
     for (size_t i = 0; i < count; i++) {
         const supervised_output *output = &outputs[i];
         const loss loss = {kind, output->positions, classes, output->smoothing};
-        const loss_targets targets = {.labels = output->labels};
         if (output->weight != 0)
-            loss_backward(&loss, output->logits, targets, output->workspace, weight * output->weight, output->gradient);
+            loss_backward(&loss, output->labels, output->workspace, weight * output->weight, output->gradient);
         else if (output->gradient) memset(output->gradient, 0, output->positions * classes * sizeof(float));
     }
 }

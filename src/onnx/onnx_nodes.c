@@ -209,8 +209,6 @@ static void write_layer(node_list *list, const graph_layer *layer) {
     case LAYER_MAX_POOL:
     case LAYER_AVERAGE_POOL: pool(list, layer); return;
     case LAYER_MEAN: average(list, layer); return;
-    case LAYER_ADD: add_to(list, layer->inputs[1]); return;
-    case LAYER_CONCAT: concatenate(list, layer); return;
     case LAYER_DROPOUT: return; /* for training alone: what comes in goes out */
     }
 }

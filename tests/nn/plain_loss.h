@@ -84,19 +84,13 @@ static double plain_regions(size_t positions, size_t regions, const double *logi
     return (counted > 0 ? entropy / counted : 0) - dice;
 }
 
-static double plain_loss(const loss *loss, const double *logits, loss_targets targets) {
+static double plain_loss(const loss *loss, const double *logits, const int16_t *labels) {
     const size_t n = loss->positions, k = loss->classes;
-    double sum = 0;
     switch (loss->kind) {
-    case LOSS_CROSS_ENTROPY: return plain_smoothed(loss, logits, targets.labels);
-    case LOSS_DICE_CE:
-        return plain_cross_entropy(n, k, logits, targets.labels) - plain_dice(n, k, logits, targets.labels);
-    case LOSS_DICE: return -plain_dice(n, k, logits, targets.labels);
-    case LOSS_SQUARED:
-        for (size_t i = 0; i < n * k; i++)
-            sum += (logits[i] - (double)targets.values[i]) * (logits[i] - (double)targets.values[i]);
-        return sum / (double)(n * k);
-    case LOSS_REGIONS: return plain_regions(n, k, logits, targets.labels);
+    case LOSS_CROSS_ENTROPY: return plain_smoothed(loss, logits, labels);
+    case LOSS_DICE_CE: return plain_cross_entropy(n, k, logits, labels) - plain_dice(n, k, logits, labels);
+    case LOSS_DICE: return -plain_dice(n, k, logits, labels);
+    case LOSS_REGIONS: return plain_regions(n, k, logits, labels);
     }
     return NAN;
 }

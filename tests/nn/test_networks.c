@@ -162,8 +162,8 @@ static double plain_example_loss(const plain_graph *plain, learner *l, int examp
         }
         supervision_labels(size, stride, learner_labels(l) + (size_t)example * shape_positions(&full), labels);
         const loss loss = {learner_settings(l)->loss, positions, (size_t)s.channels, learner_settings(l)->smoothing};
-        sum += weights[k] * plain_loss(&loss, plain_graph_output(plain, k) + (size_t)example * positions * loss.classes,
-                                       (loss_targets){labels, 0});
+        sum += weights[k] *
+               plain_loss(&loss, plain_graph_output(plain, k) + (size_t)example * positions * loss.classes, labels);
         free(labels);
     }
     return sum;

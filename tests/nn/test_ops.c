@@ -198,30 +198,6 @@ static void mean_reference(const example *e, const graph *g, const double *const
     reference_global_mean(e->in, x[0], y);
 }
 
-static tensor build_add(graph *g, const example *e, tensor a, tensor b) {
-    (void)e;
-    return graph_add(g, a, b);
-}
-static void add_reference(const example *e, const graph *g, const double *const x[2], const double *parameters,
-                          double *y) {
-    (void)g;
-    (void)parameters;
-    for (size_t i = 0; i < shape_count(&e->in); i++) y[i] = x[0][i] + x[1][i];
-}
-
-static tensor build_concat(graph *g, const example *e, tensor a, tensor b) {
-    (void)e;
-    return graph_concat(g, a, b);
-}
-static void concat_reference(const example *e, const graph *g, const double *const x[2], const double *parameters,
-                             double *y) {
-    (void)g;
-    (void)parameters;
-    double *all = joined(e, x);
-    memcpy(y, all, shape_rows(&e->in) * (size_t)(e->in.channels + e->second_channels) * sizeof *y);
-    free(all);
-}
-
 #define OP(name) #name, build_##name, name##_reference
 static const example EXAMPLES[] = {
     {OP(convolution),
@@ -306,9 +282,6 @@ static const example EXAMPLES[] = {
     {OP(average_pool), {1, {3, 5, 6}, 17}, 0, {.kernel = {1, 2, 2}}, {0}}, /* with a rest */
     {OP(mean), {3, {2, 3, 4}, 5}, 0, {.features = 0}, {0}},
     {OP(mean), {1, {1, 1, 1}, 20}, 0, {.features = 0}, {0}},
-    {OP(add), {2, {3, 3, 5}, 5}, 5, {.features = 0}, {0}},
-    {OP(concat), {2, {2, 3, 3}, 3}, 5, {.features = 0}, {0}},
-    {OP(concat), {1, {1, 3, 4}, 16}, 4, {.features = 0}, {0}},
 };
 enum { EXAMPLE_COUNT = sizeof EXAMPLES / sizeof *EXAMPLES };
 
@@ -697,19 +670,12 @@ static void mistakes_of_layers_are_told_when_the_graph_is_planned(void **state) 
     (void)state;
     const convolution_options filter = {.features = 4, .kernel = {1, 3, 3}};
     const int none[3] = {0, 0, 0};
-    const pool_options halves = {.window = {1, 2, 2}, .stride = {1, 2, 2}};
     tensor x, y;
     check_refused(graph_open(&(graph_options){.threads = 1}), "it is empty");
     check_refused(started(&x), "it has no output");
     graph *g = started(&x);
     graph_output(g, graph_fully_connected(g, "fc", x, 3, 1));
     check_refused(g, "a fully connected layer sees an image");
-    g = started(&x);
-    graph_output(g, graph_add(g, x, graph_convolution(g, "c", x, &filter)));
-    check_refused(g, "sums differ in channels");
-    g = started(&x);
-    graph_output(g, graph_concat(g, x, graph_max_pool(g, x, &halves)));
-    check_refused(g, "a concatenation differs in size");
     g = started(&x);
     graph_output(g, graph_max_pool(g, x, &(pool_options){.window = {1, 5, 5}, .stride = {1, 2, 2}}));
     check_refused(g, "the window is larger than the image");

@@ -55,21 +55,6 @@ static void a_poly_schedule_by_epochs_has_one_rate_per_epoch(void **state) {
     assert_int_equal(schedule_check(&s, NULL), STATUS_BAD_INPUT);
 }
 
-static void names_are_read_and_others_refused(void **state) {
-    (void)state;
-    schedule_kind kind = SCHEDULE_CONSTANT;
-    failure failure = {0};
-    assert_int_equal(schedule_parse("poly", &kind, &failure), STATUS_OK);
-    assert_int_equal(kind, SCHEDULE_POLY);
-    assert_string_equal(schedule_name(kind), "poly");
-    assert_int_equal(schedule_parse("poly-epoch", &kind, &failure), STATUS_OK);
-    assert_int_equal(kind, SCHEDULE_POLY_EPOCH);
-    assert_int_equal(schedule_parse("constant", &kind, &failure), STATUS_OK);
-    assert_int_equal(kind, SCHEDULE_CONSTANT);
-    assert_int_equal(schedule_parse("cosinus", &kind, &failure), STATUS_BAD_INPUT);
-    assert_non_null(strstr(failure.message, "cosine"));
-}
-
 static void senseless_schedules_are_refused(void **state) {
     (void)state;
     const schedule bad[] = {schedule_default(SCHEDULE_CONSTANT, -1, 10), schedule_default(SCHEDULE_POLY, NAN, 10),
@@ -87,7 +72,6 @@ int main(void) {
         cmocka_unit_test(a_cosine_schedule_falls_slowly_at_both_ends),
         cmocka_unit_test(the_rate_rises_before_the_schedule_begins),
         cmocka_unit_test(a_poly_schedule_by_epochs_has_one_rate_per_epoch),
-        cmocka_unit_test(names_are_read_and_others_refused),
         cmocka_unit_test(senseless_schedules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

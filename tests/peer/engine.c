@@ -221,11 +221,10 @@ static void losses(const char *to) {
     double *values = give("losses", SAFETENSORS_F64, 1, logits->shape);
     float *gradients = give("gradients", SAFETENSORS_F32, 3, logits->shape), *copy = keep(floats * sizeof *copy);
     for (size_t k = 0; k < logits->shape[0]; k++) {
-        const loss_targets targets = {(const int16_t *)tensor_of("labels", 2)->data + k * positions,
-                                      (const float *)tensor_of("values", 3)->data + k * floats};
+        const int16_t *labels = (const int16_t *)tensor_of("labels", 2)->data + k * positions;
         memcpy(copy, (const float *)logits->data + k * floats, floats * sizeof *copy);
-        check(loss_forward(&loss, copy, targets, workspace, &values[k], &error));
-        loss_backward(&loss, copy, targets, workspace, weights[k], gradients + k * floats);
+        check(loss_forward(&loss, copy, labels, workspace, &values[k], &error));
+        loss_backward(&loss, labels, workspace, weights[k], gradients + k * floats);
     }
     check(safetensors_write(out, to, &error));
 }

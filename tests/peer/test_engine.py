@@ -53,10 +53,8 @@ def expect(what, value, bound):
 # ---- PyTorch's side ----------------------------------------------------------------------------------------------------
 
 
-def per_example_loss(kind, logits, labels, values=None, smoothing=0.0):
+def per_example_loss(kind, logits, labels, smoothing=0.0):
     """Logits [example, class, ...]; a negative label is ignored."""
-    if kind == "squared":
-        return ((logits - values) ** 2).flatten(1).mean(1)
     counts = (labels >= 0).to(logits.dtype)
     if kind == "regions":
         bits = 2 ** torch.arange(logits.shape[1]).reshape(1, -1, *[1] * (labels.dim() - 1))
@@ -341,15 +339,15 @@ def losses():
         labels = torch.randint(0, classes, (5, positions))
         if positions > 1:
             labels[torch.rand(labels.shape) < 0.1] = -1
-        values, weights = torch.randn(logits.shape), torch.rand(5, dtype=torch.float64)
+        weights = torch.rand(5, dtype=torch.float64)
         bits = torch.randint(0, 2 ** classes, labels.shape)
         plain, bits[labels < 0] = labels, -1
-        for kind, smoothing in (("ce", 0), ("ce", 0.1), ("dice-ce", 0), ("dice", 0), ("squared", 0), ("regions", 0)):
+        for kind, smoothing in (("ce", 0), ("ce", 0.1), ("dice-ce", 0), ("dice", 0), ("regions", 0)):
             labels = bits if kind == "regions" else plain
             out = probe("losses", {"logits": logits.numpy(), "labels": labels.numpy().astype(np.int16),
-                                   "values": values.numpy(), "weights": weights.numpy()}, {"loss": kind, "smoothing": smoothing})
+                                   "weights": weights.numpy()}, {"loss": kind, "smoothing": smoothing})
             x = logits.double().movedim(-1, 1).requires_grad_()
-            exact = per_example_loss(kind, x, labels, values.double().movedim(-1, 1), smoothing)
+            exact = per_example_loss(kind, x, labels, smoothing)
             (weights * exact).sum().backward()
             found = (distance(out["losses"], exact.detach().numpy()),
                      distance(out["gradients"], x.grad.movedim(1, -1).numpy(), 1e-7))
