@@ -47,7 +47,7 @@ static int open_memory(const convolution *c, layer_memory *m) {
     m->output = random_values(shape_count(&c->out), c->precision);
     m->weights = random_values(c->weight_count, PRECISION_F32);
     m->weight_gradients = random_values(c->weight_count, PRECISION_F32);
-    m->scratch = memory_open(c->scratch_bytes);
+    m->scratch = memory_open(convolution_scratch_bytes(c));
     return good && m->output && m->weights && m->weight_gradients && m->scratch;
 }
 

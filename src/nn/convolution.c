@@ -56,8 +56,12 @@ status_code convolution_plan(convolution *c, failure *failure) {
     const int winograd = winograd_possible(c) && (c->algorithm == CONVOLUTION_WINOGRAD ||
                                                   (c->algorithm == CONVOLUTION_AUTOMATIC && winograd_pays(c)));
     c->algorithm = winograd ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
-    c->scratch_bytes = winograd ? winograd_scratch(c) : direct_scratch(c);
+    c->scratch = winograd ? winograd_scratch(c) : direct_scratch(c);
     return STATUS_OK;
+}
+
+size_t convolution_scratch_bytes(const convolution *c) {
+    return c->scratch.common + (size_t)c->threads * c->scratch.own;
 }
 
 void convolution_forward(const convolution *c, convolution_filter filter, const void *const inputs[2],

@@ -26,6 +26,12 @@ typedef enum convolution_algorithm {
     CONVOLUTION_WINOGRAD /* wherever it can be used at all, also where the rule finds it slower */
 } convolution_algorithm;
 
+/* Memory in bytes that all threads use, and behind it that of each thread. Convolutions that take turns may be given the largest
+   of theirs: then each thread finds its own at the same place, and in its own caches. */
+typedef struct convolution_scratch {
+    size_t common, own;
+} convolution_scratch;
+
 typedef struct convolution {
     /* Set by the caller. in.channels is the sum over the inputs. */
     shape in;
@@ -41,8 +47,11 @@ typedef struct convolution {
     /* Set by convolution_plan. */
     shape out;
     size_t weight_count;
-    size_t scratch_bytes; /* what each of the functions below needs, aligned to 64 bytes */
+    convolution_scratch scratch; /* what each of the functions below needs, aligned to 64 bytes */
 } convolution;
+
+/* Both together, for all threads. */
+size_t convolution_scratch_bytes(const convolution *convolution);
 
 status_code convolution_plan(convolution *convolution, failure *failure);
 

@@ -82,9 +82,9 @@ static size_t lines_bytes(const convolution *c) {
 
 static size_t packed_bytes(const convolution *c) { return aligned_bytes(packed_floats(c) * sizeof(float)); }
 
-size_t direct_scratch(const convolution *c) {
-    const size_t data = packed_bytes(c) + (size_t)c->threads * lines_bytes(c), weights = direct_weights_scratch(c);
-    return data > weights ? data : weights;
+convolution_scratch direct_scratch(const convolution *c) {
+    const size_t data = packed_bytes(c), weights = direct_weights_scratch(c);
+    return (convolution_scratch){data > weights ? data : weights, lines_bytes(c)};
 }
 
 /* What a line is made of: the packed weights, and where this thread copies lines to. */
@@ -94,9 +94,7 @@ typedef struct direct_memory {
 } direct_memory;
 
 static direct_memory memory_of(const convolution *c, char *scratch) {
-    const size_t thread = (size_t)thread_share().index;
-    return (direct_memory){(const float *)(void *)scratch,
-                           (float *)(void *)(scratch + packed_bytes(c) + thread * lines_bytes(c))};
+    return (direct_memory){(const float *)(void *)scratch, (float *)(void *)own_memory(c, scratch)};
 }
 
 /* The line as the kernels read it: itself, or its copy at `*free`, which moves behind it. Returns where it begins, zeros

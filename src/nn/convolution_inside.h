@@ -46,8 +46,13 @@ static inline convolution_piece convolution_piece_at(const convolution *c, const
     return piece;
 }
 
+/* The memory of the calling thread within the scratch memory of a convolution. */
+static inline char *own_memory(const convolution *c, char *scratch) {
+    return scratch + c->scratch.common + (size_t)thread_share().index * c->scratch.own;
+}
+
 int winograd_possible(const convolution *c);
-size_t winograd_scratch(const convolution *c);
+convolution_scratch winograd_scratch(const convolution *c);
 void winograd_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                       void *output, char *scratch);
 void winograd_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
@@ -55,7 +60,7 @@ void winograd_backward_data(const convolution *c, convolution_filter filter, con
 void winograd_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                                part_gradients weight_gradients, char *scratch);
 
-size_t direct_scratch(const convolution *c);
+convolution_scratch direct_scratch(const convolution *c);
 size_t direct_weights_scratch(const convolution *c);
 void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                     void *output, char *scratch);

@@ -3,8 +3,9 @@
  * as 36 independent matrices [tiles x channels] x [channels x features], and the products are transformed back. Depth
  * taps become further summands of the products, since tiles of neighbouring planes lie one plane's tiles apart.
  *
- * Small filters: each thread works on blocks of its own, which fit its second-level cache beside the weights. Large
- * filters: all threads share one block and divide the points among them, so that each weight is read once.
+ * Each thread works on blocks of its own, which fit its second-level cache beside the weights if these are small. Of large
+ * filters there may be too few blocks for the threads: then all share one and divide the points among them. That costs more
+ * where processors have caches of their own, since each reads what the others have transformed.
  */
 #include "core/memory.h"
 #include "nn/convolution_inside.h"
@@ -14,14 +15,16 @@
 #include <string.h>
 
 enum {
-    OWN_BLOCK_BYTES = 384 << 10,      /* transformed values per thread, when each has blocks of its own */
-    SHARED_BLOCK_BYTES = 6 << 20,     /* of all threads, when they share one */
-    SHARED_WEIGHTS_BYTES = 400 << 10, /* transformed weights above which they do */
-    PARTIAL_SUMS = 8,                 /* of weight gradients, added in order: their number is not the threads' */
-    UNITS_PER_THREAD = 4,             /* so many pieces of work for each, if they share a block */
-    LEAST_ROWS = 24,                  /* of a product that is cut for them */
-    DEPTH_TAPS = 3,                   /* at most */
-    SKEW = 16                         /* floats between points, so that they do not fall on the same cache lines */
+    OWN_BLOCK_BYTES = 384 << 10,     /* transformed values per thread, when each has blocks of its own */
+    LARGE_OWN_BLOCK_BYTES = 3 << 19, /* with large weights, which do not fit beside them anyway */
+    SHARED_BLOCK_BYTES = 6 << 20,    /* of all threads, when they share one */
+    LARGE_WEIGHTS_BYTES = 400 << 10, /* transformed weights above which they are large */
+    SHARED_WEIGHTS_BYTES = 4 << 20,  /* above which it is too much to read them for each block of each thread */
+    PARTIAL_SUMS = 8,                /* of weight gradients, added in order: their number is not the threads' */
+    UNITS_PER_THREAD = 4,            /* so many pieces of work for each, at least */
+    LEAST_ROWS = 24,                 /* of a product that is cut for them */
+    DEPTH_TAPS = 3,                  /* at most */
+    SKEW = 16                        /* floats between points, so that they do not fall on the same cache lines */
 };
 
 /* One direction of a convolution: images of `in` channels to images of `out` channels. */
@@ -60,11 +63,11 @@ static size_t block_floats(const direction *d, int slices, int lines) {
 }
 
 /* The largest block that fits: whole planes if it can be, else some lines of tiles of as many planes as pay. */
-static void choose_block(direction *d, size_t bytes) {
+static void choose_block(direction *d, size_t bytes, int most_slices) {
     int lines = d->tile_lines, slices = d->taps == 1 ? 1 : smaller(d->slices, 4);
     while (lines > 1 && block_floats(d, slices, lines) * sizeof(float) > bytes) lines--;
     while (slices > 1 && block_floats(d, slices, lines) * sizeof(float) > bytes) slices--;
-    while (slices < d->slices && block_floats(d, slices + 1, lines) * sizeof(float) <= bytes) slices++;
+    while (slices < most_slices && block_floats(d, slices + 1, lines) * sizeof(float) <= bytes) slices++;
     /* Blocks of equal size leave no small rest. */
     const int line_blocks = (d->tile_lines + lines - 1) / lines, slice_blocks = (d->slices + slices - 1) / slices;
     d->block_lines = (d->tile_lines + line_blocks - 1) / line_blocks;
@@ -86,14 +89,39 @@ static direction direction_of(const convolution *c, int in, int out) {
                    .tile_lines = (c->in.size[1] + WINOGRAD_TILE - 1) / WINOGRAD_TILE,
                    .tile_columns = (c->in.size[2] + WINOGRAD_TILE - 1) / WINOGRAD_TILE,
                    .taps = c->kernel[0]};
-    d.shared = WINOGRAD_POINTS * point_weights(c) * sizeof(float) > SHARED_WEIGHTS_BYTES;
-    choose_block(&d, d.shared ? SHARED_BLOCK_BYTES : OWN_BLOCK_BYTES);
+    return d;
+}
+
+static size_t weights_bytes(const convolution *c) {
+    return aligned_bytes(WINOGRAD_POINTS * point_weights(c) * sizeof(float));
+}
+static int has_large_weights(const convolution *c) { return weights_bytes(c) > LARGE_WEIGHTS_BYTES; }
+
+/* Blocks of sums depend on the shape alone, since the order of the sums does on them. */
+static direction gradient_direction(const convolution *c) {
+    direction d = direction_of(c, c->in.channels, c->features);
+    d.shared = has_large_weights(c);
+    choose_block(&d, d.shared ? SHARED_BLOCK_BYTES : OWN_BLOCK_BYTES, d.slices);
     return d;
 }
 
 static int line_blocks(const direction *d) { return (d->tile_lines + d->block_lines - 1) / d->block_lines; }
 static int slice_blocks(const direction *d) { return (d->slices + d->block_slices - 1) / d->block_slices; }
 static int block_count(const direction *d) { return d->groups * slice_blocks(d) * line_blocks(d); }
+
+/* Blocks of results, which are the same bits however they are cut. Slices that do not see each other cost nothing to cut. */
+static direction data_direction(const convolution *c, int in, int out) {
+    direction d = direction_of(c, in, out);
+    if (!has_large_weights(c)) {
+        choose_block(&d, OWN_BLOCK_BYTES, d.slices);
+        return d;
+    }
+    const int pieces = UNITS_PER_THREAD * c->threads;
+    choose_block(&d, LARGE_OWN_BLOCK_BYTES, d.taps == 1 ? larger(1, d.slices / pieces) : d.slices);
+    d.shared = c->threads == 1 || block_count(&d) < pieces || weights_bytes(c) > SHARED_WEIGHTS_BYTES;
+    if (d.shared) choose_block(&d, SHARED_BLOCK_BYTES, d.slices);
+    return d;
+}
 
 static block block_at(const direction *d, int index) {
     block b;
@@ -302,9 +330,6 @@ static size_t block_values(const direction *d) { return aligned_bytes(WINOGRAD_P
 static size_t block_products(const direction *d) {
     return aligned_bytes(WINOGRAD_POINTS * d->out_point * sizeof(float));
 }
-static size_t weights_bytes(const convolution *c) {
-    return aligned_bytes(WINOGRAD_POINTS * point_weights(c) * sizeof(float));
-}
 
 /* Each thread works on blocks of its own. */
 static void run_apart(const direction *d, const image_list *inputs, const float *weights,
@@ -313,7 +338,7 @@ static void run_apart(const direction *d, const image_list *inputs, const float 
     work_divide(&blocks, (size_t)block_count(d), d->convolution->threads);
 #pragma omp parallel num_threads(blocks.threads)
     {
-        char *own = memory + (size_t)thread_share().index * (block_values(d) + block_products(d));
+        char *own = own_memory(d->convolution, memory);
         float *values = (float *)own, *products = (float *)(own + block_values(d));
         for (size_t index; work_take(&blocks, &index);) {
             const block b = block_at(d, (int)index);
@@ -328,7 +353,8 @@ static void run_apart(const direction *d, const image_list *inputs, const float 
 static void run_together(const direction *d, const image_list *inputs, const float *weights,
                          const winograd_results *results, char *memory) {
     const int threads = d->convolution->threads, blocks = block_count(d);
-    float *values = (float *)memory, *products = (float *)(memory + block_values(d));
+    char *shared = memory + weights_bytes(d->convolution);
+    float *values = (float *)shared, *products = (float *)(shared + block_values(d));
     block b = block_at(d, 0);
     work tiles, points, lines;
     work_divide(&tiles, 0, threads);
@@ -400,18 +426,18 @@ static void pack_backward(const convolution *c, const float *weights, float *pac
 
 void winograd_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                       void *output, char *scratch) {
-    const direction d = direction_of(c, c->in.channels, c->features);
+    const direction d = data_direction(c, c->in.channels, c->features);
     float *packed = (float *)scratch;
     pack_forward(c, filter.weights, packed);
     const image_list list = {
         c->inputs, {c->input_channels[0], c->input_channels[1]}, {inputs[0], c->inputs > 1 ? inputs[1] : 0}};
     const winograd_results results = {1, {c->features, 0}, {0, 0}, {output, 0}, filter.bias, addend};
-    run(&d, &list, packed, &results, scratch + weights_bytes(c));
+    run(&d, &list, packed, &results, scratch);
 }
 
 void winograd_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                             const int accumulate[2], void *const input_gradients[2], char *scratch) {
-    const direction d = direction_of(c, c->features, c->in.channels);
+    const direction d = data_direction(c, c->features, c->in.channels);
     float *packed = (float *)scratch;
     pack_backward(c, filter.weights, packed);
     const image_list list = {1, {c->features, 0}, {gradient, 0}};
@@ -422,7 +448,7 @@ void winograd_backward_data(const convolution *c, convolution_filter filter, con
                                       {input_gradients[0], second ? input_gradients[1] : 0},
                                       filter.bias,
                                       0};
-    run(&d, &list, packed, &results, scratch + weights_bytes(c));
+    run(&d, &list, packed, &results, scratch);
 }
 
 static size_t sum_count(const direction *d) {
@@ -460,10 +486,17 @@ static void finish_gradients(const direction *d, float *sums, int partials, size
                                                   (ptrdiff_t)(in * out));
 }
 
-/* Partial sums of a part, so that threads can share in it; of the whole batch there are PARTIAL_SUMS, or as many as parts. */
+/* Partial sums of a part, so that threads can divide them; of the whole batch there are PARTIAL_SUMS, or as many as parts. Those
+   of large weights are not cut: there, threads share the part's blocks. */
 static int partial_sums(const direction *d) {
     const int each = larger(1, PARTIAL_SUMS / convolution_batch_parts(d->convolution));
     return d->shared ? 1 : smaller(each, block_count(d));
+}
+
+/* Whether threads share in the sum of each part: not if each can have as many parts for itself as the others. */
+static int shares_parts(const convolution *c) {
+    const int parts = convolution_parts(c);
+    return has_large_weights(c) && !(c->threads > 1 && parts % c->threads == 0);
 }
 
 /* What a weight gradient is computed from, and the memory of those who work on a block. */
@@ -496,7 +529,7 @@ static size_t sum_floats(const convolution *c) { return WINOGRAD_POINTS * point_
 /* The k-th partial sum of a part from zero, if there are so many: a share of its blocks. */
 static void sum_partial(const convolution_piece *piece, int k, float *sums, char *memory) {
     const convolution *c = &piece->convolution;
-    const direction d = direction_of(c, c->in.channels, c->features);
+    const direction d = gradient_direction(c);
     if (k >= partial_sums(&d)) return;
     const gradient_work w = gradient_work_of(&d, piece, memory);
     const share blocks = {k, partial_sums(&d)};
@@ -513,7 +546,7 @@ static void sum_partial(const convolution_piece *piece, int k, float *sums, char
 /* The only sum of a part, from zero: all threads work on one block after the other. */
 static void sum_together(const convolution_piece *piece, float *sums, char *memory) {
     const convolution *c = &piece->convolution;
-    const direction d = direction_of(c, c->in.channels, c->features);
+    const direction d = gradient_direction(c);
     const gradient_work w = gradient_work_of(&d, piece, memory);
     const int threads = c->threads, blocks = block_count(&d);
     block b = block_at(&d, 0);
@@ -546,17 +579,15 @@ static void sum_together(const convolution_piece *piece, float *sums, char *memo
 typedef struct gradient_memory {
     int partials;        /* of a part, at most */
     size_t sums, blocks; /* bytes: of one partial sum; of a thread's, or of all threads' shared, blocks */
-    int shared;
 } gradient_memory;
 
 static gradient_memory gradient_memory_of(const convolution *c) {
     gradient_memory memory = {.sums = weights_bytes(c)};
     for (int k = 0; k < 2; k++) {
         const convolution_piece piece = convolution_piece_at(c, 0, 0, k ? convolution_parts(c) - 1 : 0);
-        const direction d = direction_of(&piece.convolution, c->in.channels, c->features);
+        const direction d = gradient_direction(&piece.convolution);
         const size_t blocks = block_values(&d) + block_products(&d);
         memory.partials = larger(memory.partials, partial_sums(&d));
-        memory.shared = d.shared;
         if (blocks > memory.blocks) memory.blocks = blocks;
     }
     return memory;
@@ -566,20 +597,18 @@ static gradient_memory gradient_memory_of(const convolution *c) {
 static void sum_apart(const convolution *c, const void *const inputs[2], const void *gradient,
                       const gradient_memory *memory, char *scratch) {
     const int count = convolution_parts(c) * memory->partials;
-    char *blocks = scratch + (size_t)count * memory->sums;
     work sums;
     work_divide(&sums, (size_t)count, c->threads);
 #pragma omp parallel num_threads(sums.threads)
     for (size_t k; work_take(&sums, &k);) {
         const convolution_piece piece = convolution_piece_at(c, inputs, gradient, (int)k / memory->partials);
-        sum_partial(&piece, (int)k % memory->partials, (float *)(scratch + k * memory->sums),
-                    blocks + (size_t)thread_share().index * memory->blocks);
+        sum_partial(&piece, (int)k % memory->partials, (float *)(scratch + k * memory->sums), own_memory(c, scratch));
     }
 }
 
 static void add_part(const convolution *c, int part, float *sums, part_gradients weight_gradients) {
     const convolution_piece piece = convolution_piece_at(c, 0, 0, part);
-    const direction d = direction_of(&piece.convolution, c->in.channels, c->features);
+    const direction d = gradient_direction(&piece.convolution);
     finish_gradients(&d, sums, partial_sums(&d), weights_bytes(c) / sizeof(float),
                      weight_gradients.first + (size_t)part * weight_gradients.stride);
 }
@@ -587,10 +616,11 @@ static void add_part(const convolution *c, int part, float *sums, part_gradients
 void winograd_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                                part_gradients weight_gradients, char *scratch) {
     const gradient_memory memory = gradient_memory_of(c);
-    if (!memory.shared) sum_apart(c, inputs, gradient, &memory, scratch);
+    const int shared = shares_parts(c);
+    if (!shared) sum_apart(c, inputs, gradient, &memory, scratch);
     for (int part = 0; part < convolution_parts(c); part++) {
-        const size_t place = memory.shared ? 0 : (size_t)(part * memory.partials) * memory.sums;
-        if (memory.shared) {
+        const size_t place = shared ? 0 : (size_t)(part * memory.partials) * memory.sums;
+        if (shared) {
             const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
             sum_together(&piece, (float *)scratch, scratch + memory.sums);
         }
@@ -598,16 +628,21 @@ void winograd_backward_weights(const convolution *c, const void *const inputs[2]
     }
 }
 
-size_t winograd_scratch(const convolution *c) {
-    const direction there = direction_of(c, c->in.channels, c->features);
-    const direction back = direction_of(c, c->features, c->in.channels);
-    const gradient_memory weights = gradient_memory_of(c);
-    const size_t blocks = (size_t)(there.shared ? 1 : c->threads);
-    const size_t block_there = block_values(&there) + block_products(&there);
-    const size_t block_back = block_values(&back) + block_products(&back);
-    const size_t block = block_there > block_back ? block_there : block_back;
-    const size_t data = weights_bytes(c) + blocks * block;
-    const size_t parts = (size_t)(weights.shared ? 1 : convolution_parts(c) * weights.partials);
-    const size_t gradients = parts * weights.sums + blocks * weights.blocks;
-    return data > gradients ? data : gradients;
+static void need(size_t *bytes, size_t needed) {
+    if (needed > *bytes) *bytes = needed;
+}
+
+convolution_scratch winograd_scratch(const convolution *c) {
+    convolution_scratch s = {0, 0};
+    for (int back = 0; back < 2; back++) {
+        const direction d = data_direction(c, back ? c->features : c->in.channels, back ? c->in.channels : c->features);
+        const size_t blocks = block_values(&d) + block_products(&d);
+        need(&s.common, weights_bytes(c) + (d.shared ? blocks : 0));
+        if (!d.shared) need(&s.own, blocks);
+    }
+    const gradient_memory gradients = gradient_memory_of(c);
+    const int shared = shares_parts(c), sums = shared ? 1 : convolution_parts(c) * gradients.partials;
+    need(&s.common, (size_t)sums * gradients.sums + (shared ? gradients.blocks : 0));
+    if (!shared) need(&s.own, gradients.blocks);
+    return s;
 }

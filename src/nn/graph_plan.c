@@ -159,6 +159,21 @@ static status_code plan_arena(graph *g, failure *failure) {
     return STATUS_OK;
 }
 
+/* Each thread's scratch memory is at the same place in all convolutions. */
+static void plan_convolution_scratch(graph *g) {
+    convolution_scratch most = {0, 0};
+    for (int o = 0; o < g->op_count; o++) {
+        const convolution_scratch s = g->ops[o].convolution.scratch;
+        if (s.common > most.common) most.common = s.common;
+        if (s.own > most.own) most.own = s.own;
+    }
+    for (int o = 0; o < g->op_count; o++) {
+        if (!g->ops[o].convolution.weight_count) continue;
+        g->ops[o].convolution.scratch = most;
+        g->ops[o].scratch_bytes = convolution_scratch_bytes(&g->ops[o].convolution);
+    }
+}
+
 static void plan_parameters(graph *g) {
     for (int i = 0; i < g->parameter_count; i++) {
         parameter *p = &g->parameters[i];
@@ -251,6 +266,7 @@ status_code graph_plan(graph *g, failure *failure) {
     drop_cancelled_biases(g);
     plan_values(g);
     if (!g->options.inference) plan_gradients(g);
+    plan_convolution_scratch(g);
     plan_parameters(g);
     plan_io(g);
     const status_code status = plan_arena(g, failure);

@@ -170,7 +170,6 @@ tensor graph_convolution(graph *g, const char *name, tensor input, const convolu
     if (!o) return NO_TENSOR;
     o->convolution = c;
     o->addend = addend;
-    o->scratch_bytes = c.scratch_bytes;
     add_parameters(g, o, name, 0, 0, options->bias);
     return o->output;
 }
@@ -191,7 +190,6 @@ tensor graph_fully_connected(graph *g, const char *name, tensor input, int featu
     if (!o) return NO_TENSOR;
     o->convolution = c;
     o->samples_in_line = 1;
-    o->scratch_bytes = c.scratch_bytes;
     add_parameters(g, o, name, 1, 0, bias);
     return o->output;
 }
@@ -236,7 +234,6 @@ tensor graph_transposed_convolution(graph *g, const char *name, tensor input, in
     op *o = graph_new_op(g, &op_transposed, name, &input, 1, output);
     if (!o) return NO_TENSOR;
     o->convolution = c;
-    o->scratch_bytes = c.scratch_bytes;
     add_parameters(g, o, name, 0, 1, bias);
     return o->output;
 }

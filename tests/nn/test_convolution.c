@@ -150,7 +150,7 @@ static trial trial_open(const struct example *e, precision precision, convolutio
     t.weight_gradients = guarded_open(c->weight_count * sizeof(float));
     t.bias = random_numbers(PRECISION_F32, (size_t)c->features, &seed);
     t.data_bias = random_numbers(PRECISION_F32, (size_t)c->in.channels, &seed);
-    t.scratch = guarded_open(c->scratch_bytes);
+    t.scratch = guarded_open(convolution_scratch_bytes(c));
     t.input = side_by_side(&t, t.inputs);
     t.weights_exact = exact_numbers(PRECISION_F32, t.weights.data, c->weight_count);
     t.gradient_exact = exact_numbers(precision, t.gradient.data, outputs);
@@ -338,12 +338,13 @@ static void winograd_bf16_convolutions_round_once(void **state) {
 static unsigned char *all_results(const struct example *e, precision precision, convolution_algorithm algorithm,
                                   int threads, size_t *bytes) {
     trial t = trial_open(e, precision, algorithm, 5);
-    const size_t planned = t.c.scratch_bytes;
+    const size_t planned = convolution_scratch_bytes(&t.c);
     t.c.threads = threads;
+    t.c.part = e->samples % 4 ? 0 : e->samples / 4;
     assert_int_equal(convolution_plan(&t.c, 0), STATUS_OK);
-    if (t.c.scratch_bytes != planned) {
+    if (convolution_scratch_bytes(&t.c) != planned) {
         guarded_close(&t.scratch, t.name);
-        t.scratch = guarded_open(t.c.scratch_bytes);
+        t.scratch = guarded_open(convolution_scratch_bytes(&t.c));
     }
     run_forward(&t, 1, 1);
     run_backward_data(&t, (request){{1, 1}, {1, 0}, 0});
@@ -359,26 +360,42 @@ static unsigned char *all_results(const struct example *e, precision precision, 
     return results;
 }
 
+static void check_threads(const struct example *e, precision precision, convolution_algorithm algorithm) {
+    static const int threads[] = {2, 5, 64};
+    size_t bytes, bytes_again;
+    unsigned char *expected = all_results(e, precision, algorithm, 1, &bytes);
+    for (int k = 0; k < 3; k++) {
+        unsigned char *results = all_results(e, precision, algorithm, threads[k], &bytes_again);
+        assert_int_equal(bytes, bytes_again);
+        if (memcmp(expected, results, bytes) != 0)
+            fail_msg("%d of %dx%dx%d, bf16 %d, algorithm %d: %d threads give other bits than one", e->samples,
+                     e->size[0], e->size[1], e->size[2], precision == PRECISION_BF16, (int)algorithm, threads[k]);
+        free(results);
+    }
+    free(expected);
+}
+
 static void the_number_of_threads_changes_no_bit(void **state) {
     (void)state;
     for (int i = 0; i < 2 * 2 * EXAMPLE_COUNT; i++) {
         const struct example *e = &EXAMPLES[i >> 2];
         const precision precision = i & 1 ? PRECISION_BF16 : PRECISION_F32;
         const convolution_algorithm algorithm = i & 2 ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
-        if (convolution_of(e, precision, algorithm).algorithm != algorithm) continue;
-        size_t bytes, bytes_again;
-        unsigned char *expected = all_results(e, precision, algorithm, 1, &bytes);
-        static const int threads[] = {2, 5, 64};
-        for (int k = 0; k < 3; k++) {
-            unsigned char *results = all_results(e, precision, algorithm, threads[k], &bytes_again);
-            assert_int_equal(bytes, bytes_again);
-            if (memcmp(expected, results, bytes) != 0)
-                fail_msg("example %d, bf16 %d, algorithm %d: %d threads give other bits than one", i >> 2, i & 1,
-                         (int)algorithm, threads[k]);
-            free(results);
-        }
-        free(expected);
+        if (convolution_of(e, precision, algorithm).algorithm == algorithm) check_threads(e, precision, algorithm);
     }
+}
+
+/* Large filters: one thread works on large blocks, two have blocks of their own, and 64 share one; of pictures, two have parts of
+   their own for the gradients, and five share each. */
+static void threads_that_share_large_filters_or_not_change_no_bit(void **state) {
+    (void)state;
+    static const struct example LARGE[] = {
+        {16, {1, 7, 7}, {64, 0}, 64, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}},
+        {8, {1, 12, 21}, {48, 16}, 64, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}},
+        {2, {16, 40, 24}, {32, 0}, 32, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}},
+    };
+    for (size_t k = 0; k < sizeof LARGE / sizeof *LARGE; k++)
+        check_threads(&LARGE[k], PRECISION_F32, CONVOLUTION_WINOGRAD);
 }
 
 static void a_second_pass_gives_the_same_bits(void **state) {
@@ -594,6 +611,7 @@ int main(void) {
         cmocka_unit_test(winograd_bf16_convolutions_round_once),
         cmocka_unit_test(the_way_back_is_a_transposed_convolution),
         cmocka_unit_test(the_number_of_threads_changes_no_bit),
+        cmocka_unit_test(threads_that_share_large_filters_or_not_change_no_bit),
         cmocka_unit_test(a_second_pass_gives_the_same_bits),
         cmocka_unit_test(channel_sums_add_to_what_is_there),
         cmocka_unit_test(what_is_no_convolution_is_refused),
