@@ -19,7 +19,7 @@ enum {
     LARGE_OWN_BLOCK_BYTES = 3 << 19, /* with large weights, which do not fit beside them anyway */
     SHARED_BLOCK_BYTES = 6 << 20,    /* of all threads, when they share one */
     LARGE_WEIGHTS_BYTES = 400 << 10, /* transformed weights above which they are large */
-    SHARED_WEIGHTS_BYTES = 4 << 20,  /* above which it is too much to read them for each block of each thread */
+    SHARED_WEIGHTS_BYTES = 4 << 20,  /* above which they are too much to be read for each block of each thread */
     PARTIAL_SUMS = 8,                /* of weight gradients, added in order: their number is not the threads' */
     UNITS_PER_THREAD = 4,            /* so many pieces of work for each, at least */
     LEAST_ROWS = 24,                 /* of a product that is cut for them */
@@ -493,10 +493,11 @@ static int partial_sums(const direction *d) {
     return d->shared ? 1 : smaller(each, block_count(d));
 }
 
-/* Whether threads share in the sum of each part: not if each can have as many parts for itself as the others. */
+/* Whether threads share in the sum of each part: not if each can have as many parts for itself as the others, and the sums of all
+   parts at once are not too much memory. */
 static int shares_parts(const convolution *c) {
-    const int parts = convolution_parts(c);
-    return has_large_weights(c) && !(c->threads > 1 && parts % c->threads == 0);
+    if (!has_large_weights(c)) return 0;
+    return weights_bytes(c) > SHARED_WEIGHTS_BYTES || c->threads == 1 || convolution_parts(c) % c->threads != 0;
 }
 
 /* What a weight gradient is computed from, and the memory of those who work on a block. */
