@@ -73,7 +73,7 @@ function scale(p,    span) {
 
 function legend(    m, x, y) {
     for (m = 1; m <= name_count; m++) {
-        x = 44 + (m - 1) % 3 * 220; y = 460 + 18 * int((m - 1) / 3)
+        x = 50 + (m - 1) % 3 * 220; y = 460 + 18 * int((m - 1) / 3)
         printf "<path stroke=\"%s\" stroke-width=\"3\" d=\"M%d %dh20\"/>", colour_of(m), x, y - 4
         printf "<text x=\"%d\" y=\"%d\">%s (%d seed%s)</text>\n", x + 26, y, escape(names[m]), runs_of[names[m]], (runs_of[names[m]] > 1 ? "s" : "")
     }
@@ -93,7 +93,7 @@ END {
     print "@media(prefers-color-scheme:dark){.page{fill:#16181c}text{fill:#ddd}.grid{stroke:#3a3d44}}</style>"
     printf "<rect class=\"page\" width=\"700\" height=\"%d\"/>\n", tall
     for (p = 1; p <= 4; p++) {
-        left[p] = 44 + (p - 1) % 2 * 350
+        left[p] = 50 + (p - 1) % 2 * 350
         top[p] = 34 + (p > 2) * 220
         scale(p)
         axes(p)

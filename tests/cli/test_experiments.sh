@@ -205,6 +205,17 @@ DATA="my data" queued mnist.sh "mnist out"
 "$experiments/dice_table" condition "" "a=$work/nowhere" >"$work/out" 2>"$work/err" && fail "dice_table does without a run"
 "$experiments/accuracy_table" 3 "a=$work/nowhere" >"$work/out" 2>"$work/err" && fail "accuracy_table does without a run"
 grep -q "^erm .* 92.00 +- 12.71" "$work/mnist out/table.txt" || fail "mnist.sh's table: $(cat "$work/mnist out/table.txt")"
+# Of the last ten epochs there are two: 0 and 91, 0 and 93.
+sed -n '/last ten epochs/,$p' "$work/mnist out/table.txt" | grep -q "^erm .* 46.00 +- 6.35" || fail "no means over epochs: $(cat "$work/mnist out/table.txt")"
+# Curves: 0 and 92 of 100 at the two epochs, with a band from 91 to 93; the losses fall from 1 to 0.2, on an axis of powers of ten.
+curves="$work/mnist out/curves.svg"
+grep -q 'd="M50.0 184.0L340.0 46.0"><title>erm' "$curves" || fail "mnist.sh's curves: $(cat "$curves")"
+grep -q 'd="M50.0 184.0L340.0 44.5L340.0 47.5L50.0 184.0Z"' "$curves" || fail "mnist.sh's curves have no band: $(cat "$curves")"
+grep -q 'd="M50.0 254.0L340.0 358.8"><title>dro' "$curves" || fail "mnist.sh's losses: $(cat "$curves")"
+grep -q '>erm (2 seeds)<' "$curves" || fail "mnist.sh's curves have no legend"
+! "$experiments/learning_curves" 3 "a=$work/nowhere" >"$work/out" 2>"$work/err" || fail "learning_curves does without a run"
+! "$experiments/learning_curves" 4 "a=$work/mnist out/erm-s1" >"$work/out" 2>"$work/err" || fail "learning_curves draws a class that is not there"
+grep -q "knows no class 4" "$work/err" || fail "learning_curves does not tell which class is missing"
 
 if [ -n "${HWS_TEST_LONG:-}" ]; then
     for study in fetal brats; do
