@@ -46,54 +46,90 @@ typedef struct block_place {
     int row, panel;
 } block_place;
 
-/* Four rows hang on one pointer: their distances are what an address can be made of. */
+typedef vec block_row[2 * PANEL_VECTORS];
+
+ALWAYS_INLINE void store_block(const int rows, const int panels, const block_row *sum, const kernel_results *to,
+                               block_place at) {
+    const int first = at.panel * PANEL;
+    const ptrdiff_t stride = to->row_stride;
+    const kernel_addends add = to->addends;
+    ELEMENT *const image = (ELEMENT *)to->image + at.row * stride + first;
+    if (add.bias || add.addend || add.accumulate || to->channels - first < panels * PANEL) {
+        UNROLL for (int r = 0; r < rows; r++) UNROLL for (int k = 0; k < panels; k++)
+            store_results(sum[r] + k * PANEL_VECTORS, to, at.row + r, first + k * PANEL);
+        return;
+    }
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++)
+        STORE(image + r * stride + v * LANES, sum[r][v]);
+}
+
+/* The k-th number of each row, times the row of weights at `b`, whose panels are so far apart. Four rows hang on one pointer:
+   their distances are what an address can be made of. */
+ALWAYS_INLINE void multiply_step(const int rows, const int panels, const float *const p[4], ptrdiff_t stride,
+                                 const float *b, ptrdiff_t apart, block_row *sum) {
+    vec right[2 * PANEL_VECTORS];
+    UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) right[v] =
+        vec_load(b + v / PANEL_VECTORS * apart + v % PANEL_VECTORS * LANES);
+    UNROLL for (int r = 0; r < rows; r++) {
+        const vec left = vec_all(p[r / 4][r % 4 * stride]);
+        UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] = vec_fma(left, right[v], sum[r][v]);
+    }
+}
+
+/* Several steps at a time: what moves pointers would take multiply-adds' places in the processor's ports. */
+enum { STEPS = 4 };
+
 ALWAYS_INLINE void multiply_block(const int rows, const int panels, const kernel_taps *taps, block_place at,
                                   const kernel_results *to) {
-    const int vectors = panels * PANEL_VECTORS;
     const ptrdiff_t apart = taps->panel_stride;
-    vec sum[16][2 * PANEL_VECTORS], right[2 * PANEL_VECTORS];
-    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = vec_all(0);
+    block_row sum[16];
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
+        vec_all(0);
     for (const kernel_tap *tap = taps->tap, *const last = tap + taps->taps; tap < last; tap++) {
         const ptrdiff_t stride = tap->row_stride;
-        const float *const start = tap->a + at.row * stride, *p[4];
-        UNROLL for (int k = 0; k < 4; k++) p[k] = start + (4 * k < rows ? 4 * k * stride : 0);
-        const float *b = tap->b + at.panel * apart, *const end = b + (ptrdiff_t)tap->depth * PANEL;
-        for (; b < end; b += PANEL) {
-            UNROLL for (int v = 0; v < vectors; v++) right[v] =
-                vec_load(b + v / PANEL_VECTORS * apart + v % PANEL_VECTORS * LANES);
-            UNROLL for (int r = 0; r < rows; r++) {
-                const vec left = vec_all(p[r / 4][r % 4 * stride]);
-                UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = vec_fma(left, right[v], sum[r][v]);
+        const float *const a = tap->a + at.row * stride, *b = tap->b + at.panel * apart;
+        const float *p[4] = {a, rows > 4 ? a + 4 * stride : a, rows > 8 ? a + 8 * stride : a,
+                             rows > 12 ? a + 12 * stride : a};
+        int left = tap->depth;
+        for (; left >= STEPS; left -= STEPS) {
+            UNROLL for (int k = 0; k < STEPS; k++) {
+                const float *const q[4] = {p[0] + k, p[1] + k, p[2] + k, p[3] + k};
+                multiply_step(rows, panels, q, stride, b + k * PANEL, apart, sum);
             }
+            UNROLL for (int k = 0; k < 4; k++) p[k] += STEPS;
+            b += STEPS * PANEL;
+        }
+        for (; left > 0; left--, b += PANEL) {
+            multiply_step(rows, panels, p, stride, b, apart, sum);
             UNROLL for (int k = 0; k < 4; k++) p[k]++;
         }
     }
-    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int k = 0; k < panels; k++)
-        store_results(sum[r] + k * PANEL_VECTORS, to, at.row + r, (at.panel + k) * PANEL);
+    store_block(rows, panels, sum, to, at);
 }
 
-/* A block of a weight gradient. Fields of structs are read before the loops. */
 ALWAYS_INLINE void outer_block(const int rows, const int panels, const kernel_field *field, const ELEMENT *a_start,
                                const ELEMENT *b_start, const kernel_sums *to) {
-    const int vectors = panels * PANEL_VECTORS;
-    const ptrdiff_t a_point = field->a_point, b_point = field->b_point;
-    vec sum[16][2 * PANEL_VECTORS], right[2 * PANEL_VECTORS];
-    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
-        vec_load(to->sums + r * to->row_stride + v * LANES);
+    const ptrdiff_t a_point = field->a_point, b_point = field->b_point, stride = to->row_stride;
+    float *const sums = to->sums;
+    block_row sum[16];
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
+        vec_load(sums + r * stride + v * LANES);
     for (int plane = 0; plane < field->planes; plane++)
         for (int line = 0; line < field->lines; line++) {
             const ELEMENT *a = a_start + plane * field->a_plane + line * field->a_line;
             const ELEMENT *b = b_start + plane * field->b_plane + line * field->b_line;
             for (int p = field->points; p > 0; p--, a += a_point, b += b_point) {
-                UNROLL for (int v = 0; v < vectors; v++) right[v] = LOAD(b + v * LANES);
+                vec right[2 * PANEL_VECTORS];
+                UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) right[v] = LOAD(b + v * LANES);
                 UNROLL for (int r = 0; r < rows; r++) {
                     const vec left = vec_all(NUMBER(a[r]));
-                    UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = vec_fma(left, right[v], sum[r][v]);
+                    UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
+                        vec_fma(left, right[v], sum[r][v]);
                 }
             }
         }
-    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < vectors; v++)
-        vec_store(to->sums + r * to->row_stride + v * LANES, sum[r][v]);
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++)
+        vec_store(sums + r * stride + v * LANES, sum[r][v]);
 }
 
 typedef void multiply_function(const kernel_taps *taps, block_place at, const kernel_results *to);
