@@ -13,18 +13,34 @@
 /* Above this size of packed weights, a group of panels serves all lines before the next one is touched. */
 enum { PANEL_MAJOR_BYTES = 256 << 10, GROUP_PANELS = 2, MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
 
-/* The weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel. */
+/* The weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel. Some rows at a time, since
+   they are read whole. */
 static void pack_forward(const convolution *c, const float *weights, float *packed) {
-    const int rows = convolution_taps(c) * c->in.channels, features = c->features;
+    const size_t rows = (size_t)convolution_taps(c) * (size_t)c->in.channels, features = (size_t)c->features;
+    const size_t blocks = (rows + KERNEL_PANEL - 1) / KERNEL_PANEL, bytes = KERNEL_PANEL * sizeof *packed;
 #pragma omp parallel for num_threads(team_size(c->threads)) schedule(static)
-    for (int panel = 0; panel < panels_of(features); panel++) {
-        const int first = panel * KERNEL_PANEL, width = smaller(KERNEL_PANEL, features - first);
-        for (int row = 0; row < rows; row++) {
-            float *to = packed + ((size_t)panel * (size_t)rows + (size_t)row) * KERNEL_PANEL;
-            const float *from = weights + (size_t)row * (size_t)features + first;
-            for (int i = 0; i < KERNEL_PANEL; i++) to[i] = i < width ? from[i] : 0;
-        }
-    }
+    for (size_t block = 0; block < blocks; block++)
+        for (size_t first = 0; first < features; first += KERNEL_PANEL)
+            for (size_t row = block * KERNEL_PANEL; row < rows && row < (block + 1) * KERNEL_PANEL; row++) {
+                float *to = packed + first * rows + row * KERNEL_PANEL;
+                const float *from = weights + row * features + first;
+                if (first + KERNEL_PANEL <= features) {
+                    memcpy(to, from, bytes);
+                    continue;
+                }
+                memset(to, 0, bytes);
+                memcpy(to, from, (features - first) * sizeof *to);
+            }
+}
+
+/* Columns of a panel of rows of weights, `features` apart, of which there are `rows`, side by side; zeros behind the last row. */
+static void turn_rows(const float *from, int rows, int features, float *to) {
+    const kernels *f32 = kernels_for(PRECISION_F32);
+    int f = 0;
+    for (; rows == KERNEL_PANEL && f + KERNEL_PANEL <= features; f += KERNEL_PANEL)
+        f32->transpose_panel(from + f, features, to + f * KERNEL_PANEL);
+    for (; f < features; f++)
+        for (int i = 0; i < KERNEL_PANEL; i++) to[f * KERNEL_PANEL + i] = i < rows ? from[i * features + f] : 0;
 }
 
 /* The weights of one input seen from its gradient: [panel of its channels][tap][output channel][PANEL]. */
@@ -33,15 +49,10 @@ static void pack_backward(const convolution *c, const float *weights, int first_
 #pragma omp parallel for collapse(2) num_threads(team_size(c->threads)) schedule(static)
     for (int panel = 0; panel < panels_of(channels); panel++)
         for (int tap = 0; tap < taps; tap++) {
-            float *to = packed + ((size_t)panel * (size_t)taps + (size_t)tap) * (size_t)features * KERNEL_PANEL;
-            for (int i = 0; i < KERNEL_PANEL; i++) {
-                const int channel = panel * KERNEL_PANEL + i;
-                const float *from =
-                    weights +
-                    ((size_t)tap * (size_t)c->in.channels + (size_t)(first_channel + channel)) * (size_t)features;
-                for (int f = 0; f < features; f++)
-                    to[(size_t)f * KERNEL_PANEL + (size_t)i] = channel < channels ? from[f] : 0;
-            }
+            const size_t row = (size_t)tap * (size_t)c->in.channels + (size_t)(first_channel + panel * KERNEL_PANEL);
+            turn_rows(weights + row * (size_t)features, smaller(KERNEL_PANEL, channels - panel * KERNEL_PANEL),
+                      features,
+                      packed + ((size_t)panel * (size_t)taps + (size_t)tap) * (size_t)features * KERNEL_PANEL);
         }
 }
 

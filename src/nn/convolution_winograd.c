@@ -411,10 +411,9 @@ static void turn_weights(const convolution *c, const float *weights, size_t dept
                          float turned[9][KERNEL_PANEL][KERNEL_PANEL]) {
     const size_t in = (size_t)c->in.channels, out = (size_t)c->features;
     for (size_t tap = 0; tap < 9; tap++)
-        for (size_t i = 0; i < KERNEL_PANEL; i++) {
-            const float *row = weights + ((depth_tap * 9 + 8 - tap) * in + channel + i) * out + feature;
-            for (size_t k = 0; k < KERNEL_PANEL; k++) turned[tap][k][i] = row[k];
-        }
+        kernels_for(PRECISION_F32)
+            ->transpose_panel(weights + ((depth_tap * 9 + 8 - tap) * in + channel) * out + feature, (ptrdiff_t)out,
+                              turned[tap][0]);
 }
 
 /* The same for the way back: outputs and inputs change places, all taps are mirrored. */
