@@ -29,6 +29,9 @@
 #include "nn/kernels_gemm.h"
 #include "nn/kernels_rows.h"
 #include "nn/kernels_winograd.h"
+#ifdef ELEMENT_IS_F32
+#include "nn/kernels_pack.h"
+#endif
 
 #define TABLE(set) TABLE_NAME(set)
 extern const kernels TABLE(KERNELS);
@@ -55,5 +58,6 @@ const kernels TABLE(KERNELS) = {
 #ifdef ELEMENT_IS_F32
     .winograd_weights = winograd_weights,
     .winograd_weights_gradient = winograd_weights_gradient,
+    .transpose_panel = transpose_panel,
 #endif
 };
