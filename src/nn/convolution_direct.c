@@ -137,11 +137,6 @@ static void multiply_points(const line_output *out, const kernel_taps *taps, siz
     }
 }
 
-/* A line of an image by its coordinates. */
-typedef struct line_place {
-    int sample, depth, height;
-} line_place;
-
 static line_place place_of(const shape *s, size_t line) {
     const int plane = (int)(line / (size_t)s->size[1]);
     return (line_place){plane / s->size[0], plane % s->size[0], (int)(line % (size_t)s->size[1])};

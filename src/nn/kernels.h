@@ -17,7 +17,7 @@ typedef enum precision { PRECISION_F32, PRECISION_BF16 } precision;
 
 static inline size_t precision_bytes(precision precision) { return precision == PRECISION_F32 ? 4 : 2; }
 
-enum { KERNEL_PANEL = 16, WINOGRAD_TILE = 4, WINOGRAD_EDGE = 6, WINOGRAD_POINTS = 36 };
+enum { KERNEL_PANEL = 16, KERNEL_MOST_DOTS = 16, WINOGRAD_TILE = 4, WINOGRAD_EDGE = 6, WINOGRAD_POINTS = 36 };
 
 /* What one tap of a filter adds: row r is the `depth` numbers at a + r * row_stride, which meet as many rows of a panel of
    weights. */
@@ -62,6 +62,20 @@ typedef struct kernel_results {
     void *image;
 } kernel_results;
 
+/* Rows of channels to be copied as f32, `from_stride` numbers apart: PANEL channels of a row together, with zeros behind the
+   last, the next ones `panel_stride` further, the next row `row_stride`. */
+typedef struct kernel_copy {
+    int channels;
+    ptrdiff_t from_stride, panel_stride, row_stride;
+} kernel_copy;
+
+/* A line of an image, of which every `stride`-th point from the first on gets a row of values. */
+typedef struct kernel_spread {
+    int points, stride, channels;
+    const float *bias; /* of all points, may be NULL */
+    int accumulate;
+} kernel_spread;
+
 /* Rows of channels that are normalised, z = x * scale + shift + addend, and activated by the leaky ReLU: z above zero,
    slope * z elsewhere; a slope of 1 leaves z, 0 is ReLU. Backward needs the mean as well. */
 typedef struct kernel_norm {
@@ -84,6 +98,14 @@ typedef struct kernels {
 
     /* out[r][0..PANEL) += sum over the positions of `field` of a[r] * b[0..PANEL): a weight gradient. */
     void (*outer)(int rows, const kernel_field *field, const void *a, const void *b, float *out, ptrdiff_t out_stride);
+
+    /* The same as multiply_taps for results of few channels, at most KERNEL_MOST_DOTS: of tap t for channel c there is
+       a(t, r)[k] * tap[t].b[c * column_stride + k], and depths are multiples of PANEL. */
+    void (*dot_taps)(const kernel_taps *taps, ptrdiff_t column_stride, const kernel_results *results);
+
+    void (*gather_rows)(const kernel_copy *copy, size_t rows, const void *from, float *to);
+    /* image = or += values (NULL: none) and zeros between them + bias */
+    void (*spread_rows)(const kernel_spread *spread, const float *values, void *image);
 
     /* Winograd F(4x4, 3x3): inputs and output gradients to points, and points to outputs. `channels` is a multiple of
        PANEL. */

@@ -30,11 +30,17 @@
 #include "nn/kernels_rows.h"
 #include "nn/kernels_winograd.h"
 
+/* Uses those of the rows. */
+#include "nn/kernels_narrow.h"
+
 #define TABLE(set) TABLE_NAME(set)
 extern const kernels TABLE(KERNELS);
 const kernels TABLE(KERNELS) = {
     .multiply_taps = multiply_taps,
     .outer = outer,
+    .dot_taps = dot_taps,
+    .gather_rows = gather_rows,
+    .spread_rows = spread_rows,
     .winograd_input = winograd_input,
     .winograd_gradient = winograd_gradient,
     .winograd_output = winograd_output,
