@@ -13,9 +13,12 @@ enum {
     /* Positions that are worked on together, at most: so many, or so many numbers. */
     PIECE_POSITIONS = 240,
     PIECE_FLOATS = 64 << 10,
-    /* The same for weight gradients: what all threads copy together, and what stays in the first-level cache. */
+    /* For weight gradients: numbers that all threads copy together; positions of two panels, and numbers of few channels,
+       that stay in the first-level cache. */
     BLOCK_FLOATS = 256 << 10,
     CHUNK_POSITIONS = 256,
+    CHUNK_FLOATS = 6 << 10,
+    IN_PLACE_CHANNELS = 192,
     PIECES_PER_THREAD = 4,
     SUMS = KERNEL_PANEL * KERNEL_PANEL
 };
@@ -275,14 +278,14 @@ void pointwise_backward_data(const convolution *c, convolution_filter filter, co
 /* ---- the gradient of the weights --------------------------------------------------------------------------------- */
 
 /*
- * Products of panels, [panel][position][PANEL], of both sides: the numbers of one side are multiplied one by one with the
- * vectors of the other. The side that leaves fewer lanes empty gives the vectors.
+ * Sums of outer products over positions: the numbers of the channels of one side, the rows, are multiplied one by one with
+ * vectors of those of the other. The side that leaves fewer lanes empty gives the vectors.
  */
 typedef struct gradient_product {
-    int rows, columns; /* channels on either side */
-    int row_panels, column_panels;
-    int swapped;             /* rows are features */
-    size_t units, positions; /* of a block */
+    int rows, columns, row_panels, column_panels;
+    int swapped;  /* rows are features */
+    int in_place; /* operands are read where they are; else panels of both are copied, [panel][position][PANEL] */
+    size_t units, positions; /* of a block, which all threads copy together */
 } gradient_product;
 
 static gradient_product gradient_product_of(const convolution *c) {
@@ -295,46 +298,84 @@ static gradient_product gradient_product_of(const convolution *c) {
     }
     g.row_panels = panels_of(g.rows);
     g.column_panels = panels_of(g.columns);
-    const int floats = (g.row_panels + g.column_panels) * KERNEL_PANEL;
-    g.units = units_together(c, (size_t)larger(CHUNK_POSITIONS, BLOCK_FLOATS / floats));
-    if (g.units > units_of(c)) g.units = units_of(c);
+    g.in_place = !is_strided(c) && g.columns % KERNEL_PANEL == 0 && g.rows + g.columns <= IN_PLACE_CHANNELS;
+    g.units = units_of(c);
+    if (!g.in_place) {
+        const int floats = (g.row_panels + g.column_panels) * KERNEL_PANEL;
+        const size_t together = units_together(c, (size_t)larger(CHUNK_POSITIONS, BLOCK_FLOATS / floats));
+        if (together < g.units) g.units = together;
+    }
     g.positions = g.units * unit_of(c);
     return g;
 }
 
+static size_t pairs_of(const gradient_product *g) { return (size_t)g->row_panels * (size_t)g->column_panels; }
+
 static size_t gradient_floats(const gradient_product *g) {
-    const size_t panels = (size_t)g->row_panels, others = (size_t)g->column_panels;
-    return panels * others * SUMS + (panels + others) * g->positions * KERNEL_PANEL;
+    const size_t panels = (size_t)(g->row_panels + g->column_panels);
+    return pairs_of(g) * SUMS + (g->in_place ? 0 : panels * g->positions * KERNEL_PANEL);
 }
 
-/* A share of the positions of a block to the panels of both sides. */
-static void copy_block(const gradient_product *g, const convolution_piece *piece, span block, float *rows,
-                       float *columns) {
+/* Numbers of one side of a block, and how far apart its positions and panels are. */
+typedef struct side {
+    const char *values;
+    ptrdiff_t point, panel;
+} side;
+
+typedef struct block {
+    span span;
+    precision precision;
+    side rows, columns;
+} block;
+
+static block block_in_place(const gradient_product *g, const convolution_piece *piece, span s) {
     const convolution *c = &piece->convolution;
-    const size_t units = (block.end - block.first) / unit_of(c);
+    const size_t number = precision_bytes(c->precision);
+    const side inputs = {(const char *)piece->inputs[0] + s.first * (size_t)c->in.channels * number, c->in.channels,
+                         KERNEL_PANEL};
+    const side results = {(const char *)piece->gradient + s.first * (size_t)c->features * number, c->features,
+                          KERNEL_PANEL};
+    return (block){s, c->precision, g->swapped ? results : inputs, g->swapped ? inputs : results};
+}
+
+/* Copies this thread's share of the positions to the panels of both sides. */
+static block block_copied(const gradient_product *g, const convolution_piece *piece, span whole, float *copies) {
+    const convolution *c = &piece->convolution;
+    const size_t units = (whole.end - whole.first) / unit_of(c), panel = g->positions * KERNEL_PANEL;
     const share own = thread_share();
     const size_t first = share_start(units, own) * unit_of(c), end = share_end(units, own) * unit_of(c);
-    if (first == end) return;
-    const span s = {block.first + first, block.first + end};
-    const kernel_copy how = {.panel_stride = (ptrdiff_t)g->positions * KERNEL_PANEL, .row_stride = KERNEL_PANEL};
-    gather_inputs(c, piece->inputs[0], s, how, (g->swapped ? columns : rows) + first * KERNEL_PANEL);
-    gather_results(c, piece->gradient, s, how, (g->swapped ? rows : columns) + first * KERNEL_PANEL);
+    float *const columns = copies + (size_t)g->row_panels * panel;
+    if (first < end) {
+        const span s = {whole.first + first, whole.first + end};
+        const kernel_copy how = {.panel_stride = (ptrdiff_t)panel, .row_stride = KERNEL_PANEL};
+        gather_inputs(c, piece->inputs[0], s, how, (g->swapped ? columns : copies) + first * KERNEL_PANEL);
+        gather_results(c, piece->gradient, s, how, (g->swapped ? copies : columns) + first * KERNEL_PANEL);
+    }
+    return (block){whole,
+                   PRECISION_F32,
+                   {(const char *)copies, KERNEL_PANEL, (ptrdiff_t)panel},
+                   {(const char *)columns, KERNEL_PANEL, (ptrdiff_t)panel}};
+}
+
+static const char *at_side(const side *s, size_t position, int panel, size_t number) {
+    return s->values + ((ptrdiff_t)position * s->point + panel * s->panel) * (ptrdiff_t)number;
 }
 
 /* Adds the products of a block to the sums of this thread's share of pairs of panels. */
-static void multiply_block(const gradient_product *g, size_t positions, const float *rows, const float *columns,
-                           float *sums) {
-    const kernels *kernels = kernels_for(PRECISION_F32);
+static void multiply_block(const gradient_product *g, const block *b, float *sums) {
+    const size_t positions = b->span.end - b->span.first, number = precision_bytes(b->precision);
+    const size_t floats = (size_t)(b->rows.point + b->columns.point);
+    const size_t chunk = g->in_place ? CHUNK_FLOATS / floats : CHUNK_POSITIONS;
     const share own = thread_share();
-    const size_t pairs = (size_t)g->row_panels * (size_t)g->column_panels, panel = g->positions * KERNEL_PANEL;
-    for (size_t first = 0; first < positions; first += CHUNK_POSITIONS) {
-        const int points = positions - first < CHUNK_POSITIONS ? (int)(positions - first) : CHUNK_POSITIONS;
-        const kernel_field field = {1, 1, points, 0, 0, KERNEL_PANEL, 0, 0, KERNEL_PANEL};
-        for (size_t pair = share_start(pairs, own); pair < share_end(pairs, own); pair++) {
-            const size_t row = pair / (size_t)g->column_panels, column = pair % (size_t)g->column_panels;
-            kernels->outer(smaller(KERNEL_PANEL, g->rows - (int)row * KERNEL_PANEL), &field,
-                           rows + row * panel + first * KERNEL_PANEL, columns + column * panel + first * KERNEL_PANEL,
-                           sums + pair * SUMS, KERNEL_PANEL);
+    for (size_t first = 0; first < positions; first += chunk) {
+        const int points = positions - first < chunk ? (int)(positions - first) : (int)chunk;
+        const kernel_field field = {1, 1, points, 0, 0, b->rows.point, 0, 0, b->columns.point};
+        for (size_t pair = share_start(pairs_of(g), own); pair < share_end(pairs_of(g), own); pair++) {
+            const int row = (int)(pair / (size_t)g->column_panels), column = (int)(pair % (size_t)g->column_panels);
+            kernels_for(b->precision)
+                ->outer(smaller(KERNEL_PANEL, g->rows - row * KERNEL_PANEL), &field,
+                        at_side(&b->rows, first, row, number), at_side(&b->columns, first, column, number),
+                        sums + pair * SUMS, KERNEL_PANEL);
         }
     }
 }
@@ -342,44 +383,53 @@ static void multiply_block(const gradient_product *g, size_t positions, const fl
 /* The sums of this thread's pairs to where they belong. */
 static void add_pairs(const gradient_product *g, const float *sums, int features, float *weight_gradients) {
     const share own = thread_share();
-    const size_t pairs = (size_t)g->row_panels * (size_t)g->column_panels;
-    for (size_t pair = share_start(pairs, own); pair < share_end(pairs, own); pair++) {
+    const ptrdiff_t row_stride = g->swapped ? 1 : features, column_stride = g->swapped ? features : 1;
+    for (size_t pair = share_start(pairs_of(g), own); pair < share_end(pairs_of(g), own); pair++) {
         const int row = (int)(pair / (size_t)g->column_panels) * KERNEL_PANEL;
         const int column = (int)(pair % (size_t)g->column_panels) * KERNEL_PANEL;
         const float *from = sums + pair * SUMS;
         for (int r = 0; r < KERNEL_PANEL && row + r < g->rows; r++)
-            for (int i = 0; i < KERNEL_PANEL && column + i < g->columns; i++) {
-                const int input = g->swapped ? column + i : row + r, feature = g->swapped ? row + r : column + i;
-                weight_gradients[(ptrdiff_t)input * features + feature] += from[r * KERNEL_PANEL + i];
-            }
+            for (int i = 0; i < KERNEL_PANEL && column + i < g->columns; i++)
+                weight_gradients[(row + r) * row_stride + (column + i) * column_stride] += from[r * KERNEL_PANEL + i];
     }
 }
 
 static void clear_pairs(const gradient_product *g, float *sums) {
-    const share own = thread_share();
-    const size_t pairs = (size_t)g->row_panels * (size_t)g->column_panels;
-    const size_t first = share_start(pairs, own), end = share_end(pairs, own);
+    const size_t first = share_start(pairs_of(g), thread_share()), end = share_end(pairs_of(g), thread_share());
     memset(sums + first * SUMS, 0, (end - first) * SUMS * sizeof *sums);
 }
 
 /* One part, by all threads. */
 static void add_part(const gradient_product *g, const convolution_piece *piece, float *sums, float *weight_gradients) {
     const convolution *c = &piece->convolution;
-    float *const rows = sums + (size_t)g->row_panels * (size_t)g->column_panels * SUMS;
-    float *const columns = rows + (size_t)g->row_panels * g->positions * KERNEL_PANEL;
+    float *const copies = sums + pairs_of(g) * SUMS;
     clear_pairs(g, sums);
     for (size_t unit = 0; unit < units_of(c); unit += g->units) {
-        const span block = span_of(c, unit, g->units);
-        copy_block(g, piece, block, rows, columns);
+        const span s = span_of(c, unit, g->units);
+        if (g->in_place) {
+            const block b = block_in_place(g, piece, s);
+            multiply_block(g, &b, sums);
+            continue;
+        }
+        const block b = block_copied(g, piece, s, copies);
 #pragma omp barrier
-        multiply_block(g, block.end - block.first, rows, columns, sums);
+        multiply_block(g, &b, sums);
 #pragma omp barrier
     }
     add_pairs(g, sums, c->features, weight_gradients);
 }
 
+/* The general way reads strided lines where they are, which is better as long as the sums stay in the first-level cache. */
+static int lines_are_better(const convolution *c) {
+    return is_strided(c) && c->in.channels + c->features <= IN_PLACE_CHANNELS;
+}
+
 void pointwise_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                                 part_gradients weight_gradients, char *scratch) {
+    if (lines_are_better(c)) {
+        direct_backward_weights(c, inputs, gradient, weight_gradients, scratch);
+        return;
+    }
     const gradient_product g = gradient_product_of(c);
 #pragma omp parallel num_threads(team_size(c->threads))
     for (int part = 0; part < convolution_parts(c); part++) {
@@ -388,11 +438,16 @@ void pointwise_backward_weights(const convolution *c, const void *const inputs[2
     }
 }
 
+static size_t weights_scratch(const convolution *c) {
+    const gradient_product g = gradient_product_of(c);
+    return lines_are_better(c) ? direct_weights_scratch(c) : gradient_floats(&g) * sizeof(float);
+}
+
+static size_t larger_size(size_t a, size_t b) { return a > b ? a : b; }
+
 convolution_scratch pointwise_scratch(const convolution *c) {
     const product there = forward_product(c), back = backward_product(c);
-    const gradient_product g = gradient_product_of(c);
-    size_t common = gradient_floats(&g);
-    if (packed_floats(&there) > common) common = packed_floats(&there);
-    if (packed_floats(&back) > common) common = packed_floats(&back);
-    return (convolution_scratch){aligned_bytes(common * sizeof(float)), aligned_bytes(own_floats(c) * sizeof(float))};
+    const size_t floats = larger_size(packed_floats(&there), packed_floats(&back));
+    return (convolution_scratch){aligned_bytes(larger_size(floats * sizeof(float), weights_scratch(c))),
+                                 aligned_bytes(own_floats(c) * sizeof(float))};
 }

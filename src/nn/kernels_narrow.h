@@ -175,6 +175,10 @@ static void spread_rows(const kernel_spread *spread, const float *values, void *
         spread_whole_rows(spread, values, to);
         return;
     }
+    if (!values && !bias) {
+        if (!accumulate) memset(to, 0, (size_t)spread->points * (size_t)channels * sizeof *to);
+        return;
+    }
     for (int p = 0; p < spread->points; p++, to += channels) {
         const int given = values && p % spread->stride == 0;
         if (given || bias) store_row(given ? values : bias, channels, given ? bias : 0, 0, accumulate, to);
