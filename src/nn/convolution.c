@@ -62,10 +62,12 @@ static const convolution_path *path_of(const convolution *c) {
                                               winograd_backward_weights};
     static const convolution_path pointwise = {pointwise_scratch, pointwise_forward, pointwise_backward_data,
                                                pointwise_backward_weights};
+    static const convolution_path few = {few_scratch, few_forward, direct_backward_data, few_backward_weights};
     static const convolution_path direct = {direct_scratch, direct_forward, direct_backward_data,
                                             direct_backward_weights};
     if (c->algorithm == CONVOLUTION_WINOGRAD) return &winograd;
-    return pointwise_possible(c) ? &pointwise : &direct;
+    if (pointwise_possible(c)) return &pointwise;
+    return few_possible(c) ? &few : &direct;
 }
 
 status_code convolution_plan(convolution *c, failure *failure) {

@@ -75,6 +75,14 @@ void pointwise_backward_data(const convolution *c, convolution_filter filter, co
 void pointwise_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                                 part_gradients weight_gradients, char *scratch);
 
+/* One input of few channels, and several taps in a line. Backward through the data is direct_backward_data. */
+int few_possible(const convolution *c);
+convolution_scratch few_scratch(const convolution *c);
+void few_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                 void *output, char *scratch);
+void few_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                          part_gradients weight_gradients, char *scratch);
+
 convolution_scratch direct_scratch(const convolution *c);
 size_t direct_weights_scratch(const convolution *c);
 void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,

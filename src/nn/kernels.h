@@ -62,6 +62,12 @@ typedef struct kernel_results {
     void *image;
 } kernel_results;
 
+/* Runs of numbers that lie `distance` apart. */
+typedef struct kernel_runs {
+    int count, length;
+    ptrdiff_t distance;
+} kernel_runs;
+
 /* Rows of channels to be copied as f32, `from_stride` numbers apart: PANEL channels of a row together, with zeros behind the
    last, the next ones `panel_stride` further, the next row `row_stride`. */
 typedef struct kernel_copy {
@@ -102,6 +108,9 @@ typedef struct kernels {
     /* The same as multiply_taps for results of few channels, at most KERNEL_MOST_DOTS: of tap t for channel c there is
        a(t, r)[k] * tap[t].b[c * column_stride + k], and depths are multiples of PANEL. */
     void (*dot_taps)(const kernel_taps *taps, ptrdiff_t column_stride, const kernel_results *results);
+
+    /* The same as outer for a panel of sums side by side, of which number i of run k is the row k * length + i. */
+    void (*outer_runs)(const kernel_runs *runs, const kernel_field *field, const void *a, const void *b, float *out);
 
     void (*gather_rows)(const kernel_copy *copy, size_t rows, const void *from, float *to);
     /* image = or += values (NULL: none) and zeros between them + bias */

@@ -39,6 +39,7 @@ const kernels TABLE(KERNELS) = {
     .multiply_taps = multiply_taps,
     .outer = outer,
     .dot_taps = dot_taps,
+    .outer_runs = outer_runs,
     .gather_rows = gather_rows,
     .spread_rows = spread_rows,
     .winograd_input = winograd_input,

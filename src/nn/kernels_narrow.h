@@ -57,7 +57,8 @@ EACH_DOT(DOT)
 EACH_DOT(DOT_OF_ONE_ROW)
 #elif LANES == 8
 DOT(1, 1)
-DOT(1, 2) DOT(1, 3)
+DOT(1, 2)
+DOT(1, 3)
 #else
 DOT(1, 1)
 #endif
@@ -139,6 +140,60 @@ static void dot_taps(const kernel_taps *taps, ptrdiff_t column_stride, const ker
             store_row(numbers + row * columns, step * columns, add.bias ? bias : 0,
                       add.addend ? (const ELEMENT *)add.addend + at : 0, add.accumulate, (ELEMENT *)to->image + at);
         }
+    }
+}
+
+/* Short runs are worked on together, so that there are enough sums at a time: as many as there are registers for. */
+#if LANES == 16
+#define EACH_RUN(X) X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(3, 5) X(2, 6) X(2, 7) X(2, 8)
+#else
+#define EACH_RUN(X) X(3, 1) X(3, 2) X(2, 3)
+#endif
+
+#define OUTER_RUNS(RUNS, LENGTH)                                                                                       \
+    static void outer_runs_##LENGTH(ptrdiff_t distance, const kernel_field *field, const ELEMENT *a, const ELEMENT *b, \
+                                    float *out) {                                                                      \
+        vec sum[RUNS * LENGTH][PANEL_VECTORS];                                                                         \
+        for (int r = 0; r < RUNS * LENGTH; r++)                                                                        \
+            for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = vec_load(out + r * PANEL + v * LANES);                 \
+        const ELEMENT *const a_start = a, *const b_start = b;                                                          \
+        const ptrdiff_t a_point = field->a_point, b_point = field->b_point;                                            \
+        for (int plane = 0; plane < field->planes; plane++)                                                            \
+            for (int line = 0; line < field->lines; line++) {                                                          \
+                a = a_start + plane * field->a_plane + line * field->a_line;                                           \
+                b = b_start + plane * field->b_plane + line * field->b_line;                                           \
+                for (int p = field->points; p > 0; p--, a += a_point, b += b_point) {                                  \
+                    vec right[PANEL_VECTORS];                                                                          \
+                    for (int v = 0; v < PANEL_VECTORS; v++) right[v] = LOAD(b + v * LANES);                            \
+                    _Pragma("GCC unroll 16") for (int r = 0; r < RUNS * LENGTH; r++) {                                 \
+                        const vec left = vec_all(NUMBER(a[r / LENGTH * distance + r % LENGTH]));                       \
+                        for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = vec_fma(left, right[v], sum[r][v]);        \
+                    }                                                                                                  \
+                }                                                                                                      \
+            }                                                                                                          \
+        for (int r = 0; r < RUNS * LENGTH; r++)                                                                        \
+            for (int v = 0; v < PANEL_VECTORS; v++) vec_store(out + r * PANEL + v * LANES, sum[r][v]);                 \
+    }
+EACH_RUN(OUTER_RUNS)
+
+static void outer_runs(const kernel_runs *runs, const kernel_field *field, const void *a, const void *b, float *out) {
+    const ELEMENT *from = a;
+    for (int done = 0, some; done < runs->count; done += some) {
+        some = 1;
+        switch (runs->length) {
+#define CALL(RUNS, LENGTH)                                                                                             \
+    case LENGTH:                                                                                                       \
+        if (runs->count - done < RUNS) break;                                                                          \
+        some = RUNS;                                                                                                   \
+        outer_runs_##LENGTH(runs->distance, field, from, b, out);                                                      \
+        break;
+            EACH_RUN(CALL)
+#undef CALL
+        default: break;
+        }
+        if (some == 1) outer(runs->length, field, from, b, out, PANEL);
+        from += some * runs->distance;
+        out += some * runs->length * PANEL;
     }
 }
 
