@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* Above this size of packed weights, one panel of them serves all lines before the next one is touched. */
-enum { PANEL_MAJOR_BYTES = 256 << 10, MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
+/* Above this size of packed weights, a group of panels serves all lines before the next one is touched. */
+enum { PANEL_MAJOR_BYTES = 256 << 10, GROUP_PANELS = 2, MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
 
 /* The weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel. */
 static void pack_forward(const convolution *c, const float *weights, float *packed) {
@@ -111,30 +111,25 @@ static const float *readable_line(precision precision, const char *line, size_t 
     return copy;
 }
 
-/* Where the numbers of one line go, which panels of channels of them, and what is added to them. */
+/* Where the numbers of one line go, for some of its panels of channels, and what is added to them. */
 typedef struct line_output {
     const kernels *kernels;
-    const float *bias;
-    const char *addend;
-    char *image;
-    ptrdiff_t point_stride; /* numbers */
+    kernel_results results;
     size_t number_bytes;
-    int channels, accumulate;
-    int first_panel, end_panel;
+    int first_panel;
 } line_output;
 
-/* Neighbouring points of a line for all its panels, whose weights are `panel_floats` apart. */
-static void multiply_points(const line_output *out, const kernel_taps *taps, size_t panel_floats) {
-    for (int panel = out->first_panel; panel < out->end_panel; panel++) {
-        const int channel = panel * KERNEL_PANEL;
-        const size_t at = (size_t)channel * out->number_bytes;
-        const kernel_results results = {
-            {out->bias ? out->bias + channel : 0, out->addend ? out->addend + at : 0, out->accumulate},
-            smaller(KERNEL_PANEL, out->channels - channel),
-            out->point_stride,
-            out->image + at};
-        out->kernels->multiply_taps(taps, (ptrdiff_t)((size_t)panel * panel_floats), &results);
-    }
+/* The panels [first, end) of what is there for all channels. */
+static line_output line_panels(line_output out, int first, int end) {
+    const int channel = first * KERNEL_PANEL;
+    const size_t bytes = (size_t)channel * out.number_bytes;
+    kernel_results *r = &out.results;
+    if (r->addends.bias) r->addends.bias += channel;
+    if (r->addends.addend) r->addends.addend = (const char *)r->addends.addend + bytes;
+    r->image = (char *)r->image + bytes;
+    r->channels = smaller(end * KERNEL_PANEL, r->channels) - channel;
+    out.first_panel = first;
+    return out;
 }
 
 static line_place place_of(const shape *s, size_t line) {
@@ -179,12 +174,13 @@ static int add_input_taps(const convolution *c, direct_memory *memory, const cha
 
 static void forward_line(const convolution *c, direct_memory memory, const void *const inputs[2], size_t line,
                          const line_output *out) {
+    const size_t panel_floats = (size_t)convolution_taps(c) * (size_t)c->in.channels * KERNEL_PANEL;
     kernel_tap tap[MAX_LIST];
     int taps = 0;
+    memory.packed += (size_t)out->first_panel * panel_floats;
     for (int i = 0; i < c->inputs; i++)
         taps += add_input_taps(c, &memory, inputs[i], i, place_of(&c->out, line), tap + taps);
-    multiply_points(out, &(kernel_taps){c->out.size[2], taps, tap},
-                    (size_t)convolution_taps(c) * (size_t)c->in.channels * KERNEL_PANEL);
+    out->kernels->multiply_taps(&(kernel_taps){c->out.size[2], taps, tap, (ptrdiff_t)panel_floats}, &out->results);
 }
 
 /* What the threads share: lines, each with all panels of channels; or, where the filters are too large to stay in the
@@ -197,19 +193,16 @@ typedef struct line_items {
 static line_items items_of(const convolution *c, const shape *image, int channels) {
     const size_t lines = (size_t)image->samples * (size_t)image->size[0] * (size_t)image->size[1];
     const int panels = panels_of(channels), panel_major = c->weight_count * sizeof(float) > PANEL_MAJOR_BYTES;
-    return (line_items){lines, panel_major ? lines * (size_t)panels : lines, panels, panel_major};
+    const int groups = panel_major ? (panels + GROUP_PANELS - 1) / GROUP_PANELS : 1;
+    return (line_items){lines, lines * (size_t)groups, panels, panel_major};
 }
 
-static size_t item_line(const line_items *items, size_t item) {
-    return items->panel_major ? item % items->lines : item;
-}
+static size_t item_line(const line_items *items, size_t item) { return item % items->lines; }
 
-static int item_first_panel(const line_items *items, size_t item) {
-    return items->panel_major ? (int)(item / items->lines) : 0;
-}
+static int item_first_panel(const line_items *items, size_t item) { return (int)(item / items->lines) * GROUP_PANELS; }
 
 static int item_end_panel(const line_items *items, size_t item) {
-    return items->panel_major ? (int)(item / items->lines) + 1 : items->panels;
+    return items->panel_major ? smaller(items->panels, item_first_panel(items, item) + GROUP_PANELS) : items->panels;
 }
 
 void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
@@ -223,15 +216,10 @@ void direct_forward(const convolution *c, convolution_filter filter, const void 
 #pragma omp parallel num_threads(all.threads)
     for (size_t item; work_take(&all, &item);) {
         const size_t line = item_line(&items, item);
-        const line_output out = {.kernels = kernels_for(c->precision),
-                                 .bias = filter.bias,
-                                 .addend = addend ? (const char *)addend + line * line_bytes : 0,
-                                 .image = (char *)output + line * line_bytes,
-                                 .point_stride = c->features,
-                                 .number_bytes = number,
-                                 .channels = c->features,
-                                 .first_panel = item_first_panel(&items, item),
-                                 .end_panel = item_end_panel(&items, item)};
+        const kernel_addends addends = {filter.bias, addend ? (const char *)addend + line * line_bytes : 0, 0};
+        const kernel_results results = {addends, c->features, c->features, (char *)output + line * line_bytes};
+        const line_output out = line_panels((line_output){kernels_for(c->precision), results, number, 0},
+                                            item_first_panel(&items, item), item_end_panel(&items, item));
         forward_line(c, memory_of(c, scratch), inputs, line, &out);
     }
 }
@@ -276,30 +264,31 @@ static int lines_reaching(const convolution *c, direct_memory *memory, const cha
 static void backward_points(const convolution *c, const direct_memory *memory, const reaching_line *lines, int count,
                             int first, const line_output *out) {
     const int stride = c->stride[2], features = c->features, before = backward_margins(c).before;
-    const size_t tap_floats = (size_t)features * KERNEL_PANEL;
+    const size_t tap_floats = (size_t)features * KERNEL_PANEL, panel_floats = (size_t)convolution_taps(c) * tap_floats;
+    const float *const packed = memory->packed + (size_t)out->first_panel * panel_floats;
     kernel_tap tap[CONVOLUTION_MAX_TAPS];
     int taps = 0;
     for (int k = 0; k < count; k++)
         for (int x = 0; x < c->kernel[2]; x++) {
             if ((first + c->padding[2] - x) % stride) continue;
             const int offset = before + (first + c->padding[2] - x) / stride;
-            tap[taps++] =
-                (kernel_tap){lines[k].values + (ptrdiff_t)offset * features,
-                             memory->packed + (size_t)(lines[k].first_tap + x) * tap_floats, features, features};
+            tap[taps++] = (kernel_tap){lines[k].values + (ptrdiff_t)offset * features,
+                                       packed + (size_t)(lines[k].first_tap + x) * tap_floats, features, features};
         }
     const int points = (c->in.size[2] - first + stride - 1) / stride;
-    multiply_points(out, &(kernel_taps){points, taps, tap}, (size_t)convolution_taps(c) * tap_floats);
+    out->kernels->multiply_taps(&(kernel_taps){points, taps, tap, (ptrdiff_t)panel_floats}, &out->results);
 }
 
 static void backward_line(const convolution *c, direct_memory memory, const void *gradient, size_t line,
                           line_output out) {
     reaching_line lines[CONVOLUTION_MAX_TAPS];
     const int count = lines_reaching(c, &memory, gradient, place_of(&c->in, line), lines);
-    const size_t point_bytes = (size_t)out.point_stride * out.number_bytes;
-    char *image = out.image;
-    out.point_stride *= c->stride[2];
+    kernel_results *const to = &out.results;
+    const size_t point_bytes = (size_t)to->row_stride * out.number_bytes;
+    char *const image = to->image;
+    to->row_stride *= c->stride[2];
     for (int first = 0; first < c->stride[2] && first < c->in.size[2]; first++) {
-        out.image = image + (size_t)first * point_bytes;
+        to->image = image + (size_t)first * point_bytes;
         backward_points(c, &memory, lines, count, first, &out);
     }
 }
@@ -317,15 +306,11 @@ void direct_backward_data(const convolution *c, convolution_filter filter, const
 #pragma omp parallel num_threads(all.threads)
         for (size_t item; work_take(&all, &item);) {
             const size_t line = item_line(&items, item);
-            const line_output out = {.kernels = kernels_for(c->precision),
-                                     .bias = filter.bias ? filter.bias + channel : 0,
-                                     .image = (char *)input_gradients[i] + line * line_bytes,
-                                     .point_stride = c->input_channels[i],
-                                     .number_bytes = number,
-                                     .channels = c->input_channels[i],
-                                     .accumulate = accumulate[i],
-                                     .first_panel = item_first_panel(&items, item),
-                                     .end_panel = item_end_panel(&items, item)};
+            const kernel_addends addends = {filter.bias ? filter.bias + channel : 0, 0, accumulate[i]};
+            const kernel_results results = {addends, c->input_channels[i], c->input_channels[i],
+                                            (char *)input_gradients[i] + line * line_bytes};
+            const line_output out = line_panels((line_output){kernels_for(c->precision), results, number, 0},
+                                                item_first_panel(&items, item), item_end_panel(&items, item));
             backward_line(c, memory_of(c, scratch), gradient, line, out);
         }
     }

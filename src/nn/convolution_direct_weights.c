@@ -95,7 +95,8 @@ static void add_rest(const convolution *c, const kernel_field *field, int rows, 
     for (int first = 0; first < rows; first += PIECE_ROWS) {
         const int some = smaller(PIECE_ROWS, rows - first);
         float rest[PIECE_ROWS * KERNEL_PANEL] = {0};
-        kernels_for(c->precision)->outer(some, field, input + (size_t)first * number, gradient, rest, KERNEL_PANEL);
+        const kernel_sums to = {rest, KERNEL_PANEL, some, 1};
+        kernels_for(c->precision)->outer(field, input + (size_t)first * number, gradient, &to);
         for (int r = 0; r < some; r++)
             for (int i = 0; feature + i < c->features; i++)
                 out[(first + r) * c->features + feature + i] += rest[r * KERNEL_PANEL + i];
@@ -128,12 +129,11 @@ static void add_outer(const product_view *v, const chunk *chunk, const gradient_
         b = b * c->out.size[axis] + first[axis];
     }
     const ptrdiff_t number = (ptrdiff_t)precision_bytes(c->precision);
-    const kernels *kernels = kernels_for(c->precision);
     input += (a * a_row + rows->channel) * number;
     gradient += b * b_row * number;
-    int feature = 0;
-    for (; feature + KERNEL_PANEL <= c->features; feature += KERNEL_PANEL)
-        kernels->outer(rows->count, &field, input, gradient + feature * number, out + feature, c->features);
+    const kernel_sums to = {out, c->features, rows->count, c->features / KERNEL_PANEL};
+    const int feature = to.panels * KERNEL_PANEL;
+    kernels_for(c->precision)->outer(&field, input, gradient, &to);
     if (feature < c->features) add_rest(c, &field, rows->count, feature, input, gradient + feature * number, out);
 }
 

@@ -23,6 +23,7 @@ enum {
     PARTIAL_SUMS = 8,                /* of weight gradients, added in order: their number is not the threads' */
     UNITS_PER_THREAD = 4,            /* so many pieces of work for each, at least */
     LEAST_ROWS = 24,                 /* of a product that is cut for them */
+    PRODUCT_PANELS = 2,              /* of a product: as many as kernels take at once */
     DEPTH_TAPS = 3,                  /* at most */
     SKEW = 16                        /* floats between points, so that they do not fall on the same cache lines */
 };
@@ -242,46 +243,56 @@ static void transform_input(const direction *d, const block *b, const image_list
     transform_tiles(d, b, &inputs, values, shared);
 }
 
-/* A product of a point and a panel, for some rows: tiles. */
+/* Products of a point and some neighbouring panels, for some rows: tiles. */
 typedef struct point_product {
-    size_t point, panel, first_row, end_row;
+    size_t point, first_panel, panels, first_row, end_row;
 } point_product;
+
+/* How many such groups of panels the results of a point have, and the panels of one. */
+static size_t panel_groups(const direction *d) {
+    return ((size_t)(d->out / KERNEL_PANEL) + PRODUCT_PANELS - 1) / PRODUCT_PANELS;
+}
+static size_t panels_in_group(const direction *d, size_t group) {
+    const size_t left = (size_t)(d->out / KERNEL_PANEL) - group * PRODUCT_PANELS;
+    return left < PRODUCT_PANELS ? left : PRODUCT_PANELS;
+}
 
 static void multiply_point(const direction *d, const block *b, const point_product *p, const float *values,
                            const float *weights, float *products) {
-    const size_t in = (size_t)d->in, panels = (size_t)(d->out / KERNEL_PANEL);
-    const size_t tap_floats = in * KERNEL_PANEL, unit = p->point * panels + p->panel;
+    const size_t in = (size_t)d->in, panels = (size_t)(d->out / KERNEL_PANEL), tap_floats = in * KERNEL_PANEL;
+    const size_t panel_floats = (size_t)d->taps * tap_floats;
     kernel_tap tap[DEPTH_TAPS];
     for (size_t t = 0; t < (size_t)d->taps; t++)
         tap[t] = (kernel_tap){.a = values + p->point * d->in_point + (t * (size_t)b->tiles + p->first_row) * in,
-                              .b = weights + (unit * (size_t)d->taps + t) * tap_floats,
+                              .b = weights + (p->point * panels + p->first_panel) * panel_floats + t * tap_floats,
                               .row_stride = d->in,
                               .depth = d->in};
-    const kernel_taps taps = {(int)(p->end_row - p->first_row), d->taps, tap};
-    const kernel_results to = {.channels = KERNEL_PANEL,
+    const kernel_taps taps = {(int)(p->end_row - p->first_row), d->taps, tap, (ptrdiff_t)panel_floats};
+    const kernel_results to = {.channels = (int)p->panels * KERNEL_PANEL,
                                .row_stride = d->out,
                                .image = products + p->point * d->out_point + p->first_row * (size_t)d->out +
-                                        p->panel * KERNEL_PANEL};
-    d->f32->multiply_taps(&taps, 0, &to);
+                                        p->first_panel * KERNEL_PANEL};
+    d->f32->multiply_taps(&taps, &to);
 }
 
 static size_t product_pieces(const direction *d, const block *b, const work *shared) {
     const size_t rows = (size_t)b->slices * (size_t)b->tiles;
-    return pieces_of(WINOGRAD_POINTS * (size_t)(d->out / KERNEL_PANEL), rows / LEAST_ROWS + 1, shared);
+    return pieces_of(WINOGRAD_POINTS * panel_groups(d), rows / LEAST_ROWS + 1, shared);
 }
 
 static size_t product_count(const direction *d, const block *b, const work *shared) {
-    return WINOGRAD_POINTS * (size_t)(d->out / KERNEL_PANEL) * product_pieces(d, b, shared);
+    return WINOGRAD_POINTS * panel_groups(d) * product_pieces(d, b, shared);
 }
 
 static void multiply_points(const direction *d, const block *b, const float *values, const float *weights,
                             float *products, work *shared) {
-    const size_t panels = (size_t)(d->out / KERNEL_PANEL), rows = (size_t)b->slices * (size_t)b->tiles;
+    const size_t groups = panel_groups(d), rows = (size_t)b->slices * (size_t)b->tiles;
     const size_t pieces = product_pieces(d, b, shared), count = product_count(d, b, shared);
     for (size_t piece = ALONE; next_piece(shared, count, &piece);) {
         const share own = {(int)(piece % pieces), (int)pieces};
-        const point_product product = {piece / pieces / panels, piece / pieces % panels, share_start(rows, own),
-                                       share_end(rows, own)};
+        const size_t group = piece / pieces % groups;
+        const point_product product = {piece / pieces / groups, group * PRODUCT_PANELS, panels_in_group(d, group),
+                                       share_start(rows, own), share_end(rows, own)};
         multiply_point(d, b, &product, values, weights, products);
     }
 }
@@ -451,20 +462,19 @@ void winograd_backward_data(const convolution *c, convolution_filter filter, con
     run(&d, &list, packed, &results, scratch);
 }
 
-static size_t sum_count(const direction *d) {
-    return WINOGRAD_POINTS * (size_t)d->taps * (size_t)(d->out / KERNEL_PANEL);
-}
+static size_t sum_count(const direction *d) { return WINOGRAD_POINTS * (size_t)d->taps * panel_groups(d); }
 
 /* Adds the products of a block: sums[point][tap][input channel][feature]. */
 static void add_products(const direction *d, const block *b, const float *values, const float *gradients, float *sums,
                          work *shared) {
-    const size_t in = (size_t)d->in, out = (size_t)d->out, taps = (size_t)d->taps, panels = out / KERNEL_PANEL;
+    const size_t in = (size_t)d->in, out = (size_t)d->out, taps = (size_t)d->taps, groups = panel_groups(d);
     const kernel_field field = {1, 1, b->slices * b->tiles, 0, 0, d->in, 0, 0, d->out};
     for (size_t piece = ALONE; next_piece(shared, sum_count(d), &piece);) {
-        const size_t product = piece / panels, feature = piece % panels * KERNEL_PANEL;
+        const size_t product = piece / groups, group = piece % groups, feature = group * PRODUCT_PANELS * KERNEL_PANEL;
         const float *from = values + product / taps * d->in_point + product % taps * (size_t)b->tiles * in;
         const float *gradient = gradients + product / taps * d->out_point + feature;
-        d->f32->outer(d->in, &field, from, gradient, sums + product * in * out + feature, (ptrdiff_t)out);
+        const kernel_sums to = {sums + product * in * out + feature, d->out, d->in, (int)panels_in_group(d, group)};
+        d->f32->outer(&field, from, gradient, &to);
     }
 }
 

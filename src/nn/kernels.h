@@ -27,10 +27,11 @@ typedef struct kernel_tap {
     int depth;
 } kernel_tap;
 
-/* Rows to be multiplied by taps, any number of both. */
+/* Rows to be multiplied by taps, any number of both. Of neighbouring panels of weights, `b` is in the first one. */
 typedef struct kernel_taps {
     int rows, taps;
     const kernel_tap *tap;
+    ptrdiff_t panel_stride; /* floats from one panel to the next */
 } kernel_taps;
 
 /* Positions in planes, lines and points, and how many numbers apart they are in the two operands. */
@@ -38,6 +39,13 @@ typedef struct kernel_field {
     int planes, lines, points;
     ptrdiff_t a_plane, a_line, a_point, b_plane, b_line, b_point;
 } kernel_field;
+
+/* Rows of the sums of a weight gradient, over some panels of channels side by side. */
+typedef struct kernel_sums {
+    float *sums;
+    ptrdiff_t row_stride;
+    int rows, panels;
+} kernel_sums;
 
 /* A tile of an image of height x width x channels, by its upper left corner; what lies outside counts as zero and is not
    written. Its points are `point_stride` floats apart. */
@@ -54,7 +62,7 @@ typedef struct kernel_addends {
     int accumulate;
 } kernel_addends;
 
-/* Where rows of results go, `row_stride` numbers apart: the first `channels` of a panel. */
+/* Where rows of results go, `row_stride` numbers apart: any number of channels, of as many panels as that takes. */
 typedef struct kernel_results {
     kernel_addends addends;
     int channels;
@@ -99,11 +107,12 @@ typedef struct kernel_norm_gradient {
 } kernel_norm_gradient;
 
 typedef struct kernels {
-    /* Row r of the results is the sum over taps t and k < tap[t].depth of a(t, r)[k] * tap[t].b[b_offset + k * PANEL ...]. */
-    void (*multiply_taps)(const kernel_taps *taps, ptrdiff_t b_offset, const kernel_results *results);
+    /* Row r of the results is, for each panel p, the sum over taps t and k < tap[t].depth of
+       a(t, r)[k] * tap[t].b[p * panel_stride + k * PANEL ...], in the order of t and k. */
+    void (*multiply_taps)(const kernel_taps *taps, const kernel_results *results);
 
-    /* out[r][0..PANEL) += sum over the positions of `field` of a[r] * b[0..PANEL): a weight gradient. */
-    void (*outer)(int rows, const kernel_field *field, const void *a, const void *b, float *out, ptrdiff_t out_stride);
+    /* Row r of the sums += the sum over the positions of `field` of a[r] * b[0..panels * PANEL). */
+    void (*outer)(const kernel_field *field, const void *a, const void *b, const kernel_sums *sums);
 
     /* The same as multiply_taps for results of few channels, at most KERNEL_MOST_DOTS: of tap t for channel c there is
        a(t, r)[k] * tap[t].b[c * column_stride + k], and depths are multiples of PANEL. */

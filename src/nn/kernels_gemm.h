@@ -1,124 +1,194 @@
 /* Matrix kernels over ELEMENT; included by kernels_body.c. */
 
-/* One function per number of rows, so that the sums stay in registers: as many as there are registers for. */
+/*
+ * Blocks of sums stay in registers: rows by one panel, or by two side by side where there are registers for them. Of two, fewer
+ * rows and so fewer loads hide the latency of a multiply-add. One function for each size, which compilers then know.
+ */
 #if LANES == 16
-enum { MOST_ROWS = 16 };
-#define EACH_ROW_COUNT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+enum { MOST_ROWS = 16, MOST_PAIR_ROWS = 14 };
+#define EACH_PAIR(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#define EACH_BLOCK(X) EACH_PAIR(X) X(15) X(16)
 #else
-enum { MOST_ROWS = 6 };
-#define EACH_ROW_COUNT(X) X(1) X(2) X(3) X(4) X(5) X(6)
+enum { MOST_ROWS = 6, MOST_PAIR_ROWS = 0 };
+#define EACH_BLOCK(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #endif
 
-/* Declares the sums of ROWS rows by a panel, each beginning as START, which may use r and v. */
-#define SUMS(ROWS, START)                                                                                              \
-    vec sum[ROWS][PANEL_VECTORS];                                                                                      \
-    for (int r = 0; r < ROWS; r++)                                                                                     \
-        for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = START;
-
-/* Writes them to the rows of `out`. */
-#define STORE_SUMS(ROWS)                                                                                               \
-    for (int r = 0; r < ROWS; r++)                                                                                     \
-        for (int v = 0; v < PANEL_VECTORS; v++) vec_store(out + r * out_stride + v * LANES, sum[r][v]);
-
-/* Adds to each row r of sums the number LEFT, which may use r, times the panel at `b`. */
-#define ADD_PRODUCTS(ROWS, LEFT, LOAD_RIGHT)                                                                           \
-    vec right[PANEL_VECTORS];                                                                                          \
-    for (int v = 0; v < PANEL_VECTORS; v++) right[v] = LOAD_RIGHT(b + v * LANES);                                      \
-    _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++) {                                                          \
-        const vec left = vec_all(LEFT);                                                                                \
-        for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = vec_fma(left, right[v], sum[r][v]);                        \
-    }
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
 
 static void store_row(const float *values, int channels, const float *bias, const void *addend, int accumulate,
                       void *image);
 
-/* One row of sums to its place. */
-static inline void store_results(const vec sum[PANEL_VECTORS], const kernel_results *to, ptrdiff_t at) {
+/* One row of sums to its place: a panel whose first channel is `first`. */
+ALWAYS_INLINE void store_results(const vec sum[PANEL_VECTORS], const kernel_results *to, ptrdiff_t row, int first) {
     const kernel_addends add = to->addends;
+    const ptrdiff_t at = row * to->row_stride + first;
+    const float *const bias = add.bias ? add.bias + first : 0;
     const ELEMENT *const added = add.addend ? (const ELEMENT *)add.addend + at : 0;
     ELEMENT *const image = (ELEMENT *)to->image + at;
-    if (to->channels < PANEL) {
+    if (to->channels - first < PANEL) {
         float values[PANEL];
         for (int v = 0; v < PANEL_VECTORS; v++) vec_store(values + v * LANES, sum[v]);
-        store_row(values, to->channels, add.bias, added, add.accumulate, image);
+        store_row(values, to->channels - first, bias, added, add.accumulate, image);
         return;
     }
     for (int v = 0; v < PANEL_VECTORS; v++) {
         vec value = sum[v];
-        if (add.bias) value += vec_load(add.bias + v * LANES);
+        if (bias) value += vec_load(bias + v * LANES);
         if (added) value += LOAD(added + v * LANES);
         if (add.accumulate) value += LOAD(image + v * LANES);
         STORE(image + v * LANES, value);
     }
 }
 
-/* The rows from `first` on. Four rows hang on one pointer: their distances are what an address can be made of. */
-#define FOURTH(ROWS, k) (ROWS > 4 * k ? start + 4 * k * stride : start)
-#define ROW_POINTER(r) (r < 4 ? p0 : r < 8 ? p1 : r < 12 ? p2 : p3)
-#define MULTIPLY(ROWS)                                                                                                 \
-    static void multiply_##ROWS(const kernel_taps *taps, ptrdiff_t first, ptrdiff_t b_offset,                          \
-                                const kernel_results *to) {                                                            \
-        const kernel_tap *tap = taps->tap, *const last = tap + taps->taps;                                             \
-        SUMS(ROWS, vec_all(0))                                                                                         \
-        for (; tap < last; tap++) {                                                                                    \
-            const ptrdiff_t stride = tap->row_stride;                                                                  \
-            const float *const start = tap->a + first * stride;                                                        \
-            const float *p0 = start, *p1 = FOURTH(ROWS, 1), *p2 = FOURTH(ROWS, 2), *p3 = FOURTH(ROWS, 3);              \
-            const float *b = tap->b + b_offset, *const end = b + (ptrdiff_t)tap->depth * PANEL;                        \
-            for (; b < end; b += PANEL, p0++, p1++, p2++, p3++) {                                                      \
-                ADD_PRODUCTS(ROWS, ROW_POINTER(r)[(r & 3) * stride], vec_load)                                         \
-            }                                                                                                          \
-        }                                                                                                              \
-        _Pragma("GCC unroll 16") for (int r = 0; r < ROWS; r++)                                                        \
-            store_results(sum[r], to, (first + r) * to->row_stride);                                                   \
-    }
-EACH_ROW_COUNT(MULTIPLY)
+/* The first of the rows and panels of a block. */
+typedef struct block_place {
+    int row, panel;
+} block_place;
 
-#define OUTER(ROWS)                                                                                                    \
-    static void outer_##ROWS(const kernel_field *field, const ELEMENT *a, const ELEMENT *b, float *out,                \
-                             ptrdiff_t out_stride) {                                                                   \
-        SUMS(ROWS, vec_load(out + r * out_stride + v * LANES))                                                         \
-        const ELEMENT *const a_start = a, *const b_start = b;                                                          \
-        const ptrdiff_t a_point = field->a_point, b_point = field->b_point;                                            \
-        for (int plane = 0; plane < field->planes; plane++)                                                            \
-            for (int line = 0; line < field->lines; line++) {                                                          \
-                a = a_start + plane * field->a_plane + line * field->a_line;                                           \
-                b = b_start + plane * field->b_plane + line * field->b_line;                                           \
-                for (int p = field->points; p > 0; p--, a += a_point, b += b_point) {                                  \
-                    ADD_PRODUCTS(ROWS, NUMBER(a[r]), LOAD)                                                             \
-                }                                                                                                      \
-            }                                                                                                          \
-        STORE_SUMS(ROWS)                                                                                               \
-    }
-EACH_ROW_COUNT(OUTER)
+typedef vec block_row[2 * PANEL_VECTORS];
 
-#define ROWS_CASE(ROWS, CALL)                                                                                          \
-    case ROWS: CALL; break;
+ALWAYS_INLINE void store_block(const int rows, const int panels, const block_row *sum, const kernel_results *to,
+                               block_place at) {
+    const int first = at.panel * PANEL;
+    const ptrdiff_t stride = to->row_stride;
+    const kernel_addends add = to->addends;
+    ELEMENT *const image = (ELEMENT *)to->image + at.row * stride + first;
+    if (add.bias || add.addend || add.accumulate || to->channels - first < panels * PANEL) {
+        UNROLL for (int r = 0; r < rows; r++) UNROLL for (int k = 0; k < panels; k++)
+            store_results(sum[r] + k * PANEL_VECTORS, to, at.row + r, first + k * PANEL);
+        return;
+    }
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++)
+        STORE(image + r * stride + v * LANES, sum[r][v]);
+}
+
+/* The k-th number of each row, times the row of weights at `b`, whose panels are so far apart. Four rows hang on one pointer:
+   their distances are what an address can be made of. */
+ALWAYS_INLINE void multiply_step(const int rows, const int panels, const float *const p[4], ptrdiff_t stride,
+                                 const float *b, ptrdiff_t apart, block_row *sum) {
+    vec right[2 * PANEL_VECTORS];
+    UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) right[v] =
+        vec_load(b + v / PANEL_VECTORS * apart + v % PANEL_VECTORS * LANES);
+    UNROLL for (int r = 0; r < rows; r++) {
+        const vec left = vec_all(p[r / 4][r % 4 * stride]);
+        UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] = vec_fma(left, right[v], sum[r][v]);
+    }
+}
+
+/* Several steps at a time: what moves pointers would take multiply-adds' places in the processor's ports. */
+enum { STEPS = 4 };
+
+ALWAYS_INLINE void multiply_block(const int rows, const int panels, const kernel_taps *taps, block_place at,
+                                  const kernel_results *to) {
+    const ptrdiff_t apart = taps->panel_stride;
+    block_row sum[16];
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
+        vec_all(0);
+    for (const kernel_tap *tap = taps->tap, *const last = tap + taps->taps; tap < last; tap++) {
+        const ptrdiff_t stride = tap->row_stride;
+        const float *const a = tap->a + at.row * stride, *b = tap->b + at.panel * apart;
+        const float *p[4] = {a, rows > 4 ? a + 4 * stride : a, rows > 8 ? a + 8 * stride : a,
+                             rows > 12 ? a + 12 * stride : a};
+        int left = tap->depth;
+        for (; left >= STEPS; left -= STEPS) {
+            UNROLL for (int k = 0; k < STEPS; k++) {
+                const float *const q[4] = {p[0] + k, p[1] + k, p[2] + k, p[3] + k};
+                multiply_step(rows, panels, q, stride, b + k * PANEL, apart, sum);
+            }
+            UNROLL for (int k = 0; k < 4; k++) p[k] += STEPS;
+            b += STEPS * PANEL;
+        }
+        for (; left > 0; left--, b += PANEL) {
+            multiply_step(rows, panels, p, stride, b, apart, sum);
+            UNROLL for (int k = 0; k < 4; k++) p[k]++;
+        }
+    }
+    store_block(rows, panels, sum, to, at);
+}
+
+ALWAYS_INLINE void outer_block(const int rows, const int panels, const kernel_field *field, const ELEMENT *a_start,
+                               const ELEMENT *b_start, const kernel_sums *to) {
+    const ptrdiff_t a_point = field->a_point, b_point = field->b_point, stride = to->row_stride;
+    float *const sums = to->sums;
+    block_row sum[16];
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
+        vec_load(sums + r * stride + v * LANES);
+    for (int plane = 0; plane < field->planes; plane++)
+        for (int line = 0; line < field->lines; line++) {
+            const ELEMENT *a = a_start + plane * field->a_plane + line * field->a_line;
+            const ELEMENT *b = b_start + plane * field->b_plane + line * field->b_line;
+            for (int p = field->points; p > 0; p--, a += a_point, b += b_point) {
+                vec right[2 * PANEL_VECTORS];
+                UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) right[v] = LOAD(b + v * LANES);
+                UNROLL for (int r = 0; r < rows; r++) {
+                    const vec left = vec_all(NUMBER(a[r]));
+                    UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
+                        vec_fma(left, right[v], sum[r][v]);
+                }
+            }
+        }
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++)
+        vec_store(sums + r * stride + v * LANES, sum[r][v]);
+}
+
+typedef void multiply_function(const kernel_taps *taps, block_place at, const kernel_results *to);
+typedef void outer_function(const kernel_field *field, const ELEMENT *a, const ELEMENT *b, const kernel_sums *to);
+
+#define BLOCK(NAME, ROWS, PANELS)                                                                                      \
+    static void multiply_##NAME##ROWS(const kernel_taps *taps, block_place at, const kernel_results *to) {             \
+        multiply_block(ROWS, PANELS, taps, at, to);                                                                    \
+    }                                                                                                                  \
+    static void outer_##NAME##ROWS(const kernel_field *field, const ELEMENT *a, const ELEMENT *b,                      \
+                                   const kernel_sums *to) {                                                            \
+        outer_block(ROWS, PANELS, field, a, b, to);                                                                    \
+    }
+#define ROW_BLOCK(ROWS) BLOCK(row_, ROWS, 1)
+#define PAIR_BLOCK(ROWS) BLOCK(pair_, ROWS, 2)
+#define MULTIPLY_ROWS(ROWS) multiply_row_##ROWS,
+#define MULTIPLY_PAIR(ROWS) multiply_pair_##ROWS,
+#define OUTER_ROWS(ROWS) outer_row_##ROWS,
+#define OUTER_PAIR(ROWS) outer_pair_##ROWS,
+EACH_BLOCK(ROW_BLOCK)
+static multiply_function *const MULTIPLY[] = {0, EACH_BLOCK(MULTIPLY_ROWS)};
+static outer_function *const OUTER[] = {0, EACH_BLOCK(OUTER_ROWS)};
+#ifdef EACH_PAIR
+EACH_PAIR(PAIR_BLOCK)
+static multiply_function *const MULTIPLY_PAIRS[] = {0, EACH_PAIR(MULTIPLY_PAIR)};
+static outer_function *const OUTER_PAIRS[] = {0, EACH_PAIR(OUTER_PAIR)};
+#else
+#define MULTIPLY_PAIRS MULTIPLY
+#define OUTER_PAIRS OUTER
+#endif
+
+/* Two panels at once while there are as many. */
+static inline int next_panels(int panels) { return MOST_PAIR_ROWS && panels > 1 ? 2 : 1; }
 
 /* Rows in as few groups as possible, of nearly equal size: how many the next one has. */
-static inline int next_group(int rows) { return rows / ((rows + MOST_ROWS - 1) / MOST_ROWS); }
+static inline int next_group(int rows, int panels) {
+    const int most = panels > 1 ? MOST_PAIR_ROWS : MOST_ROWS;
+    return rows / ((rows + most - 1) / most);
+}
 
-static void multiply_taps(const kernel_taps *taps, ptrdiff_t b_offset, const kernel_results *to) {
-    for (int first = 0, rows; first < taps->rows; first += rows) {
-        rows = next_group(taps->rows - first);
-        switch (rows) {
-#define CALL(ROWS) ROWS_CASE(ROWS, multiply_##ROWS(taps, first, b_offset, to))
-            EACH_ROW_COUNT(CALL)
-#undef CALL
-        default: break;
+static void multiply_taps(const kernel_taps *taps, const kernel_results *to) {
+    const int all = (to->channels + PANEL - 1) / PANEL;
+    for (int panel = 0, panels; panel < all; panel += panels) {
+        panels = next_panels(all - panel);
+        for (int row = 0, rows; row < taps->rows; row += rows) {
+            rows = next_group(taps->rows - row, panels);
+            (panels > 1 ? MULTIPLY_PAIRS : MULTIPLY)[rows](taps, (block_place){row, panel}, to);
         }
     }
 }
 
-static void outer(int rows, const kernel_field *field, const void *a, const void *b, float *out, ptrdiff_t out_stride) {
-    const ELEMENT *from = a;
-    for (int some; rows > 0; rows -= some, from += some, out += some * out_stride) {
-        some = next_group(rows);
-        switch (some) {
-#define CALL(ROWS) ROWS_CASE(ROWS, outer_##ROWS(field, from, b, out, out_stride))
-            EACH_ROW_COUNT(CALL)
-#undef CALL
-        default: break;
+static void outer(const kernel_field *field, const void *a, const void *b, const kernel_sums *to) {
+    for (int panel = 0, panels; panel < to->panels; panel += panels) {
+        panels = next_panels(to->panels - panel);
+        for (int row = 0, rows; row < to->rows; row += rows) {
+            rows = next_group(to->rows - row, panels);
+            const kernel_sums block = {to->sums + row * to->row_stride + panel * PANEL, to->row_stride, rows, panels};
+            (panels > 1 ? OUTER_PAIRS : OUTER)[rows](field, (const ELEMENT *)a + row,
+                                                     (const ELEMENT *)b + panel * PANEL, &block);
         }
     }
 }

@@ -33,11 +33,12 @@ static void open_result(use *u, precision precision, size_t count) {
     u->out_precision = precision;
 }
 
-/* More rows than any set has registers for, and so many channels of a panel. */
+/* More rows and more panels than any set has registers for, and so many channels of the last panel. */
 static void use_multiply_taps(use *u) {
-    const int rows = 1 + u->rows % 40, taps = 3, depth = u->channels, width = 1 + u->channels % KERNEL_PANEL;
-    guarded in[4] = {floats(u, (size_t)((taps + rows) * depth)), floats(u, (size_t)((taps * depth + 1) * KERNEL_PANEL)),
-                     floats(u, KERNEL_PANEL), stored(u, (size_t)(rows * width))};
+    const int rows = 1 + u->rows % 40, taps = 3, depth = u->channels, width = 1 + u->channels % 40;
+    const int panels = (width + KERNEL_PANEL - 1) / KERNEL_PANEL, panel_stride = taps * depth * KERNEL_PANEL;
+    guarded in[4] = {floats(u, (size_t)((taps + rows) * depth)), floats(u, (size_t)(panels * panel_stride)),
+                     floats(u, (size_t)width), stored(u, (size_t)(rows * width))};
     kernel_tap tap[3];
     for (int t = 0; t < taps; t++)
         tap[t] = (kernel_tap){(const float *)in[0].data + t * depth,
@@ -45,24 +46,17 @@ static void use_multiply_taps(use *u) {
     open_result(u, u->precision, (size_t)(rows * width));
     const kernel_results results = {
         {u->flag ? in[2].data : 0, u->rows & 2 ? in[3].data : 0, u->flag}, width, width, u->out.data};
-    u->table->multiply_taps(&(kernel_taps){rows, taps, tap}, KERNEL_PANEL, &results);
+    u->table->multiply_taps(&(kernel_taps){rows, taps, tap, panel_stride}, &results);
     close_all(in, 4);
 }
 
 static void use_outer(use *u) {
-    const int rows = 1 + u->rows % 40, points = u->channels;
-    const kernel_field field = {2,
-                                3,
-                                points,
-                                6 * rows * points,
-                                2 * rows * points,
-                                rows,
-                                3 * KERNEL_PANEL * points,
-                                KERNEL_PANEL * points,
-                                KERNEL_PANEL};
-    guarded in[2] = {stored(u, (size_t)(12 * rows * points)), stored(u, (size_t)(6 * KERNEL_PANEL * points))};
-    open_result(u, PRECISION_F32, (size_t)(rows * KERNEL_PANEL));
-    u->table->outer(rows, &field, in[0].data, in[1].data, u->out.data, KERNEL_PANEL);
+    const int rows = 1 + u->rows % 40, points = u->channels, panels = 1 + u->rows % 3, width = panels * KERNEL_PANEL;
+    const kernel_field field = {
+        2, 3, points, 6 * rows * points, 2 * rows * points, rows, 3 * width * points, width * points, width};
+    guarded in[2] = {stored(u, (size_t)(12 * rows * points)), stored(u, (size_t)(6 * width * points))};
+    open_result(u, PRECISION_F32, (size_t)(rows * width));
+    u->table->outer(&field, in[0].data, in[1].data, &(kernel_sums){u->out.data, width, rows, panels});
     close_all(in, 2);
 }
 
