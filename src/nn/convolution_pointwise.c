@@ -20,7 +20,10 @@ enum {
     CHUNK_FLOATS = 6 << 10,
     IN_PLACE_CHANNELS = 192,
     PIECES_PER_THREAD = 4,
-    SUMS = KERNEL_PANEL * KERNEL_PANEL
+    /* Sums that are worked on at a time. */
+    ROWS = KERNEL_PANEL,
+    COLUMNS = 2 * KERNEL_PANEL,
+    SUMS = ROWS * COLUMNS
 };
 
 int pointwise_possible(const convolution *c) { return convolution_taps(c) == 1 && c->inputs == 1; }
@@ -124,20 +127,20 @@ static void pack(const product *p, const float *weights, int threads, float *pac
 static void multiply_rows(const product *p, const kernel_tap *tap, int rows, const int panels[2], precision precision,
                           const kernel_results *to) {
     const kernels *kernels = kernels_for(precision);
+    const int first = panels[0] * KERNEL_PANEL, end = smaller(panels[1] * KERNEL_PANEL, p->channels);
+    const size_t at = (size_t)first * precision_bytes(precision);
     if (lanes_are_depth(p)) {
-        kernels->dot_taps(&(kernel_taps){rows, 1, tap}, p->depth, to);
+        kernels->dot_taps(&(kernel_taps){rows, 1, tap, p->depth}, to);
         return;
     }
-    for (int panel = panels[0]; panel < panels[1]; panel++) {
-        const int channel = panel * KERNEL_PANEL;
-        const size_t at = (size_t)channel * precision_bytes(precision);
-        kernel_results some = *to;
-        some.channels = smaller(KERNEL_PANEL, p->channels - channel);
-        some.image = (char *)to->image + at;
-        if (to->addends.bias) some.addends.bias += channel;
-        if (to->addends.addend) some.addends.addend = (const char *)to->addends.addend + at;
-        kernels->multiply_taps(&(kernel_taps){rows, 1, tap}, (ptrdiff_t)channel * p->depth, &some);
-    }
+    kernel_tap own = *tap;
+    own.b += (ptrdiff_t)first * p->depth;
+    kernel_results some = *to;
+    some.channels = end - first;
+    some.image = (char *)to->image + at;
+    if (to->addends.bias) some.addends.bias += first;
+    if (to->addends.addend) some.addends.addend = (const char *)to->addends.addend + at;
+    kernels->multiply_taps(&(kernel_taps){rows, 1, &own, (ptrdiff_t)p->depth * KERNEL_PANEL}, &some);
 }
 
 /* How the work is cut: spans of positions, and where these are fewer than what the threads want, groups of panels. */
@@ -174,7 +177,7 @@ static void cut_panels(const cut *k, size_t item, int panels[2]) {
 /* A row as it is copied. */
 static size_t copied_row(int channels) { return (size_t)panels_of(channels) * KERNEL_PANEL; }
 static kernel_copy rows_together(int channels) {
-    return (kernel_copy){.panel_stride = KERNEL_PANEL, .row_stride = (ptrdiff_t)copied_row(channels)};
+    return (kernel_copy){.together = (int)copied_row(channels), .row_stride = (ptrdiff_t)copied_row(channels)};
 }
 
 /* What one thread keeps: copies of rows, and of strided ones the rows of the way back. */
@@ -282,9 +285,9 @@ void pointwise_backward_data(const convolution *c, convolution_filter filter, co
  * vectors of those of the other. The side that leaves fewer lanes empty gives the vectors.
  */
 typedef struct gradient_product {
-    int rows, columns, row_panels, column_panels;
+    int rows, columns, row_groups, column_groups;
     int swapped;  /* rows are features */
-    int in_place; /* operands are read where they are; else panels of both are copied, [panel][position][PANEL] */
+    int in_place; /* operands are read where they are; else groups of both are copied, [group][position][channel] */
     size_t units, positions; /* of a block, which all threads copy together */
 } gradient_product;
 
@@ -296,12 +299,12 @@ static gradient_product gradient_product_of(const convolution *c) {
         g.rows = features;
         g.columns = inputs;
     }
-    g.row_panels = panels_of(g.rows);
-    g.column_panels = panels_of(g.columns);
+    g.row_groups = (g.rows + ROWS - 1) / ROWS;
+    g.column_groups = (g.columns + COLUMNS - 1) / COLUMNS;
     g.in_place = !is_strided(c) && g.columns % KERNEL_PANEL == 0 && g.rows + g.columns <= IN_PLACE_CHANNELS;
     g.units = units_of(c);
     if (!g.in_place) {
-        const int floats = (g.row_panels + g.column_panels) * KERNEL_PANEL;
+        const int floats = g.row_groups * ROWS + g.column_groups * COLUMNS;
         const size_t together = units_together(c, (size_t)larger(CHUNK_POSITIONS, BLOCK_FLOATS / floats));
         if (together < g.units) g.units = together;
     }
@@ -309,17 +312,17 @@ static gradient_product gradient_product_of(const convolution *c) {
     return g;
 }
 
-static size_t pairs_of(const gradient_product *g) { return (size_t)g->row_panels * (size_t)g->column_panels; }
+static size_t pairs_of(const gradient_product *g) { return (size_t)g->row_groups * (size_t)g->column_groups; }
 
 static size_t gradient_floats(const gradient_product *g) {
-    const size_t panels = (size_t)(g->row_panels + g->column_panels);
-    return pairs_of(g) * SUMS + (g->in_place ? 0 : panels * g->positions * KERNEL_PANEL);
+    const size_t channels = (size_t)(g->row_groups * ROWS + g->column_groups * COLUMNS);
+    return pairs_of(g) * SUMS + (g->in_place ? 0 : channels * g->positions);
 }
 
-/* Numbers of one side of a block, and how far apart its positions and panels are. */
+/* Numbers of one side of a block, and how far apart its positions and groups are. */
 typedef struct side {
     const char *values;
-    ptrdiff_t point, panel;
+    ptrdiff_t point, group;
 } side;
 
 typedef struct block {
@@ -330,38 +333,43 @@ typedef struct block {
 
 static block block_in_place(const gradient_product *g, const convolution_piece *piece, span s) {
     const convolution *c = &piece->convolution;
-    const size_t number = precision_bytes(c->precision);
-    const side inputs = {(const char *)piece->inputs[0] + s.first * (size_t)c->in.channels * number, c->in.channels,
-                         KERNEL_PANEL};
-    const side results = {(const char *)piece->gradient + s.first * (size_t)c->features * number, c->features,
-                          KERNEL_PANEL};
-    return (block){s, c->precision, g->swapped ? results : inputs, g->swapped ? inputs : results};
+    const size_t inputs = (size_t)c->in.channels, features = (size_t)c->features,
+                 number = precision_bytes(c->precision);
+    const char *const values = (const char *)piece->inputs[0] + s.first * inputs * number;
+    const char *const gradients = (const char *)piece->gradient + s.first * features * number;
+    return (block){s,
+                   c->precision,
+                   {g->swapped ? gradients : values, g->rows, ROWS},
+                   {g->swapped ? values : gradients, g->columns, COLUMNS}};
 }
 
-/* Copies this thread's share of the positions to the panels of both sides. */
+/* Copies this thread's share of the positions to the groups of both sides. */
 static block block_copied(const gradient_product *g, const convolution_piece *piece, span whole, float *copies) {
     const convolution *c = &piece->convolution;
-    const size_t units = (whole.end - whole.first) / unit_of(c), panel = g->positions * KERNEL_PANEL;
+    const size_t units = (whole.end - whole.first) / unit_of(c);
     const share own = thread_share();
     const size_t first = share_start(units, own) * unit_of(c), end = share_end(units, own) * unit_of(c);
-    float *const columns = copies + (size_t)g->row_panels * panel;
+    const kernel_copy rows = {.together = ROWS, .group_stride = (ptrdiff_t)g->positions * ROWS, .row_stride = ROWS};
+    const kernel_copy columns = {
+        .together = COLUMNS, .group_stride = (ptrdiff_t)g->positions * COLUMNS, .row_stride = COLUMNS};
+    float *const others = copies + g->row_groups * rows.group_stride;
     if (first < end) {
         const span s = {whole.first + first, whole.first + end};
-        const kernel_copy how = {.panel_stride = (ptrdiff_t)panel, .row_stride = KERNEL_PANEL};
-        gather_inputs(c, piece->inputs[0], s, how, (g->swapped ? columns : copies) + first * KERNEL_PANEL);
-        gather_results(c, piece->gradient, s, how, (g->swapped ? copies : columns) + first * KERNEL_PANEL);
+        float *const row = copies + first * ROWS, *const column = others + first * COLUMNS;
+        gather_inputs(c, piece->inputs[0], s, g->swapped ? columns : rows, g->swapped ? column : row);
+        gather_results(c, piece->gradient, s, g->swapped ? rows : columns, g->swapped ? row : column);
     }
     return (block){whole,
                    PRECISION_F32,
-                   {(const char *)copies, KERNEL_PANEL, (ptrdiff_t)panel},
-                   {(const char *)columns, KERNEL_PANEL, (ptrdiff_t)panel}};
+                   {(const char *)copies, rows.row_stride, rows.group_stride},
+                   {(const char *)others, columns.row_stride, columns.group_stride}};
 }
 
-static const char *at_side(const side *s, size_t position, int panel, size_t number) {
-    return s->values + ((ptrdiff_t)position * s->point + panel * s->panel) * (ptrdiff_t)number;
+static const char *at_side(const side *s, size_t position, int group, size_t number) {
+    return s->values + ((ptrdiff_t)position * s->point + group * s->group) * (ptrdiff_t)number;
 }
 
-/* Adds the products of a block to the sums of this thread's share of pairs of panels. */
+/* Adds the products of a block to the sums of this thread's share of pairs of groups. */
 static void multiply_block(const gradient_product *g, const block *b, float *sums) {
     const size_t positions = b->span.end - b->span.first, number = precision_bytes(b->precision);
     const size_t floats = (size_t)(b->rows.point + b->columns.point);
@@ -371,11 +379,12 @@ static void multiply_block(const gradient_product *g, const block *b, float *sum
         const int points = positions - first < chunk ? (int)(positions - first) : (int)chunk;
         const kernel_field field = {1, 1, points, 0, 0, b->rows.point, 0, 0, b->columns.point};
         for (size_t pair = share_start(pairs_of(g), own); pair < share_end(pairs_of(g), own); pair++) {
-            const int row = (int)(pair / (size_t)g->column_panels), column = (int)(pair % (size_t)g->column_panels);
+            const int row = (int)(pair / (size_t)g->column_groups), column = (int)(pair % (size_t)g->column_groups);
+            const kernel_sums to = {sums + pair * SUMS, COLUMNS, smaller(ROWS, g->rows - row * ROWS),
+                                    panels_of(smaller(COLUMNS, g->columns - column * COLUMNS))};
             kernels_for(b->precision)
-                ->outer(smaller(KERNEL_PANEL, g->rows - row * KERNEL_PANEL), &field,
-                        at_side(&b->rows, first, row, number), at_side(&b->columns, first, column, number),
-                        sums + pair * SUMS, KERNEL_PANEL);
+                ->outer(&field, at_side(&b->rows, first, row, number), at_side(&b->columns, first, column, number),
+                        &to);
         }
     }
 }
@@ -385,12 +394,12 @@ static void add_pairs(const gradient_product *g, const float *sums, int features
     const share own = thread_share();
     const ptrdiff_t row_stride = g->swapped ? 1 : features, column_stride = g->swapped ? features : 1;
     for (size_t pair = share_start(pairs_of(g), own); pair < share_end(pairs_of(g), own); pair++) {
-        const int row = (int)(pair / (size_t)g->column_panels) * KERNEL_PANEL;
-        const int column = (int)(pair % (size_t)g->column_panels) * KERNEL_PANEL;
+        const int row = (int)(pair / (size_t)g->column_groups) * ROWS;
+        const int column = (int)(pair % (size_t)g->column_groups) * COLUMNS;
         const float *from = sums + pair * SUMS;
-        for (int r = 0; r < KERNEL_PANEL && row + r < g->rows; r++)
-            for (int i = 0; i < KERNEL_PANEL && column + i < g->columns; i++)
-                weight_gradients[(row + r) * row_stride + (column + i) * column_stride] += from[r * KERNEL_PANEL + i];
+        for (int r = 0; r < ROWS && row + r < g->rows; r++)
+            for (int i = 0; i < COLUMNS && column + i < g->columns; i++)
+                weight_gradients[(row + r) * row_stride + (column + i) * column_stride] += from[r * COLUMNS + i];
     }
 }
 

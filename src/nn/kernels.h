@@ -76,11 +76,11 @@ typedef struct kernel_runs {
     ptrdiff_t distance;
 } kernel_runs;
 
-/* Rows of channels to be copied as f32, `from_stride` numbers apart: PANEL channels of a row together, with zeros behind the
-   last, the next ones `panel_stride` further, the next row `row_stride`. */
+/* Rows of channels to be copied as f32, `from_stride` numbers apart: so many channels of a row together, a multiple of PANEL;
+   the next ones are `group_stride` further, the next row `row_stride`. Zeros fill the last panel. */
 typedef struct kernel_copy {
-    int channels;
-    ptrdiff_t from_stride, panel_stride, row_stride;
+    int channels, together;
+    ptrdiff_t from_stride, group_stride, row_stride;
 } kernel_copy;
 
 /* A line of an image, of which every `stride`-th point from the first on gets a row of values. */
@@ -114,12 +114,13 @@ typedef struct kernels {
     /* Row r of the sums += the sum over the positions of `field` of a[r] * b[0..panels * PANEL). */
     void (*outer)(const kernel_field *field, const void *a, const void *b, const kernel_sums *sums);
 
-    /* The same as multiply_taps for results of few channels, at most KERNEL_MOST_DOTS: of tap t for channel c there is
-       a(t, r)[k] * tap[t].b[c * column_stride + k], and depths are multiples of PANEL. */
-    void (*dot_taps)(const kernel_taps *taps, ptrdiff_t column_stride, const kernel_results *results);
+    /* The same for results of few channels, at most KERNEL_MOST_DOTS: of tap t for channel c there is
+       a(t, r)[k] * tap[t].b[c * panel_stride + k], and depths are multiples of PANEL. */
+    void (*dot_taps)(const kernel_taps *taps, const kernel_results *results);
 
-    /* The same as outer for a panel of sums side by side, of which number i of run k is the row k * length + i. */
-    void (*outer_runs)(const kernel_runs *runs, const kernel_field *field, const void *a, const void *b, float *out);
+    /* The same as outer: row k * length + i of the sums meets number i of run k. */
+    void (*outer_runs)(const kernel_runs *runs, const kernel_field *field, const void *a, const void *b,
+                       const kernel_sums *sums);
 
     void (*gather_rows)(const kernel_copy *copy, size_t rows, const void *from, float *to);
     /* image = or += values (NULL: none) and zeros between them + bias */

@@ -6,7 +6,7 @@
  * lanes are added at the end, halves to halves, in the same order for all instruction sets.
  */
 
-enum { MOST_DOTS = KERNEL_MOST_DOTS, DOT_ROWS = 16 };
+enum { MOST_DOTS = KERNEL_MOST_DOTS, DOT_ROWS = 16, MOST_RUN = 8 };
 
 /* How many rows by how many columns of sums stay in registers; the rows divide DOT_ROWS. */
 #if LANES == 16
@@ -125,7 +125,7 @@ static void dot_rows(const dots *d, int rows, float *to) {
     for (int first = 0; first < all; first += PANEL) add_lanes(lanes + first * PANEL, to + first);
 }
 
-static void dot_taps(const kernel_taps *taps, ptrdiff_t column_stride, const kernel_results *to) {
+static void dot_taps(const kernel_taps *taps, const kernel_results *to) {
     float bias[DOT_ROWS * MOST_DOTS], numbers[DOT_ROWS * MOST_DOTS];
     const kernel_addends add = to->addends;
     const int columns = to->channels, together = to->row_stride == columns;
@@ -133,7 +133,7 @@ static void dot_taps(const kernel_taps *taps, ptrdiff_t column_stride, const ker
         for (int i = 0; i < DOT_ROWS * columns; i++) bias[i] = add.bias[i % columns];
     for (int first = 0; first < taps->rows; first += DOT_ROWS) {
         const int rows = taps->rows - first < DOT_ROWS ? taps->rows - first : DOT_ROWS;
-        dot_rows(&(dots){taps, first, column_stride, columns}, rows, numbers);
+        dot_rows(&(dots){taps, first, taps->panel_stride, columns}, rows, numbers);
         const int step = together ? rows : 1;
         for (int row = 0; row < rows; row += step) {
             const ptrdiff_t at = (first + row) * to->row_stride;
@@ -143,71 +143,108 @@ static void dot_taps(const kernel_taps *taps, ptrdiff_t column_stride, const ker
     }
 }
 
-/* Short runs are worked on together, so that there are enough sums at a time: as many as there are registers for. */
+/* Short runs are worked on together, so that there are enough sums at a time: RUNS of some LENGTH, as many as there are
+   registers for, which are more rows of one panel than of two. */
 #if LANES == 16
 #define EACH_RUN(X) X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(3, 5) X(2, 6) X(2, 7) X(2, 8)
+#define EACH_RUN_PAIR(X) X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(2, 5) X(2, 6) X(2, 7)
 #else
 #define EACH_RUN(X) X(3, 1) X(3, 2) X(2, 3)
 #endif
 
-#define OUTER_RUNS(RUNS, LENGTH)                                                                                       \
-    static void outer_runs_##LENGTH(ptrdiff_t distance, const kernel_field *field, const ELEMENT *a, const ELEMENT *b, \
-                                    float *out) {                                                                      \
-        vec sum[RUNS * LENGTH][PANEL_VECTORS];                                                                         \
-        for (int r = 0; r < RUNS * LENGTH; r++)                                                                        \
-            for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = vec_load(out + r * PANEL + v * LANES);                 \
-        const ELEMENT *const a_start = a, *const b_start = b;                                                          \
-        const ptrdiff_t a_point = field->a_point, b_point = field->b_point;                                            \
-        for (int plane = 0; plane < field->planes; plane++)                                                            \
-            for (int line = 0; line < field->lines; line++) {                                                          \
-                a = a_start + plane * field->a_plane + line * field->a_line;                                           \
-                b = b_start + plane * field->b_plane + line * field->b_line;                                           \
-                for (int p = field->points; p > 0; p--, a += a_point, b += b_point) {                                  \
-                    vec right[PANEL_VECTORS];                                                                          \
-                    for (int v = 0; v < PANEL_VECTORS; v++) right[v] = LOAD(b + v * LANES);                            \
-                    _Pragma("GCC unroll 16") for (int r = 0; r < RUNS * LENGTH; r++) {                                 \
-                        const vec left = vec_all(NUMBER(a[r / LENGTH * distance + r % LENGTH]));                       \
-                        for (int v = 0; v < PANEL_VECTORS; v++) sum[r][v] = vec_fma(left, right[v], sum[r][v]);        \
-                    }                                                                                                  \
-                }                                                                                                      \
-            }                                                                                                          \
-        for (int r = 0; r < RUNS * LENGTH; r++)                                                                        \
-            for (int v = 0; v < PANEL_VECTORS; v++) vec_store(out + r * PANEL + v * LANES, sum[r][v]);                 \
-    }
-EACH_RUN(OUTER_RUNS)
-
-static void outer_runs(const kernel_runs *runs, const kernel_field *field, const void *a, const void *b, float *out) {
-    const ELEMENT *from = a;
-    for (int done = 0, some; done < runs->count; done += some) {
-        some = 1;
-        switch (runs->length) {
-#define CALL(RUNS, LENGTH)                                                                                             \
-    case LENGTH:                                                                                                       \
-        if (runs->count - done < RUNS) break;                                                                          \
-        some = RUNS;                                                                                                   \
-        outer_runs_##LENGTH(runs->distance, field, from, b, out);                                                      \
-        break;
-            EACH_RUN(CALL)
-#undef CALL
-        default: break;
+ALWAYS_INLINE void outer_runs_block(const int runs, const int length, const int panels, ptrdiff_t distance,
+                                    const kernel_field *field, const ELEMENT *a_start, const ELEMENT *b_start,
+                                    const kernel_sums *to) {
+    const ptrdiff_t a_point = field->a_point, b_point = field->b_point, stride = to->row_stride;
+    float *const sums = to->sums;
+    block_row sum[16];
+    UNROLL for (int r = 0; r < runs * length; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
+        vec_load(sums + r * stride + v * LANES);
+    for (int plane = 0; plane < field->planes; plane++)
+        for (int line = 0; line < field->lines; line++) {
+            const ELEMENT *a = a_start + plane * field->a_plane + line * field->a_line;
+            const ELEMENT *b = b_start + plane * field->b_plane + line * field->b_line;
+            for (int p = field->points; p > 0; p--, a += a_point, b += b_point) {
+                vec right[2 * PANEL_VECTORS];
+                UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) right[v] = LOAD(b + v * LANES);
+                UNROLL for (int r = 0; r < runs * length; r++) {
+                    const vec left = vec_all(NUMBER(a[r / length * distance + r % length]));
+                    UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
+                        vec_fma(left, right[v], sum[r][v]);
+                }
+            }
         }
-        if (some == 1) outer(runs->length, field, from, b, out, PANEL);
-        from += some * runs->distance;
-        out += some * runs->length * PANEL;
+    UNROLL for (int r = 0; r < runs * length; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++)
+        vec_store(sums + r * stride + v * LANES, sum[r][v]);
+}
+
+typedef void outer_runs_function(ptrdiff_t distance, const kernel_field *field, const ELEMENT *a, const ELEMENT *b,
+                                 const kernel_sums *to);
+
+/* Runs of one length that are worked on together, and by what. */
+typedef struct run_block {
+    int runs;
+    outer_runs_function *function;
+} run_block;
+
+#define RUN_FUNCTION(NAME, RUNS, LENGTH, PANELS)                                                                       \
+    static void outer_##NAME##LENGTH(ptrdiff_t distance, const kernel_field *field, const ELEMENT *a,                  \
+                                     const ELEMENT *b, const kernel_sums *to) {                                        \
+        outer_runs_block(RUNS, LENGTH, PANELS, distance, field, a, b, to);                                             \
+    }
+#define RUN(RUNS, LENGTH) RUN_FUNCTION(run_, RUNS, LENGTH, 1)
+#define RUN_OF(RUNS, LENGTH) [LENGTH] = {RUNS, outer_run_##LENGTH},
+EACH_RUN(RUN)
+static const run_block RUN_BLOCKS[MOST_RUN + 1] = {EACH_RUN(RUN_OF)};
+#ifdef EACH_RUN_PAIR
+#define RUN_PAIR(RUNS, LENGTH) RUN_FUNCTION(run_pair_, RUNS, LENGTH, 2)
+#define RUN_PAIR_OF(RUNS, LENGTH) [LENGTH] = {RUNS, outer_run_pair_##LENGTH},
+EACH_RUN_PAIR(RUN_PAIR)
+static const run_block RUN_PAIR_BLOCKS[MOST_RUN + 1] = {EACH_RUN_PAIR(RUN_PAIR_OF)};
+#else
+#define RUN_PAIR_BLOCKS RUN_BLOCKS
+#endif
+
+/* What serves so many runs; one of them is left to `outer`. */
+static inline run_block run_block_of(int count, int length, int panels) {
+    const run_block none = {1, 0};
+    if (length > MOST_RUN) return none;
+    const run_block block = (panels > 1 ? RUN_PAIR_BLOCKS : RUN_BLOCKS)[length];
+    return block.function && block.runs <= count ? block : none;
+}
+
+static void outer_runs(const kernel_runs *runs, const kernel_field *field, const void *a, const void *b,
+                       const kernel_sums *to) {
+    for (int panel = 0, panels; panel < to->panels; panel += panels) {
+        panels = next_panels(to->panels - panel);
+        const ELEMENT *right = (const ELEMENT *)b + panel * PANEL;
+        run_block block;
+        for (int run = 0; run < runs->count; run += block.runs) {
+            block = run_block_of(runs->count - run, runs->length, panels);
+            const ELEMENT *left = (const ELEMENT *)a + run * runs->distance;
+            const kernel_sums some = {to->sums + run * runs->length * to->row_stride + panel * PANEL, to->row_stride,
+                                      runs->length, panels};
+            if (block.function) block.function(runs->distance, field, left, right, &some);
+            else outer(field, left, right, &some);
+        }
     }
 }
 
 static void gather_rows(const kernel_copy *copy, size_t rows, const void *from, float *to) {
-    const int channels = copy->channels;
-    const ptrdiff_t row_stride = copy->row_stride, panel_stride = copy->panel_stride, from_stride = copy->from_stride;
+    const int channels = copy->channels, together = copy->together;
+    const ptrdiff_t row_stride = copy->row_stride, group_stride = copy->group_stride, from_stride = copy->from_stride;
     const ELEMENT *row = from;
     for (; rows > 0; rows--, row += from_stride, to += row_stride) {
-        float *panel = to;
-        int i = 0;
-        for (; i + PANEL <= channels; i += PANEL, panel += panel_stride)
-            for (int v = 0; v < PANEL_VECTORS; v++) vec_store(panel + v * LANES, LOAD(row + i + v * LANES));
-        if (i == channels) continue;
-        for (int k = 0; k < PANEL; k++) panel[k] = i + k < channels ? NUMBER(row[i + k]) : 0;
+        float *group = to;
+        for (int first = 0; first < channels; first += together, group += group_stride) {
+            const int end = channels - first < together ? channels : first + together;
+            float *panel = group;
+            int i = first;
+            for (; i + PANEL <= end; i += PANEL, panel += PANEL)
+                for (int v = 0; v < PANEL_VECTORS; v++) vec_store(panel + v * LANES, LOAD(row + i + v * LANES));
+            if (i == end) continue;
+            for (int k = 0; k < PANEL; k++) panel[k] = i + k < end ? NUMBER(row[i + k]) : 0;
+        }
     }
 }
 
