@@ -17,7 +17,7 @@ typedef enum precision { PRECISION_F32, PRECISION_BF16 } precision;
 
 static inline size_t precision_bytes(precision precision) { return precision == PRECISION_F32 ? 4 : 2; }
 
-enum { KERNEL_PANEL = 16, KERNEL_MOST_DOTS = 16, WINOGRAD_TILE = 4, WINOGRAD_EDGE = 6, WINOGRAD_POINTS = 36 };
+enum { KERNEL_PANEL = 16, KERNEL_MOST_DOTS = 4, WINOGRAD_TILE = 4, WINOGRAD_EDGE = 6, WINOGRAD_POINTS = 36 };
 
 /* What one tap of a filter adds: row r is the `depth` numbers at a + r * row_stride, which meet as many rows of a panel of
    weights. */

@@ -17,60 +17,47 @@ enum { MOST_DOTS = KERNEL_MOST_DOTS, DOT_ROWS = 16, MOST_RUN = 8 };
 #define EACH_DOT(X) X(2, 1) X(1, 2) X(1, 3) X(1, 4)
 #endif
 
-/* What DOT_ROWS rows from `first` on are summed from, by `columns` columns whose weights are `column_stride` apart. */
+/* What DOT_ROWS rows from `first` on are summed from. */
 typedef struct dots {
     const kernel_taps *taps;
-    ptrdiff_t first, column_stride;
-    int columns;
+    ptrdiff_t first;
 } dots;
 
-/* The lanes of ROWS rows by COLUMNS columns, from `row` and `column` on: PANEL sums of each. */
-#define DOT(ROWS, COLUMNS)                                                                                             \
-    static inline void dot_##ROWS##_by_##COLUMNS(const dots *d, int row, int column, float *sums) {                    \
-        const ptrdiff_t columns = d->column_stride;                                                                    \
-        vec sum[ROWS][COLUMNS][PANEL_VECTORS];                                                                         \
-        for (int r = 0; r < ROWS; r++)                                                                                 \
-            for (int c = 0; c < COLUMNS; c++)                                                                          \
-                for (int v = 0; v < PANEL_VECTORS; v++) sum[r][c][v] = vec_all(0);                                     \
-        for (int t = 0; t < d->taps->taps; t++) {                                                                      \
-            const kernel_tap *const tap = &d->taps->tap[t];                                                            \
-            const ptrdiff_t stride = tap->row_stride;                                                                  \
-            const float *a = tap->a + (d->first + row) * stride, *b = tap->b + column * columns;                       \
-            for (const float *const end = b + tap->depth; b < end; a += PANEL, b += PANEL)                             \
-                for (int v = 0; v < PANEL_VECTORS; v++) {                                                              \
-                    vec right[COLUMNS];                                                                                \
-                    for (int c = 0; c < COLUMNS; c++) right[c] = vec_load(b + c * columns + v * LANES);                \
-                    for (int r = 0; r < ROWS; r++) {                                                                   \
-                        const vec left = vec_load(a + r * stride + v * LANES);                                         \
-                        for (int c = 0; c < COLUMNS; c++) sum[r][c][v] = vec_fma(left, right[c], sum[r][c][v]);        \
-                    }                                                                                                  \
-                }                                                                                                      \
-        }                                                                                                              \
-        for (int r = 0; r < ROWS; r++)                                                                                 \
-            for (int c = 0; c < COLUMNS; c++)                                                                          \
-                for (int v = 0; v < PANEL_VECTORS; v++)                                                                \
-                    vec_store(sums + ((row + r) * d->columns + column + c) * PANEL + v * LANES, sum[r][c][v]);         \
+/* The lanes of ROWS rows by COLUMNS columns, from `row` on: PANEL sums of each. */
+ALWAYS_INLINE void dot_block(const int rows, const int columns, const dots *d, int row, float *sums) {
+    const ptrdiff_t apart = d->taps->panel_stride;
+    vec sum[16][4][PANEL_VECTORS];
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int c = 0; c < columns; c++)
+        UNROLL for (int v = 0; v < PANEL_VECTORS; v++) sum[r][c][v] = vec_all(0);
+    for (int t = 0; t < d->taps->taps; t++) {
+        const kernel_tap *const tap = &d->taps->tap[t];
+        const ptrdiff_t stride = tap->row_stride;
+        const float *a = tap->a + (d->first + row) * stride, *b = tap->b;
+        for (const float *const end = b + tap->depth; b < end; a += PANEL, b += PANEL)
+            UNROLL for (int v = 0; v < PANEL_VECTORS; v++) {
+                vec right[4];
+                UNROLL for (int c = 0; c < columns; c++) right[c] = vec_load(b + c * apart + v * LANES);
+                UNROLL for (int r = 0; r < rows; r++) {
+                    const vec left = vec_load(a + r * stride + v * LANES);
+                    UNROLL for (int c = 0; c < columns; c++) sum[r][c][v] = vec_fma(left, right[c], sum[r][c][v]);
+                }
+            }
     }
-EACH_DOT(DOT)
-#define DOT_OF_ONE_ROW(ROWS, COLUMNS) DOT(1, COLUMNS)
-#if LANES == 16
-EACH_DOT(DOT_OF_ONE_ROW)
-#elif LANES == 8
-DOT(1, 1)
-DOT(1, 2)
-DOT(1, 3)
-#else
-DOT(1, 1)
-#endif
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int c = 0; c < columns; c++)
+        UNROLL for (int v = 0; v < PANEL_VECTORS; v++)
+            vec_store(sums + ((row + r) * columns + c) * PANEL + v * LANES, sum[r][c][v]);
+}
 
 /* So many columns of all rows. */
 #define DOTS(ROWS, COLUMNS)                                                                                            \
-    static void dots_by_##COLUMNS(const dots *d, int rows, int column, float *sums) {                                  \
+    static void dots_##COLUMNS(const dots *d, int rows, float *sums) {                                                 \
         int row = 0;                                                                                                   \
-        for (; row + ROWS <= rows; row += ROWS) dot_##ROWS##_by_##COLUMNS(d, row, column, sums);                       \
-        for (; row < rows; row++) dot_1_by_##COLUMNS(d, row, column, sums);                                            \
+        for (; row + ROWS <= rows; row += ROWS) dot_block(ROWS, COLUMNS, d, row, sums);                                \
+        for (; row < rows; row++) dot_block(1, COLUMNS, d, row, sums);                                                 \
     }
+#define DOTS_OF(ROWS, COLUMNS) [COLUMNS] = dots_##COLUMNS,
 EACH_DOT(DOTS)
+static void (*const DOTS_BY_COLUMNS[])(const dots *d, int rows, float *sums) = {EACH_DOT(DOTS_OF)};
 
 /* The sums of PANEL times PANEL lanes: halves are added to halves, then quarters, numbers that are two apart, neighbours. */
 static inline void add_lanes(const float *lanes, float *to) {
@@ -109,18 +96,10 @@ static inline void add_lanes(const float *lanes, float *to) {
 }
 
 /* The numbers of up to DOT_ROWS rows, one row behind the other. */
-static void dot_rows(const dots *d, int rows, float *to) {
+static void dot_rows(const dots *d, int rows, int columns, float *to) {
     float lanes[DOT_ROWS * MOST_DOTS * PANEL];
-    for (int column = 0, some; column < d->columns; column += some) {
-        some = d->columns - column < 4 ? d->columns - column : 4;
-        switch (some) {
-        case 1: dots_by_1(d, rows, column, lanes); break;
-        case 2: dots_by_2(d, rows, column, lanes); break;
-        case 3: dots_by_3(d, rows, column, lanes); break;
-        default: dots_by_4(d, rows, column, lanes); break;
-        }
-    }
-    const int numbers = rows * d->columns, all = (numbers + PANEL - 1) / PANEL * PANEL;
+    DOTS_BY_COLUMNS[columns](d, rows, lanes);
+    const int numbers = rows * columns, all = (numbers + PANEL - 1) / PANEL * PANEL;
     memset(lanes + numbers * PANEL, 0, (size_t)(all - numbers) * PANEL * sizeof *lanes);
     for (int first = 0; first < all; first += PANEL) add_lanes(lanes + first * PANEL, to + first);
 }
@@ -133,7 +112,7 @@ static void dot_taps(const kernel_taps *taps, const kernel_results *to) {
         for (int i = 0; i < DOT_ROWS * columns; i++) bias[i] = add.bias[i % columns];
     for (int first = 0; first < taps->rows; first += DOT_ROWS) {
         const int rows = taps->rows - first < DOT_ROWS ? taps->rows - first : DOT_ROWS;
-        dot_rows(&(dots){taps, first, taps->panel_stride, columns}, rows, numbers);
+        dot_rows(&(dots){taps, first}, rows, columns, numbers);
         const int step = together ? rows : 1;
         for (int row = 0; row < rows; row += step) {
             const ptrdiff_t at = (first + row) * to->row_stride;
