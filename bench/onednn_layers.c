@@ -2,7 +2,8 @@
  * oneDNN's convolutions beside ours: reads what `hws bench train --layers --json` writes and prints a table with both.
  *
  * oneDNN gets what suits it best: the layouts that it asks for, without the conversions to and from them, and the faster of
- * its direct and its automatic algorithm. Medians over the same time as ours.
+ * its direct and its automatic algorithm. Medians over the same time as ours. All lines are read before the first is measured:
+ * at the end of a pipe that is when the other program has ended, since two that measure at once measure each other.
  *
  *     hws bench train --model unet --layers --json | onednn_layers
  */
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHTS, PASSES, MOST_RUNS = 4096 };
+enum { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHTS, PASSES, MOST_RUNS = 4096, MOST_LAYERS = 1024 };
 
 static const char *const KEYS[PASSES] = {"forward_ms", "backward_data_ms", "backward_weights_ms"};
 
@@ -206,30 +207,44 @@ static void compare(const layer *l, double seconds) {
     fflush(stdout);
 }
 
-int main(int count, char **arguments) {
-    const double seconds = count > 1 ? strtod(arguments[1], NULL) : 0.1;
+/* To the end of the input. -1: something else stands there. */
+static int read_layers(layer layers[MOST_LAYERS], json_t *objects) {
     char line[4096];
-    int begun = 0;
-    while (fgets(line, sizeof line, stdin)) {
+    int count = 0;
+    while (count < MOST_LAYERS && fgets(line, sizeof line, stdin)) {
         json_error_t error;
         json_t *object = json_loads(line, 0, &error);
-        if (!object)
-            return fprintf(stderr, "onednn_layers: not a line of hws bench train --layers --json: %s", line), 1;
-        const layer l = layer_of(object);
-        if (!begun) {
-            omp_set_num_threads(l.threads);
-            if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success ||
-                dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
-                return fprintf(stderr, "onednn_layers: oneDNN does not start\n"), 1;
-            printf(
-                "GFLOP/s of direct convolution, %d threads, peak %.0f in f32; above 1 ours is faster\n%-48s %-8s %22s "
-                "%21s %21s\n%-57s %8s %6s %5s %8s %6s %5s %8s %6s %5s\n",
-                l.threads, l.peak, "channels, kernel / stride, images", "ours", "forward", "backward data",
-                "backward weights", "", "hws", "oneDNN", "ratio", "hws", "oneDNN", "ratio", "hws", "oneDNN", "ratio");
-            begun = 1;
+        if (!object) {
+            fprintf(stderr, "onednn_layers: not a line of hws bench train --layers --json: %s", line);
+            return -1;
         }
-        compare(&l, seconds);
-        json_decref(object);
+        json_array_append_new(objects, object); /* which keeps the words that a layer points to */
+        layers[count++] = layer_of(object);
     }
+    return count;
+}
+
+static int start(const layer *first) {
+    omp_set_num_threads(first->threads);
+    if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success ||
+        dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success) {
+        fprintf(stderr, "onednn_layers: oneDNN does not start\n");
+        return 0;
+    }
+    printf("GFLOP/s of direct convolution, %d threads, peak %.0f in f32; above 1 ours is faster\n%-48s %-8s %22s "
+           "%21s %21s\n%-57s %8s %6s %5s %8s %6s %5s %8s %6s %5s\n",
+           first->threads, first->peak, "channels, kernel / stride, images", "ours", "forward", "backward data",
+           "backward weights", "", "hws", "oneDNN", "ratio", "hws", "oneDNN", "ratio", "hws", "oneDNN", "ratio");
+    return 1;
+}
+
+int main(int count, char **arguments) {
+    static layer layers[MOST_LAYERS];
+    const double seconds = count > 1 ? strtod(arguments[1], NULL) : 0.1;
+    json_t *objects = json_array();
+    const int found = read_layers(layers, objects);
+    if (found < 0 || (found > 0 && !start(&layers[0]))) return 1;
+    for (int k = 0; k < found; k++) compare(&layers[k], seconds);
+    json_decref(objects);
     return 0;
 }

@@ -46,6 +46,30 @@ static int winograd_pays(const convolution *c) {
     return useful >= 0.5 && rows >= 48;
 }
 
+/* What serves a shape. */
+typedef struct convolution_path {
+    convolution_scratch (*scratch)(const convolution *c);
+    void (*forward)(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                    void *output, char *scratch);
+    void (*backward_data)(const convolution *c, convolution_filter filter, const void *gradient,
+                          const int accumulate[2], void *const input_gradients[2], char *scratch);
+    void (*backward_weights)(const convolution *c, const void *const inputs[2], const void *gradient,
+                             part_gradients weight_gradients, char *scratch);
+} convolution_path;
+
+static const convolution_path *path_of(const convolution *c) {
+    static const convolution_path winograd = {winograd_scratch, winograd_forward, winograd_backward_data,
+                                              winograd_backward_weights};
+    static const convolution_path pointwise = {pointwise_scratch, pointwise_forward, pointwise_backward_data,
+                                               pointwise_backward_weights};
+    static const convolution_path few = {few_scratch, few_forward, direct_backward_data, few_backward_weights};
+    static const convolution_path direct = {direct_scratch, direct_forward, direct_backward_data,
+                                            direct_backward_weights};
+    if (c->algorithm == CONVOLUTION_WINOGRAD) return &winograd;
+    if (pointwise_possible(c)) return &pointwise;
+    return few_possible(c) ? &few : &direct;
+}
+
 status_code convolution_plan(convolution *c, failure *failure) {
     const status_code status = check(c, failure);
     if (status != STATUS_OK) return status;
@@ -56,7 +80,7 @@ status_code convolution_plan(convolution *c, failure *failure) {
     const int winograd = winograd_possible(c) && (c->algorithm == CONVOLUTION_WINOGRAD ||
                                                   (c->algorithm == CONVOLUTION_AUTOMATIC && winograd_pays(c)));
     c->algorithm = winograd ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
-    c->scratch = winograd ? winograd_scratch(c) : direct_scratch(c);
+    c->scratch = path_of(c)->scratch(c);
     return STATUS_OK;
 }
 
@@ -66,20 +90,17 @@ size_t convolution_scratch_bytes(const convolution *c) {
 
 void convolution_forward(const convolution *c, convolution_filter filter, const void *const inputs[2],
                          const void *addend, void *output, void *scratch) {
-    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_forward : direct_forward)(c, filter, inputs, addend, output,
-                                                                               scratch);
+    path_of(c)->forward(c, filter, inputs, addend, output, scratch);
 }
 
 void convolution_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                                const int accumulate[2], void *const input_gradients[2], void *scratch) {
-    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_backward_data : direct_backward_data)(
-        c, filter, gradient, accumulate, input_gradients, scratch);
+    path_of(c)->backward_data(c, filter, gradient, accumulate, input_gradients, scratch);
 }
 
 void convolution_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                                   part_gradients weight_gradients, void *scratch) {
-    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_backward_weights
-                                          : direct_backward_weights)(c, inputs, gradient, weight_gradients, scratch);
+    path_of(c)->backward_weights(c, inputs, gradient, weight_gradients, scratch);
 }
 
 double convolution_flops(const convolution *c) { return 2.0 * (double)shape_rows(&c->out) * (double)c->weight_count; }

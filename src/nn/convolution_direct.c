@@ -143,11 +143,6 @@ static line_output line_panels(line_output out, int first, int end) {
     return out;
 }
 
-/* A line of an image by its coordinates. */
-typedef struct line_place {
-    int sample, depth, height;
-} line_place;
-
 static line_place place_of(const shape *s, size_t line) {
     const int plane = (int)(line / (size_t)s->size[1]);
     return (line_place){plane / s->size[0], plane % s->size[0], (int)(line % (size_t)s->size[1])};

@@ -24,6 +24,11 @@ static inline int convolution_batch_parts(const convolution *c) {
     return ((c->batch ? c->batch : c->in.samples) + convolution_part(c) - 1) / convolution_part(c);
 }
 
+/* A line of an image by its coordinates. */
+typedef struct line_place {
+    int sample, depth, height;
+} line_place;
+
 /* One part: the convolution of its samples, and where they are. */
 typedef struct convolution_piece {
     convolution convolution;
@@ -59,6 +64,24 @@ void winograd_backward_data(const convolution *c, convolution_filter filter, con
                             const int accumulate[2], void *const input_gradients[2], char *scratch);
 void winograd_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                                part_gradients weight_gradients, char *scratch);
+
+/* A single tap and one input. */
+int pointwise_possible(const convolution *c);
+convolution_scratch pointwise_scratch(const convolution *c);
+void pointwise_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                       void *output, char *scratch);
+void pointwise_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
+                             const int accumulate[2], void *const input_gradients[2], char *scratch);
+void pointwise_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                                part_gradients weight_gradients, char *scratch);
+
+/* One input of few channels, and several taps in a line. Backward through the data is direct_backward_data. */
+int few_possible(const convolution *c);
+convolution_scratch few_scratch(const convolution *c);
+void few_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                 void *output, char *scratch);
+void few_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                          part_gradients weight_gradients, char *scratch);
 
 convolution_scratch direct_scratch(const convolution *c);
 size_t direct_weights_scratch(const convolution *c);

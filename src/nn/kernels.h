@@ -17,7 +17,7 @@ typedef enum precision { PRECISION_F32, PRECISION_BF16 } precision;
 
 static inline size_t precision_bytes(precision precision) { return precision == PRECISION_F32 ? 4 : 2; }
 
-enum { KERNEL_PANEL = 16, WINOGRAD_TILE = 4, WINOGRAD_EDGE = 6, WINOGRAD_POINTS = 36 };
+enum { KERNEL_PANEL = 16, KERNEL_MOST_DOTS = 4, WINOGRAD_TILE = 4, WINOGRAD_EDGE = 6, WINOGRAD_POINTS = 36 };
 
 /* What one tap of a filter adds: row r is the `depth` numbers at a + r * row_stride, which meet as many rows of a panel of
    weights. */
@@ -70,6 +70,26 @@ typedef struct kernel_results {
     void *image;
 } kernel_results;
 
+/* Runs of numbers that lie `distance` apart. */
+typedef struct kernel_runs {
+    int count, length;
+    ptrdiff_t distance;
+} kernel_runs;
+
+/* Rows of channels to be copied as f32, `from_stride` numbers apart: so many channels of a row together, a multiple of PANEL;
+   the next ones are `group_stride` further, the next row `row_stride`. Zeros fill the last panel. */
+typedef struct kernel_copy {
+    int channels, together;
+    ptrdiff_t from_stride, group_stride, row_stride;
+} kernel_copy;
+
+/* A line of an image, of which every `stride`-th point from the first on gets a row of values. */
+typedef struct kernel_spread {
+    int points, stride, channels;
+    const float *bias; /* of all points, may be NULL */
+    int accumulate;
+} kernel_spread;
+
 /* Rows of channels that are normalised, z = x * scale + shift + addend, and activated by the leaky ReLU: z above zero,
    slope * z elsewhere; a slope of 1 leaves z, 0 is ReLU. Backward needs the mean as well. */
 typedef struct kernel_norm {
@@ -93,6 +113,18 @@ typedef struct kernels {
 
     /* Row r of the sums += the sum over the positions of `field` of a[r] * b[0..panels * PANEL). */
     void (*outer)(const kernel_field *field, const void *a, const void *b, const kernel_sums *sums);
+
+    /* The same for results of few channels, at most KERNEL_MOST_DOTS: of tap t for channel c there is
+       a(t, r)[k] * tap[t].b[c * panel_stride + k], and depths are multiples of PANEL. */
+    void (*dot_taps)(const kernel_taps *taps, const kernel_results *results);
+
+    /* The same as outer: row k * length + i of the sums meets number i of run k. */
+    void (*outer_runs)(const kernel_runs *runs, const kernel_field *field, const void *a, const void *b,
+                       const kernel_sums *sums);
+
+    void (*gather_rows)(const kernel_copy *copy, size_t rows, const void *from, float *to);
+    /* image = or += values (NULL: none) and zeros between them + bias */
+    void (*spread_rows)(const kernel_spread *spread, const float *values, void *image);
 
     /* Winograd F(4x4, 3x3): inputs and output gradients to points, and points to outputs. `channels` is a multiple of
        PANEL. */

@@ -33,11 +33,18 @@
 #include "nn/kernels_pack.h"
 #endif
 
+/* Uses those of the rows. */
+#include "nn/kernels_narrow.h"
+
 #define TABLE(set) TABLE_NAME(set)
 extern const kernels TABLE(KERNELS);
 const kernels TABLE(KERNELS) = {
     .multiply_taps = multiply_taps,
     .outer = outer,
+    .dot_taps = dot_taps,
+    .outer_runs = outer_runs,
+    .gather_rows = gather_rows,
+    .spread_rows = spread_rows,
     .winograd_input = winograd_input,
     .winograd_gradient = winograd_gradient,
     .winograd_output = winograd_output,
