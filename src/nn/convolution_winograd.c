@@ -151,7 +151,7 @@ static size_t plane_offset(const direction *d, const block *b, int slice, int ch
 /* What a block's tiles are transformed from: the planes [first_slice, first_slice + slices) of the images, of `channels`
    together. Tiles begin `shift` pixels before those of the outputs: 1 for inputs, 0 for gradients. */
 typedef struct tile_source {
-    void (*transform)(const winograd_tile *tile, const void *image, float *points);
+    void (*transform)(const winograd_tiles *tiles, const void *image, float *points);
     const image_list *images;
     int shift, first_slice, slices, channels;
     size_t point_stride;
@@ -196,18 +196,18 @@ static void transform_run(const direction *d, const block *b, const tile_source 
                    (size_t)(run->end - run->first) * channels * sizeof(float));
         return;
     }
-    winograd_tile tile = {.height = c->in.size[1],
-                          .width = c->in.size[2],
-                          .top = (b->first_line + (int)run->line) * WINOGRAD_TILE - from->shift,
-                          .point_stride = (ptrdiff_t)from->point_stride};
+    winograd_tiles tiles = {.height = c->in.size[1],
+                            .width = c->in.size[2],
+                            .top = (b->first_line + (int)run->line) * WINOGRAD_TILE - from->shift,
+                            .left = run->first * WINOGRAD_TILE - from->shift,
+                            .count = run->end - run->first,
+                            .tile_stride = (ptrdiff_t)channels,
+                            .point_stride = (ptrdiff_t)from->point_stride};
     const image_list *list = from->images;
     for (int i = 0, offset = 0; i < list->count; offset += list->channels[i++]) {
         const char *plane = list->images[i] + plane_offset(d, b, slice, list->channels[i]);
-        tile.channels = list->channels[i];
-        for (int column = run->first; column < run->end; column++) {
-            tile.left = column * WINOGRAD_TILE - from->shift;
-            from->transform(&tile, plane, row + (size_t)column * channels + offset);
-        }
+        tiles.channels = list->channels[i];
+        from->transform(&tiles, plane, row + (size_t)run->first * channels + offset);
     }
 }
 
@@ -310,21 +310,21 @@ static void output_run(const direction *d, const block *b, const tile_run *run, 
     const convolution *c = d->convolution;
     const size_t out = (size_t)d->out;
     const float *row = products + (run->slice * (size_t)b->tiles + run->line * (size_t)d->tile_columns) * out;
-    winograd_tile tile = {.height = c->in.size[1],
-                          .width = c->in.size[2],
-                          .top = (b->first_line + (int)run->line) * WINOGRAD_TILE,
-                          .point_stride = (ptrdiff_t)d->out_point};
+    winograd_tiles tiles = {.height = c->in.size[1],
+                            .width = c->in.size[2],
+                            .top = (b->first_line + (int)run->line) * WINOGRAD_TILE,
+                            .left = run->first * WINOGRAD_TILE,
+                            .count = run->end - run->first,
+                            .tile_stride = d->out,
+                            .point_stride = (ptrdiff_t)d->out_point};
     for (int i = 0, offset = 0; i < results->count; offset += results->channels[i++]) {
         if (!results->images[i]) continue;
         const size_t plane = plane_offset(d, b, b->first_slice + (int)run->slice, results->channels[i]);
         const kernel_addends addends = {results->bias ? results->bias + offset : 0,
                                         results->addend ? results->addend + plane : 0, results->accumulate[i]};
-        tile.channels = results->channels[i];
-        for (int column = run->first; column < run->end; column++) {
-            tile.left = column * WINOGRAD_TILE;
-            d->stored->winograd_output(&tile, row + (size_t)column * out + offset, &addends,
-                                       results->images[i] + plane);
-        }
+        tiles.channels = results->channels[i];
+        d->stored->winograd_output(&tiles, row + (size_t)run->first * out + offset, &addends,
+                                   results->images[i] + plane);
     }
 }
 

@@ -47,12 +47,12 @@ typedef struct kernel_sums {
     int rows, panels;
 } kernel_sums;
 
-/* A tile of an image of height x width x channels, by its upper left corner; what lies outside counts as zero and is not
-   written. Its points are `point_stride` floats apart. */
-typedef struct winograd_tile {
-    int height, width, channels, top, left;
-    ptrdiff_t point_stride;
-} winograd_tile;
+/* Tiles side by side in an image of height x width x channels, by the first one's upper left corner; what lies outside counts
+   as zero and is not written. Their points are `point_stride` floats apart, those of neighbours `tile_stride`. */
+typedef struct winograd_tiles {
+    int height, width, channels, top, left, count;
+    ptrdiff_t tile_stride, point_stride;
+} winograd_tiles;
 
 /* What is added to a result before it is stored: a number per channel and an image, both may be NULL, and what is there
    already. */
@@ -128,9 +128,10 @@ typedef struct kernels {
 
     /* Winograd F(4x4, 3x3): inputs and output gradients to points, and points to outputs. `channels` is a multiple of
        PANEL. */
-    void (*winograd_input)(const winograd_tile *tile, const void *image, float *points);
-    void (*winograd_gradient)(const winograd_tile *tile, const void *image, float *points);
-    void (*winograd_output)(const winograd_tile *tile, const float *points, const kernel_addends *addends, void *image);
+    void (*winograd_input)(const winograd_tiles *tiles, const void *image, float *points);
+    void (*winograd_gradient)(const winograd_tiles *tiles, const void *image, float *points);
+    void (*winograd_output)(const winograd_tiles *tiles, const float *points, const kernel_addends *addends,
+                            void *image);
     /* 3x3 weights to points, and gradients of points added to those of weights: PANEL channels, taps `tap_stride` floats
        apart. Only in the table for f32. */
     void (*winograd_weights)(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride);

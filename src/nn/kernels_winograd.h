@@ -40,109 +40,186 @@ static inline void winograd_a(const vec m[6], vec out[4]) {
     out[3] = vec_fma(eight, far_difference, near_difference) + m[5];
 }
 
-/* The second half of a transform: rows of columns[i][j] that were transformed along i. */
-static inline void winograd_rows(const vec columns[6][6], float *points, ptrdiff_t point_stride) {
+/* What of the pixels that tiles read lies inside the image: some rows of all, from the first pixel on, and some columns. */
+typedef struct winograd_window {
+    const ELEMENT *from;
+    ptrdiff_t row, pixel; /* numbers from one to the next */
+    int first_row, end_row, first_column, end_column;
+} winograd_window;
+
+static inline int within(int place, int end) { return place < 0 ? 0 : place < end ? place : end; }
+
+/* Of tiles that read `edge` rows each. */
+static inline winograd_window window_of(const winograd_tiles *tiles, const void *image, int edge) {
+    const ptrdiff_t row = (ptrdiff_t)tiles->width * tiles->channels;
+    return (winograd_window){(const ELEMENT *)image + tiles->top * row + (ptrdiff_t)tiles->left * tiles->channels,
+                             row,
+                             tiles->channels,
+                             within(-tiles->top, edge),
+                             within(tiles->height - tiles->top, edge),
+                             -tiles->left,
+                             tiles->width - tiles->left};
+}
+
+/* Whether all of the columns [first, end) is inside. */
+static inline int holds(const winograd_window *w, int edge, int first, int end) {
+    return w->first_row == 0 && w->end_row == edge && first >= w->first_column && end <= w->end_column;
+}
+
+/* LANES channels of the `edge` pixels of column x, which may be known to lie inside. */
+static inline void load_column(const winograd_window *w, int inside, int edge, const ELEMENT *from, int x,
+                               vec column[]) {
+    const int outside = !inside && (x < w->first_column || x >= w->end_column);
+    const int first = outside ? edge : w->first_row, end = w->end_row;
+    for (int i = 0; i < edge; i++)
+        column[i] = inside || (i >= first && i < end) ? LOAD(from + x * w->pixel + i * w->row) : vec_all(0);
+}
+
+/* Two transformed columns. */
+typedef vec column_pair[2][WINOGRAD_EDGE];
+
+static inline void input_pair(const winograd_window *w, int inside, const ELEMENT *from, int x, column_pair to) {
+    for (int j = 0; j < 2; j++) {
+        vec column[6];
+        load_column(w, inside, 6, from, x + j, column);
+        winograd_b(column, to[j]);
+    }
+}
+
+static inline void input_columns(const winograd_window *w, const ELEMENT *from, int x, column_pair to) {
+    if (holds(w, 6, x, x + 2)) input_pair(w, 1, from, x, to);
+    else input_pair(w, 0, from, x, to);
+}
+
+/* Asks for the pixels that the tile two lines of tiles further down reads beside those of its neighbours: processors do not
+   foresee where lines of four rows go on. Behind the image lies what comes next, or what is never read. */
+static inline void expect_tile(const winograd_window *w, const ELEMENT *from, int x) {
+    for (int i = 2 * WINOGRAD_TILE + 2; i < 3 * WINOGRAD_TILE + 2; i++)
+        for (int j = 0; j < WINOGRAD_TILE; j++) __builtin_prefetch(from + i * w->row + (x + j) * w->pixel);
+}
+
+static inline void input_points(vec first[2][6], vec second[2][6], vec third[2][6], float *points,
+                                ptrdiff_t point_stride) {
     for (int i = 0; i < 6; i++) {
+        const vec row[6] = {first[0][i], first[1][i], second[0][i], second[1][i], third[0][i], third[1][i]};
         vec out[6];
-        winograd_b(columns[i], out);
+        winograd_b(row, out);
         for (int j = 0; j < 6; j++) vec_store(points + (i * 6 + j) * point_stride, out[j]);
     }
 }
 
-/* LANES channels of a patch that lies inside the image, whose rows are `row` numbers apart. */
-static inline void winograd_inner_tile(const ELEMENT *corner, ptrdiff_t row, int channels, float *points,
-                                       ptrdiff_t point_stride) {
-    vec columns[6][6];
-    for (int j = 0; j < 6; j++) {
-        vec column[6], out[6];
-        for (int i = 0; i < 6; i++) column[i] = LOAD(corner + i * row + j * channels);
-        winograd_b(column, out);
-        for (int i = 0; i < 6; i++) columns[i][j] = out[i];
-    }
-    winograd_rows(columns, points, point_stride);
-}
-
-/* The same of one that reaches over the border. */
-static inline void winograd_border_tile(const winograd_tile *tile, const ELEMENT *corner, float *points) {
-    const int top = tile->top, left = tile->left, below = tile->height - top, beside = tile->width - left;
-    const int first_row = top < 0 ? -top : 0, end_row = below < 6 ? below : 6;
-    const int first_column = left < 0 ? -left : 0, end_column = beside < 6 ? beside : 6;
-    const int channels = tile->channels;
-    const ptrdiff_t row = (ptrdiff_t)tile->width * channels;
-    vec columns[6][6];
-    for (int j = 0; j < 6; j++) {
-        vec column[6], out[6];
-        for (int i = 0; i < 6; i++) column[i] = vec_all(0);
-        if (j >= first_column && j < end_column)
-            for (int i = first_row; i < end_row; i++) column[i] = LOAD(corner + i * row + j * channels);
-        winograd_b(column, out);
-        for (int i = 0; i < 6; i++) columns[i][j] = out[i];
-    }
-    winograd_rows(columns, points, tile->point_stride);
-}
-
-static void winograd_input(const winograd_tile *tile, const void *image, float *points) {
-    const int channels = tile->channels, top = tile->top, left = tile->left;
-    const ptrdiff_t row = (ptrdiff_t)tile->width * channels, point_stride = tile->point_stride;
-    const ELEMENT *corner = (const ELEMENT *)image + top * row + (ptrdiff_t)left * channels;
-    const int inside = top >= 0 && left >= 0 && tile->height - top >= 6 && tile->width - left >= 6;
-    for (int c = 0; c < channels; c += LANES)
-        if (inside) winograd_inner_tile(corner + c, row, channels, points + c, point_stride);
-        else winograd_border_tile(tile, corner + c, points + c);
-}
-
-static void winograd_gradient(const winograd_tile *tile, const void *image, float *points) {
-    const winograd_tile t = *tile;
-    const ELEMENT *pixels = image;
-    const ptrdiff_t row = (ptrdiff_t)t.width * t.channels;
-    for (int c = 0; c < t.channels; c += LANES) {
-        vec columns[6][4];
-        for (int j = 0; j < 4; j++) {
-            vec column[4], out[6];
-            for (int i = 0; i < 4; i++) {
-                const int y = t.top + i, x = t.left + j;
-                column[i] = vec_all(0);
-                if (y < t.height && x < t.width) column[i] = LOAD(pixels + y * row + (ptrdiff_t)x * t.channels + c);
-            }
-            winograd_a_transposed(column, out);
-            for (int i = 0; i < 6; i++) columns[i][j] = out[i];
-        }
-        for (int i = 0; i < 6; i++) {
-            vec out[6];
-            winograd_a_transposed(columns[i], out);
-            for (int j = 0; j < 6; j++) vec_store(points + c + (i * 6 + j) * t.point_stride, out[j]);
+/* A panel of channels of all tiles. Neighbours share two columns. */
+static inline void input_panel(const winograd_tiles *tiles, const winograd_window *window, const ELEMENT *from,
+                               float *points) {
+    const winograd_window w = *window;
+    const ptrdiff_t tile_stride = tiles->tile_stride, point_stride = tiles->point_stride;
+    column_pair shared[PANEL_VECTORS][2], own;
+    for (int v = 0; v < PANEL_VECTORS; v++) input_columns(&w, from + v * LANES, 0, shared[v][0]);
+    for (int k = 0; k < tiles->count; k++, points += tile_stride) {
+        expect_tile(&w, from, k * WINOGRAD_TILE + 2);
+        for (int v = 0; v < PANEL_VECTORS; v++) {
+            vec(*const first)[6] = shared[v][k & 1], (*const third)[6] = shared[v][~k & 1];
+            input_columns(&w, from + v * LANES, k * WINOGRAD_TILE + 2, own);
+            input_columns(&w, from + v * LANES, k * WINOGRAD_TILE + 4, third);
+            input_points(first, own, third, points + v * LANES, point_stride);
         }
     }
 }
 
-static void winograd_output(const winograd_tile *tile, const float *points, const kernel_addends *addends,
+static void winograd_input(const winograd_tiles *tiles, const void *image, float *points) {
+    const winograd_window window = window_of(tiles, image, 6);
+    for (int c = 0; c < tiles->channels; c += PANEL) input_panel(tiles, &window, window.from + c, points + c);
+}
+
+static inline void gradient_tile(const winograd_window *w, int inside, const ELEMENT *from, int x, float *points,
+                                 ptrdiff_t point_stride) {
+    vec columns[6][4];
+    for (int j = 0; j < 4; j++) {
+        vec column[4], out[6];
+        load_column(w, inside, 4, from, x + j, column);
+        winograd_a_transposed(column, out);
+        for (int i = 0; i < 6; i++) columns[i][j] = out[i];
+    }
+    for (int i = 0; i < 6; i++) {
+        vec out[6];
+        winograd_a_transposed(columns[i], out);
+        for (int j = 0; j < 6; j++) vec_store(points + (i * 6 + j) * point_stride, out[j]);
+    }
+}
+
+static inline void gradient_panel(const winograd_tiles *tiles, const winograd_window *window, const ELEMENT *from,
+                                  float *points) {
+    const winograd_window w = *window;
+    const ptrdiff_t tile_stride = tiles->tile_stride, point_stride = tiles->point_stride;
+    for (int k = 0; k < tiles->count; k++, points += tile_stride) {
+        const int x = k * WINOGRAD_TILE;
+        for (int v = 0; v < PANEL_VECTORS; v++) {
+            const int c = v * LANES;
+            if (holds(&w, 4, x, x + 4)) gradient_tile(&w, 1, from + c, x, points + c, point_stride);
+            else gradient_tile(&w, 0, from + c, x, points + c, point_stride);
+        }
+    }
+}
+
+static void winograd_gradient(const winograd_tiles *tiles, const void *image, float *points) {
+    const winograd_window window = window_of(tiles, image, 4);
+    for (int c = 0; c < tiles->channels; c += PANEL) gradient_panel(tiles, &window, window.from + c, points + c);
+}
+
+/* What is added to LANES channels of the results, and where these go. */
+typedef struct winograd_place {
+    vec start;
+    const ELEMENT *added;
+    int accumulate;
+    ELEMENT *pixels;
+    ptrdiff_t row, pixel;
+} winograd_place;
+
+static inline void output_row(const vec half[6], const winograd_place *to, int i, int columns) {
+    vec out[4];
+    winograd_a(half, out);
+    for (int j = 0; j < 4; j++) {
+        const ptrdiff_t at = i * to->row + j * to->pixel;
+        if (j >= columns) break;
+        vec value = out[j] + to->start;
+        if (to->added) value += LOAD(to->added + at);
+        if (to->accumulate) value += LOAD(to->pixels + at);
+        STORE(to->pixels + at, value);
+    }
+}
+
+static inline void output_tile(const float *points, ptrdiff_t point_stride, const winograd_place *to, int rows,
+                               int columns) {
+    vec half[4][6];
+    for (int j = 0; j < 6; j++) {
+        vec column[6], out[4];
+        for (int i = 0; i < 6; i++) column[i] = vec_load(points + (i * 6 + j) * point_stride);
+        winograd_a(column, out);
+        for (int i = 0; i < 4; i++) half[i][j] = out[i];
+    }
+    for (int i = 0; i < 4; i++)
+        if (i < rows) output_row(half[i], to, i, columns);
+}
+
+static void winograd_output(const winograd_tiles *tiles, const float *points, const kernel_addends *addends,
                             void *image) {
-    const winograd_tile t = *tile;
+    const winograd_tiles t = *tiles;
     const float *const bias = addends->bias;
-    const ELEMENT *const added = addends->addend;
-    const int accumulate = addends->accumulate;
-    ELEMENT *pixels = image;
     const ptrdiff_t row = (ptrdiff_t)t.width * t.channels;
-    const int rows = t.height - t.top < 4 ? t.height - t.top : 4, columns = t.width - t.left < 4 ? t.width - t.left : 4;
-    for (int c = 0; c < t.channels; c += LANES) {
-        vec half[4][6];
-        for (int j = 0; j < 6; j++) {
-            vec column[6], out[4];
-            for (int i = 0; i < 6; i++) column[i] = vec_load(points + c + (i * 6 + j) * t.point_stride);
-            winograd_a(column, out);
-            for (int i = 0; i < 4; i++) half[i][j] = out[i];
-        }
-        const vec start = bias ? vec_load(bias + c) : vec_all(0);
-        for (int i = 0; i < rows; i++) {
-            vec out[4];
-            winograd_a(half[i], out);
-            const ptrdiff_t at = (t.top + i) * row + (ptrdiff_t)t.left * t.channels + c;
-            for (int j = 0; j < columns; j++) {
-                vec value = out[j] + start;
-                if (added) value += LOAD(added + at + j * t.channels);
-                if (accumulate) value += LOAD(pixels + at + j * t.channels);
-                STORE(pixels + at + j * t.channels, value);
-            }
+    const int rows = within(t.height - t.top, 4);
+    for (int k = 0; k < t.count; k++) {
+        const int left = t.left + k * WINOGRAD_TILE, columns = within(t.width - left, 4);
+        const ptrdiff_t corner = t.top * row + (ptrdiff_t)left * t.channels;
+        for (int c = 0; c < t.channels; c += LANES) {
+            const float *from = points + k * t.tile_stride + c;
+            const winograd_place to = {bias ? vec_load(bias + c) : vec_all(0),
+                                       addends->addend ? (const ELEMENT *)addends->addend + corner + c : 0,
+                                       addends->accumulate,
+                                       (ELEMENT *)image + corner + c,
+                                       row,
+                                       t.channels};
+            if (rows == 4 && columns == 4) output_tile(from, t.point_stride, &to, 4, 4);
+            else output_tile(from, t.point_stride, &to, rows, columns);
         }
     }
 }

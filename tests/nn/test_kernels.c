@@ -65,32 +65,38 @@ enum { SIDE = 7 };
 /* Of the corner, the middle and the edge of a small image. */
 static int place_of(const use *u) { return u->rows % 3 * WINOGRAD_TILE - 1; }
 
+/* One to three tiles side by side, of which the last may lie outside. */
+static winograd_tiles tiles_of(const use *u, int top, int left) {
+    const int channels = (u->channels + 15) / 16 * 16, count = 1 + u->rows / 2 % 3;
+    return (winograd_tiles){SIDE, SIDE, channels, top, left, count, channels, count * channels};
+}
+
 static void use_winograd_input(use *u) {
     const int channels = (u->channels + 15) / 16 * 16;
     guarded image = stored(u, (size_t)(SIDE * SIDE * channels));
-    open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * channels));
-    const winograd_tile tile = {SIDE, SIDE, channels, place_of(u), place_of(u) - 4 * u->flag + 3, channels};
-    u->table->winograd_input(&tile, image.data, u->out.data);
+    const winograd_tiles tiles = tiles_of(u, place_of(u), place_of(u) - 4 * u->flag + 3);
+    open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * tiles.point_stride));
+    u->table->winograd_input(&tiles, image.data, u->out.data);
     guarded_close(&image, "an image");
 }
 
 static void use_winograd_gradient(use *u) {
     const int channels = (u->channels + 15) / 16 * 16;
     guarded image = stored(u, (size_t)(SIDE * SIDE * channels));
-    open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * channels));
-    const winograd_tile tile = {SIDE, SIDE, channels, u->rows % 2 * 4, u->flag * 4, channels};
-    u->table->winograd_gradient(&tile, image.data, u->out.data);
+    const winograd_tiles tiles = tiles_of(u, u->rows % 2 * 4, u->flag * 4);
+    open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * tiles.point_stride));
+    u->table->winograd_gradient(&tiles, image.data, u->out.data);
     guarded_close(&image, "an image");
 }
 
 static void use_winograd_output(use *u) {
     const int channels = (u->channels + 15) / 16 * 16, count = SIDE * SIDE * channels;
-    guarded in[3] = {floats(u, (size_t)(WINOGRAD_POINTS * channels)), floats(u, (size_t)channels),
+    const winograd_tiles tiles = tiles_of(u, u->rows % 2 * 4, u->flag * 4);
+    guarded in[3] = {floats(u, (size_t)(WINOGRAD_POINTS * tiles.point_stride)), floats(u, (size_t)channels),
                      stored(u, (size_t)count)};
     open_result(u, u->precision, (size_t)count);
-    const winograd_tile tile = {SIDE, SIDE, channels, u->rows % 2 * 4, u->flag * 4, channels};
     const kernel_addends addends = {u->flag ? in[1].data : 0, u->rows & 2 ? in[2].data : 0, u->flag};
-    u->table->winograd_output(&tile, in[0].data, &addends, u->out.data);
+    u->table->winograd_output(&tiles, in[0].data, &addends, u->out.data);
     close_all(in, 3);
 }
 
