@@ -1,5 +1,6 @@
 #include "nn/convolution.h"
 #include "nn/convolution_inside.h"
+#include "nn/kernels_bf16.h"
 
 #include <limits.h>
 
@@ -46,6 +47,32 @@ static int winograd_pays(const convolution *c) {
     return useful >= 0.5 && rows >= 48;
 }
 
+/* What serves each choice; a convolution that is planned has one that is here. */
+static const struct {
+    const char *name;
+    convolution_scratch (*scratch)(const convolution *c);
+    void (*forward)(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                    void *output, char *scratch);
+    void (*backward_data)(const convolution *c, convolution_filter filter, const void *gradient,
+                          const int accumulate[2], void *const input_gradients[2], char *scratch);
+    void (*backward_weights)(const convolution *c, const void *const inputs[2], const void *gradient,
+                             part_gradients weight_gradients, char *scratch);
+} ALGORITHMS[] = {
+    [CONVOLUTION_DIRECT] = {"direct", direct_scratch, direct_forward, direct_backward_data, direct_backward_weights},
+    [CONVOLUTION_WINOGRAD] = {"winograd", winograd_scratch, winograd_forward, winograd_backward_data,
+                              winograd_backward_weights},
+    [CONVOLUTION_BF16] = {"bf16", bf16_scratch, bf16_forward, bf16_backward_data, bf16_backward_weights},
+};
+
+static int bf16_possible(const convolution *c) { return c->precision == PRECISION_BF16 && bf16_kernels_chosen(); }
+
+static convolution_algorithm algorithm_for(const convolution *c) {
+    const int automatic = c->algorithm == CONVOLUTION_AUTOMATIC;
+    if (bf16_possible(c) && (automatic || c->algorithm == CONVOLUTION_BF16)) return CONVOLUTION_BF16;
+    const int winograd = c->algorithm == CONVOLUTION_WINOGRAD || (automatic && winograd_pays(c));
+    return winograd && winograd_possible(c) ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
+}
+
 status_code convolution_plan(convolution *c, failure *failure) {
     const status_code status = check(c, failure);
     if (status != STATUS_OK) return status;
@@ -53,12 +80,12 @@ status_code convolution_plan(convolution *c, failure *failure) {
     for (int axis = 0; axis < 3; axis++)
         c->out.size[axis] = (c->in.size[axis] + 2 * c->padding[axis] - c->kernel[axis]) / c->stride[axis] + 1;
     c->weight_count = (size_t)convolution_taps(c) * (size_t)c->in.channels * (size_t)c->features;
-    const int winograd = winograd_possible(c) && (c->algorithm == CONVOLUTION_WINOGRAD ||
-                                                  (c->algorithm == CONVOLUTION_AUTOMATIC && winograd_pays(c)));
-    c->algorithm = winograd ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
-    c->scratch = winograd ? winograd_scratch(c) : direct_scratch(c);
+    c->algorithm = algorithm_for(c);
+    c->scratch = ALGORITHMS[c->algorithm].scratch(c);
     return STATUS_OK;
 }
+
+const char *convolution_algorithm_name(const convolution *c) { return ALGORITHMS[c->algorithm].name; }
 
 size_t convolution_scratch_bytes(const convolution *c) {
     return c->scratch.common + (size_t)c->threads * c->scratch.own;
@@ -66,20 +93,17 @@ size_t convolution_scratch_bytes(const convolution *c) {
 
 void convolution_forward(const convolution *c, convolution_filter filter, const void *const inputs[2],
                          const void *addend, void *output, void *scratch) {
-    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_forward : direct_forward)(c, filter, inputs, addend, output,
-                                                                               scratch);
+    ALGORITHMS[c->algorithm].forward(c, filter, inputs, addend, output, scratch);
 }
 
 void convolution_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                                const int accumulate[2], void *const input_gradients[2], void *scratch) {
-    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_backward_data : direct_backward_data)(
-        c, filter, gradient, accumulate, input_gradients, scratch);
+    ALGORITHMS[c->algorithm].backward_data(c, filter, gradient, accumulate, input_gradients, scratch);
 }
 
 void convolution_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                                   part_gradients weight_gradients, void *scratch) {
-    (c->algorithm == CONVOLUTION_WINOGRAD ? winograd_backward_weights
-                                          : direct_backward_weights)(c, inputs, gradient, weight_gradients, scratch);
+    ALGORITHMS[c->algorithm].backward_weights(c, inputs, gradient, weight_gradients, scratch);
 }
 
 double convolution_flops(const convolution *c) { return 2.0 * (double)shape_rows(&c->out) * (double)c->weight_count; }
