@@ -59,12 +59,17 @@ static const float *forward_row(const convolution *c, const pass *p, const term 
     return weights + (tap * (size_t)c->in.channels + (size_t)(before + number % channels)) * (size_t)c->features;
 }
 
-static void pack_forward(const convolution *c, const pass *p, const term *t, const float *weights, int feature,
-                         uint16_t *to) {
-    const int numbers = (int)steps_of(t->depth) * BF16_STEP, width = smaller(KERNEL_PANEL, c->features - feature);
+/* Each row of weights is read once, and goes to all panels. */
+static void pack_forward(const convolution *c, const pass *p, const terms *t, const term *own, const float *weights,
+                         uint16_t *packed) {
+    const int numbers = (int)steps_of(own->depth) * BF16_STEP, features = c->features;
+    const bf16_kernels *kernels = bf16_kernels_chosen();
+    uint16_t *to = packed + own->packed;
     for (int number = 0; number < numbers; number += 2, to += 2 * KERNEL_PANEL) {
-        const float *even = forward_row(c, p, t, weights, number), *odd = forward_row(c, p, t, weights, number + 1);
-        bf16_kernels_chosen()->pair_weights(even ? even + feature : 0, odd ? odd + feature : 0, width, to);
+        const float *even = forward_row(c, p, own, weights, number), *odd = forward_row(c, p, own, weights, number + 1);
+        for (int f = 0; f < features; f += KERNEL_PANEL)
+            kernels->pair_weights(even ? even + f : 0, odd ? odd + f : 0, smaller(KERNEL_PANEL, features - f),
+                                  to + (size_t)(f / KERNEL_PANEL) * t->panel_numbers);
     }
 }
 
@@ -88,11 +93,16 @@ static void pack_backward(const convolution *c, const pass *p, const term *t, co
 
 /* The weights as the products read them: [panel of results][term][pair][KERNEL_PANEL][2]. */
 static void pack(const convolution *c, const pass *p, const terms *t, const float *weights, uint16_t *packed) {
+    const int panels = p->backward ? panels_of(p->channels) : 1;
 #pragma omp parallel for collapse(2) num_threads(team_size(c->threads)) schedule(static)
-    for (int panel = 0; panel < panels_of(p->channels); panel++)
-        for (int k = 0; k < t->count; k++)
-            (p->backward ? pack_backward : pack_forward)(c, p, &t->term[k], weights, panel * KERNEL_PANEL,
-                                                         packed + (size_t)panel * t->panel_numbers + t->term[k].packed);
+    for (int panel = 0; panel < panels; panel++)
+        for (int k = 0; k < t->count; k++) {
+            const term *own = &t->term[k];
+            if (p->backward)
+                pack_backward(c, p, own, weights, panel * KERNEL_PANEL,
+                              packed + (size_t)panel * t->panel_numbers + own->packed);
+            else pack_forward(c, p, t, own, weights, packed);
+        }
 }
 
 /* Whether the source looks like a copy of itself, whose lines have no zeros around them. */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    COPY_BYTES = 192 << 10, /* of what a block of gradients meets */
-    RUN_POSITIONS = 256,    /* that all taps visit before the next: their gradients stay in the first-level cache */
+    COPY_BYTES = 384 << 10, /* of what a block of gradients meets */
+    RUN_POSITIONS = 512,    /* that all taps visit before the next: their gradients stay in the first-level cache */
     MAX_SLOTS = 8,
     SLOTS_BYTES = 2 << 20, /* of the sums of all slots, where one is not larger by itself */
     FEATURES = BF16_PANELS * KERNEL_PANEL
@@ -67,7 +67,8 @@ static layout layout_of(const convolution *c) {
 convolution_scratch bf16_weights_scratch(const convolution *c) {
     convolution_piece piece = convolution_piece_at(c, 0, 0, 0);
     const layout l = layout_of(&piece.convolution);
-    return (convolution_scratch){(size_t)l.slots * (size_t)l.groups * l.group_floats * sizeof(float),
+    const size_t sums = l.slots > 1 ? (size_t)l.slots * (size_t)l.groups : (size_t)c->threads;
+    return (convolution_scratch){sums * l.group_floats * sizeof(float),
                                  l.copy + l.turned + l.pairs + l.staged +
                                      aligned_bytes((size_t)l.rows * sizeof(bf16_rows))};
 }
@@ -180,21 +181,40 @@ static void add_slot(const layout *l, const convolution_piece *piece, share slot
     }
 }
 
-/* The sums of all slots of one tap and panel of channels to the weights: number k of the rows in the order of find_rows. */
-static void join_rows(const layout *l, const convolution *c, const float *sums, int k, float *weight_gradients) {
+/* Number k of the rows, in the order of find_rows: the weights of its first channel. */
+static float *weights_of(const layout *l, const convolution *c, int k, float *weight_gradients) {
     const pass_axis *axis = l->pass.axis;
     const int panels = panels_of(c->in.channels), place = k / panels, channel = k % panels * KERNEL_PANEL;
     const int x = axis[2].tap[place % c->kernel[2]], y = axis[1].tap[place / c->kernel[2] % c->kernel[1]];
     const int tap = (axis[0].tap[place / c->kernel[2] / c->kernel[1]] * c->kernel[1] + y) * c->kernel[2] + x;
-    for (int r = 0; r < smaller(KERNEL_PANEL, c->in.channels - channel); r++)
-        for (int f = 0; f < c->features; f++) {
-            const float *sum = sums + (size_t)(f / FEATURES) * l->group_floats +
-                               (size_t)(k * KERNEL_PANEL + r) * FEATURES + f % FEATURES;
-            float all = *sum;
-            for (int slot = 1; slot < l->slots; slot++) all += sum[(size_t)slot * (size_t)l->groups * l->group_floats];
-            weight_gradients[((size_t)tap * (size_t)c->in.channels + (size_t)(channel + r)) * (size_t)c->features +
-                             (size_t)f] += all;
-        }
+    return weight_gradients + ((size_t)tap * (size_t)c->in.channels + (size_t)channel) * (size_t)c->features;
+}
+
+/* The sums of `slots` slots of some rows and one group of features to the weights. */
+static void join_rows(const layout *l, const convolution *c, const float *sums, int k, int group,
+                      float *weight_gradients) {
+    const int panels = panels_of(c->in.channels), channel = k % panels * KERNEL_PANEL, first = group * FEATURES;
+    const int width = smaller(FEATURES, c->features - first);
+    const size_t slot = (size_t)l->groups * l->group_floats;
+    float *to = weights_of(l, c, k, weight_gradients) + first;
+    const float *row = sums + (size_t)k * KERNEL_PANEL * FEATURES;
+    for (int r = smaller(KERNEL_PANEL, c->in.channels - channel); r > 0; r--, row += FEATURES, to += c->features) {
+        float all[FEATURES];
+        memcpy(all, row, sizeof all);
+        for (int s = 1; s < l->slots; s++)
+            for (int f = 0; f < FEATURES; f++) all[f] += row[(size_t)s * slot + (size_t)f];
+        for (int f = 0; f < width; f++) to[f] += all[f];
+    }
+}
+
+/* A single slot is joined by the thread that summed it, while its sums are in the cache. */
+static void add_item(const layout *l, const convolution_piece *piece, int item, char *own, float *sums,
+                     float *weight_gradients) {
+    const int group = item % l->groups;
+    float *const to = sums + (size_t)(l->slots > 1 ? item : thread_share().index) * l->group_floats;
+    add_slot(l, piece, (share){item / l->groups, l->slots}, group, own, to);
+    for (int k = 0; k < l->rows && l->slots == 1; k++)
+        join_rows(l, &piece->convolution, to, k, group, weight_gradients);
 }
 
 void bf16_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
@@ -206,14 +226,15 @@ void bf16_backward_weights(const convolution *c, const void *const inputs[2], co
     for (int part = 0; part < convolution_parts(c); part++) {
         const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
         const layout l = layout_of(&piece.convolution);
+        float *const to = weight_gradients.first + (size_t)part * weight_gradients.stride;
         work_redivide(&all, (size_t)l.slots * (size_t)l.groups);
 #pragma omp barrier
-        for (size_t item; work_take(&all, &item);)
-            add_slot(&l, &piece, (share){(int)item / l.groups, l.slots}, (int)item % l.groups, own_memory(c, scratch),
-                     sums + item * l.group_floats);
+        for (size_t item; work_take(&all, &item);) add_item(&l, &piece, (int)item, own_memory(c, scratch), sums, to);
 #pragma omp barrier
-#pragma omp for schedule(static)
+        if (l.slots == 1) continue;
+#pragma omp for collapse(2) schedule(static)
         for (int k = 0; k < l.rows; k++)
-            join_rows(&l, &piece.convolution, sums, k, weight_gradients.first + (size_t)part * weight_gradients.stride);
+            for (int group = 0; group < l.groups; group++)
+                join_rows(&l, &piece.convolution, sums + (size_t)group * l.group_floats, k, group, to);
     }
 }

@@ -165,6 +165,8 @@ static inline vec load_half(const uint16_t *from, __mmask16 lanes) {
     return vec_from_bf16((half_bits)_mm256_maskz_loadu_epi16(lanes, from));
 }
 
+static inline __m256i to_halves(vec value) { return (__m256i)_mm512_cvtneps_pbh(value); }
+
 /* One row of sums to its place. */
 static inline void store_sums(const bf16_results *to, const float *sums, ptrdiff_t at) {
     uint16_t *const image = (uint16_t *)to->image + at;
@@ -175,7 +177,7 @@ static inline void store_sums(const bf16_results *to, const float *sums, ptrdiff
         if (to->addends.bias) value += _mm512_maskz_loadu_ps(lanes, to->addends.bias + c);
         if (addend) value += load_half(addend + c, lanes);
         if (to->addends.accumulate) value += load_half(image + c, lanes);
-        _mm256_mask_storeu_epi16(image + c, lanes, (__m256i)vec_to_bf16(value));
+        _mm256_mask_storeu_epi16(image + c, lanes, to_halves(value));
     }
 }
 
@@ -246,7 +248,7 @@ static void outer(const bf16_products *products, int fresh) {
 }
 
 /* The numbers of bf16 in the lower halves of 32 bits. */
-static inline __m512i rounded(vec value) { return _mm512_cvtepu16_epi32((__m256i)vec_to_bf16(value)); }
+static inline __m512i rounded(vec value) { return _mm512_cvtepu16_epi32(to_halves(value)); }
 
 static inline __m512i paired(__m512i even, __m512i odd) { return _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)); }
 
@@ -298,9 +300,8 @@ static void pair_columns(const float *columns, ptrdiff_t column_stride, int coun
             continue;
         }
         const float *column = columns + k * column_stride;
-        const half_bits first = vec_to_bf16((vec)_mm512_maskz_loadu_ps(low, column));
-        const half_bits second = vec_to_bf16((vec)_mm512_maskz_loadu_ps(high, column + LANES));
-        row[k] = _mm512_inserti64x4(_mm512_castsi256_si512((__m256i)first), (__m256i)second, 1);
+        const __m512 first = _mm512_maskz_loadu_ps(low, column), second = _mm512_maskz_loadu_ps(high, column + LANES);
+        row[k] = (__m512i)_mm512_cvtne2ps_pbh(second, first);
     }
     turn(row);
     for (int k = 0; k < 16; k++) _mm512_storeu_si512(to + k * 2 * KERNEL_PANEL, row[k]);
