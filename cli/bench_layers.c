@@ -27,17 +27,13 @@ static int count_layers(const graph *graph) {
     return count;
 }
 
-static const char *algorithm_of(const convolution *c) {
-    return c->algorithm == CONVOLUTION_WINOGRAD ? "winograd" : "direct";
-}
-
 static void print_json(const convolution *c, const layer_cost *cost, double peak) {
     printf("{\"in\": %d, \"out\": %d, \"kernel\": [%d, %d, %d], \"stride\": [%d, %d, %d], \"padding\": [%d, %d, %d], ",
            c->in.channels, c->features, c->kernel[0], c->kernel[1], c->kernel[2], c->stride[0], c->stride[1],
            c->stride[2], c->padding[0], c->padding[1], c->padding[2]);
     printf("\"samples\": %d, \"size\": [%d, %d, %d], \"precision\": \"%s\", \"threads\": %d, \"algorithm\": \"%s\", ",
            c->in.samples, c->in.size[0], c->in.size[1], c->in.size[2], c->precision == PRECISION_F32 ? "f32" : "bf16",
-           c->threads, algorithm_of(c));
+           c->threads, convolution_algorithm_name(c));
     printf("\"gflop\": %.6g, \"peak_gflops\": %.1f", cost->gflop, peak);
     static const char *const KEYS[LAYER_PASSES] = {"forward", "backward_data", "backward_weights"};
     for (int k = 0; k < LAYER_PASSES; k++)
@@ -51,7 +47,7 @@ static void print_row(const convolution *c, const layer_cost *cost, double peak)
     snprintf(what, sizeof what, "%d to %d, %dx%dx%d / %dx%dx%d, %d of %dx%dx%d", c->in.channels, c->features,
              c->kernel[0], c->kernel[1], c->kernel[2], c->stride[0], c->stride[1], c->stride[2], c->in.samples,
              c->in.size[0], c->in.size[1], c->in.size[2]);
-    printf("%-52s %-9s", what, algorithm_of(c));
+    printf("%-52s %-9s", what, convolution_algorithm_name(c));
     for (int k = 0; k < LAYER_PASSES; k++) {
         const double rate = cost->gflop / cost->pass[k].median;
         printf(" %9.1f %4.0f %%", rate, 100 * rate / peak);

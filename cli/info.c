@@ -35,13 +35,12 @@ static void processor(char *name, size_t size) {
 }
 
 static void tell_kernels(void) {
-    static const char *const NAMES[] = {"generic", "avx2", "avx512"};
     const char *asked = getenv("HWS_KERNELS");
     printf("kernels    %s", kernel_set_chosen()->name);
-    for (size_t k = 0, told = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
+    for (int k = 0; kernel_set_name(k); k++) {
         const kernel_set *set;
-        if (kernel_set_find(NAMES[k], &set, NULL) == STATUS_OK)
-            printf("%s%s", told++ ? ", " : " (there are ", NAMES[k]);
+        if (kernel_set_find(kernel_set_name(k), &set, NULL) == STATUS_OK)
+            printf("%s%s", k ? ", " : " (there are ", kernel_set_name(k));
     }
     printf("%s)\n", asked && *asked ? "; HWS_KERNELS chooses" : "; HWS_KERNELS can choose");
 }

@@ -1,5 +1,6 @@
 #include "nn/convolution.h"
 #include "nn/convolution_inside.h"
+#include "nn/kernels_bf16.h"
 
 #include <limits.h>
 
@@ -48,6 +49,7 @@ static int winograd_pays(const convolution *c) {
 
 /* What serves a shape. */
 typedef struct convolution_path {
+    const char *name;
     convolution_scratch (*scratch)(const convolution *c);
     void (*forward)(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                     void *output, char *scratch);
@@ -58,16 +60,28 @@ typedef struct convolution_path {
 } convolution_path;
 
 static const convolution_path *path_of(const convolution *c) {
-    static const convolution_path winograd = {winograd_scratch, winograd_forward, winograd_backward_data,
+    static const convolution_path bf16 = {"bf16", bf16_scratch, bf16_forward, bf16_backward_data,
+                                          bf16_backward_weights};
+    static const convolution_path winograd = {"winograd", winograd_scratch, winograd_forward, winograd_backward_data,
                                               winograd_backward_weights};
-    static const convolution_path pointwise = {pointwise_scratch, pointwise_forward, pointwise_backward_data,
-                                               pointwise_backward_weights};
-    static const convolution_path few = {few_scratch, few_forward, direct_backward_data, few_backward_weights};
-    static const convolution_path direct = {direct_scratch, direct_forward, direct_backward_data,
+    static const convolution_path pointwise = {"pointwise", pointwise_scratch, pointwise_forward,
+                                               pointwise_backward_data, pointwise_backward_weights};
+    static const convolution_path few = {"few", few_scratch, few_forward, direct_backward_data, few_backward_weights};
+    static const convolution_path direct = {"direct", direct_scratch, direct_forward, direct_backward_data,
                                             direct_backward_weights};
+    if (c->algorithm == CONVOLUTION_BF16) return &bf16;
     if (c->algorithm == CONVOLUTION_WINOGRAD) return &winograd;
     if (pointwise_possible(c)) return &pointwise;
     return few_possible(c) ? &few : &direct;
+}
+
+static int bf16_possible(const convolution *c) { return c->precision == PRECISION_BF16 && bf16_kernels_chosen(); }
+
+static convolution_algorithm algorithm_for(const convolution *c) {
+    const int automatic = c->algorithm == CONVOLUTION_AUTOMATIC;
+    if (bf16_possible(c) && (automatic || c->algorithm == CONVOLUTION_BF16)) return CONVOLUTION_BF16;
+    const int winograd = c->algorithm == CONVOLUTION_WINOGRAD || (automatic && winograd_pays(c));
+    return winograd && winograd_possible(c) ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
 }
 
 status_code convolution_plan(convolution *c, failure *failure) {
@@ -77,12 +91,12 @@ status_code convolution_plan(convolution *c, failure *failure) {
     for (int axis = 0; axis < 3; axis++)
         c->out.size[axis] = (c->in.size[axis] + 2 * c->padding[axis] - c->kernel[axis]) / c->stride[axis] + 1;
     c->weight_count = (size_t)convolution_taps(c) * (size_t)c->in.channels * (size_t)c->features;
-    const int winograd = winograd_possible(c) && (c->algorithm == CONVOLUTION_WINOGRAD ||
-                                                  (c->algorithm == CONVOLUTION_AUTOMATIC && winograd_pays(c)));
-    c->algorithm = winograd ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
+    c->algorithm = algorithm_for(c);
     c->scratch = path_of(c)->scratch(c);
     return STATUS_OK;
 }
+
+const char *convolution_algorithm_name(const convolution *c) { return path_of(c)->name; }
 
 size_t convolution_scratch_bytes(const convolution *c) {
     return c->scratch.common + (size_t)c->threads * c->scratch.own;

@@ -4,9 +4,10 @@
  * Two inputs stand for their concatenation along the channels, without a copy. Weights are [depth tap][height tap]
  * [width tap][input channel][output channel] in f32, whatever the activations are. Activations are channels-last.
  *
- * Two algorithms: direct, and Winograd's F(4x4, 3x3) in the planes with the depth taps summed among the transformed
- * values, which does the work of a 3x3 or 3x3x3 filter with a quarter of the multiplications. Which one serves is a
- * fixed rule on the shape (convolution_plan), so that equal runs stay equal to the bit.
+ * Three algorithms: direct; Winograd's F(4x4, 3x3) in the planes with the depth taps summed among the transformed values,
+ * which does the work of a 3x3 or 3x3x3 filter with a quarter of the multiplications; and, of bf16 activations, products of
+ * bf16 where the processor has them (kernels_bf16.h). Which one serves is a fixed rule on the shape, the precision and the set
+ * of kernels (convolution_plan), so that equal runs stay equal to the bit.
  *
  * Each number is computed by one thread in an order that only the shape decides: results do not depend on how many
  * threads there are.
@@ -23,7 +24,8 @@
 typedef enum convolution_algorithm {
     CONVOLUTION_AUTOMATIC, /* the rule decides */
     CONVOLUTION_DIRECT,
-    CONVOLUTION_WINOGRAD /* wherever it can be used at all, also where the rule finds it slower */
+    CONVOLUTION_WINOGRAD, /* wherever it can be used at all, also where the rule finds it slower */
+    CONVOLUTION_BF16      /* wherever the processor multiplies bf16: weights are rounded to bf16, sums are f32 */
 } convolution_algorithm;
 
 /* Memory in bytes that all threads use, and behind it that of each thread. Convolutions that take turns may be given the largest
@@ -54,6 +56,9 @@ typedef struct convolution {
 size_t convolution_scratch_bytes(const convolution *convolution);
 
 status_code convolution_plan(convolution *convolution, failure *failure);
+
+/* "direct", "winograd" or "bf16": what was planned. */
+const char *convolution_algorithm_name(const convolution *convolution);
 
 typedef struct convolution_filter {
     const float *weights;

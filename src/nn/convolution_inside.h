@@ -1,4 +1,4 @@
-/* What the two algorithms and their planner share. */
+/* What the algorithms and their planner share. */
 #ifndef HWS_NN_CONVOLUTION_INSIDE_H
 #define HWS_NN_CONVOLUTION_INSIDE_H
 
@@ -82,6 +82,14 @@ void few_forward(const convolution *c, convolution_filter filter, const void *co
                  void *output, char *scratch);
 void few_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                           part_gradients weight_gradients, char *scratch);
+
+convolution_scratch bf16_scratch(const convolution *c);
+void bf16_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+                  void *output, char *scratch);
+void bf16_backward_data(const convolution *c, convolution_filter filter, const void *gradient, const int accumulate[2],
+                        void *const input_gradients[2], char *scratch);
+void bf16_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                           part_gradients weight_gradients, char *scratch);
 
 convolution_scratch direct_scratch(const convolution *c);
 size_t direct_weights_scratch(const convolution *c);

@@ -112,7 +112,7 @@ size_t graph_describe(const graph *g, char *text, size_t size) {
                      "%s: %d to %d channels, kernel %dx%dx%d, stride %dx%dx%d, on %dx%dx%dx%d: %s\n", g->ops[o].name,
                      c->in.channels, c->features, c->kernel[0], c->kernel[1], c->kernel[2], c->stride[0], c->stride[1],
                      c->stride[2], c->in.samples, c->in.size[0], c->in.size[1], c->in.size[2],
-                     c->algorithm == CONVOLUTION_WINOGRAD ? "winograd" : "direct");
+                     convolution_algorithm_name(c));
         if (written > 0) length += (size_t)written;
     }
     return length;

@@ -1,7 +1,16 @@
+#define _DEFAULT_SOURCE
 #include "nn/kernel_set.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef HWS_HAVE_X86_KERNELS
+#include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
 
 #define TABLES(set) extern const kernels kernels_##set##_f32, kernels_##set##_bf16;
 TABLES(generic)
@@ -10,47 +19,83 @@ extern const loss_kernels loss_kernels_generic;
 TABLES(avx2)
 TABLES(avx512)
 extern const loss_kernels loss_kernels_avx2;
+extern const bf16_kernels bf16_kernels_avx512, bf16_kernels_amx;
 #endif
 
 /* The best one last. */
 static const kernel_set SETS[] = {
-    {"generic", &kernels_generic_f32, &kernels_generic_bf16, &loss_kernels_generic},
+    {"generic", &kernels_generic_f32, &kernels_generic_bf16, &loss_kernels_generic, NULL},
 #ifdef HWS_HAVE_X86_KERNELS
-    {"avx2", &kernels_avx2_f32, &kernels_avx2_bf16, &loss_kernels_avx2},
-    {"avx512", &kernels_avx512_f32, &kernels_avx512_bf16, &loss_kernels_avx2},
+    {"avx2", &kernels_avx2_f32, &kernels_avx2_bf16, &loss_kernels_avx2, NULL},
+    {"avx512", &kernels_avx512_f32, &kernels_avx512_bf16, &loss_kernels_avx2, NULL},
+    {"avx512-bf16", &kernels_avx512_f32, &kernels_avx512_bf16, &loss_kernels_avx2, &bf16_kernels_avx512},
+    {"amx", &kernels_avx512_f32, &kernels_avx512_bf16, &loss_kernels_avx2, &bf16_kernels_amx},
 #endif
 };
 
+#ifdef HWS_HAVE_X86_KERNELS
+static int has_avx512(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+
+/* AVX512_BF16: not all compilers have a name for it. */
+static int has_bf16_pairs(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1;
+}
+
+/* AMX-BF16 and AMX-TILE, and the leave of Linux to use tiles, which it gives to all threads of a process that asks. */
+static int has_bf16_tiles(void) {
+#ifdef __linux__
+    enum { ASK_FOR_STATE = 0x1023, TILE_STATE = 18 };
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && d >> 22 & 1 && d >> 24 & 1 &&
+           syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_STATE) == 0;
+#else
+    return 0;
+#endif
+}
+#endif
+
 /* How many of the sets this machine can run. */
-static int sets_here(void) {
+static int count_sets(void) {
 #ifdef HWS_HAVE_X86_KERNELS
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
-    const int avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    return avx512 ? 3 : 2;
+    if (!has_avx512()) return 2;
+    if (!has_bf16_pairs()) return 3;
+    return has_bf16_tiles() ? 5 : 4;
 #else
     return 1;
 #endif
 }
 
+/* Asked for from many threads: found before the first of them starts. */
+static int sets_here;
+static const kernel_set *chosen;
+
+const char *kernel_set_name(int index) { return index < (int)(sizeof SETS / sizeof *SETS) ? SETS[index].name : NULL; }
+
 status_code kernel_set_find(const char *name, const kernel_set **set, failure *failure) {
-    const int count = sets_here();
-    *set = &SETS[count - 1];
+    *set = &SETS[sets_here - 1];
     if (!name) return STATUS_OK;
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < sets_here; k++) {
         if (strcmp(SETS[k].name, name) != 0) continue;
         *set = &SETS[k];
         return STATUS_OK;
     }
-    static const char *const CHOICES[] = {"generic", "generic or avx2", "generic, avx2 or avx512"};
+    static const char *const CHOICES[] = {"generic", "generic or avx2", "generic, avx2 or avx512",
+                                          "generic, avx2, avx512 or avx512-bf16",
+                                          "generic, avx2, avx512, avx512-bf16 or amx"};
     return fail(failure, STATUS_BAD_INPUT, "there are no kernels '%.40s' for this machine: HWS_KERNELS may be %s", name,
-                CHOICES[count - 1]);
+                CHOICES[sets_here - 1]);
 }
 
-/* Asked for from many threads: found before the first of them starts. */
-static const kernel_set *chosen;
-__attribute__((constructor)) static void choose(void) { kernel_set_find(getenv("HWS_KERNELS"), &chosen, NULL); }
+__attribute__((constructor)) static void choose(void) {
+    sets_here = count_sets();
+    kernel_set_find(getenv("HWS_KERNELS"), &chosen, NULL);
+}
 
 const kernel_set *kernel_set_chosen(void) { return chosen; }
 
@@ -62,3 +107,4 @@ status_code kernel_set_check(failure *failure) {
 const kernels *kernels_for(precision precision) { return precision == PRECISION_F32 ? chosen->f32 : chosen->bf16; }
 const char *kernels_name(void) { return chosen->name; }
 const loss_kernels *loss_kernels_chosen(void) { return chosen->losses; }
+const bf16_kernels *bf16_kernels_chosen(void) { return chosen->products; }

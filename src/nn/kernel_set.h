@@ -2,25 +2,31 @@
  * The instruction sets that the hot loops are compiled for, and the one choice among them for the whole engine:
  * operations, convolutions and losses alike.
  *
- * The best set that this machine can run serves, unless HWS_KERNELS in the environment names another: generic, avx2 or
- * avx512. The choice is made once, when the program starts.
+ * The best set that this machine can run serves, unless HWS_KERNELS in the environment names another: generic, avx2,
+ * avx512, avx512-bf16 or amx. The choice is made once, when the program starts. The last two are avx512 with products of bf16
+ * (kernels_bf16.h).
  */
 #ifndef HWS_NN_KERNEL_SET_H
 #define HWS_NN_KERNEL_SET_H
 
 #include "core/failure.h"
 #include "nn/kernels.h"
+#include "nn/kernels_bf16.h"
 #include "nn/loss_kernels.h"
 
 typedef struct kernel_set {
     const char *name;
     const kernels *f32, *bf16;
-    const loss_kernels *losses; /* the avx512 set has those of avx2 */
+    const loss_kernels *losses;   /* the avx512 sets have those of avx2 */
+    const bf16_kernels *products; /* or NULL */
 } kernel_set;
 
 /* The set of this name, or the best one where `name` is NULL. STATUS_BAD_INPUT if there is no such set, or none that
    this machine can run: then `set` is the best one. */
 status_code kernel_set_find(const char *name, const kernel_set **set, failure *failure);
+
+/* The names of all sets, the best one last; NULL behind the last. */
+const char *kernel_set_name(int index);
 
 /* The set that serves. */
 const kernel_set *kernel_set_chosen(void);

@@ -176,7 +176,7 @@ typedef struct kernels {
 
 const kernels *kernels_for(precision precision);
 
-/* "avx512", "avx2" or "generic": the set that kernels_for takes them from. */
+/* The name of the set that kernels_for takes them from (kernel_set.h). */
 const char *kernels_name(void);
 
 #endif

@@ -1,9 +1,11 @@
 #include "nn/convolution.h"
 #include "nn/convolution_inside.h"
+#include "nn/kernel_set.h"
 #include "numbers.h"
 #include "reference.h"
 
-/* Errors, relative to the sum of the absolute values of the products that make a number. */
+/* Errors, relative to the sum of the absolute values of the products that make a number. Products of bf16 are held to that of
+   weights that are rounded to bf16. */
 #define DIRECT_BOUND 1e-6
 #define WINOGRAD_BOUND 1e-5
 
@@ -135,9 +137,9 @@ static trial trial_open(const struct example *e, precision precision, convolutio
     const convolution *c = &t.c;
     const size_t rows = shape_rows(&c->in), outputs = shape_count(&c->out), number = precision_bytes(precision);
     snprintf(t.name, sizeof t.name, "%s %s, %d x %dx%dx%d, %d+%d->%d, kernel %dx%dx%d stride %dx%dx%d",
-             precision == PRECISION_F32 ? "f32" : "bf16", c->algorithm == CONVOLUTION_DIRECT ? "direct" : "Winograd",
-             e->samples, e->size[0], e->size[1], e->size[2], e->channels[0], e->channels[1], e->features, e->kernel[0],
-             e->kernel[1], e->kernel[2], e->stride[0], e->stride[1], e->stride[2]);
+             precision == PRECISION_F32 ? "f32" : "bf16", convolution_algorithm_name(c), e->samples, e->size[0],
+             e->size[1], e->size[2], e->channels[0], e->channels[1], e->features, e->kernel[0], e->kernel[1],
+             e->kernel[2], e->stride[0], e->stride[1], e->stride[2]);
     for (int i = 0; i < c->inputs; i++) {
         t.inputs[i] = random_numbers(precision, rows * (size_t)c->input_channels[i], &seed);
         t.input_gradients[i] = guarded_open(t.inputs[i].size);
@@ -153,6 +155,8 @@ static trial trial_open(const struct example *e, precision precision, convolutio
     t.scratch = guarded_open(convolution_scratch_bytes(c));
     t.input = side_by_side(&t, t.inputs);
     t.weights_exact = exact_numbers(PRECISION_F32, t.weights.data, c->weight_count);
+    for (size_t i = 0; i < c->weight_count && c->algorithm == CONVOLUTION_BF16; i++)
+        t.weights_exact[i] = (double)float_from_bf16(float_to_bf16((float)t.weights_exact[i]));
     t.gradient_exact = exact_numbers(precision, t.gradient.data, outputs);
     return t;
 }
@@ -303,6 +307,9 @@ static void check_backward_weights(trial *t) {
     free(gradients);
 }
 
+/* Whether the kernels that serve have products of bf16, which then serve all convolutions of bf16. */
+static int has_bf16_products(void) { return kernel_set_chosen()->products != NULL; }
+
 static void check_examples(precision precision, convolution_algorithm algorithm) {
     int checked = 0;
     for (int i = 0; i < EXAMPLE_COUNT; i++) {
@@ -332,6 +339,12 @@ static void direct_bf16_convolutions_round_once(void **state) {
 static void winograd_bf16_convolutions_round_once(void **state) {
     (void)state;
     check_examples(PRECISION_BF16, CONVOLUTION_WINOGRAD);
+}
+
+static void products_of_bf16_round_the_weights_and_the_result(void **state) {
+    (void)state;
+    if (!has_bf16_products()) skip();
+    check_examples(PRECISION_BF16, CONVOLUTION_BF16);
 }
 
 /* Results of all three passes, one behind the other. */
@@ -377,10 +390,11 @@ static void check_threads(const struct example *e, precision precision, convolut
 
 static void the_number_of_threads_changes_no_bit(void **state) {
     (void)state;
-    for (int i = 0; i < 2 * 2 * EXAMPLE_COUNT; i++) {
-        const struct example *e = &EXAMPLES[i >> 2];
+    for (int i = 0; i < 2 * 3 * EXAMPLE_COUNT; i++) {
+        static const convolution_algorithm ALGORITHMS[] = {CONVOLUTION_DIRECT, CONVOLUTION_WINOGRAD, CONVOLUTION_BF16};
+        const struct example *e = &EXAMPLES[i / 6];
         const precision precision = i & 1 ? PRECISION_BF16 : PRECISION_F32;
-        const convolution_algorithm algorithm = i & 2 ? CONVOLUTION_WINOGRAD : CONVOLUTION_DIRECT;
+        const convolution_algorithm algorithm = ALGORITHMS[i / 2 % 3];
         if (convolution_of(e, precision, algorithm).algorithm == algorithm) check_threads(e, precision, algorithm);
     }
 }
@@ -585,9 +599,15 @@ static void the_rule_looks_at_the_shape_only(void **state) {
     static const struct example stem = {2, {8, 24, 24}, {1, 0}, 32, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}};
     for (int p = 0; p < 2; p++) {
         const precision precision = p ? PRECISION_BF16 : PRECISION_F32;
-        assert_int_equal(convolution_of(&large, precision, CONVOLUTION_AUTOMATIC).algorithm, CONVOLUTION_WINOGRAD);
+        const int products = p && has_bf16_products();
+        assert_int_equal(convolution_of(&large, precision, CONVOLUTION_AUTOMATIC).algorithm,
+                         products ? CONVOLUTION_BF16 : CONVOLUTION_WINOGRAD);
         assert_int_equal(convolution_of(&large, precision, CONVOLUTION_DIRECT).algorithm, CONVOLUTION_DIRECT);
-        assert_int_equal(convolution_of(&tiny, precision, CONVOLUTION_AUTOMATIC).algorithm, CONVOLUTION_DIRECT);
+        assert_int_equal(convolution_of(&large, precision, CONVOLUTION_WINOGRAD).algorithm, CONVOLUTION_WINOGRAD);
+        assert_int_equal(convolution_of(&large, precision, CONVOLUTION_BF16).algorithm,
+                         products ? CONVOLUTION_BF16 : CONVOLUTION_DIRECT);
+        assert_int_equal(convolution_of(&tiny, precision, CONVOLUTION_AUTOMATIC).algorithm,
+                         products ? CONVOLUTION_BF16 : CONVOLUTION_DIRECT);
         assert_int_equal(convolution_of(&tiny, precision, CONVOLUTION_WINOGRAD).algorithm, CONVOLUTION_WINOGRAD);
         assert_int_equal(convolution_of(&stem, precision, CONVOLUTION_WINOGRAD).algorithm, CONVOLUTION_DIRECT);
     }
@@ -609,6 +629,7 @@ int main(void) {
         cmocka_unit_test(winograd_f32_convolutions_are_the_plain_loops),
         cmocka_unit_test(direct_bf16_convolutions_round_once),
         cmocka_unit_test(winograd_bf16_convolutions_round_once),
+        cmocka_unit_test(products_of_bf16_round_the_weights_and_the_result),
         cmocka_unit_test(the_way_back_is_a_transposed_convolution),
         cmocka_unit_test(the_number_of_threads_changes_no_bit),
         cmocka_unit_test(threads_that_share_large_filters_or_not_change_no_bit),
