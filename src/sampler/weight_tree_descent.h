@@ -9,19 +9,21 @@
 #ifndef HWS_SAMPLER_WEIGHT_TREE_DESCENT_H
 #define HWS_SAMPLER_WEIGHT_TREE_DESCENT_H
 
+#include "sampler/weight_tree_leaf_avx512.h"
 #include "sampler/weight_tree_parts.h"
 
 /* Exponents are biased. The last lanes are filled up with copies of the last draw. */
 typedef struct flight {
-    uint64_t position[TREE_FLIGHT];                /* within the word that the draw is at: in [0, mass) */
-    uint64_t exponent[TREE_FLIGHT];                /* of that word */
-    uint64_t shift[TREE_FLIGHT];                   /* and how much coarser the units are that it was summed in */
-    uint64_t place[TREE_FLIGHT];                   /* the node, then the leaf, then the example */
-    uint64_t bits[TREE_FLIGHT];                    /* random ones, low ones first */
-    uint64_t bit_count[TREE_FLIGHT];               /* how many of them are left */
-    uint64_t alone[TREE_FLIGHT];                   /* top bit: must be made alone */
-    uint64_t head[TREE_FLIGHT], tail[TREE_FLIGHT]; /* packed, the word that it enters next */
-    uint64_t refused; /* random words whose low product with the root's mass is below this */
+    _Alignas(64) uint64_t position[TREE_FLIGHT]; /* within the word that the draw is at: in [0, mass) */
+    uint64_t exponent[TREE_FLIGHT];              /* of that word */
+    uint64_t shift[TREE_FLIGHT];                 /* and how much coarser the units are that it was summed in */
+    uint64_t unit[TREE_FLIGHT];                  /* the exponent of these units */
+    uint64_t whole_units[TREE_FLIGHT];           /* and how many of them lie before the position */
+    uint64_t bits[TREE_FLIGHT];                  /* random ones, low ones first */
+    uint64_t bit_count[TREE_FLIGHT];             /* how many of them are left */
+    uint64_t alone[TREE_FLIGHT];                 /* top bit: must be made alone */
+    uint64_t place[TREE_FLIGHT];                 /* the node, then the leaf, then the example */
+    uint64_t refused;                            /* random words whose low product with the root's mass is below this */
 } flight;
 
 /* The words that some draws are at. */
@@ -76,17 +78,14 @@ static ALWAYS_INLINE size_t count_up_to(const uint64_t *rising, uint64_t bound) 
 }
 
 /* A position in the whole tree becomes one in a word of the crown: first the node, then the word within it. */
-static ALWAYS_INLINE void find_in_crown(const weight_tree *tree, flight *f, size_t j, uint64_t position) {
+static ALWAYS_INLINE void find_in_crown(const weight_tree *tree, uint64_t *place, uint64_t *position) {
     const tree_crown *crown = &tree->crown;
-    const size_t node = count_up_to(crown->node_start + 1, position);
-    position -= crown->node_start[node];
+    const size_t node = count_up_to(crown->node_start + 1, *position);
+    const uint64_t within = *position - crown->node_start[node];
     const uint64_t *ends = crown->word_end + TREE_PARTS * node;
-    const size_t word = count_up_to(ends, position);
-    const tree_node *of = &tree->nodes[tree->levels - 1][node];
-    f->place[j] = TREE_PARTS * node + word;
-    f->position[j] = position - (word ? ends[word - 1] : 0);
-    f->head[j] = of->head[word];
-    f->tail[j] = of->tail[word];
+    const size_t word = count_up_to(ends, within);
+    *place = TREE_PARTS * node + word;
+    *position = within - (word ? ends[word - 1] : 0);
 }
 
 static ALWAYS_INLINE int is_alone(const flight *f, size_t j) { return f->alone[j] >> 63 != 0; }
@@ -99,6 +98,8 @@ static NEVER_INLINE void stand_aside(const weight_tree *tree, flight *f, size_t 
     f->position[j] = f->place[j] = 0;
     f->exponent[j] = (uint64_t)(word.exponent + TREE_EXPONENT_BIAS);
     f->shift[j] = (uint64_t)word.shift;
+    f->unit[j] = f->exponent[j] + f->shift[j];
+    f->whole_units[j] = 0;
 }
 
 /* The position, in units of `from`, becomes finer by random bits, and must be below the part's mass. */
@@ -118,6 +119,8 @@ static ALWAYS_INLINE lanes_u enter(flight *f, size_t j, lanes_u position, lanes_
     lanes_store_u64(f->position + j, position);
     lanes_store_u64(f->exponent + j, part->exponent);
     lanes_store_u64(f->shift + j, part->shift);
+    lanes_store_u64(f->unit + j, lanes_add_u(part->exponent, part->shift));
+    lanes_store_u64(f->whole_units + j, lanes_shift_right_each(position, part->shift));
     return alone;
 }
 
@@ -138,15 +141,6 @@ static ALWAYS_INLINE void look_ahead(const weight_tree *tree, flight *f, size_t 
     for (size_t k = j; k < j + LANES; k++) prefetch(tree, f->place[k], level - 1);
 }
 
-/* Draws begin. The crown's units may be finer than the word's: then the bits in excess are dropped. */
-static ALWAYS_INLINE void start(const weight_tree *tree, flight *f, size_t j, int level) {
-    const word_lanes part = unpacked(lanes_load_u64(f->head + j), lanes_load_u64(f->tail + j));
-    const lanes_u root = lanes_fill_u((uint64_t)(tree->root.exponent + TREE_EXPONENT_BIAS));
-    const lanes_u from = lanes_larger(root, part.exponent);
-    const lanes_u position = lanes_shift_right_each(lanes_load_u64(f->position + j), lanes_subtract_u(from, root));
-    look_ahead(tree, f, j, level, enter(f, j, position, from, &part));
-}
-
 /* Draws are laid out in groups before they go on, so that the processor can overlap their latencies. */
 enum { GROUP = 8 };
 
@@ -161,11 +155,11 @@ typedef struct layout {
 
 /* The part is found by comparing with all sums at once; parts lie column after column. */
 static ALWAYS_INLINE void lay_out(const flight *f, size_t j, const parts *of, layout *out) {
-    const lanes_u unit = lanes_fill_u(f->exponent[j] + f->shift[j]);
+    const lanes_u unit = lanes_fill_u(f->unit[j]);
     const lanes_u width[ROWS] = {widths(of, 0, unit), widths(of, 1, unit)};
     lanes_u before[ROWS];
     sums_before_of_16(width, before);
-    const uint64_t position = f->position[j] >> f->shift[j];
+    const uint64_t position = f->whole_units[j];
     const int rank = lanes_count_up_to(before[0], position) + lanes_count_up_to(before[1], position) - 1;
     out->part = (size_t)((rank & 3) << 2 | rank >> 2);
     lanes_store_u64(out->before, before[0]);
@@ -195,7 +189,7 @@ typedef struct layout {
 
 /* The column is found by comparing with four sums at once. */
 static ALWAYS_INLINE void lay_out(const flight *f, size_t j, const parts *of, layout *out) {
-    const lanes_u unit = lanes_fill_u(f->exponent[j] + f->shift[j]);
+    const lanes_u unit = lanes_fill_u(f->unit[j]);
     lanes_u sums = lanes_fill_u(0);
     for (int row = 0; row < ROWS; row++) {
         const lanes_u width = widths(of, row, unit);
@@ -205,7 +199,7 @@ static ALWAYS_INLINE void lay_out(const flight *f, size_t j, const parts *of, la
     sums = lanes_running_sum(sums);
     out->column_start[0] = 0;
     lanes_store_u64(out->column_start + 1, sums);
-    out->column = (size_t)lanes_count_up_to(sums, f->position[j] >> f->shift[j]);
+    out->column = (size_t)lanes_count_up_to(sums, f->whole_units[j]);
 }
 
 /* The row within the column of each draw. Their positions become ones within the part that they fall into. */
@@ -215,7 +209,7 @@ static ALWAYS_INLINE lanes_u pick_rows(const layout *const of[LANES], const flig
 #define WIDTH_1(k) of[k]->width[4 + of[k]->column]
 #define WIDTH_2(k) of[k]->width[8 + of[k]->column]
     const lanes_u shift = lanes_load_u64(f->shift + j), within = lanes_load_u64(f->position + j);
-    const lanes_u units = lanes_shift_right_each(within, shift);
+    const lanes_u units = lanes_load_u64(f->whole_units + j);
     const lanes_u width[ROWS - 1] = {LANES_OF(WIDTH_0), LANES_OF(WIDTH_1), LANES_OF(WIDTH_2)};
     lanes_u start = LANES_OF(START), row = lanes_fill_u(0), end = start;
     for (int r = 0; r < ROWS - 1; r++) {
@@ -272,6 +266,24 @@ static ALWAYS_INLINE void step_nodes(const weight_tree *tree, flight *f, size_t 
     }
 }
 
+#if LANES == 8
+
+static ALWAYS_INLINE void step_leaves(const weight_tree *tree, flight *f, size_t first, size_t count) {
+    const tree_scale scale = tree->scale;
+    double zero[GROUP];
+    float position[GROUP];
+    leaf_positions(f->unit + first, f->whole_units + first, zero, position);
+    for (size_t j = 0; j < count; j++) {
+        uint64_t *place = &f->place[first + j];
+        const __m512 shares = leaf_shares(&scale, tree->losses + *place * TREE_PARTS, f->unit[first + j], zero[j]);
+        int doubtful;
+        *place = *place * TREE_PARTS + choose_share(shares, position[j], &doubtful);
+        f->alone[first + j] |= (uint64_t)doubtful << 63;
+    }
+}
+
+#else
+
 /* One of the 16 numbers of some rows. */
 static ALWAYS_INLINE uint64_t one_of(const lanes_u *rows, uint64_t which) {
     uint64_t number;
@@ -302,22 +314,43 @@ static ALWAYS_INLINE void step_leaves(const weight_tree *tree, flight *f, size_t
     }
 }
 
-/* As many draws as there are lanes, or those that are left and copies of the last one: their random numbers, and words of the crown. */
+#endif
+
+/* As many draws as there are lanes, or those that are left and copies of the last one: their random numbers, and positions
+ * in words of the crown, whose units may be finer than the word's: then the bits in excess are dropped. */
 static ALWAYS_INLINE void begin(const weight_tree *tree, const random_stream *first, flight *f, size_t j,
                                 size_t count) {
-    const uint64_t mass = tree->root.mass;
-    uint64_t words[2][LANES];
+    const int level = tree->levels - 1;
+    const tree_node *nodes = tree->nodes[level];
+    uint64_t words[2][LANES], position[LANES];
     first_blocks(first, (uint32_t)j, words);
     for (size_t k = 0; k < LANES; k++) {
-        const size_t draw = k < count - j ? k : count - j - 1;
-        const uint64_t block[2] = {words[0][draw], words[1][draw]};
-        uint64_t low, position = multiply_high(block[0], mass, &low);
+        if (k >= count - j) {
+            position[k] = position[k - 1];
+            f->bits[j + k] = f->bits[j + k - 1];
+            f->place[j + k] = f->place[j + k - 1];
+            continue;
+        }
+        const uint64_t block[2] = {words[0][k], words[1][k]}, mass = tree->root.mass;
+        uint64_t low;
+        position[k] = multiply_high(block[0], mass, &low);
         f->bits[j + k] = block[1];
-        f->bit_count[j + k] = 64;
-        f->alone[j + k] = 0;
-        if (low < f->refused) position = position_further_on(first, (uint32_t)(j + draw), block, mass, &f->bits[j + k]);
-        find_in_crown(tree, f, j + k, position);
+        if (low < f->refused) position[k] = position_further_on(first, (uint32_t)(j + k), block, mass, &f->bits[j + k]);
+        find_in_crown(tree, &f->place[j + k], &position[k]);
     }
+    lanes_store_u64(f->bit_count + j, lanes_fill_u(64));
+    lanes_store_u64(f->alone + j, lanes_fill_u(0));
+#define HEAD(k) nodes[f->place[j + k] / TREE_PARTS].head[f->place[j + k] % TREE_PARTS]
+#define TAIL(k) nodes[f->place[j + k] / TREE_PARTS].tail[f->place[j + k] % TREE_PARTS]
+#define POSITION(k) position[k]
+    const word_lanes part = unpacked(LANES_OF(HEAD), LANES_OF(TAIL));
+    const lanes_u root = lanes_fill_u((uint64_t)(tree->root.exponent + TREE_EXPONENT_BIAS));
+    const lanes_u from = lanes_larger(root, part.exponent);
+    const lanes_u at = lanes_shift_right_each(LANES_OF(POSITION), lanes_subtract_u(from, root));
+#undef HEAD
+#undef TAIL
+#undef POSITION
+    look_ahead(tree, f, j, level, enter(f, j, at, from, &part));
 }
 
 /* Draws of the stream `first`, of that of the next slot, and so on: at most a flight of them. */
@@ -325,7 +358,6 @@ static inline void descend(const weight_tree *tree, const random_stream *first, 
     flight f;
     f.refused = (0 - tree->root.mass) % tree->root.mass; /* as in random_below */
     for (size_t j = 0; j < count; j += LANES) begin(tree, first, &f, j, count);
-    for (size_t j = 0; j < count; j += LANES) start(tree, &f, j, tree->levels - 1);
     for (int level = tree->levels - 2; level >= -1; level--)
         for (size_t j = 0; j < count; j += GROUP) {
             const size_t group = count - j < GROUP ? count - j : GROUP;
