@@ -13,23 +13,23 @@
 #define TEXT(a) TEXT_(a)
 
 static ALWAYS_INLINE tree_word total_of(const parts *of) {
-    quad_u largest = of->exponent[0];
-    for (int row = 1; row < ROWS; row++) largest = quad_larger(largest, of->exponent[row]);
-    const quad_u unit = quad_add_u(quad_largest(largest), quad_fill_u(TREE_HEADROOM));
-    quad_u sum = widths(of, 0, unit);
-    for (int row = 1; row < ROWS; row++) sum = quad_add_u(sum, widths(of, row, unit));
-    const uint64_t mass = quad_sum(sum);
+    lanes_u largest = of->exponent[0];
+    for (int row = 1; row < ROWS; row++) largest = lanes_larger(largest, of->exponent[row]);
+    const lanes_u unit = lanes_add_u(lanes_largest(largest), lanes_fill_u(TREE_HEADROOM));
+    lanes_u sum = widths(of, 0, unit);
+    for (int row = 1; row < ROWS; row++) sum = lanes_add_u(sum, widths(of, row, unit));
+    const uint64_t mass = lanes_sum(sum);
     const int room = COUNT_LEADING_ZEROS(mass) - (64 - TREE_MASS_BITS);
     const int shift = room < TREE_HEADROOM ? room : TREE_HEADROOM;
-    return (tree_word){mass << shift, (int64_t)quad_get(unit, 0) - TREE_EXPONENT_BIAS - shift, shift};
+    return (tree_word){mass << shift, (int64_t)lanes_get(unit, 0) - TREE_EXPONENT_BIAS - shift, shift};
 }
 
 static void leaf_weights(const tree_scale *scale, const float losses[TREE_PARTS], tree_word weights[TREE_PARTS]) {
     parts leaf;
     leaf_parts(scale, losses, &leaf);
     for (int i = 0; i < TREE_PARTS; i++)
-        weights[i] = (tree_word){quad_get(leaf.mass[i / 4], i % 4),
-                                 (int64_t)quad_get(leaf.exponent[i / 4], i % 4) - TREE_EXPONENT_BIAS, 0};
+        weights[i] = (tree_word){lanes_get(leaf.mass[i / LANES], i % LANES),
+                                 (int64_t)lanes_get(leaf.exponent[i / LANES], i % LANES) - TREE_EXPONENT_BIAS, 0};
 }
 
 static void sum_leaves(weight_tree *tree, const uint32_t *leaves, size_t count) {
@@ -61,21 +61,21 @@ enum { CROWN_FINER = 2 };
 static ALWAYS_INLINE uint64_t largest_exponent(const tree_node *node) {
     parts of;
     node_parts(node, &of);
-    quad_u largest = of.exponent[0];
-    for (int row = 1; row < ROWS; row++) largest = quad_larger(largest, of.exponent[row]);
-    return quad_get(quad_largest(largest), 0);
+    lanes_u largest = of.exponent[0];
+    for (int row = 1; row < ROWS; row++) largest = lanes_larger(largest, of.exponent[row]);
+    return lanes_get(lanes_largest(largest), 0);
 }
 
 /* Where the words of a node end, counted from its beginning. */
 static ALWAYS_INLINE void sum_words(const tree_node *node, uint64_t top, uint64_t *ends) {
     parts of;
     node_parts(node, &of);
-    quad_u before = quad_fill_u(0);
+    lanes_u before = lanes_fill_u(0);
     for (int row = 0; row < ROWS; row++) {
-        of.mass[row] = quad_shift_left(of.mass[row], CROWN_FINER);
-        const quad_u sums = quad_running_sum(widths(&of, row, quad_fill_u(top)));
-        quad_store_u64(ends + 4 * row, quad_add_u(sums, before));
-        before = quad_add_u(before, quad_last(sums));
+        of.mass[row] = lanes_shift_left(of.mass[row], CROWN_FINER);
+        const lanes_u sums = lanes_running_sum(widths(&of, row, lanes_fill_u(top)));
+        lanes_store_u64(ends + LANES * row, lanes_add_u(sums, before));
+        before = lanes_add_u(before, lanes_last(sums));
     }
 }
 
@@ -88,9 +88,9 @@ static void sum_crown(weight_tree *tree, uint32_t changed) {
         const int node = LOWEST_BIT(left);
         crown->node_top[node] = largest_exponent(&nodes[node]);
     }
-    quad_u tops = quad_load_u64(crown->node_top);
-    for (int row = 1; row < ROWS; row++) tops = quad_larger(tops, quad_load_u64(crown->node_top + 4 * row));
-    const uint64_t top = quad_get(quad_largest(tops), 0);
+    lanes_u tops = lanes_load_u64(crown->node_top);
+    for (int row = 1; row < ROWS; row++) tops = lanes_larger(tops, lanes_load_u64(crown->node_top + LANES * row));
+    const uint64_t top = lanes_get(lanes_largest(tops), 0);
     if (top != crown->top) changed = all; /* another unit */
     crown->top = top;
     for (uint32_t left = changed & all; left; left &= left - 1) {

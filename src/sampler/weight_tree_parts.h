@@ -1,12 +1,12 @@
 /*
  * The parts of a leaf or of a node, as the kernels of the weight tree work with them. Compiled once per instruction set, in
- * weight_tree_kernels.c; all sets agree to the bit: quads perform the same operations everywhere, and contraction into
+ * weight_tree_kernels.c; all sets agree to the bit: lanes perform the same operations everywhere, and contraction into
  * fused multiply-adds is switched off.
  */
 #ifndef HWS_SAMPLER_WEIGHT_TREE_PARTS_H
 #define HWS_SAMPLER_WEIGHT_TREE_PARTS_H
 
-#include "sampler/quad.h"
+#include "sampler/lanes.h"
 #include "sampler/weight_tree.h"
 
 #include <math.h>
@@ -33,21 +33,21 @@ static int COUNT_LEADING_ZEROS(uint64_t x) {
 #define LOWEST_BIT(x) (63 - COUNT_LEADING_ZEROS((x) & (0 - (x))))
 #endif
 
-enum { ROWS = TREE_PARTS / 4 };
+enum { ROWS = TREE_PARTS / LANES };
 
-/* The parts of a leaf or a node in rows of four; exponents are biased. Part 4r + c is lane c of row r. */
+/* The parts of a leaf or a node in rows; exponents are biased. Part LANES * r + c is lane c of row r. */
 typedef struct parts {
-    quad_u mass[ROWS], exponent[ROWS];
+    lanes_u mass[ROWS], exponent[ROWS];
 } parts;
 
 /* 2^(50 + f) for |f| <= 0.51. Estrin's order, so that the steps can overlap. */
-static ALWAYS_INLINE quad scaled_exp2(quad f) {
-#define COEFFICIENT(k) quad_fill(HWS_EXP2_##k * 0x1p50)
-#define LINEAR(a, b, x) quad_add(a, quad_multiply(b, x))
-    const quad f2 = quad_multiply(f, f), f4 = quad_multiply(f2, f2), f8 = quad_multiply(f4, f4);
-    const quad a = LINEAR(COEFFICIENT(0), COEFFICIENT(1), f), b = LINEAR(COEFFICIENT(2), COEFFICIENT(3), f);
-    const quad c = LINEAR(COEFFICIENT(4), COEFFICIENT(5), f), d = LINEAR(COEFFICIENT(6), COEFFICIENT(7), f);
-    const quad e = LINEAR(COEFFICIENT(8), COEFFICIENT(9), f);
+static ALWAYS_INLINE lanes scaled_exp2(lanes f) {
+#define COEFFICIENT(k) lanes_fill(HWS_EXP2_##k * 0x1p50)
+#define LINEAR(a, b, x) lanes_add(a, lanes_multiply(b, x))
+    const lanes f2 = lanes_multiply(f, f), f4 = lanes_multiply(f2, f2), f8 = lanes_multiply(f4, f4);
+    const lanes a = LINEAR(COEFFICIENT(0), COEFFICIENT(1), f), b = LINEAR(COEFFICIENT(2), COEFFICIENT(3), f);
+    const lanes c = LINEAR(COEFFICIENT(4), COEFFICIENT(5), f), d = LINEAR(COEFFICIENT(6), COEFFICIENT(7), f);
+    const lanes e = LINEAR(COEFFICIENT(8), COEFFICIENT(9), f);
     return LINEAR(LINEAR(LINEAR(a, b, f2), LINEAR(c, d, f2), f4), LINEAR(e, COEFFICIENT(10), f2), f8);
 #undef LINEAR
 #undef COEFFICIENT
@@ -55,21 +55,20 @@ static ALWAYS_INLINE quad scaled_exp2(quad f) {
 
 /* Losses within the limit: mass * 2^exponent = 2^(52 + scale * loss). With gaps, some of them are -infinity. */
 static ALWAYS_INLINE void ordinary_weights(const tree_scale *scale, const float *losses, int gaps, parts *out) {
-    const quad high = quad_fill(scale->high), low = quad_fill(scale->low), magic = quad_fill(HWS_ROUNDING_MAGIC);
-    const quad_u rebias = quad_fill_u(hws_bits_of(HWS_ROUNDING_MAGIC) - (uint64_t)TREE_EXPONENT_BIAS);
+    const lanes high = lanes_fill(scale->high), low = lanes_fill(scale->low), magic = lanes_fill(HWS_ROUNDING_MAGIC);
+    const lanes_u rebias = lanes_fill_u(hws_bits_of(HWS_ROUNDING_MAGIC) - (uint64_t)TREE_EXPONENT_BIAS);
     for (int row = 0; row < ROWS; row++) {
-        const quad loss = quad_load_floats(losses + 4 * row);
-        const quad main = quad_multiply(loss, high), rest = quad_multiply(loss, low);
-        const quad shifted = quad_add(quad_add(main, rest), magic);
-        const quad fraction = quad_add(quad_subtract(main, quad_subtract(shifted, magic)), rest);
+        const lanes loss = lanes_load_floats(losses + LANES * row);
+        const lanes main = lanes_multiply(loss, high), rest = lanes_multiply(loss, low);
+        const lanes shifted = lanes_add(lanes_add(main, rest), magic);
+        const lanes fraction = lanes_add(lanes_subtract(main, lanes_subtract(shifted, magic)), rest);
         /* Adding 2^52 rounds to an integer, which the low bits then hold; shifting drops the rest. */
-        const quad_u rounded = quad_bits(quad_add(scaled_exp2(fraction), quad_fill(0x1p52)));
-        out->mass[row] = quad_shift_right(quad_shift_left(rounded, 12), 10);
-        out->exponent[row] = quad_subtract_u(quad_bits(shifted), rebias);
+        const lanes_u rounded = lanes_bits(lanes_add(scaled_exp2(fraction), lanes_fill(0x1p52)));
+        out->mass[row] = lanes_shift_right(lanes_shift_left(rounded, 12), 10);
+        out->exponent[row] = lanes_subtract_u(lanes_bits(shifted), rebias);
         if (!gaps) continue;
-        const quad_u there = quad_above_bound(loss, -INFINITY);
-        out->mass[row] = quad_and(out->mass[row], there);
-        out->exponent[row] = quad_and(out->exponent[row], there);
+        out->mass[row] = lanes_where_above(out->mass[row], loss, -INFINITY);
+        out->exponent[row] = lanes_where_above(out->exponent[row], loss, -INFINITY);
     }
 }
 
@@ -112,22 +111,27 @@ static NEVER_INLINE void unusual_weights(const tree_scale *scale, const float *l
 }
 
 static ALWAYS_INLINE void leaf_parts(const tree_scale *scale, const float *losses, parts *out) {
-    if (any_larger_of_16(losses, scale->limit)) unusual_weights(scale, losses, out);
-    else ordinary_weights(scale, losses, 0, out);
+    if (any_unusual_of_16(losses, scale->limit)) unusual_weights(scale, losses, out);
+    else ordinary_weights(scale, losses, GAPS_ARE_CHEAP, out);
+}
+
+/* The exponents in packed words. */
+static ALWAYS_INLINE lanes_u exponent_of(lanes_u head, lanes_u tail) {
+    return lanes_or(lanes_and(lanes_shift_left(head, 32), lanes_fill_u((uint64_t)0xff << 32)), tail);
 }
 
 static ALWAYS_INLINE void node_parts(const tree_node *node, parts *out) {
     for (int row = 0; row < ROWS; row++) {
-        const quad_u head = quad_load_u64(node->head + 4 * row);
-        out->mass[row] = quad_shift_right(head, 11);
-        out->exponent[row] =
-            quad_or(quad_shift_left(quad_and(head, quad_fill_u(0xff)), 32), quad_load_u32(node->tail + 4 * row));
+        const lanes_u head = lanes_load_u64(node->head + LANES * row);
+        out->mass[row] = lanes_shift_right(head, 11);
+        out->exponent[row] = exponent_of(head, lanes_load_u32(node->tail + LANES * row));
     }
 }
 
 /* How many units the parts of a row take: rounded up, and one unit even for nothing at all. */
-static ALWAYS_INLINE quad_u widths(const parts *of, int row, quad_u unit) {
-    return quad_add_u(quad_shift_each(of->mass[row], quad_subtract_u(unit, of->exponent[row])), quad_fill_u(1));
+static ALWAYS_INLINE lanes_u widths(const parts *of, int row, lanes_u unit) {
+    return lanes_add_u(lanes_shift_right_each(of->mass[row], lanes_subtract_u(unit, of->exponent[row])),
+                       lanes_fill_u(1));
 }
 
 #endif
