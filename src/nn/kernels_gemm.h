@@ -83,7 +83,7 @@ enum { STEPS = 4 };
 ALWAYS_INLINE void multiply_block(const int rows, const int panels, const kernel_taps *taps, block_place at,
                                   const kernel_results *to) {
     const ptrdiff_t apart = taps->panel_stride;
-    block_row sum[16];
+    block_row sum[MOST_ROWS];
     UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
         vec_all(0);
     for (const kernel_tap *tap = taps->tap, *const last = tap + taps->taps; tap < last; tap++) {
@@ -118,7 +118,7 @@ ALWAYS_INLINE void outer_block(const int rows, const int panels, const kernel_fi
                                const ELEMENT *b_start, const kernel_sums *to) {
     const ptrdiff_t a_point = field->a_point, b_point = field->b_point, stride = to->row_stride;
     float *const sums = to->sums;
-    block_row sum[16];
+    block_row sum[MOST_ROWS];
     UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < panels * PANEL_VECTORS; v++) sum[r][v] =
         vec_load(sums + r * stride + v * LANES);
     for (int plane = 0; plane < field->planes; plane++)
