@@ -389,17 +389,24 @@ static void multiply_block(const gradient_product *g, const block *b, float *sum
     }
 }
 
-/* The sums of this thread's pairs to where they belong. */
+/* One row of sums to where it belongs; swapped, that is one feature of many inputs. */
+static void add_row(const gradient_product *g, const float *restrict from, int count, int features,
+                    float *restrict to) {
+    if (g->swapped)
+        for (int i = 0; i < count; i++) to[i * features] += from[i];
+    else
+        for (int i = 0; i < count; i++) to[i] += from[i];
+}
+
 static void add_pairs(const gradient_product *g, const float *sums, int features, float *weight_gradients) {
     const share own = thread_share();
-    const ptrdiff_t row_stride = g->swapped ? 1 : features, column_stride = g->swapped ? features : 1;
     for (size_t pair = share_start(pairs_of(g), own); pair < share_end(pairs_of(g), own); pair++) {
         const int row = (int)(pair / (size_t)g->column_groups) * ROWS;
         const int column = (int)(pair % (size_t)g->column_groups) * COLUMNS;
-        const float *from = sums + pair * SUMS;
-        for (int r = 0; r < ROWS && row + r < g->rows; r++)
-            for (int i = 0; i < COLUMNS && column + i < g->columns; i++)
-                weight_gradients[(row + r) * row_stride + (column + i) * column_stride] += from[r * COLUMNS + i];
+        const ptrdiff_t first = g->swapped ? (ptrdiff_t)column * features + row : (ptrdiff_t)row * features + column;
+        for (int r = 0; r < smaller(ROWS, g->rows - row); r++)
+            add_row(g, sums + pair * SUMS + r * COLUMNS, smaller(COLUMNS, g->columns - column), features,
+                    weight_gradients + first + (g->swapped ? r : (ptrdiff_t)r * features));
     }
 }
 
