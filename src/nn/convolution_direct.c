@@ -10,48 +10,87 @@
 
 #include <string.h>
 
-/* Above this size of packed weights, a group of panels serves all lines before the next one is touched. */
-enum { PANEL_MAJOR_BYTES = 256 << 10, GROUP_PANELS = 2, MAX_LIST = 2 * CONVOLUTION_MAX_TAPS };
+enum {
+    PANEL_MAJOR_BYTES =
+        256 << 10,    /* of weights, above which a group of panels serves all lines before the next one does */
+    GROUP_PANELS = 2, /* of such a group */
+    MAX_LIST = 2 * CONVOLUTION_MAX_TAPS
+};
 
-/* The weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel. */
-static void pack_forward(const convolution *c, const float *weights, float *packed) {
-    const int rows = convolution_taps(c) * c->in.channels, features = c->features;
-#pragma omp parallel for num_threads(team_size(c->threads)) schedule(static)
-    for (int panel = 0; panel < panels_of(features); panel++) {
-        const int first = panel * KERNEL_PANEL, width = smaller(KERNEL_PANEL, features - first);
-        for (int row = 0; row < rows; row++) {
-            float *to = packed + ((size_t)panel * (size_t)rows + (size_t)row) * KERNEL_PANEL;
-            const float *from = weights + (size_t)row * (size_t)features + first;
-            for (int i = 0; i < KERNEL_PANEL; i++) to[i] = i < width ? from[i] : 0;
-        }
-    }
+/* Panels of channels [first, end). */
+typedef struct panel_range {
+    int first, end;
+} panel_range;
+
+static int is_panel_major(const convolution *c) { return c->weight_count * sizeof(float) > PANEL_MAJOR_BYTES; }
+
+/* How many of `panels` are packed at a time: all, or a group for each thread, which then stays in its cache. */
+static int packed_panels(const convolution *c, int panels) {
+    return is_panel_major(c) ? smaller(panels, GROUP_PANELS * c->threads) : panels;
 }
 
-/* The weights of one input seen from its gradient: [panel of its channels][tap][output channel][PANEL]. */
-static void pack_backward(const convolution *c, const float *weights, int first_channel, int channels, float *packed) {
+/* Some panels of the weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel. Rows are read
+   as whole as can be. */
+static void pack_forward(const convolution *c, const float *weights, panel_range panels, float *packed) {
+    const size_t rows = (size_t)convolution_taps(c) * (size_t)c->in.channels, features = (size_t)c->features;
+    const size_t blocks = (rows + KERNEL_PANEL - 1) / KERNEL_PANEL, bytes = KERNEL_PANEL * sizeof *packed;
+#pragma omp parallel for num_threads(team_size(c->threads)) schedule(static)
+    for (size_t block = 0; block < blocks; block++)
+        for (int panel = panels.first; panel < panels.end; panel++)
+            for (size_t row = block * KERNEL_PANEL; row < rows && row < (block + 1) * KERNEL_PANEL; row++) {
+                const size_t first = (size_t)panel * KERNEL_PANEL;
+                float *to = packed + ((size_t)(panel - panels.first) * rows + row) * KERNEL_PANEL;
+                const float *from = weights + row * features + first;
+                if (first + KERNEL_PANEL <= features) {
+                    memcpy(to, from, bytes);
+                    continue;
+                }
+                memset(to, 0, bytes);
+                memcpy(to, from, (features - first) * sizeof *to);
+            }
+}
+
+/* Columns of a panel of rows of weights, `features` apart, of which there are `rows`, side by side; zeros behind the last row. */
+static void turn_rows(const float *from, int rows, int features, float *to) {
+    const kernels *f32 = kernels_for(PRECISION_F32);
+    int f = 0;
+    for (; rows == KERNEL_PANEL && f + KERNEL_PANEL <= features; f += KERNEL_PANEL)
+        f32->transpose_panel(from + f, features, to + f * KERNEL_PANEL);
+    for (; f < features; f++)
+        for (int i = 0; i < KERNEL_PANEL; i++) to[f * KERNEL_PANEL + i] = i < rows ? from[i * features + f] : 0;
+}
+
+/* The channels of one input among those of all. */
+typedef struct channel_range {
+    int first, count;
+} channel_range;
+
+/* Some panels of the weights of one input seen from its gradient: [panel of its channels][tap][output channel][PANEL]. */
+static void pack_backward(const convolution *c, const float *weights, channel_range channels, panel_range panels,
+                          float *packed) {
     const int taps = convolution_taps(c), features = c->features;
 #pragma omp parallel for collapse(2) num_threads(team_size(c->threads)) schedule(static)
-    for (int panel = 0; panel < panels_of(channels); panel++)
+    for (int panel = panels.first; panel < panels.end; panel++)
         for (int tap = 0; tap < taps; tap++) {
-            float *to = packed + ((size_t)panel * (size_t)taps + (size_t)tap) * (size_t)features * KERNEL_PANEL;
-            for (int i = 0; i < KERNEL_PANEL; i++) {
-                const int channel = panel * KERNEL_PANEL + i;
-                const float *from =
-                    weights +
-                    ((size_t)tap * (size_t)c->in.channels + (size_t)(first_channel + channel)) * (size_t)features;
-                for (int f = 0; f < features; f++)
-                    to[(size_t)f * KERNEL_PANEL + (size_t)i] = channel < channels ? from[f] : 0;
-            }
+            const int channel = panel * KERNEL_PANEL;
+            const size_t row = (size_t)tap * (size_t)c->in.channels + (size_t)(channels.first + channel);
+            const size_t at = (size_t)(panel - panels.first) * (size_t)taps + (size_t)tap;
+            turn_rows(weights + row * (size_t)features, smaller(KERNEL_PANEL, channels.count - channel), features,
+                      packed + at * (size_t)features * KERNEL_PANEL);
         }
+}
+
+static size_t forward_panel_floats(const convolution *c) {
+    return (size_t)convolution_taps(c) * (size_t)c->in.channels * KERNEL_PANEL;
+}
+static size_t backward_panel_floats(const convolution *c) {
+    return (size_t)convolution_taps(c) * (size_t)c->features * KERNEL_PANEL;
 }
 
 static size_t packed_floats(const convolution *c) {
-    const size_t taps = (size_t)convolution_taps(c);
-    size_t forward = (size_t)panels_of(c->features) * KERNEL_PANEL * taps * (size_t)c->in.channels, backward = 0;
-    for (int i = 0; i < c->inputs; i++) {
-        const size_t floats = (size_t)panels_of(c->input_channels[i]) * KERNEL_PANEL * taps * (size_t)c->features;
-        if (floats > backward) backward = floats;
-    }
+    const size_t forward = (size_t)packed_panels(c, panels_of(c->features)) * forward_panel_floats(c);
+    const int most = larger(c->input_channels[0], c->inputs > 1 ? c->input_channels[1] : 0);
+    const size_t backward = (size_t)packed_panels(c, panels_of(most)) * backward_panel_floats(c);
     return forward > backward ? forward : backward;
 }
 
@@ -93,8 +132,9 @@ typedef struct direct_memory {
     float *lines;
 } direct_memory;
 
-static direct_memory memory_of(const convolution *c, char *scratch) {
-    return (direct_memory){(const float *)(void *)scratch, (float *)(void *)own_memory(c, scratch)};
+/* Whose packed weights begin at some float of those that are there. */
+static direct_memory memory_of(const convolution *c, char *scratch, size_t first) {
+    return (direct_memory){(const float *)(void *)scratch + first, (float *)(void *)own_memory(c, scratch)};
 }
 
 /* The line as the kernels read it: itself, or its copy at `*free`, which moves behind it. Returns where it begins, zeros
@@ -111,24 +151,22 @@ static const float *readable_line(precision precision, const char *line, size_t 
     return copy;
 }
 
-/* Where the numbers of one line go, for some of its panels of channels, and what is added to them. */
+/* Where the numbers of lines go, and what is added to them. */
 typedef struct line_output {
     const kernels *kernels;
     kernel_results results;
-    size_t number_bytes;
-    int first_panel;
+    size_t line_bytes, number_bytes;
 } line_output;
 
-/* The panels [first, end) of what is there for all channels. */
-static line_output line_panels(line_output out, int first, int end) {
-    const int channel = first * KERNEL_PANEL;
-    const size_t bytes = (size_t)channel * out.number_bytes;
-    kernel_results *r = &out.results;
-    if (r->addends.bias) r->addends.bias += channel;
-    if (r->addends.addend) r->addends.addend = (const char *)r->addends.addend + bytes;
-    r->image = (char *)r->image + bytes;
-    r->channels = smaller(end * KERNEL_PANEL, r->channels) - channel;
-    out.first_panel = first;
+/* One line and some of its panels, of what is there for all. */
+static line_output output_at(line_output out, size_t line, panel_range panels) {
+    const int channel = panels.first * KERNEL_PANEL;
+    const size_t bytes = line * out.line_bytes + (size_t)channel * out.number_bytes;
+    kernel_results *to = &out.results;
+    if (to->addends.bias) to->addends.bias += channel;
+    if (to->addends.addend) to->addends.addend = (const char *)to->addends.addend + bytes;
+    to->image = (char *)to->image + bytes;
+    to->channels = smaller(panels.end * KERNEL_PANEL, to->channels) - channel;
     return out;
 }
 
@@ -174,53 +212,65 @@ static int add_input_taps(const convolution *c, direct_memory *memory, const cha
 
 static void forward_line(const convolution *c, direct_memory memory, const void *const inputs[2], size_t line,
                          const line_output *out) {
-    const size_t panel_floats = (size_t)convolution_taps(c) * (size_t)c->in.channels * KERNEL_PANEL;
     kernel_tap tap[MAX_LIST];
     int taps = 0;
-    memory.packed += (size_t)out->first_panel * panel_floats;
     for (int i = 0; i < c->inputs; i++)
         taps += add_input_taps(c, &memory, inputs[i], i, place_of(&c->out, line), tap + taps);
-    out->kernels->multiply_taps(&(kernel_taps){c->out.size[2], taps, tap, (ptrdiff_t)panel_floats}, &out->results);
+    out->kernels->multiply_taps(&(kernel_taps){c->out.size[2], taps, tap, (ptrdiff_t)forward_panel_floats(c)},
+                                &out->results);
 }
 
-/* What the threads share: lines, each with all panels of channels; or, where the filters are too large to stay in the
-   cache, panel after panel, each with all lines. */
+/* What the threads share while some panels are packed: lines, each with all of these panels; or, where the filters are too large to
+   stay in the cache, group after group of them, each with all lines. */
 typedef struct line_items {
     size_t lines, count;
-    int panels, panel_major;
+    panel_range panels;
+    int group;
 } line_items;
 
-static line_items items_of(const convolution *c, const shape *image, int channels) {
+static line_items items_of(const convolution *c, const shape *image, panel_range panels) {
     const size_t lines = (size_t)image->samples * (size_t)image->size[0] * (size_t)image->size[1];
-    const int panels = panels_of(channels), panel_major = c->weight_count * sizeof(float) > PANEL_MAJOR_BYTES;
-    const int groups = panel_major ? (panels + GROUP_PANELS - 1) / GROUP_PANELS : 1;
-    return (line_items){lines, lines * (size_t)groups, panels, panel_major};
+    const int count = panels.end - panels.first, group = is_panel_major(c) ? GROUP_PANELS : count;
+    return (line_items){lines, lines * (size_t)((count + group - 1) / group), panels, group};
 }
 
 static size_t item_line(const line_items *items, size_t item) { return item % items->lines; }
 
-static int item_first_panel(const line_items *items, size_t item) { return (int)(item / items->lines) * GROUP_PANELS; }
+static panel_range item_panels(const line_items *items, size_t item) {
+    const int first = items->panels.first + (int)(item / items->lines) * items->group;
+    return (panel_range){first, smaller(items->panels.end, first + items->group)};
+}
 
-static int item_end_panel(const line_items *items, size_t item) {
-    return items->panel_major ? smaller(items->panels, item_first_panel(items, item) + GROUP_PANELS) : items->panels;
+/* The panels from `first` on that are packed at a time. */
+static panel_range next_panels(const convolution *c, int first, int panels) {
+    return (panel_range){first, smaller(panels, first + packed_panels(c, panels))};
+}
+
+static void forward_panels(const convolution *c, const void *const inputs[2], const line_output *all,
+                           panel_range panels, char *scratch) {
+    const line_items items = items_of(c, &c->out, panels);
+    work items_left;
+    work_divide(&items_left, items.count, c->threads);
+#pragma omp parallel num_threads(items_left.threads)
+    for (size_t item; work_take(&items_left, &item);) {
+        const panel_range some = item_panels(&items, item);
+        const size_t line = item_line(&items, item), before = (size_t)(some.first - panels.first);
+        const line_output out = output_at(*all, line, some);
+        forward_line(c, memory_of(c, scratch, before * forward_panel_floats(c)), inputs, line, &out);
+    }
 }
 
 void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                     void *output, char *scratch) {
-    pack_forward(c, filter.weights, (float *)(void *)scratch);
-    const size_t number = precision_bytes(c->precision);
-    const size_t line_bytes = (size_t)c->out.size[2] * (size_t)c->features * number;
-    const line_items items = items_of(c, &c->out, c->features);
-    work all;
-    work_divide(&all, items.count, c->threads);
-#pragma omp parallel num_threads(all.threads)
-    for (size_t item; work_take(&all, &item);) {
-        const size_t line = item_line(&items, item);
-        const kernel_addends addends = {filter.bias, addend ? (const char *)addend + line * line_bytes : 0, 0};
-        const kernel_results results = {addends, c->features, c->features, (char *)output + line * line_bytes};
-        const line_output out = line_panels((line_output){kernels_for(c->precision), results, number, 0},
-                                            item_first_panel(&items, item), item_end_panel(&items, item));
-        forward_line(c, memory_of(c, scratch), inputs, line, &out);
+    const size_t number = precision_bytes(c->precision), channels = (size_t)c->features;
+    const line_output all = {kernels_for(c->precision),
+                             {{filter.bias, addend, 0}, c->features, c->features, output},
+                             (size_t)c->out.size[2] * channels * number,
+                             number};
+    for (panel_range some = {0, 0}; some.end < panels_of(c->features);) {
+        some = next_panels(c, some.end, panels_of(c->features));
+        pack_forward(c, filter.weights, some, (float *)(void *)scratch);
+        forward_panels(c, inputs, &all, some, scratch);
     }
 }
 
@@ -264,19 +314,19 @@ static int lines_reaching(const convolution *c, direct_memory *memory, const cha
 static void backward_points(const convolution *c, const direct_memory *memory, const reaching_line *lines, int count,
                             int first, const line_output *out) {
     const int stride = c->stride[2], features = c->features, before = backward_margins(c).before;
-    const size_t tap_floats = (size_t)features * KERNEL_PANEL, panel_floats = (size_t)convolution_taps(c) * tap_floats;
-    const float *const packed = memory->packed + (size_t)out->first_panel * panel_floats;
+    const size_t tap_floats = (size_t)features * KERNEL_PANEL;
     kernel_tap tap[CONVOLUTION_MAX_TAPS];
     int taps = 0;
     for (int k = 0; k < count; k++)
         for (int x = 0; x < c->kernel[2]; x++) {
             if ((first + c->padding[2] - x) % stride) continue;
             const int offset = before + (first + c->padding[2] - x) / stride;
-            tap[taps++] = (kernel_tap){lines[k].values + (ptrdiff_t)offset * features,
-                                       packed + (size_t)(lines[k].first_tap + x) * tap_floats, features, features};
+            tap[taps++] =
+                (kernel_tap){lines[k].values + (ptrdiff_t)offset * features,
+                             memory->packed + (size_t)(lines[k].first_tap + x) * tap_floats, features, features};
         }
     const int points = (c->in.size[2] - first + stride - 1) / stride;
-    out->kernels->multiply_taps(&(kernel_taps){points, taps, tap, (ptrdiff_t)panel_floats}, &out->results);
+    out->kernels->multiply_taps(&(kernel_taps){points, taps, tap, (ptrdiff_t)backward_panel_floats(c)}, &out->results);
 }
 
 static void backward_line(const convolution *c, direct_memory memory, const void *gradient, size_t line,
@@ -293,25 +343,35 @@ static void backward_line(const convolution *c, direct_memory memory, const void
     }
 }
 
+static void backward_panels(const convolution *c, const void *gradient, const line_output *all, panel_range panels,
+                            char *scratch) {
+    const line_items items = items_of(c, &c->in, panels);
+    work items_left;
+    work_divide(&items_left, items.count, c->threads);
+#pragma omp parallel num_threads(items_left.threads)
+    for (size_t item; work_take(&items_left, &item);) {
+        const panel_range some = item_panels(&items, item);
+        const size_t line = item_line(&items, item), before = (size_t)(some.first - panels.first);
+        backward_line(c, memory_of(c, scratch, before * backward_panel_floats(c)), gradient, line,
+                      output_at(*all, line, some));
+    }
+}
+
 void direct_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                           const int accumulate[2], void *const input_gradients[2], char *scratch) {
     const size_t number = precision_bytes(c->precision);
     for (int i = 0, channel = 0; i < c->inputs; channel += c->input_channels[i++]) {
         if (!input_gradients[i]) continue;
-        pack_backward(c, filter.weights, channel, c->input_channels[i], (float *)(void *)scratch);
-        const size_t line_bytes = (size_t)c->in.size[2] * (size_t)c->input_channels[i] * number;
-        const line_items items = items_of(c, &c->in, c->input_channels[i]);
-        work all;
-        work_divide(&all, items.count, c->threads);
-#pragma omp parallel num_threads(all.threads)
-        for (size_t item; work_take(&all, &item);) {
-            const size_t line = item_line(&items, item);
-            const kernel_addends addends = {filter.bias ? filter.bias + channel : 0, 0, accumulate[i]};
-            const kernel_results results = {addends, c->input_channels[i], c->input_channels[i],
-                                            (char *)input_gradients[i] + line * line_bytes};
-            const line_output out = line_panels((line_output){kernels_for(c->precision), results, number, 0},
-                                                item_first_panel(&items, item), item_end_panel(&items, item));
-            backward_line(c, memory_of(c, scratch), gradient, line, out);
+        const int channels = c->input_channels[i];
+        const kernel_addends addends = {filter.bias ? filter.bias + channel : 0, 0, accumulate[i]};
+        const line_output all = {kernels_for(c->precision),
+                                 {addends, channels, channels, input_gradients[i]},
+                                 (size_t)c->in.size[2] * (size_t)channels * number,
+                                 number};
+        for (panel_range some = {0, 0}; some.end < panels_of(channels);) {
+            some = next_panels(c, some.end, panels_of(channels));
+            pack_backward(c, filter.weights, (channel_range){channel, channels}, some, (float *)(void *)scratch);
+            backward_panels(c, gradient, &all, some, scratch);
         }
     }
 }

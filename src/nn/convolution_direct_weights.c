@@ -17,7 +17,7 @@ enum {
     LARGE_CHUNK_BYTES = 512 << 10,
     /* Gradients above this size are large ones. */
     LARGE_GRADIENT_BYTES = 256 << 10,
-    PIECE_ROWS = 16 /* of a piece of the gradient, at most */
+    PIECE_ROWS = 28 /* of a piece of the gradient, at most: two of the largest blocks */
 };
 
 /* The convolution as the products see it, with neighbouring points of the inputs `point` numbers apart. */

@@ -392,18 +392,18 @@ static void run(const direction *d, const image_list *inputs, const float *weigh
     (d->shared ? run_together : run_apart)(d, inputs, weights, results, memory);
 }
 
-/* [point][panel][depth tap][input channel][PANEL] */
+/* [point][panel][depth tap][input channel][PANEL]. Some rows of weights at a time, since they are read whole. */
 static void pack_forward(const convolution *c, const float *weights, float *packed) {
     const kernels *f32 = kernels_for(PRECISION_F32);
-    const int panels = c->features / KERNEL_PANEL;
     const size_t in = (size_t)c->in.channels, out = (size_t)c->features, taps = (size_t)c->kernel[0];
-#pragma omp parallel for collapse(3) num_threads(team_size(c->threads)) schedule(static)
-    for (int panel = 0; panel < panels; panel++)
-        for (size_t tap = 0; tap < taps; tap++)
-            for (size_t channel = 0; channel < in; channel++)
-                f32->winograd_weights(
-                    weights + (tap * 9 * in + channel) * out + (size_t)panel * KERNEL_PANEL, (ptrdiff_t)(in * out),
-                    packed + (((size_t)panel * taps + tap) * in + channel) * KERNEL_PANEL, (ptrdiff_t)point_weights(c));
+#pragma omp parallel for collapse(2) num_threads(team_size(c->threads)) schedule(static)
+    for (size_t tap = 0; tap < taps; tap++)
+        for (size_t first = 0; first < in; first += KERNEL_PANEL)
+            for (size_t feature = 0; feature < out; feature += KERNEL_PANEL)
+                for (size_t channel = first; channel < first + KERNEL_PANEL; channel++)
+                    f32->winograd_weights(weights + (tap * 9 * in + channel) * out + feature, (ptrdiff_t)(in * out),
+                                          packed + (feature * taps + tap * KERNEL_PANEL) * in + channel * KERNEL_PANEL,
+                                          (ptrdiff_t)point_weights(c));
 }
 
 /* The nine taps of PANEL input by PANEL output channels, mirrored and transposed: [tap][output channel][PANEL]. */
@@ -411,10 +411,9 @@ static void turn_weights(const convolution *c, const float *weights, size_t dept
                          float turned[9][KERNEL_PANEL][KERNEL_PANEL]) {
     const size_t in = (size_t)c->in.channels, out = (size_t)c->features;
     for (size_t tap = 0; tap < 9; tap++)
-        for (size_t i = 0; i < KERNEL_PANEL; i++) {
-            const float *row = weights + ((depth_tap * 9 + 8 - tap) * in + channel + i) * out + feature;
-            for (size_t k = 0; k < KERNEL_PANEL; k++) turned[tap][k][i] = row[k];
-        }
+        kernels_for(PRECISION_F32)
+            ->transpose_panel(weights + ((depth_tap * 9 + 8 - tap) * in + channel) * out + feature, (ptrdiff_t)out,
+                              turned[tap][0]);
 }
 
 /* The same for the way back: outputs and inputs change places, all taps are mirrored. */

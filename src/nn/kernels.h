@@ -136,6 +136,9 @@ typedef struct kernels {
     void (*winograd_weights)(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride);
     void (*winograd_weights_gradient)(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride);
 
+    /* to[k * PANEL + r] = from[r * from_stride + k] of PANEL x PANEL weights. Only in the table for f32. */
+    void (*transpose_panel)(const float *from, ptrdiff_t from_stride, float *to);
+
     /* One row of any number of channels: image = or += values + bias + addend. */
     void (*store_row)(const float *values, int channels, const float *bias, const void *addend, int accumulate,
                       void *image);

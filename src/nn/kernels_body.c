@@ -29,6 +29,9 @@
 #include "nn/kernels_gemm.h"
 #include "nn/kernels_rows.h"
 #include "nn/kernels_winograd.h"
+#ifdef ELEMENT_IS_F32
+#include "nn/kernels_pack.h"
+#endif
 
 /* Uses those of the rows. */
 #include "nn/kernels_narrow.h"
@@ -62,5 +65,6 @@ const kernels TABLE(KERNELS) = {
 #ifdef ELEMENT_IS_F32
     .winograd_weights = winograd_weights,
     .winograd_weights_gradient = winograd_weights_gradient,
+    .transpose_panel = transpose_panel,
 #endif
 };

@@ -79,6 +79,7 @@ ALWAYS_INLINE void multiply_step(const int rows, const int panels, const float *
 /* Several steps at a time: what moves pointers would take multiply-adds' places in the processor's ports. */
 enum { STEPS = 4 };
 
+/* Where rows lie side by side, those of the next block come into the first-level cache meanwhile. */
 ALWAYS_INLINE void multiply_block(const int rows, const int panels, const kernel_taps *taps, block_place at,
                                   const kernel_results *to) {
     const ptrdiff_t apart = taps->panel_stride;
@@ -91,6 +92,8 @@ ALWAYS_INLINE void multiply_block(const int rows, const int panels, const kernel
         const float *p[4] = {a, rows > 4 ? a + 4 * stride : a, rows > 8 ? a + 8 * stride : a,
                              rows > 12 ? a + 12 * stride : a};
         int left = tap->depth;
+        const int side_by_side = stride == tap->depth;
+        const float *ahead = a + rows * stride;
         for (; left >= STEPS; left -= STEPS) {
             UNROLL for (int k = 0; k < STEPS; k++) {
                 const float *const q[4] = {p[0] + k, p[1] + k, p[2] + k, p[3] + k};
@@ -98,6 +101,10 @@ ALWAYS_INLINE void multiply_block(const int rows, const int panels, const kernel
             }
             UNROLL for (int k = 0; k < 4; k++) p[k] += STEPS;
             b += STEPS * PANEL;
+            if (panels > 1 && side_by_side) {
+                UNROLL for (int k = 0; k < rows; k += 4) __builtin_prefetch(ahead + k * STEPS);
+                ahead += rows * STEPS;
+            }
         }
         for (; left > 0; left--, b += PANEL) {
             multiply_step(rows, panels, p, stride, b, apart, sum);
