@@ -97,9 +97,10 @@ static void pack(const convolution *c, const float *weights, float *packed) {
     for (int first = 0; first < c->features; first += KERNEL_PANEL) {
         const int width = smaller(KERNEL_PANEL, c->features - first);
         float *to = packed + (ptrdiff_t)first * rows;
-        for (int row = 0; row < rows; row++, to += KERNEL_PANEL)
-            for (int i = 0; i < KERNEL_PANEL; i++)
-                to[i] = i < width ? weights[(ptrdiff_t)row * c->features + first + i] : 0;
+        for (int row = 0; row < rows; row++, to += KERNEL_PANEL) {
+            memcpy(to, weights + (ptrdiff_t)row * c->features + first, (size_t)width * sizeof *to);
+            memset(to + width, 0, (size_t)(KERNEL_PANEL - width) * sizeof *to);
+        }
     }
 }
 

@@ -108,18 +108,40 @@ static size_t packed_floats(const product *p) {
     return (size_t)p->depth * (size_t)panels_of(p->channels) * KERNEL_PANEL;
 }
 
-/* [panel][row][PANEL], zeros behind the last column; or [column][row]. */
+/* One panel of columns whose rows lie together. Nobody reads what stands behind the last column: as long as there is something in
+   the matrix, it is copied along. */
+static void pack_rows(const product *p, const float *weights, int first, float *to) {
+    const ptrdiff_t numbers = (ptrdiff_t)p->depth * p->row_stride;
+    for (ptrdiff_t at = first; at < numbers; at += p->row_stride, to += KERNEL_PANEL) {
+        if (at + KERNEL_PANEL <= numbers) {
+            memcpy(to, weights + at, KERNEL_PANEL * sizeof *to);
+            continue;
+        }
+        for (int i = 0; i < KERNEL_PANEL; i++) to[i] = first + i < p->channels ? weights[at + i] : 0;
+    }
+}
+
+/* One panel of columns each of which lies together. */
+static void pack_columns(const product *p, const float *weights, int first, float *to) {
+    const float *from = weights + first * p->column_stride;
+    const int columns = smaller(KERNEL_PANEL, p->channels - first);
+    int row = 0;
+    for (; columns == KERNEL_PANEL && row + KERNEL_PANEL <= p->depth; row += KERNEL_PANEL)
+        kernels_for(PRECISION_F32)->transpose_panel(from + row, p->column_stride, to + row * KERNEL_PANEL);
+    for (; row < p->depth; row++)
+        for (int i = 0; i < KERNEL_PANEL; i++)
+            to[row * KERNEL_PANEL + i] = i < columns ? from[i * p->column_stride + row] : 0;
+}
+
+/* [panel][row][PANEL], or [column][row]. */
 static void pack(const product *p, const float *weights, int threads, float *packed) {
     const int dots = lanes_are_depth(p), width = dots ? 1 : KERNEL_PANEL;
 #pragma omp parallel for num_threads(team_size(threads)) schedule(static)
     for (int first = 0; first < p->channels; first += width) {
         float *to = packed + (ptrdiff_t)first * p->depth;
-        const int columns = smaller(width, p->channels - first);
-        for (int row = 0; row < p->depth; row++, to += width) {
-            const float *from = weights + row * p->row_stride + first * p->column_stride;
-            for (int i = 0; i < columns; i++) to[i] = from[i * p->column_stride];
-            for (int i = columns; i < width; i++) to[i] = 0;
-        }
+        if (!dots) (p->row_stride == 1 ? pack_columns : pack_rows)(p, weights, first, to);
+        for (int row = 0; row < p->depth && dots; row++)
+            to[row] = weights[row * p->row_stride + first * p->column_stride];
     }
 }
 
@@ -389,17 +411,24 @@ static void multiply_block(const gradient_product *g, const block *b, float *sum
     }
 }
 
-/* The sums of this thread's pairs to where they belong. */
+/* One row of sums to where it belongs; swapped, that is one feature of many inputs. */
+static void add_row(const gradient_product *g, const float *restrict from, int count, int features,
+                    float *restrict to) {
+    if (g->swapped)
+        for (int i = 0; i < count; i++) to[i * features] += from[i];
+    else
+        for (int i = 0; i < count; i++) to[i] += from[i];
+}
+
 static void add_pairs(const gradient_product *g, const float *sums, int features, float *weight_gradients) {
     const share own = thread_share();
-    const ptrdiff_t row_stride = g->swapped ? 1 : features, column_stride = g->swapped ? features : 1;
     for (size_t pair = share_start(pairs_of(g), own); pair < share_end(pairs_of(g), own); pair++) {
         const int row = (int)(pair / (size_t)g->column_groups) * ROWS;
         const int column = (int)(pair % (size_t)g->column_groups) * COLUMNS;
-        const float *from = sums + pair * SUMS;
-        for (int r = 0; r < ROWS && row + r < g->rows; r++)
-            for (int i = 0; i < COLUMNS && column + i < g->columns; i++)
-                weight_gradients[(row + r) * row_stride + (column + i) * column_stride] += from[r * COLUMNS + i];
+        const ptrdiff_t first = g->swapped ? (ptrdiff_t)column * features + row : (ptrdiff_t)row * features + column;
+        for (int r = 0; r < smaller(ROWS, g->rows - row); r++)
+            add_row(g, sums + pair * SUMS + r * COLUMNS, smaller(COLUMNS, g->columns - column), features,
+                    weight_gradients + first + (g->swapped ? r : (ptrdiff_t)r * features));
     }
 }
 

@@ -60,6 +60,58 @@ static void use_outer(use *u) {
     close_all(in, 2);
 }
 
+/* The same number of rows, of results that have few channels, side by side or apart. */
+static void use_dot_taps(use *u) {
+    const int rows = 1 + u->rows % 40, taps = 2, columns = 1 + u->channels % KERNEL_MOST_DOTS;
+    const int depth = (u->channels + KERNEL_PANEL - 1) / KERNEL_PANEL * KERNEL_PANEL, row = columns + u->rows % 2;
+    guarded in[4] = {floats(u, (size_t)((taps + rows) * depth)), floats(u, (size_t)(taps * columns * depth)),
+                     floats(u, KERNEL_MOST_DOTS), stored(u, (size_t)(rows * row))};
+    const kernel_tap tap[2] = {{in[0].data, in[1].data, depth, depth},
+                               {(const float *)in[0].data + depth, (const float *)in[1].data + depth, depth, depth}};
+    open_result(u, u->precision, (size_t)(rows * row));
+    const kernel_results results = {
+        {u->flag ? in[2].data : 0, u->rows & 2 ? in[3].data : 0, u->flag}, columns, row, u->out.data};
+    u->table->dot_taps(&(kernel_taps){rows, taps, tap, taps * depth}, &results);
+    close_all(in, 4);
+}
+
+static void use_outer_runs(use *u) {
+    const int points = u->channels, panels = 1 + u->rows % 3, width = panels * KERNEL_PANEL;
+    const kernel_runs runs = {1 + u->rows % 7, 1 + u->channels % 18, 2 * (points + 18)};
+    const int rows = runs.count * runs.length;
+    const kernel_field field = {.planes = 1,
+                                .lines = 2,
+                                .points = points,
+                                .a_line = runs.distance,
+                                .a_point = 2,
+                                .b_line = width * points,
+                                .b_point = width};
+    guarded in[2] = {stored(u, (size_t)((runs.count + 1) * runs.distance)), stored(u, (size_t)(2 * width * points))};
+    open_result(u, PRECISION_F32, (size_t)(rows * width));
+    const kernel_sums sums = {u->out.data, width, rows, panels};
+    u->table->outer_runs(&runs, &field, in[0].data, in[1].data, &sums);
+    close_all(in, 2);
+}
+
+static void use_gather_rows(use *u) {
+    const int rows = u->rows, stride = u->channels + 5 * u->flag, together = KERNEL_PANEL * (1 + u->flag);
+    const int groups = (u->channels + together - 1) / together;
+    const kernel_copy copy = {u->channels, together, stride, rows * together, together};
+    guarded from = stored(u, (size_t)((rows - 1) * stride + u->channels));
+    open_result(u, PRECISION_F32, (size_t)(groups * rows * together));
+    u->table->gather_rows(&copy, (size_t)rows, from.data, u->out.data);
+    guarded_close(&from, "rows");
+}
+
+static void use_spread_rows(use *u) {
+    const int stride = 1 + u->rows % 3, given = (u->rows + stride - 1) / stride;
+    guarded in[2] = {floats(u, (size_t)(given * u->channels)), floats(u, (size_t)u->channels)};
+    open_result(u, u->precision, (size_t)(u->rows * u->channels));
+    const kernel_spread spread = {u->rows, stride, u->channels, u->rows & 2 ? in[1].data : 0, u->flag};
+    u->table->spread_rows(&spread, u->rows % 5 ? in[0].data : 0, u->out.data);
+    close_all(in, 2);
+}
+
 enum { SIDE = 7 };
 
 /* Of the corner, the middle and the edge of a small image. */
@@ -247,6 +299,10 @@ static const struct recipe {
     void (*run)(use *u);
 } RECIPES[] = {USE(multiply_taps),
                USE(outer),
+               USE(dot_taps),
+               USE(outer_runs),
+               USE(gather_rows),
+               USE(spread_rows),
                USE(winograd_input),
                USE(winograd_gradient),
                USE(winograd_output),
