@@ -224,7 +224,7 @@ void direct_forward(const convolution *c, convolution_filter filter, const void 
     const size_t line_bytes = (size_t)c->out.size[2] * (size_t)c->features * number;
     const line_items items = items_of(c, &c->out, c->features);
     work all;
-    work_divide(&all, items.count, c->threads);
+    work_divide_turned(&all, items.count, c->threads);
 #pragma omp parallel num_threads(all.threads)
     for (size_t item; work_take(&all, &item);) {
         const size_t line = item_line(&items, item);
@@ -318,7 +318,7 @@ void direct_backward_data(const convolution *c, convolution_filter filter, const
         const size_t line_bytes = (size_t)c->in.size[2] * (size_t)c->input_channels[i] * number;
         const line_items items = items_of(c, &c->in, c->input_channels[i]);
         work all;
-        work_divide(&all, items.count, c->threads);
+        work_divide_turned(&all, items.count, c->threads);
 #pragma omp parallel num_threads(all.threads)
         for (size_t item; work_take(&all, &item);) {
             const size_t line = item_line(&items, item);

@@ -335,7 +335,7 @@ static size_t block_products(const direction *d) {
 static void run_apart(const direction *d, const image_list *inputs, const float *weights,
                       const winograd_results *results, char *memory) {
     work blocks;
-    work_divide(&blocks, (size_t)block_count(d), d->convolution->threads);
+    work_divide_turned(&blocks, (size_t)block_count(d), d->convolution->threads);
 #pragma omp parallel num_threads(blocks.threads)
     {
         char *own = own_memory(d->convolution, memory);
@@ -599,7 +599,7 @@ static void sum_apart(const convolution *c, const void *const inputs[2], const v
                       const gradient_memory *memory, char *scratch) {
     const int count = convolution_parts(c) * memory->partials;
     work sums;
-    work_divide(&sums, (size_t)count, c->threads);
+    work_divide_turned(&sums, (size_t)count, c->threads);
 #pragma omp parallel num_threads(sums.threads)
     for (size_t k; work_take(&sums, &k);) {
         const convolution_piece piece = convolution_piece_at(c, inputs, gradient, (int)k / memory->partials);

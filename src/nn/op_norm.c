@@ -190,7 +190,7 @@ static void scale_all(graph *g, op *o) {
     const char *addend = o->addend == NOWHERE ? 0 : value_of(g, o->inputs[o->addend]);
     char *y = value_of(g, o->output);
     work all;
-    work_divide(&all, (size_t)item_count(&k), g->options.threads);
+    work_divide_turned(&all, (size_t)item_count(&k), g->options.threads);
 #pragma omp parallel num_threads(all.threads)
     for (size_t index; work_take(&all, &index);) {
         const item i = item_at(&k, (int)index);
@@ -205,7 +205,7 @@ static void measure(graph *g, op *o, const grouping *k) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]);
     work all;
-    work_divide(&all, (size_t)item_count(k), g->options.threads);
+    work_divide_turned(&all, (size_t)item_count(k), g->options.threads);
 #pragma omp parallel num_threads(all.threads)
     for (size_t index; work_take(&all, &index);) {
         const item i = item_at(k, (int)index);
@@ -304,7 +304,7 @@ static void sum_gradients(graph *g, op *o, const grouping *k) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]), *dy = gradient_of(g, o->output);
     work all;
-    work_divide(&all, (size_t)item_count(k), g->options.threads);
+    work_divide_turned(&all, (size_t)item_count(k), g->options.threads);
 #pragma omp parallel num_threads(all.threads)
     for (size_t index; work_take(&all, &index);) {
         const item i = item_at(k, (int)index);
@@ -328,7 +328,7 @@ static void backward(graph *g, op *o) {
     for (int group = 0; group < k.groups; group++) set_gradient(g, o, &k, group);
     add_all_parameter_gradients(g, o, &k);
     work all;
-    work_divide(&all, (size_t)item_count(&k), g->options.threads);
+    work_divide_turned(&all, (size_t)item_count(&k), g->options.threads);
 #pragma omp parallel num_threads(all.threads)
     for (size_t index; work_take(&all, &index);) {
         const item i = item_at(&k, (int)index);
