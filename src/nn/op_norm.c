@@ -201,6 +201,12 @@ static void scale_all(graph *g, op *o) {
     }
 }
 
+convolution_scaling norm_scaling(const graph *g, const op *o) {
+    const grouping k = grouping_of(g, o);
+    return (convolution_scaling){kept(g, o, &k, 0, SCALE), kept(g, o, &k, 0, SHIFT),
+                                 k.batch ? 0 : KEPT * (size_t)k.channels, o->norm.slope};
+}
+
 static void measure(graph *g, op *o, const grouping *k) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]);
@@ -223,7 +229,7 @@ static void forward(graph *g, op *o, int training) {
     if (k.batch && !training) take_running(g, o, &k);
     else measure(g, o, &k);
     for (int group = 0; group < k.groups; group++) set_scale(g, o, &k, group);
-    scale_all(g, o);
+    if (!g->nodes[o->output].scaled_on_reading) scale_all(g, o);
 }
 
 static void join_chunk_sums(const graph *g, const grouping *k) {
