@@ -34,6 +34,14 @@ typedef struct convolution_scratch {
     size_t common, own;
 } convolution_scratch;
 
+/* What becomes of an input as it is read: the leaky ReLU of x * scale + shift, per channel. Those of the next sample are
+   `sample_stride` floats further on. A scale of NULL: nothing. */
+typedef struct convolution_scaling {
+    const float *scale, *shift;
+    size_t sample_stride;
+    float slope;
+} convolution_scaling;
+
 typedef struct convolution {
     /* Set by the caller. in.channels is the sum over the inputs. */
     shape in;
@@ -44,6 +52,7 @@ typedef struct convolution {
     int threads;
     convolution_algorithm algorithm; /* convolution_plan replaces AUTOMATIC by its choice */
     int batch; /* 0 = in.samples; else these are some samples of a batch of so many, whose algorithm they get */
+    convolution_scaling scaling[2]; /* of the inputs; Winograd in f32 alone */
     int part; /* 0 = all samples; else weight gradients are those of so many samples each (the last part may be smaller) */
 
     /* Set by convolution_plan. */

@@ -43,6 +43,11 @@ static inline convolution_piece convolution_piece_at(const convolution *c, const
     convolution *own = &piece.convolution;
     own->in.samples = own->out.samples = smaller(convolution_part(c), c->in.samples - (int)first);
     own->batch = c->batch ? c->batch : c->in.samples;
+    for (int i = 0; i < c->inputs; i++)
+        if (c->scaling[i].scale) {
+            own->scaling[i].scale += first * c->scaling[i].sample_stride;
+            own->scaling[i].shift += first * c->scaling[i].sample_stride;
+        }
     for (int i = 0; i < c->inputs && inputs; i++)
         piece.inputs[i] =
             (const char *)inputs[i] + first * shape_positions(&c->in) * (size_t)c->input_channels[i] * number;

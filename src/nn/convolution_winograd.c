@@ -138,7 +138,22 @@ static block block_at(const direction *d, int index) {
 typedef struct image_list {
     int count, channels[2];
     const char *images[2];
+    const convolution_scaling *scaling; /* of each; NULL: none */
 } image_list;
+
+/* The images that a convolution reads. */
+static image_list input_list(const convolution *c, const void *const inputs[2]) {
+    return (image_list){c->inputs,
+                        {c->input_channels[0], c->input_channels[1]},
+                        {inputs[0], c->inputs > 1 ? inputs[1] : 0},
+                        c->scaling};
+}
+
+static kernel_scaling scaling_at(const direction *d, const block *b, int slice, const convolution_scaling *s) {
+    const size_t sample = (size_t)(b->group * d->slices + slice) / (size_t)d->convolution->in.size[0];
+    if (!s || !s->scale) return (kernel_scaling){0};
+    return (kernel_scaling){s->scale + sample * s->sample_stride, s->shift + sample * s->sample_stride, s->slope};
+}
 
 /* The byte at which a plane of an image of `channels` begins. */
 static size_t plane_offset(const direction *d, const block *b, int slice, int channels) {
@@ -207,6 +222,7 @@ static void transform_run(const direction *d, const block *b, const tile_source 
     for (int i = 0, offset = 0; i < list->count; offset += list->channels[i++]) {
         const char *plane = list->images[i] + plane_offset(d, b, slice, list->channels[i]);
         tiles.channels = list->channels[i];
+        tiles.scaling = scaling_at(d, b, slice, list->scaling ? &list->scaling[i] : 0);
         from->transform(&tiles, plane, row + (size_t)run->first * channels + offset);
     }
 }
@@ -346,7 +362,7 @@ static size_t block_products(const direction *d) {
 static void run_apart(const direction *d, const image_list *inputs, const float *weights,
                       const winograd_results *results, char *memory) {
     work blocks;
-    work_divide(&blocks, (size_t)block_count(d), d->convolution->threads);
+    work_divide_turned(&blocks, (size_t)block_count(d), d->convolution->threads);
 #pragma omp parallel num_threads(blocks.threads)
     {
         char *own = own_memory(d->convolution, memory);
@@ -439,8 +455,7 @@ void winograd_forward(const convolution *c, convolution_filter filter, const voi
     const direction d = data_direction(c, c->in.channels, c->features);
     float *packed = (float *)scratch;
     pack_forward(c, filter.weights, packed);
-    const image_list list = {
-        c->inputs, {c->input_channels[0], c->input_channels[1]}, {inputs[0], c->inputs > 1 ? inputs[1] : 0}};
+    const image_list list = input_list(c, inputs);
     const winograd_results results = {1, {c->features, 0}, {0, 0}, {output, 0}, filter.bias, addend};
     run(&d, &list, packed, &results, scratch);
 }
@@ -450,7 +465,7 @@ void winograd_backward_data(const convolution *c, convolution_filter filter, con
     const direction d = data_direction(c, c->features, c->in.channels);
     float *packed = (float *)scratch;
     pack_backward(c, filter.weights, packed);
-    const image_list list = {1, {c->features, 0}, {gradient, 0}};
+    const image_list list = {1, {c->features, 0}, {gradient, 0}, 0};
     const int second = c->inputs > 1;
     const winograd_results results = {c->inputs,
                                       {c->input_channels[0], c->input_channels[1]},
@@ -517,11 +532,10 @@ typedef struct gradient_work {
 
 static gradient_work gradient_work_of(const direction *d, const convolution_piece *piece, char *memory) {
     const convolution *c = &piece->convolution;
-    return (gradient_work){
-        {c->inputs, {c->input_channels[0], c->input_channels[1]}, {piece->inputs[0], piece->inputs[1]}},
-        {1, {c->features, 0}, {piece->gradient, 0}},
-        (float *)memory,
-        (float *)(memory + block_values(d))};
+    return (gradient_work){input_list(c, piece->inputs),
+                           {1, {c->features, 0}, {piece->gradient, 0}, 0},
+                           (float *)memory,
+                           (float *)(memory + block_values(d))};
 }
 
 static void transform_gradient(const direction *d, const block *b, const gradient_work *w, work *shared) {
@@ -608,7 +622,7 @@ static void sum_apart(const convolution *c, const void *const inputs[2], const v
                       const gradient_memory *memory, char *scratch) {
     const int count = convolution_parts(c) * memory->partials;
     work sums;
-    work_divide(&sums, (size_t)count, c->threads);
+    work_divide_turned(&sums, (size_t)count, c->threads);
 #pragma omp parallel num_threads(sums.threads)
     for (size_t k; work_take(&sums, &k);) {
         const convolution_piece piece = convolution_piece_at(c, inputs, gradient, (int)k / memory->partials);

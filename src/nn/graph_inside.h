@@ -56,7 +56,8 @@ typedef struct node {
     shape shape;
     int producer; /* op, or NOWHERE for the input */
     int needs_gradient;
-    int gradient_root; /* whose place the gradient shares; itself at first */
+    int scaled_on_reading; /* its readers compute it from what its producer, a norm, reads; it is stored nowhere */
+    int gradient_root;     /* whose place the gradient shares; itself at first */
     place value, recomputed, gradient;
     char *current; /* where the value is at this time */
     int consumers, only_consumer;
@@ -114,6 +115,12 @@ static inline char *gradient_of(const graph *g, int n) {
     const node *node = &g->nodes[n];
     return node->needs_gradient ? g->arena + g->nodes[node->gradient_root].gradient.offset : 0;
 }
+/* The tensor from which the readers of n read its value. */
+static inline int stored_node(const graph *g, int n) {
+    return g->nodes[n].scaled_on_reading ? g->ops[g->nodes[n].producer].inputs[0] : n;
+}
+/* What they make of it, if it is not n. */
+convolution_scaling norm_scaling(const graph *graph, const op *norm);
 static inline float *parameter_values(const graph *g, const op *op, int k) {
     return op->parameters[k] == NOWHERE ? 0 : g->values + g->parameters[op->parameters[k]].offset;
 }

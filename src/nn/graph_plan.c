@@ -39,7 +39,29 @@ static int is_output(const graph *g, int node) {
 static int is_recomputed(const graph *g, int index) {
     const node *n = &g->nodes[index];
     return g->options.recompute && n->producer != NOWHERE && g->ops[n->producer].kind->recompute &&
-           !is_output(g, index) && !is_recomputed(g, g->ops[n->producer].inputs[0]);
+           !is_output(g, index) && !n->scaled_on_reading && !is_recomputed(g, g->ops[n->producer].inputs[0]);
+}
+
+/* Whether all that reads a tensor are convolutions that can scale it themselves, as Winograd's transforms of f32 do. */
+static int readers_scale(const graph *g, int index) {
+    extern const op_kind op_convolution;
+    for (int o = 0; o < g->op_count; o++)
+        for (int i = 0; i < g->ops[o].input_count; i++) {
+            if (g->ops[o].inputs[i] != index) continue;
+            if (g->ops[o].kind != &op_convolution || g->ops[o].addend == i) return 0;
+            if (g->ops[o].convolution.algorithm != CONVOLUTION_WINOGRAD) return 0;
+        }
+    return g->options.precision == PRECISION_F32;
+}
+
+/* Norms without an addend are left to those who read them: what they read is kept for the backward pass anyway. */
+static void plan_scaling(graph *g) {
+    extern const op_kind op_norm;
+    for (int i = 0; i < g->node_count; i++) {
+        node *n = &g->nodes[i];
+        if (n->producer == NOWHERE || g->ops[n->producer].kind != &op_norm || is_output(g, i)) continue;
+        n->scaled_on_reading = !is_recomputed(g, g->ops[n->producer].inputs[0]) && readers_scale(g, i);
+    }
 }
 
 static void plan_values(graph *g) {
@@ -47,7 +69,7 @@ static void plan_values(graph *g) {
     for (int i = 0; i < g->node_count; i++) {
         node *n = &g->nodes[i];
         n->value.bytes = n->recomputed.bytes = n->gradient.bytes = node_bytes(g, n);
-        extend(&n->value, n->producer == NOWHERE ? 0 : n->producer);
+        if (!n->scaled_on_reading) extend(&n->value, n->producer == NOWHERE ? 0 : n->producer);
         if (n->producer == NOWHERE) extend(&n->value, training ? end : 0);
         if (is_output(g, i)) extend(&n->value, g->op_count);
         g->recompute_first[i] = NOWHERE;
@@ -56,7 +78,7 @@ static void plan_values(graph *g) {
         if (training && g->ops[o].kind->backward_reads_output)
             extend(&g->nodes[g->ops[o].output].value, backward_step(g, o));
         for (int i = 0; i < g->ops[o].input_count; i++) {
-            const int input = g->ops[o].inputs[i];
+            const int input = stored_node(g, g->ops[o].inputs[i]);
             node *n = &g->nodes[input];
             extend(&n->value, o);
             if (!training || !g->ops[o].kind->backward_reads_inputs || g->ops[o].addend == i) continue;
@@ -264,6 +286,7 @@ status_code graph_plan(graph *g, failure *failure) {
     g->recompute_first = malloc((size_t)g->node_count * sizeof *g->recompute_first);
     if (!g->recompute_first) return fail_memory(failure, "planning a network");
     drop_cancelled_biases(g);
+    plan_scaling(g);
     plan_values(g);
     if (!g->options.inference) plan_gradients(g);
     plan_convolution_scratch(g);

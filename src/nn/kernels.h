@@ -47,11 +47,18 @@ typedef struct kernel_sums {
     int rows, panels;
 } kernel_sums;
 
+/* What numbers become as they are read: the leaky ReLU of x * scale + shift, both per channel. A scale of NULL: they stay. */
+typedef struct kernel_scaling {
+    const float *scale, *shift;
+    float slope;
+} kernel_scaling;
+
 /* Tiles side by side in an image of height x width x channels, by the first one's upper left corner; what lies outside counts
    as zero and is not written. Their points are `point_stride` floats apart, those of neighbours `tile_stride`. */
 typedef struct winograd_tiles {
     int height, width, channels, top, left, count;
     ptrdiff_t tile_stride, point_stride;
+    kernel_scaling scaling; /* of f32 inputs alone; what lies outside is zero behind it */
 } winograd_tiles;
 
 /* What is added to a result before it is stored: a number per channel and an image, both may be NULL, and what is there

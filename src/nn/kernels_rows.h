@@ -108,7 +108,15 @@ static void moments(const void *x, size_t rows, int channels, float *mean, float
 
 static inline vec leaky_relu_of(vec z, vec slope) { return vec_where_positive(z, z, z * slope); }
 
-static void scale_rows(const kernel_norm *norm, const void *x, void *y) {
+/* Vectors run down the rows, a few rows at a time: what lies beside them on their cache lines and pages is still near when the
+   next channels come. */
+enum { NEAR_ROWS = 32 };
+
+static inline size_t near_rows(size_t rows, size_t first) {
+    return rows - first < NEAR_ROWS ? rows - first : NEAR_ROWS;
+}
+
+static void scale_near_rows(const kernel_norm *norm, const void *x, void *y) {
     const kernel_norm n = *norm;
     const vec slope = vec_all(n.slope);
     for (int c = 0; c < n.channels; c += LANES) {
@@ -121,6 +129,16 @@ static void scale_rows(const kernel_norm *norm, const void *x, void *y) {
             if (added) z += load_some(added + r * (size_t)n.channels, count);
             store_some(to, count, leaky_relu_of(z, slope));
         }
+    }
+}
+
+static void scale_rows(const kernel_norm *norm, const void *x, void *y) {
+    for (size_t r = 0; r < norm->rows; r += NEAR_ROWS) {
+        const size_t at = r * (size_t)norm->channels;
+        kernel_norm some = *norm;
+        some.rows = near_rows(norm->rows, r);
+        if (norm->addend) some.addend = (const ELEMENT *)norm->addend + at;
+        scale_near_rows(&some, (const ELEMENT *)x + at, (ELEMENT *)y + at);
     }
 }
 
@@ -147,8 +165,8 @@ static void scale_sums(const kernel_norm *norm, const void *x, const void *dy, f
     }
 }
 
-static void scale_backward(const kernel_norm *norm, const kernel_norm_gradient *gradient, const void *x, const void *dy,
-                           int accumulate, void *dx) {
+static void near_rows_backward(const kernel_norm *norm, const kernel_norm_gradient *gradient, const void *x,
+                               const void *dy, int accumulate, void *dx) {
     const kernel_norm n = *norm;
     const kernel_norm_gradient d = *gradient;
     const vec slope = vec_all(n.slope);
@@ -169,6 +187,18 @@ static void scale_backward(const kernel_norm *norm, const kernel_norm_gradient *
             if (accumulate) out += load_some(to, count);
             store_some(to, count, out);
         }
+    }
+}
+
+static void scale_backward(const kernel_norm *norm, const kernel_norm_gradient *gradient, const void *x, const void *dy,
+                           int accumulate, void *dx) {
+    for (size_t r = 0; r < norm->rows; r += NEAR_ROWS) {
+        const size_t at = r * (size_t)norm->channels;
+        kernel_norm some = *norm;
+        some.rows = near_rows(norm->rows, r);
+        if (norm->output) some.output = (const ELEMENT *)norm->output + at;
+        near_rows_backward(&some, gradient, (const ELEMENT *)x + at, (const ELEMENT *)dy + at, accumulate,
+                           (ELEMENT *)dx + at);
     }
 }
 

@@ -66,29 +66,41 @@ static inline int holds(const winograd_window *w, int edge, int first, int end) 
     return w->first_row == 0 && w->end_row == edge && first >= w->first_column && end <= w->end_column;
 }
 
+/* A kernel_scaling of LANES channels. */
+typedef struct lanes_scaling {
+    int is_there;
+    vec scale, shift, slope;
+} lanes_scaling;
+
+static inline vec scaled(const lanes_scaling *s, vec x) {
+    return s->is_there ? leaky_relu_of(vec_fma(x, s->scale, s->shift), s->slope) : x;
+}
+
 /* LANES channels of the `edge` pixels of column x, which may be known to lie inside. */
-static inline void load_column(const winograd_window *w, int inside, int edge, const ELEMENT *from, int x,
-                               vec column[]) {
+static inline void load_column(const winograd_window *w, int inside, int edge, const lanes_scaling *s,
+                               const ELEMENT *from, int x, vec column[]) {
     const int outside = !inside && (x < w->first_column || x >= w->end_column);
     const int first = outside ? edge : w->first_row, end = w->end_row;
     for (int i = 0; i < edge; i++)
-        column[i] = inside || (i >= first && i < end) ? LOAD(from + x * w->pixel + i * w->row) : vec_all(0);
+        column[i] = inside || (i >= first && i < end) ? scaled(s, LOAD(from + x * w->pixel + i * w->row)) : vec_all(0);
 }
 
 /* Two transformed columns. */
 typedef vec column_pair[2][WINOGRAD_EDGE];
 
-static inline void input_pair(const winograd_window *w, int inside, const ELEMENT *from, int x, column_pair to) {
+static inline void input_pair(const winograd_window *w, int inside, const lanes_scaling *s, const ELEMENT *from, int x,
+                              column_pair to) {
     for (int j = 0; j < 2; j++) {
         vec column[6];
-        load_column(w, inside, 6, from, x + j, column);
+        load_column(w, inside, 6, s, from, x + j, column);
         winograd_b(column, to[j]);
     }
 }
 
-static inline void input_columns(const winograd_window *w, const ELEMENT *from, int x, column_pair to) {
-    if (holds(w, 6, x, x + 2)) input_pair(w, 1, from, x, to);
-    else input_pair(w, 0, from, x, to);
+static inline void input_columns(const winograd_window *w, const lanes_scaling *s, const ELEMENT *from, int x,
+                                 column_pair to) {
+    if (holds(w, 6, x, x + 2)) input_pair(w, 1, s, from, x, to);
+    else input_pair(w, 0, s, from, x, to);
 }
 
 /* Asks for the pixels that the tile two lines of tiles further down reads beside those of its neighbours: processors do not
@@ -109,34 +121,59 @@ static inline void input_points(vec first[2][6], vec second[2][6], vec third[2][
 }
 
 /* A panel of channels of all tiles. Neighbours share two columns. */
-static inline void input_panel(const winograd_tiles *tiles, const winograd_window *window, const ELEMENT *from,
-                               float *points) {
+static inline void input_panel(const winograd_tiles *tiles, const winograd_window *window,
+                               const lanes_scaling scaling[PANEL_VECTORS], const ELEMENT *from, float *points) {
     const winograd_window w = *window;
     const ptrdiff_t tile_stride = tiles->tile_stride, point_stride = tiles->point_stride;
     column_pair shared[PANEL_VECTORS][2], own;
-    for (int v = 0; v < PANEL_VECTORS; v++) input_columns(&w, from + v * LANES, 0, shared[v][0]);
+    for (int v = 0; v < PANEL_VECTORS; v++) input_columns(&w, &scaling[v], from + v * LANES, 0, shared[v][0]);
     for (int k = 0; k < tiles->count; k++, points += tile_stride) {
         expect_tile(&w, from, k * WINOGRAD_TILE + 2);
         for (int v = 0; v < PANEL_VECTORS; v++) {
             vec(*const first)[6] = shared[v][k & 1], (*const third)[6] = shared[v][~k & 1];
-            input_columns(&w, from + v * LANES, k * WINOGRAD_TILE + 2, own);
-            input_columns(&w, from + v * LANES, k * WINOGRAD_TILE + 4, third);
+            input_columns(&w, &scaling[v], from + v * LANES, k * WINOGRAD_TILE + 2, own);
+            input_columns(&w, &scaling[v], from + v * LANES, k * WINOGRAD_TILE + 4, third);
             input_points(first, own, third, points + v * LANES, point_stride);
         }
     }
 }
 
+static void winograd_plain_input(const winograd_tiles *tiles, const winograd_window *window, float *points) {
+    const lanes_scaling none[PANEL_VECTORS] = {{0}};
+    for (int c = 0; c < tiles->channels; c += PANEL) input_panel(tiles, window, none, window->from + c, points + c);
+}
+
+#ifdef ELEMENT_IS_F32
+static void winograd_scaled_input(const winograd_tiles *tiles, const winograd_window *window, float *points) {
+    const kernel_scaling *s = &tiles->scaling;
+    for (int c = 0; c < tiles->channels; c += PANEL) {
+        lanes_scaling scaling[PANEL_VECTORS];
+        for (int v = 0; v < PANEL_VECTORS; v++)
+            scaling[v] = (lanes_scaling){1, vec_load(s->scale + c + v * LANES), vec_load(s->shift + c + v * LANES),
+                                         vec_all(s->slope)};
+        input_panel(tiles, window, scaling, window->from + c, points + c);
+    }
+}
+#endif
+
 static void winograd_input(const winograd_tiles *tiles, const void *image, float *points) {
     const winograd_window window = window_of(tiles, image, 6);
-    for (int c = 0; c < tiles->channels; c += PANEL) input_panel(tiles, &window, window.from + c, points + c);
+#ifdef ELEMENT_IS_F32
+    if (tiles->scaling.scale) {
+        winograd_scaled_input(tiles, &window, points);
+        return;
+    }
+#endif
+    winograd_plain_input(tiles, &window, points);
 }
 
 static inline void gradient_tile(const winograd_window *w, int inside, const ELEMENT *from, int x, float *points,
                                  ptrdiff_t point_stride) {
+    const lanes_scaling none = {0};
     vec columns[6][4];
     for (int j = 0; j < 4; j++) {
         vec column[4], out[6];
-        load_column(w, inside, 4, from, x + j, column);
+        load_column(w, inside, 4, &none, from, x + j, column);
         winograd_a_transposed(column, out);
         for (int i = 0; i < 6; i++) columns[i][j] = out[i];
     }

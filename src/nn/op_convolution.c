@@ -7,9 +7,18 @@
 enum { WEIGHTS = 0, BIAS = 1 };
 
 static const void *const *input_values(const graph *g, const op *o, const void *values[2]) {
-    values[0] = value_of(g, o->inputs[0]);
-    values[1] = o->convolution.inputs > 1 ? value_of(g, o->inputs[1]) : 0;
+    values[0] = value_of(g, stored_node(g, o->inputs[0]));
+    values[1] = o->convolution.inputs > 1 ? value_of(g, stored_node(g, o->inputs[1])) : 0;
     return values;
+}
+
+/* The convolution with the norms that it applies to its inputs. */
+static convolution scaling_convolution(const graph *g, const op *o) {
+    convolution c = o->convolution;
+    for (int i = 0; i < c.inputs; i++)
+        if (g->nodes[o->inputs[i]].scaled_on_reading)
+            c.scaling[i] = norm_scaling(g, &g->ops[g->nodes[o->inputs[i]].producer]);
+    return c;
 }
 
 static convolution_filter filter_of(const graph *g, const op *o) {
@@ -24,7 +33,8 @@ static convolution_filter weights_of(const graph *g, const op *o) {
 static void forward(graph *g, op *o, int training) {
     (void)training;
     const void *values[2];
-    convolution_forward(&o->convolution, filter_of(g, o), input_values(g, o, values),
+    const convolution c = scaling_convolution(g, o);
+    convolution_forward(&c, filter_of(g, o), input_values(g, o, values),
                         o->addend == NOWHERE ? 0 : value_of(g, o->inputs[o->addend]), value_of(g, o->output),
                         g->scratch);
 }
@@ -47,7 +57,8 @@ typedef struct parameter_work {
 static void backward_weights(graph *g, const op *o, const parameter_work *work) {
     const part_gradients to = {parameter_gradients(g, o, WEIGHTS, 0), g->part_stride};
     if (!o->samples_in_line) {
-        convolution_backward_weights(&o->convolution, work->inputs, work->gradient, to, g->scratch);
+        const convolution c = scaling_convolution(g, o);
+        convolution_backward_weights(&c, work->inputs, work->gradient, to, g->scratch);
         return;
     }
     for (int part = 0; part < graph_parts(g); part++) {

@@ -190,7 +190,7 @@ static void scale_all(graph *g, op *o) {
     const char *addend = o->addend == NOWHERE ? 0 : value_of(g, o->inputs[o->addend]);
     char *y = value_of(g, o->output);
     work all;
-    work_divide(&all, (size_t)item_count(&k), g->options.threads);
+    work_divide_turned(&all, (size_t)item_count(&k), g->options.threads);
 #pragma omp parallel num_threads(all.threads)
     for (size_t index; work_take(&all, &index);) {
         const item i = item_at(&k, (int)index);
@@ -201,11 +201,17 @@ static void scale_all(graph *g, op *o) {
     }
 }
 
+convolution_scaling norm_scaling(const graph *g, const op *o) {
+    const grouping k = grouping_of(g, o);
+    return (convolution_scaling){kept(g, o, &k, 0, SCALE), kept(g, o, &k, 0, SHIFT),
+                                 k.batch ? 0 : KEPT * (size_t)k.channels, o->norm.slope};
+}
+
 static void measure(graph *g, op *o, const grouping *k) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]);
     work all;
-    work_divide(&all, (size_t)item_count(k), g->options.threads);
+    work_divide_turned(&all, (size_t)item_count(k), g->options.threads);
 #pragma omp parallel num_threads(all.threads)
     for (size_t index; work_take(&all, &index);) {
         const item i = item_at(k, (int)index);
@@ -223,7 +229,7 @@ static void forward(graph *g, op *o, int training) {
     if (k.batch && !training) take_running(g, o, &k);
     else measure(g, o, &k);
     for (int group = 0; group < k.groups; group++) set_scale(g, o, &k, group);
-    scale_all(g, o);
+    if (!g->nodes[o->output].scaled_on_reading) scale_all(g, o);
 }
 
 static void join_chunk_sums(const graph *g, const grouping *k) {
@@ -304,7 +310,7 @@ static void sum_gradients(graph *g, op *o, const grouping *k) {
     const kernels *kernels = graph_kernels(g);
     const char *x = value_of(g, o->inputs[0]), *dy = gradient_of(g, o->output);
     work all;
-    work_divide(&all, (size_t)item_count(k), g->options.threads);
+    work_divide_turned(&all, (size_t)item_count(k), g->options.threads);
 #pragma omp parallel num_threads(all.threads)
     for (size_t index; work_take(&all, &index);) {
         const item i = item_at(k, (int)index);
@@ -328,7 +334,7 @@ static void backward(graph *g, op *o) {
     for (int group = 0; group < k.groups; group++) set_gradient(g, o, &k, group);
     add_all_parameter_gradients(g, o, &k);
     work all;
-    work_divide(&all, (size_t)item_count(&k), g->options.threads);
+    work_divide_turned(&all, (size_t)item_count(&k), g->options.threads);
 #pragma omp parallel num_threads(all.threads)
     for (size_t index; work_take(&all, &index);) {
         const item i = item_at(&k, (int)index);

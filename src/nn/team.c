@@ -70,6 +70,10 @@ int team_size(int planned) {
     return most > 0 && most < planned ? most : planned;
 }
 
+static atomic_int turns;
+
+int team_turn(void) { return atomic_fetch_xor_explicit(&turns, 1, memory_order_relaxed); }
+
 /* Where the system tells how long the main thread has waited for a processor; it stays open, since a step of a small network
    takes less than a hundred microseconds. -1: it does not tell, or one thread works alone and nobody waits for it. */
 static int waits = -1;

@@ -27,6 +27,9 @@ void team_policy_step(team_policy *policy, int all, double seconds, double waite
 /* The number of threads for an operation that is planned for so many. */
 int team_size(int planned);
 
+/* 0 and 1 by turns: which way the next pass over the activations goes. */
+int team_turn(void);
+
 /* So many threads may work from now on, all of them until something else is observed. */
 void team_open(int threads);
 

@@ -56,8 +56,14 @@ static inline vec vec_fma(vec a, vec b, vec c) {
 
 /* a where `test` > 0, b elsewhere (and where it is NaN). */
 static inline vec vec_where_positive(vec test, vec a, vec b) {
+#if defined(__AVX512F__)
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(test, vec_all(0), _CMP_GT_OQ), b, a);
+#elif defined(__AVX2__)
+    return _mm256_blendv_ps(b, a, _mm256_cmp_ps(test, vec_all(0), _CMP_GT_OQ));
+#else
     const vec_bits mask = (vec_bits)(test > 0);
     return (vec)(((vec_bits)a & mask) | ((vec_bits)b & ~mask));
+#endif
 }
 
 static inline vec vec_load(const float *from) { return *(const vec_unaligned *)from; }

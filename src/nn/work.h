@@ -39,11 +39,12 @@ enum { WORK_SHARES = 64, CACHE_LINE = 64 };
    threads than WORK_SHARES, several begin with the same share. */
 typedef struct work_left {
     _Alignas(CACHE_LINE) atomic_size_t next;
-    size_t end;
+    size_t first, end;
 } work_left;
 
 typedef struct work {
     int threads, shares;
+    int backwards; /* 1: each share is taken from its end on */
     work_left left[WORK_SHARES];
 } work;
 
@@ -53,8 +54,9 @@ static inline void work_redivide(work *w, size_t pieces) {
     const share own = thread_share();
     for (int k = own.index; k < w->shares; k += own.count) {
         const share s = {k, w->shares};
-        atomic_store_explicit(&w->left[k].next, share_start(pieces, s), memory_order_relaxed);
+        w->left[k].first = share_start(pieces, s);
         w->left[k].end = share_end(pieces, s);
+        atomic_store_explicit(&w->left[k].next, w->left[k].first, memory_order_relaxed);
     }
 }
 
@@ -62,7 +64,15 @@ static inline void work_redivide(work *w, size_t pieces) {
 static inline void work_divide(work *w, size_t pieces, int planned) {
     w->threads = team_size(planned);
     w->shares = w->threads < WORK_SHARES ? w->threads : WORK_SHARES;
+    w->backwards = 0;
     work_redivide(w, pieces);
+}
+
+/* The same of one of many passes over more than the caches hold: each begins where the one before ended, and finds there what
+   the caches still hold of it. */
+static inline void work_divide_turned(work *w, size_t pieces, int planned) {
+    work_divide(w, pieces, planned);
+    w->backwards = team_turn();
 }
 
 /* The next piece for this thread; 0 if none is left. */
@@ -72,7 +82,9 @@ static inline int work_take(work *w, size_t *piece) {
         work_left *left = &w->left[(own + k) % w->shares];
         if (atomic_load_explicit(&left->next, memory_order_relaxed) >= left->end) continue;
         *piece = atomic_fetch_add_explicit(&left->next, 1, memory_order_relaxed);
-        if (*piece < left->end) return 1;
+        if (*piece >= left->end) continue;
+        if (w->backwards) *piece = left->first + (left->end - 1 - *piece);
+        return 1;
     }
     return 0;
 }

@@ -120,7 +120,14 @@ static int place_of(const use *u) { return u->rows % 3 * WINOGRAD_TILE - 1; }
 /* One to three tiles side by side, of which the last may lie outside. */
 static winograd_tiles tiles_of(const use *u, int top, int left) {
     const int channels = (u->channels + 15) / 16 * 16, count = 1 + u->rows / 2 % 3;
-    return (winograd_tiles){SIDE, SIDE, channels, top, left, count, channels, count * channels};
+    return (winograd_tiles){.height = SIDE,
+                            .width = SIDE,
+                            .channels = channels,
+                            .top = top,
+                            .left = left,
+                            .count = count,
+                            .tile_stride = channels,
+                            .point_stride = count * channels};
 }
 
 static void use_winograd_input(use *u) {
@@ -130,6 +137,42 @@ static void use_winograd_input(use *u) {
     open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * tiles.point_stride));
     u->table->winograd_input(&tiles, image.data, u->out.data);
     guarded_close(&image, "an image");
+}
+
+/* Scaled on reading if there are results to compare with, else before. */
+static void scaled_input(use *u, const guarded *before) {
+    const int channels = (u->channels + 15) / 16 * 16;
+    const size_t numbers = (size_t)(SIDE * SIDE * channels);
+    guarded in[3] = {floats(u, numbers), floats(u, (size_t)channels), floats(u, (size_t)channels)};
+    winograd_tiles tiles = tiles_of(u, place_of(u), place_of(u) - 4 * u->flag + 3);
+    open_result(u, PRECISION_F32, (size_t)(WINOGRAD_POINTS * tiles.point_stride));
+    const float slope = (float)(u->rows % 2) * 0.25f;
+    if (before) {
+        tiles.scaling = (kernel_scaling){in[1].data, in[2].data, slope};
+        u->table->winograd_input(&tiles, in[0].data, u->out.data);
+        assert_memory_equal(u->out.data, before->data, before->size);
+    } else {
+        const kernel_norm norm = {
+            .rows = SIDE * SIDE, .channels = channels, .scale = in[1].data, .shift = in[2].data, .slope = slope};
+        u->table->scale_rows(&norm, in[0].data, in[0].data);
+        u->table->winograd_input(&tiles, in[0].data, u->out.data);
+    }
+    close_all(in, 3);
+}
+
+static void inputs_scaled_on_reading_are_as_those_scaled_before(void **state) {
+    (void)state;
+    const kernel_set *sets[SETS];
+    find_sets(sets);
+    for (int s = 0; s < SETS; s++)
+        for (int rows = 0; sets[s] && rows < 18; rows++) {
+            const use like = {.table = sets[s]->f32, .channels = 16 + rows % 2 * 32, .rows = rows, .flag = rows % 2};
+            use before = like, on_reading = like;
+            scaled_input(&before, 0);
+            scaled_input(&on_reading, &before.out);
+            guarded_close(&before.out, "points");
+            guarded_close(&on_reading.out, "points");
+        }
 }
 
 static void use_winograd_gradient(use *u) {
@@ -514,6 +557,7 @@ int main(void) {
         cmocka_unit_test(a_set_that_does_not_exist_is_refused),
         cmocka_unit_test(no_network_is_planned_for_kernels_that_do_not_exist),
         cmocka_unit_test(all_instruction_sets_agree),
+        cmocka_unit_test(inputs_scaled_on_reading_are_as_those_scaled_before),
         cmocka_unit_test(bf16_rounds_to_the_nearest_and_ties_to_even),
         cmocka_unit_test(all_halves_survive_the_way_to_f32_and_back),
     };

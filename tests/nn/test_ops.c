@@ -769,6 +769,57 @@ static void norms_of_norms_can_be_recomputed(void **state) {
 }
 
 /* Into PyTorch's order and back; where each number goes is counted in its value. */
+/* Two norms that a convolution reads; outputs are stored, so as outputs they are read as others are. */
+static graph *open_scaling(norm_kind kind, int depth, int stored) {
+    const convolution_options filter = {.features = 16, .kernel = {depth > 1 ? 3 : 1, 3, 3}};
+    const norm_options norm = {.kind = kind, .slope = 0.1F};
+    failure failure;
+    graph *g = graph_open(&(graph_options){
+        .threads = 2, .convolution = CONVOLUTION_WINOGRAD, .recompute = depth > 1, .batch = {.samples = 5, .part = 2}});
+    const tensor x = graph_input(g, (shape){5, {depth, 9, 14}, 16});
+    const tensor a = graph_norm(g, "a.norm", graph_convolution(g, "a", x, &filter), &norm);
+    const tensor b = graph_norm(g, "b.norm", graph_convolution(g, "b", x, &filter), &norm);
+    convolution_options both = filter;
+    both.has_second = 1;
+    both.second = b;
+    graph_output(g, graph_convolution(g, "both", a, &both));
+    if (stored) graph_output(g, a);
+    if (stored) graph_output(g, b);
+    if (graph_plan(g, &failure) != STATUS_OK) fail_msg("%s", failure.message);
+    graph_initialise(g, 3);
+    return g;
+}
+
+static void pass_scaling(graph *g, float *outputs) {
+    const shape in = graph_input_shape(g), out = graph_output_shape(g, 0);
+    uint64_t seed = 5;
+    for (size_t i = 0; i < shape_count(&in); i++) graph_input_values(g)[i] = (float)test_normal(&seed);
+    graph_forward(g, 1);
+    memcpy(outputs, graph_output_values(g, 0), shape_count(&out) * sizeof *outputs);
+    for (int k = 0; k < graph_output_count(g); k++)
+        memset(graph_output_gradients(g, k), 0, shape_count(&out) * sizeof(float));
+    for (size_t i = 0; i < shape_count(&out); i++) graph_output_gradients(g, 0)[i] = (float)test_normal(&seed);
+    graph_backward(g);
+}
+
+static void what_convolutions_scale_on_reading_is_as_if_it_were_stored(void **state) {
+    (void)state;
+    enum { MOST = 5 * 5 * 9 * 14 * 16 };
+    static float outputs[2][MOST];
+    for (int k = 0; k < 4; k++) {
+        graph *g[2];
+        for (int stored = 0; stored < 2; stored++) {
+            g[stored] = open_scaling(k & 1 ? NORM_INSTANCE : NORM_BATCH, k & 2 ? 5 : 1, stored);
+            pass_scaling(g[stored], outputs[stored]);
+        }
+        assert_memory_equal(outputs[0], outputs[1], sizeof outputs[0]);
+        assert_memory_equal(graph_gradients(g[0]), graph_gradients(g[1]), graph_trained_floats(g[0]) * sizeof(float));
+        assert_true(graph_memory(g[0]) < graph_memory(g[1]));
+        graph_close(&g[0]);
+        graph_close(&g[1]);
+    }
+}
+
 static void weights_travel_to_the_order_of_pytorch_and_back(void **state) {
     (void)state;
     graph *g = graph_open(&(graph_options){.threads = 1});
@@ -811,6 +862,7 @@ int main(void) {
         cmocka_unit_test(batch_norm_remembers_and_uses_its_statistics),
         cmocka_unit_test(a_norm_of_equal_values_is_about_the_bias),
         cmocka_unit_test(norms_of_norms_can_be_recomputed),
+        cmocka_unit_test(what_convolutions_scale_on_reading_is_as_if_it_were_stored),
         cmocka_unit_test(mistakes_of_layers_are_told_when_the_graph_is_planned),
         cmocka_unit_test(mistakes_of_wiring_are_told_when_the_graph_is_planned),
         cmocka_unit_test(weights_travel_to_the_order_of_pytorch_and_back),

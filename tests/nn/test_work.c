@@ -21,7 +21,7 @@ static void every_piece_is_done_once(void **state) {
     for (size_t t = 0; t < sizeof THREADS / sizeof *THREADS; t++)
         for (size_t p = 0; p < sizeof PIECES / sizeof *PIECES; p++) {
             work all;
-            work_divide(&all, PIECES[p], THREADS[t]);
+            work_divide_turned(&all, PIECES[p], THREADS[t]);
 #pragma omp parallel num_threads(all.threads)
             for (size_t piece; work_take(&all, &piece);) done[piece]++;
             each_is_done_once(PIECES[p]);
@@ -82,6 +82,20 @@ static void a_share_is_taken_in_order(void **state) {
     for (size_t expected = 0, piece; work_take(&all, &piece); expected++) assert_int_equal(piece, expected);
 }
 
+/* Passes go to and fro: each begins with what the one before did last. */
+static void every_other_pass_takes_a_share_from_its_end(void **state) {
+    (void)state;
+    work all;
+    size_t last = 0;
+    for (int pass = 0; pass < 4; pass++) {
+        size_t piece = 0;
+        work_divide_turned(&all, 10, 1);
+        assert_true(work_take(&all, &piece));
+        if (pass) assert_int_equal(piece, last);
+        for (last = piece; work_take(&all, &piece); last = piece) assert_true(piece == last + 1 || piece + 1 == last);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_piece_is_done_once),
@@ -89,6 +103,7 @@ int main(void) {
         cmocka_unit_test(work_is_divided_anew_while_threads_are_busy),
         cmocka_unit_test(others_do_the_work_of_a_slow_thread),
         cmocka_unit_test(a_share_is_taken_in_order),
+        cmocka_unit_test(every_other_pass_takes_a_share_from_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
