@@ -77,6 +77,9 @@ enum { COPY_SLACK_POINTS = 2 * BF16_STEP };
 size_t pass_copy_numbers(const pass_copy *copy, int channels);
 void pass_copy_fill(const pass *p, const pass_block *b, const uint16_t *image, int channels, uint16_t *copy);
 
+/* Points that lie `pace` numbers apart, side by side. A few vectors each: no call of memcpy for each. */
+void copy_points(const uint16_t *from, size_t pace, size_t points, size_t channels, uint16_t *to);
+
 convolution_scratch bf16_weights_scratch(const convolution *c);
 
 #endif

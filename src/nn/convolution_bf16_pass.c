@@ -131,6 +131,15 @@ pass_block pass_block_at(const pass *p, const pass_blocks *b, size_t index) {
                         smaller(b->lines, p->axis[1].count - line)};
 }
 
+void copy_points(const uint16_t *from, size_t pace, size_t points, size_t channels, uint16_t *to) {
+    enum { TOGETHER = KERNEL_PANEL };
+    const size_t whole = channels / TOGETHER * TOGETHER, rest = channels - whole;
+    for (; points > 0; points--, from += pace, to += channels) {
+        for (size_t c = 0; c < whole; c += TOGETHER) memcpy(to + c, from + c, TOGETHER * sizeof *to);
+        for (size_t c = 0; c < rest; c++) to[whole + c] = from[whole + c];
+    }
+}
+
 /* The places of a copy's axis whose source lies inside: [first, end). */
 typedef struct inside {
     int first, end;
@@ -154,10 +163,9 @@ static void fill_line(const pass_axis *x, int phase, int pitch, const uint16_t *
     if (in.end > in.first) {
         const uint16_t *from = line + (size_t)source_place(x, in.first, phase) * channels;
         uint16_t *into = to + (size_t)in.first * channels;
-        if (pace == 1) memcpy(into, from, (size_t)(in.end - in.first) * point);
-        else
-            for (int k = in.first; k < in.end; k++, into += channels, from += pace * channels)
-                memcpy(into, from, point);
+        const size_t points = (size_t)(in.end - in.first);
+        if (pace == 1) memcpy(into, from, points * point);
+        else copy_points(from, pace * channels, points, channels, into);
     }
     memset(to + (size_t)in.end * channels, 0, (size_t)(pitch - in.end) * point);
 }

@@ -19,6 +19,7 @@ extern const loss_kernels loss_kernels_generic;
 TABLES(avx2)
 TABLES(avx512)
 extern const loss_kernels loss_kernels_avx2;
+extern const kernels kernels_avx512bf16_bf16;
 extern const bf16_kernels bf16_kernels_avx512, bf16_kernels_amx;
 #endif
 
@@ -28,8 +29,8 @@ static const kernel_set SETS[] = {
 #ifdef HWS_HAVE_X86_KERNELS
     {"avx2", &kernels_avx2_f32, &kernels_avx2_bf16, &loss_kernels_avx2, NULL},
     {"avx512", &kernels_avx512_f32, &kernels_avx512_bf16, &loss_kernels_avx2, NULL},
-    {"avx512-bf16", &kernels_avx512_f32, &kernels_avx512_bf16, &loss_kernels_avx2, &bf16_kernels_avx512},
-    {"amx", &kernels_avx512_f32, &kernels_avx512_bf16, &loss_kernels_avx2, &bf16_kernels_amx},
+    {"avx512-bf16", &kernels_avx512_f32, &kernels_avx512bf16_bf16, &loss_kernels_avx2, &bf16_kernels_avx512},
+    {"amx", &kernels_avx512_f32, &kernels_avx512bf16_bf16, &loss_kernels_avx2, &bf16_kernels_amx},
 #endif
 };
 

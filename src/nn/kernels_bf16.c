@@ -117,11 +117,16 @@ static inline __m512i broadcast_pair(const uint16_t *from) {
     return _mm512_set1_epi32(pair);
 }
 
+/* Some rows of the first or of the second tile of a block. */
+typedef struct row_group {
+    int second, from, rows;
+} row_group;
+
 /* Up to ROW_GROUP rows by PANELS panels; where there are fewer rows the last one is taken several times. */
 #define GROUP_FUNCTION(NAME, PANELS)                                                                                   \
-    static void NAME(const block *b, const bf16_run *runs, const block_rows *starts, int count, int from, int rows,    \
-                     int lower) {                                                                                      \
-        float *const sums = b->sums + (lower ? b->sum_second : 0) + from * b->sum_stride;                              \
+    static void NAME(const block *b, const bf16_run *runs, const block_rows *starts, int count, row_group group) {     \
+        float *const sums = b->sums + (group.second ? b->sum_second : 0) + group.from * b->sum_stride;                 \
+        const int rows = group.rows;                                                                                   \
         __m512 sum[ROW_GROUP][PANELS];                                                                                 \
         for (int r = 0; r < ROW_GROUP; r++)                                                                            \
             for (int p = 0; p < PANELS; p++)                                                                           \
@@ -130,8 +135,8 @@ static inline __m512i broadcast_pair(const uint16_t *from) {
         for (int k = 0; k < count; k++) {                                                                              \
             const uint16_t *a[ROW_GROUP], *right = runs[k].b;                                                          \
             for (int r = 0; r < ROW_GROUP; r++)                                                                        \
-                a[r] = (lower ? starts[k].second : starts[k].first) +                                                  \
-                       (from + (r < rows ? r : rows - 1)) * runs[k].row_stride;                                        \
+                a[r] = (group.second ? starts[k].second : starts[k].first) +                                           \
+                       (group.from + (r < rows ? r : rows - 1)) * runs[k].row_stride;                                  \
             for (int pair = 0; pair < runs[k].pairs; pair++, right += 2 * KERNEL_PANEL) {                              \
                 __m512i column[PANELS];                                                                                \
                 for (int p = 0; p < PANELS; p++) column[p] = _mm512_load_si512(right + p * b->panel_stride);           \
@@ -150,10 +155,11 @@ GROUP_FUNCTION(group_of_one, 1)
 
 static void add_block(tiles *t, const block *b, const bf16_run *runs, const block_rows *starts, int count) {
     (void)t;
-    for (int lower = 0; lower < 2; lower++)
-        for (int from = 0; from < b->rows[lower]; from += ROW_GROUP) {
-            const int left = b->rows[lower] - from, rows = left < ROW_GROUP ? left : ROW_GROUP;
-            (b->panels > 1 ? group_of_two : group_of_one)(b, runs, starts, count, from, rows, lower);
+    for (int second = 0; second < 2; second++)
+        for (int from = 0; from < b->rows[second]; from += ROW_GROUP) {
+            const int left = b->rows[second] - from;
+            const row_group group = {second, from, left < ROW_GROUP ? left : ROW_GROUP};
+            (b->panels > 1 ? group_of_two : group_of_one)(b, runs, starts, count, group);
         }
 }
 

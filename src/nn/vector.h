@@ -76,6 +76,12 @@ static inline vec vec_from_bf16(half_bits halves) {
 
 /* To the nearest, ties to even; every NaN stays a NaN. */
 static inline half_bits vec_to_bf16(vec value) {
+#if defined(__AVX512BF16__)
+    /* The processor's own conversion differs for denormal numbers and NaN alone. */
+    enum { QUIET_NAN = 0x01, DENORMAL = 0x20, SIGNALLING_NAN = 0x80 };
+    if (__builtin_expect(!_mm512_fpclass_ps_mask(value, QUIET_NAN | DENORMAL | SIGNALLING_NAN), 1))
+        return (half_bits)_mm512_cvtneps_pbh(value);
+#endif
     const vec_bits bits = (vec_bits)value;
     const vec_bits rounded = (bits + (0x7fff + (bits >> 16 & 1))) >> 16;
     const vec_bits nan = (vec_bits)((bits & 0x7fffffff) > 0x7f800000);

@@ -4,8 +4,8 @@
 #include "numbers.h"
 
 /* The sets of this machine, whichever of them serves. */
-enum { GENERIC, AVX2, AVX512, SETS };
-static const char *const NAMES[SETS] = {"generic", "avx2", "avx512"};
+enum { GENERIC, AVX2, AVX512, AVX512_BF16, SETS };
+static const char *const NAMES[SETS] = {"generic", "avx2", "avx512", "avx512-bf16"};
 
 static void find_sets(const kernel_set *sets[SETS]) {
     for (int s = 0; s < SETS; s++)
@@ -394,9 +394,9 @@ static void compare_sets(const kernel_set *const sets[SETS], const struct recipe
         recipe->run(&uses[s]);
         if (uses[s].out.data) check_agreement(recipe->name, sets[s]->name, &uses[GENERIC], &uses[s]);
     }
-    if (sets[AVX512] && uses[AVX2].out.data &&
-        memcmp(uses[AVX2].out.data, uses[AVX512].out.data, uses[AVX2].out.size) != 0)
-        fail_msg("%s: AVX2 and AVX-512 differ", recipe->name);
+    for (int s = AVX512; s < SETS; s++)
+        if (sets[s] && uses[AVX2].out.data && memcmp(uses[AVX2].out.data, uses[s].out.data, uses[AVX2].out.size) != 0)
+            fail_msg("%s: AVX2 and %s differ", recipe->name, NAMES[s]);
     for (int s = 0; s < SETS; s++) guarded_close(&uses[s].out, recipe->name);
 }
 
