@@ -20,8 +20,9 @@
 
 enum { SHARE_BITS = 48 };
 
-/* 2^x, and 0 far below. */
+/* 2^x, and next to nothing where x is far below 0 or there is none: denormal numbers would take long. */
 static ALWAYS_INLINE __m512 rough_exp2(__m512 x) {
+    x = _mm512_max_ps(x, _mm512_set1_ps(-60));
     const __m512 whole = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     const __m512 f = _mm512_sub_ps(x, whole), f2 = _mm512_mul_ps(f, f);
 #define COEFFICIENT(k) _mm512_set1_ps((float)HWS_EXP2_##k)
@@ -59,8 +60,7 @@ static ALWAYS_INLINE __m512 leaf_shares(const weight_tree *tree, const float *lo
     const __m512 high = _mm512_fmsub_ps(loss, _mm512_set1_ps(frame->scale), _mm512_set1_ps(frame->zero[j]));
     const __m512 low =
         _mm512_fmsub_ps(loss, _mm512_set1_ps(frame->rest_of_scale), _mm512_set1_ps(frame->rest_of_zero[j]));
-    const __mmask16 there = _mm512_cmp_ps_mask(loss, _mm512_set1_ps(-INFINITY), _CMP_GT_OQ);
-    return _mm512_maskz_mov_ps(there, rough_exp2(_mm512_add_ps(high, low)));
+    return rough_exp2(_mm512_add_ps(high, low));
 }
 
 /* Where the shares end: they lie in a square of four by four, column after column. */
