@@ -9,7 +9,7 @@
 #include <immintrin.h>
 
 #define LANES 8
-enum { GAPS_ARE_CHEAP = 1 }; /* no more than a mask */
+enum { GAPS_ARE_CHEAP = 1, BLOCKS_ARE_CHEAP = 1 };
 
 typedef double lanes __attribute__((vector_size(64)));
 typedef uint64_t lanes_u __attribute__((vector_size(64)));
@@ -51,6 +51,19 @@ static inline lanes_u lanes_larger(lanes_u a, lanes_u b) { return (lanes_u)_mm51
 
 static inline lanes_u lanes_multiply_u32(lanes_u a, lanes_u b) {
     return (lanes_u)_mm512_mul_epu32((__m512i)a, (__m512i)b);
+}
+
+static inline lanes_u lanes_multiply_high(lanes_u a, lanes_u b, lanes_u *low) {
+    const lanes_u half = lanes_fill_u(0xffffffff), high_a = a >> 32, high_b = b >> 32;
+    const lanes_u first = lanes_multiply_u32(a, b);
+    const lanes_u middle = lanes_multiply_u32(high_a, b) + (first >> 32);
+    const lanes_u other = lanes_multiply_u32(a, high_b) + (middle & half);
+    *low = other << 32 | (first & half);
+    return lanes_multiply_u32(high_a, high_b) + (middle >> 32) + (other >> 32);
+}
+
+static inline lanes_u lanes_by_top_bit(lanes_u bit, lanes_u a, lanes_u b) {
+    return (lanes_u)_mm512_mask_mov_epi64((__m512i)b, _mm512_movepi64_mask((__m512i)bit), (__m512i)a);
 }
 
 static inline lanes_u lanes_shift_right_each(lanes_u x, lanes_u count) {

@@ -3,11 +3,13 @@
 #define HWS_SAMPLER_LANES_PLAIN_H
 
 #include "core/portable_math.h"
+#include "core/random.h"
 
 #include <stdint.h>
 
 #define LANES 4
-enum { GAPS_ARE_CHEAP = 0 };
+/* What costs too much to be done for all lanes where one of them needs it. */
+enum { GAPS_ARE_CHEAP = 0, BLOCKS_ARE_CHEAP = 0 };
 
 typedef struct lanes {
     double v[LANES];
@@ -59,6 +61,16 @@ static inline lanes_u lanes_larger(lanes_u a, lanes_u b) { LANES_EACH(lanes_u, a
 /* The products of the low 32 bits. */
 static inline lanes_u lanes_multiply_u32(lanes_u a, lanes_u b) {
     LANES_EACH(lanes_u, (uint64_t)(uint32_t)a.v[k] * (uint32_t)b.v[k]);
+}
+
+/* The high halves of the products, and the low ones. */
+static inline lanes_u lanes_multiply_high(lanes_u a, lanes_u b, lanes_u *low) {
+    LANES_EACH(lanes_u, multiply_high(a.v[k], b.v[k], &low->v[k]));
+}
+
+/* a where the top bit is set, else b. */
+static inline lanes_u lanes_by_top_bit(lanes_u bit, lanes_u a, lanes_u b) {
+    LANES_EACH(lanes_u, bit.v[k] >> 63 ? a.v[k] : b.v[k]);
 }
 
 /* x >> count for each lane; 0 for counts of 64 and more. */

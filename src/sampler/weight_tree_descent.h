@@ -38,12 +38,13 @@ static ALWAYS_INLINE word_lanes unpacked(lanes_u head, lanes_u tail) {
 
 /* ---- random numbers -------------------------------------------------------------------------------------------- */
 
-/* The first blocks of the streams of the next slots: the same bits as philox4x32 gives them one by one. Only the low
- * halves of the counters count until the end. */
-static ALWAYS_INLINE void first_blocks(const random_stream *first, uint32_t slot, uint64_t words[2][LANES]) {
+/* Block `block` of the streams of the next slots: the same bits as philox4x32 gives them one by one. Only the low halves of
+ * the counters count until the end. */
+static ALWAYS_INLINE void random_blocks(const random_stream *first, uint32_t slot, uint32_t block, lanes_u words[2]) {
     const lanes_u low = lanes_fill_u(0xffffffff), m0 = lanes_fill_u(PHILOX_M0), m1 = lanes_fill_u(PHILOX_M1);
     lanes_u c[4];
     for (int word = 0; word < 4; word++) c[word] = lanes_fill_u(first->counter[word]);
+    c[0] = lanes_add_u(c[0], lanes_fill_u(block));
     c[1] = lanes_add_u(c[1], lanes_from(slot));
     uint32_t k0 = first->key[0], k1 = first->key[1];
     for (int round = 0; round < 10; round++, k0 += PHILOX_W0, k1 += PHILOX_W1) {
@@ -53,19 +54,47 @@ static ALWAYS_INLINE void first_blocks(const random_stream *first, uint32_t slot
         c[1] = p1;
         c[3] = p0;
     }
-    lanes_store_u64(words[0], lanes_or(lanes_and(c[0], low), lanes_shift_left(c[1], 32)));
-    lanes_store_u64(words[1], lanes_or(lanes_and(c[2], low), lanes_shift_left(c[3], 32)));
+    words[0] = lanes_or(lanes_and(c[0], low), lanes_shift_left(c[1], 32));
+    words[1] = lanes_or(lanes_and(c[2], low), lanes_shift_left(c[3], 32));
 }
 
-/* What a stream gives whose first word is refused: a position, and the word after it. */
-static NEVER_INLINE uint64_t position_further_on(const random_stream *first, uint32_t slot, const uint64_t block[2],
-                                                 uint64_t bound, uint64_t *bits) {
+/* The top bit tells where a random word is refused: where `low`, of its product with the bound, is below `refused`. */
+static ALWAYS_INLINE lanes_u is_refused(lanes_u low, uint64_t refused) {
+    return lanes_and(lanes_xor(low, lanes_fill_u(UINT64_MAX)), lanes_subtract_u(low, lanes_fill_u(refused)));
+}
+
+/* What a stream gives whose first words are refused: a position, and the word after it. */
+static NEVER_INLINE uint64_t position_further_on(const random_stream *first, uint32_t slot, uint64_t bound,
+                                                 uint64_t *bits) {
     random_stream random = *first;
     random.counter[1] += slot;
-    random_give_block(&random, block[0], block[1]);
     const uint64_t position = random_below(&random, bound);
     *bits = random_word(&random);
     return position;
+}
+
+/* Positions in the whole tree, of the draws from slot j on, and random bits after them. */
+static ALWAYS_INLINE void first_positions(const weight_tree *tree, const random_stream *first, flight *f, size_t j) {
+    const lanes_u mass = lanes_fill_u(tree->root.mass);
+    lanes_u words[2], low;
+    random_blocks(first, (uint32_t)j, 0, words);
+    lanes_u at = lanes_multiply_high(words[0], mass, &low), bits = words[1], again = is_refused(low, f->refused);
+    if (BLOCKS_ARE_CHEAP && lanes_any_top_bit(again)) {
+        lanes_u next[2];
+        random_blocks(first, (uint32_t)j, 1, next);
+        const lanes_u second = lanes_multiply_high(words[1], mass, &low);
+        at = lanes_by_top_bit(again, second, at);
+        bits = lanes_by_top_bit(again, next[0], bits);
+        again = lanes_and(again, is_refused(low, f->refused));
+    }
+    lanes_store_u64(f->position + j, at);
+    lanes_store_u64(f->bits + j, bits);
+    if (!lanes_any_top_bit(again)) return;
+    uint64_t refused[LANES];
+    lanes_store_u64(refused, again);
+    for (size_t k = 0; k < LANES; k++)
+        if (refused[k] >> 63)
+            f->position[j + k] = position_further_on(first, (uint32_t)(j + k), tree->root.mass, &f->bits[j + k]);
 }
 
 /* ---- the crown ------------------------------------------------------------------------------------------------- */
@@ -77,15 +106,15 @@ static ALWAYS_INLINE size_t count_up_to(const uint64_t *rising, uint64_t bound) 
     return (size_t)count;
 }
 
-/* A position in the whole tree becomes one in a word of the crown: first the node, then the word within it. */
-static ALWAYS_INLINE void find_in_crown(const weight_tree *tree, uint64_t *place, uint64_t *position) {
+/* A draw's position in the whole tree becomes one in a word of the crown: first the node, then the word within it. */
+static ALWAYS_INLINE void find_in_crown(const weight_tree *tree, flight *f, size_t j) {
     const tree_crown *crown = &tree->crown;
-    const size_t node = count_up_to(crown->node_start + 1, *position);
-    const uint64_t within = *position - crown->node_start[node];
+    const size_t node = count_up_to(crown->node_start + 1, f->position[j]);
+    const uint64_t within = f->position[j] - crown->node_start[node];
     const uint64_t *ends = crown->word_end + TREE_PARTS * node;
     const size_t word = count_up_to(ends, within);
-    *place = TREE_PARTS * node + word;
-    *position = within - (word ? ends[word - 1] : 0);
+    f->place[j] = TREE_PARTS * node + word;
+    f->position[j] = within - (word ? ends[word - 1] : 0);
 }
 
 static ALWAYS_INLINE int is_alone(const flight *f, size_t j) { return f->alone[j] >> 63 != 0; }
@@ -269,13 +298,12 @@ static ALWAYS_INLINE void step_nodes(const weight_tree *tree, flight *f, size_t 
 #if LANES == 8
 
 static ALWAYS_INLINE void step_leaves(const weight_tree *tree, flight *f, size_t first, size_t count) {
-    const tree_scale scale = tree->scale;
-    double zero[GROUP];
     float position[GROUP];
-    leaf_positions(f->unit + first, f->whole_units + first, zero, position);
+    const leaf_frame frame = leaf_frame_of(&tree->scale, f->unit + first, f->whole_units + first, position);
     for (size_t j = 0; j < count; j++) {
         uint64_t *place = &f->place[first + j];
-        const __m512 shares = leaf_shares(&scale, tree->losses + *place * TREE_PARTS, f->unit[first + j], zero[j]);
+        const float *losses = tree->losses + *place * TREE_PARTS;
+        const __m512 shares = leaf_shares(tree, losses, &frame, j, f->unit[first + j]);
         int doubtful;
         *place = *place * TREE_PARTS + choose_share(shares, position[j], &doubtful);
         f->alone[first + j] |= (uint64_t)doubtful << 63;
@@ -316,48 +344,40 @@ static ALWAYS_INLINE void step_leaves(const weight_tree *tree, flight *f, size_t
 
 #endif
 
-/* As many draws as there are lanes, or those that are left and copies of the last one: their random numbers, and positions
- * in words of the crown, whose units may be finer than the word's: then the bits in excess are dropped. */
-static ALWAYS_INLINE void begin(const weight_tree *tree, const random_stream *first, flight *f, size_t j,
-                                size_t count) {
+/* Draws enter words of the crown, whose units may be finer than the word's: then the bits in excess are dropped. */
+static ALWAYS_INLINE void begin(const weight_tree *tree, flight *f, size_t j) {
     const int level = tree->levels - 1;
     const tree_node *nodes = tree->nodes[level];
-    uint64_t words[2][LANES], position[LANES];
-    first_blocks(first, (uint32_t)j, words);
-    for (size_t k = 0; k < LANES; k++) {
-        if (k >= count - j) {
-            position[k] = position[k - 1];
-            f->bits[j + k] = f->bits[j + k - 1];
-            f->place[j + k] = f->place[j + k - 1];
-            continue;
-        }
-        const uint64_t block[2] = {words[0][k], words[1][k]}, mass = tree->root.mass;
-        uint64_t low;
-        position[k] = multiply_high(block[0], mass, &low);
-        f->bits[j + k] = block[1];
-        if (low < f->refused) position[k] = position_further_on(first, (uint32_t)(j + k), block, mass, &f->bits[j + k]);
-        find_in_crown(tree, &f->place[j + k], &position[k]);
-    }
-    lanes_store_u64(f->bit_count + j, lanes_fill_u(64));
-    lanes_store_u64(f->alone + j, lanes_fill_u(0));
 #define HEAD(k) nodes[f->place[j + k] / TREE_PARTS].head[f->place[j + k] % TREE_PARTS]
 #define TAIL(k) nodes[f->place[j + k] / TREE_PARTS].tail[f->place[j + k] % TREE_PARTS]
-#define POSITION(k) position[k]
     const word_lanes part = unpacked(LANES_OF(HEAD), LANES_OF(TAIL));
-    const lanes_u root = lanes_fill_u((uint64_t)(tree->root.exponent + TREE_EXPONENT_BIAS));
-    const lanes_u from = lanes_larger(root, part.exponent);
-    const lanes_u at = lanes_shift_right_each(LANES_OF(POSITION), lanes_subtract_u(from, root));
 #undef HEAD
 #undef TAIL
-#undef POSITION
-    look_ahead(tree, f, j, level, enter(f, j, at, from, &part));
+    const lanes_u root = lanes_fill_u((uint64_t)(tree->root.exponent + TREE_EXPONENT_BIAS));
+    const lanes_u from = lanes_larger(root, part.exponent);
+    const lanes_u position = lanes_shift_right_each(lanes_load_u64(f->position + j), lanes_subtract_u(from, root));
+    lanes_store_u64(f->bit_count + j, lanes_fill_u(64));
+    lanes_store_u64(f->alone + j, lanes_fill_u(0));
+    look_ahead(tree, f, j, level, enter(f, j, position, from, &part));
+}
+
+/* Copies of the last draw fill up the lanes behind it. */
+static void fill_up(flight *f, size_t count) {
+    for (size_t j = count; j % LANES; j++) {
+        f->position[j] = f->position[count - 1];
+        f->bits[j] = f->bits[count - 1];
+        f->place[j] = f->place[count - 1];
+    }
 }
 
 /* Draws of the stream `first`, of that of the next slot, and so on: at most a flight of them. */
 static inline void descend(const weight_tree *tree, const random_stream *first, size_t count, int64_t *examples) {
     flight f;
     f.refused = (0 - tree->root.mass) % tree->root.mass; /* as in random_below */
-    for (size_t j = 0; j < count; j += LANES) begin(tree, first, &f, j, count);
+    for (size_t j = 0; j < count; j += LANES) first_positions(tree, first, &f, j);
+    for (size_t j = 0; j < count; j++) find_in_crown(tree, &f, j);
+    fill_up(&f, count);
+    for (size_t j = 0; j < count; j += LANES) begin(tree, &f, j);
     for (int level = tree->levels - 2; level >= -1; level--)
         for (size_t j = 0; j < count; j += GROUP) {
             const size_t group = count - j < GROUP ? count - j : GROUP;

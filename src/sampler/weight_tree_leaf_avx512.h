@@ -5,9 +5,9 @@
  * than they can be wrong, they tell what exact weights would. Else, about once in a thousand draws, it is made alone.
  *
  * Shares are counted in 2^48 of the units that the leaf's total was summed in, which is what the largest of them has, up to
- * a factor of 2^0.5. So they add up to less than 2^4.6, and floats between there and 0 are off by 2^-20.4 at most: the draw
- * itself once, each share by less than 2^-21 of it, and each of the five sums on the way to an end once. All of this, for
- * 16 shares, is less than a fifth of the margin. What rounding to whole units does is far below it.
+ * a factor of 2^0.5. So they add up to less than 2^4.6, and each rounding of a sum or of the draw's position is one of 2^-20 at
+ * most. Six of them, and 2^-20.5 of each share, are less than a quarter of the margin. What rounding to whole units does
+ * is far below it. The shares are that exact as long as the products of losses and scale are below 2^26.
  */
 #ifndef HWS_SAMPLER_WEIGHT_TREE_LEAF_AVX512_H
 #define HWS_SAMPLER_WEIGHT_TREE_LEAF_AVX512_H
@@ -20,8 +20,9 @@
 
 enum { SHARE_BITS = 48 };
 
-/* 2^x, and 0 far below. */
+/* 2^x, and next to nothing where x is far below 0 or there is none: denormal numbers would take long. */
 static ALWAYS_INLINE __m512 rough_exp2(__m512 x) {
+    x = _mm512_max_ps(x, _mm512_set1_ps(-60));
     const __m512 whole = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     const __m512 f = _mm512_sub_ps(x, whole), f2 = _mm512_mul_ps(f, f);
 #define COEFFICIENT(k) _mm512_set1_ps((float)HWS_EXP2_##k)
@@ -33,7 +34,8 @@ static ALWAYS_INLINE __m512 rough_exp2(__m512 x) {
     return _mm512_scalef_ps(_mm512_fmadd_ps(_mm512_fmadd_ps(d, f2, b), f2, a), whole);
 }
 
-static NEVER_INLINE __m512 giant_shares(const tree_scale *scale, const float *losses, uint64_t unit) {
+/* Losses that floats are too short for. */
+static NEVER_INLINE __m512 exact_shares(const tree_scale *scale, const float *losses, uint64_t unit) {
     parts of;
     float shares[TREE_PARTS];
     leaf_parts(scale, losses, &of);
@@ -45,18 +47,20 @@ static NEVER_INLINE __m512 giant_shares(const tree_scale *scale, const float *lo
     return _mm512_loadu_ps(shares);
 }
 
-/* The shares of a leaf's examples; `zero` is the power of two that a share of 1 is. */
-static ALWAYS_INLINE __m512 leaf_shares(const tree_scale *scale, const float *losses, uint64_t unit, double zero) {
-    if (any_unusual_of_16(losses, scale->limit)) return giant_shares(scale, losses, unit);
-    __m256 rows[ROWS];
-    for (int row = 0; row < ROWS; row++) {
-        const lanes loss = lanes_load_floats(losses + LANES * row);
-        const lanes main = lanes_multiply(loss, lanes_fill(scale->high)),
-                    rest = lanes_multiply(loss, lanes_fill(scale->low));
-        rows[row] = _mm512_cvtpd_ps((__m512d)lanes_add(lanes_subtract(main, lanes_fill(zero)), rest));
-    }
-    const __mmask16 there = _mm512_cmp_ps_mask(_mm512_loadu_ps(losses), _mm512_set1_ps(-INFINITY), _CMP_GT_OQ);
-    return _mm512_maskz_mov_ps(there, rough_exp2(_mm512_insertf32x8(_mm512_castps256_ps512(rows[0]), rows[1], 1)));
+/* The power of two that a share of 1 is, and the scale, as sums of floats. */
+typedef struct leaf_frame {
+    float zero[LANES], rest_of_zero[LANES], scale, rest_of_scale;
+} leaf_frame;
+
+/* The shares of a leaf's examples. Multiply-adds are fused: their products are exact. */
+static ALWAYS_INLINE __m512 leaf_shares(const weight_tree *tree, const float *losses, const leaf_frame *frame, size_t j,
+                                        uint64_t unit) {
+    if (any_unusual_of_16(losses, 0x1p-6f * tree->scale.limit)) return exact_shares(&tree->scale, losses, unit);
+    const __m512 loss = _mm512_loadu_ps(losses);
+    const __m512 high = _mm512_fmsub_ps(loss, _mm512_set1_ps(frame->scale), _mm512_set1_ps(frame->zero[j]));
+    const __m512 low =
+        _mm512_fmsub_ps(loss, _mm512_set1_ps(frame->rest_of_scale), _mm512_set1_ps(frame->rest_of_zero[j]));
+    return rough_exp2(_mm512_add_ps(high, low));
 }
 
 /* Where the shares end: they lie in a square of four by four, column after column. */
@@ -70,13 +74,19 @@ static ALWAYS_INLINE __m512 ends_of_shares(__m512 shares) {
     return _mm512_add_ps(before, within);
 }
 
-/* Where draws lie among the shares, and the powers of two that shares of 1 are. */
-static ALWAYS_INLINE void leaf_positions(const uint64_t unit[LANES], const uint64_t whole_units[LANES],
-                                         double zero[LANES], float position[LANES]) {
+/* For some draws: where they lie among their shares. */
+static ALWAYS_INLINE leaf_frame leaf_frame_of(const tree_scale *scale, const uint64_t unit[LANES],
+                                              const uint64_t whole_units[LANES], float position[LANES]) {
+    leaf_frame frame = {.scale = (float)scale->high};
+    frame.rest_of_scale = (float)((scale->high - (double)frame.scale) + scale->low);
     const __m512i offset = _mm512_set1_epi64(TREE_EXPONENT_BIAS + 52 - SHARE_BITS);
+    const __m512d zero = _mm512_cvtepi64_pd(_mm512_sub_epi64((__m512i)lanes_load_u64(unit), offset));
+    const __m256 rounded = _mm512_cvtpd_ps(zero);
+    _mm256_storeu_ps(frame.zero, rounded);
+    _mm256_storeu_ps(frame.rest_of_zero, _mm512_cvtpd_ps(_mm512_sub_pd(zero, _mm512_cvtps_pd(rounded))));
     const __m512d units = _mm512_cvtepu64_pd((__m512i)lanes_load_u64(whole_units));
-    _mm512_storeu_pd(zero, _mm512_cvtepi64_pd(_mm512_sub_epi64((__m512i)lanes_load_u64(unit), offset)));
     _mm256_storeu_ps(position, _mm512_cvtpd_ps(_mm512_mul_pd(units, _mm512_set1_pd(0x1p-48))));
+    return frame;
 }
 
 /* The example at a position among the shares; `doubtful` if floats are not enough to tell. */
