@@ -250,7 +250,7 @@ static void forward_panels(const convolution *c, const void *const inputs[2], co
                            panel_range panels, char *scratch) {
     const line_items items = items_of(c, &c->out, panels);
     work items_left;
-    work_divide(&items_left, items.count, c->threads);
+    work_divide_turned(&items_left, items.count, c->threads);
 #pragma omp parallel num_threads(items_left.threads)
     for (size_t item; work_take(&items_left, &item);) {
         const panel_range some = item_panels(&items, item);
@@ -347,7 +347,7 @@ static void backward_panels(const convolution *c, const void *gradient, const li
                             char *scratch) {
     const line_items items = items_of(c, &c->in, panels);
     work items_left;
-    work_divide(&items_left, items.count, c->threads);
+    work_divide_turned(&items_left, items.count, c->threads);
 #pragma omp parallel num_threads(items_left.threads)
     for (size_t item; work_take(&items_left, &item);) {
         const panel_range some = item_panels(&items, item);
