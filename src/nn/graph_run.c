@@ -107,12 +107,11 @@ size_t graph_describe(const graph *g, char *text, size_t size) {
     for (int o = 0; o < g->op_count; o++) {
         const convolution *c = &g->ops[o].convolution;
         if (!c->weight_count) continue;
-        const int written =
-            snprintf(length < size ? text + length : 0, length < size ? size - length : 0,
-                     "%s: %d to %d channels, kernel %dx%dx%d, stride %dx%dx%d, on %dx%dx%dx%d: %s\n", g->ops[o].name,
-                     c->in.channels, c->features, c->kernel[0], c->kernel[1], c->kernel[2], c->stride[0], c->stride[1],
-                     c->stride[2], c->in.samples, c->in.size[0], c->in.size[1], c->in.size[2],
-                     convolution_algorithm_name(c));
+        const int written = snprintf(length < size ? text + length : 0, length < size ? size - length : 0,
+                                     "%s: %d to %d channels, kernel %dx%dx%d, stride %dx%dx%d, on %dx%dx%dx%d: %s\n",
+                                     g->ops[o].name, c->in.channels, c->features, c->kernel[0], c->kernel[1],
+                                     c->kernel[2], c->stride[0], c->stride[1], c->stride[2], c->in.samples,
+                                     c->in.size[0], c->in.size[1], c->in.size[2], convolution_algorithm_name(c));
         if (written > 0) length += (size_t)written;
     }
     return length;

@@ -4,7 +4,7 @@
  *
  * The best set that this machine can run serves, unless HWS_KERNELS in the environment names another: generic, avx2,
  * avx512, avx512-bf16 or amx. The choice is made once, when the program starts. The last two are avx512 with products of bf16
- * (kernels_bf16.h).
+ * (kernels_bf16.h); avx512-bf16 serves only where it is asked for.
  */
 #ifndef HWS_NN_KERNEL_SET_H
 #define HWS_NN_KERNEL_SET_H
@@ -25,7 +25,7 @@ typedef struct kernel_set {
    this machine can run: then `set` is the best one. */
 status_code kernel_set_find(const char *name, const kernel_set **set, failure *failure);
 
-/* The names of all sets, the best one last; NULL behind the last. */
+/* The names of all sets; NULL behind the last. */
 const char *kernel_set_name(int index);
 
 /* The set that serves. */
