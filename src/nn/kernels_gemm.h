@@ -14,7 +14,11 @@ enum { MOST_ROWS = 6, MOST_PAIR_ROWS = 0 };
 #endif
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 static void store_row(const float *values, int channels, const float *bias, const void *addend, int accumulate,
                       void *image);
