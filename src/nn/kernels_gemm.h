@@ -169,7 +169,7 @@ static outer_function *const OUTER_PAIRS[] = {0, EACH_PAIR(OUTER_PAIR)};
 #endif
 
 /* Two panels at once while there are as many. */
-static inline int next_panels(int panels) { return MOST_PAIR_ROWS && panels > 1 ? 2 : 1; }
+static inline int next_panels(int panels) { return MOST_PAIR_ROWS > 0 && panels > 1 ? 2 : 1; }
 
 /* Rows in as few groups as possible, of nearly equal size: how many the next one has. */
 static inline int next_group(int rows, int panels) {
