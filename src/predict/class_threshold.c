@@ -30,7 +30,7 @@ status_code class_threshold_parse(const char *words, const run_facts *facts, cla
     char *end = NULL;
     for (int k = 0; equals && facts->class_names && k < facts->class_count; k++)
         if (is_called(facts->class_names[k], words, (size_t)(equals - words))) threshold->positive = k;
-    if (equals) threshold->at = strtod(equals + 1, &end);
+    if (equals) threshold->at = strtof(equals + 1, &end);
     const int good = threshold->positive >= 0 && equals[1] && !*end && threshold->at >= 0 && threshold->at <= 1;
     return good ? STATUS_OK : refuse(words, facts, failure);
 }
@@ -38,7 +38,7 @@ status_code class_threshold_parse(const char *words, const run_facts *facts, cla
 int class_threshold_decide(class_threshold threshold, const float *probabilities, int classes) {
     const int best = arg_max(probabilities, classes), positive = threshold.positive;
     if (positive < 0) return best;
-    if ((double)probabilities[positive] >= threshold.at) return positive;
+    if (probabilities[positive] >= threshold.at) return positive;
     int other = positive ? 0 : 1;
     for (int k = other + 1; k < classes; k++)
         if (k != positive && probabilities[k] > probabilities[other]) other = k;

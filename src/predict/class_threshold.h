@@ -6,7 +6,8 @@
 
 typedef struct class_threshold {
     int positive; /* the class; -1: there is no threshold */
-    double at;    /* it is called so from this probability on; below, the most probable of the others is */
+    float at;     /* it is called so from this probability on; below, the most probable of the others is. A float as
+                     probabilities are: one that was printed with nine digits is the same number again. */
 } class_threshold;
 
 /* "pneumonia=0.31", with a class of the run; what is behind the last = is the probability, 0 to 1. NULL: none. */
