@@ -46,7 +46,9 @@
  *   valid is not noticed.
  * - The library never prints, never exits, installs no signal handlers, and keeps no state outside its predictors but a
  *   list of the files that it has mapped. The OpenMP runtime keeps its threads; if the system refuses to start one, as
- *   where a limit on processes is reached, it prints so and ends the program: ask for fewer threads there.
+ *   where a limit on processes is reached, it prints so and ends the program: ask for fewer threads there. A predictor that
+ *   computes in bf16 on a processor with AMX asks Linux for its tiles, for as long as the process lives: signal stacks
+ *   (sigaltstack) must then have more than 8 KB, and where one has not, bf16 is computed without tiles.
  * - Threads do not survive fork(). In a child, a predictor that its parent opened works with one thread only, and is
  *   refused with more; and a child whose parent has predicted with several threads should itself use one. Fork before the
  *   first prediction, or start a new program.

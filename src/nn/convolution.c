@@ -1,6 +1,6 @@
 #include "nn/convolution.h"
 #include "nn/convolution_inside.h"
-#include "nn/kernels_bf16.h"
+#include "nn/kernel_set.h"
 
 #include <limits.h>
 
@@ -17,7 +17,8 @@ static status_code check(const convolution *c, failure *failure) {
     if (channels != c->in.channels)
         return fail(failure, STATUS_BAD_INPUT, "the channels of a convolution's inputs do not add up");
     for (int axis = 0; axis < 3; axis++) {
-        if (c->kernel[axis] < 1 || c->stride[axis] < 1 || c->padding[axis] < 0 || c->padding[axis] >= c->kernel[axis])
+        if (c->kernel[axis] < 1 || c->stride[axis] < 1 || c->stride[axis] > INT_MAX / 2 || c->padding[axis] < 0 ||
+            c->padding[axis] >= c->kernel[axis])
             return fail(failure, STATUS_BAD_INPUT, "kernel %d, stride %d, padding %d is not a convolution",
                         c->kernel[axis], c->stride[axis], c->padding[axis]);
         if (c->kernel[axis] > CONVOLUTION_MAX_TAPS)
@@ -75,7 +76,9 @@ static const convolution_path *path_of(const convolution *c) {
     return few_possible(c) ? &few : &direct;
 }
 
-static int bf16_possible(const convolution *c) { return c->precision == PRECISION_BF16 && bf16_kernels_chosen(); }
+static int bf16_possible(const convolution *c) {
+    return c->precision == PRECISION_BF16 && kernel_set_begin_products(kernel_set_chosen());
+}
 
 static convolution_algorithm algorithm_for(const convolution *c) {
     const int automatic = c->algorithm == CONVOLUTION_AUTOMATIC;

@@ -64,11 +64,18 @@ static layout layout_of(const convolution *c) {
     return l;
 }
 
+/* Sums that are there at once: those of all slots, or one for each thread. */
+static size_t sum_count(const layout *l, int threads) {
+    return l->slots > 1 ? (size_t)l->slots * (size_t)l->groups : (size_t)threads;
+}
+
+/* The last part may be smaller than the others, and have other slots. */
 convolution_scratch bf16_weights_scratch(const convolution *c) {
-    convolution_piece piece = convolution_piece_at(c, 0, 0, 0);
-    const layout l = layout_of(&piece.convolution);
-    const size_t sums = l.slots > 1 ? (size_t)l.slots * (size_t)l.groups : (size_t)c->threads;
-    return (convolution_scratch){sums * l.group_floats * sizeof(float),
+    const convolution_piece piece = convolution_piece_at(c, 0, 0, 0),
+                            last = convolution_piece_at(c, 0, 0, convolution_parts(c) - 1);
+    const layout l = layout_of(&piece.convolution), of_last = layout_of(&last.convolution);
+    const size_t sums = sum_count(&l, c->threads), last_sums = sum_count(&of_last, c->threads);
+    return (convolution_scratch){(sums > last_sums ? sums : last_sums) * l.group_floats * sizeof(float),
                                  l.copy + l.turned + l.pairs + l.staged +
                                      aligned_bytes((size_t)l.rows * sizeof(bf16_rows))};
 }
@@ -200,9 +207,9 @@ static void join_rows(const layout *l, const convolution *c, const float *sums, 
     const float *row = sums + (size_t)k * KERNEL_PANEL * FEATURES;
     for (int r = smaller(KERNEL_PANEL, c->in.channels - channel); r > 0; r--, row += FEATURES, to += c->features) {
         float all[FEATURES];
-        memcpy(all, row, sizeof all);
+        memcpy(all, row, (size_t)width * sizeof *all);
         for (int s = 1; s < l->slots; s++)
-            for (int f = 0; f < FEATURES; f++) all[f] += row[(size_t)s * slot + (size_t)f];
+            for (int f = 0; f < width; f++) all[f] += row[(size_t)s * slot + (size_t)f];
         for (int f = 0; f < width; f++) to[f] += all[f];
     }
 }

@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE
 #include "nn/kernel_set.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,13 +48,17 @@ static int has_bf16_pairs(void) {
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1;
 }
 
-/* AMX-BF16 and AMX-TILE, and the leave of Linux to use tiles, which it gives to all threads of a process that asks. */
+#ifdef __linux__
+enum { SUPPORTED_STATES = 0x1021, ASK_FOR_STATE = 0x1023, TILE_STATE = 18 };
+#endif
+
+/* AMX-BF16 and AMX-TILE, of which Linux knows. */
 static int has_bf16_tiles(void) {
 #ifdef __linux__
-    enum { ASK_FOR_STATE = 0x1023, TILE_STATE = 18 };
     unsigned a, b, c, d;
+    uint64_t states = 0;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && d >> 22 & 1 && d >> 24 & 1 &&
-           syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_STATE) == 0;
+           syscall(SYS_arch_prctl, SUPPORTED_STATES, &states) == 0 && states >> TILE_STATE & 1;
 #else
     return 0;
 #endif
@@ -79,7 +84,10 @@ static const kernel_set *chosen;
 
 /* Pairs of bf16 serve those who ask for them: on Sapphire Rapids, where alone they were measured, they take three times as
    long as Winograd in f32. */
-static const kernel_set *best_set(void) { return &SETS[sets_here == AVX512_BF16 + 1 ? AVX512 : sets_here - 1]; }
+static const kernel_set *best_set(void) {
+    const int best = sets_here - 1;
+    return &SETS[best == AVX512_BF16 ? best - 1 : best];
+}
 
 const char *kernel_set_name(int index) { return index < (int)(sizeof SETS / sizeof *SETS) ? SETS[index].name : NULL; }
 
@@ -104,6 +112,13 @@ __attribute__((constructor)) static void choose(void) {
 }
 
 const kernel_set *kernel_set_chosen(void) { return chosen; }
+
+int kernel_set_begin_products(const kernel_set *set) {
+#if defined HWS_HAVE_X86_KERNELS && defined __linux__
+    if (set->products == &bf16_kernels_amx) return syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_STATE) == 0;
+#endif
+    return set->products != NULL;
+}
 
 status_code kernel_set_check(failure *failure) {
     const kernel_set *set;

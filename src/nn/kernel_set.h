@@ -31,6 +31,11 @@ const char *kernel_set_name(int index);
 /* The set that serves. */
 const kernel_set *kernel_set_chosen(void);
 
+/* Whether the set has products of bf16 that may be used. For tiles, this asks Linux for their state, for all threads and for as
+   long as the process lives: signal stacks must then be larger (sigaltstack), and where one of 8 KB is in use, Linux refuses.
+   So only who needs products asks, when a convolution is planned. */
+int kernel_set_begin_products(const kernel_set *set);
+
 /* STATUS_BAD_INPUT if HWS_KERNELS names a set that cannot serve here; graph_plan asks. */
 status_code kernel_set_check(failure *failure);
 

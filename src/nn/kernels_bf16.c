@@ -81,7 +81,7 @@ static void tiles_release(void) { _tile_release(); }
                     if (TWO_ROWS) _tile_dpbf16ps(3, 5, 7);                                                             \
                 }                                                                                                      \
                 first += BF16_STEP;                                                                                    \
-                second += BF16_STEP;                                                                                   \
+                if (TWO_ROWS) second += BF16_STEP;                                                                     \
                 right += BF16_PANEL_STEP;                                                                              \
             }                                                                                                          \
         }                                                                                                              \

@@ -4,8 +4,8 @@
  *
  * The left operand is rows of bf16 numbers, the right one a panel of KERNEL_PANEL columns whose rows come in pairs:
  * [pair][KERNEL_PANEL][2]. Right operands end with zeros up to a multiple of BF16_STEP numbers, and are aligned to 64 bytes.
- * Up to BF16_STEP numbers of a left row's beginning on are read in one step, so that what lies behind it must be there and be
- * finite.
+ * A left row is read BF16_STEP numbers at a time, so that up to BF16_STEP - 1 numbers behind its end are read as well: they must
+ * be there and be finite.
  *
  * Numbers below 2^-126 count as zero, in operands and in sums.
  */

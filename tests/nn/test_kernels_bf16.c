@@ -13,7 +13,8 @@ static void for_all_sets(check_kernels *check) {
     int checked = 0;
     for (int k = 0; kernel_set_name(k); k++) {
         const kernel_set *set;
-        if (kernel_set_find(kernel_set_name(k), &set, NULL) != STATUS_OK || !set->products) continue;
+        if (kernel_set_find(kernel_set_name(k), &set, NULL) != STATUS_OK) continue;
+        if (!kernel_set_begin_products(set)) continue;
         check(set->products);
         checked++;
     }
