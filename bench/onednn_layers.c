@@ -193,7 +193,7 @@ static void compare(const layer *l, double seconds) {
     snprintf(what, sizeof what, "%d to %d, %dx%dx%d / %dx%dx%d, %d of %dx%dx%d", l->in, l->out, l->kernel[0],
              l->kernel[1], l->kernel[2], l->stride[0], l->stride[1], l->stride[2], l->samples, l->size[0], l->size[1],
              l->size[2]);
-    printf("%-48s %-8s", what, l->algorithm);
+    printf("%-48s %-9s", what, l->algorithm);
     for (int pass = 0; pass < PASSES; pass++) {
         const double direct = measure(l, &p, pass, dnnl_convolution_direct, seconds);
         const double automatic = measure(l, &p, pass, dnnl_convolution_auto, seconds);
@@ -231,8 +231,8 @@ static int start(const layer *first) {
         fprintf(stderr, "onednn_layers: oneDNN does not start\n");
         return 0;
     }
-    printf("GFLOP/s of direct convolution, %d threads, peak %.0f in f32; above 1 ours is faster\n%-48s %-8s %22s "
-           "%21s %21s\n%-57s %8s %6s %5s %8s %6s %5s %8s %6s %5s\n",
+    printf("GFLOP/s of direct convolution, %d threads, peak %.0f in f32; above 1 ours is faster\n%-48s %-9s %22s "
+           "%21s %21s\n%-58s %8s %6s %5s %8s %6s %5s %8s %6s %5s\n",
            first->threads, first->peak, "channels, kernel / stride, images", "ours", "forward", "backward data",
            "backward weights", "", "hws", "oneDNN", "ratio", "hws", "oneDNN", "ratio", "hws", "oneDNN", "ratio");
     return 1;

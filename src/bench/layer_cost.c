@@ -44,7 +44,7 @@ static int open_memory(const convolution *c, layer_memory *m) {
         m->input_gradients[i] = random_values(positions * (size_t)c->input_channels[i], c->precision);
         good = good && m->inputs[i] && m->input_gradients[i];
     }
-    m->output = random_values(shape_count(&c->out), c->precision);
+    m->output = random_values(shape_count(&c->out) + KERNEL_PANEL, c->precision);
     m->weights = random_values(c->weight_count, PRECISION_F32);
     m->weight_gradients = random_values(c->weight_count, PRECISION_F32);
     m->scratch = memory_open(convolution_scratch_bytes(c));

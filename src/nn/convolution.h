@@ -66,7 +66,8 @@ size_t convolution_scratch_bytes(const convolution *convolution);
 
 status_code convolution_plan(convolution *convolution, failure *failure);
 
-/* "direct", "winograd" or "bf16": what was planned. */
+/* What serves: "direct", and "pointwise" and "few" (channels) as its ways for single taps and for images of few channels;
+   "winograd"; or "bf16". */
 const char *convolution_algorithm_name(const convolution *convolution);
 
 typedef struct convolution_filter {
@@ -90,7 +91,7 @@ typedef struct part_gradients {
 } part_gradients;
 
 /* To the gradients of each part the sum over its samples is added, which is taken by itself first: how it is rounded depends
-   on nothing but the part. */
+   on nothing but the part. KERNEL_PANEL - 1 numbers behind the output gradient must be there; what they are does not matter. */
 void convolution_backward_weights(const convolution *convolution, const void *const inputs[2],
                                   const void *output_gradient, part_gradients weight_gradients, void *scratch);
 

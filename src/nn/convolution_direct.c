@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-    PANEL_MAJOR_BYTES =
-        256 << 10,    /* of weights, above which a group of panels serves all lines before the next one does */
-    GROUP_PANELS = 2, /* of such a group */
+    /* Of weights, above which a group of so many panels serves all lines before the next one does. */
+    PANEL_MAJOR_BYTES = 256 << 10,
+    GROUP_PANELS = 2,
     MAX_LIST = 2 * CONVOLUTION_MAX_TAPS
 };
 
@@ -120,6 +120,10 @@ static size_t lines_bytes(const convolution *c) {
 }
 
 static size_t packed_bytes(const convolution *c) { return aligned_bytes(packed_floats(c) * sizeof(float)); }
+
+convolution_scratch direct_data_scratch(const convolution *c) {
+    return (convolution_scratch){packed_bytes(c), lines_bytes(c)};
+}
 
 convolution_scratch direct_scratch(const convolution *c) {
     const size_t data = packed_bytes(c), weights = direct_weights_scratch(c);

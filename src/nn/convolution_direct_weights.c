@@ -1,9 +1,6 @@
 /*
  * The direct algorithm for the gradient of the weights: each tap's gradient is a sum of outer products of input and output
  * gradient over all positions, in chunks of them that stay in the cache.
- *
- * Of images of few channels, the taps of a line count as channels: side by side in memory they are rows of one product,
- * read from a copy of the image with zeros where the taps reach over its borders.
  */
 #include "nn/convolution_inside.h"
 #include "nn/team.h"
@@ -20,55 +17,12 @@ enum {
     PIECE_ROWS = 28 /* of a piece of the gradient, at most: two of the largest blocks */
 };
 
-/* The convolution as the products see it, with neighbouring points of the inputs `point` numbers apart. */
-typedef struct product_view {
-    convolution convolution;
-    int point[2];
-    int joined; /* the taps of a line are channels */
-} product_view;
-
-static product_view view_of(const convolution *c) {
-    product_view v = {*c, {c->input_channels[0], c->input_channels[1]}, 0};
-    v.joined = c->inputs == 1 && c->in.channels < KERNEL_PANEL && c->kernel[2] > 1;
-    if (!v.joined) return v;
-    convolution *own = &v.convolution;
-    own->in.size[2] = larger(c->in.size[2] + c->padding[2], (c->out.size[2] - 1) * c->stride[2] + c->kernel[2]);
-    own->in.channels = own->input_channels[0] = c->kernel[2] * c->in.channels;
-    own->kernel[2] = 1;
-    own->padding[2] = 0;
-    return v;
-}
-
-/* Of a gradient that several chunks add to, a piece of it for each thread, and the copy of the image. */
+/* A gradient that several chunks add to, and behind it a piece of one for each thread. */
 static size_t gradient_bytes(const convolution *c) { return aligned_bytes(c->weight_count * sizeof(float)); }
-static size_t piece_bytes(const product_view *v) {
-    const int rows = v->joined ? v->convolution.in.channels : PIECE_ROWS;
-    return aligned_bytes((size_t)rows * (size_t)v->convolution.features * sizeof(float));
+static size_t piece_bytes(const convolution *c) {
+    return aligned_bytes(PIECE_ROWS * (size_t)c->features * sizeof(float));
 }
-static size_t line_bytes(const product_view *v) {
-    return (size_t)v->convolution.in.size[2] * (size_t)v->point[0] * precision_bytes(v->convolution.precision);
-}
-static size_t line_count(const convolution *c) {
-    return (size_t)c->in.samples * (size_t)c->in.size[0] * (size_t)c->in.size[1];
-}
-
-size_t direct_weights_scratch(const convolution *c) {
-    const product_view v = view_of(c);
-    const size_t image = v.joined ? aligned_bytes(line_count(c) * line_bytes(&v)) : 0;
-    return gradient_bytes(c) + (size_t)c->threads * piece_bytes(&v) + image;
-}
-
-/* A share of the lines of the image, with zeros before and behind. */
-static void copy_lines(const convolution *c, const product_view *v, const char *image, char *copy, share own) {
-    const size_t number = precision_bytes(c->precision), points = (size_t)c->in.size[2] * (size_t)c->in.channels;
-    const size_t before = (size_t)(c->padding[2] * c->in.channels) * number, bytes = points * number;
-    for (size_t line = share_start(line_count(c), own); line < share_end(line_count(c), own); line++) {
-        char *to = copy + line * line_bytes(v);
-        memset(to, 0, before);
-        memcpy(to + before, image + line * bytes, bytes);
-        memset(to + before + bytes, 0, line_bytes(v) - before - bytes);
-    }
-}
+size_t direct_weights_scratch(const convolution *c) { return gradient_bytes(c) + (size_t)c->threads * piece_bytes(c); }
 
 /* Output positions of a weight gradient that are worked on together. */
 typedef struct chunk {
@@ -91,21 +45,16 @@ typedef struct gradient_rows {
 /* The features from `feature` on, which do not fill a panel: summed by themselves and then added. */
 static void add_rest(const convolution *c, const kernel_field *field, int rows, int feature, const char *input,
                      const char *gradient, float *out) {
-    const size_t number = precision_bytes(c->precision);
-    for (int first = 0; first < rows; first += PIECE_ROWS) {
-        const int some = smaller(PIECE_ROWS, rows - first);
-        float rest[PIECE_ROWS * KERNEL_PANEL] = {0};
-        const kernel_sums to = {rest, KERNEL_PANEL, some, 1};
-        kernels_for(c->precision)->outer(field, input + (size_t)first * number, gradient, &to);
-        for (int r = 0; r < some; r++)
-            for (int i = 0; feature + i < c->features; i++)
-                out[(first + r) * c->features + feature + i] += rest[r * KERNEL_PANEL + i];
-    }
+    float rest[PIECE_ROWS * KERNEL_PANEL] = {0};
+    const kernel_sums to = {rest, KERNEL_PANEL, rows, 1};
+    kernels_for(c->precision)->outer(field, input, gradient, &to);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; feature + i < c->features; i++)
+            out[r * c->features + feature + i] += rest[r * KERNEL_PANEL + i];
 }
 
-static void add_outer(const product_view *v, const chunk *chunk, const gradient_rows *rows, const char *input,
+static void add_outer(const convolution *c, const chunk *chunk, const gradient_rows *rows, const char *input,
                       const char *gradient, float *out) {
-    const convolution *c = &v->convolution;
     const int *tap = rows->tap;
     int first[3] = {chunk->first_plane, chunk->first_line, 0},
         end[3] = {chunk->end_plane, chunk->end_line, c->out.size[2]};
@@ -113,7 +62,7 @@ static void add_outer(const product_view *v, const chunk *chunk, const gradient_
         clip_axis(c, axis, tap[axis], &first[axis], &end[axis]);
         if (first[axis] >= end[axis]) return;
     }
-    const ptrdiff_t a_row = v->point[rows->input], b_row = c->features;
+    const ptrdiff_t a_row = c->input_channels[rows->input], b_row = c->features;
     const kernel_field field = {end[0] - first[0],
                                 end[1] - first[1],
                                 end[2] - first[2],
@@ -142,11 +91,9 @@ typedef struct chunking {
     int line_step, plane_step, line_chunks, plane_chunks;
 } chunking;
 
-static chunking chunking_of(const product_view *v) {
-    const convolution *c = &v->convolution;
+static chunking chunking_of(const convolution *c) {
     const int planes = c->out.size[0], lines = c->out.size[1];
-    const int channels = v->point[0] + (c->inputs > 1 ? v->point[1] : 0);
-    const size_t line_bytes = (size_t)c->out.size[2] * (size_t)(channels + c->features) * sizeof(float);
+    const size_t line_bytes = (size_t)c->out.size[2] * (size_t)(c->in.channels + c->features) * sizeof(float);
     const int large = c->weight_count * sizeof(float) > LARGE_GRADIENT_BYTES;
     const int lines_fit = larger(1, (int)((large ? LARGE_CHUNK_BYTES : CHUNK_BYTES) / line_bytes));
     chunking k = {.line_step = smaller(lines_fit, lines), .plane_step = larger(1, smaller(planes, lines_fit / lines))};
@@ -173,33 +120,32 @@ typedef struct gradient_piece {
 } gradient_piece;
 
 /* Groups of channels of one input, of nearly equal size. */
-static int groups_of(const product_view *v, int input) {
-    return v->joined ? 1 : (v->convolution.input_channels[input] + PIECE_ROWS - 1) / PIECE_ROWS;
+static int groups_of(const convolution *c, int input) {
+    return (c->input_channels[input] + PIECE_ROWS - 1) / PIECE_ROWS;
 }
-static int group_start(const product_view *v, int input, int group) {
-    return (int)((long long)v->convolution.input_channels[input] * group / groups_of(v, input));
+static int group_start(const convolution *c, int input, int group) {
+    return (int)((long long)c->input_channels[input] * group / groups_of(c, input));
 }
-static int piece_groups(const product_view *v) {
+static int piece_groups(const convolution *c) {
     int groups = 0;
-    for (int i = 0; i < v->convolution.inputs; i++) groups += groups_of(v, i);
+    for (int i = 0; i < c->inputs; i++) groups += groups_of(c, i);
     return groups;
 }
 
-static gradient_piece piece_at(const product_view *v, size_t item) {
-    const convolution *c = &v->convolution;
-    const int groups = piece_groups(v), flat = (int)(item / (size_t)groups);
+static gradient_piece piece_at(const convolution *c, size_t item) {
+    const int groups = piece_groups(c), flat = (int)(item / (size_t)groups);
     int group = (int)(item % (size_t)groups), input = 0, before = 0;
-    if (group >= groups_of(v, 0)) {
-        group -= groups_of(v, 0);
+    if (group >= groups_of(c, 0)) {
+        group -= groups_of(c, 0);
         before = c->input_channels[0];
         input = 1;
     }
-    const int start = group_start(v, input, group);
+    const int start = group_start(c, input, group);
     return (gradient_piece){
         {{flat / (c->kernel[1] * c->kernel[2]), flat / c->kernel[2] % c->kernel[1], flat % c->kernel[2]},
          input,
          start,
-         group_start(v, input, group + 1) - start},
+         group_start(c, input, group + 1) - start},
         ((size_t)flat * (size_t)c->in.channels + (size_t)(before + start)) * (size_t)c->features};
 }
 
@@ -211,22 +157,21 @@ static void add_floats(size_t count, const float *restrict from, float *restrict
  * What one thread adds: its share of the pieces. Each is summed from zero, over all chunks, and then added to what is there;
  * with a single chunk the sum need not leave the thread's own rows.
  */
-static void add_pieces(const product_view *v, const void *const inputs[2], const void *gradient, float *sums,
+static void add_pieces(const convolution *c, const void *const inputs[2], const void *gradient, float *sums,
                        float *weight_gradients) {
-    const convolution *c = &v->convolution;
-    const chunking k = chunking_of(v);
+    const chunking k = chunking_of(c);
     const share own = thread_share();
     const int chunks = chunk_count(c, &k);
-    const size_t items = (size_t)convolution_taps(c) * (size_t)piece_groups(v);
-    float *own_rows = (float *)(void *)((char *)sums + gradient_bytes(c) + (size_t)own.index * piece_bytes(v));
+    const size_t items = (size_t)convolution_taps(c) * (size_t)piece_groups(c);
+    float *own_rows = (float *)(void *)((char *)sums + gradient_bytes(c) + (size_t)own.index * piece_bytes(c));
     for (int index = 0; index < chunks; index++) {
         const chunk chunk = chunk_at(c, &k, index);
         for (size_t item = share_start(items, own); item < share_end(items, own); item++) {
-            const gradient_piece piece = piece_at(v, item);
+            const gradient_piece piece = piece_at(c, item);
             const size_t floats = (size_t)piece.rows.count * (size_t)c->features;
             float *sum = chunks == 1 ? own_rows : sums + piece.offset;
             if (index == 0) memset(sum, 0, floats * sizeof *sum);
-            add_outer(v, &chunk, &piece.rows, inputs[piece.rows.input], gradient, sum);
+            add_outer(c, &chunk, &piece.rows, inputs[piece.rows.input], gradient, sum);
             if (index == chunks - 1) add_floats(floats, sum, weight_gradients + piece.offset);
         }
     }
@@ -234,22 +179,10 @@ static void add_pieces(const product_view *v, const void *const inputs[2], const
 
 void direct_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                              part_gradients weight_gradients, char *scratch) {
-    const product_view whole = view_of(c);
-    char *copy = scratch + gradient_bytes(c) + (size_t)c->threads * piece_bytes(&whole);
 #pragma omp parallel num_threads(team_size(c->threads))
     for (int part = 0; part < convolution_parts(c); part++) {
         const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
-        const product_view v = view_of(&piece.convolution);
-        const void *from[2] = {piece.inputs[0], piece.inputs[1]};
-        if (v.joined) {
-            copy_lines(&piece.convolution, &v, piece.inputs[0], copy, thread_share());
-            from[0] = copy;
-#pragma omp barrier
-        }
-        add_pieces(&v, from, piece.gradient, (float *)(void *)scratch,
+        add_pieces(&piece.convolution, piece.inputs, piece.gradient, (float *)(void *)scratch,
                    weight_gradients.first + (size_t)part * weight_gradients.stride);
-        if (v.joined) {
-#pragma omp barrier
-        }
     }
 }

@@ -284,7 +284,7 @@ convolution_scratch few_scratch(const convolution *c) {
     const banding b = banding_of(c);
     const size_t sums = (size_t)convolution_parts(c) * part_sums(c);
     const size_t floats = sums > packed_floats(c) ? sums : packed_floats(c);
-    const convolution_scratch back = direct_scratch(c);
+    const convolution_scratch back = direct_data_scratch(c);
     const size_t common = aligned_bytes(floats * sizeof(float));
     const size_t own = aligned_bytes((b.copy_floats + b.gradient_floats) * sizeof(float));
     return (convolution_scratch){common > back.common ? common : back.common, own > back.own ? own : back.own};

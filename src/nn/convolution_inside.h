@@ -97,6 +97,7 @@ void bf16_backward_weights(const convolution *c, const void *const inputs[2], co
                            part_gradients weight_gradients, char *scratch);
 
 convolution_scratch direct_scratch(const convolution *c);
+convolution_scratch direct_data_scratch(const convolution *c); /* without the gradient of the weights */
 size_t direct_weights_scratch(const convolution *c);
 void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                     void *output, char *scratch);

@@ -108,8 +108,8 @@ static size_t packed_floats(const product *p) {
     return (size_t)p->depth * (size_t)panels_of(p->channels) * KERNEL_PANEL;
 }
 
-/* One panel of columns whose rows lie together. Nobody reads what stands behind the last column: as long as there is something in
-   the matrix, it is copied along. */
+/* One panel of columns whose rows lie together. What stands behind the last column reaches only lanes that are dropped: as long as
+   there is something in the matrix, it is copied along. */
 static void pack_rows(const product *p, const float *weights, int first, float *to) {
     const ptrdiff_t numbers = (ptrdiff_t)p->depth * p->row_stride;
     for (ptrdiff_t at = first; at < numbers; at += p->row_stride, to += KERNEL_PANEL) {

@@ -412,7 +412,7 @@ static void run(const direction *d, const image_list *inputs, const float *weigh
 static void pack_forward(const convolution *c, const float *weights, float *packed) {
     const kernels *f32 = kernels_for(PRECISION_F32);
     const size_t in = (size_t)c->in.channels, out = (size_t)c->features, taps = (size_t)c->kernel[0];
-#pragma omp parallel for collapse(2) num_threads(team_size(c->threads)) schedule(static)
+#pragma omp parallel for collapse(3) num_threads(team_size(c->threads)) schedule(static)
     for (size_t tap = 0; tap < taps; tap++)
         for (size_t first = 0; first < in; first += KERNEL_PANEL)
             for (size_t feature = 0; feature < out; feature += KERNEL_PANEL)

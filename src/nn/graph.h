@@ -60,7 +60,8 @@ typedef struct graph_options {
     convolution_algorithm convolution; /* CONVOLUTION_AUTOMATIC, or DIRECT for no Winograd rounding */
     int inference;                     /* 0; 1 plans for graph_forward alone, in much less memory */
     int recompute;                     /* 0; 1 computes normalised activations a second time for the backward pass
-                                          instead of keeping them: half the memory for a few percent of time */
+                                          instead of keeping them: less memory, much less where they are stored
+                                          (without Winograd, in bf16), for a few percent of time */
     graph_batch batch;                 /* all zeros */
 } graph_options;
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const op_kind op_convolution, op_norm, op_residual_norm;
+
 /* Kernels may read, never write, a little behind the end of a tensor. */
 enum { SLACK = 256 };
 
@@ -44,7 +46,6 @@ static int is_recomputed(const graph *g, int index) {
 
 /* Whether all that reads a tensor are convolutions that can scale it themselves, as Winograd's transforms of f32 do. */
 static int readers_scale(const graph *g, int index) {
-    extern const op_kind op_convolution;
     for (int o = 0; o < g->op_count; o++)
         for (int i = 0; i < g->ops[o].input_count; i++) {
             if (g->ops[o].inputs[i] != index) continue;
@@ -54,9 +55,8 @@ static int readers_scale(const graph *g, int index) {
     return g->options.precision == PRECISION_F32;
 }
 
-/* Norms without an addend are left to those who read them: what they read is kept for the backward pass anyway. */
+/* Norms without an addend are left to the convolutions that read them: for the backward pass, what a norm reads is kept anyway. */
 static void plan_scaling(graph *g) {
-    extern const op_kind op_norm;
     for (int i = 0; i < g->node_count; i++) {
         node *n = &g->nodes[i];
         if (n->producer == NOWHERE || g->ops[n->producer].kind != &op_norm || is_output(g, i)) continue;
@@ -249,7 +249,6 @@ static status_code open_blocks(graph *g, failure *failure) {
 
 /* An instance norm subtracts the mean of each channel, so what a bias before it adds comes off again. */
 static void drop_cancelled_biases(graph *g) {
-    extern const op_kind op_norm, op_residual_norm, op_convolution;
     for (int o = 0; o < g->op_count; o++) {
         const op *norm = &g->ops[o];
         if ((norm->kind != &op_norm && norm->kind != &op_residual_norm) || norm->norm.kind != NORM_INSTANCE) continue;

@@ -14,7 +14,8 @@ float *graph_output_gradients(graph *g, int index) {
 }
 
 void graph_forward(graph *g, int training) {
-    for (int i = 0; i < g->node_count; i++) g->nodes[i].current = g->arena + g->nodes[i].value.offset;
+    for (int i = 0; i < g->node_count; i++)
+        g->nodes[i].current = g->nodes[i].scaled_on_reading ? NULL : g->arena + g->nodes[i].value.offset;
     graph_kernels(g)->from_f32(g->io, shape_count(&g->nodes[0].shape), g->nodes[0].current);
     g->idle = g->options.batch.idle && training;
     for (int o = 0; o < g->op_count; o++)

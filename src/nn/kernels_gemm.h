@@ -2,14 +2,14 @@
 
 /*
  * Blocks of sums stay in registers: rows by one panel, or by two side by side where there are registers for them. Of two, fewer
- * rows and so fewer loads hide the latency of a multiply-add. One function for each size, which compilers then know.
+ * rows and so fewer loads hide the latency of a multiply-add. A function for each size, so that compilers know it.
  */
 #if LANES == 16
 enum { MOST_ROWS = 16, MOST_PAIR_ROWS = 14 };
 #define EACH_PAIR(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
 #define EACH_BLOCK(X) EACH_PAIR(X) X(15) X(16)
 #else
-enum { MOST_ROWS = 6, MOST_PAIR_ROWS = 0 };
+enum { MOST_ROWS = 6 };
 #define EACH_BLOCK(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #endif
 
@@ -68,7 +68,7 @@ ALWAYS_INLINE void store_block(const int rows, const int panels, const block_row
 }
 
 /* The k-th number of each row, times the row of weights at `b`, whose panels are so far apart. Four rows hang on one pointer:
-   their distances are what an address can be made of. */
+   addresses are made of it and their distances. */
 ALWAYS_INLINE void multiply_step(const int rows, const int panels, const float *const p[4], ptrdiff_t stride,
                                  const float *b, ptrdiff_t apart, block_row *sum) {
     vec right[2 * PANEL_VECTORS];
@@ -167,17 +167,26 @@ static outer_function *const OUTER[] = {0, EACH_BLOCK(OUTER_ROWS)};
 EACH_PAIR(PAIR_BLOCK)
 static multiply_function *const MULTIPLY_PAIRS[] = {0, EACH_PAIR(MULTIPLY_PAIR)};
 static outer_function *const OUTER_PAIRS[] = {0, EACH_PAIR(OUTER_PAIR)};
+
+/* Two panels at once while there are as many. */
+static inline int next_panels(int panels) { return panels > 1 ? 2 : 1; }
+static inline int most_rows(int panels) { return panels > 1 ? MOST_PAIR_ROWS : MOST_ROWS; }
 #else
 #define MULTIPLY_PAIRS MULTIPLY
 #define OUTER_PAIRS OUTER
+static inline int next_panels(int panels) {
+    (void)panels;
+    return 1;
+}
+static inline int most_rows(int panels) {
+    (void)panels;
+    return MOST_ROWS;
+}
 #endif
-
-/* Two panels at once while there are as many. */
-static inline int next_panels(int panels) { return MOST_PAIR_ROWS > 0 && panels > 1 ? 2 : 1; }
 
 /* Rows in as few groups as possible, of nearly equal size: how many the next one has. */
 static inline int next_group(int rows, int panels) {
-    const int most = panels > 1 ? MOST_PAIR_ROWS : MOST_ROWS;
+    const int most = most_rows(panels);
     return rows / ((rows + most - 1) / most);
 }
 

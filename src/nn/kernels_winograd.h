@@ -40,7 +40,8 @@ static inline void winograd_a(const vec m[6], vec out[4]) {
     out[3] = vec_fma(eight, far_difference, near_difference) + m[5];
 }
 
-/* What of the pixels that tiles read lies inside the image: some rows of all, from the first pixel on, and some columns. */
+/* Which of the pixels that tiles read lie inside the image. Rows count from a tile's first, the same for all tiles; columns
+   count from the first tile's first. */
 typedef struct winograd_window {
     const ELEMENT *from;
     ptrdiff_t row, pixel; /* numbers from one to the next */
@@ -61,7 +62,7 @@ static inline winograd_window window_of(const winograd_tiles *tiles, const void 
                              tiles->width - tiles->left};
 }
 
-/* Whether all of the columns [first, end) is inside. */
+/* Whether all of the columns [first, end) are inside. */
 static inline int holds(const winograd_window *w, int edge, int first, int end) {
     return w->first_row == 0 && w->end_row == edge && first >= w->first_column && end <= w->end_column;
 }

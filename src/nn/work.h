@@ -68,7 +68,7 @@ static inline void work_divide(work *w, size_t pieces, int planned) {
     work_redivide(w, pieces);
 }
 
-/* The same of one of many passes over more than the caches hold: each begins where the one before ended, and finds there what
+/* The same for one of many passes over more than the caches hold: each begins where the one before ended, and finds there what
    the caches still hold of it. */
 static inline void work_divide_turned(work *w, size_t pieces, int planned) {
     work_divide(w, pieces, planned);

@@ -768,7 +768,6 @@ static void norms_of_norms_can_be_recomputed(void **state) {
     free(gradients[1]);
 }
 
-/* Into PyTorch's order and back; where each number goes is counted in its value. */
 /* Two norms that a convolution reads; outputs are stored, so as outputs they are read as others are. */
 static graph *open_scaling(norm_kind kind, int depth, int stored) {
     const convolution_options filter = {.features = 16, .kernel = {depth > 1 ? 3 : 1, 3, 3}};
@@ -820,6 +819,7 @@ static void what_convolutions_scale_on_reading_is_as_if_it_were_stored(void **st
     }
 }
 
+/* Into PyTorch's order and back; where each number goes is counted in its value. */
 static void weights_travel_to_the_order_of_pytorch_and_back(void **state) {
     (void)state;
     graph *g = graph_open(&(graph_options){.threads = 1});
