@@ -85,8 +85,10 @@ static const kernel_set *chosen;
 /* Pairs of bf16 serve those who ask for them: on Sapphire Rapids, where alone they were measured, they take three times as
    long as Winograd in f32. */
 static const kernel_set *best_set(void) {
-    const int best = sets_here - 1;
-    return &SETS[best == AVX512_BF16 ? best - 1 : best];
+#ifdef HWS_HAVE_X86_KERNELS
+    if (sets_here == AVX512_BF16 + 1) return &SETS[AVX512];
+#endif
+    return &SETS[sets_here - 1];
 }
 
 const char *kernel_set_name(int index) { return index < (int)(sizeof SETS / sizeof *SETS) ? SETS[index].name : NULL; }
