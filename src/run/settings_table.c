@@ -214,7 +214,7 @@ static const setting TABLE[] = {
              "training set, and stop when it is below E; 0 only measures"},
     {"precision", CHOICE(precision_at), TRAINING, AT(precision), .images = "f32", .value = "P", .help = "f32 | bf16"},
     {"conv", CHOICE(convolution_at), TRAINING, AT(conv), .images = "auto", .value = "A",
-     .help = "auto: Winograd where it pays | direct: no Winograd, which rounds more"},
+     .help = "auto: Winograd where it pays, products of bf16 where the processor has them | direct: neither"},
     {"seed", WHOLE(0, 9007199254740991.0), TRAINING, AT(seed), .images = "0", .value = "S",
      .help = "decides everything random"},
     {"threads", WHOLE(0, 4096), TRAINING, AT(threads), .is_free = 1, .images = "0", .value = "T",
