@@ -69,10 +69,26 @@ static inline vec vec_where_positive(vec test, vec a, vec b) {
 static inline vec vec_load(const float *from) { return *(const vec_unaligned *)from; }
 static inline void vec_store(float *to, vec value) { *(vec_unaligned *)to = value; }
 
-static inline vec vec_from_bf16(half_bits halves) {
-    const vec_bits bits = __builtin_convertvector(halves, vec_bits) << 16;
-    return (vec)bits;
+/* gcc makes the conversions of a general vector from halves of it. */
+static inline vec_bits vec_widen(half_bits halves) {
+#if defined(__AVX512F__)
+    return (vec_bits)_mm512_cvtepu16_epi32((__m256i)halves);
+#elif defined(__AVX2__)
+    return (vec_bits)_mm256_cvtepu16_epi32((__m128i)halves);
+#else
+    return __builtin_convertvector(halves, vec_bits);
+#endif
 }
+
+static inline half_bits vec_narrow(vec_bits bits) {
+#if defined(__AVX512F__)
+    return (half_bits)_mm512_cvtepi32_epi16((__m512i)bits);
+#else
+    return __builtin_convertvector(bits, half_bits);
+#endif
+}
+
+static inline vec vec_from_bf16(half_bits halves) { return (vec)(vec_widen(halves) << 16); }
 
 /* To the nearest, ties to even; every NaN stays a NaN. */
 static inline half_bits vec_to_bf16(vec value) {
@@ -85,7 +101,7 @@ static inline half_bits vec_to_bf16(vec value) {
     const vec_bits bits = (vec_bits)value;
     const vec_bits rounded = (bits + (0x7fff + (bits >> 16 & 1))) >> 16;
     const vec_bits nan = (vec_bits)((bits & 0x7fffffff) > 0x7f800000);
-    return __builtin_convertvector((rounded & ~nan) | (nan & 0x7fc0), half_bits);
+    return vec_narrow((rounded & ~nan) | (nan & 0x7fc0));
 }
 
 static inline vec vec_load_bf16(const uint16_t *from) { return vec_from_bf16(*(const half_unaligned *)from); }
