@@ -3,9 +3,10 @@
  * as 36 independent matrices [tiles x channels] x [channels x features], and the products are transformed back. Depth
  * taps become further summands of the products, since tiles of neighbouring planes lie one plane's tiles apart.
  *
- * Each thread works on blocks of its own, which fit its second-level cache beside the weights if these are small. Of large
- * filters there may be too few blocks for the threads: then all share one and divide the points among them. That costs more
- * where processors have caches of their own, since each reads what the others have transformed.
+ * Each thread works on blocks of its own: some lines of tiles in all planes, of which it takes as many at a time as fit its
+ * second-level cache, beside the weights if these are small. Transformed planes are kept until no depth tap reads them any
+ * more. Of large filters there may be too few blocks for the threads: then all share one and divide the points among them. That
+ * costs more where processors have caches of their own, since each reads what the others have transformed.
  */
 #include "core/memory.h"
 #include "nn/convolution_inside.h"
@@ -15,17 +16,17 @@
 #include <string.h>
 
 enum {
-    OWN_BLOCK_BYTES = 384 << 10,     /* transformed values per thread, when each has blocks of its own */
-    LARGE_OWN_BLOCK_BYTES = 3 << 19, /* with large weights, which do not fit beside them anyway */
-    SHARED_BLOCK_BYTES = 6 << 20,    /* of all threads, when they share one */
-    LARGE_WEIGHTS_BYTES = 400 << 10, /* transformed weights above which they are large */
-    SHARED_WEIGHTS_BYTES = 4 << 20,  /* above which they are too much to be read for each block of each thread */
-    PARTIAL_SUMS = 8,                /* of weight gradients, added in order: their number is not the threads' */
-    UNITS_PER_THREAD = 4,            /* so many pieces of work for each, at least */
-    LEAST_ROWS = 24,                 /* of a product that is cut for them */
-    PRODUCT_PANELS = 2,              /* of a product: as many as kernels take at once */
-    DEPTH_TAPS = 3,                  /* at most */
-    SKEW = 16                        /* floats between points, so that they do not fall on the same cache lines */
+    OWN_BLOCK_BYTES = 384 << 10,       /* transformed values per thread, when each has blocks of its own */
+    LARGE_OWN_BLOCK_BYTES = 512 << 10, /* with large weights, which do not fit beside them anyway */
+    SHARED_BLOCK_BYTES = 6 << 20,      /* of all threads, when they share one */
+    LARGE_WEIGHTS_BYTES = 400 << 10,   /* transformed weights above which they are large */
+    SHARED_WEIGHTS_BYTES = 4 << 20,    /* above which they are too much to be read for each block of each thread */
+    PARTIAL_SUMS = 8,                  /* of weight gradients, added in order: their number is not the threads' */
+    UNITS_PER_THREAD = 4,              /* so many pieces of work for each, at least */
+    LEAST_ROWS = 24,                   /* of a product that is cut for them */
+    PRODUCT_PANELS = 2,                /* of a product: as many as kernels take at once */
+    DEPTH_TAPS = 3,                    /* at most */
+    SKEW = 16                          /* floats between points, so that they do not fall on the same cache lines */
 };
 
 /* One direction of a convolution: images of `in` channels to images of `out` channels. */
@@ -37,11 +38,14 @@ typedef struct direction {
     int tile_lines, tile_columns, taps; /* taps: of the depth */
     int shared;
     int block_slices, block_lines; /* the largest block */
-    size_t in_point, out_point;    /* floats from one point to the next in a block */
+    int step_slices;            /* of a block, so many at a time, which find what the steps before have transformed */
+    size_t in_point, out_point; /* floats from one point to the next in a step */
 } direction;
 
+/* The tiles of some lines in neighbouring planes; a step of it has some of the planes. */
 typedef struct block {
     int group, first_slice, slices, first_line, lines, tiles; /* tiles: of one slice */
+    int origin;                                               /* the first plane that taps read, of all steps */
 } block;
 
 int winograd_possible(const convolution *c) {
@@ -57,13 +61,16 @@ static size_t point_weights(const convolution *c) {
     return (size_t)c->kernel[0] * (size_t)c->in.channels * (size_t)c->features;
 }
 
+/* So many transformed planes are kept: those that the taps of a step read. The next ones take the place of the oldest. */
+static int kept_slices(const direction *d) { return d->step_slices + d->taps - 1; }
+
 static size_t block_floats(const direction *d, int slices, int lines) {
     const size_t tiles = (size_t)lines * (size_t)d->tile_columns;
     return WINOGRAD_POINTS * ((size_t)(slices + d->taps - 1) * tiles * (size_t)d->in + SKEW +
                               (size_t)slices * tiles * (size_t)d->out + SKEW);
 }
 
-/* The largest block that fits: whole planes if it can be, else some lines of tiles of as many planes as pay. */
+/* The largest block that fits: whole planes if it can be, else some lines of tiles of as many planes as pay. It is one step. */
 static void choose_block(direction *d, size_t bytes, int most_slices) {
     int lines = d->tile_lines, slices = d->taps == 1 ? 1 : smaller(d->slices, 4);
     while (lines > 1 && block_floats(d, slices, lines) * sizeof(float) > bytes) lines--;
@@ -74,8 +81,9 @@ static void choose_block(direction *d, size_t bytes, int most_slices) {
     d->block_lines = (d->tile_lines + line_blocks - 1) / line_blocks;
     d->block_slices = (d->slices + slice_blocks - 1) / slice_blocks;
     const size_t tiles = (size_t)d->block_lines * (size_t)d->tile_columns;
-    d->in_point = (size_t)(d->block_slices + d->taps - 1) * tiles * (size_t)d->in + SKEW;
-    d->out_point = (size_t)d->block_slices * tiles * (size_t)d->out + SKEW;
+    d->step_slices = d->block_slices;
+    d->in_point = (size_t)kept_slices(d) * tiles * (size_t)d->in + SKEW;
+    d->out_point = (size_t)d->step_slices * tiles * (size_t)d->out + SKEW;
 }
 
 static direction direction_of(const convolution *c, int in, int out) {
@@ -110,17 +118,27 @@ static int line_blocks(const direction *d) { return (d->tile_lines + d->block_li
 static int slice_blocks(const direction *d) { return (d->slices + d->block_slices - 1) / d->block_slices; }
 static int block_count(const direction *d) { return d->groups * slice_blocks(d) * line_blocks(d); }
 
+/* Makes blocks of several steps as long as there are so many: at the border of two, planes are transformed for both. */
+static void join_steps(direction *d, int blocks) {
+    if (d->taps == 1) return;
+    const int steps = slice_blocks(d), others = d->groups * line_blocks(d);
+    const int parts = smaller(steps, (blocks + others - 1) / others);
+    d->block_slices = (steps + parts - 1) / parts * d->step_slices;
+}
+
 /* Blocks of results, which are the same bits however they are cut. Slices that do not see each other cost nothing to cut. */
 static direction data_direction(const convolution *c, int in, int out) {
     direction d = direction_of(c, in, out);
+    const int pieces = UNITS_PER_THREAD * c->threads;
     if (!has_large_weights(c)) {
         choose_block(&d, OWN_BLOCK_BYTES, d.slices);
+        join_steps(&d, pieces);
         return d;
     }
-    const int pieces = UNITS_PER_THREAD * c->threads;
     choose_block(&d, LARGE_OWN_BLOCK_BYTES, d.taps == 1 ? larger(1, d.slices / pieces) : d.slices);
-    d.shared = c->threads == 1 || block_count(&d) < pieces || weights_bytes(c) > SHARED_WEIGHTS_BYTES;
+    d.shared = block_count(&d) < pieces || weights_bytes(c) > SHARED_WEIGHTS_BYTES;
     if (d.shared) choose_block(&d, SHARED_BLOCK_BYTES, d.slices);
+    else join_steps(&d, pieces);
     return d;
 }
 
@@ -132,7 +150,21 @@ static block block_at(const direction *d, int index) {
     b.lines = smaller(d->block_lines, d->tile_lines - b.first_line);
     b.slices = smaller(d->block_slices, d->slices - b.first_slice);
     b.tiles = b.lines * d->tile_columns;
+    b.origin = b.first_slice - d->taps / 2;
     return b;
+}
+
+/* The step of a block that begins with its k-th slice. */
+static block step_at(const direction *d, const block *whole, int k) {
+    block step = *whole;
+    step.first_slice += k;
+    step.slices = smaller(d->step_slices, whole->slices - k);
+    return step;
+}
+
+/* Where the transformed plane is kept that tap 0 of a slice reads. */
+static size_t kept_place(const direction *d, const block *b, int slice) {
+    return (size_t)((slice - d->taps / 2 - b->origin) % kept_slices(d));
 }
 
 typedef struct image_list {
@@ -164,11 +196,13 @@ static size_t plane_offset(const direction *d, const block *b, int slice, int ch
 }
 
 /* What a block's tiles are transformed from: the planes [first_slice, first_slice + slices) of the images, of `channels`
-   together. Tiles begin `shift` pixels before those of the outputs: 1 for inputs, 0 for gradients. */
+   together. Tiles begin `shift` pixels before those of the outputs: 1 for inputs, 0 for gradients. The first plane comes to
+   `place`, of `kept` places that planes take in turn. */
 typedef struct tile_source {
     void (*transform)(const winograd_tiles *tiles, const void *image, float *points);
     const image_list *images;
     int shift, first_slice, slices, channels;
+    size_t place, kept;
     size_t point_stride;
 } tile_source;
 
@@ -204,7 +238,8 @@ static void transform_run(const direction *d, const block *b, const tile_source 
     const convolution *c = d->convolution;
     const size_t channels = (size_t)from->channels;
     const int slice = from->first_slice + (int)run->slice;
-    float *row = points + (run->slice * (size_t)b->tiles + run->line * (size_t)d->tile_columns) * channels;
+    const size_t place = (from->place + run->slice) % from->kept;
+    float *row = points + (place * (size_t)b->tiles + run->line * (size_t)d->tile_columns) * channels;
     if (slice < 0 || slice >= d->slices) {
         for (size_t point = 0; point < WINOGRAD_POINTS; point++)
             memset(row + point * from->point_stride + (size_t)run->first * channels, 0,
@@ -248,13 +283,17 @@ static void transform_tiles(const direction *d, const block *b, const tile_sourc
 /* The planes that the depth taps of a block read. */
 static int input_slices(const direction *d, const block *b) { return b->slices + d->taps - 1; }
 
+/* Those of a step that the steps before it have not transformed. */
 static void transform_input(const direction *d, const block *b, const image_list *list, float *values, work *shared) {
+    const int first = b->first_slice - d->taps / 2, known = first == b->origin ? 0 : d->taps - 1;
     const tile_source inputs = {.transform = d->stored->winograd_input,
                                 .images = list,
                                 .shift = 1,
-                                .first_slice = b->first_slice - d->taps / 2,
-                                .slices = input_slices(d, b),
+                                .first_slice = first + known,
+                                .slices = input_slices(d, b) - known,
                                 .channels = d->in,
+                                .place = (size_t)(first + known - b->origin) % (size_t)kept_slices(d),
+                                .kept = (size_t)kept_slices(d),
                                 .point_stride = d->in_point};
     transform_tiles(d, b, &inputs, values, shared);
 }
@@ -273,22 +312,38 @@ static size_t panels_in_group(const direction *d, size_t group) {
     return left < PRODUCT_PANELS ? left : PRODUCT_PANELS;
 }
 
-static void multiply_point(const direction *d, const block *b, const point_product *p, const float *values,
-                           const float *weights, float *products) {
+/* What the taps of a slice's tiles read: the planes in a row of places, which begin anew behind the last one. */
+static void plane_taps(const direction *d, const block *b, int slice, const point_product *p, const float *values,
+                       const float *weights, kernel_tap tap[DEPTH_TAPS]) {
     const size_t in = (size_t)d->in, panels = (size_t)(d->out / KERNEL_PANEL), tap_floats = in * KERNEL_PANEL;
-    const size_t panel_floats = (size_t)d->taps * tap_floats;
-    kernel_tap tap[DEPTH_TAPS];
+    const size_t place = kept_place(d, b, slice), kept = (size_t)kept_slices(d);
     for (size_t t = 0; t < (size_t)d->taps; t++)
-        tap[t] = (kernel_tap){.a = values + p->point * d->in_point + (t * (size_t)b->tiles + p->first_row) * in,
-                              .b = weights + (p->point * panels + p->first_panel) * panel_floats + t * tap_floats,
+        tap[t] = (kernel_tap){.a = values + p->point * d->in_point +
+                                   ((place + t) % kept * (size_t)b->tiles + p->first_row) * in,
+                              .b = weights + ((p->point * panels + p->first_panel) * (size_t)d->taps + t) * tap_floats,
                               .row_stride = d->in,
                               .depth = d->in};
-    const kernel_taps taps = {(int)(p->end_row - p->first_row), d->taps, tap, (ptrdiff_t)panel_floats};
-    const kernel_results to = {.channels = (int)p->panels * KERNEL_PANEL,
-                               .row_stride = d->out,
-                               .image = products + p->point * d->out_point + p->first_row * (size_t)d->out +
-                                        p->first_panel * KERNEL_PANEL};
-    d->f32->multiply_taps(&taps, &to);
+}
+
+/* Whether the planes that the taps of all slices read follow one another. */
+static int is_in_a_row(const direction *d, const block *b) {
+    return kept_place(d, b, b->first_slice) + (size_t)input_slices(d, b) <= (size_t)kept_slices(d);
+}
+
+static void multiply_point(const direction *d, const block *b, const point_product *p, const float *values,
+                           const float *weights, float *products) {
+    const int together = is_in_a_row(d, b);
+    const size_t rows = together ? p->end_row - p->first_row : (size_t)b->tiles;
+    float *image = products + p->point * d->out_point + p->first_row * (size_t)d->out + p->first_panel * KERNEL_PANEL;
+    for (int k = 0; k < (together ? 1 : b->slices); k++) {
+        kernel_tap tap[DEPTH_TAPS];
+        plane_taps(d, b, b->first_slice + k, p, values, weights, tap);
+        const kernel_taps taps = {(int)rows, d->taps, tap, (ptrdiff_t)d->taps * d->in * KERNEL_PANEL};
+        const kernel_results to = {.channels = (int)p->panels * KERNEL_PANEL,
+                                   .row_stride = d->out,
+                                   .image = image + (size_t)k * rows * (size_t)d->out};
+        d->f32->multiply_taps(&taps, &to);
+    }
 }
 
 static size_t product_pieces(const direction *d, const block *b, const work *shared) {
@@ -368,10 +423,13 @@ static void run_apart(const direction *d, const image_list *inputs, const float 
         char *own = own_memory(d->convolution, memory);
         float *values = (float *)own, *products = (float *)(own + block_values(d));
         for (size_t index; work_take(&blocks, &index);) {
-            const block b = block_at(d, (int)index);
-            transform_input(d, &b, inputs, values, 0);
-            multiply_points(d, &b, values, weights, products, 0);
-            transform_output(d, &b, products, results, 0);
+            const block whole = block_at(d, (int)index);
+            for (int slice = 0; slice < whole.slices; slice += d->step_slices) {
+                const block b = step_at(d, &whole, slice);
+                transform_input(d, &b, inputs, values, 0);
+                multiply_points(d, &b, values, weights, products, 0);
+                transform_output(d, &b, products, results, 0);
+            }
         }
     }
 }
@@ -544,6 +602,7 @@ static void transform_gradient(const direction *d, const block *b, const gradien
                                   .first_slice = b->first_slice,
                                   .slices = b->slices,
                                   .channels = d->out,
+                                  .kept = (size_t)b->slices,
                                   .point_stride = d->out_point};
     transform_tiles(d, b, &gradient, w->gradients, shared);
 }

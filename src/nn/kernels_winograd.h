@@ -62,146 +62,169 @@ static inline winograd_window window_of(const winograd_tiles *tiles, const void 
                              tiles->width - tiles->left};
 }
 
-/* Whether all of the columns [first, end) are inside. */
-static inline int holds(const winograd_window *w, int edge, int first, int end) {
-    return w->first_row == 0 && w->end_row == edge && first >= w->first_column && end <= w->end_column;
-}
-
 /* A kernel_scaling of LANES channels. */
 typedef struct lanes_scaling {
-    int is_there;
     vec scale, shift, slope;
 } lanes_scaling;
 
-static inline vec scaled(const lanes_scaling *s, vec x) {
-    return s->is_there ? leaky_relu_of(vec_fma(x, s->scale, s->shift), s->slope) : x;
+static inline lanes_scaling scaling_of(const kernel_scaling *s, ptrdiff_t channel) {
+    if (!s->scale) return (lanes_scaling){0};
+    return (lanes_scaling){vec_load(s->scale + channel), vec_load(s->shift + channel), vec_all(s->slope)};
 }
 
-/* LANES channels of the `edge` pixels of column x, which may be known to lie inside. */
-static inline void load_column(const winograd_window *w, int inside, int edge, const lanes_scaling *s,
-                               const ELEMENT *from, int x, vec column[]) {
-    const int outside = !inside && (x < w->first_column || x >= w->end_column);
-    const int first = outside ? edge : w->first_row, end = w->end_row;
-    for (int i = 0; i < edge; i++)
-        column[i] = inside || (i >= first && i < end) ? scaled(s, LOAD(from + x * w->pixel + i * w->row)) : vec_all(0);
+/* What is known of tiles when the code for them is compiled: how many rows they read, whether all of these are inside, and whether
+   there is a scaling. */
+typedef struct tile_kind {
+    int edge, has_all_rows, is_scaled;
+} tile_kind;
+
+/* LANES channels of a column of pixels, by its first one. Addresses are made of two pointers and the distance of rows. */
+ALWAYS_INLINE void load_column(const tile_kind kind, const winograd_window *w, const lanes_scaling *s,
+                               const ELEMENT *at, vec column[]) {
+    const ELEMENT *const half[2] = {at, at + 3 * w->row};
+    UNROLL for (int i = 0; i < kind.edge; i++) {
+        column[i] = vec_all(0);
+        if (!kind.has_all_rows && (i < w->first_row || i >= w->end_row)) continue;
+        column[i] = LOAD(half[i / 3] + i % 3 * w->row);
+        if (kind.is_scaled) column[i] = leaky_relu_of(vec_fma(column[i], s->scale, s->shift), s->slope);
+    }
+}
+
+static inline int is_column_inside(const winograd_window *w, int x) {
+    return x >= w->first_column && x < w->end_column;
 }
 
 /* Two transformed columns. */
 typedef vec column_pair[2][WINOGRAD_EDGE];
 
-static inline void input_pair(const winograd_window *w, int inside, const lanes_scaling *s, const ELEMENT *from, int x,
-                              column_pair to) {
-    for (int j = 0; j < 2; j++) {
-        vec column[6];
-        load_column(w, inside, 6, s, from, x + j, column);
-        winograd_b(column, to[j]);
+ALWAYS_INLINE void input_columns(const tile_kind kind, const winograd_window *w, const lanes_scaling *s,
+                                 const ELEMENT *at, int x, column_pair to) {
+    UNROLL for (int j = 0; j < 2; j++) {
+        vec column[WINOGRAD_EDGE];
+        if (is_column_inside(w, x + j)) {
+            load_column(kind, w, s, at + j * w->pixel, column);
+            winograd_b(column, to[j]);
+        } else {
+            UNROLL for (int i = 0; i < WINOGRAD_EDGE; i++) to[j][i] = vec_all(0);
+        }
     }
 }
 
-static inline void input_columns(const winograd_window *w, const lanes_scaling *s, const ELEMENT *from, int x,
-                                 column_pair to) {
-    if (holds(w, 6, x, x + 2)) input_pair(w, 1, s, from, x, to);
-    else input_pair(w, 0, s, from, x, to);
+/* Asks for the pixels that the tile two lines of tiles further down reads beside those of its neighbours, by this tile's
+   first pixel: processors do not foresee where lines of four rows go on. Behind the image lies what comes next, or what is never
+   read. */
+ALWAYS_INLINE void expect_tile(const winograd_window *w, const ELEMENT *at) {
+    const ELEMENT *row = at + (2 * WINOGRAD_TILE + 2) * w->row + 2 * w->pixel;
+    UNROLL for (int i = 0; i < WINOGRAD_TILE; i++, row += w->row) UNROLL for (int j = 0; j < WINOGRAD_TILE; j++)
+        __builtin_prefetch(row + j * w->pixel);
 }
 
-/* Asks for the pixels that the tile two lines of tiles further down reads beside those of its neighbours: processors do not
-   foresee where lines of four rows go on. Behind the image lies what comes next, or what is never read. */
-static inline void expect_tile(const winograd_window *w, const ELEMENT *from, int x) {
-    for (int i = 2 * WINOGRAD_TILE + 2; i < 3 * WINOGRAD_TILE + 2; i++)
-        for (int j = 0; j < WINOGRAD_TILE; j++) __builtin_prefetch(from + i * w->row + (x + j) * w->pixel);
+/* Six neighbouring points, whose addresses are made of two pointers and their distance. */
+ALWAYS_INLINE void store_points(const vec values[WINOGRAD_EDGE], float *points, ptrdiff_t point_stride) {
+    float *const half[2] = {points, points + 3 * point_stride};
+    UNROLL for (int j = 0; j < WINOGRAD_EDGE; j++) vec_store(half[j / 3] + j % 3 * point_stride, values[j]);
 }
 
-static inline void input_points(vec first[2][6], vec second[2][6], vec third[2][6], float *points,
+ALWAYS_INLINE void input_points(vec first[2][6], vec second[2][6], vec third[2][6], float *points,
                                 ptrdiff_t point_stride) {
-    for (int i = 0; i < 6; i++) {
+    UNROLL for (int i = 0; i < WINOGRAD_EDGE; i++, points += WINOGRAD_EDGE * point_stride) {
         const vec row[6] = {first[0][i], first[1][i], second[0][i], second[1][i], third[0][i], third[1][i]};
         vec out[6];
         winograd_b(row, out);
-        for (int j = 0; j < 6; j++) vec_store(points + (i * 6 + j) * point_stride, out[j]);
+        store_points(out, points, point_stride);
     }
 }
 
 /* A panel of channels of all tiles. Neighbours share two columns. */
-static inline void input_panel(const winograd_tiles *tiles, const winograd_window *window,
-                               const lanes_scaling scaling[PANEL_VECTORS], const ELEMENT *from, float *points) {
+ALWAYS_INLINE void input_panel(const tile_kind kind, const winograd_tiles *tiles, const winograd_window *window,
+                               int channel, float *points) {
     const winograd_window w = *window;
     const ptrdiff_t tile_stride = tiles->tile_stride, point_stride = tiles->point_stride;
+    const ELEMENT *at = w.from + channel;
+    lanes_scaling scaling[PANEL_VECTORS];
     column_pair shared[PANEL_VECTORS][2], own;
-    for (int v = 0; v < PANEL_VECTORS; v++) input_columns(&w, &scaling[v], from + v * LANES, 0, shared[v][0]);
-    for (int k = 0; k < tiles->count; k++, points += tile_stride) {
-        expect_tile(&w, from, k * WINOGRAD_TILE + 2);
+    for (int v = 0; v < PANEL_VECTORS; v++) {
+        scaling[v] = scaling_of(&tiles->scaling, channel + v * LANES);
+        input_columns(kind, &w, &scaling[v], at + v * LANES, 0, shared[v][0]);
+    }
+    for (int k = 0; k < tiles->count; k++, points += tile_stride, at += WINOGRAD_TILE * w.pixel) {
+        const int x = k * WINOGRAD_TILE;
+        expect_tile(&w, at);
         for (int v = 0; v < PANEL_VECTORS; v++) {
             vec(*const first)[6] = shared[v][k & 1], (*const third)[6] = shared[v][~k & 1];
-            input_columns(&w, &scaling[v], from + v * LANES, k * WINOGRAD_TILE + 2, own);
-            input_columns(&w, &scaling[v], from + v * LANES, k * WINOGRAD_TILE + 4, third);
+            input_columns(kind, &w, &scaling[v], at + v * LANES + 2 * w.pixel, x + 2, own);
+            input_columns(kind, &w, &scaling[v], at + v * LANES + 4 * w.pixel, x + 4, third);
             input_points(first, own, third, points + v * LANES, point_stride);
         }
     }
 }
 
-static void winograd_plain_input(const winograd_tiles *tiles, const winograd_window *window, float *points) {
-    const lanes_scaling none[PANEL_VECTORS] = {{0}};
-    for (int c = 0; c < tiles->channels; c += PANEL) input_panel(tiles, window, none, window->from + c, points + c);
-}
+typedef void panel_function(const winograd_tiles *tiles, const winograd_window *window, int channel, float *points);
 
-#ifdef ELEMENT_IS_F32
-static void winograd_scaled_input(const winograd_tiles *tiles, const winograd_window *window, float *points) {
-    const kernel_scaling *s = &tiles->scaling;
-    for (int c = 0; c < tiles->channels; c += PANEL) {
-        lanes_scaling scaling[PANEL_VECTORS];
-        for (int v = 0; v < PANEL_VECTORS; v++)
-            scaling[v] = (lanes_scaling){1, vec_load(s->scale + c + v * LANES), vec_load(s->shift + c + v * LANES),
-                                         vec_all(s->slope)};
-        input_panel(tiles, window, scaling, window->from + c, points + c);
+#define INPUT_PANEL(NAME, HAS_ALL_ROWS, IS_SCALED)                                                                     \
+    static void NAME(const winograd_tiles *tiles, const winograd_window *window, int channel, float *points) {         \
+        input_panel((tile_kind){WINOGRAD_EDGE, HAS_ALL_ROWS, IS_SCALED}, tiles, window, channel, points);              \
     }
-}
+INPUT_PANEL(input_inside, 1, 0)
+INPUT_PANEL(input_border, 0, 0)
+#ifdef ELEMENT_IS_F32
+INPUT_PANEL(scaled_inside, 1, 1)
+INPUT_PANEL(scaled_border, 0, 1)
+#else
+#define scaled_inside input_inside
+#define scaled_border input_border
 #endif
 
 static void winograd_input(const winograd_tiles *tiles, const void *image, float *points) {
-    const winograd_window window = window_of(tiles, image, 6);
-#ifdef ELEMENT_IS_F32
-    if (tiles->scaling.scale) {
-        winograd_scaled_input(tiles, &window, points);
-        return;
-    }
-#endif
-    winograd_plain_input(tiles, &window, points);
+    const winograd_window w = window_of(tiles, image, WINOGRAD_EDGE);
+    const int has_all_rows = w.first_row == 0 && w.end_row == WINOGRAD_EDGE;
+    panel_function *const plain = has_all_rows ? input_inside : input_border;
+    panel_function *const panel = !tiles->scaling.scale ? plain : has_all_rows ? scaled_inside : scaled_border;
+    for (int c = 0; c < tiles->channels; c += PANEL) panel(tiles, &w, c, points + c);
 }
 
-static inline void gradient_tile(const winograd_window *w, int inside, const ELEMENT *from, int x, float *points,
-                                 ptrdiff_t point_stride) {
-    const lanes_scaling none = {0};
-    vec columns[6][4];
-    for (int j = 0; j < 4; j++) {
-        vec column[4], out[6];
-        load_column(w, inside, 4, &none, from, x + j, column);
-        winograd_a_transposed(column, out);
-        for (int i = 0; i < 6; i++) columns[i][j] = out[i];
+ALWAYS_INLINE void gradient_tile(const tile_kind kind, const winograd_window *w, const ELEMENT *at, int x,
+                                 float *points, ptrdiff_t point_stride) {
+    vec columns[WINOGRAD_EDGE][WINOGRAD_TILE];
+    UNROLL for (int j = 0; j < WINOGRAD_TILE; j++) {
+        vec column[WINOGRAD_TILE], out[WINOGRAD_EDGE] = {vec_all(0)};
+        if (is_column_inside(w, x + j)) {
+            load_column(kind, w, 0, at + j * w->pixel, column);
+            winograd_a_transposed(column, out);
+        }
+        UNROLL for (int i = 0; i < WINOGRAD_EDGE; i++) columns[i][j] = out[i];
     }
-    for (int i = 0; i < 6; i++) {
-        vec out[6];
+    UNROLL for (int i = 0; i < WINOGRAD_EDGE; i++, points += WINOGRAD_EDGE * point_stride) {
+        vec out[WINOGRAD_EDGE];
         winograd_a_transposed(columns[i], out);
-        for (int j = 0; j < 6; j++) vec_store(points + (i * 6 + j) * point_stride, out[j]);
+        store_points(out, points, point_stride);
     }
 }
 
-static inline void gradient_panel(const winograd_tiles *tiles, const winograd_window *window, const ELEMENT *from,
-                                  float *points) {
+ALWAYS_INLINE void gradient_panel(const int has_all_rows, const winograd_tiles *tiles, const winograd_window *window,
+                                  int channel, float *points) {
+    const tile_kind kind = {WINOGRAD_TILE, has_all_rows, 0};
     const winograd_window w = *window;
     const ptrdiff_t tile_stride = tiles->tile_stride, point_stride = tiles->point_stride;
-    for (int k = 0; k < tiles->count; k++, points += tile_stride) {
-        const int x = k * WINOGRAD_TILE;
-        for (int v = 0; v < PANEL_VECTORS; v++) {
-            const int c = v * LANES;
-            if (holds(&w, 4, x, x + 4)) gradient_tile(&w, 1, from + c, x, points + c, point_stride);
-            else gradient_tile(&w, 0, from + c, x, points + c, point_stride);
-        }
-    }
+    const ELEMENT *at = w.from + channel;
+    for (int k = 0; k < tiles->count; k++, points += tile_stride, at += WINOGRAD_TILE * w.pixel)
+        for (int v = 0; v < PANEL_VECTORS; v++)
+            gradient_tile(kind, &w, at + v * LANES, k * WINOGRAD_TILE, points + v * LANES, point_stride);
+}
+
+static void gradient_inside(const winograd_tiles *tiles, const winograd_window *window, int channel, float *points) {
+    gradient_panel(1, tiles, window, channel, points);
+}
+
+static void gradient_border(const winograd_tiles *tiles, const winograd_window *window, int channel, float *points) {
+    gradient_panel(0, tiles, window, channel, points);
 }
 
 static void winograd_gradient(const winograd_tiles *tiles, const void *image, float *points) {
-    const winograd_window window = window_of(tiles, image, 4);
-    for (int c = 0; c < tiles->channels; c += PANEL) gradient_panel(tiles, &window, window.from + c, points + c);
+    const winograd_window w = window_of(tiles, image, WINOGRAD_TILE);
+    const int has_all_rows = w.first_row == 0 && w.end_row == WINOGRAD_TILE;
+    panel_function *const panel = has_all_rows ? gradient_inside : gradient_border;
+    for (int c = 0; c < tiles->channels; c += PANEL) panel(tiles, &w, c, points + c);
 }
 
 /* What is added to LANES channels of the results, and where these go. */
@@ -211,14 +234,16 @@ typedef struct winograd_place {
     int accumulate;
     ELEMENT *pixels;
     ptrdiff_t row, pixel;
+    int rows, columns; /* that are inside */
 } winograd_place;
 
-static inline void output_row(const vec half[6], const winograd_place *to, int i, int columns) {
-    vec out[4];
+ALWAYS_INLINE void output_row(const int is_whole, const vec half[WINOGRAD_EDGE], const winograd_place *to,
+                              ptrdiff_t row) {
+    vec out[WINOGRAD_TILE];
     winograd_a(half, out);
-    for (int j = 0; j < 4; j++) {
-        const ptrdiff_t at = i * to->row + j * to->pixel;
-        if (j >= columns) break;
+    UNROLL for (int j = 0; j < WINOGRAD_TILE; j++) {
+        if (!is_whole && j >= to->columns) break;
+        const ptrdiff_t at = row + j * to->pixel;
         vec value = out[j] + to->start;
         if (to->added) value += LOAD(to->added + at);
         if (to->accumulate) value += LOAD(to->pixels + at);
@@ -226,17 +251,28 @@ static inline void output_row(const vec half[6], const winograd_place *to, int i
     }
 }
 
-static inline void output_tile(const float *points, ptrdiff_t point_stride, const winograd_place *to, int rows,
-                               int columns) {
-    vec half[4][6];
-    for (int j = 0; j < 6; j++) {
-        vec column[6], out[4];
-        for (int i = 0; i < 6; i++) column[i] = vec_load(points + (i * 6 + j) * point_stride);
+ALWAYS_INLINE void output_tile(const int is_whole, const float *points, ptrdiff_t point_stride,
+                               const winograd_place *place) {
+    const winograd_place to = *place;
+    vec half[WINOGRAD_TILE][WINOGRAD_EDGE];
+    UNROLL for (int j = 0; j < WINOGRAD_EDGE; j++, points += point_stride) {
+        const ptrdiff_t row = WINOGRAD_EDGE * point_stride;
+        const float *const from[2] = {points, points + 3 * row};
+        vec column[WINOGRAD_EDGE], out[WINOGRAD_TILE];
+        UNROLL for (int i = 0; i < WINOGRAD_EDGE; i++) column[i] = vec_load(from[i / 3] + i % 3 * row);
         winograd_a(column, out);
-        for (int i = 0; i < 4; i++) half[i][j] = out[i];
+        UNROLL for (int i = 0; i < WINOGRAD_TILE; i++) half[i][j] = out[i];
     }
-    for (int i = 0; i < 4; i++)
-        if (i < rows) output_row(half[i], to, i, columns);
+    UNROLL for (int i = 0; i < WINOGRAD_TILE; i++) if (is_whole || i < to.rows)
+        output_row(is_whole, half[i], &to, i * to.row);
+}
+
+static void whole_output_tile(const float *points, ptrdiff_t point_stride, const winograd_place *to) {
+    output_tile(1, points, point_stride, to);
+}
+
+static void border_output_tile(const float *points, ptrdiff_t point_stride, const winograd_place *to) {
+    output_tile(0, points, point_stride, to);
 }
 
 static void winograd_output(const winograd_tiles *tiles, const float *points, const kernel_addends *addends,
@@ -244,20 +280,21 @@ static void winograd_output(const winograd_tiles *tiles, const float *points, co
     const winograd_tiles t = *tiles;
     const float *const bias = addends->bias;
     const ptrdiff_t row = (ptrdiff_t)t.width * t.channels;
-    const int rows = within(t.height - t.top, 4);
+    const int rows = within(t.height - t.top, WINOGRAD_TILE);
     for (int k = 0; k < t.count; k++) {
-        const int left = t.left + k * WINOGRAD_TILE, columns = within(t.width - left, 4);
+        const int left = t.left + k * WINOGRAD_TILE, columns = within(t.width - left, WINOGRAD_TILE);
         const ptrdiff_t corner = t.top * row + (ptrdiff_t)left * t.channels;
         for (int c = 0; c < t.channels; c += LANES) {
-            const float *from = points + k * t.tile_stride + c;
             const winograd_place to = {bias ? vec_load(bias + c) : vec_all(0),
                                        addends->addend ? (const ELEMENT *)addends->addend + corner + c : 0,
                                        addends->accumulate,
                                        (ELEMENT *)image + corner + c,
                                        row,
-                                       t.channels};
-            if (rows == 4 && columns == 4) output_tile(from, t.point_stride, &to, 4, 4);
-            else output_tile(from, t.point_stride, &to, rows, columns);
+                                       t.channels,
+                                       rows,
+                                       columns};
+            (rows == WINOGRAD_TILE && columns == WINOGRAD_TILE ? whole_output_tile : border_output_tile)(
+                points + k * t.tile_stride + c, t.point_stride, &to);
         }
     }
 }
