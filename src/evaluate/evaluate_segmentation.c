@@ -74,6 +74,7 @@ static status_code open_segmenter(job *j, failure *failure) {
     options.threads = j->request->threads;
     options.mirror = !j->request->no_mirror;
     options.temporary = j->run;
+    options.adapts = 1;
     return segmenter_open(&j->segmenter, &options, &j->run, 1, failure);
 }
 

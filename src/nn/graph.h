@@ -154,6 +154,9 @@ const parameter *graph_parameter(const graph *graph, int index);
 /* The flat blocks: trained parameters and their gradients; running statistics. */
 size_t graph_trained_floats(const graph *graph);
 float *graph_values(graph *graph);
+/* Another block of trained parameters takes the place of the graph's own, which NULL brings back: for several networks of one
+   shape. It is aligned to 64 bytes and stays the caller's. */
+void graph_use_values(graph *graph, float *values);
 float *graph_gradients(graph *graph);
 size_t graph_running_floats(const graph *graph);
 float *graph_running(graph *graph);

@@ -19,7 +19,7 @@ graph *graph_open(const graph_options *options) {
 void graph_close(graph **graph) {
     if (!graph || !*graph) return;
     struct graph *g = *graph;
-    memory_close(g->values);
+    memory_close(g->own_values);
     memory_close(g->gradients);
     memory_close(g->running);
     memory_close(g->states);
@@ -144,6 +144,7 @@ const parameter *graph_parameter(const graph *g, int index) { return &g->paramet
 size_t graph_trained_floats(const graph *g) { return g->trained_floats; }
 size_t graph_running_floats(const graph *g) { return g->running_floats; }
 float *graph_values(graph *g) { return g->values; }
+void graph_use_values(graph *g, float *values) { g->values = values ? values : g->own_values; }
 float *graph_gradients(graph *g) { return g->gradients; }
 float *graph_running(graph *g) { return g->running; }
 shape graph_input_shape(const graph *g) { return g->nodes[0].shape; }

@@ -82,7 +82,8 @@ struct graph {
     uint32_t dropout_first; /* where the first sample stands in the batch */
 
     size_t trained_floats, running_floats, state_floats, arena_bytes, scratch_bytes, io_floats, joined_doubles;
-    float *values, *gradients, *running, *states;
+    float *values; /* own_values, or those of the caller */
+    float *own_values, *gradients, *running, *states;
     float *part_gradients; /* of the graph's first part */
     size_t part_stride;
     int idle; /* in this pass */

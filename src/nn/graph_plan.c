@@ -230,7 +230,7 @@ static void *open_zeroed(size_t bytes) {
 
 static status_code open_blocks(graph *g, failure *failure) {
     const int training = !g->options.inference;
-    g->values = open_zeroed(g->trained_floats * sizeof(float));
+    g->values = g->own_values = open_zeroed(g->trained_floats * sizeof(float));
     g->gradients = training ? open_zeroed(g->trained_floats * sizeof(float)) : 0;
     g->part_gradients = g->gradients;
     g->running = open_zeroed(g->running_floats * sizeof(float));

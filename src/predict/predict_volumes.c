@@ -222,6 +222,7 @@ static status_code open_segmenter(job *j, failure *failure) {
     options.mirror = r->mirror;
     options.average = r->average;
     options.temporary = r->output;
+    options.adapts = 1;
     return segmenter_open(&j->segmenter, &options, r->runs, r->run_count, failure);
 }
 

@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "model/segmentation_model.h"
 #include "model/weights.h"
+#include "nn/team.h"
 #include "predict/model_folder.h"
 #include "predict/probabilities.h"
 #include "predict/sliding.h"
@@ -25,7 +26,7 @@ struct segmenter {
     channel_rule rules[PLAN_MAX_CHANNELS];
     graph *graph;
     int models;
-    float *weights; /* of all models, one after the other; what graph_values holds */
+    float *weights; /* of all models, one after the other */
 };
 
 segmenter_options segmenter_options_default(void) {
@@ -80,6 +81,7 @@ status_code segmenter_open(segmenter **opened, const segmenter_options *options,
     if (!p) return fail_memory(failure, "the segmenter");
     p->options = *options;
     p->models = count;
+    if (options->adapts) team_open(options->threads);
     const status_code status = open_parts(p, models, count, failure);
     if (status != STATUS_OK) segmenter_close(opened);
     return status;
@@ -113,9 +115,22 @@ static const float *outputs_of(const segmenter *p, float *scratch) {
     const float *logits = graph_output_values(p->graph, 0);
     if (p->options.average == AVERAGE_LOGITS) return logits;
     memcpy(scratch, logits, count * sizeof *scratch);
-#pragma omp parallel for schedule(static) num_threads(p->options.threads)
+#pragma omp parallel for schedule(static) num_threads(team_size(p->options.threads))
     for (size_t k = 0; k < count; k += classes) probabilities_of(&p->plan.labels, scratch + k, 1);
     return scratch;
+}
+
+/* scores = or += a model's share of the mean. */
+static void add_share(const segmenter *p, int model, const float *values, float *scores, size_t count) {
+#pragma omp parallel for schedule(static) num_threads(team_size(p->options.threads))
+    for (size_t k = 0; k < count; k++) scores[k] = (model ? scores[k] : 0) + values[k] / (float)p->models;
+}
+
+static int all_finite(const segmenter *p, const float *scores, size_t count) {
+    int finite = 1;
+#pragma omp parallel for schedule(static) num_threads(team_size(p->options.threads)) reduction(&& : finite)
+    for (size_t k = 0; k < count; k++) finite = finite && isfinite(scores[k]);
+    return finite;
 }
 
 static status_code score(void *context, const float *patch, float *scores, failure *failure) {
@@ -125,16 +140,15 @@ static status_code score(void *context, const float *patch, float *scores, failu
     const size_t floats = graph_trained_floats(p->graph), count = shape_count(&out);
     memcpy(graph_input_values(p->graph), patch, shape_count(&in) * sizeof *patch);
     for (int model = 0; model < p->models; model++) {
-        if (p->models > 1) memcpy(graph_values(p->graph), p->weights + (size_t)model * floats, floats * sizeof(float));
+        if (p->models > 1) graph_use_values(p->graph, p->weights + (size_t)model * floats);
+        team_step_begin();
         graph_forward(p->graph, 0);
-        const float *values = outputs_of(p, c->scratch);
-        for (size_t k = 0; k < count; k++) scores[k] = (model ? scores[k] : 0) + values[k] / (float)p->models;
+        team_step_end();
+        add_share(p, model, outputs_of(p, c->scratch), scores, count);
     }
-    for (size_t k = 0; k < count; k++)
-        if (!isfinite(scores[k]))
-            return fail(failure, STATUS_FAILED,
-                        "the network gives no number: its training diverged, so train it anew, with a smaller rate");
-    return STATUS_OK;
+    if (all_finite(p, scores, count)) return STATUS_OK;
+    return fail(failure, STATUS_FAILED,
+                "the network gives no number: its training diverged, so train it anew, with a smaller rate");
 }
 
 /* Above which a region is there. */
@@ -277,8 +291,11 @@ static status_code restore(const collection *c, const segmenter_output *output, 
 static status_code slide(segmenter *p, const prepared_case *prepared, const segmenter_output *output,
                          const listener *listener, failure *failure) {
     collection c = {.segmenter = p, .geometry = &prepared->geometry, .listener = listener};
-    sliding s = {
-        .channels = prepared->channels, .image = prepared->image, .classes = p->plan.classes, .step = p->options.step};
+    sliding s = {.channels = prepared->channels,
+                 .image = prepared->image,
+                 .classes = p->plan.classes,
+                 .step = p->options.step,
+                 .threads = p->options.threads};
     for (int axis = 0; axis < 3; axis++) {
         s.size[axis] = prepared->geometry.size[axis];
         s.patch[axis] = p->plan.patch[axis];

@@ -28,6 +28,7 @@ typedef enum average_kind { AVERAGE_LOGITS, AVERAGE_PROBABILITIES } average_kind
 typedef struct segmenter_options {
     run_weights weights;   /* the best */
     int threads;           /* 1 */
+    int adapts;            /* 0; 1: fewer of them while others use the processors (nn/team.h). Not for libraries */
     int bf16;              /* 0; 1 stores activations in bf16 */
     double step;           /* 0.5, of the patch */
     int mirror;            /* 1: all mirror images are averaged, too */

@@ -1,5 +1,6 @@
 #include "predict/sliding.h"
 #include "core/memory.h"
+#include "nn/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -80,38 +81,55 @@ static int in_volume(const sliding *s, const workspace *w, int axis, int start, 
     return at >= 0 && at < s->size[axis] ? at : -1;
 }
 
-/* The window at `start`, mirrored along the axes of the bits of `mirror`; zeros outside the volume. */
-static void cut(const sliding *s, const workspace *w, const int start[3], int mirror) {
-    float *to = w->patch;
+static int threads_of(const sliding *s) { return team_size(s->threads > 1 ? s->threads : 1); }
+
+/* A line of the window at `start`, mirrored along the axes of the bits of `mirror`; zeros outside the volume. */
+static void cut_line(const sliding *s, const workspace *w, const int start[3], int mirror, const int line[2],
+                     float *to) {
     const size_t plane = (size_t)s->size[1] * (size_t)s->size[2], volume = (size_t)s->size[0] * plane;
-    for (int i = 0; i < s->patch[0]; i++)
-        for (int j = 0; j < s->patch[1]; j++) {
-            const int z = in_volume(s, w, 0, start[0], i, mirror & 1), y = in_volume(s, w, 1, start[1], j, mirror & 2);
-            for (int k = 0; k < s->patch[2]; k++) {
-                const int x = in_volume(s, w, 2, start[2], k, mirror & 4);
-                const size_t at = (size_t)(z < 0 ? 0 : z) * plane + (size_t)(y < 0 ? 0 : y) * (size_t)s->size[2] +
-                                  (size_t)(x < 0 ? 0 : x);
-                for (int c = 0; c < s->channels; c++)
-                    *to++ = z < 0 || y < 0 || x < 0 ? 0 : s->image[(size_t)c * volume + at];
-            }
-        }
+    const int z = in_volume(s, w, 0, start[0], line[0], mirror & 1);
+    const int y = in_volume(s, w, 1, start[1], line[1], mirror & 2);
+    for (int k = 0; k < s->patch[2]; k++) {
+        const int x = in_volume(s, w, 2, start[2], k, mirror & 4);
+        const size_t at =
+            (size_t)(z < 0 ? 0 : z) * plane + (size_t)(y < 0 ? 0 : y) * (size_t)s->size[2] + (size_t)(x < 0 ? 0 : x);
+        for (int c = 0; c < s->channels; c++) *to++ = z < 0 || y < 0 || x < 0 ? 0 : s->image[(size_t)c * volume + at];
+    }
 }
 
-/* Adds the scores of a window where its voxels lie; with `weigh`, also the weights. */
-static void add(const sliding *s, const workspace *w, const int start[3], int mirror, int weigh) {
-    const size_t classes = (size_t)s->classes;
-    const float *scores = w->scores;
+static void cut(const sliding *s, const workspace *w, const int start[3], int mirror) {
+    const size_t line = (size_t)s->patch[2] * (size_t)s->channels;
+#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_of(s))
     for (int i = 0; i < s->patch[0]; i++)
         for (int j = 0; j < s->patch[1]; j++)
-            for (int k = 0; k < s->patch[2]; k++, scores += classes) {
-                const int at[3] = {mirror & 1 ? s->patch[0] - 1 - i : i, mirror & 2 ? s->patch[1] - 1 - j : j,
-                                   mirror & 4 ? s->patch[2] - 1 - k : k};
-                const float weight = w->weights[0][at[0]] * w->weights[1][at[1]] * w->weights[2][at[2]];
-                const size_t ring = (size_t)((start[0] + at[0]) % s->patch[0]) * area(w) +
-                                    (size_t)(start[1] + at[1]) * (size_t)w->padded[2] + (size_t)(start[2] + at[2]);
-                for (size_t c = 0; c < classes; c++) w->sums[ring * classes + c] += weight * scores[c];
-                if (weigh) w->weight_sums[ring] += weight;
-            }
+            cut_line(s, w, start, mirror, (int[2]){i, j},
+                     w->patch + ((size_t)i * (size_t)s->patch[1] + (size_t)j) * line);
+}
+
+/* Adds the scores of a window's line where its voxels lie; with `weigh`, also the weights. */
+static void add_line(const sliding *s, const workspace *w, const int start[3], int mirror, int weigh, const int line[2],
+                     const float *scores) {
+    const size_t classes = (size_t)s->classes;
+    const int z = mirror & 1 ? s->patch[0] - 1 - line[0] : line[0],
+              y = mirror & 2 ? s->patch[1] - 1 - line[1] : line[1];
+    const size_t first = (size_t)((start[0] + z) % s->patch[0]) * area(w) +
+                         (size_t)(start[1] + y) * (size_t)w->padded[2] + (size_t)start[2];
+    for (int k = 0; k < s->patch[2]; k++, scores += classes) {
+        const int x = mirror & 4 ? s->patch[2] - 1 - k : k;
+        const float weight = w->weights[0][z] * w->weights[1][y] * w->weights[2][x];
+        for (size_t c = 0; c < classes; c++) w->sums[(first + (size_t)x) * classes + c] += weight * scores[c];
+        if (weigh) w->weight_sums[first + (size_t)x] += weight;
+    }
+}
+
+/* Each line of a window lies in a place of its own. */
+static void add(const sliding *s, const workspace *w, const int start[3], int mirror, int weigh) {
+    const size_t line = (size_t)s->patch[2] * (size_t)s->classes;
+#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_of(s))
+    for (int i = 0; i < s->patch[0]; i++)
+        for (int j = 0; j < s->patch[1]; j++)
+            add_line(s, w, start, mirror, weigh, (int[2]){i, j},
+                     w->scores + ((size_t)i * (size_t)s->patch[1] + (size_t)j) * line);
 }
 
 static int mirrors(const sliding *s) { return s->mirror[0] | s->mirror[1] << 1 | s->mirror[2] << 2; }
@@ -128,21 +146,28 @@ static status_code window(const sliding *s, const workspace *w, const sliding_ca
     return STATUS_OK;
 }
 
+/* The averaged scores of a line of plane z. */
+static void average_line(const sliding *s, const workspace *w, int z, int y, float *to) {
+    const size_t classes = (size_t)s->classes, ring = (size_t)(z % s->patch[0]) * area(w);
+    const int set = mirrors(s);
+    const float passes = (float)((1 + (set & 1)) * (1 + (set >> 1 & 1)) * (1 + (set >> 2 & 1)));
+    for (int x = 0; x < s->size[2]; x++) {
+        const size_t at = ring + (size_t)(y + w->offset[1]) * (size_t)w->padded[2] + (size_t)(x + w->offset[2]);
+        const float share = 1 / (passes * w->weight_sums[at]);
+        for (size_t c = 0; c < classes; c++) *to++ = w->sums[at * classes + c] * share;
+    }
+}
+
 /* Hands out plane z of the enlarged volume, if it lies in the volume, and clears its place in the ring. */
 static status_code finish_plane(const sliding *s, const workspace *w, const sliding_calls *calls, int z,
                                 failure *failure) {
     const size_t classes = (size_t)s->classes, ring = (size_t)(z % s->patch[0]) * area(w);
-    const int depth = z - w->offset[0], set = mirrors(s);
-    const float passes = (float)((1 + (set & 1)) * (1 + (set >> 1 & 1)) * (1 + (set >> 2 & 1)));
+    const int depth = z - w->offset[0];
     status_code status = STATUS_OK;
     if (depth >= 0 && depth < s->size[0]) {
-        float *to = w->plane;
+#pragma omp parallel for schedule(static) num_threads(threads_of(s))
         for (int y = 0; y < s->size[1]; y++)
-            for (int x = 0; x < s->size[2]; x++) {
-                const size_t at = ring + (size_t)(y + w->offset[1]) * (size_t)w->padded[2] + (size_t)(x + w->offset[2]);
-                const float share = 1 / (passes * w->weight_sums[at]);
-                for (size_t c = 0; c < classes; c++) *to++ = w->sums[at * classes + c] * share;
-            }
+            average_line(s, w, z, y, w->plane + (size_t)y * (size_t)s->size[2] * classes);
         status = calls->plane(calls->context, depth, w->plane, failure);
     }
     memset(w->sums + ring * classes, 0, area(w) * classes * sizeof(float));

@@ -18,6 +18,7 @@ typedef struct sliding {
     int patch[3], classes;
     double step;   /* 0.5: windows are at most this share of the patch apart, or 1; above 0, at most 1 */
     int mirror[3]; /* axes along which windows are mirrored: 1 << (number of them) scores per window */
+    int threads;   /* that cut windows and add up scores; 0 is 1. The bits are the same */
 } sliding;
 
 /* What is done to each window and to what comes out. All get `context`. */

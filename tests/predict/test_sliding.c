@@ -37,6 +37,22 @@ static status_code count_windows(void *context, size_t done, size_t all, failure
     return STATUS_OK;
 }
 
+static void slide(const sliding *s, float *out) {
+    recorder r = {s, out, 0, 0};
+    const sliding_calls calls = {&r, say_what_is_seen, keep_plane, count_windows};
+    assert_int_equal(sliding_run(s, &calls, NULL), STATUS_OK);
+    assert_int_equal(r.next_plane, s->size[0]);
+}
+
+static void check_threads(const sliding *s, const float *out, size_t count) {
+    float *same = malloc(count * sizeof *same);
+    sliding threaded = *s;
+    threaded.threads = 3;
+    slide(&threaded, same);
+    assert_memory_equal(same, out, count * sizeof *same);
+    free(same);
+}
+
 static void check(const int size[3], const int patch[3], double step, int mirrored) {
     enum { CHANNELS = 2, CLASSES = 3 };
     const size_t voxels = (size_t)(size[0] * size[1] * size[2]);
@@ -50,10 +66,8 @@ static void check(const int size[3], const int patch[3], double step, int mirror
                        .classes = CLASSES,
                        .step = step,
                        .mirror = {mirrored, mirrored, mirrored}};
-    recorder r = {&s, out, 0, 0};
-    const sliding_calls calls = {&r, say_what_is_seen, keep_plane, count_windows};
-    assert_int_equal(sliding_run(&s, &calls, NULL), STATUS_OK);
-    assert_int_equal(r.next_plane, size[0]);
+    slide(&s, out);
+    check_threads(&s, out, CLASSES * voxels);
     for (size_t v = 0; v < voxels; v++)
         for (size_t c = 0; c < CLASSES; c++)
             assert_near(out[v * CLASSES + c], (double)(c + 1) * image[c % CHANNELS * voxels + v], 1e-4);
