@@ -19,6 +19,7 @@ struct gradient_join {
     size_t own_floats; /* of own buckets */
     int *sent;         /* per own part: the buckets from this one on have been sent */
     int receiving;
+    int clean; /* the own parts are zeros */
 };
 
 static int owner_of(const gradient_join *j, int bucket) { return bucket % j->ranks->count; }
@@ -69,7 +70,12 @@ void gradient_join_close(gradient_join **opened) {
     *opened = 0;
 }
 
-float *gradient_join_part(gradient_join *j, int k) { return j->own + (size_t)k * j->floats; }
+static float *own_part(const gradient_join *j, int k) { return j->own + (size_t)k * j->floats; }
+
+float *gradient_join_part(gradient_join *j, int k) {
+    j->clean = 0;
+    return own_part(j, k);
+}
 
 static float *received_part(const gradient_join *j, int part) {
     return j->received + (size_t)(part < j->first ? part : part - (j->end - j->first)) * j->own_floats;
@@ -93,7 +99,8 @@ static void receive_all(gradient_join *j) {
 }
 
 void gradient_join_begin(gradient_join *j) {
-    memset(j->own, 0, (size_t)(j->end - j->first) * j->floats * sizeof *j->own);
+    if (!j->clean) memset(j->own, 0, (size_t)(j->end - j->first) * j->floats * sizeof *j->own);
+    j->clean = 1;
     for (int k = 0; k < j->end - j->first; k++) j->sent[k] = j->buckets;
     j->receiving = 0;
 }
@@ -104,15 +111,22 @@ void gradient_join_ready(gradient_join *j, int first, int count, size_t offset) 
         while (j->sent[k] > 0 && bucket_first(j, j->sent[k] - 1) >= offset) {
             const int bucket = --j->sent[k], owner = owner_of(j, bucket);
             if (owner == j->ranks->rank) continue;
-            ranks_send(j->ranks,
-                       message_of(j, owner, j->first + k, bucket, gradient_join_part(j, k) + bucket_first(j, bucket)));
+            ranks_send(j->ranks, message_of(j, owner, j->first + k, bucket, own_part(j, k) + bucket_first(j, bucket)));
         }
     ranks_advance(j->ranks);
 }
 
-static void add(size_t count, const float *restrict from, float *restrict to) {
-#pragma omp parallel for simd schedule(static) if (count > 16384)
-    for (size_t i = 0; i < count; i++) to[i] += from[i];
+/* Adds all parts of the floats [first, end) of an own bucket, in order; those that were received begin `before` floats behind
+   the own ones. Few at a time, which stay in the caches until the last part is there. */
+static void add_parts(const gradient_join *j, size_t first, size_t end, size_t before, float *restrict gradients) {
+    enum { FEW = 4096 };
+#pragma omp parallel for schedule(static) if (end - first > 4 * FEW)
+    for (size_t some = first; some < end; some += FEW)
+        for (int part = 0; part < j->parts; part++) {
+            const int is_own = part >= j->first && part < j->end;
+            const float *from = is_own ? own_part(j, part - j->first) + first : received_part(j, part) + before;
+            for (size_t i = some; i < some + FEW && i < end; i++) gradients[i] += from[i - first];
+        }
 }
 
 void gradient_join_finish(gradient_join *j, float *gradients) {
@@ -120,11 +134,7 @@ void gradient_join_finish(gradient_join *j, float *gradients) {
     gradient_join_ready(j, 0, j->end - j->first, 0);
     ranks_wait(j->ranks);
     while (gradient_join_next(j, &first, &end)) {
-        for (int part = 0; part < j->parts; part++) {
-            const int is_own = part >= j->first && part < j->end;
-            add(end - first, is_own ? gradient_join_part(j, part - j->first) + first : received_part(j, part) + before,
-                gradients + first);
-        }
+        add_parts(j, first, end, before, gradients);
         before += end - first;
     }
 }

@@ -190,8 +190,16 @@ float *learner_state(learner *l) { return l->state; }
 int64_t learner_steps(const learner *l) { return l->steps; }
 void learner_set_steps(learner *l, int64_t steps) { l->steps = steps; }
 
+/* Of several ranks each keeps its own buckets alone. */
+static void clear_gradients(learner *l) {
+    size_t first = 0, end = 0;
+    if (!l->join) graph_clear_gradients(l->graph);
+    while (l->join && gradient_join_next(l->join, &first, &end))
+        memset(graph_gradients(l->graph) + first, 0, (end - first) * sizeof(float));
+}
+
 void learner_begin(learner *l) {
-    graph_clear_gradients(l->graph);
+    clear_gradients(l);
     l->part_done = 0;
     if (l->join) gradient_join_begin(l->join);
 }

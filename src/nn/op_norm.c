@@ -135,19 +135,32 @@ static void join_moments(moments *of, double mean, double deviation, double more
     of->rows = all;
 }
 
+/* Those of a segment's chunks, from chunk `index` on. */
+static void join_segment_moments(const graph *g, const grouping *k, int index, int chunks, double *mean,
+                                 double *deviation) {
+    double rows = 0;
+    memset(mean, 0, (size_t)k->channels * sizeof *mean);
+    memset(deviation, 0, (size_t)k->channels * sizeof *deviation);
+    for (int chunk = index; chunk < index + chunks; chunk++) {
+        const double more = (double)item_at(k, chunk).rows;
+        const float *means = chunk_sums(g, k, chunk, 0), *deviations = chunk_sums(g, k, chunk, 1);
+        for (int c = 0; c < k->channels; c++) {
+            moments of = {mean[c], deviation[c], rows};
+            join_moments(&of, (double)means[c], (double)deviations[c], more);
+            mean[c] = of.mean;
+            deviation[c] = of.deviation;
+        }
+        rows += more;
+    }
+}
+
 static void join_chunk_moments(const graph *g, const grouping *k) {
     const int items = item_count(k);
-    for (int index = 0; index < items; index += item_at(k, index).chunks) {
+    for (int index = 0, chunks; index < items; index += chunks) {
         const item first = item_at(k, index);
         const int segment = k->first_segment + first.segment;
-        for (int c = 0; c < k->channels; c++) {
-            moments of = {0, 0, 0};
-            for (int chunk = index; chunk < index + first.chunks; chunk++)
-                join_moments(&of, (double)chunk_sums(g, k, chunk, 0)[c], (double)chunk_sums(g, k, chunk, 1)[c],
-                             (double)item_at(k, chunk).rows);
-            segment_sums(g, k, segment, 0)[c] = of.mean;
-            segment_sums(g, k, segment, 1)[c] = of.deviation;
-        }
+        chunks = first.chunks;
+        join_segment_moments(g, k, index, chunks, segment_sums(g, k, segment, 0), segment_sums(g, k, segment, 1));
     }
 }
 
@@ -234,15 +247,15 @@ static void forward(graph *g, op *o, int training) {
 
 static void join_chunk_sums(const graph *g, const grouping *k) {
     const int items = item_count(k);
-    for (int index = 0; index < items; index += item_at(k, index).chunks) {
+    for (int index = 0, chunks; index < items; index += chunks) {
         const item first = item_at(k, index);
-        for (int which = 0; which < 2; which++)
-            for (int c = 0; c < k->channels; c++) {
-                double sum = 0;
-                for (int chunk = index; chunk < index + first.chunks; chunk++)
-                    sum += (double)chunk_sums(g, k, chunk, which)[c];
-                segment_sums(g, k, k->first_segment + first.segment, which)[c] = sum;
-            }
+        chunks = first.chunks;
+        for (int which = 0; which < 2; which++) {
+            double *sums = segment_sums(g, k, k->first_segment + first.segment, which);
+            memset(sums, 0, (size_t)k->channels * sizeof *sums);
+            for (int chunk = index; chunk < index + chunks; chunk++)
+                for (int c = 0; c < k->channels; c++) sums[c] += (double)chunk_sums(g, k, chunk, which)[c];
+        }
     }
 }
 
