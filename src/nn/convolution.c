@@ -48,32 +48,11 @@ static int winograd_pays(const convolution *c) {
     return useful >= 0.5 && rows >= 48;
 }
 
-/* What serves a shape. */
-typedef struct convolution_path {
-    const char *name;
-    convolution_scratch (*scratch)(const convolution *c);
-    void (*forward)(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
-                    void *output, char *scratch);
-    void (*backward_data)(const convolution *c, convolution_filter filter, const void *gradient,
-                          const int accumulate[2], void *const input_gradients[2], char *scratch);
-    void (*backward_weights)(const convolution *c, const void *const inputs[2], const void *gradient,
-                             part_gradients weight_gradients, char *scratch);
-} convolution_path;
-
 static const convolution_path *path_of(const convolution *c) {
-    static const convolution_path bf16 = {"bf16", bf16_scratch, bf16_forward, bf16_backward_data,
-                                          bf16_backward_weights};
-    static const convolution_path winograd = {"winograd", winograd_scratch, winograd_forward, winograd_backward_data,
-                                              winograd_backward_weights};
-    static const convolution_path pointwise = {"pointwise", pointwise_scratch, pointwise_forward,
-                                               pointwise_backward_data, pointwise_backward_weights};
-    static const convolution_path few = {"few", few_scratch, few_forward, direct_backward_data, few_backward_weights};
-    static const convolution_path direct = {"direct", direct_scratch, direct_forward, direct_backward_data,
-                                            direct_backward_weights};
-    if (c->algorithm == CONVOLUTION_BF16) return &bf16;
-    if (c->algorithm == CONVOLUTION_WINOGRAD) return &winograd;
-    if (pointwise_possible(c)) return &pointwise;
-    return few_possible(c) ? &few : &direct;
+    if (c->algorithm == CONVOLUTION_BF16) return &bf16_path;
+    if (c->algorithm == CONVOLUTION_WINOGRAD) return &winograd_path;
+    if (pointwise_possible(c)) return &pointwise_path;
+    return few_possible(c) ? &few_path : &direct_path;
 }
 
 static int bf16_possible(const convolution *c) {

@@ -152,7 +152,7 @@ static void widen_scratch(const convolution *c, const pass *p, convolution_scrat
     if (copies_bytes(p, &s) > most->own) most->own = copies_bytes(p, &s);
 }
 
-convolution_scratch bf16_scratch(const convolution *c) {
+static convolution_scratch bf16_scratch(const convolution *c) {
     convolution_scratch most = bf16_weights_scratch(c);
     const pass forward = pass_forward(c);
     widen_scratch(c, &forward, &most);
@@ -258,8 +258,8 @@ static void run_pass(const convolution *c, const pass *p, const float *weights, 
     }
 }
 
-void bf16_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
-                  void *output, char *scratch) {
+static void bf16_forward(const convolution *c, convolution_filter filter, const void *const inputs[2],
+                         const void *addend, void *output, char *scratch) {
     const pass p = pass_forward(c);
     const pass_images images = {{inputs[0], c->inputs > 1 ? inputs[1] : 0},
                                 {c->out.size[0], c->out.size[1], c->out.size[2]},
@@ -268,8 +268,8 @@ void bf16_forward(const convolution *c, convolution_filter filter, const void *c
     run_pass(c, &p, filter.weights, &images, scratch);
 }
 
-void bf16_backward_data(const convolution *c, convolution_filter filter, const void *gradient, const int accumulate[2],
-                        void *const input_gradients[2], char *scratch) {
+static void bf16_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
+                               const int accumulate[2], void *const input_gradients[2], char *scratch) {
     for (int i = 0, channel = 0; i < c->inputs; channel += c->input_channels[i++]) {
         if (!input_gradients[i]) continue;
         const pass_images images = {{gradient, 0},
@@ -282,3 +282,5 @@ void bf16_backward_data(const convolution *c, convolution_filter filter, const v
         }
     }
 }
+
+const convolution_path bf16_path = {"bf16", bf16_scratch, bf16_forward, bf16_backward_data, bf16_backward_weights};

@@ -125,7 +125,7 @@ convolution_scratch direct_data_scratch(const convolution *c) {
     return (convolution_scratch){packed_bytes(c), lines_bytes(c)};
 }
 
-convolution_scratch direct_scratch(const convolution *c) {
+static convolution_scratch direct_scratch(const convolution *c) {
     const size_t data = packed_bytes(c), weights = direct_weights_scratch(c);
     return (convolution_scratch){data > weights ? data : weights, lines_bytes(c)};
 }
@@ -264,8 +264,8 @@ static void forward_panels(const convolution *c, const void *const inputs[2], co
     }
 }
 
-void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
-                    void *output, char *scratch) {
+static void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2],
+                           const void *addend, void *output, char *scratch) {
     const size_t number = precision_bytes(c->precision), channels = (size_t)c->features;
     const line_output all = {kernels_for(c->precision),
                              {{filter.bias, addend, 0}, c->features, c->features, output},
@@ -379,3 +379,6 @@ void direct_backward_data(const convolution *c, convolution_filter filter, const
         }
     }
 }
+
+const convolution_path direct_path = {"direct", direct_scratch, direct_forward, direct_backward_data,
+                                      direct_backward_weights};

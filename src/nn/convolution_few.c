@@ -128,8 +128,8 @@ static size_t result_line(const convolution *c, band at) {
     return plane * (size_t)c->out.size[1] + (size_t)at.height;
 }
 
-void few_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
-                 void *output, char *scratch) {
+static void few_forward(const convolution *c, convolution_filter filter, const void *const inputs[2],
+                        const void *addend, void *output, char *scratch) {
     float *const packed = (float *)(void *)scratch;
     const banding b = banding_of(c);
     const size_t line_bytes = (size_t)c->out.size[2] * (size_t)c->features * precision_bytes(c->precision);
@@ -261,8 +261,8 @@ static void add_parts(const convolution *c, const float *sums, part_gradients to
         }
 }
 
-void few_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                          part_gradients weight_gradients, char *scratch) {
+static void few_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                                 part_gradients weight_gradients, char *scratch) {
     float *const sums = (float *)(void *)scratch;
     const splitting split = splitting_of(c);
     work all;
@@ -280,7 +280,7 @@ void few_backward_weights(const convolution *c, const void *const inputs[2], con
     }
 }
 
-convolution_scratch few_scratch(const convolution *c) {
+static convolution_scratch few_scratch(const convolution *c) {
     const banding b = banding_of(c);
     const size_t sums = (size_t)convolution_parts(c) * part_sums(c);
     const size_t floats = sums > packed_floats(c) ? sums : packed_floats(c);
@@ -289,3 +289,5 @@ convolution_scratch few_scratch(const convolution *c) {
     const size_t own = aligned_bytes((b.copy_floats + b.gradient_floats) * sizeof(float));
     return (convolution_scratch){common > back.common ? common : back.common, own > back.own ? own : back.own};
 }
+
+const convolution_path few_path = {"few", few_scratch, few_forward, direct_backward_data, few_backward_weights};

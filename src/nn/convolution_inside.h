@@ -61,49 +61,42 @@ static inline char *own_memory(const convolution *c, char *scratch) {
     return scratch + c->scratch.common + (size_t)thread_share().index * c->scratch.own;
 }
 
-int winograd_possible(const convolution *c);
-convolution_scratch winograd_scratch(const convolution *c);
-void winograd_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
-                      void *output, char *scratch);
-void winograd_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
-                            const int accumulate[2], void *const input_gradients[2], char *scratch);
-void winograd_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                               part_gradients weight_gradients, char *scratch);
+/* ---- the algorithms ---------------------------------------------------------------------------------------------- */
 
-/* A single tap and one input. */
-int pointwise_possible(const convolution *c);
-convolution_scratch pointwise_scratch(const convolution *c);
-void pointwise_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
-                       void *output, char *scratch);
-void pointwise_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
-                             const int accumulate[2], void *const input_gradients[2], char *scratch);
-void pointwise_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                                part_gradients weight_gradients, char *scratch);
-
-/* One input of few channels, and several taps in a line. Backward through the data is direct_backward_data. */
-int few_possible(const convolution *c);
-convolution_scratch few_scratch(const convolution *c);
-void few_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
-                 void *output, char *scratch);
-void few_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                          part_gradients weight_gradients, char *scratch);
-
-convolution_scratch bf16_scratch(const convolution *c);
-void bf16_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
-                  void *output, char *scratch);
-void bf16_backward_data(const convolution *c, convolution_filter filter, const void *gradient, const int accumulate[2],
-                        void *const input_gradients[2], char *scratch);
-void bf16_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                           part_gradients weight_gradients, char *scratch);
-
-convolution_scratch direct_scratch(const convolution *c);
-convolution_scratch direct_data_scratch(const convolution *c); /* without the gradient of the weights */
-size_t direct_weights_scratch(const convolution *c);
-void direct_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
+/* One of them: what convolution.h calls, with memory of `scratch` bytes. */
+typedef struct convolution_path {
+    const char *name;
+    convolution_scratch (*scratch)(const convolution *c);
+    void (*forward)(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
                     void *output, char *scratch);
+    void (*backward_data)(const convolution *c, convolution_filter filter, const void *gradient,
+                          const int accumulate[2], void *const input_gradients[2], char *scratch);
+    void (*backward_weights)(const convolution *c, const void *const inputs[2], const void *gradient,
+                             part_gradients weight_gradients, char *scratch);
+} convolution_path;
+
+/* Winograd's F(4x4, 3x3). */
+extern const convolution_path winograd_path;
+int winograd_possible(const convolution *c);
+
+/* Direct, of any shape; of a single tap and one input; of one input of few channels and several taps in a line. */
+extern const convolution_path direct_path, pointwise_path, few_path;
+int pointwise_possible(const convolution *c);
+int few_possible(const convolution *c);
+
+/* Products of bf16. */
+extern const convolution_path bf16_path;
+
+/* What those of few channels have in common with the direct one: the way back through the data. */
+convolution_scratch direct_data_scratch(const convolution *c);
 void direct_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
                           const int accumulate[2], void *const input_gradients[2], char *scratch);
+
+/* The gradient of the weights in a file of its own. */
+size_t direct_weights_scratch(const convolution *c);
 void direct_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
                              part_gradients weight_gradients, char *scratch);
+void bf16_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
+                           part_gradients weight_gradients, char *scratch);
 
 #endif

@@ -4,50 +4,15 @@
  *
  * Of strided ones the inputs that are read are copied side by side; on the way back, rows are spread among zeros.
  */
-#include "nn/convolution_inside.h"
+#include "nn/convolution_pointwise.h"
 #include "nn/team.h"
 
 #include <string.h>
 
-enum {
-    /* Positions that are worked on together, at most: so many, or so many numbers. */
-    PIECE_POSITIONS = 240,
-    PIECE_FLOATS = 64 << 10,
-    /* For weight gradients: numbers that all threads copy together; positions of two panels, and numbers of few channels,
-       that stay in the first-level cache. */
-    BLOCK_FLOATS = 256 << 10,
-    CHUNK_POSITIONS = 256,
-    CHUNK_FLOATS = 6 << 10,
-    IN_PLACE_CHANNELS = 192,
-    PIECES_PER_THREAD = 4,
-    /* Sums that are worked on at a time. */
-    ROWS = KERNEL_PANEL,
-    COLUMNS = 2 * KERNEL_PANEL,
-    SUMS = ROWS * COLUMNS
-};
+/* Positions that are worked on together, at most: so many, or so many numbers. */
+enum { PIECE_POSITIONS = 240, PIECE_FLOATS = 64 << 10, PIECES_PER_THREAD = 4 };
 
 int pointwise_possible(const convolution *c) { return convolution_taps(c) == 1 && c->inputs == 1; }
-
-static int is_strided(const convolution *c) { return c->stride[0] > 1 || c->stride[1] > 1 || c->stride[2] > 1; }
-
-/* Positions of the result, [first, end). */
-typedef struct span {
-    size_t first, end;
-} span;
-
-/* Positions are divided at the ends of lines where inputs are skipped, and anywhere else. */
-static size_t unit_of(const convolution *c) { return is_strided(c) ? (size_t)c->out.size[2] : 1; }
-static size_t units_of(const convolution *c) { return shape_rows(&c->out) / unit_of(c); }
-
-/* How many units hold about so many positions. */
-static size_t units_together(const convolution *c, size_t positions) {
-    return positions > unit_of(c) ? positions / unit_of(c) : 1;
-}
-
-static span span_of(const convolution *c, size_t first_unit, size_t units) {
-    const size_t end = first_unit + units < units_of(c) ? first_unit + units : units_of(c);
-    return (span){first_unit * unit_of(c), end * unit_of(c)};
-}
 
 static line_place line_of(const convolution *c, size_t position) {
     const size_t line = position / (size_t)c->out.size[2], plane = line / (size_t)c->out.size[1];
@@ -61,8 +26,7 @@ static size_t input_line(const convolution *c, line_place at) {
     return (plane * (size_t)c->in.size[1] + (size_t)at.height) * (size_t)c->in.size[2];
 }
 
-/* Copies the inputs of some positions. */
-static void gather_inputs(const convolution *c, const char *input, span s, kernel_copy how, float *to) {
+void pointwise_gather_inputs(const convolution *c, const char *input, span s, kernel_copy how, float *to) {
     const size_t channels = (size_t)c->in.channels, number = precision_bytes(c->precision);
     const kernels *kernels = kernels_for(c->precision);
     how.channels = c->in.channels;
@@ -79,7 +43,7 @@ static void gather_inputs(const convolution *c, const char *input, span s, kerne
     }
 }
 
-static void gather_results(const convolution *c, const char *result, span s, kernel_copy how, float *to) {
+void pointwise_gather_results(const convolution *c, const char *result, span s, kernel_copy how, float *to) {
     how.channels = c->features;
     how.from_stride = c->features;
     kernels_for(c->precision)
@@ -212,7 +176,7 @@ static kernel_tap input_rows(const convolution *c, const float *packed, const ch
     if (c->precision == PRECISION_F32 && !is_strided(c))
         return (kernel_tap){direct, packed, c->in.channels, c->in.channels};
     const kernel_copy how = rows_together(c->in.channels);
-    gather_inputs(c, input, s, how, copy);
+    pointwise_gather_inputs(c, input, s, how, copy);
     return (kernel_tap){copy, packed, how.row_stride, c->in.channels};
 }
 
@@ -220,12 +184,12 @@ static kernel_tap result_rows(const convolution *c, const float *packed, const c
     const float *direct = (const float *)(const void *)result + s.first * (size_t)c->features;
     if (c->precision == PRECISION_F32) return (kernel_tap){direct, packed, c->features, c->features};
     const kernel_copy how = rows_together(c->features);
-    gather_results(c, result, s, how, copy);
+    pointwise_gather_results(c, result, s, how, copy);
     return (kernel_tap){copy, packed, how.row_stride, c->features};
 }
 
-void pointwise_forward(const convolution *c, convolution_filter filter, const void *const inputs[2], const void *addend,
-                       void *output, char *scratch) {
+static void pointwise_forward(const convolution *c, convolution_filter filter, const void *const inputs[2],
+                              const void *addend, void *output, char *scratch) {
     const product p = forward_product(c);
     float *const packed = (float *)(void *)scratch;
     const cut k = cut_of(c, &p, 0);
@@ -278,8 +242,8 @@ static void backward_span(const convolution *c, const kernel_tap *tap, span s, c
     spread_lines(c, &how, s, memory, to->image);
 }
 
-void pointwise_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
-                             const int accumulate[2], void *const input_gradients[2], char *scratch) {
+static void pointwise_backward_data(const convolution *c, convolution_filter filter, const void *gradient,
+                                    const int accumulate[2], void *const input_gradients[2], char *scratch) {
     if (!input_gradients[0]) return;
     const product p = backward_product(c);
     float *const packed = (float *)(void *)scratch;
@@ -300,192 +264,14 @@ void pointwise_backward_data(const convolution *c, convolution_filter filter, co
     }
 }
 
-/* ---- the gradient of the weights --------------------------------------------------------------------------------- */
-
-/*
- * Sums of outer products over positions: the numbers of the channels of one side, the rows, are multiplied one by one with
- * vectors of those of the other. The side that leaves fewer lanes empty gives the vectors.
- */
-typedef struct gradient_product {
-    int rows, columns, row_groups, column_groups;
-    int swapped;  /* rows are features */
-    int in_place; /* operands are read where they are; else groups of both are copied, [group][position][channel] */
-    size_t units, positions; /* of a block, which all threads copy together */
-} gradient_product;
-
-static gradient_product gradient_product_of(const convolution *c) {
-    const int inputs = c->in.channels, features = c->features;
-    gradient_product g = {.rows = inputs, .columns = features};
-    g.swapped = features * panels_of(inputs) < inputs * panels_of(features);
-    if (g.swapped) {
-        g.rows = features;
-        g.columns = inputs;
-    }
-    g.row_groups = (g.rows + ROWS - 1) / ROWS;
-    g.column_groups = (g.columns + COLUMNS - 1) / COLUMNS;
-    g.in_place = !is_strided(c) && g.columns % KERNEL_PANEL == 0 && g.rows + g.columns <= IN_PLACE_CHANNELS;
-    g.units = units_of(c);
-    if (!g.in_place) {
-        const int floats = g.row_groups * ROWS + g.column_groups * COLUMNS;
-        const size_t together = units_together(c, (size_t)larger(CHUNK_POSITIONS, BLOCK_FLOATS / floats));
-        if (together < g.units) g.units = together;
-    }
-    g.positions = g.units * unit_of(c);
-    return g;
-}
-
-static size_t pairs_of(const gradient_product *g) { return (size_t)g->row_groups * (size_t)g->column_groups; }
-
-static size_t gradient_floats(const gradient_product *g) {
-    const size_t channels = (size_t)(g->row_groups * ROWS + g->column_groups * COLUMNS);
-    return pairs_of(g) * SUMS + (g->in_place ? 0 : channels * g->positions);
-}
-
-/* Numbers of one side of a block, and how far apart its positions and groups are. */
-typedef struct side {
-    const char *values;
-    ptrdiff_t point, group;
-} side;
-
-typedef struct block {
-    span span;
-    precision precision;
-    side rows, columns;
-} block;
-
-static block block_in_place(const gradient_product *g, const convolution_piece *piece, span s) {
-    const convolution *c = &piece->convolution;
-    const size_t inputs = (size_t)c->in.channels, features = (size_t)c->features,
-                 number = precision_bytes(c->precision);
-    const char *const values = (const char *)piece->inputs[0] + s.first * inputs * number;
-    const char *const gradients = (const char *)piece->gradient + s.first * features * number;
-    return (block){s,
-                   c->precision,
-                   {g->swapped ? gradients : values, g->rows, ROWS},
-                   {g->swapped ? values : gradients, g->columns, COLUMNS}};
-}
-
-/* Copies this thread's share of the positions to the groups of both sides. */
-static block block_copied(const gradient_product *g, const convolution_piece *piece, span whole, float *copies) {
-    const convolution *c = &piece->convolution;
-    const size_t units = (whole.end - whole.first) / unit_of(c);
-    const share own = thread_share();
-    const size_t first = share_start(units, own) * unit_of(c), end = share_end(units, own) * unit_of(c);
-    const kernel_copy rows = {.together = ROWS, .group_stride = (ptrdiff_t)g->positions * ROWS, .row_stride = ROWS};
-    const kernel_copy columns = {
-        .together = COLUMNS, .group_stride = (ptrdiff_t)g->positions * COLUMNS, .row_stride = COLUMNS};
-    float *const others = copies + g->row_groups * rows.group_stride;
-    if (first < end) {
-        const span s = {whole.first + first, whole.first + end};
-        float *const row = copies + first * ROWS, *const column = others + first * COLUMNS;
-        gather_inputs(c, piece->inputs[0], s, g->swapped ? columns : rows, g->swapped ? column : row);
-        gather_results(c, piece->gradient, s, g->swapped ? rows : columns, g->swapped ? row : column);
-    }
-    return (block){whole,
-                   PRECISION_F32,
-                   {(const char *)copies, rows.row_stride, rows.group_stride},
-                   {(const char *)others, columns.row_stride, columns.group_stride}};
-}
-
-static const char *at_side(const side *s, size_t position, int group, size_t number) {
-    return s->values + ((ptrdiff_t)position * s->point + group * s->group) * (ptrdiff_t)number;
-}
-
-/* Adds the products of a block to the sums of this thread's share of pairs of groups. */
-static void multiply_block(const gradient_product *g, const block *b, float *sums) {
-    const size_t positions = b->span.end - b->span.first, number = precision_bytes(b->precision);
-    const size_t floats = (size_t)(b->rows.point + b->columns.point);
-    const size_t chunk = g->in_place ? CHUNK_FLOATS / floats : CHUNK_POSITIONS;
-    const share own = thread_share();
-    for (size_t first = 0; first < positions; first += chunk) {
-        const int points = positions - first < chunk ? (int)(positions - first) : (int)chunk;
-        const kernel_field field = {1, 1, points, 0, 0, b->rows.point, 0, 0, b->columns.point};
-        for (size_t pair = share_start(pairs_of(g), own); pair < share_end(pairs_of(g), own); pair++) {
-            const int row = (int)(pair / (size_t)g->column_groups), column = (int)(pair % (size_t)g->column_groups);
-            const kernel_sums to = {sums + pair * SUMS, COLUMNS, smaller(ROWS, g->rows - row * ROWS),
-                                    panels_of(smaller(COLUMNS, g->columns - column * COLUMNS))};
-            kernels_for(b->precision)
-                ->outer(&field, at_side(&b->rows, first, row, number), at_side(&b->columns, first, column, number),
-                        &to);
-        }
-    }
-}
-
-/* One row of sums to where it belongs; swapped, that is one feature of many inputs. */
-static void add_row(const gradient_product *g, const float *restrict from, int count, int features,
-                    float *restrict to) {
-    if (g->swapped)
-        for (int i = 0; i < count; i++) to[i * features] += from[i];
-    else
-        for (int i = 0; i < count; i++) to[i] += from[i];
-}
-
-static void add_pairs(const gradient_product *g, const float *sums, int features, float *weight_gradients) {
-    const share own = thread_share();
-    for (size_t pair = share_start(pairs_of(g), own); pair < share_end(pairs_of(g), own); pair++) {
-        const int row = (int)(pair / (size_t)g->column_groups) * ROWS;
-        const int column = (int)(pair % (size_t)g->column_groups) * COLUMNS;
-        const ptrdiff_t first = g->swapped ? (ptrdiff_t)column * features + row : (ptrdiff_t)row * features + column;
-        for (int r = 0; r < smaller(ROWS, g->rows - row); r++)
-            add_row(g, sums + pair * SUMS + r * COLUMNS, smaller(COLUMNS, g->columns - column), features,
-                    weight_gradients + first + (g->swapped ? r : (ptrdiff_t)r * features));
-    }
-}
-
-static void clear_pairs(const gradient_product *g, float *sums) {
-    const size_t first = share_start(pairs_of(g), thread_share()), end = share_end(pairs_of(g), thread_share());
-    memset(sums + first * SUMS, 0, (end - first) * SUMS * sizeof *sums);
-}
-
-/* One part, by all threads. */
-static void add_part(const gradient_product *g, const convolution_piece *piece, float *sums, float *weight_gradients) {
-    const convolution *c = &piece->convolution;
-    float *const copies = sums + pairs_of(g) * SUMS;
-    clear_pairs(g, sums);
-    for (size_t unit = 0; unit < units_of(c); unit += g->units) {
-        const span s = span_of(c, unit, g->units);
-        if (g->in_place) {
-            const block b = block_in_place(g, piece, s);
-            multiply_block(g, &b, sums);
-            continue;
-        }
-        const block b = block_copied(g, piece, s, copies);
-#pragma omp barrier
-        multiply_block(g, &b, sums);
-#pragma omp barrier
-    }
-    add_pairs(g, sums, c->features, weight_gradients);
-}
-
-/* The general way reads strided lines where they are, which is better as long as the sums stay in the first-level cache. */
-static int lines_are_better(const convolution *c) {
-    return is_strided(c) && c->in.channels + c->features <= IN_PLACE_CHANNELS;
-}
-
-void pointwise_backward_weights(const convolution *c, const void *const inputs[2], const void *gradient,
-                                part_gradients weight_gradients, char *scratch) {
-    if (lines_are_better(c)) {
-        direct_backward_weights(c, inputs, gradient, weight_gradients, scratch);
-        return;
-    }
-    const gradient_product g = gradient_product_of(c);
-#pragma omp parallel num_threads(team_size(c->threads))
-    for (int part = 0; part < convolution_parts(c); part++) {
-        const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
-        add_part(&g, &piece, (float *)(void *)scratch, weight_gradients.first + (size_t)part * weight_gradients.stride);
-    }
-}
-
-static size_t weights_scratch(const convolution *c) {
-    const gradient_product g = gradient_product_of(c);
-    return lines_are_better(c) ? direct_weights_scratch(c) : gradient_floats(&g) * sizeof(float);
-}
-
 static size_t larger_size(size_t a, size_t b) { return a > b ? a : b; }
 
-convolution_scratch pointwise_scratch(const convolution *c) {
+static convolution_scratch pointwise_scratch(const convolution *c) {
     const product there = forward_product(c), back = backward_product(c);
     const size_t floats = larger_size(packed_floats(&there), packed_floats(&back));
-    return (convolution_scratch){aligned_bytes(larger_size(floats * sizeof(float), weights_scratch(c))),
+    return (convolution_scratch){aligned_bytes(larger_size(floats * sizeof(float), pointwise_weights_scratch(c))),
                                  aligned_bytes(own_floats(c) * sizeof(float))};
 }
+
+const convolution_path pointwise_path = {"pointwise", pointwise_scratch, pointwise_forward, pointwise_backward_data,
+                                         pointwise_backward_weights};
