@@ -24,6 +24,10 @@
  * when nothing else can be, or when as many others as there are examples have been drawn meanwhile (its loss got lost).
  * Probabilities p, beta, robust losses and statistics speak of the examples that have a loss.
  *
+ * Losses that are given, one by one or by the option initial_loss for all, are the paper's L_init: those examples have a loss
+ * from the beginning, guessed or not. They are drawn by it, their first importance weight is p_new / p_old by it, and it counts
+ * in the mean of the normalised weights.
+ *
  * ONE TRAINING STEP
  *
  *     hws_sampler *sampler = NULL;
@@ -232,7 +236,8 @@ typedef struct hws_options {
     hws_divergence divergence; /* KL */
     uint64_t seed;             /* 0      key of all randomness */
     double initial_loss; /* NAN    first visits (see above); a number is taken for the loss of the examples not seen
-                                         yet instead, as in the paper: a good choice is the loss' maximum */
+                                         yet instead, in p and in weights, as in the paper: a good choice is the
+                                         loss' maximum */
     double jitter;       /* 0      relative standard deviation of Gaussian noise on initial_loss
                                          (the paper's package uses 1e-3), in [0, 1] */
     double momentum;     /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */

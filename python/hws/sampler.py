@@ -64,7 +64,8 @@ class Sampler:
             "cvar:ALPHA" or a :class:`CustomDivergence`.
         seed: the key of all randomness.
         initial_loss: None draws every example without a loss before any that has one (first visits). A number is taken
-            for the loss of the examples not seen yet instead; a good choice is the loss' maximum.
+            for the loss of the examples not seen yet instead, in draws and in importance weights; a good choice is the
+            loss' maximum.
         jitter: relative standard deviation of noise on ``initial_loss``.
         momentum: stale <- momentum * stale + (1 - momentum) * new; in [0, 1).
         replacement: may an example stand twice in a batch?

@@ -82,7 +82,8 @@ static const setting TABLE[] = {
     {"loss_init", .kind = SETTING_LOSS_INIT, .low = -1e30, .high = 1e30, OBJECTIVE, .images = "none", .paper = "10",
      .paper_volumes = "1", .value = "L",
      .help = "none: examples without a loss are drawn before any is drawn twice | a number is\n"
-             "taken for their loss | a run or its losses.csv: the losses of the same names there"},
+             "taken for their loss, in draws and in weights, as L_init in the paper | a run or its\n"
+             "losses.csv: the losses of the same names there"},
     {"history", CHOICE(history_at), OBJECTIVE, AT(history), .images = "stale", .value = "H",
      .help = "stale: losses as last seen | exact: all computed again before each draw, which is slow\n"
              "and needs --look-ahead 0"},
