@@ -224,8 +224,9 @@ typedef enum hws_importance {
        example, O(n) when a floor is set or when it moves an amortised normaliser far. */
     HWS_IMPORTANCE_EXACT = 1,
     /* KL only: exp(beta (1 - momentum) (new - stale)) over the mean of it, which estimates how the normaliser has changed
-       with all losses, also of the examples that were not drawn. The mean weight stays 1 while losses fall, so the
-       learning rate keeps its meaning. The mean is a running one over about the last 64 drawn examples
+       with all losses, also of the examples that were not drawn. The mean weight stays near 1 while losses fall, so
+       the learning rate keeps its meaning, as long as the effective sample size is well above the batch: below it
+       the mean weight can rise as far as weight_max. The mean is a running one over about the last 64 drawn examples
        (docs/sampler.md derives it); hws_sampler_update adds to it. O(1) per example. */
     HWS_IMPORTANCE_NORMALISED = 2
 } hws_importance;
@@ -320,7 +321,8 @@ HWS_API hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t
 /*
  * weights[j] = clip(p_new / p_old, [weight_min, weight_max]) for the new loss of example indices[j], as
  * options.importance says; 1 for an example that has no loss yet. Call it before hws_sampler_update, with the batch in
- * the order in which it was drawn. Non-finite losses are refused.
+ * the order in which it was drawn. Non-finite losses are refused. Who must weigh an example before the other losses of
+ * its batch are known may ask for it alone; the mean of the normalised weights then lacks the others until the update.
  */
 HWS_API hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, const int64_t *indices,
                                           const float *losses, float *weights);

@@ -195,7 +195,8 @@ static status_code train_at_once(trainer *t, const loaded *batch, failure *failu
     return STATUS_OK;
 }
 
-/* Losses and gradients of a micro-batch. */
+/* Losses and gradients of a micro-batch. Its weights are needed before there are losses of the next: normalised ones are by the
+   mean of the batches before and of this micro-batch. */
 static status_code train_on(trainer *t, const loaded *batch, int64_t first, int count, failure *failure) {
     load(t, batch, first, count);
     status_code status = learner_losses(t->learner, count, t->losses + first, failure);
