@@ -49,8 +49,8 @@ dice_tables() { # COLUMN LABELS
     cat "$out/table.txt"
 }
 
-# Below it, where labels were made wrong: how well triage tells them from all others, and from the cases with this value in the
-# first column of groups.csv, which are rare.
+# Below it, where labels were made wrong: how well triage tells them from all others, and from the rare cases, which have this
+# value in the second column of groups.csv.
 triage_table() { # VALUE
     [ -n "$mislabel" ] || return 0
     awk -F, -v rare="$1" '{ sub(/\r$/, "") } $2 == rare { print $1 }' "$dataset/groups.csv" >"$out/rare"
