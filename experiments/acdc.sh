@@ -1,8 +1,8 @@
 #!/bin/sh
 # A real rare group: 140 heart scans of 70 patients with five diagnoses (ACDC), one of which is made rare in training, with
 # 2 of its patients left. Folds by patient, stratified by diagnosis; Dice of the fold's validation cases by diagnosis. ERM,
-# DRO as it is by default, and with the diagnosis known, group DRO and reweighting; the paper's recipe. With MISLABEL=0.1 some training
-# cases get the label map of another or an empty one, and hws triage has to tell them from the rare ones.
+# DRO as it is by default, and with the diagnosis known, group DRO and reweighting; the paper's recipe. With MISLABEL=0.1 the label maps of
+# some training cases are emptied or have their labels exchanged, and hws triage has to tell them from the rare ones.
 #
 # usage: experiments/acdc.sh DATASET_FOLDER [OUT]        (experiments/out/acdc)
 # DATASET_FOLDER has a groups.csv with a column diagnosis and cases called PATIENT_ED and PATIENT_ES; it is not written to.
@@ -31,19 +31,11 @@ if [ ! -e "$dataset/splits_final.json" ]; then
         "$dataset/groups.csv" "$out/cache/splits_final.json" >"$out/splits.json"
     mv "$out/splits.json" "$dataset/splits_final.json"
 fi
-more=""
-[ "${MISLABEL:-0}" = 0 ] || more="--mislabel $MISLABEL"
-train_methods --fold "${FOLD:-0}" $more --optimizer adam --lr 0.003 --weight-decay 0 --epochs "${EPOCHS:-8}" \
+train_methods --fold "${FOLD:-0}" --optimizer adam --lr 0.003 --weight-decay 0 --epochs "${EPOCHS:-8}" \
     --epoch-length "${EPOCH_LENGTH:-50}" --batch "${BATCH:-2}"
 
 judge() { "$hws" evaluate "$1" --no-mirror --quiet >/dev/null; } # run
 each_run judge
 dice_tables diagnosis "" RV MYO LV
-if [ -n "$more" ]; then
-    awk -F, -v rare="${RARE:-RV}" '$2 == rare { print $1 }' "$dataset/groups.csv" >"$out/rare"
-    printf '\ntriage: area under the curve, wrong labels against all others, and against %s\n' "${RARE:-RV}"
-    all_runs | while IFS= read -r pair; do
-        printf '%s\t%s\n' "${pair%%=*}" "$("$root/experiments/triage_auroc" "${pair#*=}" "@$out/rare")"
-    done | "$root/experiments/seed_table" "wrong, all" "wrong, rare"
-fi | tee -a "$out/table.txt"
+triage_table "${RARE:-RV}"
 report_first

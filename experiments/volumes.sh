@@ -11,10 +11,14 @@ options_of() {
     esac
 }
 
+# With MISLABEL some label maps of training cases are made wrong.
+mislabel=""
+[ "${MISLABEL:-0}" = 0 ] || mislabel="--mislabel $MISLABEL"
+
 train_methods() { # options of all of them
     for seed in $seeds; do
         for method in $methods; do
-            queue "$method-s$seed" "$dataset" --cache "$out/cache" $(options_of "$method") --seed "$seed" "$@"
+            queue "$method-s$seed" "$dataset" --cache "$out/cache" $(options_of "$method") $mislabel --seed "$seed" "$@"
         done
     done
     train_queue
@@ -43,4 +47,17 @@ dice_tables() { # COLUMN LABELS
         )
     done >"$out/table.txt"
     cat "$out/table.txt"
+}
+
+# Below it, where labels were made wrong: how well triage tells them from all others, and from the rare cases, which have this
+# value in the second column of groups.csv.
+triage_table() { # VALUE
+    [ -n "$mislabel" ] || return 0
+    awk -F, -v rare="$1" '{ sub(/\r$/, "") } $2 == rare { print $1 }' "$dataset/groups.csv" >"$out/rare"
+    {
+        printf '\ntriage: area under the curve, wrong labels against all others, and against %s\n' "$1"
+        all_runs | while IFS= read -r pair; do
+            printf '%s\t%s\n' "${pair%%=*}" "$("$root/experiments/triage_auroc" "${pair#*=}" "@$out/rare")"
+        done | "$root/experiments/seed_table" "wrong, all" "wrong, rare"
+    } | tee -a "$out/table.txt"
 }

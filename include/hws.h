@@ -24,6 +24,10 @@
  * when nothing else can be, or when as many others as there are examples have been drawn meanwhile (its loss got lost).
  * Probabilities p, beta, robust losses and statistics speak of the examples that have a loss.
  *
+ * Losses that are given, one by one or by the option initial_loss for all, are the paper's L_init: those examples have a loss
+ * from the beginning, guessed or not. They are drawn by it, their first importance weight is p_new / p_old by it, and it counts
+ * in the mean of the normalised weights.
+ *
  * ONE TRAINING STEP
  *
  *     hws_sampler *sampler = NULL;
@@ -220,8 +224,9 @@ typedef enum hws_importance {
        example, O(n) when a floor is set or when it moves an amortised normaliser far. */
     HWS_IMPORTANCE_EXACT = 1,
     /* KL only: exp(beta (1 - momentum) (new - stale)) over the mean of it, which estimates how the normaliser has changed
-       with all losses, also of the examples that were not drawn. The mean weight stays 1 while losses fall, so the
-       learning rate keeps its meaning. The mean is a running one over about the last 64 drawn examples
+       with all losses, also of the examples that were not drawn. The mean weight stays near 1 while losses fall, so
+       the learning rate keeps its meaning, as long as the effective sample size is well above the batch: below it
+       the mean weight can rise as far as weight_max. The mean is a running one over about the last 64 drawn examples
        (docs/sampler.md derives it); hws_sampler_update adds to it. O(1) per example. */
     HWS_IMPORTANCE_NORMALISED = 2
 } hws_importance;
@@ -232,7 +237,8 @@ typedef struct hws_options {
     hws_divergence divergence; /* KL */
     uint64_t seed;             /* 0      key of all randomness */
     double initial_loss; /* NAN    first visits (see above); a number is taken for the loss of the examples not seen
-                                         yet instead, as in the paper: a good choice is the loss' maximum */
+                                         yet instead, in p and in weights, as in the paper: a good choice is the
+                                         loss' maximum */
     double jitter;       /* 0      relative standard deviation of Gaussian noise on initial_loss
                                          (the paper's package uses 1e-3), in [0, 1] */
     double momentum;     /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */
@@ -315,7 +321,8 @@ HWS_API hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t
 /*
  * weights[j] = clip(p_new / p_old, [weight_min, weight_max]) for the new loss of example indices[j], as
  * options.importance says; 1 for an example that has no loss yet. Call it before hws_sampler_update, with the batch in
- * the order in which it was drawn. Non-finite losses are refused.
+ * the order in which it was drawn. Non-finite losses are refused. Who must weigh an example before the other losses of
+ * its batch are known may ask for it alone; the mean of the normalised weights then lacks the others until the update.
  */
 HWS_API hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, const int64_t *indices,
                                           const float *losses, float *weights);

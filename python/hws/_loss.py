@@ -228,9 +228,10 @@ class DROLoss(nn.Module):
         importance: None, the default here as in ``hws train``, or False gives no weights. Otherwise the examples are
             weighted by clip(p_new / p_old), as the paper recommends where losses are noisy (data augmentation,
             dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as unchanged, which
-            stalls learning while all losses fall, "normalised" (KL only) keeps the mean weight at 1, "exact" replaces
-            one loss in it; True is what the sampler has. A first visit weighs 1. A kind that is named here is set in each
-            step, whatever state the sampler has taken over and whatever another criterion has asked for.
+            stalls learning while all losses fall, "normalised" (KL only) keeps the mean weight near 1 as long as the
+            effective sample size is well above the batch, "exact" replaces one loss in it; True is what the sampler has.
+            A first visit weighs 1. A kind that is named here is set in each step, whatever state the sampler has taken
+            over and whatever another criterion has asked for.
         skip_non_finite: leave a loss that is NaN or infinite out of the history instead of raising: under automatic
             mixed precision GradScaler then skips the step. ``skipped`` counts them by example.
 

@@ -64,15 +64,16 @@ class Sampler:
             "cvar:ALPHA" or a :class:`CustomDivergence`.
         seed: the key of all randomness.
         initial_loss: None draws every example without a loss before any that has one (first visits). A number is taken
-            for the loss of the examples not seen yet instead; a good choice is the loss' maximum.
+            for the loss of the examples not seen yet instead, in draws and in importance weights; a good choice is the
+            loss' maximum.
         jitter: relative standard deviation of noise on ``initial_loss``.
         momentum: stale <- momentum * stale + (1 - momentum) * new; in [0, 1).
         replacement: may an example stand twice in a batch?
         floor: draw from max(p, floor / n), renormalised.
         uniform_mix: draw from (1 - uniform_mix) p + uniform_mix / n; not together with ``floor``.
         importance: how importance weights are formed: "paper" (the normaliser taken as unchanged), "normalised" (divided
-            by the mean of what was drawn, which keeps the mean weight at 1 while losses fall; KL only) or "exact" (the
-            normaliser with this one loss replaced).
+            by the mean of what was drawn, which keeps the mean weight near 1 while losses fall, as long as the effective
+            sample size is well above the batch; KL only) or "exact" (the normaliser with this one loss replaced).
         weight_min, weight_max: the range to which importance weights are clipped; 0 and ``math.inf`` for none.
         keep_counts: keep each example's age and number of draws.
         trim: leave this fraction, the hardest, out of p; below ``tail``. Mix with uniform, so that they are seen again.

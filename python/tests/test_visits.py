@@ -26,6 +26,15 @@ def test_every_example_is_seen_before_any_is_seen_twice():
     assert sorted(seen) == list(range(100)) and sampler.unseen == 0
 
 
+@pytest.mark.parametrize("guess", [None, 2.0])
+def test_the_first_weight_goes_by_the_first_loss_if_there_is_one(guess):
+    """The rule of hws.h and of hws train: 1 without a loss; a guess is the first stale loss, as the paper's L_init."""
+    sampler = hws.Sampler(100, beta=1, seed=2, initial_loss=guess)
+    losses = np.array([1.5, 1.9, 2.4, 1.7])
+    weights = sampler.importance_weights(sampler.draw(4), losses)
+    np.testing.assert_allclose(weights, np.ones(4) if guess is None else np.exp(losses - guess), rtol=1e-6)
+
+
 def test_losses_that_are_missing():
     sampler = hws.Sampler([1.0, math.nan, 3.0], beta=1)
     assert sampler.unseen == 1 and sampler.probabilities().tolist() == [0, 1, 0]

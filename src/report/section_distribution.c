@@ -214,6 +214,32 @@ static int beta_panel(text *page, const runs *runs) {
     return any_that_moves(runs, "beta") && panel_write(page, runs, &beta);
 }
 
+/* How bad it is for the worst of the training examples, and what training for the robust loss promises about it. */
+static int tail_panels(text *page, const runs *runs) {
+    panel panels[] = {
+        {.title = "Mean loss of the hardest 5 %",
+         .explanation =
+             "The mean over the twentieth of the training examples with the largest losses (CVaR): how bad it "
+             "is where it is worst.",
+         .column = "cvar_5"},
+        {.title = "95th percentile of the losses",
+         .explanation = "One training example in twenty has a larger loss than this.",
+         .column = "loss_p95"},
+        {.title = "Bound of the 95th percentile",
+         .explanation =
+             "What the robust loss guarantees at the run\xE2\x80\x99s \xCE\xB2: whatever the losses are, at most "
+             "one training example in twenty has a larger one. The percentile itself is lower.",
+         .column = "loss_p95_bound"},
+    };
+    int any = 0;
+    for (size_t k = 0; k < sizeof panels / sizeof *panels; k++) {
+        panels[k].floor = 0;
+        panels[k].ceiling = (double)NAN;
+        any |= panel_write(page, runs, &panels[k]);
+    }
+    return any;
+}
+
 /* Nothing where all weights are 1. */
 static int weight_panels(text *page, const runs *runs) {
     const panel mean = {.title = "Mean importance weight",
@@ -285,6 +311,7 @@ void distribution_section(text *page, const runs *runs) {
     text_add(page, "<div class=\"panels\">\n");
     sampler_panels(page, runs);
     beta_panel(page, runs);
+    tail_panels(page, runs);
     weight_panels(page, runs);
     rare_panels(page, runs);
     if (runs->count == 1) write_alone(page, runs);

@@ -35,7 +35,7 @@ typedef enum history_kind {
 typedef enum importance_kind {
     IMPORTANCE_OFF,
     IMPORTANCE_PAPER,      /* exp(beta (new - stale)): the normaliser as it was */
-    IMPORTANCE_NORMALISED, /* the same over its running mean, which stays 1 while losses fall */
+    IMPORTANCE_NORMALISED, /* the same over its running mean */
     IMPORTANCE_EXACT       /* the normaliser with this example's loss replaced */
 } importance_kind;
 

@@ -76,13 +76,15 @@ static const setting TABLE[] = {
      .paper_volumes = "0.1,10", .before = "off", .before_volumes = "0.1,10", .value = "[KIND,][MIN,MAX]",
      .help = "dro: weight losses by p_new / p_old, clipped to MIN,MAX; --no-importance: do\n"
              "not. KIND is paper: the normaliser of p as it was | normalised: as it has become since,\n"
-             "estimated, so that the mean weight stays 1 | exact: with this loss replaced"},
+             "estimated; the mean weight stays near 1 where the effective sample size is well above\n"
+             "the batch | exact: with this loss replaced"},
     {"target_ess", NUMBER(0, 1e15), OBJECTIVE, OF(DRO), AT(target_ess), .images = "0", .value = "N",
      .help = "choose beta after each epoch so that the effective sample size is N; 0: do not"},
     {"loss_init", .kind = SETTING_LOSS_INIT, .low = -1e30, .high = 1e30, OBJECTIVE, .images = "none", .paper = "10",
      .paper_volumes = "1", .value = "L",
      .help = "none: examples without a loss are drawn before any is drawn twice | a number is\n"
-             "taken for their loss | a run or its losses.csv: the losses of the same names there"},
+             "taken for their loss, in draws and in weights, as L_init in the paper | a run or its\n"
+             "losses.csv: the losses of the same names there"},
     {"history", CHOICE(history_at), OBJECTIVE, AT(history), .images = "stale", .value = "H",
      .help = "stale: losses as last seen | exact: all computed again before each draw, which is slow\n"
              "and needs --look-ahead 0"},

@@ -105,12 +105,16 @@ static status_code weigh_batch(trainer *t, int64_t first, int count, failure *fa
         t->fresh[k] = (float)t->losses[k];
         t->weights[k] = weight;
         t->ratios[k] = (float)(weight * batch);
-        t->compared[k] = 0;
     }
     return status;
 }
 
-/* Steps 6 to 11: w = 1, or clip(p_new / p_old); the gradient is that of the mean of w times loss. */
+static int weighs_by_ratio(const trainer *t) {
+    return t->settings.importance != IMPORTANCE_OFF && t->objective == OBJECTIVE_DRO && t->iteration >= t->warm_up;
+}
+
+/* Steps 6 to 11: w = 1, or clip(p_new / p_old), for which a loss that was guessed is the stale one, as L_init in the paper;
+   the gradient is that of the mean of w times loss. */
 static status_code weigh(trainer *t, int64_t first, int count, failure *failure) {
     if (t->objective == OBJECTIVE_GROUP_DRO || t->objective == OBJECTIVE_CVAR_BATCH)
         return weigh_batch(t, first, count, failure);
@@ -118,20 +122,11 @@ static status_code weigh(trainer *t, int64_t first, int count, failure *failure)
         t->fresh[k] = (float)t->losses[k];
         t->ratios[k] = 1;
     }
-    const int by_hardness = t->objective == OBJECTIVE_DRO && t->iteration >= t->warm_up;
-    const int importance = t->settings.importance != IMPORTANCE_OFF && by_hardness;
-    const hws_status status = importance ? hws_sampler_importance(t->history, count, t->chosen_examples + first,
-                                                                  t->fresh + first, t->ratios + first)
-                                         : HWS_OK;
+    const hws_status status = weighs_by_ratio(t) ? hws_sampler_importance(t->history, count, t->chosen_examples + first,
+                                                                          t->fresh + first, t->ratios + first)
+                                                 : HWS_OK;
     if (status != HWS_OK) return sampler_status(hws_sampler_error(t->history), status, "importance weights", failure);
-    for (int64_t k = first; k < first + count; k++) {
-        /* A loss that was only guessed is none to compare with. */
-        const int guessed = isfinite(t->settings.loss_init) && !t->draws[t->chosen_examples[k]];
-        const int compared = importance && !guessed;
-        if (!compared) t->ratios[k] = 1;
-        t->compared[k] = (char)compared;
-        t->weights[k] = (double)t->ratios[k] / (double)t->batch;
-    }
+    for (int64_t k = first; k < first + count; k++) t->weights[k] = (double)t->ratios[k] / (double)t->batch;
     return STATUS_OK;
 }
 
@@ -142,8 +137,8 @@ static void count_weights(trainer *t) {
         const double ratio = by_batch ? t->weights[k] * (double)t->batch : (double)t->ratios[k];
         t->weighed++;
         t->weight_sum += ratio;
-        t->clipped += t->compared[k] && (ratio <= (double)(float)t->settings.weight_min ||
-                                         ratio >= (double)(float)t->settings.weight_max);
+        t->clipped += weighs_by_ratio(t) && (ratio <= (double)(float)t->settings.weight_min ||
+                                             ratio >= (double)(float)t->settings.weight_max);
     }
 }
 
@@ -200,7 +195,8 @@ static status_code train_at_once(trainer *t, const loaded *batch, failure *failu
     return STATUS_OK;
 }
 
-/* Losses and gradients of a micro-batch. */
+/* Losses and gradients of a micro-batch. Its weights are needed before there are losses of the next: normalised ones are by the
+   mean of the batches before and of this micro-batch. */
 static status_code train_on(trainer *t, const loaded *batch, int64_t first, int count, failure *failure) {
     load(t, batch, first, count);
     status_code status = learner_losses(t->learner, count, t->losses + first, failure);
@@ -223,7 +219,6 @@ static status_code train_in_turn(trainer *t, const loaded *batch, failure *failu
     gather_own(t, t->fresh, sizeof *t->fresh);
     gather_own(t, t->weights, sizeof *t->weights);
     gather_own(t, t->ratios, sizeof *t->ratios);
-    gather_own(t, t->compared, sizeof *t->compared);
     return ranks_agree(t->ranks, status, failure);
 }
 

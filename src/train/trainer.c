@@ -92,14 +92,13 @@ static status_code open_scratch(trainer *t, failure *failure) {
     t->fresh = calloc(n, sizeof *t->fresh);
     t->ratios = calloc(n, sizeof *t->ratios);
     t->scores = calloc(n, sizeof *t->scores);
-    t->compared = calloc(n, sizeof *t->compared);
     t->tail = calloc(n, sizeof *t->tail);
     t->errors = calloc(all, sizeof *t->errors);
     t->last_seen = calloc(all, sizeof *t->last_seen);
     t->all = calloc(all, sizeof *t->all);
     t->draws = calloc(all, sizeof *t->draws);
     const int good = t->drawn && t->chosen && t->chosen_examples && t->losses && t->weights && t->fresh && t->ratios &&
-                     t->scores && t->compared && t->all && t->draws && t->tail && t->errors && t->last_seen;
+                     t->scores && t->all && t->draws && t->tail && t->errors && t->last_seen;
     for (size_t i = 0; i < all && good; i++) t->last_seen[i] = (float)NAN;
     return good ? rows_open(&t->rows, t->task->metrics, failure) : fail_memory(failure, "the batches");
 }
@@ -228,7 +227,6 @@ void trainer_close(trainer **opened) {
     free(t->fresh);
     free(t->ratios);
     free(t->scores);
-    free(t->compared);
     free(t->tail);
     free(t->errors);
     free(t->last_seen);

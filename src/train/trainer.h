@@ -80,8 +80,7 @@ typedef struct trainer {
     double *tail;    /* by position: the weights of cvar-batch */
     double *losses, *weights;
     float *fresh, *ratios, *scores;
-    char *compared; /* whether a ratio is one of probabilities, not just 1 */
-    float *all;     /* [examples]: losses, when all are needed */
+    float *all; /* [examples]: losses, when all are needed */
 } trainer;
 
 /* All functions are called by all ranks together (ranks_here). */

@@ -169,7 +169,11 @@ case $1 in
 train)
     mkdir -p "$last" && : >"$last/config.json"
     header="epoch,seconds,train_loss_mean,train_loss_std,test_accuracy,test_accuracy_3,test_accuracy_group:rare,test_worst_group"
-    printf '%s\n' "$header" "1,5,1,1,0,0,0,0" "2,9,0.$seed,0,0.9$seed,0.5,0.5$seed,0.4" >"$last/history.csv" ;;
+    printf '%s\n' "$header" "1,5,1,1,0,0,0,0" "2,9,0.$seed,0,0.9$seed,0.5,0.5$seed,0.4" >"$last/history.csv"
+    printf 'example,label,given\nw,right,missing\n' >"$last/mislabelled.csv"
+    printf 'example,stale_loss\nw,1\nb_ED,1\nc,1\nd,1\n' >"$last/losses.csv"
+    printf 'rank,example\n1,b_ED\n2,w\n3,c\n4,d\n' >"$last/triage.csv" ;;
+phantom) mkdir -p "$3" && printf 'case,condition\nb_ED,spina_bifida\n' >"$3/groups.csv" ;;
 plan) mkdir -p "$4" && echo '"features": 32' >"$4/plans.json" && : >"$4/splits_final.json" ;;
 evaluate)
     [ "$2" = --pred ] && run=${3%/test} || run=$2
@@ -201,6 +205,18 @@ grep -q "^dro .* 60.00 +- 0.00" "$work/acdc out/table.txt" || fail "acdc.sh's ta
 queued phantom.sh "phantom out"
 noted '<evaluate> <--pred> <phantom out/erm-s1/test> <--ref> <phantom out/data/labelsTs>'
 grep -q "^dro .* 60.00 +- 0.00 .* 70.00 +- 0.00" "$work/phantom out/table.txt" || fail "phantom.sh's table: $(cat "$work/phantom out/table.txt")"
+# With wrong labels: they are in the options, and below the table triage's order: one of three right cases, the rare one, is before it.
+wrong() { # script, arguments, of which the last is where it writes
+    for out; do :; done
+    MISLABEL=0.1 queued "$@"
+    noted '<--objective> <dro> <--mislabel> <0.1> <--seed> <3>'
+    sed -n '/^triage/,$p' "$work/$out/table.txt" | grep -q "^dro .* 0.67 +- 0.00 .* 0.00 +- 0.00" || fail "$1 on triage: $(cat "$work/$out/table.txt")"
+    rm "$work/notes"
+}
+! grep -q "mislabel" "$work/notes" || fail "labels are made wrong without MISLABEL"
+! grep -q "^triage" "$work/phantom out/table.txt" || fail "phantom.sh judges triage without wrong labels"
+wrong phantom.sh "wrong phantoms"
+RARE=DCM wrong acdc.sh "my data" "wrong acdc"
 DATA="my data" queued mnist.sh "mnist out"
 "$experiments/dice_table" condition "" "a=$work/nowhere" >"$work/out" 2>"$work/err" && fail "dice_table does without a run"
 "$experiments/accuracy_table" 3 "a=$work/nowhere" >"$work/out" 2>"$work/err" && fail "accuracy_table does without a run"

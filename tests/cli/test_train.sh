@@ -250,20 +250,32 @@ epochs=40 kills=3
 [ -z "${HWS_TEST_LONG:-}" ] || epochs=400 kills=20
 longer="$small --epochs $epochs --checkpoint-every 3 --target-ess 50"
 run 0 train $longer --quiet --out "$work/whole"
-"$program" train $longer --quiet --out "$work/stopped" >"$work/out" 2>"$work/err" &
-child=$!
-while [ ! -e "$work/stopped/config.json" ] && kill -0 $child 2>/dev/null; do sleep 0.01; done # it has begun
-kill -TERM $child # scripts ignore INT in the background
-kill -TERM $child # as timeout does, which tells the program and its group
-wait $child
-code=$?
-if [ $code -eq 1 ]; then
-    complains 'resume --out'
-    run 0 train --resume --out "$work/stopped" --quiet
-else
-    [ $code -eq 0 ] || fail "an interrupted run ended with $code"
-fi
+stop_and_go_on() { # folder, which file of it to wait for, options
+    stopped=$1 begun=$1/$2
+    shift 2
+    "$program" train "$@" --quiet --out "$stopped" >"$work/out" 2>"$work/err" &
+    child=$!
+    while [ ! -e "$begun" ] && kill -0 $child 2>/dev/null; do sleep 0.01; done
+    kill -TERM $child # scripts ignore INT in the background
+    kill -TERM $child # as timeout does, which tells the program and its group
+    wait $child
+    code=$?
+    if [ $code -eq 1 ]; then
+        complains 'resume --out'
+        run 0 train --resume --out "$stopped" --quiet
+    else
+        [ $code -eq 0 ] || fail "an interrupted run ended with $code"
+    fi
+}
+stop_and_go_on "$work/stopped" config.json $longer
 same "$work/whole/latest.safetensors" "$work/stopped/latest.safetensors"
+# Also of runs that begin with the weights or the losses of another, after their first epoch.
+for begin in "--from $work/tail" "--loss-init $work/tail/losses.csv" "--from $work/tail --loss-init $work/tail"; do
+    rm -rf "$work/warm-whole" "$work/warm-stopped"
+    run 0 train $small --epochs $epochs $begin --quiet --out "$work/warm-whole"
+    stop_and_go_on "$work/warm-stopped" history.csv $small --epochs $epochs $begin
+    for file in latest.safetensors losses.csv distribution.csv; do same "$work/warm-whole/$file" "$work/warm-stopped/$file"; done
+done
 
 killed=0
 "$program" train $longer --quiet --out "$work/killed" >"$work/out" 2>"$work/err" &

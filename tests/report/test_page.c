@@ -751,6 +751,35 @@ static void scores_on_training_cases_are_called_that(void **state) {
     for (int k = 0; k < 3; k++) folder_close(&runs[k]);
 }
 
+/* The worst twentieth of the training losses, with the lines of the runs that have them and no figure where none has. */
+static void the_worst_losses_have_curves(void **state) {
+    (void)state;
+    folder runs[] = {segmentation_run("erm", ""), segmentation_run("dro", ""), segmentation_run("ohem", "")};
+    write_string(&runs[0], "history.csv", "epoch,cvar_5,loss_p95,loss_p95_bound\n1,0.9,0.7,\n2,-0.2,-0.4,\n");
+    write_string(&runs[1], "history.csv", "epoch,cvar_5,loss_p95,loss_p95_bound\n1,0.8,0.6,0.85\n2,-0.3,-0.5,-0.25\n");
+    write_string(&runs[2], "history.csv", "epoch,ess\n1,3\n");
+    static const char MEAN[] = "<h3>Mean loss of the hardest 5 %</h3>",
+                      PERCENTILE[] = "<h3>95th percentile of the losses</h3>",
+                      BOUND[] = "<h3>Bound of the 95th percentile</h3>";
+    text page = page_of(runs, 3);
+    assert_says(&page, MEAN);
+    assert_says(&page, PERCENTILE);
+    const char *bound = strstr(page.bytes, BOUND);
+    assert_non_null(bound);
+    assert_says(&page, "<td>0.900</td><td>0.800</td></tr>"); /* side by side, without the third */
+    assert_non_null(strstr(bound, "<td>0.850</td></tr>"));
+    text_close(&page);
+    page = page_of(runs, 1);
+    assert_says(&page, PERCENTILE);
+    assert_null(strstr(page.bytes, BOUND));
+    text_close(&page);
+    page = page_of(runs + 2, 1);
+    assert_null(strstr(page.bytes, MEAN));
+    assert_null(strstr(page.bytes, PERCENTILE));
+    text_close(&page);
+    for (int k = 0; k < 3; k++) folder_close(&runs[k]);
+}
+
 static void evaluations_are_read_as_they_are_written(void **state) {
     (void)state;
     folder run = folder_open();
@@ -1006,6 +1035,7 @@ int main(void) {
         cmocka_unit_test(bands_around_negative_losses_have_their_full_width),
         cmocka_unit_test(hard_cases_are_named_and_not_taken_for_something),
         cmocka_unit_test(scores_on_training_cases_are_called_that),
+        cmocka_unit_test(the_worst_losses_have_curves),
         cmocka_unit_test(evaluations_are_read_as_they_are_written),
         cmocka_unit_test(groups_and_labels_that_do_not_fit_are_counted),
         cmocka_unit_test(differences_that_are_no_chance_are_said_to_be_none),

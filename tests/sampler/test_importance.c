@@ -271,8 +271,36 @@ static void other_divergences_are_refused(void **state) {
     hws_sampler_close(&sampler);
 }
 
+/* Without a loss the first weight is 1, and it is no part of the mean; a guess is the first stale loss, as the paper's L_init. */
+static void the_first_weight_goes_by_the_first_loss_if_there_is_one(void **state) {
+    (void)state;
+    enum { N = 40, BATCH = 4 };
+    static const float FRESH[BATCH] = {1.5f, 1.9f, 2.4f, 1.7f};
+    for (int guessed = 0; guessed < 2; guessed++)
+        for (int kind = HWS_IMPORTANCE_APPROXIMATE; kind <= HWS_IMPORTANCE_NORMALISED; kind += 2) {
+            hws_options options = normalised(1.5);
+            options.initial_loss = guessed ? 2 : NAN;
+            options.importance = (hws_importance)kind;
+            hws_sampler *sampler = opened(N, NULL, &options);
+            int64_t batch[BATCH];
+            float weights[BATCH];
+            double mean = 0; /* by Des Raj, with p = 1 / N of all */
+            for (int j = 0; j < BATCH; j++)
+                mean += exp(1.5 * (double)(FRESH[j] - 2)) * (1 + (BATCH - 1 - 2.0 * j) / N) / BATCH;
+            assert_int_equal(hws_sampler_draw(sampler, BATCH, batch), HWS_OK);
+            assert_int_equal(hws_sampler_importance(sampler, BATCH, batch, FRESH, weights), HWS_OK);
+            for (int j = 0; j < BATCH; j++) {
+                const double ratio = exp(1.5 * (double)(FRESH[j] - 2));
+                const double expected = kind == HWS_IMPORTANCE_NORMALISED ? ratio / mean : ratio;
+                assert_close((double)weights[j], guessed ? expected : 1, 1e-6);
+            }
+            hws_sampler_close(&sampler);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_weight_goes_by_the_first_loss_if_there_is_one),
         cmocka_unit_test(estimate_is_unbiased),
         cmocka_unit_test(weights_are_close_to_the_exact_ratio),
         cmocka_unit_test(weights_stay_at_one_while_all_losses_fall),

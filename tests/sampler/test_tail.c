@@ -157,48 +157,108 @@ static void the_radius_is_kept_while_losses_fall(void **state) {
     }
 }
 
+/* What the sampler draws from while examples have no loss: each of those that were not drawn alike; then by beta. */
+enum { MANY = 60, AT_ONCE = 3 };
+static const double MIX = 0.05;
+
+typedef struct model {
+    hws_divergence divergence;
+    float losses[MANY]; /* NAN: none yet */
+    double p[MANY];
+} model;
+
+static int unseen_of(const model *m) {
+    int unseen = 0;
+    for (int i = 0; i < MANY; i++) unseen += isnan(m->losses[i]);
+    return unseen;
+}
+
+static void model_prepare(model *m, double beta) {
+    const int unseen = unseen_of(m);
+    if (!unseen)
+        assert_int_equal(hws_divergence_probabilities(&m->divergence, beta, MANY, m->losses, m->p, NULL), HWS_OK);
+    for (int i = 0; i < MANY; i++) {
+        if (unseen) m->p[i] = isnan(m->losses[i]) ? 1.0 / unseen : 0;
+        else m->p[i] = (1 - MIX) * m->p[i] + MIX / MANY;
+    }
+}
+
+/* The place of each example of a batch among those that were left when it was drawn: uniform on [0, 1] if the draws are p's. */
+static void transform_batch(const model *m, const int64_t *drawn, double *values, uint64_t *seed) {
+    char taken[MANY] = {0};
+    for (int k = 0; k < AT_ONCE; k++) {
+        double below = 0, left = 0;
+        assert_false(taken[drawn[k]]);
+        for (int i = 0; i < MANY; i++) {
+            const double p = taken[i] ? 0 : m->p[i];
+            left += p;
+            if (i < drawn[k]) below += p;
+        }
+        values[k] = fmin(1, (below + test_unit(seed) * m->p[drawn[k]]) / left);
+        taken[drawn[k]] = 1;
+    }
+}
+
+/* Gives the batch and one more example losses that have fallen; the latter only where all have one. */
+static void learn(hws_sampler *sampler, model *m, const int64_t *drawn, double scale, uint64_t *seed) {
+    int64_t changed[AT_ONCE + 1];
+    float fresh[AT_ONCE + 1];
+    int count = unseen_of(m) ? AT_ONCE : AT_ONCE + 1;
+    memcpy(changed, drawn, AT_ONCE * sizeof *drawn);
+    changed[AT_ONCE] = (int64_t)(test_random(seed) % MANY);
+    for (int k = 0; k < AT_ONCE; k++)
+        if (changed[k] == changed[AT_ONCE]) count = AT_ONCE;
+    for (int k = 0; k < count; k++) m->losses[changed[k]] = fresh[k] = (float)(scale * (1 + 0.2 * test_normal(seed)));
+    assert_int_equal(hws_sampler_update(sampler, count, changed, fresh), HWS_OK);
+}
+
+/* How far the divergence of p to uniform, without the mixing, is from what the tail asks for, relatively. */
+static double off_radius(const model *m, double tail) {
+    double sum = 0;
+    for (int i = 0; i < MANY; i++) sum += phi(&m->divergence, fmax(0, (m->p[i] - MIX / MANY) / (1 - MIX)) * MANY);
+    return fabs(sum / MANY / radius_of(&m->divergence, tail) - 1);
+}
+
 /*
  * Draws stay exact while beta changes: under the p of each step, with the beta that the sampler says it has, the randomised
- * probability integral transform is uniform, and that beta is one that the losses explain.
+ * probability integral transform of each draw of a batch, by p of those that are left, is uniform; and beta is the one that
+ * holds the radius. It begins without losses.
  */
 static void draws_are_exact_under_changing_beta(void **state) {
     (void)state;
-    enum { N = 60 };
     const long steps = test_size(4000, 100000);
     for (size_t d = 0; d < DIVERGENCES; d++) {
-        const hws_divergence divergence = divergence_number(d);
-        if (divergence.kind == HWS_CVAR || divergence.kind == HWS_REVERSE_KL || divergence.parameter < 0) continue;
-        hws_options options = options_with(divergence, 0.3);
-        options.uniform_mix = 0.05;
-        float losses[N];
-        double p[N], *values = malloc((size_t)steps * sizeof *values);
+        model m = {.divergence = divergence_number(d)};
+        if (m.divergence.kind == HWS_CVAR || m.divergence.kind == HWS_REVERSE_KL || m.divergence.parameter < 0)
+            continue;
+        hws_options options = options_with(m.divergence, 0.3);
+        options.uniform_mix = MIX;
+        double *values = malloc((size_t)steps * AT_ONCE * sizeof *values), worst = 0;
         uint64_t seed = d;
-        for (int i = 0; i < N; i++) losses[i] = (float)(1 + 0.2 * test_normal(&seed));
-        hws_sampler *sampler = opened(N, losses, &options);
-        long changes = 0;
+        for (int i = 0; i < MANY; i++) m.losses[i] = NAN;
+        hws_sampler *sampler = opened(MANY, NULL, &options);
+        long changes = 0, known = 0;
         double last = beta_of(sampler);
         for (long t = 0; t < steps; t++) {
-            const double beta = beta_of(sampler), scale = exp(-3.0 * (double)t / (double)steps);
+            const double beta = beta_of(sampler);
+            int64_t drawn[AT_ONCE];
             changes += beta != last;
             last = beta;
-            assert_int_equal(hws_divergence_probabilities(&divergence, beta, N, losses, p, NULL), HWS_OK);
-            int64_t drawn;
-            assert_int_equal(hws_sampler_draw(sampler, 1, &drawn), HWS_OK);
-            double below = 0;
-            for (int i = 0; i <= drawn; i++) {
-                p[i] = 0.95 * p[i] + 0.05 / N;
-                if (i < drawn) below += p[i];
-            }
-            values[t] = fmin(1, below + test_unit(&seed) * p[drawn]);
-            const int64_t changed[2] = {drawn, (int64_t)(test_random(&seed) % N)};
-            float fresh[2];
-            for (int k = 0; k < 2; k++) losses[changed[k]] = fresh[k] = (float)(scale * (1 + 0.2 * test_normal(&seed)));
-            if (changed[0] == changed[1]) fresh[0] = fresh[1];
-            assert_int_equal(hws_sampler_update(sampler, 2, changed, fresh), HWS_OK);
+            model_prepare(&m, beta);
+            if (!unseen_of(&m)) {
+                worst = fmax(worst, off_radius(&m, 0.3));
+                known++;
+            } else assert_true(t < MANY / AT_ONCE); /* first visits: none twice */
+            assert_int_equal(hws_sampler_draw(sampler, AT_ONCE, drawn), HWS_OK);
+            transform_batch(&m, drawn, values + t * AT_ONCE, &seed);
+            learn(sampler, &m, drawn, exp(-3.0 * (double)t / (double)steps), &seed);
         }
-        const double result = uniform_p(values, (size_t)steps);
+        const double result = uniform_p(values, (size_t)steps * AT_ONCE);
         if (result < 1e-6) fail_msg("divergence %zu: p = %g", d, result);
         if (changes < steps / 50) fail_msg("divergence %zu: beta changed only %ld times", d, changes);
+        if (!(worst < 0.021))
+            fail_msg("divergence %zu: the radius was off by %g", d, worst); /* solved anew from 2 % on */
+        assert_int_equal(known, steps - MANY / AT_ONCE);
         hws_sampler_close(&sampler);
         free(values);
     }

@@ -9,12 +9,8 @@
 
 static const plain ZERO;
 
-/* Which points were trained on; importance weights need a loss to compare with. */
-static int trained_on[POINTS];
-
 static hws_sampler *sampler_of(const train_settings *s) {
     hws_sampler *sampler;
-    memset(trained_on, 0, sizeof trained_on);
     hws_options o = hws_options_default();
     o.beta = s->beta;
     o.initial_loss = s->loss_init;
@@ -38,8 +34,6 @@ static void plain_step(plain *net, const points *p, const train_settings *s, hws
         assert_near((double)fresh[k], loss_and_gradient(net, p->x[batch[k]], p->labels[batch[k]], 0, &none), 1e-5);
     }
     if (s->importance) assert_int_equal(hws_sampler_importance(sampler, b, batch, fresh, weights), STATUS_OK);
-    for (int k = 0; k < b; k++)
-        if (!trained_on[batch[k]]++) weights[k] = 1;
     assert_int_equal(hws_sampler_update(sampler, b, batch, fresh), STATUS_OK);
     for (int k = 0; k < b; k++)
         loss_and_gradient(net, p->x[batch[k]], p->labels[batch[k]], (double)weights[k] / b, &gradient);
@@ -89,6 +83,25 @@ static void importance_weights_momentum_and_look_ahead_are_as_defined(void **sta
     s.look_ahead = 3;
     s.seed = 11;
     compare(&s, &p, &task, 60);
+}
+
+/* The same rule as that of hws.h: without a loss the first weight is 1; a guess is the first stale loss, as L_init. */
+static void the_first_weight_goes_by_the_first_loss_if_there_is_one(void **state) {
+    (void)state;
+    points p;
+    const task task = points_task(&p);
+    train_settings s = points_settings();
+    s.importance = IMPORTANCE_PAPER;
+    for (int guessed = 0; guessed < 2; guessed++) {
+        s.loss_init = guessed ? 1.3 : (double)NAN;
+        trainer *t = begin(&s, &task);
+        step(t);
+        for (int k = 0; k < s.batch; k++) {
+            const double weight = exp(s.beta * ((double)t->fresh[k] - s.loss_init));
+            assert_near((double)t->ratios[k], guessed ? fmin(fmax(weight, 0.1), 10) : 1, 1e-5);
+        }
+        trainer_close(&t);
+    }
 }
 
 static void a_batch_can_be_worked_on_in_parts(void **state) {
@@ -253,6 +266,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_trainer_is_algorithm_1),
         cmocka_unit_test(importance_weights_momentum_and_look_ahead_are_as_defined),
+        cmocka_unit_test(the_first_weight_goes_by_the_first_loss_if_there_is_one),
         cmocka_unit_test(a_batch_can_be_worked_on_in_parts),
         cmocka_unit_test(exact_history_draws_from_losses_of_the_moment),
         cmocka_unit_test(a_stale_history_that_is_refreshed_fully_is_exact),

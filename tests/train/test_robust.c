@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-/* The tail, first visits, warm starts and first losses; runs that older versions have begun. */
+/* The tail, first visits, wrong labels, warm starts and first losses; runs that older versions have begun. */
 #include "core/csv.h"
 #include "folders.h"
 #include "points.h"
@@ -188,6 +188,60 @@ static void the_worst_losses_are_recorded(void **state) {
     assert_true(cell(&history, 3, "unseen") == 0);
     csv_close(&history);
     csv_close(&losses);
+}
+
+/* ---- wrong labels ------------------------------------------------------------------------------------------------- */
+
+enum { DIGITS = 2000, RARE = 3 };
+typedef enum kind_of_label { LABEL_RIGHT, LABEL_RARE, LABEL_WRONG } kind_of_label;
+
+/* What is true of each example of the run, by its number; the rare ones are those that are called so and are. */
+static void read_kinds(const char *run, kind_of_label kinds[DIGITS]) {
+    csv losses = table(run, RUN_LOSSES), wrong = table(run, RUN_MISLABELLED);
+    memset(kinds, 0, DIGITS * sizeof *kinds);
+    for (size_t row = 0; row < losses.rows; row++)
+        if (cell(&losses, row, "label") == RARE) kinds[(int)cell(&losses, row, "example")] = LABEL_RARE;
+    for (size_t row = 0; row < wrong.rows; row++) kinds[(int)cell(&wrong, row, "example")] = LABEL_WRONG;
+    csv_close(&losses);
+    csv_close(&wrong);
+}
+
+/* The chance that triage's list names a wrong label before one of the others (of the rare ones alone). */
+static double triage_auroc(const char *run, int rare_alone) {
+    kind_of_label kinds[DIGITS];
+    double wrong = 0, others = 0, area = 0;
+    read_kinds(run, kinds);
+    csv list = table(run, RUN_TRIAGE);
+    for (size_t row = 0; row < list.rows; row++) {
+        assert_true(cell(&list, row, "rank") == (double)(row + 1));
+        const kind_of_label kind = kinds[(int)cell(&list, row, "example")];
+        if (kind == LABEL_WRONG) wrong++;
+        else if (!rare_alone || kind == LABEL_RARE) others++, area += wrong;
+    }
+    csv_close(&list);
+    assert_true(wrong > 50 && others > 5);
+    return area / (wrong * others);
+}
+
+/* A tenth of a class and 5 % of wrong labels; the list begins with what is wrong, whatever draws the examples. */
+static void triage_tells_wrong_labels_from_rare_ones(void **state) {
+    (void)state;
+    static const train_option METHODS[] = {{"objective", "erm"}, {"objective", "dro"}, {"doubt", "on"}};
+    for (size_t k = 0; k < sizeof METHODS / sizeof *METHODS; k++) {
+        const train_option options[] = {{"model", "mlp-1-64"}, {"batch", "64"}, {"epochs", "8"},
+                                        {"threads", "1"},      {"lr", "0.05"},  {"keep", "3=0.1"},
+                                        {"mislabel", "0.05"},  {"seed", "1"},   METHODS[k]};
+        const train_request request = {.folder = folder(METHODS[k].value),
+                                       .data = "digits:2000,200",
+                                       .options = options,
+                                       .option_count = sizeof options / sizeof *options};
+        failure why = {0};
+        train_outcome outcome = {0};
+        if (train_run(&request, NULL, &outcome, &why) != STATUS_OK) fail_msg("%s", why.message);
+        const double all = triage_auroc(request.folder, 0), rare = triage_auroc(request.folder, 1);
+        if (!(all > 0.85 && rare > 0.85))
+            fail_msg("%s %s: %g against all, %g against rare", METHODS[k].key, METHODS[k].value, all, rare);
+    }
 }
 
 /* ---- warm starts ------------------------------------------------------------------------------------------------- */
@@ -420,6 +474,7 @@ int main(void) {
         cmocka_unit_test(all_are_seen_before_any_is_seen_twice),
         cmocka_unit_test(few_and_missed_examples_are_told),
         cmocka_unit_test(the_worst_losses_are_recorded),
+        cmocka_unit_test(triage_tells_wrong_labels_from_rare_ones),
         cmocka_unit_test(a_run_can_begin_with_the_weights_of_another),
         cmocka_unit_test(the_best_weights_are_the_last_without_a_validation_part),
         cmocka_unit_test(weights_that_do_not_fit_are_refused),

@@ -11,7 +11,7 @@
 #include <glob.h>
 #include <sys/stat.h>
 
-enum { CASES = 10, MOST_OPTIONS = 10 };
+enum { CASES = 10, MOST_OPTIONS = 12 };
 
 static int make_phantoms(void **state) {
     phantom_options options = phantom_options_default();
@@ -38,6 +38,15 @@ static status_code train(const char *where, const train_option *changes, size_t 
 
 static void must(status_code status, const failure *why) {
     if (status != STATUS_OK) fail_msg("%s", why->message);
+}
+
+static csv read_table(const char *where, const char *name) {
+    csv table;
+    char path[300];
+    failure why = {0};
+    snprintf(path, sizeof path, "%s/%s", folder(where), name);
+    must(csv_read(&table, path, CSV_STRICT, &why), &why);
+    return table;
 }
 
 /* ---- wrong labels ------------------------------------------------------------------------------------------------- */
@@ -166,16 +175,40 @@ static void the_seed_decides_which_labels_are_wrong(void **state) {
     free(listed);
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------- */
-
-static csv read_table(const char *where, const char *name) {
-    csv table;
-    char path[300];
-    failure why = {0};
-    snprintf(path, sizeof path, "%s/%s", folder(where), name);
-    must(csv_read(&table, path, CSV_STRICT, &why), &why);
-    return table;
+static int is_listed(const csv *table, const char *name) {
+    for (size_t row = 0; row < table->rows; row++)
+        if (strcmp(csv_cell(table, row, 0), name) == 0) return 1;
+    return 0;
 }
+
+/* The chance that triage's list names a wrong case before a right one. */
+static double triage_auroc(const char *where) {
+    csv wrong = read_table(where, "mislabelled.csv"), list = read_table(where, "triage.csv");
+    double before = 0, area = 0;
+    for (size_t row = 0; row < list.rows; row++) {
+        if (is_listed(&wrong, csv_cell(&list, row, (size_t)csv_column(&list, "example")))) before++;
+        else area += before;
+    }
+    assert_int_equal(list.rows, CASES);
+    assert_true(before == (double)wrong.rows && before > 0);
+    csv_close(&wrong), csv_close(&list);
+    return area / (before * (CASES - before));
+}
+
+static void triage_lists_wrong_label_maps_first(void **state) {
+    (void)state;
+    static const train_option METHODS[] = {{"objective", "erm"}, {"doubt", "on"}};
+    for (size_t k = 0; k < sizeof METHODS / sizeof *METHODS; k++) {
+        const train_option options[] = {{"mislabel", "0.2"},   {"iterations", "40"}, {"epoch_length", "20"},
+                                        {"optimizer", "adam"}, {"lr", "0.003"},      METHODS[k]};
+        failure why = {0};
+        must(train(METHODS[k].value, options, sizeof options / sizeof *options, &why), &why);
+        const double area = triage_auroc(METHODS[k].value);
+        if (!(area > 0.85)) fail_msg("%s %s: %g", METHODS[k].key, METHODS[k].value, area);
+    }
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------- */
 
 static const char *condition_of(const csv *groups, const char *name) {
     const long column = csv_column(groups, "condition");
@@ -281,6 +314,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mislabelled_csv_lists_the_cases_whose_patches_are_wrong),
         cmocka_unit_test(the_seed_decides_which_labels_are_wrong),
+        cmocka_unit_test(triage_lists_wrong_label_maps_first),
         cmocka_unit_test(cases_of_a_condition_are_a_group),
         cmocka_unit_test(groups_of_volumes_have_weights_that_grow),
         cmocka_unit_test(a_run_goes_on_with_copied_data),
