@@ -38,8 +38,9 @@ help:
 	@echo "make test-faults  fail and kill hws at every system call, and cut the power at every moment (half an hour)"
 	@echo "make fuzz         fuzz every reader for FUZZ_SECONDS each (default 60); FUZZ_TARGETS=\"plan csv\" only these"
 	@echo "make fuzz-long    the same until each has had FUZZ_SECONDS in all (default 3600); what was stopped goes on"
-	@echo "make bench        the overhead table, beside the paper's procedure in numpy; training steps"
-	@echo "                  beside PyTorch if it is there, each convolution beside oneDNN"
+	@echo "make bench        what the sampler costs, beside the paper's procedure in numpy; training steps and predictions"
+	@echo "                  beside PyTorch if it is there, each convolution beside oneDNN, two ranks beside one if MPI is"
+	@echo "                  built in: a quarter of an hour; LONG=1 adds the paper's network and 1e8 examples"
 	@echo "make install      install what make has built to PREFIX (default /usr/local)"
 	@echo "make deb          Debian packages, into build/deb; make test-deb tries them in a bare Debian 12 (as root)"
 	@echo "make dist         a source tarball, into build/dist; make test-dist builds it"
@@ -156,11 +157,15 @@ fuzz fuzz-long: setup-test
 	@cmake --build build/fuzz -j$(JOBS) --target fuzzers $(QUIETLY)
 	@python3 tests/fuzz/run.py build/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TOTAL) --jobs $(JOBS) $(FUZZ_TARGETS)
 
+# What docs/engine.md, speed.md and cluster.md say of speed, on this machine. Each script serves alone as well, see its --help.
 bench: build
 	@scripts/setup bench
-	@bench/overhead.sh $(BUILD)/cli/hws
-	@bench/train.sh $(BUILD)/cli/hws
-	@bench/layers.sh $(BUILD)/cli/hws
+	@echo "About a quarter of an hour on two quiet cores$(if $(LONG),; LONG=1 takes five minutes more)."
+	@bench/overhead.sh $(BUILD)/cli/hws && echo
+	@bench/train.sh $(BUILD)/cli/hws && echo
+	@bench/predict.sh $(BUILD)/cli/hws && echo
+	@bench/layers.sh $(BUILD)/cli/hws && echo
+	@bench/ranks.sh $(BUILD)/cli/hws 4 1
 
 # Builds nothing: it may be root's turn, whose files nobody else could change.
 install:

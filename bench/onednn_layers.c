@@ -1,11 +1,12 @@
 /*
- * oneDNN's convolutions beside ours: reads what `hws bench train --layers --json` writes and prints a table with both.
+ * oneDNN's convolutions beside ours: reads what `hws bench train --layers --json` writes and prints each line with three numbers
+ * more, onednn_forward_ms, onednn_backward_data_ms and onednn_backward_weights_ms; 0 where oneDNN has no such primitive.
  *
  * oneDNN gets what suits it best: the layouts that it asks for, without the conversions to and from them, and the faster of
- * its direct and its automatic algorithm. Medians over the same time as ours. All lines are read before the first is measured:
- * at the end of a pipe that is when the other program has ended, since two that measure at once measure each other.
+ * its direct and its automatic algorithm. All lines are read before the first is measured: at the end of a pipe that is when the
+ * other program has ended, since two that measure at once measure each other.
  *
- *     hws bench train --model unet --layers --json | onednn_layers
+ *     hws bench train --model unet --layers --seconds 10 --json | onednn_layers 10
  */
 #define _POSIX_C_SOURCE 200809L
 #include <jansson.h>
@@ -16,14 +17,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHTS, PASSES, MOST_RUNS = 4096, MOST_LAYERS = 1024 };
+enum { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHTS, PASSES, MOST_RUNS = 4096 };
 
-static const char *const KEYS[PASSES] = {"forward_ms", "backward_data_ms", "backward_weights_ms"};
+static const char *const KEYS[PASSES] = {"onednn_forward_ms", "onednn_backward_data_ms", "onednn_backward_weights_ms"};
 
 typedef struct layer {
     int in, out, samples, kernel[3], stride[3], padding[3], size[3], threads, bf16;
-    const char *algorithm;
-    double gflop, peak, ours[PASSES];
 } layer;
 
 static dnnl_engine_t engine;
@@ -38,7 +37,6 @@ static double now(void) {
 static int whole(const json_t *object, const char *key) {
     return (int)json_integer_value(json_object_get(object, key));
 }
-static double number(const json_t *object, const char *key) { return json_number_value(json_object_get(object, key)); }
 
 static void triple(const json_t *object, const char *key, int to[3]) {
     for (size_t k = 0; k < 3; k++) to[k] = (int)json_integer_value(json_array_get(json_object_get(object, key), k));
@@ -48,17 +46,13 @@ static layer layer_of(const json_t *object) {
     layer l = {.in = whole(object, "in"),
                .out = whole(object, "out"),
                .samples = whole(object, "samples"),
-               .threads = whole(object, "threads"),
-               .gflop = number(object, "gflop"),
-               .peak = number(object, "peak_gflops")};
+               .threads = whole(object, "threads")};
     const char *precision = json_string_value(json_object_get(object, "precision"));
     l.bf16 = precision && strcmp(precision, "bf16") == 0;
-    l.algorithm = json_string_value(json_object_get(object, "algorithm"));
     triple(object, "kernel", l.kernel);
     triple(object, "stride", l.stride);
     triple(object, "padding", l.padding);
     triple(object, "size", l.size);
-    for (int k = 0; k < PASSES; k++) l.ours[k] = number(object, KEYS[k]);
     return l;
 }
 
@@ -185,66 +179,60 @@ static double measure(const layer *l, const problem *p, int pass, dnnl_alg_kind_
     return result;
 }
 
-static void compare(const layer *l, double seconds) {
+/* `seconds` for each algorithm of each pass. */
+static void add_times(json_t *object, double seconds) {
+    const layer l = layer_of(object);
     problem p;
-    char what[96];
     memset(&p, 0, sizeof p);
-    describe(l, &p);
-    snprintf(what, sizeof what, "%d to %d, %dx%dx%d / %dx%dx%d, %d of %dx%dx%d", l->in, l->out, l->kernel[0],
-             l->kernel[1], l->kernel[2], l->stride[0], l->stride[1], l->stride[2], l->samples, l->size[0], l->size[1],
-             l->size[2]);
-    printf("%-48s %-9s", what, l->algorithm);
+    describe(&l, &p);
     for (int pass = 0; pass < PASSES; pass++) {
-        const double direct = measure(l, &p, pass, dnnl_convolution_direct, seconds);
-        const double automatic = measure(l, &p, pass, dnnl_convolution_auto, seconds);
-        const double theirs = direct > 0 && (automatic <= 0 || direct < automatic) ? direct : automatic;
-        if (theirs > 0)
-            printf(" %8.1f %6.1f %5.2f", 1e3 * l->gflop / l->ours[pass], 1e3 * l->gflop / theirs,
-                   theirs / l->ours[pass]);
-        else printf(" %8.1f %6s %5s", 1e3 * l->gflop / l->ours[pass], "-", "-");
+        const double direct = measure(&l, &p, pass, dnnl_convolution_direct, seconds);
+        const double automatic = measure(&l, &p, pass, dnnl_convolution_auto, seconds);
+        const double better = direct > 0 && (automatic <= 0 || direct < automatic) ? direct : automatic;
+        json_object_set_new(object, KEYS[pass], json_real(better));
     }
-    printf("\n");
-    fflush(stdout);
 }
 
-/* To the end of the input. -1: something else stands there. */
-static int read_layers(layer layers[MOST_LAYERS], json_t *objects) {
+/* To the end of the input. NULL: something else stands there. */
+static json_t *read_layers(void) {
     char line[4096];
-    int count = 0;
-    while (count < MOST_LAYERS && fgets(line, sizeof line, stdin)) {
+    json_t *layers = json_array();
+    while (fgets(line, sizeof line, stdin)) {
         json_error_t error;
         json_t *object = json_loads(line, 0, &error);
-        if (!object) {
+        if (!object || !json_is_integer(json_object_get(object, "threads"))) {
             fprintf(stderr, "onednn_layers: not a line of hws bench train --layers --json: %s", line);
-            return -1;
+            return NULL;
         }
-        json_array_append_new(objects, object); /* which keeps the words that a layer points to */
-        layers[count++] = layer_of(object);
+        json_array_append_new(layers, object);
     }
-    return count;
+    return layers;
 }
 
-static int start(const layer *first) {
-    omp_set_num_threads(first->threads);
-    if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success ||
-        dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success) {
-        fprintf(stderr, "onednn_layers: oneDNN does not start\n");
-        return 0;
-    }
-    printf("GFLOP/s of direct convolution, %d threads, peak %.0f in f32; above 1 ours is faster\n%-48s %-9s %22s "
-           "%21s %21s\n%-58s %8s %6s %5s %8s %6s %5s %8s %6s %5s\n",
-           first->threads, first->peak, "channels, kernel / stride, images", "ours", "forward", "backward data",
-           "backward weights", "", "hws", "oneDNN", "ratio", "hws", "oneDNN", "ratio", "hws", "oneDNN", "ratio");
-    return 1;
+static int start(const json_t *first) {
+    omp_set_num_threads(whole(first, "threads"));
+    if (dnnl_engine_create(&engine, dnnl_cpu, 0) == dnnl_success &&
+        dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success)
+        return 1;
+    fprintf(stderr, "onednn_layers: oneDNN does not start\n");
+    return 0;
 }
 
 int main(int count, char **arguments) {
-    static layer layers[MOST_LAYERS];
-    const double seconds = count > 1 ? strtod(arguments[1], NULL) : 0.1;
-    json_t *objects = json_array();
-    const int found = read_layers(layers, objects);
-    if (found < 0 || (found > 0 && !start(&layers[0]))) return 1;
-    for (int k = 0; k < found; k++) compare(&layers[k], seconds);
-    json_decref(objects);
+    if (count != 2) {
+        fprintf(stderr, "usage: hws bench train --layers --json ... | onednn_layers SECONDS (for all together)\n");
+        return 2;
+    }
+    json_t *layers = read_layers();
+    if (!layers) return 1;
+    const size_t found = json_array_size(layers);
+    if (found > 0 && !start(json_array_get(layers, 0))) return 1;
+    const double seconds = strtod(arguments[1], NULL) / (double)(2 * PASSES * (found ? found : 1));
+    for (size_t k = 0; k < found; k++) {
+        add_times(json_array_get(layers, k), seconds);
+        json_dumpf(json_array_get(layers, k), stdout, 0);
+        printf("\n");
+    }
+    json_decref(layers);
     return 0;
 }

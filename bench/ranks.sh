@@ -5,10 +5,13 @@
 # change their speed from one second to the next, and one processor's without the other's, for which the other then waits. So
 # ratios are taken within a round, and a round does not count in which the first and the last measurement, or the two programs,
 # differ by more than 5 %. Prints medians of the rounds that count. The machine should have two free processors.
-# usage: bench/ranks.sh PROGRAM [ROUNDS [SECONDS [MODEL...]]]     (built with make MPI=1)
-# In the environment: CPUS ("0 1"), the two processors.
+# usage: bench/ranks.sh HWS [ROUNDS [SECONDS [MODEL...]]]     (30 rounds of 2 seconds each, of unet and wrn-16-1)
+# In the environment: CPUS ("0 1"), the two processors; MPIRUN (mpirun). Without MPI in HWS (make MPI=1) nothing is measured.
 set -eu
 export LC_ALL=C # awk and printf must read and write numbers as hws does
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h | --help) usage; exit 0 ;; esac
+[ $# -ge 1 ] || { usage >&2; exit 2; }
 program=$1
 rounds=${2:-30}
 seconds=${3:-2}
@@ -17,12 +20,20 @@ shift $(($# < 3 ? $# : 3))
 first=${CPUS:-0 1}
 second=${first#* }
 first=${first% *}
+if ! "$program" info | grep -q '^MPI *built in'; then
+    echo "(no MPI in $program, so no ranks: make MPI=1 builds it in)"
+    exit 0
+fi
+mpirun=${MPIRUN:-mpirun}
+options="--oversubscribe --bind-to none"
+"$mpirun" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE' || options= # others need none
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 measure() { # RANKS THREADS MODEL CPUS
-    taskset -c "$4" mpirun -n "$1" --oversubscribe --bind-to none \
+    # shellcheck disable=SC2086
+    taskset -c "$4" "$mpirun" -n "$1" $options \
         "$program" bench train --model "$3" --threads "$2" --seconds "$seconds" --json
 }
 field() { sed "s/.*\"$1\": \([0-9.]*\).*/\1/"; }

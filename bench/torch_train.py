@@ -3,8 +3,9 @@
 usage: torch_train.py --model wrn-16-1 | resnet-18 | unet | resenc [--batch B] [--patch D,H,W] [--levels L] [--base F] [--classes K]
                       [--precision f32 | bf16] [--layout contiguous | channels_last] [--threads T] [--steps N]
 
-Prints one JSON object: model, batch, precision, layout, ms_per_iteration (the median of several runs of N steps),
-items_per_second, peak_mb. bf16 is autocast: activations in bfloat16, weights and losses in float32.
+Prints one JSON object: model, batch, precision, layout, ms_per_iteration (the median of several runs of N steps), ms_low,
+ms_high (the fastest and the slowest run), items_per_second, peak_mb. bf16 is autocast: activations in bfloat16, weights and
+losses in float32.
 """
 import argparse
 import json
@@ -21,7 +22,7 @@ import torch.nn.functional as F
 
 from hws import models
 
-#: Steps before the clock starts, and runs of which the best counts.
+#: Steps before the clock starts, and runs, of which the median counts.
 WARM_UP = {"wrn-16-1": 5, "resnet-18": 1, "unet": 1, "resenc": 1}
 RUNS = {"wrn-16-1": 3, "resnet-18": 3, "unet": 2, "resenc": 2}
 DICE_SMOOTHING = 1e-5
@@ -127,6 +128,7 @@ def main():
     median = statistics.median(runs)
     print(json.dumps({"model": options.model, "batch": options.batch, "precision": options.precision,
                       "layout": options.layout, "ms_per_iteration": round(1000 * median, 3),
+                      "ms_low": round(1000 * min(runs), 3), "ms_high": round(1000 * max(runs), 3),
                       "items_per_second": round(options.batch / median, 3),
                       "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}))
 

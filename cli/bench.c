@@ -31,14 +31,14 @@ static int bench_size(const sampler_bench *bench, int64_t n) {
     const status_code status = sampler_cost_measure(n, bench->batch, &bench->options, &cost, &failure);
     if (status != STATUS_OK) return cli_end(status, &failure);
     const double nanoseconds = cost.iteration.median * 1e9, bytes = cost.bytes / (double)n;
+    const double low = cost.iteration.low * 1e9, high = cost.iteration.high * 1e9;
     if (bench->json)
-        printf(
-            "{\"n\": %lld, \"batch\": %lld, \"iteration_ns\": %.1f, \"least_ns\": %.1f, \"bytes_per_example\": %.3f}\n",
-            (long long)n, bench->batch, nanoseconds, cost.iteration.least * 1e9, bytes);
+        printf("{\"n\": %lld, \"batch\": %lld, \"iteration_ns\": %.1f, \"least_ns\": %.1f, \"low_ns\": %.1f, "
+               "\"high_ns\": %.1f, \"bytes_per_example\": %.3f}\n",
+               (long long)n, bench->batch, nanoseconds, cost.iteration.least * 1e9, low, high, bytes);
     else
-        printf("%12lld %14.0f %7.0f to %-7.0f %16.1f %12.3f %14.3g\n", (long long)n, nanoseconds,
-               cost.iteration.low * 1e9, cost.iteration.high * 1e9, nanoseconds / (double)bench->batch, bytes,
-               cost.opening_seconds);
+        printf("%12lld %14.0f %7.0f to %-7.0f %16.1f %12.3f %14.3g\n", (long long)n, nanoseconds, low, high,
+               nanoseconds / (double)bench->batch, bytes, cost.opening_seconds);
     fflush(stdout);
     return EXIT_DONE;
 }
@@ -89,7 +89,8 @@ int verb_bench(int count, char **arguments) {
         CLI_TEXT("--divergence", "D", &divergence, "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A",
                  NULL),
         CLI_FLAG("--json", &bench.json,
-                 "one JSON object per line: n, batch, iteration_ns, least_ns, bytes_per_example"),
+                 "one JSON object per line: n, batch, iteration_ns (the median), least_ns, low_ns, high_ns,\n"
+                 "bytes_per_example"),
     };
     const size_t options_count = sizeof options / sizeof *options;
     cli_watch_option(options, options_count, "--beta", &beta);

@@ -36,23 +36,27 @@ static void print_json(const convolution *c, const layer_cost *cost, double peak
            c->threads, convolution_algorithm_name(c));
     printf("\"gflop\": %.6g, \"peak_gflops\": %.1f", cost->gflop, peak);
     static const char *const KEYS[LAYER_PASSES] = {"forward", "backward_data", "backward_weights"};
-    for (int k = 0; k < LAYER_PASSES; k++)
-        printf(", \"%s_ms\": %.5g, \"%s_least_ms\": %.5g", KEYS[k], cost->pass[k].median * 1e3, KEYS[k],
-               cost->pass[k].least * 1e3);
+    for (int k = 0; k < LAYER_PASSES; k++) {
+        const timing *t = &cost->pass[k];
+        printf(", \"%s_ms\": %.5g, \"%s_least_ms\": %.5g, \"%s_low_ms\": %.5g, \"%s_high_ms\": %.5g", KEYS[k],
+               t->median * 1e3, KEYS[k], t->least * 1e3, KEYS[k], t->low * 1e3, KEYS[k], t->high * 1e3);
+    }
     printf("}\n");
 }
 
-static void print_row(const convolution *c, const layer_cost *cost, double peak) {
+/* A line for each pass. The fast end of the middle half is that of the short times. */
+static void print_rows(const convolution *c, const layer_cost *cost, double peak) {
+    static const char *const PASSES[LAYER_PASSES] = {"forward", "backward data", "backward weights"};
     char what[96];
     snprintf(what, sizeof what, "%d to %d, %dx%dx%d / %dx%dx%d, %d of %dx%dx%d", c->in.channels, c->features,
              c->kernel[0], c->kernel[1], c->kernel[2], c->stride[0], c->stride[1], c->stride[2], c->in.samples,
              c->in.size[0], c->in.size[1], c->in.size[2]);
-    printf("%-52s %-9s", what, convolution_algorithm_name(c));
     for (int k = 0; k < LAYER_PASSES; k++) {
-        const double rate = cost->gflop / cost->pass[k].median;
-        printf(" %9.1f %4.0f %%", rate, 100 * rate / peak);
+        const timing *t = &cost->pass[k];
+        printf("%-52s %-9s %-16s %9.1f %8.1f to %-8.1f %5.0f %%\n", k ? "" : what,
+               k ? "" : convolution_algorithm_name(c), PASSES[k], cost->gflop / t->median, cost->gflop / t->high,
+               cost->gflop / t->low, 100 * cost->gflop / t->median / peak);
     }
-    printf("\n");
 }
 
 int bench_layers(const graph *graph, double seconds, int json) {
@@ -62,9 +66,9 @@ int bench_layers(const graph *graph, double seconds, int json) {
     if (first) threads = first->threads;
     const double peak = peak_gflops(threads);
     if (!json)
-        printf("GFLOP/s of direct convolution (medians), and their share of the %.1f that this machine multiplies and "
-               "adds\n%-52s %-9s %16s %16s %16s\n",
-               peak, "channels, kernel / stride, images", "", "forward", "backward data", "backward weights");
+        printf("GFLOP/s of direct convolution, and their share of the %.1f that this machine multiplies and adds\n"
+               "%-52s %-9s %-16s %9s %20s %7s\n",
+               peak, "channels, kernel / stride, images", "", "pass", "median", "middle half", "of peak");
     place = 0;
     for (const convolution *c; (c = graph_next_convolution(graph, &place));) {
         layer_cost cost;
@@ -72,7 +76,7 @@ int bench_layers(const graph *graph, double seconds, int json) {
         if (came_before(graph, c)) continue;
         const status_code status = layer_cost_measure(c, each, &cost, &failure);
         if (status != STATUS_OK) return cli_end(status, &failure);
-        (json ? print_json : print_row)(c, &cost, peak);
+        (json ? print_json : print_rows)(c, &cost, peak);
         fflush(stdout);
     }
     return EXIT_DONE;

@@ -26,21 +26,27 @@ typedef struct train_bench {
     training_task task;
 } train_bench;
 
+/* -1: there is none of this name. */
+static int algorithm_called(const char *name) {
+    if (strcmp(name, "auto") == 0) return CONVOLUTION_AUTOMATIC;
+    if (strcmp(name, "direct") == 0) return CONVOLUTION_DIRECT;
+    return strcmp(name, "winograd") == 0 ? CONVOLUTION_WINOGRAD : -1;
+}
+
 static int choose(train_bench *bench) {
     training_task *task = &bench->task;
     if (strcmp(bench->precision, "f32") != 0 && strcmp(bench->precision, "bf16") != 0)
         return cli_error(EXIT_USAGE, "--precision %s is neither f32 nor bf16", bench->precision);
-    if (strcmp(bench->convolution, "auto") != 0 && strcmp(bench->convolution, "direct") != 0)
-        return cli_error(EXIT_USAGE, "--conv %s is neither auto nor direct", bench->convolution);
+    const int algorithm = algorithm_called(bench->convolution);
+    if (algorithm < 0) return cli_error(EXIT_USAGE, "--conv %s is none of auto, direct, winograd", bench->convolution);
     task->batch = (int)bench->batch;
     task->classes = (int)bench->classes;
     task->channels = (int)bench->channels;
     task->levels = (int)bench->levels;
     task->base = (int)bench->base;
-    task->graph =
-        (graph_options){.precision = bench->precision[0] == 'b' ? PRECISION_BF16 : PRECISION_F32,
-                        .threads = (int)bench->threads,
-                        .convolution = bench->convolution[0] == 'd' ? CONVOLUTION_DIRECT : CONVOLUTION_AUTOMATIC};
+    task->graph = (graph_options){.precision = bench->precision[0] == 'b' ? PRECISION_BF16 : PRECISION_F32,
+                                  .threads = (int)bench->threads,
+                                  .convolution = (convolution_algorithm)algorithm};
     failure failure;
     const status_code status = training_task_complete(task, &failure);
     return cli_end(status, &failure);
@@ -115,7 +121,8 @@ int bench_train(int count, char **arguments) {
         CLI_WHOLE("--classes", "K", &b.classes, 1, 4096, "of the output", "10; 3 for unet"),
         CLI_FLAG("--max-pool", &b.task.max_pool, "the U-Net goes down by max pooling instead of strides"),
         CLI_TEXT("--precision", "P", &b.precision, "f32 | bf16", NULL),
-        CLI_TEXT("--conv", "A", &b.convolution, "auto | direct", "auto: Winograd or products of bf16 where they pay"),
+        CLI_TEXT("--conv", "A", &b.convolution, "auto | direct | winograd (where it can)",
+                 "auto: Winograd or products of bf16 where they pay"),
         CLI_WHOLE("--threads", "T", &b.threads, 1, 1024, "threads to work with", "all"),
         CLI_NUMBER("--seconds", "S", &b.seconds, 0, 3600, "how long to measure", NULL),
         CLI_FLAG("--describe", &b.describe, "list the convolutions and their algorithms first"),
@@ -123,7 +130,8 @@ int bench_train(int count, char **arguments) {
         CLI_FLAG("--json", &b.json,
                  "one JSON object: model, batch, precision, ms_per_iteration (the median), ms_least, ms_low,\n"
                  "ms_high, items_per_second, gflops, peak_gflops, peak_mb; of several ranks also gather_ms (to gather\n"
-                 "the losses of an iteration); with --layers one per convolution"),
+                 "the losses of an iteration); with --layers one per convolution, with ms, least_ms, low_ms and\n"
+                 "high_ms of each pass"),
     };
     const size_t options_count = sizeof options / sizeof *options;
     static const char *const OF_UNET[] = {"--levels", "--base", "--max-pool"};

@@ -103,7 +103,8 @@ for divergence in kl chi2 reverse-kl hellinger cressie-read:0.5 js cvar:0.5; do
     is_silent err
     [ "$(wc -l <"$work/out")" -eq 2 ] || fail "two lines of JSON were expected"
     for n in 10 20; do
-        grep -q "^{\"n\": $n, \"batch\": 4, \"iteration_ns\": $number, \"least_ns\": $number, \"bytes_per_example\": $number}\$" "$work/out" ||
+        times="\"iteration_ns\": $number, \"least_ns\": $number, \"low_ns\": $number, \"high_ns\": $number"
+        grep -q "^{\"n\": $n, \"batch\": 4, $times, \"bytes_per_example\": $number}\$" "$work/out" ||
             fail "no such object for n = $n ($divergence)"
     done
 done

@@ -34,13 +34,14 @@ rank_pid() { # RANK of $launched: its child, or its child's child
     done
 }
 
-until_true() { # WHAT COMMAND...: polls for two minutes
+patience=120
+until_true() { # WHAT COMMAND...: polls for $patience seconds
     what=$1
     shift
     tries=0
     until "$@"; do
         tries=$((tries + 1))
-        [ $tries -lt 1200 ] || { fail "waited in vain for $what: $(cat "$work/launched")"; return; }
+        [ $tries -lt $((10 * patience)) ] || { fail "waited in vain for $what: $(cat "$work/launched")"; return; }
         sleep 0.1
     done
 }

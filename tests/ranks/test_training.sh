@@ -37,11 +37,13 @@ check jtt digits:200,70 --epochs 2 --epoch-length 4 --model mlp-2-32 --batch 8 -
 counts=4
 check cvar-batch $small --model wrn-10-1 --batch 16 --objective cvar-batch --tail 0.25
 check few $small --model mlp-2-32 --batch 2 --importance exact --look-ahead 3
-counts="2 3 4"
-run 0 phantom --out "$work/data" --cases 6 --size 16,24,16 --spacing 6 --threads 2
+# Four levels have three outputs, two of which count: with fewer levels deep supervision would have none but the finest.
+run 0 phantom --out "$work/data" --cases 6 --size 32,32,32 --spacing 4 --threads 2
+counts="2 4"
 check unet "$work/data" --iterations 3 --epoch-length 2 --batch 3 --importance --look-ahead 2 --loaders 1
+[ "$(grep -o '"features"' "$work/unet-alone/plans.json" | wc -l)" -eq 4 ] || fail "the U-Net has not the four levels that it should"
 counts=2
-check bf16 "$work/data" --iterations 2 --epoch-length 2 --batch 2 --precision bf16 --split-volumes 16,12,16
+check bf16 "$work/data" --iterations 2 --epoch-length 2 --batch 2 --precision bf16 --split-volumes 32,16,32
 launch 0 4 train "$work/data" --iterations 1 --epoch-length 1 --batch 2 --out "$work/idle"
 complains '2 of 4 ranks have nothing to do'
 
@@ -69,19 +71,24 @@ launch 0 2 inspect "$work/wrn-2" --hardest 2
 # ---- signals and kill -9, and resumed on other numbers of ranks
 # The run is too long to end by itself: whatever ends it has surely hit. How far it came, the uninterrupted run goes, too, and
 # two epochs more.
-long="digits:200,70 --model mlp-2-32 --batch 16 --checkpoint-every 2 --importance --quiet"
+images="digits:200,70 --model mlp-2-32 --batch 16 --checkpoint-every 2 --importance --quiet"
+volumes="$work/data --batch 3 --epoch-length 2 --validation-patches 1 --schedule constant --warm-up 0 --checkpoint-every 1 --quiet"
+long=$images
 begin() { # RANKS: starts a run and waits for a checkpoint of its second epoch
     rm -rf "$work/killed"
     start $1 train $long --epochs 1000000 --threads 1 --resume-or-start --out "$work/killed"
     until_true "the first epochs" has_epochs
 }
 has_epochs() { [ "$(wc -l 2>/dev/null <"$work/killed/history.csv" || echo 0)" -gt 2 ] || ! kill -0 $bounded 2>/dev/null; }
-ended() { # WHAT: all processes have, and the launcher was told why
+are_gone() { for pid in $pids; do ! kill -0 "$pid" 2>/dev/null || return 1; done; }
+ended() { # WHAT SECONDS: all ranks have, within so many seconds, and the launcher was told why
+    patience=$2
+    until_true "the end of the ranks after $1" are_gone
+    patience=120
     wait $bounded 2>/dev/null
     code=$?
     [ $code -ne 0 ] || fail "$1: the run ended by itself"
     [ $code -ne 124 ] || fail "$1: the run did not end"
-    for pid in $pids; do until_true "the end of the ranks" sh -c "! kill -0 $pid 2>/dev/null"; done
 }
 finish_on() { # RANKS
     epochs=$(($(wc -l <"$work/killed/history.csv") + 1))
@@ -91,24 +98,31 @@ finish_on() { # RANKS
     same "$work/whole/latest.safetensors" "$work/killed/latest.safetensors"
     same "$work/whole/losses.csv" "$work/killed/losses.csv"
 }
-for victim in 0 1; do
+dies() { # RANK of three: is killed, and the others end within ten seconds
     begin 3
     pids="$(rank_pid 0) $(rank_pid 1) $(rank_pid 2)"
-    kill -9 $(rank_pid $victim) || fail "rank $victim was not there to be killed"
-    ended "kill -9 of rank $victim"
+    kill -9 $(rank_pid $1) || fail "rank $1 was not there to be killed"
+    ended "kill -9 of rank $1" 10
     grep -q 'signal 9' "$work/launched" || fail "nothing was said about a rank that was killed: $(cat "$work/launched")"
-    finish_on $((victim + 1))
-done
+}
+dies 0
+finish_on 1
+dies 1
+finish_on 2
 begin 2
 pids="$(rank_pid 0) $(rank_pid 1)"
 kill -9 $launched || fail "mpirun was not there to be killed"
-ended "kill -9 of mpirun"
+ended "kill -9 of mpirun" 10
 finish_on 4
+long=$volumes
+dies 2
+finish_on 2
+long=$images
 for signal in TERM HUP USR1; do
     begin 2
     pids="$(rank_pid 0) $(rank_pid 1)"
     kill -$signal $(rank_pid 1) || fail "rank 1 was not there to be told"
-    ended SIG$signal
+    ended SIG$signal 120
     grep -q 'resume --out' "$work/launched" || fail "SIG$signal to one rank did not stop all: $(cat "$work/launched")"
     finish_on 3
 done
