@@ -2,7 +2,7 @@
  * How long runs of the same work took, in seconds: what stands in the middle and how far they spread.
  *
  *     timings t = {0};
- *     while (...) timings_add(&t, seconds);
+ *     while (...) status = timings_add(&t, seconds, &failure);
  *     timings_end(&t, &result);
  *
  * The median is what work costs on the machine as it is. On a shared machine the least is nearer to what it costs alone.

@@ -1,7 +1,7 @@
 /*
  * What a training step costs: forward, a loss per example, backward and the optimiser, on random data.
  *
- *     training_task task = {.model = "unet", .threads = 2, ...};
+ *     training_task task = {.model = "unet", .channels = 1, .graph = {.threads = 2}};
  *     status = training_task_complete(&task, &failure);
  *     learner_open(&task.learner, &learner, &failure);
  *     status = training_cost_measure(&task, learner, seconds, &cost, &failure);
@@ -15,7 +15,7 @@
 typedef struct training_task {
     const char *model;            /* as model_parse reads it */
     int batch, classes, patch[3]; /* 0: 64, 10 and 1x28x28; 2, 3 and 40x56x40 for a U-Net */
-    int channels;                 /* of the input */
+    int channels;                 /* of the input; at least 1 */
     int levels, base, max_pool;   /* of a U-Net; see model.h */
     graph_options graph;          /* precision, threads, algorithm */
     learner_options learner;      /* set by training_task_complete */

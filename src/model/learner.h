@@ -4,11 +4,11 @@
  * A batch is worked on in micro-batches: the whole batch for networks with batch normalisation, one example at a time for
  * the others, which is exact and needs the memory of one.
  *
- *     learner_begin(learner)                          forget the last step's gradients
- *     for each micro-batch:
+ *     learner_begin(learner)                                 forget the last step's gradients
+ *     for each micro-batch, of `count` examples:
  *         fill learner_input, learner_labels
- *         learner_losses(learner, losses, &failure)   one loss per example, before the backward pass
- *         learner_backward(learner, weights)          gradients of the sum of weight * loss, added up
+ *         learner_losses(learner, count, losses, &failure)   one loss per example, before the backward pass
+ *         learner_backward(learner, count, weights)          gradients of the sum of weight * loss, added up
  *     learner_join(learner)
  *     learner_update(learner, rate, &norm, &failure)
  */
