@@ -19,10 +19,10 @@
  *
  * FIRST VISITS
  *
- * An example that has no loss yet is drawn before any that has one, in an order that chance (the seed) decides, whatever
- * the scale of the losses, and its first importance weight is 1. Once drawn it waits for its loss: it is drawn again only
- * when nothing else can be, or when as many others as there are examples have been drawn meanwhile (its loss got lost).
- * Probabilities p, beta, robust losses and statistics speak of the examples that have a loss.
+ * An example that has no loss yet is drawn before any that has one, in an order that chance (the seed) decides,
+ * whatever the scale of the losses, and its first importance weight is 1. Once drawn it waits for its loss: it is drawn
+ * again only when nothing else can be, or when as many others as there are examples have been drawn meanwhile (its loss
+ * got lost). Probabilities p, beta, robust losses and statistics speak of the examples that have a loss.
  *
  * Losses that are given, one by one or by the option initial_loss for all, are the paper's L_init: those examples have a loss
  * from the beginning, guessed or not. They are drawn by it, their first importance weight is p_new / p_old by it, and it counts
@@ -87,8 +87,8 @@
  *     chi-square, CVaR           O((k + log n) log n)     O(k log n)      36 bytes
  *     the others                 the same, amortised      O(k log n)      36 bytes
  *
- * and 5 KB for the sampler itself. Opening, growing and changing beta are O(n). With a tail, beta follows at an amortised
- * O(1) per updated example (docs/sampler.md has the times), in passes over all losses.
+ * and 5 KB for the sampler itself. Opening, growing and changing beta are O(n). With a tail, beta follows at an
+ * amortised O(1) per updated example (docs/sampler.md has the times), in passes over all losses.
  *
  * "Amortised": these divergences keep their normaliser current in O(1) per changed loss within a window of about
  * 10 %; when it leaves the window, the next draw makes some twenty passes over all losses. As long as no single example
@@ -99,10 +99,10 @@
  * after an update is O(n).
  *
  * Draws are exact. For KL the probabilities are ratios of integers (the weights, rounded to 50 bits) and the draw
- * realises these ratios exactly whatever the range of the losses; nothing underflows and nothing drifts. For the
- * other divergences they are exact to double precision, but for Cressie-Read k > 2: there p rises with infinite slope from
- * the loss at which it becomes positive, and a p just above 0 can be wrong by about (1/n) 10^(-16 / (k - 1)): 1e-8 / n for
- * k = 3, and more than a hundredth of 1/n for k = 10. Use k <= 3 where small probabilities matter.
+ * realises these ratios exactly whatever the range of the losses; nothing underflows and nothing drifts. For the other
+ * divergences they are exact to double precision, but for Cressie-Read k > 2: there p rises with infinite slope from
+ * the loss at which it becomes positive, and a p just above 0 can be wrong by about (1/n) 10^(-16 / (k - 1)): 1e-8 / n
+ * for k = 3, and more than a hundredth of 1/n for k = 10. Use k <= 3 where small probabilities matter.
  */
 #ifndef HWS_H
 #define HWS_H
@@ -171,6 +171,7 @@ typedef struct hws_error {
 
 /* ---- divergences ----------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 typedef enum hws_divergence_kind {
     HWS_KL = 0,             /* Kullback-Leibler: p = softmax(beta L), the paper's choice */
     HWS_CHI2 = 1,           /* Pearson chi-square, phi(z) = (z - 1)^2 / 2: linear above a threshold, 0 below */
@@ -179,9 +180,10 @@ typedef enum hws_divergence_kind {
     HWS_CRESSIE_READ = 4,   /* phi(z) = (z^k - k z + k - 1) / (k (k - 1)); parameter = k; 0 and 1 are the limits */
     HWS_JENSEN_SHANNON = 5, /* phi(z) = z ln z - (z + 1) ln((z + 1) / 2) */
     HWS_CVAR = 6,           /* uniform over the worst fraction; parameter = that fraction in (0, 1]; beta plays no part.
-                      Examples tied at the boundary share its mass equally. */
+                               Examples tied at the boundary share its mass equally. */
     HWS_CUSTOM = 7          /* the callbacks below */
 } hws_divergence_kind;
+/* clang-format on */
 
 /*
  * A phi of the paper's Definition 2: convex on [0, n], phi(1) = phi'(1) = 0.
@@ -202,7 +204,12 @@ typedef struct hws_divergence {
     uint64_t reserved[4]; /* must be 0 */
 } hws_divergence;
 
-/* "kl", "chi2", "reverse-kl", "hellinger", "cressie-read:K", "js", "cvar:ALPHA". */
+/*
+ * Fills *divergence as "kl", "chi2", "reverse-kl", "hellinger", "cressie-read:K" with K from -100 to 100, "js" or
+ * "cvar:ALPHA" with ALPHA above 0 and at most 1 says; numbers have a decimal point in every locale. Anything else is
+ * refused with HWS_ERROR_ARGUMENT: other names and spellings, a parameter that is missing, superfluous or out of its
+ * range. A custom divergence has no name, since it consists of callbacks: fill in the struct.
+ */
 HWS_API hws_status hws_divergence_parse(const char *text, hws_divergence *divergence, hws_error *error);
 
 /* p-bar(L) for n losses, O(n): what a sampler with these losses draws from (without floor and mixing). */
@@ -223,40 +230,49 @@ typedef enum hws_importance {
     /* The normaliser is recomputed with this example's loss replaced, the others as they are. O(log n) per
        example, O(n) when a floor is set or when it moves an amortised normaliser far. */
     HWS_IMPORTANCE_EXACT = 1,
-    /* KL only: exp(beta (1 - momentum) (new - stale)) over the mean of it, which estimates how the normaliser has changed
-       with all losses, also of the examples that were not drawn. The mean weight stays near 1 while losses fall, so
-       the learning rate keeps its meaning, as long as the effective sample size is well above the batch: below it
-       the mean weight can rise as far as weight_max. The mean is a running one over about the last 64 drawn examples
+    /* KL only: exp(beta (1 - momentum) (new - stale)) over the mean of it, which estimates how the normaliser has
+       changed with all losses, also of the examples that were not drawn. The mean weight stays near 1 while losses
+       fall, so the learning rate keeps its meaning, as long as the effective sample size is well above the batch:
+       below it the mean weight can rise as far as weight_max. The mean is a running one over about the last 64 drawn
+       examples
        (docs/sampler.md derives it); hws_sampler_update adds to it. O(1) per example. */
     HWS_IMPORTANCE_NORMALISED = 2
 } hws_importance;
 
+/* Beside each option stands its default, then what it means. */
+/* clang-format off */
 typedef struct hws_options {
     size_t size;               /*        sizeof(hws_options) as the program knows it; hws_options_default sets it */
     double beta;               /* 100    robustness, 0 to 1e15 */
     hws_divergence divergence; /* KL */
     uint64_t seed;             /* 0      key of all randomness */
-    double initial_loss; /* NAN    first visits (see above); a number is taken for the loss of the examples not seen
-                                         yet instead, in p and in weights, as in the paper: a good choice is the
-                                         loss' maximum */
-    double jitter;       /* 0      relative standard deviation of Gaussian noise on initial_loss
-                                         (the paper's package uses 1e-3), in [0, 1] */
-    double momentum;     /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */
-    double floor;        /* 0      in [0, 1]: draw from max(p, floor/n), renormalised (the package: 1e-4) */
-    double uniform_mix;  /* 0      in [0, 1]: draw from (1 - uniform_mix) p + uniform_mix / n. Not with floor. */
-    double weight_min;   /* 0.1    importance weights are clipped to [weight_min, weight_max]; */
-    double weight_max;   /* 10     0 and INFINITY mean no clipping */
+    double initial_loss;       /* NAN    first visits (see above). A number is taken for the loss of the examples that
+                                         have none yet, in p and in weights, as in the paper: a good choice is the
+                                         largest loss to come */
+    double jitter;             /* 0      relative standard deviation of Gaussian noise on initial_loss, in [0, 1]
+                                         (the paper's package uses 1e-3) */
+    double momentum;           /* 0      in [0, 1): stale <- momentum * stale + (1 - momentum) * new */
+    double floor;              /* 0      in [0, 1]: draw from max(p, floor/n), renormalised (the package: 1e-4) */
+    double uniform_mix;        /* 0      in [0, 1]: draw from (1 - uniform_mix) p + uniform_mix / n; not with floor */
+    double weight_min;         /* 0.1    importance weights are clipped to [weight_min, weight_max]; */
+    double weight_max;         /* 10     0 and INFINITY mean no clipping */
     hws_importance importance; /* HWS_IMPORTANCE_APPROXIMATE */
-    int replacement;           /* 0      may an example stand twice in one batch? */
-    int keep_counts;           /* 0      keep each example's age and number of draws (16 bytes per example) */
+    int replacement;           /* 0      1: an example may stand twice in one batch */
+    int keep_counts;           /* 0      1: keep each example's age and number of draws (16 bytes per example) */
     int reserved;              /* 0      must be 0 */
     double tail;               /* 0      in (0, 1]: train for the hardest fraction `tail`. beta follows from the losses,
-                                         see hws_sampler_set_beta; of CVaR it is the fraction itself. 0: beta as given */
-    double trim;     /* 0      in [0, 1), below tail: the hardest fraction `trim` is left out before p is formed */
-    double doubt;    /* 0      in [0, 1]: how much a loss that does not fall when its peers' do is discounted */
-    int keep_record; /* 0      keep what hws_sampler_records tells (20 bytes per example); with doubt it is kept */
-    int reserved_2;  /* 0      must be 0 */
+                                         see hws_sampler_set_beta; of CVaR it is the fraction itself.
+                                         0: beta as given */
+    double trim;               /* 0      in [0, 1), below tail: the hardest fraction `trim` is left out before p is
+                                         formed. Set uniform_mix or floor with it: without one, an example that is left
+                                         out is not drawn again unless enough others become harder */
+    double doubt;              /* 0      0 to 1: how far losses are discounted that stay above their peers' although the
+                                         example is drawn (hws_sampler_records) */
+    int keep_record;           /* 0      1: keep what hws_sampler_records tells (20 bytes per example); with doubt it is
+                                         kept */
+    int reserved_2;            /* 0      must be 0 */
 } hws_options;
+/* clang-format on */
 
 /* Fills a struct of this size with the defaults that stand beside the members; what the library does not know is 0. */
 HWS_API void hws_options_init(hws_options *options, size_t size);
@@ -272,14 +288,14 @@ static inline hws_options hws_options_default(void) {
 
 typedef struct hws_sampler hws_sampler;
 
-/* The most examples a sampler can hold, 2^31: as many as were tried (10 GB; `make test-long` opens and grows one where there
-   is memory for it). */
+/* The most examples that a sampler can hold, 2^31 (with KL they take 10 GB). To open or grow one beyond that is refused
+   with HWS_ERROR_ARGUMENT. */
 #define HWS_MAX_EXAMPLES ((int64_t)2147483648)
 
 /*
  * Opens a sampler over n >= 1 examples. `losses` are their losses, NAN where there is none yet, or NULL for
- * options->initial_loss (with jitter). `options` may be NULL for the defaults. On failure *sampler is NULL, and *error names the option or the loss
- * at fault. O(n).
+ * options->initial_loss (with jitter). `options` may be NULL for the defaults. On failure *sampler is NULL, and *error
+ * names the option or the loss at fault. O(n).
  */
 HWS_API hws_status hws_sampler_open(hws_sampler **sampler, int64_t n, const float *losses, const hws_options *options,
                                     hws_error *error);
@@ -296,7 +312,8 @@ HWS_API int64_t hws_sampler_unseen(const hws_sampler *sampler);
 HWS_API uint64_t hws_sampler_draws_made(const hws_sampler *sampler);
 HWS_API uint64_t hws_sampler_updates_made(const hws_sampler *sampler);
 
-/* The options now in force (beta as it follows from tail), as far as a struct of this size can hold them; the defaults for a NULL sampler. */
+/* The options now in force (beta as it follows from tail), as far as a struct of this size can hold them; the defaults
+   for a NULL sampler. */
 HWS_API void hws_sampler_get_options(const hws_sampler *sampler, hws_options *options, size_t size);
 
 static inline hws_options hws_sampler_options(const hws_sampler *sampler) {
@@ -313,8 +330,9 @@ HWS_API size_t hws_sampler_memory(const hws_sampler *sampler);
 /*
  * Draws `count` examples into `indices`: first visits first, none of them twice, then by p. Without replacement (the
  * default) the latter are a successive draw: each next example follows p restricted to those not yet in the batch.
- * HWS_ERROR_TOO_FEW if fewer than `count` examples have no loss or p > 0: chi-square, CVaR and Cressie-Read k > 1 give many examples p = 0 exactly, and Jensen-Shannon does where
- * beta (L_max - L) is beyond 745. Mix with uniform to refresh them.
+ * HWS_ERROR_TOO_FEW if fewer than `count` examples have no loss or p > 0: chi-square, CVaR and Cressie-Read k > 1 give
+ * many examples p = 0 exactly, and Jensen-Shannon does where beta (L_max - L) is beyond 745. Mix with uniform to
+ * refresh them.
  */
 HWS_API hws_status hws_sampler_draw(hws_sampler *sampler, int64_t count, int64_t *indices);
 
@@ -331,8 +349,9 @@ HWS_API hws_status hws_sampler_importance(hws_sampler *sampler, int64_t count, c
 HWS_API hws_status hws_sampler_set_importance(hws_sampler *sampler, hws_importance importance);
 
 /*
- * Writes fresh losses into the history, with momentum (the first loss of an example as it is). All or nothing: one index out of range or one non-finite loss
- * and nothing is written; hws_sampler_error names it. If an index stands twice in the call, the last one wins.
+ * Writes fresh losses into the history, with momentum (the first loss of an example as it is). All or nothing: one
+ * index out of range or one non-finite loss and nothing is written; hws_sampler_error names it. If an index stands
+ * twice in the call, the last one wins.
  */
 HWS_API hws_status hws_sampler_update(hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses);
 
@@ -370,39 +389,40 @@ HWS_API hws_status hws_sampler_draw_counts(hws_sampler *sampler, int64_t first, 
 HWS_API hws_status hws_sampler_next_stale(hws_sampler *sampler, uint64_t min_age, int64_t *cursor, int64_t *example);
 
 /*
- * Labels, one per example, from 0 to 2^20 - 1: which examples are peers for the doubt (all, unless labels are given). They
- * are those that training uses, right or wrong. HWS_ERROR_NOT_KEPT unless a record is kept.
+ * Labels, one per example, from 0 to 2^20 - 1: which examples are peers for the doubt (all, unless labels are given).
+ * They are those that training uses, right or wrong. HWS_ERROR_NOT_KEPT unless a record is kept.
  */
 HWS_API hws_status hws_sampler_set_labels(hws_sampler *sampler, int64_t first, int64_t count, const int32_t *labels);
 
 /* How the losses of an example answered to being drawn. */
+/* clang-format off */
 typedef struct hws_record {
-    double loss_mean; /* of its losses that came back, of about the last 16; NAN if none has */
-    double
-        level; /* what its peers, the examples with the same label, have: the geometric mean of their stale losses, but
-                         at least half the mean of all; NAN if none has a loss */
-    double evidence;  /* a running sum, from 0 to 8, of ln(loss / level) - 1/4, each within [-2, 1] */
-    double doubt;     /* 0 to 1: that its label is wrong; (evidence - 1) / 5 within these limits */
-    uint64_t updates; /* how many losses have come back */
+    double loss_mean;     /* of its losses that came back, of about the last 16; NAN if none has */
+    double level;         /* what its peers, the examples with the same label, have: the geometric mean of their stale
+                             losses, but at least half the mean of all; NAN if none has a loss */
+    double evidence;      /* a running sum, from 0 to 8, of ln(loss / level) - 1/4, each within [-2, 1] */
+    double doubt;         /* 0 to 1: that its label is wrong; (evidence - 1) / 5 within these limits */
+    uint64_t updates;     /* how many losses have come back */
     int64_t label;
-    double
-        excess; /* ln(loss_mean / level); both this and the evidence count losses from 0, or, if any was negative, from the
-                      nearest of -1, -2, -4 .. that none was below. -INFINITY if no loss has come back */
+    double excess;        /* ln(loss_mean / level); both this and the evidence count losses from 0, or, if any was
+                             negative, from the nearest of -1, -2, -4 .. that none was below. -INFINITY if no loss has
+                             come back */
     uint64_t reserved[3]; /* 0 */
 } hws_record;
+/* clang-format on */
 
 /*
- * The records of examples first .. first + count - 1; HWS_ERROR_NOT_KEPT unless one is kept. docs/triage.md tells how to read
- * them. With options.doubt = d the stale loss of an example counts (1 - d * doubt) times when p is formed; what the
- * history tells, and the mean, least and largest loss of hws_sampler_statistics, are the losses as they came.
+ * The records of examples first .. first + count - 1; HWS_ERROR_NOT_KEPT unless one is kept. docs/triage.md tells how
+ * to read them. With options.doubt = d the stale loss of an example counts (1 - d * doubt) times when p is formed; what
+ * the history tells, and the mean, least and largest loss of hws_sampler_statistics, are the losses as they came.
  */
 HWS_API hws_status hws_sampler_records(hws_sampler *sampler, int64_t first, int64_t count, hws_record *records);
 
 /* ---- the distribution ------------------------------------------------------------------------------------------ */
 
 /*
- * The probability that the next single draw is this example, first visits, floor and mixing included. O(1) for KL, O(log n) for
- * the others; the first call after a change is O(n) when a floor is set.
+ * The probability that the next single draw is this example, first visits, floor and mixing included. O(1) for KL,
+ * O(log n) for the others; the first call after a change is O(n) when a floor is set.
  */
 HWS_API hws_status hws_sampler_probability(hws_sampler *sampler, int64_t example, double *probability);
 
@@ -415,9 +435,9 @@ HWS_API hws_status hws_sampler_drawable(hws_sampler *sampler, int64_t *count);
 /* ---- robust losses and telemetry ------------------------------------------------------------------------------- */
 
 /*
- * These speak of the examples that have a loss, and answer HWS_ERROR_NO_LOSS when none has. The robust loss, the percentile,
- * its bound and CVaR are those of the losses that p is formed from: examples that options.trim leaves out do not count in
- * them, neither as losses nor in n, and a loss in doubt counts as options.doubt discounts it.
+ * These speak of the examples that have a loss, and answer HWS_ERROR_NO_LOSS when none has. The robust loss, the
+ * percentile, its bound and CVaR are those of the losses that p is formed from: examples that options.trim leaves out
+ * do not count in them, neither as losses nor in n, and a loss in doubt counts as options.doubt discounts it.
  */
 
 /* R(L) of the stale losses, for the sampler's divergence and beta. Free for KL with beta >= 0.001 (to an
@@ -468,13 +488,13 @@ HWS_API hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *
  *
  * WHAT TAIL DOES. With tail = a, beta is such that D_phi(p || uniform) = a phi(1/a) + (1 - a) phi(0), which is how far
  * the uniform distribution on any fraction a of the examples is from uniform on all: ln(1/a) for KL, (1/a - 1) / 2 for
- * chi-square. tail = 1 is beta = 0, uniform draws. The divergence is followed from update to update; where it is off by more
- * than 2 %, beta is solved anew, to 2e-4, in a few passes over all losses, but not more often than once per n / 1024
- * updated examples. All losses are looked at after at most n of them, and when the last loss that was missing has come. It
- * is a matter of these counts
- * alone, not of time, and a state keeps them. Until there are losses, beta is 0. Ties at the largest loss set a limit to
- * what any beta can reach; then beta is the one that reaches 95 % of it, or 1e15 at most, and when all losses are equal
- * beta stays as it is. Divergences whose phi(0) is infinite (reverse KL, Cressie-Read k <= 0) are refused.
+ * chi-square. tail = 1 is beta = 0, uniform draws. The divergence is followed from update to update; where it is off by
+ * more than 2 %, beta is solved anew, to 2e-4, in a few passes over all losses, but not more often than once per
+ * n / 1024 updated examples. All losses are looked at after at most n of them, and when the last loss that was missing
+ * has come. It is a matter of these counts alone, not of time, and a state keeps them. Until there are losses, beta is
+ * 0. Ties at the largest loss set a limit to what any beta can reach; then beta is the one that reaches 95 % of it, or
+ * 1e15 at most, and when all losses are equal beta stays as it is. Divergences whose phi(0) is infinite (reverse KL,
+ * Cressie-Read k <= 0) are refused.
  */
 HWS_API hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta);
 
@@ -485,8 +505,8 @@ HWS_API hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta);
  *  - effective size: the beta at which 1 / sum(p^2) equals the target, a number between the number of examples tied
  * at the largest loss and n.
  *  - KL radius: the beta at which KL(p || uniform) equals the radius in nats, between 0 and ln(n / ties).
- * They speak of p-bar, before floor and mixing. HWS_ERROR_NO_LOSS if no example has a loss, HWS_ERROR_UNREACHABLE if the losses are all equal or no beta up to
- * 1e15 reaches the target; HWS_ERROR_ARGUMENT for CVaR, which has no beta.
+ * They speak of p-bar, before floor and mixing. HWS_ERROR_NO_LOSS if no example has a loss, HWS_ERROR_UNREACHABLE if
+ * the losses are all equal or no beta up to 1e15 reaches the target; HWS_ERROR_ARGUMENT for CVaR, which has no beta.
  */
 HWS_API hws_status hws_sampler_beta_for_spread(hws_sampler *sampler, double factor, double *beta);
 HWS_API hws_status hws_sampler_beta_for_effective_size(hws_sampler *sampler, double target, double *beta);

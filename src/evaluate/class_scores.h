@@ -2,10 +2,10 @@
  * How good predicted classes are: accuracy, balanced accuracy, AUROC and calibration of any part of the examples, each
  * with a 95 % interval.
  *
- * Intervals of AUROC, of calibration and of differences are the bootstrap's; there is none where every resample has the same value,
- * and none of AUROC where a class has fewer than five examples. Those of accuracies are share_interval.h's. Where patients have several examples
- * each, they take the place of examples: whole patients are resampled (clusters.h), for accuracies as well, unless that gives
- * the same value every time.
+ * Intervals of AUROC, of calibration and of differences are the bootstrap's; there is none where every resample has the
+ * same value, and none of AUROC where a class has fewer than five examples. Those of accuracies are share_interval.h's.
+ * Where patients have several examples each, they take the place of examples: whole patients are resampled
+ * (clusters.h), for accuracies as well, unless that gives the same value every time.
  */
 #ifndef HWS_EVALUATE_CLASS_SCORES_H
 #define HWS_EVALUATE_CLASS_SCORES_H
@@ -49,8 +49,7 @@ typedef struct class_difference {
     double value[CLASS_SCORES];      /* second minus first */
     interval ci[CLASS_SCORES];       /* 95 %, by resampling the patients of both at once; NaN as above */
     int64_t only_first, only_second; /* examples that only one of them has right */
-    double
-        p; /* are these two equally likely? McNemar's exact test, or sign_flip.h's of patients; NaN without examples */
+    double p; /* are these two equally likely? McNemar's exact test, or sign_flip.h's of patients; NaN: no examples */
 } class_difference;
 
 status_code class_scores_difference(const class_predictions *first, const class_predictions *second,
@@ -59,8 +58,8 @@ status_code class_scores_difference(const class_predictions *first, const class_
 /* The two-sided p of a + b fair coins of which a show heads; 1 without any. */
 double class_scores_mcnemar(int64_t a, int64_t b);
 
-/* The lowest accuracy of any group, with the 95 % interval of that minimum (patients are resampled within their groups, so
-   that each keeps as many); and, with a second method, of the difference between their minima. */
+/* The lowest accuracy of any group, with the 95 % interval of that minimum (patients are resampled within their groups,
+   so that each keeps as many); and, with a second method, of the difference between their minima. */
 typedef struct class_worst {
     int group; /* of the first method; the first of equals; -1: no group has an example */
     double value, difference;

@@ -9,14 +9,13 @@
 #include "images/labelled_images.h"
 
 typedef struct picture_augment {
-    int flip; /* 1: left and right are exchanged half of the time */
-    int crop; /* moved by up to this many pixels each way, as a crop of the padded picture is; 0: not */
-    double
-        resized_crop; /* a part of at least this share of the area, of proportions 3/4 to 4/3, fills the picture; 0: not */
-    double rotate;    /* turned by up to this many degrees each way */
-    double jitter;    /* brightness, contrast and saturation times 1 - jitter to 1 + jitter */
-    double erase;     /* how often a box of 2 to 33 % of the area is filled with the mean */
-    uint8_t mean;     /* of the training pixels */
+    int flip;            /* 1: left and right are exchanged half of the time */
+    int crop;            /* moved by up to this many pixels each way, as a crop of the padded picture is; 0: not */
+    double resized_crop; /* a part of at least this share of the area, with sides as 3:4 to 4:3, fills it; 0: not */
+    double rotate;       /* turned by up to this many degrees each way */
+    double jitter;       /* brightness, contrast and saturation times 1 - jitter to 1 + jitter */
+    double erase;        /* how often a box of 2 to 33 % of the area is filled with the mean */
+    uint8_t mean;        /* of the training pixels */
 } picture_augment;
 
 /* Whether anything is to be done. */

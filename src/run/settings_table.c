@@ -43,7 +43,8 @@ static const char *schedule_at(int value) {
 #define TEXT .kind = SETTING_TEXT
 #define CHOICE(names) .kind = SETTING_CHOICE, .choice = (names)
 
-/* clang-format off: a row per setting */
+/* A row per setting. */
+/* clang-format off */
 static const setting TABLE[] = {
     {"data", TEXT, .group = SETTING_DATA, AT(data), .is_free = 1, .images = ""},
 

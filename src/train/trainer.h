@@ -12,8 +12,8 @@
  * was interrupted or not.
  *
  * Look-ahead: with look-ahead k the batch of iteration t + k is drawn when t iterations are done, always. k = 0 is
- * exactly Algorithm 1; with k > 0 threads prepare batches while others are worked on, and draws are based on losses that
- * are k iterations older.
+ * exactly Algorithm 1; with k > 0 threads prepare batches while others are worked on, and draws are based on losses
+ * that are k iterations older.
  *
  * An epoch is floor(examples / batch) iterations, or --epoch-length, whatever the objective.
  */
@@ -34,8 +34,7 @@ typedef struct trainer {
     train_settings settings; /* texts are the caller's */
     const task *task;
     const char *folder;
-    const ranks
-        *ranks; /* who train together: all do the same but for their shares of a batch, and rank 0 alone writes */
+    const ranks *ranks; /* who train together: each on its share of a batch, and rank 0 alone writes */
     learner *learner;
     objective_kind objective;
     hws_sampler *history; /* the stale losses and their ages; dro draws from it. It counts draws, too, but only its
@@ -103,7 +102,8 @@ typedef struct train_listener {
 /* Late: the time of a --budget was over before the last validation was. */
 typedef enum trainer_end { TRAINER_FINISHED, TRAINER_CONVERGED, TRAINER_INTERRUPTED, TRAINER_LATE } trainer_end;
 
-/* From now on the run keeps to a time: the clock at which all must be over, and what is known of the costs in seconds. */
+/* From now on the run keeps to a time: the clock at which all must be over, and what is known of the costs in
+   seconds. */
 typedef struct trainer_time {
     double deadline, step, validation, end;
 } trainer_time;
@@ -124,8 +124,8 @@ double trainer_seconds(const trainer *trainer);
 void trainer_notice(trainer *trainer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void trainer_tell(trainer *trainer, const listener *listener);
 
-/* The losses of a run or a losses.csv become those of the examples of the same names; what does not fit is in the notice
-   (first_losses.c). */
+/* The losses of a run or a losses.csv become those of the examples of the same names; what does not fit is in the
+   notice (first_losses.c). */
 status_code trainer_take_losses(trainer *trainer, const char *path, failure *failure);
 
 /* After an iteration: the length follows the clock, or what is recorded (keep_time.c). */
@@ -146,8 +146,8 @@ status_code trainer_all_losses(trainer *trainer, failure *failure);
 /* The same, and marks those that the task calls wrong. */
 status_code trainer_all_errors(trainer *trainer, uint8_t *wrong, failure *failure);
 
-/* Algorithm 1's theta_0: random weights, or those of --from, which the second training of jtt begins with as well, whatever has
-   become of them: the run keeps them. */
+/* Algorithm 1's theta_0: random weights, or those of --from, which the second training of jtt begins with as well,
+   whatever has become of them: the run keeps them. */
 status_code trainer_first_weights(trainer *trainer, failure *failure);
 status_code trainer_first_weights_again(trainer *trainer, failure *failure);
 
@@ -161,14 +161,14 @@ status_code trainer_upweight_errors(trainer *trainer, failure *failure);
 
 /*
  * The norm of the gradient of R over the whole training set, sum_i p_i grad loss_i with p of the losses at this moment
- * (full_pass.c). Batch normalisation has no gradient of single examples: it works with the statistics of
- * micro-batches, the examples in their order, as in training; its running statistics are left as they were. Losses are
- * taken in the same mode, and p from them. An incomplete last micro-batch is filled up with the first examples, at weight 0.
+ * (full_pass.c). Batch normalisation has no gradient of single examples: it works with the statistics of micro-batches,
+ * the examples in their order, as in training; its running statistics are left as they were. Losses are taken in the
+ * same mode, and p from them. An incomplete last micro-batch is filled up with the first examples, at weight 0.
  */
 status_code trainer_gradient_norm(trainer *trainer, double *norm, failure *failure);
 
-/* The row of the epoch, beta for the next one, and history.csv, distribution.csv, losses.csv (epoch.c). STATUS_STOPPED, without a
-   row, if the listener stops the evaluation: a resumed run begins with it. */
+/* The row of the epoch, beta for the next one, and history.csv, distribution.csv, losses.csv (epoch.c). STATUS_STOPPED,
+   without a row, if the listener stops the evaluation: a resumed run begins with it. */
 status_code trainer_end_epoch(trainer *trainer, const double **row, failure *failure);
 
 /* latest.safetensors, with the one before kept as previous.safetensors; best.safetensors (checkpoint.c). */
