@@ -15,19 +15,19 @@ static const char USAGE[] =
     "\n"
     "Shows evaluations of the same cases side by side, for all cases and each group. An EVALUATION is a summary.json\n"
     "by hws evaluate or nnU-Net v2, or a folder that has one: --out of hws evaluate, a run, nnU-Net's validation\n"
-    "folder. Each is held against the first: the mean difference with its 95 % bootstrap interval, Wilcoxon's paired\n"
-    "signed-rank test (two-sided), and its p corrected by Holm for all tests of the table. Where a column patient of\n"
-    "the groups says that patients have several cases each, patients are resampled and tested. The best value is\n"
-    "bold; on a terminal a star follows it; where two look the same there is none.\n"
+    "folder. Each is compared with the first: the mean difference with its 95 % bootstrap interval, Wilcoxon's paired\n"
+    "signed-rank test (two-sided), and its p corrected by Holm for all tests of the table. Where a column `patient`\n"
+    "of the groups says that patients have several cases each, intervals and tests are over patients, not cases. The\n"
+    "best value is bold, on a terminal followed by a star, unless another looks the same.\n"
     "\n"
-    "A case is left out for a label that neither its reference nor any prediction has. Where one method predicted a\n"
-    "label that is not there, those that did not count as right (Dice 100 %, distance 0).\n"
+    "For a label that neither the reference nor any prediction has, a case is left out. Where the reference does not\n"
+    "have it but some method predicts it, the methods that do not predict it count as right (Dice 100 %, distance 0).\n"
     "\n"
-    "Of images and tables an EVALUATION is a run that was evaluated, or --out of hws evaluate (examples.csv):\n"
-    "accuracy, balanced accuracy, AUROC and calibration error of all examples, each group and the worst one;\n"
-    "differences with 95 % bootstrap intervals, paired by example, and McNemar's exact test. Where patients have\n"
-    "several examples each, patients are resampled and tested. Of the options --by, --format, --out, --names and\n"
-    "--common are for these.\n"
+    "For images and tables, an EVALUATION is a run that was evaluated, or --out of hws evaluate (examples.csv). The\n"
+    "table has accuracy, balanced accuracy, AUROC and calibration error of all examples, of each group and of the\n"
+    "worst one, the differences with 95 % bootstrap intervals, paired by example, and McNemar's exact test. Where\n"
+    "patients have several examples each, intervals and tests are over patients. Of the options, --by, --format,\n"
+    "--json, --out, --names and --common apply.\n"
     "\n";
 
 /* Evaluations of images or tables; their options are some of those for volumes. */
@@ -80,7 +80,7 @@ int verb_compare(int count, char **arguments) {
     failure failure;
     int found = 0, json = 0, classified = 0;
     const cli_option options[] = {
-        CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
+        CLI_TEXT("--groups", "CSV", &r.groups, "the groups of the cases: a column called case, then columns of groups",
                  "groups.csv of the dataset"),
         CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
         CLI_TEXT("--metric", "M", &metric, "Dice | IoU | NSD | HD95 | ASSD", NULL),

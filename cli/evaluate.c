@@ -13,17 +13,17 @@ static const char USAGE[] =
     "usage: hws evaluate --pred DIR --ref DIR [options]\n"
     "       hws evaluate RUN... [options]   what a run learnt: see hws evaluate RUN --help\n"
     "\n"
-    "Scores predicted label maps (.nii, .nii.gz) against their references, which have the same names, and prints\n"
-    "for all cases and for each group the mean with its 95 % confidence interval, the tail, and the worst case by\n"
-    "name. Where a column patient of the groups says that patients have several cases each, intervals are those\n"
-    "of as many patients.\n"
+    "Scores predicted label maps (.nii, .nii.gz) against their references, which have the same names. Prints for all\n"
+    "cases and for each group the mean with its 95 % confidence interval, the tail, and the name of the worst case.\n"
+    "Where a column `patient` of the groups says that patients have several cases each, intervals are computed over\n"
+    "patients, not cases.\n"
     "\n";
 
 static const char MORE[] =
     "\n"
-    "Dice is missing where a label is in neither the prediction nor the reference; such cases are left out of\n"
-    "the statistics and counted, or with --empty 1 are right. A label that only one of them has scores 0; its\n"
-    "distances are the image's diagonal.\n";
+    "Where a label is in neither the prediction nor the reference, the case has no Dice for it: such cases are left\n"
+    "out of the statistics and counted, or with --empty 1 count as right. A label that only one of them has scores 0;\n"
+    "its distances are the image's diagonal.\n";
 
 int print_stratified(const evaluation *evaluation) {
     failure failure;
@@ -61,14 +61,14 @@ int verb_evaluate(int count, char **arguments) {
         CLI_TEXT("--regions", "LIST", &r.regions, "named labels and unions of them, such as WT=1+2+3,ET=3", NULL),
         CLI_WHOLE("--ignore", "L", &ignore, 1, INT16_MAX,
                   "voxels with this label in the reference do not count, as with nnU-Net's ignore label", ""),
-        CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
+        CLI_TEXT("--groups", "CSV", &r.groups, "the groups of the cases: a column called case, then columns of groups",
                  NULL),
         CLI_TEXT("--by", "LIST", &r.by, "use these columns of the groups only", NULL),
         CLI_TEXT("--empty", "E", &r.empty, "nan | 1: the score of a label that is in neither prediction nor reference",
                  "nan"),
         CLI_NUMBER("--nsd", "MM", &r.nsd, 1e-6, 1e6, "also the normalised surface distance at this tolerance", ""),
         CLI_FLAG("--find-postprocessing", &r.find_postprocessing,
-                 "find out, by nnU-Net's rules, of which labels only the largest connected component\nshould stay, and "
+                 "find, by nnU-Net's rules, the labels of which only the largest connected component should\nstay, and "
                  "write OUT/postprocessing.json for hws predict --postprocessing OUT"),
         CLI_FLAG("--hd95", &r.hd95, "also the 95 % Hausdorff distance"),
         CLI_FLAG("--surface", &r.surface, "also the average symmetric surface distance"),

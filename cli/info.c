@@ -17,8 +17,8 @@
 static const char USAGE[] =
     "usage: hws info\n"
     "\n"
-    "Tells the processor, which of the kernels for it serve, how many threads and how much memory there "
-    "are,\nand how this program was built: what to put into a bug report.\n"
+    "Prints the processor, the kernels that are used on it, the number of threads, the available memory, and how this\n"
+    "program was built: what belongs in a bug report.\n"
     "\n";
 
 /* As the system calls it; empty if it does not say. */

@@ -13,9 +13,9 @@ static const char USAGE[] =
     "usage: hws inspect RUN [--hardest K] [--csv]\n"
     "\n"
     "Lists the training examples with the largest stale losses, as the run's last recorded epoch left them: hard, or\n"
-    "mislabelled? Pictures of the hardest are in RUN/hardest, and hws report shows them. Where the data have groups "
-    "it\n"
-    "tells of each: its losses, its share of the hardest, and how often its examples are drawn.\n"
+    "mislabelled? Pictures of the hardest are in RUN/hardest, and hws report shows them. Where the data have groups,\n"
+    "it also prints the losses of each group, its share of the hardest examples, and how often its examples are\n"
+    "drawn.\n"
     "\n";
 
 /* What the network said at the end; known of the hardest ones only. */

@@ -15,19 +15,17 @@
 static const char USAGE[] =
     "usage: hws plan DATASET_FOLDER [options]\n"
     "\n"
-    "Checks a dataset of NIfTI files (nnU-Net's layout or the Decathlon's), decides how it is preprocessed and what "
-    "U-Net\n"
-    "is trained on it, by nnU-Net's rules and within this machine's memory, and preprocesses all training cases.\n"
+    "Checks a dataset of NIfTI files (nnU-Net's layout or the Decathlon's), decides how it is preprocessed and what\n"
+    "U-Net is trained on it, by nnU-Net's rules and within this machine's memory, and preprocesses all training\n"
+    "cases.\n"
     "\n"
-    "CACHE/plans.json (plans-MODEL.json for a model other than unet) holds the decisions and may be edited: the next "
-    "hws\n"
-    "plan keeps it and preprocesses again what the changes affect. Cases whose files have changed are preprocessed "
-    "again,\n"
-    "too. After Ctrl-C the same command goes on.\n"
+    "CACHE/plans.json (plans-MODEL.json for a model other than unet) holds the decisions and may be edited: the next\n"
+    "hws plan keeps it and preprocesses again what the changes affect. Cases whose files have changed are\n"
+    "preprocessed again, too. If it is interrupted with Ctrl-C, the same command goes on.\n"
     "\n"
-    "Folds are those of DATASET_FOLDER/splits_final.json. Without it they are made once, nnU-Net's, or of whole\n"
-    "patients where groups.csv has a column patient, and kept in CACHE/splits_final.json, which runs train with.\n"
-    "--stratify and --keep-together make others, which take their place.\n"
+    "Folds are those of DATASET_FOLDER/splits_final.json. Where there is no such file, folds are made once and kept\n"
+    "in CACHE/splits_final.json, which hws train uses: those that nnU-Net would make, or where groups.csv has a\n"
+    "column `patient`, folds of whole patients. --stratify and --keep-together replace them by others.\n"
     "\n";
 
 static void print_three(const char *name, const int three[3]) {

@@ -12,30 +12,26 @@
 static const char USAGE[] =
     "usage: hws predict RUN... --input FILE|DIR --output DIR|FILE.csv [options]\n"
     "\n"
-    "Classifies pictures (PNG, JPEG): all of a folder and those below it, or those that a CSV file names in its "
-    "column\n"
-    "'file'. Writes a CSV file, DIR/scores.csv or what --output names: file, prediction, and p_CLASS, the probability "
-    "of\n"
-    "each class. A picture that cannot be read does not keep the others from being classified; it is told of at the\n"
-    "end, and the exit code is 1.\n"
+    "Predicts with the network of a run, or with those of several, whose probabilities (for volumes: logits) are\n"
+    "averaged. What --input may be depends on what the run was trained on.\n"
     "\n"
-    "A table is a CSV file without file names, with the columns that the run was trained on; its label is not needed. "
-    "Rows\n"
-    "are called by their column 'id', or by their number.\n"
+    "Pictures (PNG, JPEG): all of a folder and those below it, or those that a CSV file names in its column 'file'.\n"
+    "Writes a CSV file, DIR/scores.csv or what --output names: file, prediction, and p_CLASS, the probability of each\n"
+    "class. A picture that cannot be read does not stop the others; it is reported at the end, with exit code 1.\n"
     "\n"
-    "Classifies the images of an IDX file, or of all files of a folder whose names hold 'images'. The "
-    "probabilities\n"
-    "of several runs are averaged. For x-images-idx3-ubyte it writes x-labels-idx1-ubyte and "
-    "x-labels-idx1-ubyte.csv\n"
-    "(image, prediction, and the probability of each class); a name without 'images' gets the ending -labels.\n"
+    "Tables: a CSV file without file names that has the columns that the run was trained on; its label is not needed.\n"
+    "Rows are named by their column 'id', or by their number.\n"
     "\n"
-    "Runs that segment volumes take a folder of .nii or .nii.gz images, or one file of such a folder; a case with\n"
-    "several channels has the files CASE_0000.nii.gz, CASE_0001.nii.gz and so on. They write CASE.nii.gz with the\n"
-    "labels, on the image's grid. Several runs (folds, say) are averaged. Cases that are there already are left\n"
-    "alone, so that an interrupted prediction goes on: for another run or other options name another folder, or give\n"
-    "--overwrite. RUN may also be an exported model: a folder with plans.json and one .safetensors file. An image\n"
-    "that cannot be read does not keep the others from being predicted; it is told of at the end, and the exit code\n"
-    "is 1.\n"
+    "IDX: an image file, or all files of a folder whose names contain 'images'. For x-images-idx3-ubyte it writes\n"
+    "x-labels-idx1-ubyte and x-labels-idx1-ubyte.csv (image, prediction, and the probability of each class); a name\n"
+    "without 'images' gets the ending -labels.\n"
+    "\n"
+    "Volumes: a folder of .nii or .nii.gz images, or one file of such a folder; a case with several channels has the\n"
+    "files CASE_0000.nii.gz, CASE_0001.nii.gz and so on. Writes CASE.nii.gz with the labels, on the image's grid.\n"
+    "Cases that are there already are left alone, so that an interrupted prediction goes on: for another run or other\n"
+    "options name another folder, or give --overwrite. RUN may also be an exported model: a folder with plans.json\n"
+    "and one .safetensors file. An image that cannot be read does not stop the others; it is reported at the end,\n"
+    "with exit code 1.\n"
     "\n";
 
 enum { RUNS_MAX = 64 };
@@ -63,21 +59,21 @@ static int parse(int count, char **words, arguments *a) {
                  "does, probabilities as the paper and nnU-Net v1",
                  NULL),
         CLI_FLAG("--save-probabilities", &a->request.save_probabilities,
-                 "volumes: also write CASE.npz, which numpy reads: the array probabilities,\nfloat16 [class or "
+                 "volumes: also write CASE.npz, which numpy reads: an array `probabilities`,\nfloat16 [class or "
                  "region][z][y][x]"),
         CLI_TEXT(
             "--postprocessing", "DIR|FILE", &a->request.postprocessing,
-            "volumes: follow what hws evaluate --find-postprocessing found: the run or --out folder\nthat it wrote "
-            "to; label maps alone change, not probabilities",
+            "volumes: do what hws evaluate --find-postprocessing found; this is the run or the --out\nfolder that it "
+            "wrote to. Only label maps change, not probabilities",
             ""),
         CLI_TEXT("--precision", "P", &a->precision, "volumes: f32 | bf16", NULL),
         CLI_FLAG("--overwrite", &a->request.overwrite,
                  "volumes: predict cases again whose label maps are there already"),
         CLI_TEXT(
             "--threshold", "CLASS=P", &a->request.threshold,
-            "pictures and tables: call CLASS what has at least this probability of it, as hws evaluate\n--at chooses "
-            "it; otherwise the most probable of the others",
-            "what is most probable"),
+            "pictures and tables: predict CLASS where its probability is at least P (hws evaluate --at\nchooses P), "
+            "elsewhere the most probable of the other classes",
+            "the most probable class"),
         CLI_FLAG("--quiet", &a->quiet, "no progress"),
     };
     const cli_verb verb = {"predict", USAGE, options, sizeof options / sizeof *options, NULL, a->runs, RUNS_MAX};

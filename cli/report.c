@@ -25,7 +25,7 @@ int verb_report(int count, char **arguments) {
     const cli_option options[] = {
         CLI_TEXT("--out", "FILE", &out, "where to write the page", "with one RUN: RUN/report.html"),
         CLI_TEXT("--names", "A,B,...", &r.names, "what they are called", "after settings and folders"),
-        CLI_TEXT("--groups", "CSV", &r.groups, "groups of the cases: a column called case, then columns of groups",
+        CLI_TEXT("--groups", "CSV", &r.groups, "the groups of the cases: a column called case, then columns of groups",
                  "groups.csv of the run, or of the dataset"),
         CLI_TEXT("--images", "DIR", &r.images, "where the images are: CASE_0000.nii.gz or CASE.nii.gz",
                  "imagesTr of the dataset"),

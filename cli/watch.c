@@ -16,9 +16,9 @@ static const char USAGE[] =
     "usage: hws watch RUN... [options]\n"
     "\n"
     "Shows runs while they train, as a page in the browser: learning curves, how losses spread, beta and effective\n"
-    "size, the hardest examples, the time left, the end of the log. A RUN may also begin later. The page is for this\n"
-    "machine only (127.0.0.1); from another one, ssh -L PORT:127.0.0.1:PORT MACHINE brings it there. Ctrl-C ends it;\n"
-    "the training goes on.\n"
+    "size, the hardest examples, the time left, the end of the log. A RUN need not have begun yet. The page is for\n"
+    "this machine only (127.0.0.1); from another one, ssh -L PORT:127.0.0.1:PORT MACHINE brings it there. Ctrl-C ends\n"
+    "the page; the training goes on.\n"
     "\n";
 
 static void wait_for_the_end(void) {
@@ -45,7 +45,8 @@ int verb_watch(int count, char **arguments) {
     watch_request request = {.address = "127.0.0.1"};
     const cli_option options[] = {
         CLI_WHOLE("--port", "N", &port, 0, 65535, "where the page is; 0: any that is free", NULL),
-        CLI_TEXT("--address", "A", &request.address, "who can see it: 0.0.0.0 for everybody in the network", NULL),
+        CLI_TEXT("--address", "A", &request.address,
+                 "the address to serve it at; 0.0.0.0 lets everybody in the network see it", NULL),
     };
     const cli_verb verb = {"watch", USAGE, options, sizeof options / sizeof *options, NULL, folders, REPORT_MAX_RUNS};
     const int code = cli_read(&verb, count, arguments, &folder_count);

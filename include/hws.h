@@ -24,9 +24,9 @@
  * again only when nothing else can be, or when as many others as there are examples have been drawn meanwhile (its loss
  * got lost). Probabilities p, beta, robust losses and statistics speak of the examples that have a loss.
  *
- * Losses that are given, one by one or by the option initial_loss for all, are the paper's L_init: those examples have a loss
- * from the beginning, guessed or not. They are drawn by it, their first importance weight is p_new / p_old by it, and it counts
- * in the mean of the normalised weights.
+ * Losses that are given, one by one or by the option initial_loss for all, are the paper's L_init: those examples have a
+ * loss from the beginning, guessed or not. They are drawn by it, their first importance weight is p_new / p_old by it,
+ * and it counts in the mean of the normalised weights.
  *
  * ONE TRAINING STEP
  *

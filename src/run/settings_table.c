@@ -63,11 +63,11 @@ static const setting TABLE[] = {
     {"warm_up", NUMBER(0, 1), OBJECTIVE, OF(DRO), AT(warm_up), .images = "0", .volumes = "0.5", .paper = "0",
      .before = "0", .value = "F", .help = "dro: draw as erm would for this fraction of the run, recording losses"},
     {"trim", NUMBER(0, 0.999999), OBJECTIVE, OF(DRO), AT(trim), .images = "0", .value = "E",
-     .help = "dro: leave the hardest fraction E out before weighing, below A (DORO); what is left\n"
-             "out is seen again by --uniform-mix, which is 0.1 then unless it or --floor is given"},
+     .help = "dro: leave the hardest fraction E out of p (E below --tail). --uniform-mix is then 0.1\n"
+             "unless it or --floor is given, so that these are still drawn now and then"},
     {"doubt", FLAG, OBJECTIVE, OF(DRO), AT(doubt), .images = "off",
-     .help = "dro: losses that stay above those of the same label although they are drawn, as wrong\n"
-             "labels do, count for less; see hws triage",
+     .help = "dro: count a loss for less if it stays above those of the same label although its\n"
+             "example is drawn, as happens with wrong labels; see hws triage",
      .otherwise = ""},
     {"mislabel", NUMBER(0, 1), OBJECTIVE, AT(mislabel), .images = "0", .value = "F",
      .help = "for study: make this fraction of the training labels wrong (RUN/mislabelled.csv)"},
@@ -76,16 +76,16 @@ static const setting TABLE[] = {
     {"importance", .kind = SETTING_IMPORTANCE, OBJECTIVE, OF(DRO), .images = "off", .paper = "off",
      .paper_volumes = "0.1,10", .before = "off", .before_volumes = "0.1,10", .value = "[KIND,][MIN,MAX]",
      .help = "dro: weight losses by p_new / p_old, clipped to MIN,MAX; --no-importance: do\n"
-             "not. KIND is paper: the normaliser of p as it was | normalised: as it has become since,\n"
-             "estimated; the mean weight stays near 1 where the effective sample size is well above\n"
-             "the batch | exact: with this loss replaced"},
+             "not. KIND says what normalises p_new. paper: the same sum as p_old | normalised: an\n"
+             "estimate of the present sum, which keeps the mean weight near 1 where the effective\n"
+             "sample size is well above the batch | exact: the sum with this loss replaced"},
     {"target_ess", NUMBER(0, 1e15), OBJECTIVE, OF(DRO), AT(target_ess), .images = "0", .value = "N",
      .help = "choose beta after each epoch so that the effective sample size is N; 0: do not"},
     {"loss_init", .kind = SETTING_LOSS_INIT, .low = -1e30, .high = 1e30, OBJECTIVE, .images = "none", .paper = "10",
      .paper_volumes = "1", .value = "L",
-     .help = "none: examples without a loss are drawn before any is drawn twice | a number is\n"
-             "taken for their loss, in draws and in weights, as L_init in the paper | a run or its\n"
-             "losses.csv: the losses of the same names there"},
+     .help = "what examples without a loss begin with. none: each is drawn before any is drawn twice |\n"
+             "a number: this loss, in draws and in weights, as L_init in the paper | a run or its\n"
+             "losses.csv: the loss of the example of that name"},
     {"history", CHOICE(history_at), OBJECTIVE, AT(history), .images = "stale", .value = "H",
      .help = "stale: losses as last seen | exact: all computed again before each draw, which is slow\n"
              "and needs --look-ahead 0"},
@@ -122,19 +122,19 @@ static const setting TABLE[] = {
     {"greys", IMAGES, TEXT, TRAINING, AT(greys), .images = "", .value = "LOW,HIGH",
      .help = "pictures of 16 bits: the values that become black and white, such as 0,4095", .otherwise = "0,65535"},
     {"picture_memory", IMAGES, NUMBER(-1, 1e9), TRAINING, AT(picture_memory), .is_free = 1, .images = "-1",
-     .value = "MB", .help = "pictures: if they take more, they are decoded whenever they are wanted",
+     .value = "MB", .help = "pictures: if they take more, they are decoded anew whenever they are needed",
      .otherwise = "half of what is free"},
     {"validation", IMAGES, NUMBER(0, 0.9), TRAINING, AT(validation), .images = "0", .value = "F",
-     .help = "images: do not train on this share of each class, in whole patients where the data name\n"
-             "them, but choose the best weights by it, so that the test part chooses nothing; 0: the\n"
-             "part that the data name, if any"},
+     .help = "images: choose the best weights by this share of each class, which is not trained on (whole\n"
+             "patients where the data name them), so that the test part chooses nothing; 0: by the\n"
+             "validation part that the data name, if any"},
     {"best", IMAGES, CHOICE(best_at), TRAINING, AT(best), .images = "accuracy", .value = "M",
-     .help = "images: which weights are kept as the best: accuracy | worst-class and worst-group, the\n"
-             "lowest accuracy of any | cvar, the mean loss of the hardest tenth; of the validation\n"
-             "part. Where there is none, the last weights are kept"},
+     .help = "images: which weights are kept, by the validation part: those with the highest accuracy |\n"
+             "worst-class, worst-group: with the highest accuracy of the worst class or group | cvar:\n"
+             "with the lowest mean loss of the hardest tenth. No validation part: the last weights"},
     {"best_by_test", IMAGES, FLAG, TRAINING, AT(best_by_test), .images = "off", .before = "on", .otherwise = "",
-     .help = "images: where there is no validation part, choose by the test part, whose accuracy\n"
-             "flatters then"},
+     .help = "images: without a validation part choose by the test part, whose accuracy is then too\n"
+             "good"},
     {"flip", IMAGES, FLAG, TRAINING, AT(flip), .images = "off", .otherwise = "",
      .help = "pictures: exchange left and right half of the time"},
     {"crop", IMAGES, WHOLE(0, 4096), TRAINING, AT(crop), .images = "0", .value = "P",
@@ -146,18 +146,18 @@ static const setting TABLE[] = {
     {"jitter", IMAGES, NUMBER(0, 1), TRAINING, AT(jitter), .images = "0", .value = "J",
      .help = "pictures: brightness, contrast and saturation times 1 - J to 1 + J"},
     {"erase", IMAGES, NUMBER(0, 1), TRAINING, AT(erase), .images = "0", .value = "P",
-     .help = "pictures: erase a random box of this share of them"},
+     .help = "pictures: in this share of them, erase a random box"},
 
     {"model", TEXT, TRAINING, AT(model), .images = "wrn-16-1", .volumes = "unet", .value = "M",
      .help = "images: wrn-D-k | resnet-18, -34, -50 | mlp-L-m; tables: mlp-L-m, mlp-2-64 if it is not\n"
-             "given; volumes: unet | resenc-m | resenc-l (nnU-Net's residual encoders), each also with -2d\n"
-             "behind it: for slices"},
+             "given; volumes: unet | resenc-m | resenc-l (nnU-Net's residual encoders), or for slices\n"
+             "unet-2d | resenc-m-2d | resenc-l-2d"},
     {"from", TEXT, TRAINING, AT(from), .images = "", .value = "RUN|FILE", .otherwise = "",
      .help = "begin with the best weights of a run, or those of a .safetensors file with PyTorch's\n"
              "names, instead of random ones"},
     {"dropout", IMAGES, NUMBER(0, 0.99), TRAINING, AT(dropout), .images = "0", .value = "F",
-     .help = "images: leave each value before the last layer (mlp: behind each hidden layer) out of\n"
-             "training with this chance"},
+     .help = "images: in training, leave each value before the last layer (mlp: behind each hidden\n"
+             "layer) out with this probability"},
     {"label_smoothing", IMAGES, NUMBER(0, 0.99), TRAINING, AT(label_smoothing), .images = "0", .value = "F",
      .help = "images: spread this share of each label over all classes alike; losses are those of\n"
              "the smoothed labels"},
@@ -182,20 +182,20 @@ static const setting TABLE[] = {
     {"iterations", WHOLE(0, 1e12), TRAINING, AT(iterations), .images = "0", .value = "T",
      .help = "how many iterations to train, instead of --epochs", .otherwise = ""},
     {"budget", TEXT, TRAINING, AT(budget), .images = "", .value = "TIME", .otherwise = "",
-     .help = "instead of both: the time one has, such as 60m, with validations and pictures. A few\n"
-             "steps are measured; iterations, validations and, unless they are given or in a\n"
-             "--config that was written by hand, optimizer, lr, schedule and batch follow, and are\n"
-             "kept in config.json. If the machine becomes slower, iterations are cut, and the rate\n"
-             "follows, so that the run still ends in time"},
+     .help = "instead of --epochs and --iterations: the time for all of it, such as 60m, validations\n"
+             "and pictures included. A few steps are measured. From them follow the iterations, the\n"
+             "validations and, unless you give them (or a --config written by hand does), optimizer,\n"
+             "lr, schedule and batch; config.json keeps them. If the machine becomes slower,\n"
+             "iterations are cut and the rate follows, so that the run still ends in time"},
     {"budget_costs", TEXT, .group = SETTING_DATA, AT(budget_costs), .is_free = 1, .images = ""},
     {"budget_lengths", TEXT, .group = SETTING_DATA, AT(budget_lengths), .is_free = 1, .images = ""},
     {"batch", WHOLE(0, 1 << 20), TRAINING, AT(batch), .images = "64", .volumes = "0", .value = "B",
      .help = "examples per iteration; 0: the plan's"},
     {"fold", VOLUMES, WHOLE(-1, 1000), TRAINING, AT(fold), .or_all = 1, .images = "0", .value = "F",
-     .help = "volumes: which fold, of five 0 to 4; all, or -1: train and validate on all cases"},
+     .help = "volumes: which fold (of five, 0 to 4); all, or -1: train and validate on all cases"},
     {"independent_draws", FLAG, TRAINING, AT(independent_draws), .images = "off",
-     .help = "erm: every example of a batch is any of them, with equal chances, as nnU-Net draws,\n"
-             "instead of shuffled epochs",
+     .help = "erm: draw every example of a batch independently and uniformly, as nnU-Net does, instead\n"
+             "of in shuffled epochs",
      .otherwise = ""},
     {"validation_patches", VOLUMES, WHOLE(0, 1e9), TRAINING, AT(validation_patches), .images = "100", .before = "0",
      .value = "N", .help = "volumes: validate on patches of at most N cases at the end of an epoch; 0: of all"},
@@ -217,19 +217,21 @@ static const setting TABLE[] = {
              "training set, and stop when it is below E; 0 only measures"},
     {"precision", CHOICE(precision_at), TRAINING, AT(precision), .images = "f32", .value = "P", .help = "f32 | bf16"},
     {"conv", CHOICE(convolution_at), TRAINING, AT(conv), .images = "auto", .value = "A",
-     .help = "auto: Winograd where it pays, products of bf16 where the processor has them | direct: neither"},
+     .help = "auto: Winograd where it is faster, and products of bf16 where the processor has them |\n"
+             "direct: neither"},
     {"seed", WHOLE(0, 9007199254740991.0), TRAINING, AT(seed), .images = "0", .value = "S",
      .help = "decides everything random"},
     {"threads", WHOLE(0, 4096), TRAINING, AT(threads), .is_free = 1, .images = "0", .value = "T",
      .help = "the result is the same to the bit for any number", .otherwise = "all"},
     {"loaders", WHOLE(0, 256), TRAINING, AT(loaders), .is_free = 1, .images = "1", .value = "L",
-     .help = "threads that prepare batches; the result does not depend on them, either"},
+     .help = "threads that prepare batches; the result is the same for any number"},
 
     {"checkpoint_every", WHOLE(0, 1e12), .group = SETTING_RUN, AT(checkpoint_every), .is_free = 1, .images = "0",
      .value = "N", .help = "write a checkpoint after every N iterations, too", .otherwise = "each epoch"},
 
     {"tensorboard", FLAG, .group = SETTING_RUN, AT(tensorboard), .is_free = 1, .images = "off",
-     .help = "write RUN/tensorboard, which TensorBoard shows: all columns of history.csv, losses, pictures",
+     .help = "write RUN/tensorboard, which TensorBoard shows: all columns of history.csv, losses,\n"
+             "pictures",
      .otherwise = ""},
 };
 /* clang-format on */
