@@ -79,7 +79,4 @@ void cli_help(const cli_verb *verb, text *help);
 /* If it is set, cli_read hands the verb to it instead of reading anything, and returns EXIT_DONE: for those who write about verbs. */
 extern void (*cli_describe)(const cli_verb *verb);
 
-/* Reads "a,b,c". */
-int cli_triple(const char *text, double low, double high, int triple[3]);
-
 #endif

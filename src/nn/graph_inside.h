@@ -97,7 +97,6 @@ struct graph {
 /* Building. Each returns NOWHERE or NULL after a mistake. */
 int graph_fails(graph *graph, const char *format, ...);
 node *node_of(graph *graph, tensor tensor);
-tensor graph_new_node(graph *graph, shape shape, int producer);
 op *graph_new_op(graph *graph, const op_kind *kind, const char *name, const tensor *inputs, int input_count,
                  shape output);
 /* The parameter NAME.SUFFIX with the shape, the beginning and the kind that `like` has; its other fields do not matter. */

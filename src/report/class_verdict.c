@@ -68,7 +68,8 @@ static void take_worst(class_result *result, class_share share, const char *colu
     result->name = name;
 }
 
-int class_result_is_old(const run *run) {
+/* Whether the run was trained on after it was evaluated. */
+static int class_result_is_old(const run *run) {
     return run->strata.data.rows && run_number(&run->strata, 0, "iteration") < run_last(&run->history, "iteration");
 }
 

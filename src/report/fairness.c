@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-double run_iterations(const run *run) { return run_last(&run->history, "iteration"); }
+static double run_iterations(const run *run) { return run_last(&run->history, "iteration"); }
 
 /* A budget of time may have changed it: I:N,I:N. */
 static double changed_length(const run *run) {

@@ -147,9 +147,7 @@ status_code trainer_all_losses(trainer *trainer, failure *failure);
 /* The same, and marks those that the task calls wrong. */
 status_code trainer_all_errors(trainer *trainer, uint8_t *wrong, failure *failure);
 
-/* Algorithm 1's theta_0: random weights, or those of --from, which the second training of jtt begins with as well, whatever has
-   become of them: the run keeps them. */
-status_code trainer_first_weights(trainer *trainer, failure *failure);
+/* Algorithm 1's theta_0 once more, for the second training of jtt: the run keeps the weights of --from, whatever becomes of those. */
 status_code trainer_first_weights_again(trainer *trainer, failure *failure);
 
 /* The learning rate of an iteration; each training of jtt has its own schedule. */
