@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include "core/clock.h"
 #include "core/memory.h"
