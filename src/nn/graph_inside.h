@@ -26,6 +26,9 @@ typedef struct op_kind {
     void (*recompute)(graph *graph, op *op); /* the output from the inputs, without other effects; NULL if it cannot */
 } op_kind;
 
+/* Those that graph_plan.c knows apart. */
+extern const op_kind op_convolution, op_norm, op_residual_norm;
+
 struct op {
     const op_kind *kind;
     int inputs[OP_INPUTS], input_count, output;
