@@ -5,6 +5,7 @@
 #include "progress.h"
 
 #include "cache/cache.h"
+#include "core/available.h"
 #include "core/parallel.h"
 #include "dataset/case_groups.h"
 #include "dataset/folds.h"

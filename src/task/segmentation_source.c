@@ -2,6 +2,7 @@
 #include "task/segmentation_source.h"
 
 #include "core/array.h"
+#include "core/available.h"
 #include "core/crc64.h"
 #include "core/memory.h"
 #include "core/path.h"
