@@ -1,7 +1,7 @@
 #include "report/class_verdict.h"
 
-#include "evaluate/share_interval.h"
 #include "report/html.h"
+#include "statistics/share_interval.h"
 
 #include <math.h>
 #include <string.h>
