@@ -2,6 +2,7 @@
 #ifndef HWS_NN_GRAPH_INSIDE_H
 #define HWS_NN_GRAPH_INSIDE_H
 
+#include "core/printf_like.h"
 #include "nn/convolution_inside.h"
 #include "nn/graph.h"
 #include "nn/graph_layers.h"
@@ -98,7 +99,7 @@ struct graph {
 };
 
 /* Building. Each returns NOWHERE or NULL after a mistake. */
-int graph_fails(graph *graph, const char *format, ...);
+int graph_fails(graph *graph, const char *format, ...) PRINTF_LIKE(2, 3);
 node *node_of(graph *graph, tensor tensor);
 op *graph_new_op(graph *graph, const op_kind *kind, const char *name, const tensor *inputs, int input_count,
                  shape output);

@@ -2,10 +2,11 @@
 #ifndef HWS_TRAIN_TRAINER_INSIDE_H
 #define HWS_TRAIN_TRAINER_INSIDE_H
 
+#include "core/printf_like.h"
 #include "train/trainer.h"
 
 /* Something to tell, and tells what there is. */
-void trainer_notice(trainer *trainer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void trainer_notice(trainer *trainer, const char *format, ...) PRINTF_LIKE(2, 3);
 void trainer_tell(trainer *trainer, const listener *listener);
 
 /* The losses of a run or a losses.csv become those of the examples of the same names; what does not fit is in the notice
