@@ -116,7 +116,7 @@ int bench_train(int count, char **arguments) {
         CLI_FLAG("--max-pool", &b.task.max_pool, "the U-Net goes down by max pooling instead of strides"),
         CLI_TEXT("--precision", "P", &b.precision, "f32 | bf16", NULL),
         CLI_TEXT("--conv", "A", &b.convolution, "auto | direct", "auto: Winograd or products of bf16 where they pay"),
-        CLI_WHOLE("--threads", "T", &b.threads, 1, 1024, "threads to work with", "all"),
+        CLI_THREADS(&b.threads, "threads to work with"),
         CLI_NUMBER("--seconds", "S", &b.seconds, 0, 3600, "how long to measure", NULL),
         CLI_FLAG("--describe", &b.describe, "list the convolutions and their algorithms first"),
         CLI_FLAG("--layers", &b.layers, "time each pass of each different convolution instead, --seconds in all"),

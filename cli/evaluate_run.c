@@ -57,7 +57,7 @@ static int parse(int count, char **words, arguments *a) {
                  "write examples.csv (label, prediction, loss, probabilities, columns), classes.csv, strata.csv,\n"
                  "confusion.csv and reliability.csv there, for hws report and hws compare",
                  "the run's folder, for its own test set"),
-        CLI_WHOLE("--threads", "N", &a->threads, 1, 4096, "threads to work with", "all"),
+        CLI_THREADS(&a->threads, "threads to work with"),
         CLI_FLAG("--quiet", &a->quiet, "no table and no progress; warnings are told"),
         CLI_PARAGRAPH(VOLUMES),
         CLI_FLAG("--no-mirror", &a->request.no_mirror,

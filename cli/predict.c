@@ -52,7 +52,7 @@ static int parse(int count, char **words, arguments *a) {
         CLI_TEXT("--input", "FILE|DIR", &a->request.input, NULL, NULL),
         CLI_TEXT("--output", "DIR|FILE", &a->request.output, NULL, NULL),
         CLI_TEXT("--weights", "W", &a->weights, "best | latest: weights of the best epoch or of the last", NULL),
-        CLI_WHOLE("--threads", "N", &a->threads, 1, 4096, "threads to work with", "all"),
+        CLI_THREADS(&a->threads, "threads to work with"),
         CLI_NUMBER("--step", "S", &a->request.step, 0.01, 1, "volumes: windows are at most this share of a patch apart",
                    NULL),
         CLI_FLAG("--no-mirror", &a->no_mirror,
