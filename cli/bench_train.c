@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "core/parallel.h"
 #include "options.h"
+#include "run/settings.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -28,22 +29,20 @@ typedef struct train_bench {
 
 static int choose(train_bench *bench) {
     training_task *task = &bench->task;
-    if (strcmp(bench->precision, "f32") != 0 && strcmp(bench->precision, "bf16") != 0)
-        return cli_error(EXIT_USAGE, "--precision %s is neither f32 nor bf16", bench->precision);
-    if (strcmp(bench->convolution, "auto") != 0 && strcmp(bench->convolution, "direct") != 0)
-        return cli_error(EXIT_USAGE, "--conv %s is neither auto nor direct", bench->convolution);
+    int precision, convolution;
+    failure failure;
+    status_code status = settings_choose("precision", bench->precision, &precision, &failure);
+    if (status == STATUS_OK) status = settings_choose("conv", bench->convolution, &convolution, &failure);
+    if (status != STATUS_OK) return cli_end(status, &failure);
     task->batch = (int)bench->batch;
     task->classes = (int)bench->classes;
     task->channels = (int)bench->channels;
     task->levels = (int)bench->levels;
     task->base = (int)bench->base;
-    task->graph =
-        (graph_options){.precision = bench->precision[0] == 'b' ? PRECISION_BF16 : PRECISION_F32,
-                        .threads = (int)bench->threads,
-                        .convolution = bench->convolution[0] == 'd' ? CONVOLUTION_DIRECT : CONVOLUTION_AUTOMATIC};
-    failure failure;
-    const status_code status = training_task_complete(task, &failure);
-    return cli_end(status, &failure);
+    task->graph = (graph_options){.precision = (enum precision)precision,
+                                  .threads = (int)bench->threads,
+                                  .convolution = (convolution_algorithm)convolution};
+    return cli_end(training_task_complete(task, &failure), &failure);
 }
 
 static void print_cost(const train_bench *bench, const training_cost *cost) {

@@ -5,6 +5,7 @@
 #include "interrupt.h"
 #include "options.h"
 #include "progress.h"
+#include "run/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,11 +93,11 @@ static int check(arguments *a) {
     if (a->out) a->request.output = a->out;
     if (!a->request.input || !a->request.output)
         return cli_error(EXIT_USAGE, "predict needs --input FILE|DIR and --output DIR|FILE.csv");
-    const status_code status = run_weights_parse(a->weights, &a->request.weights, &failure);
+    int precision = PRECISION_F32;
+    status_code status = run_weights_parse(a->weights, &a->request.weights, &failure);
+    if (status == STATUS_OK) status = settings_choose("precision", a->precision, &precision, &failure);
     if (status != STATUS_OK) return cli_end(status, &failure);
-    a->request.bf16 = strcmp(a->precision, "bf16") == 0;
-    if (!a->request.bf16 && strcmp(a->precision, "f32") != 0)
-        return cli_error(EXIT_USAGE, "--precision %s is neither f32 nor bf16", a->precision);
+    a->request.bf16 = precision == PRECISION_BF16;
     a->request.average = strcmp(a->average, "logits") == 0 ? AVERAGE_LOGITS : AVERAGE_PROBABILITIES;
     if (a->request.average != AVERAGE_LOGITS && strcmp(a->average, "probabilities") != 0)
         return cli_error(EXIT_USAGE, "--average %s is neither logits nor probabilities", a->average);
