@@ -101,13 +101,13 @@ test-peer: tests
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -C peer -L peer -j$(JOBS)
 
 # Tests of what has kernels; the draws on record must be ARM's, too.
-ARM_TESTS = sampler_weight_tree nn_kernels nn_parts nn_loss
+ARM_TESTS = sampler/weight_tree nn/kernels nn/parts nn/loss
 test-arm:
 	@scripts/setup build arm
 	@scripts/arm-libraries
 	@cmake --preset arm >/dev/null
-	@cmake --build build/arm -j$(JOBS) --target $(addprefix test_,$(ARM_TESTS)) $(QUIETLY)
-	@ctest --test-dir build/arm --output-on-failure --no-tests=error -j$(JOBS) -R '^($(subst $() ,|,$(subst nn_,nn/,$(subst sampler_,sampler/,$(ARM_TESTS)))))$$'
+	@cmake --build build/arm -j$(JOBS) --target $(addprefix test_,$(subst /,_,$(ARM_TESTS))) $(QUIETLY)
+	@ctest --test-dir build/arm --output-on-failure --no-tests=error -j$(JOBS) -R '^($(subst $() ,|,$(ARM_TESTS)))$$'
 
 test-browser: tests
 	@scripts/setup browser

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "core/parallel.h"
 #include "options.h"
+#include "run/settings.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -35,8 +36,10 @@ static int algorithm_called(const char *name) {
 
 static int choose(train_bench *bench) {
     training_task *task = &bench->task;
-    if (strcmp(bench->precision, "f32") != 0 && strcmp(bench->precision, "bf16") != 0)
-        return cli_error(EXIT_USAGE, "--precision %s is neither f32 nor bf16", bench->precision);
+    int precision;
+    failure failure;
+    const status_code status = settings_choose("precision", bench->precision, &precision, &failure);
+    if (status != STATUS_OK) return cli_end(status, &failure);
     const int algorithm = algorithm_called(bench->convolution);
     if (algorithm < 0) return cli_error(EXIT_USAGE, "--conv %s is none of auto, direct, winograd", bench->convolution);
     task->batch = (int)bench->batch;
@@ -44,12 +47,10 @@ static int choose(train_bench *bench) {
     task->channels = (int)bench->channels;
     task->levels = (int)bench->levels;
     task->base = (int)bench->base;
-    task->graph = (graph_options){.precision = bench->precision[0] == 'b' ? PRECISION_BF16 : PRECISION_F32,
+    task->graph = (graph_options){.precision = (enum precision)precision,
                                   .threads = (int)bench->threads,
                                   .convolution = (convolution_algorithm)algorithm};
-    failure failure;
-    const status_code status = training_task_complete(task, &failure);
-    return cli_end(status, &failure);
+    return cli_end(training_task_complete(task, &failure), &failure);
 }
 
 static void print_cost(const train_bench *bench, const training_cost *cost) {
@@ -123,7 +124,7 @@ int bench_train(int count, char **arguments) {
         CLI_TEXT("--precision", "P", &b.precision, "f32 | bf16", NULL),
         CLI_TEXT("--conv", "A", &b.convolution, "auto | direct | winograd (where it can)",
                  "auto: Winograd or products of bf16 where they pay"),
-        CLI_WHOLE("--threads", "T", &b.threads, 1, 1024, "threads to work with", "all"),
+        CLI_THREADS(&b.threads, "threads to work with"),
         CLI_NUMBER("--seconds", "S", &b.seconds, 0, 3600, "how long to measure", NULL),
         CLI_FLAG("--describe", &b.describe, "list the convolutions and their algorithms first"),
         CLI_FLAG("--layers", &b.layers, "time each pass of each different convolution instead, --seconds in all"),

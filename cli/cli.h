@@ -3,6 +3,7 @@
 #define HWS_CLI_H
 
 #include "core/failure.h"
+#include "core/printf_like.h"
 #include "core/text.h"
 
 #include <stdio.h>
@@ -10,11 +11,7 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* Prints "hws: message" to stderr and returns the exit code. */
-int cli_error(int exit_code, const char *format, ...)
-#if defined(__GNUC__) || defined(__clang__)
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
+int cli_error(int exit_code, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* What a status means for the exit code: wrong usage and what cannot be read give 2; what could not be written, kept in
    memory or computed gives 1. */

@@ -79,7 +79,7 @@ int verb_evaluate(int count, char **arguments) {
         CLI_TEXT("--images", "DIR", &r.images,
                  "draw the worst cases over these images (CASE_0000.nii.gz or CASE.nii.gz), as\nOUT/worst/CASE.png",
                  NULL),
-        CLI_WHOLE("--threads", "N", &threads, 1, 256, "threads to work with", "one per processor"),
+        CLI_THREADS(&threads, "threads to work with"),
         CLI_FLAG("--quiet", &quiet, "no progress; warnings are told"),
     };
     const cli_verb verb = {"evaluate", USAGE, options, sizeof options / sizeof *options, MORE, NULL, 0};

@@ -5,7 +5,7 @@
 #include "onnx/onnx.h"
 #include "options.h"
 #include "progress.h"
-#include "train_words.h"
+#include "quote.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static int export_nnunet(const export_words *words) {
     if (status == STATUS_OK && !words->quiet) {
         text command = {0};
         text_add(&command, "Predict with\n    nnUNetv2_predict_from_modelfolder -i IMAGES -o LABELS -m ");
-        train_words_quote(request.output, &command);
+        cli_quote(request.output, &command);
         text_add(&command, " -f");
         for (int k = 0; k < request.run_count; k++) text_format(&command, " %d", k);
         cli_print(&command);

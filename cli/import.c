@@ -4,7 +4,7 @@
 #include "nnunet/nnunet.h"
 #include "options.h"
 #include "progress.h"
-#include "train_words.h"
+#include "quote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int run(const nnunet_import_request *request, int quiet) {
                     outcome->count > 1 ? "folds" : "fold");
         for (int k = 0; k < outcome->count; k++) {
             text_add(&words, " ");
-            train_words_quote(outcome->folders[k], &words);
+            cli_quote(outcome->folders[k], &words);
         }
         text_add(&words, " --input IMAGES --output LABELS");
         cli_print(&words);

@@ -2,12 +2,11 @@
 #include "cli.h"
 #include "columns.h"
 #include "options.h"
-#include "report/run_results.h"
+#include "report/run_examples.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char USAGE[] =
     "usage: hws inspect RUN [--hardest K] [--csv]\n"
@@ -18,51 +17,27 @@ static const char USAGE[] =
     "drawn.\n"
     "\n";
 
-/* What the network said at the end; known of the hardest ones only. */
-static const char *prediction_of(const run *run, const char *example) {
-    for (size_t row = 0; row < run->hardest.data.rows; row++)
-        if (strcmp(run_cell(&run->hardest, row, "example"), example) == 0)
-            return run_cell(&run->hardest, row, "prediction");
-    return "";
-}
-
-static double loss_of(const run *run, size_t row) { return run_number(&run->losses, row, "stale_loss"); }
-
 static void print_summary(const run *run, const size_t *rows, size_t count) {
-    size_t never = 0;
-    double sum = 0;
-    const size_t examples = run->losses.data.rows;
-    for (size_t row = 0; row < examples; row++) never += run_number(&run->losses, row, "draws") == 0;
-    for (size_t k = 0; k < count; k++) sum += loss_of(run, rows[k]);
-    /* The largest come first; of an even number there are two middle ones. */
-    const double median = (loss_of(run, rows[(count - 1) / 2]) + loss_of(run, rows[count / 2])) / 2;
+    const loss_summary losses = run_loss_summary(run, rows, count);
     printf("%zu examples, %zu never trained on; stale losses: mean %.4g, median %.4g, 95 %% %.4g, largest %.4g\n",
-           examples, never, sum / (double)count, median, loss_of(run, rows[count / 20]), loss_of(run, rows[0]));
+           losses.examples, losses.never_drawn, losses.mean, losses.median, losses.high, losses.largest);
     const double ess = run_last(&run->history, "ess");
     if (isfinite(ess)) printf("effective sample size %.1f, largest p %.3g\n", ess, run_last(&run->history, "p_max"));
 }
 
 /* How groups fare: their losses, how many of them are among the hardest twentieth, and how often they are drawn. */
 static void print_groups(const run *run, const size_t *rows, size_t count) {
-    size_t groups = 0;
-    const char **names = run_values(&run->losses, "group", &groups);
-    const size_t hardest = (count + 19) / 20;
-    if (groups)
-        printf("\n%-24s %9s %10s %16s %16s\n", "group", "examples", "mean loss", "hardest 5 %", "draws of each");
-    for (size_t g = 0; g < groups; g++) {
-        double sum = 0, draws = 0, all = 0, hard = 0;
-        for (size_t k = 0; k < count; k++) {
-            if (strcmp(run_cell(&run->losses, rows[k], "group"), names[g]) != 0) continue;
-            sum += loss_of(run, rows[k]);
-            draws += run_number(&run->losses, rows[k], "draws");
-            hard += k < hardest;
-            all++;
-        }
-        if (all == 0) continue;
-        cli_put_word(names[g], 24);
-        printf(" %9.0f %10.4g %9.0f (%3.0f %%) %16.2f\n", all, sum / all, hard, 100 * hard / all, draws / all);
+    size_t found;
+    group_losses *groups = run_losses_by_group(run, rows, count, &found);
+    if (found) printf("\n%-24s %9s %10s %16s %16s\n", "group", "examples", "mean loss", "hardest 5 %", "draws of each");
+    for (size_t k = 0; k < found; k++) {
+        const group_losses *g = &groups[k];
+        if (!g->examples) continue;
+        cli_put_word(g->name, 24);
+        printf(" %9zu %10.4g %9zu (%3.0f %%) %16.2f\n", g->examples, g->mean_loss, g->hardest,
+               100 * (double)g->hardest / (double)g->examples, g->mean_draws);
     }
-    free(names);
+    free(groups);
 }
 
 enum { COLUMNS = 8 };
@@ -77,11 +52,11 @@ static void print_example(const run *run, size_t row, size_t rank, int *widths, 
     char number[32], loss[32];
     const char *example = run_cell(&run->losses, row, "example");
     snprintf(number, sizeof number, "%zu", rank);
-    snprintf(loss, sizeof loss, widths ? "%.4g" : "%.9g", loss_of(run, row));
+    snprintf(loss, sizeof loss, widths ? "%.4g" : "%.9g", run_stale_loss(run, row));
     const char *const cells[COLUMNS] = {number,
                                         example,
                                         run_class_at(run, run_cell(&run->losses, row, "label")),
-                                        run_class_name(run, prediction_of(run, example)),
+                                        run_class_name(run, run_prediction(run, example)),
                                         loss,
                                         run_cell(&run->losses, row, "draws"),
                                         run_cell(&run->losses, row, "age"),

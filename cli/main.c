@@ -70,14 +70,6 @@ static int finish(int exit_code) {
 
 /* ---- ranks: the processes that mpirun or srun started together --------------------------------------------------- */
 
-/* Verbs that ranks do together; all others are the first one's business. */
-static int is_shared(const char *verb) {
-    static const char *const SHARED[] = {"train", "bench", "plan", "predict", "evaluate"};
-    for (size_t k = 0; k < sizeof SHARED / sizeof *SHARED; k++)
-        if (strcmp(verb, SHARED[k]) == 0) return 1;
-    return 0;
-}
-
 /* The first rank speaks for all. */
 static int quieten(void) {
     if (ranks_is_first(ranks_here())) return 1;
@@ -121,8 +113,8 @@ static int run(int count, char **arguments) {
     if (strcmp(verb, "--version") == 0) return printf("hws %s\n", hws_version()), EXIT_DONE;
     const cli_entry *entry = cli_entry_find(verb);
     if (!entry) return cli_no_verb(verb);
-    int code = is_shared(verb) || ranks_is_first(ranks_here()) ? entry->run(count - 2, arguments + 2) : EXIT_DONE;
-    if (!is_shared(verb)) ranks_share_first(ranks_here(), &code, sizeof code);
+    int code = entry->shared || ranks_is_first(ranks_here()) ? entry->run(count - 2, arguments + 2) : EXIT_DONE;
+    if (!entry->shared) ranks_share_first(ranks_here(), &code, sizeof code);
     return code;
 }
 

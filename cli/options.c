@@ -71,7 +71,8 @@ static int read_number(const char *text, double *value) {
     return end != text && *end == 0 && isfinite(*value);
 }
 
-int cli_triple(const char *text, double low, double high, int triple[3]) {
+/* Reads "a,b,c". */
+static int read_triple(const char *text, double low, double high, int triple[3]) {
     for (int i = 0; i < 3; i++) {
         char *end;
         const long value = strtol(text, &end, 10);
@@ -94,7 +95,7 @@ static int set_value(const cli_option *option, const char *text) {
         return EXIT_DONE;
     }
     case OPTION_TRIPLE:
-        if (cli_triple(text, option->low, option->high, option->target)) return EXIT_DONE;
+        if (read_triple(text, option->low, option->high, option->target)) return EXIT_DONE;
         return cli_error(EXIT_USAGE, "%s %s is not three whole numbers from %g to %g such as 40,56,40", option->name,
                          text, option->low, option->high);
     case OPTION_WHOLE:

@@ -41,6 +41,8 @@ typedef struct cli_option {
     { name, value, help, OPTION_TEXT, target, 0, 0, otherwise, NULL, NULL }
 #define CLI_WHOLE(name, value, target, low, high, help, otherwise)                                                     \
     { name, value, help, OPTION_WHOLE, target, low, high, otherwise, NULL, NULL }
+/* The same for every verb that works with threads. */
+#define CLI_THREADS(target, help) CLI_WHOLE("--threads", "T", target, 1, 4096, help, "all")
 #define CLI_NUMBER(name, value, target, low, high, help, otherwise)                                                    \
     { name, value, help, OPTION_NUMBER, target, low, high, otherwise, NULL, NULL }
 #define CLI_TRIPLE(name, value, target, low, high, help, otherwise)                                                    \
@@ -78,8 +80,5 @@ void cli_help(const cli_verb *verb, text *help);
 
 /* If it is set, cli_read hands the verb to it instead of reading anything, and returns EXIT_DONE: for those who write about verbs. */
 extern void (*cli_describe)(const cli_verb *verb);
-
-/* Reads "a,b,c". */
-int cli_triple(const char *text, double low, double high, int triple[3]);
 
 #endif

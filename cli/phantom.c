@@ -72,7 +72,7 @@ int verb_phantom(int count, char **arguments) {
         CLI_NUMBER("--spacing", "MM", &o.spacing, 0.1, 20, "size of a voxel; a head needs about 120 x 144 x 120 mm",
                    NULL),
         CLI_WHOLE("--seed", "S", &seed, 0, 9007199254740992.0, "other cases for another number", NULL),
-        CLI_WHOLE("--threads", "T", &threads, 1, 1024, "the files are the same for any number", "all"),
+        CLI_THREADS(&threads, "the files are the same for any number"),
     };
     const cli_verb verb = {"phantom", USAGE, options, sizeof options / sizeof *options, NULL, NULL, 0};
     int code = cli_read(&verb, count, arguments, NULL);

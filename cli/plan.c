@@ -5,6 +5,7 @@
 #include "progress.h"
 
 #include "cache/cache.h"
+#include "core/available.h"
 #include "core/parallel.h"
 #include "dataset/case_groups.h"
 #include "dataset/folds.h"
@@ -144,7 +145,7 @@ int verb_plan(int count, char **arguments) {
             "make folds in which cases with the same value in this\ncolumn of groups.csv, such as a patient's, stay "
             "together",
             ""),
-        CLI_WHOLE("--threads", "N", &threads, 1, 256, "threads to work with", "one per processor"),
+        CLI_THREADS(&threads, "threads to work with"),
         CLI_FLAG("--quiet", &quiet, "no progress"),
     };
     const cli_verb verb = {"plan", USAGE, options, sizeof options / sizeof *options, NULL, &folder, 1};

@@ -5,6 +5,7 @@
 #include "interrupt.h"
 #include "options.h"
 #include "progress.h"
+#include "run/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static const char USAGE[] =
 enum { RUNS_MAX = 64 };
 
 typedef struct arguments {
-    const char *runs[RUNS_MAX], *weights, *precision, *average;
+    const char *runs[RUNS_MAX], *out, *weights, *precision, *average;
     int no_mirror, quiet;
     long long threads;
     predict_request request;
@@ -45,10 +46,11 @@ typedef struct arguments {
 
 static int parse(int count, char **words, arguments *a) {
     const cli_option options[] = {
-        CLI_TEXT("--input", "FILE|DIR", &a->request.input, NULL, NULL),
-        CLI_TEXT("--output", "DIR|FILE", &a->request.output, NULL, NULL),
+        CLI_TEXT("--input", "FILE|DIR", &a->request.input, "what to label; needed", NULL),
+        CLI_TEXT("--output", "DIR|FILE.csv", &a->request.output, "where to write it; needed", NULL),
+        CLI_TEXT("--out", "DIR|FILE.csv", &a->out, "the same as --output", NULL),
         CLI_TEXT("--weights", "W", &a->weights, "best | latest: weights of the best epoch or of the last", NULL),
-        CLI_WHOLE("--threads", "N", &a->threads, 1, 4096, "threads to work with", "all"),
+        CLI_THREADS(&a->threads, "threads to work with"),
         CLI_NUMBER("--step", "S", &a->request.step, 0.01, 1, "volumes: windows are at most this share of a patch apart",
                    NULL),
         CLI_FLAG("--no-mirror", &a->no_mirror,
@@ -83,13 +85,15 @@ static int parse(int count, char **words, arguments *a) {
 static int check(arguments *a) {
     failure failure;
     if (!a->request.run_count) return cli_error(EXIT_USAGE, "predict with which run? See hws predict --help");
+    if (a->out && a->request.output) return cli_error(EXIT_USAGE, "--out and --output are the same: give one of them");
+    if (a->out) a->request.output = a->out;
     if (!a->request.input || !a->request.output)
-        return cli_error(EXIT_USAGE, "predict needs --input FILE|DIR and --output DIR");
-    const status_code status = run_weights_parse(a->weights, &a->request.weights, &failure);
+        return cli_error(EXIT_USAGE, "predict needs --input FILE|DIR and --output DIR|FILE.csv");
+    int precision = PRECISION_F32;
+    status_code status = run_weights_parse(a->weights, &a->request.weights, &failure);
+    if (status == STATUS_OK) status = settings_choose("precision", a->precision, &precision, &failure);
     if (status != STATUS_OK) return cli_end(status, &failure);
-    a->request.bf16 = strcmp(a->precision, "bf16") == 0;
-    if (!a->request.bf16 && strcmp(a->precision, "f32") != 0)
-        return cli_error(EXIT_USAGE, "--precision %s is neither f32 nor bf16", a->precision);
+    a->request.bf16 = precision == PRECISION_BF16;
     a->request.average = strcmp(a->average, "logits") == 0 ? AVERAGE_LOGITS : AVERAGE_PROBABILITIES;
     if (a->request.average != AVERAGE_LOGITS && strcmp(a->average, "probabilities") != 0)
         return cli_error(EXIT_USAGE, "--average %s is neither logits nor probabilities", a->average);

@@ -31,13 +31,6 @@ static const char USAGE[] =
     "                               preprocessed first, if that has not been done yet (see hws plan)\n"
     "  phantom                      synthetic heads (see hws phantom), made in the cache when they are first used\n";
 
-static const char USAGE_OF_RECIPES[] =
-    "  --recipe paper       as in the paper: images --beta 10 --no-importance --loss-init 10, volumes\n"
-    "                       --beta 100 --importance --loss-init 1, without a tail or a warm-up;\n"
-    "                       other options override it\n"
-    "  --recipe photos|xrays  how pictures are augmented: photos --flip --resized-crop 0.25 --jitter 0.2 --erase 0.1,\n"
-    "                       xrays --crop 4 --rotate 10 --jitter 0.2\n";
-
 static const char USAGE_OF_THE_RUN[] =
     "  --out RUN            the run's folder. Refused: a folder that holds a run, unless it is resumed, the folder of\n"
     "                       the data, and one with files that the run would replace\n"
@@ -69,7 +62,7 @@ typedef struct train_command {
 static void write_usage(text *usage) {
     text_add(usage, USAGE);
     text_add(usage, "\nWhat is learnt\n");
-    text_add(usage, USAGE_OF_RECIPES);
+    settings_recipes_help(usage);
     settings_help(SETTING_OBJECTIVE, usage);
     text_add(usage, "\nHow it is learnt\n");
     settings_help(SETTING_TRAINING, usage);

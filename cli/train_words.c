@@ -1,6 +1,6 @@
 #include "train_words.h"
+#include "quote.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,28 +149,16 @@ void train_words_short(const trainer *t, text *words) {
 void train_words_longer(const trainer *t, text *words) {
     const int longer = settings_may_be_longer(&t->settings) && !t->stopped;
     text_add(words, longer ? "hws train --resume --out " : "hws train DATA --from ");
-    train_words_quote(t->folder, words);
+    cli_quote(t->folder, words);
     text_add(words, longer ? " --epochs MORE goes on" : " --out NEW begins a new run with its weights");
 }
 
 /* ---- what comes next ---------------------------------------------------------------------------------------------- */
 
-void train_words_quote(const char *word, text *quoted) {
-    int plain = *word != 0;
-    for (const char *at = word; *at; at++) plain &= isalnum((unsigned char)*at) || strchr("/._-+=:,@%", *at) != NULL;
-    if (plain) return text_add(quoted, word);
-    text_add(quoted, "'");
-    for (const char *at = word; *at; at++) {
-        if (*at == '\'') text_add(quoted, "'\\''");
-        else text_add_bytes(quoted, at, 1);
-    }
-    text_add(quoted, "'");
-}
-
 /* Cases that were trained on say nothing: of --fold -1 there is only what new images show. */
 void train_words_next(const trainer *t, text *command) {
     const int all = t->task->kind == TASK_SEGMENTATION && t->settings.fold < 0;
     text_add(command, all ? "hws predict " : "hws evaluate ");
-    train_words_quote(t->folder, command);
+    cli_quote(t->folder, command);
     if (all) text_add(command, " --input IMAGES --output LABELS");
 }

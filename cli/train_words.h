@@ -32,7 +32,4 @@ void train_words_duration(double seconds, char words[32]);
 /* The command that comes next, once it is trained. `folder` is the run's. */
 void train_words_next(const trainer *trainer, text *command);
 
-/* A word of a command line, in quotes where a shell needs them. */
-void train_words_quote(const char *word, text *quoted);
-
 #endif

@@ -2,12 +2,11 @@
 #include "cli.h"
 #include "columns.h"
 #include "options.h"
-#include "report/run_results.h"
+#include "report/run_examples.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char USAGE[] =
     "usage: hws triage RUN [--count K] [--csv]\n"
@@ -32,7 +31,6 @@ static const char *const FIELDS[COLUMNS] = {"rank",      "example", "doubt", "la
                                             "loss_mean", "peers",   "trend", "draws", "group"};
 static const char *const TITLES[COLUMNS] = {"rank", "example", "doubt", "label", "prediction", "margin",
                                             "loss", "peers",   "trend", "draws", "group"};
-static const double IN_DOUBT = 0.5;
 
 static int is_number(int column) { return column == 2 || (column >= 5 && column <= 8); }
 
@@ -41,7 +39,7 @@ static int column_count(const run *run) { return csv_column(&run->triage.data, "
 
 /* What is not in doubt must not be rounded so that it looks it. */
 static void format_doubt(double doubt, char number[32]) {
-    snprintf(number, 32, "%.2f", doubt < IN_DOUBT ? fmin(doubt, IN_DOUBT - 0.01) : doubt);
+    snprintf(number, 32, "%.2f", doubt < RUN_IN_DOUBT ? fmin(doubt, RUN_IN_DOUBT - 0.01) : doubt);
 }
 
 static const char *write_number(int column, double value, char number[32]) {
@@ -71,36 +69,31 @@ static void print_table(const run *run, size_t count, int csv) {
     for (size_t row = 0; row < count; row++) print_example(run, row, csv ? NULL : widths, 0);
 }
 
-/* How many labels of each group are in doubt. */
 static void print_groups(const run *run) {
-    size_t groups = 0;
-    const char **names = run_values(&run->triage, "group", &groups);
-    if (groups) printf("%-24s %9s %9s\n", "group", "examples", "in doubt");
-    for (size_t g = 0; g < groups; g++) {
-        size_t all = 0, doubts = 0;
-        for (size_t row = 0; row < run->triage.data.rows; row++) {
-            if (strcmp(run_cell(&run->triage, row, "group"), names[g]) != 0) continue;
-            all++;
-            doubts += run_number(&run->triage, row, "doubt") >= IN_DOUBT;
-        }
-        cli_put_word(names[g], 24);
-        printf(" %9zu %9zu\n", all, doubts);
+    size_t count;
+    group_doubts *groups = run_doubts_by_group(run, &count);
+    if (count) printf("%-24s %9s %9s\n", "group", "examples", "in doubt");
+    for (size_t g = 0; g < count; g++) {
+        cli_put_word(groups[g].name, 24);
+        printf(" %9zu %9zu\n", groups[g].examples, groups[g].doubts);
     }
-    if (groups) puts("");
-    free(names);
+    if (count) puts("");
+    free(groups);
+}
+
+static void print_summary(const run *run) {
+    const group_doubts all = run_doubts(run);
+    printf("%zu of %zu labels %s in doubt (%g or more)\n\n", all.doubts, all.examples, all.doubts == 1 ? "is" : "are",
+           RUN_IN_DOUBT);
 }
 
 static int triage(const run *run, long long count, int csv) {
     const run_table *table = &run->triage;
-    size_t doubts = 0;
     if (!table->data.rows)
         return cli_error(cli_exit_code(STATUS_CANNOT_READ),
                          "%s: %s; a run writes it when it ends or is stopped, since there is hws triage", run->folder,
                          *table->problem ? table->problem : "triage.csv is empty");
-    for (size_t row = 0; row < table->data.rows; row++) doubts += run_number(table, row, "doubt") >= IN_DOUBT;
-    if (!csv)
-        printf("%zu of %zu labels %s in doubt (0.5 or more)\n\n", doubts, table->data.rows, doubts == 1 ? "is" : "are");
-    if (!csv) print_groups(run);
+    if (!csv) print_summary(run), print_groups(run);
     print_table(run, table->data.rows < (size_t)count ? table->data.rows : (size_t)count, csv);
     return EXIT_DONE;
 }

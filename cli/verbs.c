@@ -3,25 +3,28 @@
 
 #include <string.h>
 
+/* Which ranks do it. */
+enum { ALONE = 0, TOGETHER = 1 };
+
 static const cli_entry ENTRIES[] = {
-    {"plan", "", "check, plan and preprocess a dataset of 3D images", verb_plan},
-    {"train", "", "train a network, with DRO or ERM", verb_train},
-    {"watch", "", "show runs in the browser while they train", verb_watch},
-    {"fetch", "mnist", "get the MNIST digits", verb_fetch},
-    {"phantom", "", "make a dataset of synthetic fetal heads", verb_phantom},
-    {"bench", "sampler", "time the hardness weighted sampler", verb_bench},
-    {"bench", "train", "time training steps", verb_bench},
-    {"inspect", "", "list the hardest examples of a run", verb_inspect},
-    {"triage", "", "hard or mislabelled? List the labels in doubt", verb_triage},
-    {"predict", "", "label new images with trained networks", verb_predict},
-    {"evaluate", "", "score label maps or a run, by group and in the tail", verb_evaluate},
-    {"evaluate", "RUN", NULL, verb_evaluate},
-    {"compare", "", "compare evaluations of any number of methods, case by case", verb_compare},
-    {"report", "", "write an HTML page about runs and evaluations", verb_report},
-    {"import", "nnunet", "make runs of a model that nnU-Net has trained", verb_import},
-    {"export", "", "make an ONNX model of a run, or a model for nnU-Net of runs", verb_export},
-    {"info", "", "tell what this machine and this program have", verb_info},
-    {"help", "", "explain a verb; man pages and completions for shells", verb_help},
+    {"plan", "", "check, plan and preprocess a dataset of 3D images", verb_plan, TOGETHER},
+    {"train", "", "train a network, with DRO or ERM", verb_train, TOGETHER},
+    {"watch", "", "show runs in the browser while they train", verb_watch, ALONE},
+    {"fetch", "mnist", "get the MNIST digits", verb_fetch, ALONE},
+    {"phantom", "", "make a dataset of synthetic fetal heads", verb_phantom, ALONE},
+    {"bench", "sampler", "time the hardness weighted sampler", verb_bench, TOGETHER},
+    {"bench", "train", "time training steps", verb_bench, TOGETHER},
+    {"inspect", "", "list the hardest examples of a run", verb_inspect, ALONE},
+    {"triage", "", "hard or mislabelled? List the labels in doubt", verb_triage, ALONE},
+    {"predict", "", "label new images with trained networks", verb_predict, TOGETHER},
+    {"evaluate", "", "score label maps or a run, by group and in the tail", verb_evaluate, TOGETHER},
+    {"evaluate", "RUN", NULL, verb_evaluate, TOGETHER},
+    {"compare", "", "compare evaluations of any number of methods, case by case", verb_compare, ALONE},
+    {"report", "", "write an HTML page about runs and evaluations", verb_report, ALONE},
+    {"import", "nnunet", "make runs of a model that nnU-Net has trained", verb_import, ALONE},
+    {"export", "", "make an ONNX model of a run, or a model for nnU-Net of runs", verb_export, ALONE},
+    {"info", "", "tell what this machine and this program have", verb_info, ALONE},
+    {"help", "", "explain a verb; man pages and completions for shells", verb_help, ALONE},
 };
 
 size_t cli_entry_count(void) { return sizeof ENTRIES / sizeof *ENTRIES; }

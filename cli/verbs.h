@@ -11,6 +11,7 @@ typedef struct cli_entry {
     const char *argument; /* what follows it in this form: "train"; "" for nothing */
     const char *summary;  /* a line; NULL: a form that is not listed */
     int (*run)(int count, char **arguments);
+    int shared; /* 1: ranks do it together; 0: it is the first one's business */
 } cli_entry;
 
 size_t cli_entry_count(void);

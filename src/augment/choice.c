@@ -68,7 +68,7 @@ augment_options augment_options_for(const plan *plan, int ignore) {
 static int chance(random_stream *stream, double probability) { return random_unit(stream) < probability; }
 
 static double within(random_stream *stream, augment_range range) {
-    return range.low + (range.high - range.low) * random_unit(stream);
+    return random_between(stream, range.low, range.high);
 }
 
 static double around_one(random_stream *stream, augment_range range) {

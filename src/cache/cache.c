@@ -3,6 +3,7 @@
 
 #include "cache/dataset_scheme.h"
 #include "cache/kept_cases.h"
+#include "core/available.h"
 #include "core/crc64.h"
 #include "core/path.h"
 #include "core/text.h"

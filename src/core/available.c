@@ -1,11 +1,14 @@
 #include "core/available.h"
 
+#include "core/cgroup.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-double memory_available(void) {
+/* Of the machine. */
+static double memory_of_machine(void) {
     FILE *file = fopen("/proc/meminfo", "r");
     if (!file) return INFINITY;
     char line[256];
@@ -15,3 +18,5 @@ double memory_available(void) {
     fclose(file);
     return kilobytes * 1024;
 }
+
+double memory_available(void) { return fmin(memory_of_machine(), cgroup_memory("")); }

@@ -1,4 +1,4 @@
-/* The share of processor time that control groups leave a process: of a container, a job of SLURM, a service. */
+/* What control groups leave a process of processor time and of memory: those of a container, a job of SLURM, a service. */
 #ifndef HWS_CORE_CGROUP_H
 #define HWS_CORE_CGROUP_H
 
@@ -8,5 +8,11 @@
  * this machine's.
  */
 double cgroup_processors(const char *root);
+
+/*
+ * Bytes that this process can still have, the least of its group and those above it: the limit without what is in use, unless that
+ * can be taken back. Version 2 (memory.max, memory.current) and version 1 (memory.limit_in_bytes, memory.usage_in_bytes).
+ */
+double cgroup_memory(const char *root);
 
 #endif

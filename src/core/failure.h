@@ -7,6 +7,8 @@
 #ifndef HWS_CORE_FAILURE_H
 #define HWS_CORE_FAILURE_H
 
+#include "core/printf_like.h"
+
 /* What became of a call. The code alone decides what callers do next and which exit code the program ends with. */
 typedef enum status_code {
     STATUS_OK = 0,
@@ -25,14 +27,8 @@ typedef struct failure {
     char message[1024];
 } failure;
 
-#if defined(__GNUC__) || defined(__clang__)
-#define FAILURE_FORMAT __attribute__((format(printf, 3, 4)))
-#else
-#define FAILURE_FORMAT
-#endif
-
 /* Fills `failure` (which may be NULL) and returns the status, so that it can end a function: return fail(...). */
-status_code fail(failure *failure, status_code status, const char *format, ...) FAILURE_FORMAT;
+status_code fail(failure *failure, status_code status, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Inline, so that compilers and analysers see in every file that it is never STATUS_OK. */
 static inline status_code fail_memory(failure *failure, const char *what) {

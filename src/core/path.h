@@ -3,6 +3,7 @@
 #define HWS_CORE_PATH_H
 
 #include "core/failure.h"
+#include "core/printf_like.h"
 
 #include <stddef.h>
 
@@ -12,11 +13,7 @@ enum { PATH_SIZE = 4096 };
 status_code path_join(char path[PATH_SIZE], const char *folder, const char *name, failure *failure);
 
 /* The same for a name that is put together: path_format(path, &failure, "%s/%s.png", folder, name). */
-status_code path_format(char path[PATH_SIZE], failure *failure, const char *format, ...)
-#if defined(__GNUC__) || defined(__clang__)
-    __attribute__((format(printf, 3, 4)))
-#endif
-    ;
+status_code path_format(char path[PATH_SIZE], failure *failure, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* What stands behind the last slash. */
 const char *path_name(const char *path);

@@ -112,6 +112,11 @@ static inline uint64_t random_below(random_stream *stream, uint64_t bound) {
 /* Uniform in [0, 1), a multiple of 2^-53. */
 static inline double random_unit(random_stream *stream) { return (double)(random_word(stream) >> 11) * 0x1p-53; }
 
+/* Uniform in [low, high), but for rounding. */
+static inline double random_between(random_stream *stream, double low, double high) {
+    return low + (high - low) * random_unit(stream);
+}
+
 /* Standard normal. */
 double random_normal(random_stream *stream);
 

@@ -10,6 +10,8 @@
 #ifndef HWS_CORE_TEXT_H
 #define HWS_CORE_TEXT_H
 
+#include "core/printf_like.h"
+
 #include <stddef.h>
 
 typedef struct text {
@@ -20,11 +22,7 @@ typedef struct text {
 
 void text_add(text *text, const char *string);
 void text_add_bytes(text *text, const void *bytes, size_t size);
-void text_format(text *text, const char *format, ...)
-#if defined(__GNUC__) || defined(__clang__)
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
+void text_format(text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* What was added so far as a string, never NULL. */
 const char *text_string(const text *text);

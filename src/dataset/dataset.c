@@ -77,12 +77,6 @@ void dataset_close(dataset *set) {
     *set = (dataset){0};
 }
 
-static int by_id(const void *key, const void *one) { return strcmp(key, ((const dataset_case *)one)->id); }
-
-const dataset_case *dataset_find(const dataset *set, const char *id) {
-    return set->train ? bsearch(id, set->train, set->train_count, sizeof *set->train, by_id) : NULL;
-}
-
 static int has_label(const dataset *set, const dataset_label *label) {
     for (int k = 0; k < set->label_count; k++) {
         const dataset_label *other = &set->labels[k];

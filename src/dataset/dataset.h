@@ -80,9 +80,6 @@ status_code dataset_open_description(dataset *set, const char *folder, failure *
 /* Whether both have labels and regions of the same names and values, and the same label to ignore. */
 int dataset_same_labels(const dataset *a, const dataset *b);
 
-/* The training case with this id, or NULL. */
-const dataset_case *dataset_find(const dataset *set, const char *id);
-
 /*
  * The voxels of a case: all channels in one volume, and the label map, whose grid is the image's and which has classes
  * (dataset.value) instead of values, and `values` where nothing counts. `labels` may be NULL

@@ -1,6 +1,6 @@
 #include "evaluate/class_patients.h"
 
-#include "evaluate/clusters.h"
+#include "statistics/clusters.h"
 
 #include <stdlib.h>
 

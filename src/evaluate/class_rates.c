@@ -2,9 +2,9 @@
 
 #include "core/arg_max.h"
 #include "core/random.h"
-#include "evaluate/clusters.h"
-#include "evaluate/purposes.h"
-#include "evaluate/share_interval.h"
+#include "statistics/clusters.h"
+#include "statistics/purposes.h"
+#include "statistics/share_interval.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 
 #include "core/arg_max.h"
 #include "core/random.h"
-#include "evaluate/binomial.h"
-#include "evaluate/clusters.h"
-#include "evaluate/purposes.h"
-#include "evaluate/share_interval.h"
-#include "evaluate/sign_flip.h"
+#include "statistics/binomial.h"
+#include "statistics/clusters.h"
+#include "statistics/purposes.h"
+#include "statistics/share_interval.h"
+#include "statistics/sign_flip.h"
 
 #include <math.h>
 #include <stdlib.h>

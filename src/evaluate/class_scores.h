@@ -11,7 +11,7 @@
 #define HWS_EVALUATE_CLASS_SCORES_H
 
 #include "core/listener.h"
-#include "evaluate/statistics.h"
+#include "statistics/statistics.h"
 
 typedef enum class_score {
     CLASS_ACCURACY,

@@ -7,8 +7,8 @@
 #include "evaluate/evaluation_age.h"
 #include "evaluate/name_list.h"
 #include "evaluate/own_results.h"
-#include "evaluate/paired.h"
 #include "images/example_column.h"
+#include "statistics/paired.h"
 
 #include <math.h>
 #include <stdio.h>

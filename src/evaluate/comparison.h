@@ -11,11 +11,11 @@
 #define HWS_EVALUATE_COMPARISON_H
 
 #include "evaluate/method_names.h"
-#include "evaluate/paired.h"
 #include "evaluate/scores.h"
-#include "evaluate/statistics.h"
 #include "evaluate/strata.h"
 #include "evaluate/table.h"
+#include "statistics/paired.h"
+#include "statistics/statistics.h"
 
 /* At most COMPARED_MAX methods: their scores and what they are called. */
 typedef struct compared_methods {

@@ -69,12 +69,6 @@ static status_code find_dataset(evaluated *evaluated, const char *dataset, failu
 
 /* ---- names of labels ---- */
 
-static int is_called(const region_list *list, const char *name) {
-    for (size_t k = 0; k < list->count; k++)
-        if (strcmp(list->regions[k].name, name) == 0) return 1;
-    return 0;
-}
-
 static void name_region(region_list *list, region *named, const dataset *set) {
     char key[REGION_NAME_BYTES];
     region_name_by_key(named, key);
@@ -82,7 +76,8 @@ static void name_region(region_list *list, region *named, const dataset *set) {
     for (int k = 0; k < set->label_count; k++) {
         const dataset_label *label = &set->labels[k];
         region same = {.count = label->count};
-        if (label->count > REGION_MAX_LABELS || !region_name_is_good(label->name) || is_called(list, label->name))
+        if (label->count > REGION_MAX_LABELS || !region_name_is_good(label->name) ||
+            regions_have_name(list, label->name))
             continue;
         memcpy(same.labels, label->values, (size_t)label->count * sizeof *same.labels);
         region_list one = {.count = 1, .regions = named};

@@ -1,7 +1,7 @@
 #include "evaluate/operating_point.h"
 
 #include "core/quantile.h"
-#include "evaluate/share_interval.h"
+#include "statistics/share_interval.h"
 
 #include <math.h>
 #include <stdlib.h>

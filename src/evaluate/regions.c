@@ -37,7 +37,7 @@ int region_name_is_good(const char *name) {
     return *name && strlen(name) < REGION_NAME_BYTES && !strpbrk(name, ",=+") && is_good_in_tables(name);
 }
 
-static int is_called(const region_list *list, const char *name) {
+int regions_have_name(const region_list *list, const char *name) {
     for (size_t k = 0; k < list->count; k++)
         if (strcmp(list->regions[k].name, name) == 0) return 1;
     return 0;
@@ -50,7 +50,8 @@ static status_code add(region_list *list, const region *added, failure *failure)
     region_key(added, key);
     if (regions_find(list, added) >= 0)
         return fail(failure, STATUS_BAD_INPUT, "the label or region %s is asked for twice", key);
-    if (is_called(list, added->name)) return fail(failure, STATUS_BAD_INPUT, "two regions are called %s", added->name);
+    if (regions_have_name(list, added->name))
+        return fail(failure, STATUS_BAD_INPUT, "two regions are called %s", added->name);
     if (list->count == REGIONS_MAX)
         return fail(failure, STATUS_BAD_INPUT, "more than %d labels and regions", REGIONS_MAX);
     region *grown = array_grow(list->regions, list->count, &list->capacity, sizeof *grown);
@@ -168,7 +169,7 @@ status_code regions_add_key(region_list *list, const char *key, const char *name
     if (status != STATUS_OK) return status;
     if (name && *name) utf8_copy(added.name, sizeof added.name, name);
     else region_name_by_key(&added, added.name);
-    if (!(name && *name) && is_called(list, added.name)) /* large ones may begin alike */
+    if (!(name && *name) && regions_have_name(list, added.name)) /* large ones may begin alike */
         snprintf(added.name, sizeof added.name, "R%zu", list->count + 1);
     return add(list, &added, failure);
 }

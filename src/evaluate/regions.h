@@ -42,6 +42,9 @@ void region_name_by_key(const region *region, char name[REGION_NAME_BYTES]);
 /* Whether a region may be called so: tables separate columns by `|`, and lists of regions have `,`, `=` and `+`. */
 int region_name_is_good(const char *name);
 
+/* Whether one of them is called so. */
+int regions_have_name(const region_list *list, const char *name);
+
 void region_key(const region *region, char key[REGION_KEY_BYTES]);
 
 /* The position of the region with the same labels, in whatever order, or -1. */

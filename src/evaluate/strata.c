@@ -5,8 +5,8 @@
 #include "core/natural_order.h"
 #include "core/utf8.h"
 #include "dataset/value_numbers.h"
-#include "evaluate/clusters.h"
 #include "evaluate/name_list.h"
+#include "statistics/clusters.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "evaluate/stratified.h"
 
-#include "evaluate/tolerance.h"
+#include "statistics/tolerance.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
 #define HWS_EVALUATE_STRATIFIED_H
 
 #include "evaluate/scores.h"
-#include "evaluate/statistics.h"
 #include "evaluate/strata.h"
 #include "evaluate/table.h"
+#include "statistics/statistics.h"
 
 typedef struct stratified {
     const scores *scores; /* not owned, and needed as long as this is */

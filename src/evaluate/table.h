@@ -7,6 +7,7 @@
 #define HWS_EVALUATE_TABLE_H
 
 #include "core/failure.h"
+#include "core/printf_like.h"
 #include "core/text.h"
 
 #include <stddef.h>
@@ -37,11 +38,7 @@ void table_close(table *table);
 void table_add_row(table *table, int ruled);
 
 /* Sets a cell of the last row. */
-void table_put(table *table, size_t column, const char *format, ...)
-#if defined(__GNUC__) || defined(__clang__)
-    __attribute__((format(printf, 3, 4)))
-#endif
-    ;
+void table_put(table *table, size_t column, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Sets a cell of the last row to a p-value; NaN is a dash. */
 void table_put_p(table *table, size_t column, double p);

@@ -23,10 +23,6 @@ typedef struct hand {
     double ink, grain;     /* brightest grey, and the standard deviation of the noise */
 } hand;
 
-static double uniform(random_stream *stream, double low, double high) {
-    return low + (high - low) * random_unit(stream);
-}
-
 /* Normal, but cut off, so that nothing leaves the image. */
 static double normal(random_stream *stream, double deviation) {
     const double value = random_normal(stream);
@@ -37,8 +33,8 @@ static hand draw_hand(random_stream *stream) {
     hand hand;
     const double haste = random_unit(stream); /* most people take care, few do not */
     hand.wobble = 0.016 + 0.075 * haste * haste * haste;
-    hand.height = uniform(stream, 16, 21);
-    hand.width = hand.height * uniform(stream, 0.58, 0.95);
+    hand.height = random_between(stream, 16, 21);
+    hand.width = hand.height * random_between(stream, 0.58, 0.95);
     hand.x = 13.5 + normal(stream, 0.7);
     hand.y = 13.5 + normal(stream, 0.7);
     hand.slant = 0.12 + normal(stream, 0.17);
@@ -48,9 +44,9 @@ static hand draw_hand(random_stream *stream) {
     hand.sine = 2 * tangent / (1 + tangent * tangent);
     const double broad = random_unit(stream);
     hand.radius = 0.75 + 1.05 * broad * sqrt(broad);
-    hand.softer = uniform(stream, 0, 0.35);
-    hand.softness = uniform(stream, 0.9, 1.7);
-    hand.ink = uniform(stream, 215, 255);
+    hand.softer = random_between(stream, 0, 0.35);
+    hand.softness = random_between(stream, 0.9, 1.7);
+    hand.ink = random_between(stream, 215, 255);
     const double rough = random_unit(stream);
     hand.grain = 2 + 16 * rough * rough;
     return hand;

@@ -14,11 +14,6 @@
 enum { SPLIT_SEED = 1 };
 static const double TEST_SHARE = 0.2;
 
-const char *data_part_name(data_part part) {
-    static const char *const NAMES[] = {"training", "validation", "test"};
-    return NAMES[part];
-}
-
 void example_list_close(example_list *l) {
     words_free(l->names, l->count);
     free(l->folder);

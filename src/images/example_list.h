@@ -22,8 +22,6 @@
 
 typedef enum data_part { PART_TRAIN, PART_VALIDATION, PART_TEST, DATA_PARTS } data_part;
 
-const char *data_part_name(data_part part); /* "training", "validation", "test" */
-
 typedef struct example_options {
     const char *label;              /* the column of classes; NULL or "": label */
     const char *const *class_names; /* classes to go by, those of a run; NULL: the data's own */

@@ -258,34 +258,15 @@ static void put_big_endian(uint8_t *bytes, uint32_t value) {
     for (int k = 0; k < 4; k++) bytes[k] = (uint8_t)(value >> (24 - 8 * k));
 }
 
-static status_code write_idx(const char *path, const uint32_t *header, int words, const uint8_t *bytes, size_t size,
-                             failure *failure) {
-    uint8_t head[16];
-    for (int k = 0; k < words; k++) put_big_endian(head + 4 * k, header[k]);
-    file_writer file;
-    file_writer_open(&file, path);
-    file_writer_add(&file, head, (size_t)words * 4);
-    file_writer_add(&file, bytes, size);
-    return file_writer_close(&file, failure);
-}
-
-static status_code check_count(int64_t count, const char *path, failure *failure) {
-    if (count >= 1 && count <= UINT32_MAX) return STATUS_OK;
-    return fail(failure, STATUS_BAD_INPUT, "%s: an IDX file cannot hold %lld examples", path, (long long)count);
-}
-
-status_code idx_write_images(const labelled_images *set, const char *path, failure *failure) {
-    const status_code status = check_count(set->count, path, failure);
-    if (status != STATUS_OK) return status;
-    if (set->channels != 1)
-        return fail(failure, STATUS_BAD_INPUT, "%s: IDX images have one channel, these have %d", path, set->channels);
-    const uint32_t header[] = {IMAGES, (uint32_t)set->count, (uint32_t)set->height, (uint32_t)set->width};
-    return write_idx(path, header, 4, set->pixels, (size_t)set->count * labelled_images_stride(set), failure);
-}
-
 status_code idx_write_labels(const uint8_t *labels, int64_t count, const char *path, failure *failure) {
-    const status_code status = check_count(count, path, failure);
-    if (status != STATUS_OK) return status;
-    const uint32_t header[] = {LABELS, (uint32_t)count};
-    return write_idx(path, header, 2, labels, (size_t)count, failure);
+    uint8_t head[8];
+    file_writer file;
+    if (count < 1 || count > UINT32_MAX)
+        return fail(failure, STATUS_BAD_INPUT, "%s: an IDX file cannot hold %lld examples", path, (long long)count);
+    put_big_endian(head, LABELS);
+    put_big_endian(head + 4, (uint32_t)count);
+    file_writer_open(&file, path);
+    file_writer_add(&file, head, sizeof head);
+    file_writer_add(&file, labels, (size_t)count);
+    return file_writer_close(&file, failure);
 }

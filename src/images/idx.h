@@ -23,8 +23,7 @@ status_code idx_open(labelled_images *set, const char *images, const char *label
  */
 status_code idx_open_folder(labelled_images *train, labelled_images *test, const char *folder, failure *failure);
 
-/* Write plain IDX files, atomically. Images must have one channel. */
-status_code idx_write_images(const labelled_images *set, const char *path, failure *failure);
+/* Writes a plain file of labels, atomically. */
 status_code idx_write_labels(const uint8_t *labels, int64_t count, const char *path, failure *failure);
 
 #endif

@@ -12,10 +12,6 @@ int picture_augment_is_on(const picture_augment *a) {
     return a->flip || a->crop || a->resized_crop > 0 || a->rotate > 0 || a->jitter > 0 || a->erase > 0;
 }
 
-static double between(random_stream *stream, double low, double high) {
-    return low + (high - low) * random_unit(stream);
-}
-
 /* ---- place ------------------------------------------------------------------------------------------------------- */
 
 /* Which part of the picture is seen: a box around a point, turned and mirrored. */
@@ -27,8 +23,8 @@ typedef struct view {
 /* As torchvision's RandomResizedCrop: the first box that fits of ten, or else all. */
 static void choose_box(const picture_augment *a, random_stream *stream, const double side[2], view *v) {
     for (int k = 0; k < ATTEMPTS; k++) {
-        const double area = side[0] * side[1] * between(stream, a->resized_crop, 1);
-        const double ratio = exp(between(stream, log(3.0 / 4), log(4.0 / 3)));
+        const double area = side[0] * side[1] * random_between(stream, a->resized_crop, 1);
+        const double ratio = exp(random_between(stream, log(3.0 / 4), log(4.0 / 3)));
         const double height = floor(sqrt(area / ratio) + 0.5), width = floor(sqrt(area * ratio) + 0.5);
         if (height < 1 || width < 1 || height > side[0] || width > side[1]) continue;
         v->size[0] = height;
@@ -47,7 +43,7 @@ static view choose_view(const picture_augment *a, random_stream *stream, const l
     for (int k = 0; k < 2 && a->crop; k++)
         v.centre[k] += (double)random_below(stream, 2 * (uint64_t)a->crop + 1) - a->crop;
     if (a->rotate > 0) {
-        const double angle = between(stream, -a->rotate, a->rotate) * 3.14159265358979323846 / 180;
+        const double angle = random_between(stream, -a->rotate, a->rotate) * 3.14159265358979323846 / 180;
         v.cosine = cos(angle);
         v.sine = sin(angle);
     }
@@ -101,7 +97,7 @@ static void stretch(uint8_t *pixels, size_t count, double factor, double anchor)
 static void recolour(const picture_augment *a, random_stream *stream, const labelled_images *like, uint8_t *pixels) {
     const size_t all = labelled_images_stride(like), c = (size_t)like->channels;
     double factors[3], mean = 0;
-    for (int k = 0; k < 3; k++) factors[k] = between(stream, fmax(0, 1 - a->jitter), 1 + a->jitter);
+    for (int k = 0; k < 3; k++) factors[k] = random_between(stream, fmax(0, 1 - a->jitter), 1 + a->jitter);
     stretch(pixels, all, factors[0], 0);
     for (size_t k = 0; k < all; k += c) mean += grey_at(pixels + k, like->channels);
     stretch(pixels, all, factors[1], mean / (double)(all / c));
@@ -111,8 +107,8 @@ static void recolour(const picture_augment *a, random_stream *stream, const labe
 /* As torchvision's RandomErasing. */
 static void erase(const picture_augment *a, random_stream *stream, const labelled_images *like, uint8_t *pixels) {
     for (int k = 0; k < ATTEMPTS; k++) {
-        const double area = (double)like->height * like->width * between(stream, 0.02, 0.33);
-        const double ratio = exp(between(stream, log(0.3), log(3.3)));
+        const double area = (double)like->height * like->width * random_between(stream, 0.02, 0.33);
+        const double ratio = exp(random_between(stream, log(0.3), log(3.3)));
         const int height = (int)(sqrt(area * ratio) + 0.5), width = (int)(sqrt(area / ratio) + 0.5);
         if (height < 1 || width < 1 || height >= like->height || width >= like->width) continue;
         const int top = (int)random_below(stream, (uint64_t)(like->height - height) + 1);

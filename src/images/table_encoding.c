@@ -36,7 +36,8 @@ status_code table_encoding_check(const table_encoding *e, const csv *table, cons
     return STATUS_OK;
 }
 
-int table_feature_find(const table_feature *f, const char *word) {
+/* The number of a word, or -1: training did not see it. Spaces around words that earlier versions kept do not count. */
+static int table_feature_find(const table_feature *f, const char *word) {
     for (int k = 0; k < f->words; k++)
         if (strcmp(word, f->values[k]) == 0) return k;
     for (int k = 0; *word && k < f->words; k++)

@@ -35,9 +35,6 @@ status_code table_encoding_check(const table_encoding *encoding, const csv *tabl
 status_code table_encoding_row(const table_encoding *encoding, const csv *table, const char *path, size_t row,
                                float *numbers, failure *failure);
 
-/* The number of a word, or -1: training did not see it. Spaces around words that earlier versions kept do not count. */
-int table_feature_find(const table_feature *feature, const char *word);
-
 /* Says of each column in how many rows of a table that was checked it has words that training did not see. */
 void table_encoding_tell_unseen(const table_encoding *encoding, const csv *table, const listener *listener);
 

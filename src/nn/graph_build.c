@@ -61,7 +61,7 @@ node *node_of(graph *g, tensor t) {
     return &g->nodes[t];
 }
 
-tensor graph_new_node(graph *g, shape s, int producer) {
+static tensor new_node(graph *g, shape s, int producer) {
     node *nodes = grow(g, g->nodes, g->node_count, &g->node_capacity, sizeof *nodes);
     if (!nodes) return NO_TENSOR;
     g->nodes = nodes;
@@ -94,7 +94,7 @@ op *graph_new_op(graph *g, const op_kind *kind, const char *name, const tensor *
         g->nodes[inputs[i]].consumers++;
         g->nodes[inputs[i]].only_consumer = g->op_count;
     }
-    o->output = graph_new_node(g, output, g->op_count);
+    o->output = new_node(g, output, g->op_count);
     if (o->output == NO_TENSOR) return 0;
     g->op_count++;
     return o;
@@ -127,7 +127,7 @@ tensor graph_input(graph *g, shape s) {
     if ((double)s.samples * s.size[0] * s.size[1] * s.size[2] * s.channels > 1e12)
         return graph_fails(g, "an input of %d samples of %dx%dx%d with %d channels is too large", s.samples, s.size[0],
                            s.size[1], s.size[2], s.channels);
-    return graph_new_node(g, s, NOWHERE);
+    return new_node(g, s, NOWHERE);
 }
 
 void graph_output(graph *g, tensor t) {

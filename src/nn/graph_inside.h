@@ -2,6 +2,7 @@
 #ifndef HWS_NN_GRAPH_INSIDE_H
 #define HWS_NN_GRAPH_INSIDE_H
 
+#include "core/printf_like.h"
 #include "nn/convolution_inside.h"
 #include "nn/graph.h"
 #include "nn/graph_layers.h"
@@ -25,6 +26,9 @@ typedef struct op_kind {
     int gradient_in_place;                   /* the gradient of input 0 may take the place of the output's */
     void (*recompute)(graph *graph, op *op); /* the output from the inputs, without other effects; NULL if it cannot */
 } op_kind;
+
+/* Those that graph_plan.c knows apart. */
+extern const op_kind op_convolution, op_norm, op_residual_norm;
 
 struct op {
     const op_kind *kind;
@@ -96,9 +100,8 @@ struct graph {
 };
 
 /* Building. Each returns NOWHERE or NULL after a mistake. */
-int graph_fails(graph *graph, const char *format, ...);
+int graph_fails(graph *graph, const char *format, ...) PRINTF_LIKE(2, 3);
 node *node_of(graph *graph, tensor tensor);
-tensor graph_new_node(graph *graph, shape shape, int producer);
 op *graph_new_op(graph *graph, const op_kind *kind, const char *name, const tensor *inputs, int input_count,
                  shape output);
 /* The parameter NAME.SUFFIX with the shape, the beginning and the kind that `like` has; its other fields do not matter. */

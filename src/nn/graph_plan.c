@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const op_kind op_convolution, op_norm, op_residual_norm;
-
 /* Kernels may read, never write, a little behind the end of a tensor. */
 enum { SLACK = 256 };
 

@@ -14,15 +14,6 @@ enum { CHUNKS = 256, MOST_CLASSES = INT16_MAX, SMALL = 16384 };
 
 static const double SMOOTH = 1e-5;
 
-status_code loss_parse(const char *text, loss_kind *kind, failure *failure) {
-    for (int k = 0; k < KINDS; k++) {
-        if (strcmp(text, NAMES[k]) != 0) continue;
-        *kind = (loss_kind)k;
-        return STATUS_OK;
-    }
-    return fail(failure, STATUS_BAD_INPUT, "there is no loss '%.100s': choose ce, dice-ce, dice or regions", text);
-}
-
 static int has_dice(const loss *loss) {
     return loss->kind == LOSS_DICE_CE || loss->kind == LOSS_DICE || loss->kind == LOSS_REGIONS;
 }

@@ -38,9 +38,6 @@ typedef struct loss {
     double smoothing; /* of cross entropy: this share of each label, 0 to below 1, is spread over all classes alike */
 } loss;
 
-/* "ce", "dice-ce", "dice" and "regions". */
-status_code loss_parse(const char *text, loss_kind *kind, failure *failure);
-
 /* Whether there is such a loss: its kind, and sizes whose workspace can be counted in bytes. */
 status_code loss_check(const loss *loss, failure *failure);
 

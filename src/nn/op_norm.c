@@ -361,7 +361,6 @@ static void backward(graph *g, op *o) {
     }
 }
 
-extern const op_kind op_norm, op_residual_norm;
 const op_kind op_norm = {.name = "norm",
                          .layer = LAYER_NORM,
                          .joins = 1,

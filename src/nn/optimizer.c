@@ -14,16 +14,6 @@ optimizer_options optimizer_options_default(optimizer_kind kind) {
     return (optimizer_options){.kind = kind, .momentum = 0.9, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
 }
 
-status_code optimizer_parse(const char *text, optimizer_kind *kind, failure *failure) {
-    for (int k = 0; k < KINDS; k++) {
-        if (strcmp(text, NAMES[k]) != 0) continue;
-        *kind = (optimizer_kind)k;
-        return STATUS_OK;
-    }
-    return fail(failure, STATUS_BAD_INPUT,
-                "there is no optimizer '%.100s': choose sgd, momentum, nesterov, adam or adamw", text);
-}
-
 const char *optimizer_name(optimizer_kind kind) { return NAMES[kind]; }
 
 static int in_unit(double value) { return value >= 0 && value < 1; }
@@ -144,13 +134,4 @@ void optimizer_step_some(const optimizer_options *options, double rate, int64_t 
     case OPTIMIZER_ADAM:
     case OPTIMIZER_ADAMW: adam(pass, count, gradients, parameters, state, state + block->count); break;
     }
-}
-
-status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, const optimizer_block *block,
-                           double *norm, failure *failure) {
-    const double measured = gradient_norm(block->count, block->gradients);
-    if (norm) *norm = measured;
-    const status_code status = optimizer_allows(measured, step, failure);
-    if (status == STATUS_OK) optimizer_step_some(options, rate, step, measured, block, 0, block->count);
-    return status;
 }

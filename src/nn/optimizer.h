@@ -32,8 +32,7 @@ typedef struct optimizer_options {
 
 optimizer_options optimizer_options_default(optimizer_kind kind);
 
-/* "sgd", "momentum", "nesterov", "adam" and "adamw", and back. */
-status_code optimizer_parse(const char *text, optimizer_kind *kind, failure *failure);
+/* "sgd", "momentum", "nesterov", "adam" and "adamw". */
 const char *optimizer_name(optimizer_kind kind);
 
 status_code optimizer_check(const optimizer_options *options, failure *failure);
@@ -60,13 +59,9 @@ typedef struct optimizer_block {
 } optimizer_block;
 
 /*
- * One step with options that passed optimizer_check. `step` is 1 at the first step. The gradients stay as they are; `norm` (may be
- * NULL) receives their norm before clipping. STATUS_NOT_FINITE if that norm is NaN or infinite: nothing was changed.
+ * A step: whether the norm of all gradients allows it, and the step of the parameters [first, end). STATUS_NOT_FINITE if that norm
+ * is NaN or infinite. The options have passed optimizer_check, `step` is 1 at the first step, and the gradients stay as they are.
  */
-status_code optimizer_step(const optimizer_options *options, double rate, int64_t step, const optimizer_block *block,
-                           double *norm, failure *failure);
-
-/* The same step in two: whether a norm of the gradients allows it, and the step of the parameters [first, end) alone. */
 status_code optimizer_allows(double norm, int64_t step, failure *failure);
 void optimizer_step_some(const optimizer_options *options, double rate, int64_t step, double norm,
                          const optimizer_block *block, size_t first, size_t end);

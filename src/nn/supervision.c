@@ -12,8 +12,6 @@ void supervision_weights(size_t outputs, double *weights) {
     for (size_t i = 0; i < outputs; i++) weights[i] /= sum;
 }
 
-size_t supervision_size(size_t size, size_t stride) { return (size + stride - 1) / stride; }
-
 void supervision_labels(const size_t size[3], const size_t stride[3], const int16_t *labels, int16_t *coarse) {
     for (size_t z = 0; z < size[0]; z += stride[0])
         for (size_t y = 0; y < size[1]; y += stride[1]) {

@@ -5,10 +5,6 @@
 
 static const double YOUNGEST = 21, OLDEST = 36; /* weeks */
 
-static double uniform(random_stream *stream, double low, double high) {
-    return low + (high - low) * random_unit(stream);
-}
-
 /* Normal, but cut off, so that nobody gets an impossible head. */
 static double normal(random_stream *stream, double deviation) {
     const double value = random_normal(stream);
@@ -35,14 +31,14 @@ static void draw_pose(anatomy *a, random_stream *stream) {
     turn_by(a->turn, tangents);
     for (int axis = 0; axis < 3; axis++) a->shift[axis] = normal(stream, 2);
     a->shift[2] += 0.03 * a->length;
-    a->bend = uniform(stream, 0.02, 0.05);
+    a->bend = random_between(stream, 0.02, 0.05);
     for (int axis = 0; axis < 3; axis++) smooth_field_draw(&a->bending[axis], 0.8, stream);
 }
 
 /* ---- the common plan --------------------------------------------------------------------------------------------- */
 
 static void plan_cerebrum(anatomy *a, random_stream *stream) {
-    a->gap = 0.075 - 0.04 * a->growth + uniform(stream, 0, 0.03);
+    a->gap = 0.075 - 0.04 * a->growth + random_between(stream, 0, 0.03);
     a->cortex = 0.075;
     a->fold_depth = 0.02 + 0.16 * a->growth * a->growth;
     a->fissure = 0.03 - 0.012 * a->growth;
@@ -61,10 +57,11 @@ static void plan_ventricles(anatomy *a, random_stream *stream) {
                                                {{0.28, -0.4, 0.2}, 0.11},
                                                {{0.25, -0.66, 0.12}, 0.06},
                                                {{0.43, -0.04, -0.16}, 0.045}};
-    const double wide = (1.2 - 0.3 * a->growth) * uniform(stream, 0.88, 1.12);
+    const double wide = (1.2 - 0.3 * a->growth) * random_between(stream, 0.88, 1.12);
     for (int side = 0; side < 2; side++) {
         memcpy(a->ventricles[side], plan, sizeof plan);
-        for (int k = 0; k < VENTRICLE_BALLS; k++) a->ventricles[side][k].radius *= wide * uniform(stream, 0.93, 1.07);
+        for (int k = 0; k < VENTRICLE_BALLS; k++)
+            a->ventricles[side][k].radius *= wide * random_between(stream, 0.93, 1.07);
     }
     a->has_cavum = 1;
     a->cavum = (ellipsoid){{0, 0.3, 0.18}, {0.055, 0.17, 0.09}};
@@ -73,7 +70,7 @@ static void plan_ventricles(anatomy *a, random_stream *stream) {
 }
 
 static void plan_fossa(anatomy *a, random_stream *stream) {
-    const double large = (0.88 + 0.17 * a->growth) * uniform(stream, 0.94, 1.06);
+    const double large = (0.88 + 0.17 * a->growth) * random_between(stream, 0.94, 1.06);
     a->tentorium = -0.1;
     a->cerebellum = (ellipsoid){{0.19, -0.52, -0.4}, {0.24 * large, 0.2 * large, 0.2 * large}};
     a->vermis = (ellipsoid){{0, -0.52, -0.38}, {0.1 * large, 0.17 * large, 0.2 * large}};
@@ -115,8 +112,8 @@ static void move(ellipsoid *shape, double y, double z) {
 
 /* A small cerebellum drawn down into the canal, no CSF around it, wide ventricles, a lemon-shaped head. */
 static void make_spina_bifida(anatomy *a, random_stream *stream) {
-    const double wide = uniform(stream, 1.7, 2.4), small = uniform(stream, 0.55, 0.75);
-    const double down = uniform(stream, -0.26, -0.08);
+    const double wide = random_between(stream, 1.7, 2.4), small = random_between(stream, 0.55, 0.75);
+    const double down = random_between(stream, -0.26, -0.08);
     for (int side = 0; side < 2; side++) widen(a->ventricles[side], 0, VENTRICLE_BALLS - 1, wide);
     scale(&a->third, 1.4, 1, 1.2);
     a->cerebellum.centre[0] *= small;
@@ -129,11 +126,11 @@ static void make_spina_bifida(anatomy *a, random_stream *stream) {
     a->fossa = (ellipsoid){{0, -0.4, -0.4 + 0.7 * down}, {0.05 + 0.46 * small, 0.07 + 0.2 * small, 0.1 + 0.25 * small}};
     a->tentorium -= 0.12;
     a->gap *= 0.5;
-    a->lemon = uniform(stream, 0.2, 0.4);
+    a->lemon = random_between(stream, 0.2, 0.4);
 }
 
 static void make_no_callosum(anatomy *a, random_stream *stream) {
-    const double wide = uniform(stream, 1.6, 2.2);
+    const double wide = random_between(stream, 1.6, 2.2);
     for (int side = 0; side < 2; side++) {
         ball *balls = a->ventricles[side];
         widen(balls, VENTRICLE_ATRIUM, VENTRICLE_BACK, wide);
@@ -148,11 +145,11 @@ static void make_no_callosum(anatomy *a, random_stream *stream) {
 }
 
 static void make_one_sided(anatomy *a, random_stream *stream) {
-    widen(a->ventricles[random_below(stream, 2)], 0, VENTRICLE_BALLS - 1, uniform(stream, 1.9, 2.7));
+    widen(a->ventricles[random_below(stream, 2)], 0, VENTRICLE_BALLS - 1, random_between(stream, 1.9, 2.7));
 }
 
 static void make_fossa_cyst(anatomy *a, random_stream *stream) {
-    const double small = uniform(stream, 0.72, 0.88), up = uniform(stream, 0.04, 0.1);
+    const double small = random_between(stream, 0.72, 0.88), up = random_between(stream, 0.04, 0.1);
     scale(&a->cerebellum, small, small, small);
     scale(&a->vermis, small, small, 0.7 * small);
     move(&a->cerebellum, 0.06, up);
@@ -174,9 +171,9 @@ static void apply(anatomy *a, random_stream *stream) {
 void anatomy_draw(anatomy *a, diagnosis diagnosis, random_stream *stream) {
     memset(a, 0, sizeof *a);
     a->diagnosis = diagnosis;
-    a->weeks = uniform(stream, YOUNGEST, OLDEST);
+    a->weeks = random_between(stream, YOUNGEST, OLDEST);
     a->growth = (a->weeks - YOUNGEST) / (OLDEST - YOUNGEST);
-    a->length = (33 + 18 * a->growth) * uniform(stream, 0.95, 1.05);
+    a->length = (33 + 18 * a->growth) * random_between(stream, 0.95, 1.05);
     draw_pose(a, stream);
     plan_cerebrum(a, stream);
     plan_ventricles(a, stream);

@@ -8,10 +8,6 @@
 
 enum { LARGEST_SIDE = 1024 };
 
-static double uniform(random_stream *stream, double low, double high) {
-    return low + (high - low) * random_unit(stream);
-}
-
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 const char *phantom_condition_name(phantom_condition condition) {
@@ -54,7 +50,7 @@ static void draw_greys(scanner *scanner, double growth, random_stream *stream) {
         [TISSUE_WHITE] = 0.76,     [TISSUE_DEEP] = 0.55,   [TISSUE_STEM] = 0.54, [TISSUE_VENTRICLE] = 1,
         [TISSUE_CEREBELLUM] = 0.56};
     for (int k = 0; k < TISSUE_COUNT; k++) {
-        scanner->grey[k] = greys[k] * uniform(stream, 0.92, 1.08);
+        scanner->grey[k] = greys[k] * random_between(stream, 0.92, 1.08);
         scanner->grain[k] = k == TISSUE_MOTHER ? 0.35 : k == TISSUE_BODY ? 0.2 : 0.05;
     }
     scanner->grey[TISSUE_WHITE] -= 0.08 * growth;
@@ -67,11 +63,11 @@ static void draw_scanner(scanner *scanner, double growth, random_stream *stream)
     draw_greys(scanner, growth, stream);
     smooth_field_draw(&scanner->texture, 6, stream);
     smooth_field_draw(&scanner->coil, 90, stream);
-    scanner->bias = uniform(stream, 0.05, 0.25);
-    scanner->curve = uniform(stream, -0.2, 0.4);
-    scanner->blur = uniform(stream, 0.08, 0.18);
-    scanner->noise = uniform(stream, 0.015, 0.055);
-    scanner->gain = uniform(stream, 300, 900);
+    scanner->bias = random_between(stream, 0.05, 0.25);
+    scanner->curve = random_between(stream, -0.2, 0.4);
+    scanner->blur = random_between(stream, 0.08, 0.18);
+    scanner->noise = random_between(stream, 0.015, 0.055);
+    scanner->gain = random_between(stream, 300, 900);
 }
 
 /* ---- voxels ------------------------------------------------------------------------------------------------------ */

@@ -18,10 +18,6 @@ typedef struct drawing {
     tumour_facts facts;
 } drawing;
 
-static double uniform(random_stream *stream, double low, double high) {
-    return low + (high - low) * random_unit(stream);
-}
-
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
 
 static void draw_facts(drawing *d, random_stream *stream) {
@@ -34,26 +30,26 @@ static void draw_facts(drawing *d, random_stream *stream) {
 
 /* Somewhere between the middle of the brain and its border. */
 static void draw_tumour(drawing *d, random_stream *stream) {
-    const double radius = uniform(stream, 15, 26);
+    const double radius = random_between(stream, 15, 26);
     double way[3], length = 1e-9;
     for (int axis = 0; axis < 3; axis++) {
-        way[axis] = uniform(stream, -1, 1);
+        way[axis] = random_between(stream, -1, 1);
         length += way[axis] * way[axis];
     }
-    const double far = uniform(stream, 0.2, 0.6) / sqrt(length);
+    const double far = random_between(stream, 0.2, 0.6) / sqrt(length);
     for (int axis = 0; axis < 3; axis++) {
         d->tumour.centre[axis] = far * way[axis] * d->brain.semi[axis];
-        d->tumour.semi[axis] = radius * uniform(stream, 0.8, 1.2);
+        d->tumour.semi[axis] = radius * random_between(stream, 0.8, 1.2);
     }
-    d->core = uniform(stream, 0.6, 0.75);
-    d->necrosis = uniform(stream, 0.3, 0.42);
+    d->core = random_between(stream, 0.6, 0.75);
+    d->necrosis = random_between(stream, 0.3, 0.42);
 }
 
 static void draw_scanner(drawing *d, random_stream *stream) {
     const int rare = d->facts.centre == TUMOUR_CENTRES;
-    d->contrast = rare ? uniform(stream, 0.35, 0.5) : uniform(stream, 0.85, 1.1);
-    d->noise = rare ? uniform(stream, 0.05, 0.08) : uniform(stream, 0.02, 0.04);
-    for (int c = 0; c < TUMOUR_CHANNELS; c++) d->gain[c] = uniform(stream, 300, 900);
+    d->contrast = rare ? random_between(stream, 0.35, 0.5) : random_between(stream, 0.85, 1.1);
+    d->noise = rare ? random_between(stream, 0.05, 0.08) : random_between(stream, 0.02, 0.04);
+    for (int c = 0; c < TUMOUR_CHANNELS; c++) d->gain[c] = random_between(stream, 300, 900);
     smooth_field_draw(&d->coil, 90, stream);
 }
 
@@ -61,12 +57,12 @@ static void draw_all(drawing *d, random_stream *stream) {
     static const double SEMI[3] = {50, 62, 48};
     draw_facts(d, stream);
     for (int axis = 0; axis < 3; axis++) {
-        d->brain.semi[axis] = SEMI[axis] * uniform(stream, 0.9, 1.08);
-        d->brain.centre[axis] = uniform(stream, -3, 3);
+        d->brain.semi[axis] = SEMI[axis] * random_between(stream, 0.9, 1.08);
+        d->brain.centre[axis] = random_between(stream, -3, 3);
         d->ventricles.centre[axis] = d->brain.centre[axis];
-        d->ventricles.semi[axis] = d->brain.semi[axis] * uniform(stream, 0.15, 0.25);
+        d->ventricles.semi[axis] = d->brain.semi[axis] * random_between(stream, 0.15, 0.25);
     }
-    d->cortex = uniform(stream, 5, 8);
+    d->cortex = random_between(stream, 5, 8);
     smooth_field_draw(&d->folds, 14, stream);
     smooth_field_draw(&d->border, 12, stream);
     draw_tumour(d, stream);

@@ -107,7 +107,7 @@ static status_code check_depth(const encoded *file, const raster_facts *facts, f
                 facts->bits, file->greys.low, file->greys.high);
 }
 
-static status_code decode_upright(raster *picture, const encoded *file, raster_facts *told, failure *failure) {
+status_code raster_decode(raster *picture, const encoded *file, raster_facts *told, failure *failure) {
     raster_facts facts;
     *picture = (raster){0};
     status_code status = decode(file, &facts, picture, failure);
@@ -119,15 +119,8 @@ static status_code decode_upright(raster *picture, const encoded *file, raster_f
     return status;
 }
 
-status_code raster_decode(raster *picture, const void *bytes, size_t size, const char *name, raster_facts *facts,
-                          failure *failure) {
-    const encoded file = {bytes, size, name, {0}};
-    return decode_upright(picture, &file, facts, failure);
-}
-
-status_code raster_look(raster_facts *facts, const void *bytes, size_t size, const char *name, failure *failure) {
-    const encoded file = {bytes, size, name, {0}};
-    const status_code status = decode(&file, facts, NULL, failure);
+status_code raster_look(raster_facts *facts, const encoded *file, failure *failure) {
+    const status_code status = decode(file, facts, NULL, failure);
     turn_facts(facts);
     return status;
 }
@@ -140,13 +133,9 @@ status_code raster_read_greys(raster *picture, const char *path, raster_greys gr
     status_code status = whole_file_read(path, LARGEST_FILE, &bytes, &size, failure);
     if (status != STATUS_OK) return status;
     const encoded file = {(const uint8_t *)bytes, size, path, greys};
-    status = decode_upright(picture, &file, facts, failure);
+    status = raster_decode(picture, &file, facts, failure);
     free(bytes);
     return status;
-}
-
-status_code raster_read(raster *picture, const char *path, raster_facts *facts, failure *failure) {
-    return raster_read_greys(picture, path, (raster_greys){0}, facts, failure);
 }
 
 status_code raster_look_file(raster_facts *facts, const char *path, failure *failure) {
@@ -155,7 +144,7 @@ status_code raster_look_file(raster_facts *facts, const char *path, failure *fai
     *facts = (raster_facts){0};
     status_code status = whole_file_read(path, LARGEST_FILE, &bytes, &size, failure);
     if (status != STATUS_OK) return status;
-    status = raster_look(facts, bytes, size, path, failure);
+    status = raster_look(facts, &(encoded){(const uint8_t *)bytes, size, path, {0}}, failure);
     free(bytes);
     return status;
 }

@@ -2,7 +2,7 @@
  * Pictures in memory, and how they get there: PNG and JPEG files as 8-bit grey or colour.
  *
  *     raster picture;
- *     status = raster_read(&picture, "image.jpeg", NULL, &failure);
+ *     status = raster_read_greys(&picture, "image.jpeg", (raster_greys){0}, NULL, &failure);
  *     ...
  *     raster_close(&picture);
  *
@@ -39,7 +39,7 @@ status_code raster_greys_parse(raster_greys *greys, const char *words, failure *
 
 /* What the header of a file tells. */
 typedef struct raster_facts {
-    int height, width, channels; /* as raster_decode would give them */
+    int height, width, channels; /* as decoding would give them */
     int bits;                    /* of a sample in the file: 1 to 16 */
     int orientation;             /* of EXIF, 1 to 8; 1: as it is */
     int animated;                /* 1: there are more pictures in the file */
@@ -51,17 +51,12 @@ status_code raster_open(raster *picture, int height, int width, int channels, fa
 /* Accepts what was never opened, if it is zero. Leaves zeros. */
 void raster_close(raster *picture);
 
-/* From the bytes of a file; `name` is what messages call it. `facts` may be NULL. On failure the picture is closed. */
-status_code raster_decode(raster *picture, const void *bytes, size_t size, const char *name, raster_facts *facts,
-                          failure *failure);
-
-/* The header alone: refuses what certainly is no picture, and what is too large. */
-status_code raster_look(raster_facts *facts, const void *bytes, size_t size, const char *name, failure *failure);
-
-/* The same for a file, of at most a gigabyte. Greys are about pictures of 16 bits: unless they are all, others are refused. */
+/* A file of at most a gigabyte. Greys are about pictures of 16 bits: unless they are all, others are refused. `facts` may be NULL. On
+   failure the picture is closed. */
 status_code raster_read_greys(raster *picture, const char *path, raster_greys greys, raster_facts *facts,
                               failure *failure);
-status_code raster_read(raster *picture, const char *path, raster_facts *facts, failure *failure);
+
+/* The header alone: refuses what certainly is no picture, and what is too large. */
 status_code raster_look_file(raster_facts *facts, const char *path, failure *failure);
 
 /* Another number of channels, in place: grey is 0.299 red + 0.587 green + 0.114 blue, rounded as Pillow does. Others

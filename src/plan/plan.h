@@ -11,7 +11,6 @@
 #ifndef HWS_PLAN_PLAN_H
 #define HWS_PLAN_PLAN_H
 
-#include "core/available.h"
 #include "plan/fingerprint.h"
 #include "plan/label_scheme.h"
 #include "plan/topology.h"
@@ -54,6 +53,10 @@ typedef struct plan {
         [3]; /* 1: images keep their own spacing along the axis, as across the slices of nnU-Net's 2D networks */
     topology topology;
 } plan;
+
+/* Of what is available (core/available.h), the share that a plan is made for: the system needs memory, too, and plan_memory only
+   estimates. */
+#define MEMORY_SHARE_PLANNED 0.85
 
 /* What a plan is made from. */
 typedef struct plan_request {

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "predict/segmenter.h"
 
+#include "core/available.h"
 #include "core/memory.h"
 #include "model/model.h"
 #include "model/segmentation_model.h"

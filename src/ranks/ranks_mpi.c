@@ -16,7 +16,8 @@ static int number_in(const char *variable) {
     return value ? atoi(value) : 0;
 }
 
-int ranks_launched(void) {
+/* How many processes a launcher has started with this one, by what it left in the environment; 1 if none has. */
+static int launched(void) {
     static const char *const SIZES[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
     for (size_t k = 0; k < sizeof SIZES / sizeof *SIZES; k++)
         if (number_in(SIZES[k]) > 0) return number_in(SIZES[k]);
@@ -28,10 +29,10 @@ int ranks_launched(void) {
 #ifndef HWS_HAVE_MPI
 
 status_code ranks_mpi_start(failure *failure) {
-    if (ranks_launched() == 1) return STATUS_OK;
+    if (launched() == 1) return STATUS_OK;
     return fail(failure, STATUS_BAD_INPUT,
                 "%d processes were started together, but this hws was built without MPI: build it with make MPI=1",
-                ranks_launched());
+                launched());
 }
 
 void ranks_mpi_end(int exit_code, void (*alone)(void)) { (void)exit_code, (void)alone; }
@@ -204,7 +205,7 @@ static void meet_neighbours(ranks *r) {
 
 status_code ranks_mpi_start(failure *failure) {
     int given;
-    if (ranks_launched() == 1) return STATUS_OK;
+    if (launched() == 1) return STATUS_OK;
     MPI_Init_thread(0, 0, MPI_THREAD_FUNNELED, &given);
     all = (ranks){.backend = &MPI_BACKEND, .context = &messages};
     MPI_Comm_rank(MPI_COMM_WORLD, &all.rank);

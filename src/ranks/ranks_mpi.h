@@ -4,9 +4,6 @@
 
 #include "ranks/ranks.h"
 
-/* How many processes a launcher has started with this one, by what it left in the environment; 1 if none has. */
-int ranks_launched(void);
-
 /* Whether the build has MPI. */
 int ranks_mpi_built_in(void);
 

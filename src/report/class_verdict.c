@@ -1,7 +1,7 @@
 #include "report/class_verdict.h"
 
-#include "evaluate/share_interval.h"
 #include "report/html.h"
+#include "statistics/share_interval.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,7 +68,8 @@ static void take_worst(class_result *result, class_share share, const char *colu
     result->name = name;
 }
 
-int class_result_is_old(const run *run) {
+/* Whether the run was trained on after it was evaluated. */
+static int class_result_is_old(const run *run) {
     return run->strata.data.rows && run_number(&run->strata, 0, "iteration") < run_last(&run->history, "iteration");
 }
 
@@ -112,12 +113,6 @@ int class_verdict_applies(const runs *runs) {
     return runs->count > 0;
 }
 
-static void bold(text *page, const char *words) {
-    text_add(page, "<b>");
-    html_escape(page, words);
-    text_add(page, "</b>");
-}
-
 static void add_share(text *page, const class_share *share, const char *interval) {
     text_format(page, "<b>%.1f\xC2\xA0%%</b>", 100 * share->share);
     if (isfinite(share->low)) text_format(page, " (%s%.1f to %.1f)", interval, 100 * share->low, 100 * share->high);
@@ -126,7 +121,7 @@ static void add_share(text *page, const class_share *share, const char *interval
 /* "ERM is right on 81.0 % of them (95 % interval 77.1 to 85.2), and on 56.9 % (48.3 to 66.4) of its worst group, “group
    normal”." */
 static void add_result(text *page, const run *run, const class_result *result, int is_first) {
-    bold(page, run->name);
+    html_bold(page, run->name);
     text_add(page, " is right on ");
     add_share(page, &result->all, is_first ? "95\xC2\xA0% interval " : "");
     text_add(page, " of them");
@@ -149,10 +144,8 @@ static class_share merit(const run *run) {
 
 /* What the others are held against: ordinary training, or else the first. */
 static const run *baseline_of(const runs *runs) {
-    for (size_t r = 0; r < runs->count; r++) {
-        const char *objective = run_setting_text(&runs->all[r], "objective");
-        if (objective && strcmp(objective, "erm") == 0) return &runs->all[r];
-    }
+    for (size_t r = 0; r < runs->count; r++)
+        if (run_has_objective(&runs->all[r], "erm")) return &runs->all[r];
     return &runs->all[0];
 }
 
@@ -206,8 +199,8 @@ static void add_judgement(text *page, const runs *runs) {
     const class_share a = merit(baseline), b = merit(other);
     const int above = b.low > a.high, below = a.low > b.high;
     text_add(page, "Where it is hardest, ");
-    if (above) bold(page, other->name), text_add(page, " is better than "), html_escape(page, baseline->name);
-    else if (below) text_add(page, "none is as good as "), bold(page, baseline->name);
+    if (above) html_bold(page, other->name), text_add(page, " is better than "), html_escape(page, baseline->name);
+    else if (below) text_add(page, "none is as good as "), html_bold(page, baseline->name);
     const int known = isfinite(a.low) && isfinite(b.low);
     text_add(page, above || below ? ", by more than chance. "
                    : known        ? "these examples do not tell them apart: the intervals overlap. "
@@ -235,7 +228,7 @@ void class_verdict_tell_old(text *page, const runs *runs) {
     for (size_t r = 0; r < runs->count; r++) {
         if (!class_result_is_old(&runs->all[r])) continue;
         text_add(page, "<p class=\"note\">");
-        bold(page, runs->all[r].name);
+        html_bold(page, runs->all[r].name);
         text_add(page,
                  " was trained further after it was evaluated: what the evaluation found may be of older weights. "
                  "Run <code>hws evaluate</code> again.</p>\n");

@@ -24,9 +24,6 @@ class_share class_share_of(double right, double all);
 /* How many examples have the label of this row of a confusion matrix. */
 double class_size(const csv *confusion, size_t row);
 
-/* Whether the run was trained on after it was evaluated. */
-int class_result_is_old(const run *run);
-
 /* 0: the run is no classifier, or was not evaluated, or that is old. */
 int class_result_of(const run *run, class_result *result);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-double run_iterations(const run *run) { return run_last(&run->history, "iteration"); }
+static double run_iterations(const run *run) { return run_last(&run->history, "iteration"); }
 
 /* A budget of time may have changed it: I:N,I:N. */
 static double changed_length(const run *run) {
@@ -26,12 +26,6 @@ double run_iterations_at_most(const run *run) {
 
 static int may_end_early(const run *run) { return run_setting_number(run, "stop_grad_norm") > 0; }
 
-static void bold(text *page, const char *words) {
-    text_add(page, "<b>");
-    html_escape(page, words);
-    text_add(page, "</b>");
-}
-
 static void add_count(text *page, double count) {
     char words[NUMBER_SIZE];
     number_format(count, words);
@@ -47,7 +41,7 @@ static int tell_unfinished(text *page, const runs *runs) {
         const double made = run_iterations(run), planned = run_iterations_at_most(run);
         if (may_end_early(run) || !(made < planned)) continue;
         text_add(page, "<p class=\"note\">");
-        bold(page, run->name);
+        html_bold(page, run->name);
         text_add(page, " has not ended: ");
         add_count(page, made);
         text_add(page, " of ");
@@ -80,7 +74,7 @@ static int tell_lengths(text *page, const runs *runs) {
         const double made = run_iterations(&runs->all[r]), batch = run_setting_number(&runs->all[r], "batch");
         if (!isfinite(made)) continue;
         text_add(page, before);
-        bold(page, runs->all[r].name);
+        html_bold(page, runs->all[r].name);
         text_add(page, " ");
         add_count(page, made);
         text_add(page, " iterations");
@@ -143,7 +137,7 @@ static void tell_chance_of(text *page, const runs *runs, const run *run) {
     if (!(share.low <= chance)) return;
     number_percent(chance, words);
     text_add(page, "<p class=\"note\">");
-    bold(page, run->name);
+    html_bold(page, run->name);
     text_format(page, " %s chance (%s for %zu classes)", share.high < chance ? "is worse than" : "cannot be told from",
                 words, run->class_count);
     if (tested > 0) text_add(page, " on "), add_count(page, tested), text_add(page, " test examples");

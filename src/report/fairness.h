@@ -4,8 +4,7 @@
 
 #include "report/section.h"
 
-/* Iterations that a run has made, and makes if it does not stop by itself; NaN: not known. */
-double run_iterations(const run *run);
+/* Iterations that a run makes if it does not stop by itself; NaN: not known. */
 double run_iterations_at_most(const run *run);
 
 /*

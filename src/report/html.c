@@ -44,6 +44,12 @@ void html_escape(text *page, const char *string) {
     }
 }
 
+void html_bold(text *page, const char *string) {
+    text_add(page, "<b>");
+    html_escape(page, string);
+    text_add(page, "</b>");
+}
+
 void html_base64(text *page, const void *bytes, size_t size) {
     static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *at = bytes;

@@ -12,6 +12,9 @@
  */
 void html_escape(text *page, const char *string);
 
+/* The same in bold. */
+void html_bold(text *page, const char *string);
+
 /* The bytes in base 64, as data: addresses want them. */
 void html_base64(text *page, const void *bytes, size_t size);
 

@@ -119,14 +119,9 @@ static void add_epoch(text *part, const standing *s) {
     text_close(&words);
 }
 
-static int draws_by_loss(const run *run) {
-    const char *objective = run_setting_text(run, "objective");
-    return !objective || strcmp(objective, "dro") == 0;
-}
-
 static void add_standing(text *part, const run *run, const class_metric *metric) {
     const standing s = standing_of(run);
-    const int by_loss = draws_by_loss(run);
+    const int by_loss = run_draws_by_loss(run);
     char quiet[NUMBER_SIZE] = "";
     text_add(part, "<tr><th scope=\"row\">");
     html_escape(part, run->name);

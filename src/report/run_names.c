@@ -108,7 +108,7 @@ static int name_by_settings(run *runs, size_t count) {
         free(runs[k].name);
         runs[k].name = name.bytes;
         /* Ordinary training is what everything is compared with: it gets the colour of the text. */
-        const int plain = !has_plain && is(run_setting_text(&runs[k], "objective"), "erm");
+        const int plain = !has_plain && run_has_objective(&runs[k], "erm");
         runs[k].style = plain ? 0 : style++;
         has_plain |= plain;
     }

@@ -210,6 +210,13 @@ double run_setting_number(const run *run, const char *key) {
     return end == value || *end ? (double)NAN : number;
 }
 
+int run_has_objective(const run *run, const char *name) {
+    const char *objective = run_setting_text(run, "objective");
+    return objective && strcmp(objective, name) == 0;
+}
+
+int run_draws_by_loss(const run *run) { return !run_setting_text(run, "objective") || run_has_objective(run, "dro"); }
+
 int run_has_class(const run *run, const char *name) {
     for (size_t k = 0; k < run->class_count; k++)
         if (strcmp(run->classes[k], name) == 0) return 1;

@@ -46,6 +46,12 @@ status_code run_use_groups(run *run, const char *path, failure *failure);
 const char *run_setting_text(const run *run, const char *key);
 double run_setting_number(const run *run, const char *key);
 
+/* Whether it minimises this: "erm", "dro" and so on. */
+int run_has_objective(const run *run, const char *name);
+
+/* Whether examples are drawn by their losses: of dro, which those minimise that do not say what. */
+int run_draws_by_loss(const run *run);
+
 /* Whether no case was kept apart from training: with --fold -1 a segmentation validates on its training cases. */
 int run_trains_on_all(const run *run);
 

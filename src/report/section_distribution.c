@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const LOSSES[QUANTILES] = {"l0", "l5", "l25", "l50", "l75", "l95", "l100"};
 static const char *const SHARES[QUANTILES] = {"p0", "p5", "p25", "p50", "p75", "p95", "p100"};
@@ -280,19 +279,13 @@ static int rare_panels(text *page, const runs *runs) {
     return panel_write(page, runs, &group) | any;
 }
 
-static int draws_by_hardness(const run *run) {
-    const char *objective = run_setting_text(run, "objective");
-    return !objective || strcmp(objective, "dro") == 0;
-}
-
 /* The chances of these runs are recorded too, but nothing was drawn by them. */
 static void tell_others(text *page, const runs *runs) {
     const char *before = "<p>";
     for (size_t r = 0; r < runs->count; r++) {
-        if (draws_by_hardness(&runs->all[r])) continue;
-        text_format(page, "%s<b>", before);
-        html_escape(page, runs->all[r].name);
-        text_add(page, "</b>");
+        if (run_draws_by_loss(&runs->all[r])) continue;
+        text_add(page, before);
+        html_bold(page, runs->all[r].name);
         before = ", ";
     }
     if (*before == ',')

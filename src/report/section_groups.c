@@ -1,5 +1,4 @@
 /* What the evaluation of a classifier found on its test examples: by group, by class, how sure, and what failure looks like. */
-#include "evaluate/statistics.h"
 #include "report/chart.h"
 #include "report/class_metric.h"
 #include "report/class_table.h"
@@ -10,6 +9,7 @@
 #include "report/report.h"
 #include "report/roc_charts.h"
 #include "report/score_cell.h"
+#include "statistics/statistics.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* The scores of all methods by group and label, with what can be said of them. */
-#include "evaluate/tolerance.h"
 #include "report/html.h"
 #include "report/methods.h"
 #include "report/scale.h"
+#include "statistics/tolerance.h"
 
 #include <math.h>
 

@@ -8,23 +8,11 @@
 #include "report/style.h"
 
 #include <math.h>
-#include <string.h>
-
-static int is_objective(const run *run, const char *name) {
-    const char *objective = run_setting_text(run, "objective");
-    return objective && strcmp(objective, name) == 0;
-}
-
-static void bold(text *page, const char *string) {
-    text_add(page, "<b>");
-    html_escape(page, string);
-    text_add(page, "</b>");
-}
 
 static void bold_percent(text *page, double share) {
     char label[NUMBER_SIZE];
     number_percent(share, label);
-    bold(page, label);
+    html_bold(page, label);
 }
 
 static void add_worst(text *page, const runs *runs, const class_metric *metric, const run *run, const char *link) {
@@ -40,7 +28,7 @@ static void add_worst(text *page, const runs *runs, const class_metric *metric, 
 
 /* "ERM reaches a test accuracy of 89.0 % overall, but 0.0 % on its worst class, “3”" */
 static void add_result(text *page, const runs *runs, const class_metric *metric, const run *run) {
-    bold(page, run->name);
+    html_bold(page, run->name);
     text_format(page, " reaches a %s of ", metric->name);
     bold_percent(page, run_last(&run->history, metric->column));
     add_worst(page, runs, metric, run, " overall, but ");
@@ -68,7 +56,7 @@ static const run *baseline_run(const runs *runs, const class_metric *metric, con
         const run *run = &runs->all[r];
         const double value = merit(metric, run);
         if (run == best || !isfinite(value)) continue;
-        if (is_objective(run, "erm")) return run;
+        if (run_has_objective(run, "erm")) return run;
         if (!baseline || value < merit(metric, baseline)) baseline = run;
     }
     return baseline;
@@ -93,7 +81,7 @@ static void add_outcome(text *page, const runs *runs, const class_metric *metric
     if (level) text_add(page, ". Level with it is ");
     else if (fair) text_format(page, ". Best %s is ", where);
     else text_format(page, ". Highest %s, though the comparison is not fair, is ", where);
-    bold(page, best->name);
+    html_bold(page, best->name);
     text_add(page, ", with ");
     bold_percent(page, run_last(&best->history, metric->column));
     add_worst(page, runs, metric, best, " overall and ");
@@ -124,8 +112,8 @@ static void add_subject(text *page, const runs *runs, const class_metric *metric
 static void explain_objectives(text *page, const runs *runs) {
     int erm = 0, dro = 0;
     for (size_t r = 0; r < runs->count; r++) {
-        erm |= is_objective(&runs->all[r], "erm");
-        dro |= is_objective(&runs->all[r], "dro");
+        erm |= run_has_objective(&runs->all[r], "erm");
+        dro |= run_has_objective(&runs->all[r], "dro");
     }
     if (!dro) return;
     text_add(page, "<p class=\"aside\">");
@@ -143,7 +131,7 @@ static void warn_of_training_cases(text *page, const runs *runs) {
     for (size_t r = 0; r < runs->count && count < runs->count; r++) {
         if (!run_trains_on_all(&runs->all[r])) continue;
         text_add(page, before);
-        bold(page, runs->all[r].name);
+        html_bold(page, runs->all[r].name);
         before = ", ";
     }
     text_format(page,

@@ -1,13 +1,12 @@
 /* The examples whose labels are in doubt, with their pictures (docs/triage.md). */
 #include "report/gallery_picture.h"
 #include "report/html.h"
+#include "report/run_examples.h"
 #include "report/scale.h"
 #include "report/section.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static const double IN_DOUBT = 0.5;
 
 static void add_share(text *page, const char *words, double share) {
     text_format(page, "<span>%s %.0f\xE2\x80\xAF%%</span>", words, 100 * share);
@@ -38,10 +37,10 @@ static void add_card(text *page, const run *run, size_t row) {
 }
 
 /* The rows in doubt, in the order of the table: it is not sorted by the doubt alone, so that others stand between them. */
-static size_t find_doubts(const run_table *table, size_t *rows) {
+static size_t find_doubts(const run *run, size_t *rows) {
     size_t count = 0;
-    for (size_t row = 0; row < table->data.rows; row++)
-        if (run_number(table, row, "doubt") >= IN_DOUBT) rows[count++] = row;
+    for (size_t row = 0; row < run->triage.data.rows; row++)
+        if (run_is_in_doubt(run, row)) rows[count++] = row;
     return count;
 }
 
@@ -53,7 +52,7 @@ static void write_run(text *page, const runs *runs, const run *run) {
         page->failed = 1;
         return;
     }
-    const size_t doubts = find_doubts(&run->triage, rows);
+    const size_t doubts = find_doubts(run, rows);
     text_format(page, "<p>%zu of %zu %s %s in doubt%s</p>\n", doubts, run->triage.data.rows,
                 run->is_segmentation ? "cases" : "labels", doubts == 1 ? "is" : "are",
                 doubts > GALLERY_MOST ? "; those with the most evidence:"

@@ -19,9 +19,7 @@ static void add_card(text *page, const run *run, size_t row) {
     const char *example = run_cell(table, row, "example");
     text_add(page, "<li>");
     gallery_picture(page, run, RUN_WORST_PICTURES, example);
-    text_add(page, "<b>");
-    html_escape(page, example);
-    text_add(page, "</b>");
+    html_bold(page, example);
     add_dice(page, table, row, "dice", "in the mean</span>");
     add_dice(page, table, row, "label_dice", "for ");
     html_escape(page, run_class_name(run, run_cell(table, row, "label")));

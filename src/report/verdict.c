@@ -5,16 +5,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LEAST_IN_GROUP = 3 }; /* the worst of smaller groups is a matter of luck */
 static const double LEVEL = 0.05;
-
-static void bold(text *page, const char *words) {
-    text_add(page, "<b>");
-    html_escape(page, words);
-    text_add(page, "</b>");
-}
 
 /* The mean over the cases of a stratum of their mean Dice. */
 static double mean_of(const methods *methods, size_t method, const stratum *stratum) {
@@ -46,7 +39,7 @@ static const stratum *worst_group(const methods *methods, size_t method, double 
 static void add_method(text *page, const methods *methods, size_t method) {
     double lowest = 0;
     const stratum *group = worst_group(methods, method, &lowest);
-    bold(page, methods->names[method]);
+    html_bold(page, methods->names[method]);
     const double mean = mean_of(methods, method, &methods->strata.list[0]);
     if (isnan(mean)) return text_add(page, " has no Dice in any of them");
     text_format(page, " has a mean Dice of <b>%.1f\xC2\xA0%%</b>", 100 * mean);
@@ -61,10 +54,8 @@ static void add_method(text *page, const methods *methods, size_t method) {
 
 /* What the others are held against: ordinary training, or else the first. */
 static size_t baseline_of(const methods *methods) {
-    for (size_t m = 0; m < methods->count; m++) {
-        const char *objective = run_setting_text(methods->runs[m], "objective");
-        if (objective && strcmp(objective, "erm") == 0) return m;
-    }
+    for (size_t m = 0; m < methods->count; m++)
+        if (run_has_objective(methods->runs[m], "erm")) return m;
     return 0;
 }
 

@@ -46,6 +46,11 @@ static status_code refuse_choice(const setting *s, const char *given, failure *f
     return status;
 }
 
+status_code settings_choose(const char *key, const char *name, int *value, failure *failure) {
+    const setting *s = settings_find(key);
+    return find_choice(s, name, value) ? STATUS_OK : refuse_choice(s, name, failure);
+}
+
 static const char *const DIVERGENCES[] = {"kl", "chi2", "reverse-kl", "hellinger", "cressie-read", "js", "cvar"};
 
 static int has_parameter(hws_divergence_kind kind) { return kind == HWS_CRESSIE_READ || kind == HWS_CVAR; }
@@ -302,9 +307,7 @@ status_code setting_value_parse(train_settings *settings, const setting *s, cons
     case SETTING_WHOLE:
     case SETTING_NUMBER: return parse_number(settings, s, given, failure);
     case SETTING_TEXT: *(const char **)target_of(settings, s) = given; return STATUS_OK;
-    case SETTING_CHOICE:
-        if (find_choice(s, given, target_of(settings, s))) return STATUS_OK;
-        return refuse_choice(s, given, failure);
+    case SETTING_CHOICE: return settings_choose(s->key, given, target_of(settings, s), failure);
     case SETTING_DIVERGENCE:
         if (hws_divergence_parse(given, target_of(settings, s), &error) == HWS_OK) return STATUS_OK;
         return fail(failure, STATUS_BAD_INPUT, "--divergence: %s", error.message);

@@ -50,38 +50,6 @@ status_code settings_set(train_settings *settings, const char *key, const char *
     return setting_value_parse(settings, s, value, failure);
 }
 
-/* Augmentation that suits a kind of pictures. */
-static status_code follow_augmentation(train_settings *settings, const char *name, int volumes, failure *failure) {
-    static const struct {
-        const char *recipe, *key, *value;
-    } RECIPES[] = {{"photos", "flip", "on"},    {"photos", "resized_crop", "0.25"},
-                   {"photos", "jitter", "0.2"}, {"photos", "erase", "0.1"},
-                   {"xrays", "crop", "4"},      {"xrays", "rotate", "10"},
-                   {"xrays", "jitter", "0.2"}};
-    int known = 0;
-    status_code status = STATUS_OK;
-    for (size_t k = 0; k < sizeof RECIPES / sizeof *RECIPES && status == STATUS_OK; k++) {
-        if (strcmp(RECIPES[k].recipe, name) != 0) continue;
-        known = 1;
-        status = settings_set(settings, RECIPES[k].key, RECIPES[k].value, failure);
-    }
-    if (known && volumes)
-        return fail(failure, STATUS_BAD_INPUT, "--recipe %.100s is for images, not for volumes", name);
-    if (known) return status;
-    return fail(failure, STATUS_BAD_INPUT, "there is no recipe '%.100s'; paper, photos and xrays are known", name);
-}
-
-status_code settings_follow_recipe(train_settings *settings, const char *name, int volumes, failure *failure) {
-    status_code status = STATUS_OK;
-    if (strcmp(name, "paper") != 0) return follow_augmentation(settings, name, volumes, failure);
-    for (size_t k = 0; k < settings_count() && status == STATUS_OK; k++) {
-        const setting *s = settings_at(k);
-        const char *value = volumes && s->paper_volumes ? s->paper_volumes : s->paper;
-        if (value) status = setting_value_parse(settings, s, value, failure);
-    }
-    return status;
-}
-
 void settings_write(const train_settings *settings, json_writer *json) {
     for (size_t k = 0; k < settings_count(); k++) setting_value_write(settings, settings_at(k), json);
 }

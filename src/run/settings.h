@@ -171,6 +171,9 @@ const char *setting_option(const setting *setting, char name[SETTING_OPTION_SIZE
 /* The lines of --help about a group: an option each, with its defaults in brackets. */
 void settings_help(setting_group group, text *help);
 
+/* Those about recipes: the options that each stands for. */
+void settings_recipes_help(text *help);
+
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /*
@@ -179,6 +182,9 @@ void settings_help(setting_group group, text *help);
  * paper, normalised or exact, with ",MIN,MAX" or without; keep adds to what is there. `key` may be any of the table's.
  */
 status_code settings_set(train_settings *settings, const char *key, const char *value, failure *failure);
+
+/* The value of a choice by its name, for verbs that have the option of a setting as well. */
+status_code settings_choose(const char *key, const char *name, int *value, failure *failure);
 
 /* Whether a word behind --importance is its value: it need not have one, and DATA may follow. */
 int settings_names_importance(const char *word);

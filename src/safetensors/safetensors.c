@@ -130,22 +130,7 @@ status_code safetensors_copy(const safetensors *file, const safetensors_entry *e
     return STATUS_OK;
 }
 
-static int is_listed(const char *key) { return strcmp(key, SAFETENSORS_CRC) != 0; }
-
 const char *safetensors_metadata(const safetensors *file, const char *key) {
-    return file->metadata && is_listed(key) ? json_string_value(json_object_get(file->metadata, key)) : NULL;
-}
-
-size_t safetensors_metadata_count(const safetensors *file) {
-    if (!file->metadata) return 0;
-    return json_object_size(file->metadata) - (json_object_get(file->metadata, SAFETENSORS_CRC) ? 1 : 0);
-}
-
-const char *safetensors_metadata_key(const safetensors *file, size_t index) {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)file->metadata, key, value) {
-        if (is_listed(key) && index-- == 0) return key;
-    }
-    return NULL;
+    if (!file->metadata || strcmp(key, SAFETENSORS_CRC) == 0) return NULL;
+    return json_string_value(json_object_get(file->metadata, key));
 }

@@ -71,10 +71,8 @@ const safetensor *safetensors_find(const safetensors *file, const char *name);
 status_code safetensors_copy(const safetensors *file, const safetensors_entry *entry, void *destination,
                              failure *failure);
 
-/* The value of a key of the metadata, or NULL. All keys but the checksum's, in the order of the file. */
+/* The value of a key of the metadata, or NULL. The checksum is none. */
 const char *safetensors_metadata(const safetensors *file, const char *key);
-size_t safetensors_metadata_count(const safetensors *file);
-const char *safetensors_metadata_key(const safetensors *file, size_t index);
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 

@@ -2,24 +2,19 @@
 #ifndef HWS_SAMPLER_ERROR_H
 #define HWS_SAMPLER_ERROR_H
 
+#include "core/printf_like.h"
 #include "hws.h"
 
 #include <stdarg.h>
 
-#if defined(__GNUC__) || defined(__clang__)
-#define HWS_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#else
-#define HWS_PRINTF(text, first)
-#endif
-
 /* Success, which is how every call that takes an error begins. */
 hws_status error_clear(hws_error *error);
 
-hws_status error_set(hws_error *error, hws_status status, const char *format, ...) HWS_PRINTF(3, 4);
+hws_status error_set(hws_error *error, hws_status status, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* The fault lies with one example, at a position of the caller's array; either may be -1. */
 hws_status error_at(hws_error *error, hws_status status, int64_t position, int64_t example, const char *format, ...)
-    HWS_PRINTF(5, 6);
+    PRINTF_LIKE(5, 6);
 hws_status error_at_list(hws_error *error, hws_status status, int64_t position, int64_t example, const char *format,
                          va_list arguments);
 

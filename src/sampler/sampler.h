@@ -33,7 +33,7 @@ struct hws_sampler {
 
 /* Notes what went wrong and returns the status. `position` and `example` may be -1. */
 hws_status sampler_fail(hws_sampler *sampler, hws_status status, int64_t position, int64_t example, const char *format,
-                        ...) HWS_PRINTF(5, 6);
+                        ...) PRINTF_LIKE(5, 6);
 
 /* Initial losses for examples first .. first + count - 1; NaN where there are first visits instead. */
 void initial_losses(const hws_options *options, int64_t first, int64_t count, float *losses);

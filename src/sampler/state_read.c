@@ -19,7 +19,7 @@ typedef struct reading {
     hws_error *error;
 } reading;
 
-static hws_status refuse(const reading *reading, hws_status status, const char *format, ...) HWS_PRINTF(3, 4);
+static hws_status refuse(const reading *reading, hws_status status, const char *format, ...) PRINTF_LIKE(3, 4);
 static hws_status refuse(const reading *reading, hws_status status, const char *format, ...) {
     char what[sizeof reading->error->message];
     va_list arguments;

@@ -2,6 +2,7 @@
 #include "task/segmentation_source.h"
 
 #include "core/array.h"
+#include "core/available.h"
 #include "core/crc64.h"
 #include "core/memory.h"
 #include "core/path.h"
@@ -386,5 +387,3 @@ void segmentation_source_close(segmentation_source **opened) {
 }
 
 const segmentation_data *segmentation_source_data(const segmentation_source *s) { return &s->data; }
-const char *segmentation_source_cache(const segmentation_source *s) { return s->cache; }
-const dataset *segmentation_source_dataset(const segmentation_source *s) { return &s->set; }

@@ -24,15 +24,10 @@ void segmentation_source_close(segmentation_source **opened);
 /* Valid until the source is closed. */
 const segmentation_data *segmentation_source_data(const segmentation_source *source);
 
-const dataset *segmentation_source_dataset(const segmentation_source *source);
-
 /* The run's fold, as the only one of a splits_final.json. Not for fold -1. */
 status_code segmentation_source_write_fold(const segmentation_source *source, const char *path, failure *failure);
 
 /* How many cases of the dataset are neither trained on nor validated on, and the first of them. */
 size_t segmentation_source_unused(const segmentation_source *source, const char **first);
-
-/* The folder of the preprocessed cases. */
-const char *segmentation_source_cache(const segmentation_source *source);
 
 #endif

@@ -78,21 +78,6 @@ void torch_add_whole(torch_writer *writer, const char *key, long long whole) {
     end(writer, key);
 }
 
-void torch_add_number(torch_writer *writer, const char *key, double number) {
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    begin(writer, key);
-    opcode(writer, 'G');
-    for (int k = 56; k >= 0; k -= 8) opcode(writer, (char)(bits >> k));
-    end(writer, key);
-}
-
-void torch_add_bool(torch_writer *writer, const char *key, int is_true) {
-    begin(writer, key);
-    opcode(writer, is_true ? '\x88' : '\x89');
-    end(writer, key);
-}
-
 static void put_sizes(torch_writer *writer, size_t count, const size_t *sizes) {
     opcode(writer, '(');
     for (size_t k = 0; k < count; k++) put_whole(writer, (long long)sizes[k]);

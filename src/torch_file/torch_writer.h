@@ -37,8 +37,6 @@ void torch_end_dict(torch_writer *writer);
 void torch_add_none(torch_writer *writer, const char *key);
 void torch_add_string(torch_writer *writer, const char *key, const char *string);
 void torch_add_whole(torch_writer *writer, const char *key, long long whole);
-void torch_add_number(torch_writer *writer, const char *key, double number);
-void torch_add_bool(torch_writer *writer, const char *key, int is_true);
 /* A tuple of whole numbers. */
 void torch_add_tuple(torch_writer *writer, const char *key, const int *numbers, int count);
 

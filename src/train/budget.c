@@ -4,7 +4,7 @@
 #include "core/path.h"
 #include "core/quantile.h"
 #include "train/records.h"
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include <math.h>
 #include <stdio.h>

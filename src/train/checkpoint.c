@@ -7,7 +7,7 @@
 #include "model/weights.h"
 #include "run/run_folder.h"
 #include "train/sampler_status.h"
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "train/gallery.h"
 #include "train/records.h"
 #include "train/sampler_status.h"
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include <math.h>
 #include <stdio.h>

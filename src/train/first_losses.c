@@ -3,7 +3,7 @@
 #include "core/path.h"
 #include "run/run_folder.h"
 #include "train/sampler_status.h"
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include <math.h>
 #include <stdio.h>

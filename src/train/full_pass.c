@@ -1,6 +1,6 @@
 /* Passes over all training examples: exact losses, and the gradient of R. */
 #include "train/sampler_status.h"
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * Where the task does not say what an error is, the hardest --tail of the examples take their place.
  */
 #include "train/batch_tail.h"
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include <math.h>
 #include <stdio.h>

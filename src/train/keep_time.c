@@ -1,7 +1,7 @@
 /* A run that keeps to the time of its --budget: what of the trainer follows the pace, and the clock that it is set by. */
 #include "core/clock.h"
 #include "train/records.h"
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "core/path.h"
 #include "train/gallery.h"
 #include "train/sampler_status.h"
+#include "train/trainer_inside.h"
 
 #include "run/run_folder.h"
 

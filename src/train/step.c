@@ -2,7 +2,7 @@
 #include "nn/team.h"
 #include "train/batch_tail.h"
 #include "train/sampler_status.h"
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include <math.h>
 #include <stdlib.h>

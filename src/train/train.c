@@ -15,6 +15,7 @@
 #include "task/segmentation_source.h"
 #include "train/same_on_ranks.h"
 #include "train/task_check.h"
+#include "train/trainer_inside.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 #include "core/clock.h"
 #include "core/memory.h"
@@ -266,7 +266,8 @@ static status_code take_weights(trainer *t, const char *path, failure *failure) 
     return STATUS_OK;
 }
 
-status_code trainer_first_weights(trainer *t, failure *failure) {
+/* Algorithm 1's theta_0: random weights, or those of --from. */
+static status_code first_weights(trainer *t, failure *failure) {
     const char *from = t->settings.from;
     char path[PATH_SIZE];
     graph_initialise(learner_graph(t->learner), (uint64_t)t->settings.seed);
@@ -280,7 +281,7 @@ status_code trainer_first_weights(trainer *t, failure *failure) {
 /* Runs that older versions began have not kept them. */
 status_code trainer_first_weights_again(trainer *t, failure *failure) {
     char path[PATH_SIZE];
-    if (!*t->settings.from || !run_has(t->folder, RUN_FIRST)) return trainer_first_weights(t, failure);
+    if (!*t->settings.from || !run_has(t->folder, RUN_FIRST)) return first_weights(t, failure);
     const status_code status = run_path(path, t->folder, RUN_FIRST, failure);
     return status == STATUS_OK ? take_weights(t, path, failure) : status;
 }
@@ -293,7 +294,7 @@ static status_code same_first_state(trainer *t, failure *failure) {
 
 /* The checkpoint of the beginning makes a run that was killed early a run that can be resumed. */
 status_code trainer_begin(trainer *t, failure *failure) {
-    status_code status = trainer_first_weights(t, failure);
+    status_code status = first_weights(t, failure);
     if (status == STATUS_OK && *t->settings.loss_init_file)
         status = trainer_take_losses(t, t->settings.loss_init_file, failure);
     status = ranks_agree(t->ranks, status, failure);

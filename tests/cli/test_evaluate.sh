@@ -33,7 +33,7 @@ refused '--pred needs a value' evaluate --pred
 refused "'extra'" evaluate --pred "$a" --ref "$ref" extra
 refused '--by needs --groups' evaluate --pred "$a" --ref "$ref" --by x
 refused 'no such place' evaluate --pred "$work/no such place" --ref "$ref"
-for threads in 0 -1 x 1.5 257; do refused '--threads' evaluate --pred "$a" --ref "$ref" --threads $threads; done
+for threads in 0 -1 x 1.5 4097; do refused '--threads' evaluate --pred "$a" --ref "$ref" --threads $threads; done
 for labels in '' 1, a 1,1; do refused '' evaluate --pred "$a" --ref "$ref" --labels "$labels"; done
 refused 'asked for twice' evaluate --pred "$a" --ref "$ref" --labels 1 --regions X=1
 refused 'no column' evaluate --pred "$a" --ref "$ref" --groups "$work/groups.csv" --by nothing

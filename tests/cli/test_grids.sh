@@ -34,7 +34,7 @@ run 0 evaluate --pred "$work/steps" --ref "$work/plain" --quiet
 run 2 predict "$work/a" --input "$work/turned" --output "$work/no" --step 0
 complains "step"
 run 2 predict "$work/a" --input "$work/turned" --output "$work/no" --precision f16
-complains "f32 nor bf16"
+complains "no precision 'f16'; f32 and bf16 are known"
 
 # The Decathlon's layout with two channels in one file: plan, train, evaluate, and an ensemble of two different runs.
 two=$work/two

@@ -74,6 +74,11 @@ prints 'examples.*ns/iteration'
 prints '^ *10  *[0-9]'
 prints '^ *20  *[0-9]'
 
+run 0 predict --help
+prints '^  --input FILE|DIR .*needed'
+prints '^  --output DIR|FILE.csv .*needed'
+prints '^  --out DIR|FILE.csv '
+
 # The report of a run's folder.
 run 0 report --help
 prints '^usage: hws report RUN'

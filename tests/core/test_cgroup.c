@@ -1,4 +1,4 @@
-/* How many processors control groups leave, on machines that are drawn up here. */
+/* How many processors and how much memory control groups leave, on machines that are drawn up here. */
 #include "core/cgroup.h"
 #include "work_folder.h"
 
@@ -85,6 +85,60 @@ static void nonsense_limits_nothing(void **state) {
     }
 }
 
+#define assert_memory(expected) assert_true(cgroup_memory(work_folder) == (expected))
+
+static void memory_of_version_2_is_what_is_left_of_the_limit(void **state) {
+    (void)state;
+    assert_memory(INFINITY);
+    put("/proc/self/cgroup", "0::/slurm/job_7/task_0\n");
+    put("/sys/fs/cgroup/slurm/job_7/task_0/memory.max", "max\n");
+    put("/sys/fs/cgroup/slurm/job_7/task_0/memory.current", "600\n");
+    assert_memory(INFINITY);
+    put("/sys/fs/cgroup/slurm/job_7/memory.max", "8000000000\n");
+    assert_memory(8e9);
+    put("/sys/fs/cgroup/slurm/job_7/memory.current", "3000000000\n");
+    assert_memory(5e9);
+    /* Files that were read fill a job's memory, and are given up when it is needed. */
+    put("/sys/fs/cgroup/slurm/job_7/memory.stat", "anon 1000000000\nfile 2000000000\nactive_file 500000000\n"
+                                                  "inactive_file 1500000000\nworkingset_refault_file 7\n");
+    assert_memory(6.5e9);
+    put("/sys/fs/cgroup/slurm/memory.max", "4000000000\n");
+    put("/sys/fs/cgroup/slurm/memory.current", "3900000000\n");
+    assert_memory(1e8);
+    put("/sys/fs/cgroup/slurm/memory.current", "4100000000\n");
+    assert_memory(0);
+}
+
+static void memory_of_version_1_has_other_names(void **state) {
+    (void)state;
+    put("/proc/self/cgroup", "4:memory:/job\n3:cpu,cpuacct:/job\n0::/\n");
+    put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
+    put("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1000000000\n");
+    assert_memory(INFINITY);
+    put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "2000000000\n");
+    assert_memory(1e9);
+    put("/sys/fs/cgroup/memory/job/memory.stat", "inactive_file 5\ntotal_inactive_file 400000000\n");
+    assert_memory(1.4e9);
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "1200000000\n");
+    assert_memory(1.2e9);
+    put("/sys/fs/cgroup/memory.max", "1100000000\n"); /* both versions side by side */
+    assert_memory(1.1e9);
+}
+
+static void nonsense_limits_no_memory(void **state) {
+    (void)state;
+    static const char *const LIMITS[] = {"", "max", "-1", "many", "nan", "1e300"};
+    put("/proc/self/cgroup", "0::/job\n");
+    for (size_t k = 0; k < sizeof LIMITS / sizeof *LIMITS; k++) {
+        put("/sys/fs/cgroup/job/memory.max", LIMITS[k]);
+        assert_memory(INFINITY);
+    }
+    put("/sys/fs/cgroup/job/memory.max", "1000\n");
+    put("/sys/fs/cgroup/job/memory.current", "some\n");
+    put("/sys/fs/cgroup/job/memory.stat", "inactive_file\n");
+    assert_memory(1000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_groups_nothing_is_limited, work_folder_open, work_folder_close),
@@ -93,6 +147,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_container_sees_its_own_group, work_folder_open, work_folder_close),
         cmocka_unit_test_setup_teardown(version_1_has_two_files, work_folder_open, work_folder_close),
         cmocka_unit_test_setup_teardown(nonsense_limits_nothing, work_folder_open, work_folder_close),
+        cmocka_unit_test_setup_teardown(memory_of_version_2_is_what_is_left_of_the_limit, work_folder_open,
+                                        work_folder_close),
+        cmocka_unit_test_setup_teardown(memory_of_version_1_has_other_names, work_folder_open, work_folder_close),
+        cmocka_unit_test_setup_teardown(nonsense_limits_no_memory, work_folder_open, work_folder_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

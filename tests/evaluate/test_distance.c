@@ -1,7 +1,7 @@
 #include "evaluate/distance.h"
 
 #include "core/quantile.h"
-#include "evaluate/statistics.h"
+#include "statistics/statistics.h"
 #include "testing.h"
 
 enum { LARGEST = 14 * 14 * 14 };

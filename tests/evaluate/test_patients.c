@@ -2,7 +2,7 @@
 #include "core/arg_max.h"
 #include "core/quantile.h"
 #include "evaluate/class_scores.h"
-#include "evaluate/clusters.h"
+#include "statistics/clusters.h"
 #include "testing.h"
 
 enum { PATIENTS = 30, EACH = 8, N = PATIENTS * EACH, K = 2 };

@@ -1,6 +1,6 @@
 /* Arbitrary bytes as a safetensors file: as they are, and as its header. */
 #include "fuzz.h"
-#include "safetensors/safetensors.h"
+#include "safetensors/safetensors_inside.h"
 
 #include <string.h>
 
@@ -16,8 +16,10 @@ static void use(const safetensors *file, size_t size) {
         total += tensor->size;
     }
     require(total <= size && sum <= 255 * size);
-    for (size_t k = 0; k < safetensors_metadata_count(file); k++)
-        require(safetensors_metadata(file, safetensors_metadata_key(file, k)));
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)file->metadata, key, value)
+        require(strcmp(key, SAFETENSORS_CRC) == 0 || safetensors_metadata(file, key));
 }
 
 static void try_reading(const uint8_t *bytes, size_t size) {

@@ -277,17 +277,6 @@ static void senseless_losses_are_refused(void **state) {
     }
 }
 
-static void names_are_read_and_others_refused(void **state) {
-    (void)state;
-    static const char *const NAMES[KINDS] = {"ce", "dice-ce", "dice", "regions"};
-    loss_kind kind = LOSS_REGIONS;
-    for (int k = 0; k < KINDS; k++) {
-        assert_int_equal(loss_parse(NAMES[k], &kind, NULL), STATUS_OK);
-        assert_int_equal(kind, k);
-    }
-    assert_int_equal(loss_parse("hinge", &kind, NULL), STATUS_BAD_INPUT);
-}
-
 static void the_fast_exponential_is_right_to_two_units(void **state) {
     (void)state;
     double worst = 0;
@@ -332,7 +321,6 @@ int main(void) {
         cmocka_unit_test(the_number_of_threads_does_not_change_a_bit),
         cmocka_unit_test(labels_beyond_the_classes_are_refused),
         cmocka_unit_test(senseless_losses_are_refused),
-        cmocka_unit_test(names_are_read_and_others_refused),
         cmocka_unit_test(the_fast_exponential_is_right_to_two_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

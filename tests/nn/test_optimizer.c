@@ -48,6 +48,16 @@ static void plain_step(const optimizer_options *o, double rate, int step, double
     }
 }
 
+/* A step of all parameters; `norm` (may be NULL) receives that of the gradients before clipping. */
+static status_code whole_step(const optimizer_options *o, double rate, int64_t step, const optimizer_block *block,
+                              double *norm, failure *failure) {
+    const double measured = gradient_norm(block->count, block->gradients);
+    if (norm) *norm = measured;
+    const status_code status = optimizer_allows(measured, step, failure);
+    if (status == STATUS_OK) optimizer_step_some(o, rate, step, measured, block, 0, block->count);
+    return status;
+}
+
 static double plain_norm(size_t count, const float *values) {
     long double sum = 0;
     for (size_t i = 0; i < count; i++) sum += (long double)values[i] * values[i];
@@ -65,9 +75,9 @@ static void compare_with_plain(optimizer_options o, size_t count, double rate) {
         for (size_t i = 0; i < count; i++)
             plain_step(&o, rate, step, scale * t.gradients[i], &p[i], &buffer[i], &square[i]);
         double measured = 0;
-        assert_int_equal(optimizer_step(&o, rate, step, &(optimizer_block){count, t.gradients, t.parameters, t.state},
-                                        &measured, NULL),
-                         STATUS_OK);
+        assert_int_equal(
+            whole_step(&o, rate, step, &(optimizer_block){count, t.gradients, t.parameters, t.state}, &measured, NULL),
+            STATUS_OK);
         assert_close(measured, norm, 1e-14);
         for (size_t i = 0; i < count; i++) assert_near(t.parameters[i], p[i], 3e-6 * fmax(1, fabs(p[i])));
     }
@@ -96,14 +106,14 @@ static void a_constant_gradient_gives_closed_forms(void **state) {
     const float g = 0.5f;
     float p = 0, v = 0, moments[2] = {0};
     optimizer_options o = optimizer_options_default(OPTIMIZER_MOMENTUM);
-    for (int t = 1; t <= 20; t++) optimizer_step(&o, 0.1, t, &(optimizer_block){1, &g, &p, &v}, NULL, NULL);
+    for (int t = 1; t <= 20; t++) whole_step(&o, 0.1, t, &(optimizer_block){1, &g, &p, &v}, NULL, NULL);
     /* v_t = g (1 - m^t) / (1 - m); p = -rate sum of v */
     assert_close(v, 0.5 * (1 - pow(0.9, 20)) / 0.1, 1e-5);
     assert_close(p, -0.1 * 0.5 / 0.1 * (20 - 0.9 * (1 - pow(0.9, 20)) / 0.1), 1e-5);
     /* Adam's corrected moments are g and g^2 at every step: it walks at the learning rate. */
     p = 0;
     o = optimizer_options_default(OPTIMIZER_ADAM);
-    for (int t = 1; t <= 20; t++) optimizer_step(&o, 0.1, t, &(optimizer_block){1, &g, &p, moments}, NULL, NULL);
+    for (int t = 1; t <= 20; t++) whole_step(&o, 0.1, t, &(optimizer_block){1, &g, &p, moments}, NULL, NULL);
     assert_close(p, -2.0, 1e-5);
     /* Without gradients AdamW shrinks by (1 - rate decay) at every step. */
     const float none = 0;
@@ -111,7 +121,7 @@ static void a_constant_gradient_gives_closed_forms(void **state) {
     memset(moments, 0, sizeof moments);
     o = optimizer_options_default(OPTIMIZER_ADAMW);
     o.weight_decay = 0.1;
-    for (int t = 1; t <= 20; t++) optimizer_step(&o, 0.1, t, &(optimizer_block){1, &none, &q, moments}, NULL, NULL);
+    for (int t = 1; t <= 20; t++) whole_step(&o, 0.1, t, &(optimizer_block){1, &none, &q, moments}, NULL, NULL);
     assert_close(q, 3 * pow(0.99, 20), 1e-5);
 }
 
@@ -122,12 +132,12 @@ static void clipping_bounds_the_step_and_leaves_small_gradients_alone(void **sta
     const float large[2] = {30, 40}, small[2] = {0.3f, 0.4f};
     float p[2] = {0};
     double norm = 0;
-    optimizer_step(&o, 1, 1, &(optimizer_block){2, large, p, NULL}, &norm, NULL);
+    whole_step(&o, 1, 1, &(optimizer_block){2, large, p, NULL}, &norm, NULL);
     assert_close(norm, 50, 1e-15);
     assert_close(p[0], -0.6, 1e-6);
     assert_close(p[1], -0.8, 1e-6);
     p[0] = p[1] = 0;
-    optimizer_step(&o, 1, 1, &(optimizer_block){2, small, p, NULL}, NULL, NULL);
+    whole_step(&o, 1, 1, &(optimizer_block){2, small, p, NULL}, NULL, NULL);
     assert_true(p[0] == -0.3f && p[1] == -0.4f);
 }
 
@@ -157,9 +167,9 @@ static void a_gradient_that_is_not_finite_changes_nothing(void **state) {
             t.gradients[8191] = bad[k];
             failure failure = {0};
             double norm = 0;
-            assert_int_equal(optimizer_step(&o, 0.1, 4, &(optimizer_block){count, t.gradients, t.parameters, t.state},
-                                            &norm, &failure),
-                             STATUS_NOT_FINITE);
+            assert_int_equal(
+                whole_step(&o, 0.1, 4, &(optimizer_block){count, t.gradients, t.parameters, t.state}, &norm, &failure),
+                STATUS_NOT_FINITE);
             assert_true(isfinite(norm) == 0);
             assert_non_null(strstr(failure.message, "step 4"));
             assert_memory_equal(t.parameters, same.parameters, count * 4);
@@ -177,7 +187,7 @@ static training train(optimizer_kind kind, size_t count, int threads) {
     omp_set_num_threads(threads);
     for (int step = 1; step <= 5; step++) {
         new_gradients(&t, step);
-        optimizer_step(&o, 0.01, step, &(optimizer_block){count, t.gradients, t.parameters, t.state}, NULL, NULL);
+        whole_step(&o, 0.01, step, &(optimizer_block){count, t.gradients, t.parameters, t.state}, NULL, NULL);
     }
     return t;
 }
@@ -195,19 +205,6 @@ static void the_number_of_threads_does_not_change_a_bit(void **state) {
         }
         training_close(&one);
     }
-}
-
-static void names_are_read_and_others_refused(void **state) {
-    (void)state;
-    for (int k = 0; k < KINDS; k++) {
-        optimizer_kind kind = OPTIMIZER_SGD;
-        assert_int_equal(optimizer_parse(optimizer_name((optimizer_kind)k), &kind, NULL), STATUS_OK);
-        assert_int_equal(kind, k);
-    }
-    optimizer_kind kind = OPTIMIZER_SGD;
-    failure failure = {0};
-    assert_int_equal(optimizer_parse("Adam", &kind, &failure), STATUS_BAD_INPUT);
-    assert_non_null(strstr(failure.message, "adamw"));
 }
 
 static void senseless_options_are_refused(void **state) {
@@ -237,7 +234,6 @@ int main(void) {
         cmocka_unit_test(the_norm_is_exact_at_the_ends_of_the_range),
         cmocka_unit_test(a_gradient_that_is_not_finite_changes_nothing),
         cmocka_unit_test(the_number_of_threads_does_not_change_a_bit),
-        cmocka_unit_test(names_are_read_and_others_refused),
         cmocka_unit_test(senseless_options_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,10 +84,16 @@ static convolution_algorithm algorithm(void) {
     return is("convolution", "winograd") ? CONVOLUTION_WINOGRAD : CONVOLUTION_AUTOMATIC;
 }
 
+static loss_kind read_loss(void) {
+    if (is("loss", "ce")) return LOSS_CROSS_ENTROPY;
+    if (is("loss", "dice-ce")) return LOSS_DICE_CE;
+    return is("loss", "dice") ? LOSS_DICE : LOSS_REGIONS;
+}
+
 static optimizer_options read_optimizer(void) {
-    optimizer_kind kind;
-    check(optimizer_parse(setting("optimizer"), &kind, &error));
-    optimizer_options o = optimizer_options_default(kind);
+    int kind = OPTIMIZER_SGD;
+    while (kind < OPTIMIZER_ADAMW && !is("optimizer", optimizer_name((optimizer_kind)kind))) kind++;
+    optimizer_options o = optimizer_options_default((optimizer_kind)kind);
     o.momentum = number("momentum");
     o.weight_decay = number("decay");
     o.clip_norm = number("clip");
@@ -105,7 +111,7 @@ static learner_options read_settings(const safetensor *input) {
                               .threads = omp_get_max_threads(),
                               .convolution = algorithm(),
                               .recompute = (int)number("recompute")};
-    check(loss_parse(setting("loss"), &o.loss, &error));
+    o.loss = read_loss();
     o.smoothing = number("smoothing");
     return o;
 }
@@ -214,8 +220,7 @@ static void losses(const char *to) {
     const safetensor *logits = tensor_of("logits", 3); /* [example][position][class] */
     const size_t positions = logits->shape[1], classes = logits->shape[2], floats = positions * classes;
     const double *weights = tensor_of("weights", 1)->data;
-    loss loss = {.positions = positions, .classes = classes, .smoothing = number("smoothing")};
-    check(loss_parse(setting("loss"), &loss.kind, &error));
+    const loss loss = {read_loss(), positions, classes, number("smoothing")};
     check(loss_check(&loss, &error));
     void *workspace = keep(loss_workspace(&loss));
     double *values = give("losses", SAFETENSORS_F64, 1, logits->shape);
@@ -241,7 +246,9 @@ static void optimizers(const char *to) {
     for (size_t step = 0; step < steps; step++) {
         memcpy(gradient, (const float *)gradients->data + step * count, count * sizeof *gradient);
         const optimizer_block block = {count, gradient, values, state};
-        check(optimizer_step(&options, number("rate"), (int64_t)step + 1, &block, NULL, &error));
+        const double norm = gradient_norm(count, gradient);
+        check(optimizer_allows(norm, (int64_t)step + 1, &error));
+        optimizer_step_some(&options, number("rate"), (int64_t)step + 1, norm, &block, 0, count);
     }
     check(safetensors_write(out, to, &error));
 }

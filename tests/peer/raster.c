@@ -17,7 +17,7 @@ int main(int count, char **arguments) {
     raster p;
     failure why = {0};
     if (count < 4) return 2;
-    if (raster_read(&p, arguments[2], NULL, &why) != STATUS_OK) {
+    if (raster_read_greys(&p, arguments[2], (raster_greys){0}, NULL, &why) != STATUS_OK) {
         fprintf(stderr, "%s\n", why.message);
         return 1;
     }

@@ -1,5 +1,5 @@
 /* Reading PNG and JPEG files: what comes out, and what is refused. */
-#include "picture/raster.h"
+#include "picture/raster_inside.h"
 #include "picture/resize.h"
 
 #include "core/text.h"
@@ -52,10 +52,13 @@ static text png_of(const kind *k, int height, int width, const uint8_t *rows, si
     return bytes;
 }
 
+static encoded file_of(const void *bytes, size_t size) { return (encoded){bytes, size, "x.png", {0}}; }
+
 static raster decoded(const text *bytes, raster_facts *facts) {
     raster p;
     failure why = {0};
-    if (raster_decode(&p, bytes->bytes, bytes->size, "test", facts, &why) != STATUS_OK) fail_msg("%s", why.message);
+    const encoded file = file_of(bytes->bytes, bytes->size);
+    if (raster_decode(&p, &file, facts, &why) != STATUS_OK) fail_msg("%s", why.message);
     return p;
 }
 
@@ -91,7 +94,8 @@ static void every_kind_of_png_becomes_bytes(void **state) {
         raster p = decoded(&bytes, &facts);
         assert_true(p.height == CASES[k].height && p.width == CASES[k].width && p.channels == CASES[k].channels);
         assert_memory_equal(p.pixels, CASES[k].expected, (size_t)(p.height * p.width * p.channels));
-        assert_int_equal(raster_look(&looked, bytes.bytes, bytes.size, "test", NULL), STATUS_OK);
+        const encoded file = file_of(bytes.bytes, bytes.size);
+        assert_int_equal(raster_look(&looked, &file, NULL), STATUS_OK);
         looked.least = facts.least, looked.most = facts.most; /* which no header tells */
         assert_memory_equal(&facts, &looked, sizeof facts);
         assert_int_equal(facts.bits, CASES[k].kind.bits);
@@ -253,7 +257,8 @@ static void exif_turns_pictures_upright(void **state) {
 static void refuse(const void *bytes, size_t size, const char *words) {
     raster p;
     failure why = {0};
-    assert_int_not_equal(raster_decode(&p, bytes, size, "x.png", NULL, &why), STATUS_OK);
+    const encoded file = file_of(bytes, size);
+    assert_int_not_equal(raster_decode(&p, &file, NULL, &why), STATUS_OK);
     if (!strstr(why.message, words)) fail_msg("'%s' lacks '%s'", why.message, words);
     assert_null(p.pixels);
 }
@@ -300,9 +305,8 @@ static void giants_are_refused_by_their_header(void **state) {
 /* The chunk that makes a PNG an animation, behind the header: its first picture is read, and it is told. */
 static void of_an_animation_the_first_picture_is_read(void **state) {
     (void)state;
-    raster p = made(4, 5, 3), read;
+    raster p = made(4, 5, 3);
     raster_facts facts = {0};
-    failure why = {0};
     text png = png_of(&(kind){PNG_COLOR_TYPE_RGB, 8, 0}, 4, 5, p.pixels, 15), animated = {0};
     uint8_t chunk[20] = "\0\0\0\x08"
                         "acTL\0\0\0\2";
@@ -311,8 +315,7 @@ static void of_an_animation_the_first_picture_is_read(void **state) {
     text_add_bytes(&animated, png.bytes, 33);
     text_add_bytes(&animated, chunk, sizeof chunk);
     text_add_bytes(&animated, png.bytes + 33, png.size - 33);
-    if (raster_decode(&read, animated.bytes, animated.size, "x.png", &facts, &why) != STATUS_OK)
-        fail_msg("%s", why.message);
+    raster read = decoded(&animated, &facts);
     assert_true(facts.animated);
     assert_memory_equal(read.pixels, p.pixels, 60);
     raster_close(&read);
@@ -325,7 +328,7 @@ static void files_are_named_when_they_cannot_be_read(void **state) {
     (void)state;
     raster p;
     failure why = {0};
-    assert_int_equal(raster_read(&p, "/no/such/file.png", NULL, &why), STATUS_CANNOT_READ);
+    assert_int_equal(raster_read_greys(&p, "/no/such/file.png", (raster_greys){0}, NULL, &why), STATUS_CANNOT_READ);
     assert_non_null(strstr(why.message, "/no/such/file.png"));
 }
 

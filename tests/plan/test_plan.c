@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "plan/plan.h"
 
+#include "core/available.h"
 #include "core/quantile.h"
 #include "testing.h"
 

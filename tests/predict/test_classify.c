@@ -123,7 +123,7 @@ static void compare(const char *const *runs, int count, int threads) {
         assert_string_equal(csv_cell(&table, k, 0), name + 9);
         const char *path = work_path(name);
         assert_int_equal(hws_predict_classify_file(classifier, path, of_file, NULL), HWS_PREDICT_OK);
-        assert_int_equal(raster_read(&picture, path, NULL, NULL), STATUS_OK);
+        assert_int_equal(raster_read_greys(&picture, path, (raster_greys){0}, NULL, NULL), STATUS_OK);
         const int size[3] = {picture.height, picture.width, picture.channels};
         assert_memory_equal(size, SIZES[k], sizeof size);
         assert_int_equal(hws_predict_classify_pixels(classifier, picture.pixels, size, of_pixels, NULL),

@@ -268,6 +268,20 @@ static void first_losses_are_none_a_number_or_a_file(void **state) {
     assert_true(s.loss_init == 4 && !*s.loss_init_file);
 }
 
+static void the_help_tells_what_recipes_stand_for(void **state) {
+    (void)state;
+    text help = {0};
+    settings_recipes_help(&help);
+    static const char *const WORDS[] = {
+        "paper       as in the paper, for images --beta 10 --warm-up 0 --no-importance --loss-init 10\n",
+        "for volumes --beta 100 --warm-up 0 --importance 0.1,10 --loss-init 1;\n",
+        "photos      how pictures are augmented: --flip --resized-crop 0.25 --jitter 0.2 --erase 0.1\n",
+        "xrays       how pictures are augmented: --crop 4 --rotate 10 --jitter 0.2\n"};
+    for (size_t k = 0; k < sizeof WORDS / sizeof *WORDS; k++)
+        if (!strstr(text_string(&help), WORDS[k])) fail_msg("'%s' lacks '%s'", text_string(&help), WORDS[k]);
+    text_close(&help);
+}
+
 static void the_papers_recipe_is_one_word(void **state) {
     (void)state;
     failure why;
@@ -430,6 +444,7 @@ int main(void) {
         cmocka_unit_test(beta_and_tail_take_each_others_place),
         cmocka_unit_test(first_losses_are_none_a_number_or_a_file),
         cmocka_unit_test(the_papers_recipe_is_one_word),
+        cmocka_unit_test(the_help_tells_what_recipes_stand_for),
         cmocka_unit_test(what_an_old_run_does_not_tell_is_as_it_was),
         cmocka_unit_test(the_end_of_a_run_that_warms_up_is_fixed),
         cmocka_unit_test(a_difference_is_named),

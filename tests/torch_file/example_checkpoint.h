@@ -12,8 +12,6 @@ static inline status_code write_example_checkpoint(const char *path, failure *fa
     torch_begin_dict(&writer, NULL);
     torch_add_string(&writer, "trainer_name", "nnUNetTrainer");
     torch_add_whole(&writer, "current_epoch", 1000);
-    torch_add_number(&writer, "_best_ema", 0.875);
-    torch_add_bool(&writer, "done", 1);
     torch_add_none(&writer, "optimizer_state");
     torch_add_tuple(&writer, "inference_allowed_mirroring_axes", (int[]){0, 1, 2}, 3);
     torch_begin_dict(&writer, "network_weights");

@@ -37,8 +37,6 @@ static void what_is_written_is_read(void **state) {
     const pickle_value *root = torch_file_root(file), *weights = pickle_get(root, "network_weights");
     assert_true(pickle_is_string(pickle_get(root, "trainer_name"), "nnUNetTrainer"));
     assert_int_equal(pickle_get(root, "current_epoch")->whole, 1000);
-    assert_true(pickle_get(root, "_best_ema")->number == 0.875);
-    assert_int_equal(pickle_get(root, "done")->whole, 1);
     assert_int_equal(pickle_get(root, "optimizer_state")->kind, PICKLE_NONE);
     assert_int_equal(pickle_get(root, "inference_allowed_mirroring_axes")->item[2]->whole, 2);
     if (torch_tensor_open(file, pickle_get(weights, "conv.weight"), "conv.weight", &tensor, &failure) != STATUS_OK)

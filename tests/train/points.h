@@ -9,7 +9,7 @@
 #include "core/arg_max.h"
 #include "core/random.h"
 #include "testing.h"
-#include "train/trainer.h"
+#include "train/trainer_inside.h"
 
 enum { POINTS = 50, FEATURES = 5, CLASSES = 3 };
 

@@ -7,11 +7,11 @@
  * Scores of one patient are no independent witnesses. Where patients are known, they are what is resampled, and what
  * intervals and tolerances need enough of; mean and quantiles are those of the scores.
  */
-#ifndef HWS_EVALUATE_STATISTICS_H
-#define HWS_EVALUATE_STATISTICS_H
+#ifndef HWS_STATISTICS_STATISTICS_H
+#define HWS_STATISTICS_STATISTICS_H
 
 #include "core/failure.h"
-#include "evaluate/clusters.h"
+#include "statistics/clusters.h"
 
 #include <stddef.h>
 #include <stdint.h>

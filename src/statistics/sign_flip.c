@@ -1,4 +1,4 @@
-#include "evaluate/sign_flip.h"
+#include "statistics/sign_flip.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * same size share the mean of their ranks. Up to 50 pairs that differ, the p-value comes from the exact distribution of
  * these very ranks; beyond, from the normal approximation with the correction for ties and none for continuity.
  */
-#ifndef HWS_EVALUATE_WILCOXON_H
-#define HWS_EVALUATE_WILCOXON_H
+#ifndef HWS_STATISTICS_WILCOXON_H
+#define HWS_STATISTICS_WILCOXON_H
 
 #include "core/failure.h"
 

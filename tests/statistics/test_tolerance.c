@@ -1,4 +1,4 @@
-#include "evaluate/tolerance.h"
+#include "statistics/tolerance.h"
 
 #include "core/quantile.h"
 #include "core/random.h"

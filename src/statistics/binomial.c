@@ -1,4 +1,4 @@
-#include "evaluate/binomial.h"
+#include "statistics/binomial.h"
 
 #include <math.h>
 

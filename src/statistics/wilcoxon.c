@@ -1,4 +1,4 @@
-#include "evaluate/wilcoxon.h"
+#include "statistics/wilcoxon.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "evaluate/statistics.h"
+#include "statistics/statistics.h"
 
 #include "core/quantile.h"
 #include "testing.h"

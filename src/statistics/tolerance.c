@@ -1,6 +1,6 @@
-#include "evaluate/tolerance.h"
+#include "statistics/tolerance.h"
 
-#include "evaluate/binomial.h"
+#include "statistics/binomial.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* 95 % intervals of shares, which have a width also where all or none are right, unlike the bootstrap's. */
-#ifndef HWS_EVALUATE_SHARE_INTERVAL_H
-#define HWS_EVALUATE_SHARE_INTERVAL_H
+#ifndef HWS_STATISTICS_SHARE_INTERVAL_H
+#define HWS_STATISTICS_SHARE_INTERVAL_H
 
-#include "evaluate/statistics.h"
+#include "statistics/statistics.h"
 
 /* Wilson's score interval (Wilson 1927) of a share of `count` independent examples; NaN without any. */
 interval share_interval(double share, double count);

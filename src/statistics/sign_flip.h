@@ -7,8 +7,8 @@
  * one that was seen. It is computed exactly, from the distribution of the sum, not by drawing. Where no |d| is above 1 it is
  * McNemar's exact test.
  */
-#ifndef HWS_EVALUATE_SIGN_FLIP_H
-#define HWS_EVALUATE_SIGN_FLIP_H
+#ifndef HWS_STATISTICS_SIGN_FLIP_H
+#define HWS_STATISTICS_SIGN_FLIP_H
 
 #include "core/failure.h"
 

@@ -1,4 +1,4 @@
-#include "evaluate/clusters.h"
+#include "statistics/clusters.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
  * binomial with n and 1 - share; the largest k for which that is at least the confidence is taken. It holds exactly where
  * scores do not repeat, and all the more where they do. 95 % confidence and 90 % of the cases need 29 cases.
  */
-#ifndef HWS_EVALUATE_TOLERANCE_H
-#define HWS_EVALUATE_TOLERANCE_H
+#ifndef HWS_STATISTICS_TOLERANCE_H
+#define HWS_STATISTICS_TOLERANCE_H
 
 #include <stddef.h>
 

@@ -5,11 +5,11 @@
  * Where patients have several cases (statistics_options.patients), they are resampled as a whole, and Wilcoxon's test is of
  * the mean difference of each patient.
  */
-#ifndef HWS_EVALUATE_PAIRED_H
-#define HWS_EVALUATE_PAIRED_H
+#ifndef HWS_STATISTICS_PAIRED_H
+#define HWS_STATISTICS_PAIRED_H
 
-#include "evaluate/statistics.h"
-#include "evaluate/wilcoxon.h"
+#include "statistics/statistics.h"
+#include "statistics/wilcoxon.h"
 
 /* Where fewer pairs, or patients, differ Wilcoxon's test has nothing to tell: p cannot fall below 0.05. */
 enum { PAIRED_TEST_CASES = 6 };

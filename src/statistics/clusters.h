@@ -2,8 +2,8 @@
  * Examples that are drawn together when they are resampled: those of a patient, which are no independent witnesses. Without
  * patients, and where an example is nobody's, each is a cluster of its own.
  */
-#ifndef HWS_EVALUATE_CLUSTERS_H
-#define HWS_EVALUATE_CLUSTERS_H
+#ifndef HWS_STATISTICS_CLUSTERS_H
+#define HWS_STATISTICS_CLUSTERS_H
 
 #include "core/failure.h"
 

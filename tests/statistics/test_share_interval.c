@@ -1,4 +1,4 @@
-#include "evaluate/share_interval.h"
+#include "statistics/share_interval.h"
 
 #include "testing.h"
 

@@ -1,9 +1,9 @@
-#include "evaluate/statistics.h"
+#include "statistics/statistics.h"
 
 #include "core/quantile.h"
 #include "core/random.h"
-#include "evaluate/purposes.h"
-#include "evaluate/tolerance.h"
+#include "statistics/purposes.h"
+#include "statistics/tolerance.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "evaluate/paired.h"
+#include "statistics/paired.h"
 
 #include "testing.h"
 

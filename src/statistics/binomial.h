@@ -1,6 +1,6 @@
 /* The binomial distribution. */
-#ifndef HWS_EVALUATE_BINOMIAL_H
-#define HWS_EVALUATE_BINOMIAL_H
+#ifndef HWS_STATISTICS_BINOMIAL_H
+#define HWS_STATISTICS_BINOMIAL_H
 
 #include <stddef.h>
 
