@@ -9,18 +9,25 @@
 #include <string.h>
 
 static const char USAGE[] =
-    "usage: hws bench sampler [--n 1e2,1e3,...] [--batch 2] [--beta 100 | --tail A] [--divergence kl] [--json]\n"
+    "usage: hws bench sampler [--n 1e2,1e3,...] [--batch 2] [--beta 100 | --tail A] [--drift F] [--divergence kl] "
+    "[--json]\n"
     "       hws bench train ...          see hws bench train --help\n"
     "\n"
     "Times the sampler: an iteration draws a batch without replacement and writes its new losses back, on one "
     "thread;\n"
     "the median of five runs, and the times between which the middle half of them lies.\n"
-    "The losses are normal with mean 1 and standard deviation 0.1.\n"
+    "The losses are normal with mean 1 and standard deviation 0.1, and so is each new one. With --drift they move as "
+    "in a\n"
+    "training: a run begins with exponential ones (mean 1), and a drawn example's loss is multiplied by exp(-F (1 + "
+    "z)), z being "
+    "normal.\n"
+    "With --tail a run updates at least as many as a quarter of the examples, so that it sees beta renewed.\n"
     "\n";
 
 typedef struct sampler_bench {
     const char *sizes;
     long long batch;
+    double drift;
     hws_options options;
     int json;
 } sampler_bench;
@@ -28,7 +35,8 @@ typedef struct sampler_bench {
 static int bench_size(const sampler_bench *bench, int64_t n) {
     sampler_cost cost;
     failure failure;
-    const status_code status = sampler_cost_measure(n, bench->batch, &bench->options, &cost, &failure);
+    const sampler_work work = {n, bench->batch, bench->drift};
+    const status_code status = sampler_cost_measure(&work, &bench->options, &cost, &failure);
     if (status != STATUS_OK) return cli_end(status, &failure);
     const double nanoseconds = cost.iteration.median * 1e9, bytes = cost.bytes / (double)n;
     const double low = cost.iteration.low * 1e9, high = cost.iteration.high * 1e9;
@@ -86,6 +94,7 @@ int verb_bench(int count, char **arguments) {
         CLI_WHOLE("--batch", "K", &bench.batch, 1, SAMPLER_COST_MAX_BATCH, "examples per batch", NULL),
         CLI_NUMBER("--beta", "B", &bench.options.beta, 0, 1e15, "robustness", NULL),
         CLI_NUMBER("--tail", "A", &bench.options.tail, 1e-9, 1, "instead: beta follows from the losses", "no"),
+        CLI_NUMBER("--drift", "F", &bench.drift, 0, 1, "losses fall by this share at each visit", "no"),
         CLI_TEXT("--divergence", "D", &divergence, "kl | chi2 | reverse-kl | hellinger | cressie-read:K | js | cvar:A",
                  NULL),
         CLI_FLAG("--json", &bench.json,

@@ -489,12 +489,12 @@ HWS_API hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *
  * WHAT TAIL DOES. With tail = a, beta is such that D_phi(p || uniform) = a phi(1/a) + (1 - a) phi(0), which is how far
  * the uniform distribution on any fraction a of the examples is from uniform on all: ln(1/a) for KL, (1/a - 1) / 2 for
  * chi-square. tail = 1 is beta = 0, uniform draws. The divergence is followed from update to update; where it is off by
- * more than 2 %, beta is solved anew, to 2e-4, in a few passes over all losses, but not more often than once per
- * n / 1024 updated examples. All losses are looked at after at most n of them, and when the last loss that was missing
- * has come. It is a matter of these counts alone, not of time, and a state keeps them. Until there are losses, beta is
- * 0. Ties at the largest loss set a limit to what any beta can reach; then beta is the one that reaches 95 % of it, or
- * 1e15 at most, and when all losses are equal beta stays as it is. Divergences whose phi(0) is infinite (reverse KL,
- * Cressie-Read k <= 0) are refused.
+ * more than 2 %, beta is solved anew, but not more often than once per n / 1024 updated examples: for KL to 1 %, mostly
+ * in one pass over all losses, for the others to 2e-4 in a few. All losses are looked at after at most n of them, and
+ * when the last loss that was missing has come: then beta is solved to 2e-4. It is a matter of these counts alone, not
+ * of time, and a state keeps them. Until there are losses, beta is 0. Ties at the largest loss set a limit to what any
+ * beta can reach; then beta is the one that reaches 95 % of it, or 1e15 at most, and when all losses are equal beta stays
+ * as it is. Divergences whose phi(0) is infinite (reverse KL, Cressie-Read k <= 0) are refused.
  */
 HWS_API hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta);
 

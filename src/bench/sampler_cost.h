@@ -1,5 +1,7 @@
 /* What the sampler costs: an iteration draws a batch without replacement and writes its new losses back, on one thread.
-   The losses are normal with mean 1 and standard deviation 0.1. */
+   The losses are normal with mean 1 and standard deviation 0.1; so are new ones, whatever an example's loss was. With a drift
+   they move as in a training: a run begins with exponential losses (mean 1), and a drawn example's loss is multiplied by
+   exp(-drift (1 + z)), z being a standard normal number. */
 #ifndef HWS_BENCH_SAMPLER_COST_H
 #define HWS_BENCH_SAMPLER_COST_H
 
@@ -14,8 +16,13 @@ typedef struct sampler_cost {
     double bytes;
 } sampler_cost;
 
-/* Of a sampler of n examples with these options; `batch` is from 1 to SAMPLER_COST_MAX_BATCH. */
-status_code sampler_cost_measure(int64_t n, int64_t batch, const hws_options *options, sampler_cost *cost,
+typedef struct sampler_work {
+    int64_t n, batch; /* the latter is from 1 to SAMPLER_COST_MAX_BATCH */
+    double drift;     /* 0: none */
+} sampler_work;
+
+/* Of a sampler with these options. With a tail a run updates at least n / 4 examples. */
+status_code sampler_cost_measure(const sampler_work *work, const hws_options *options, sampler_cost *cost,
                                  failure *failure);
 
 #endif

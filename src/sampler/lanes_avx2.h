@@ -30,6 +30,7 @@ static inline lanes_u lanes_and(lanes_u a, lanes_u b) { return a & b; }
 static inline lanes_u lanes_or(lanes_u a, lanes_u b) { return a | b; }
 static inline lanes_u lanes_xor(lanes_u a, lanes_u b) { return a ^ b; }
 static inline lanes_u lanes_bits(lanes x) { return (lanes_u)x; }
+static inline lanes lanes_of_bits(lanes_u x) { return (lanes)x; }
 static inline uint64_t lanes_get(lanes_u x, int lane) { return x[lane]; }
 
 static inline lanes lanes_load_floats(const float *from) { return (lanes)_mm256_cvtps_pd(_mm_loadu_ps(from)); }
@@ -40,6 +41,10 @@ static inline lanes_u lanes_load_u32(const uint32_t *from) {
 
 static inline lanes_u lanes_unless_above(lanes_u x, lanes_u a, lanes_u b) {
     return x & ~(lanes_u)((lanes_i)a > (lanes_i)b);
+}
+
+static inline lanes lanes_at_least(lanes x, double bound) {
+    return (lanes)_mm256_max_pd((__m256d)x, _mm256_set1_pd(bound));
 }
 
 static inline lanes_u lanes_where_above(lanes_u x, lanes number, double bound) {

@@ -42,6 +42,7 @@ static inline lanes_u lanes_and(lanes_u a, lanes_u b) { LANES_EACH(lanes_u, a.v[
 static inline lanes_u lanes_or(lanes_u a, lanes_u b) { LANES_EACH(lanes_u, a.v[k] | b.v[k]); }
 static inline lanes_u lanes_xor(lanes_u a, lanes_u b) { LANES_EACH(lanes_u, a.v[k] ^ b.v[k]); }
 static inline lanes_u lanes_bits(lanes x) { LANES_EACH(lanes_u, hws_bits_of(x.v[k])); }
+static inline lanes lanes_of_bits(lanes_u x) { LANES_EACH(lanes, hws_double_of(x.v[k])); }
 static inline lanes lanes_load_floats(const float *from) { LANES_EACH(lanes, from[k]); }
 static inline lanes_u lanes_load_u32(const uint32_t *from) { LANES_EACH(lanes_u, from[k]); }
 static inline uint64_t lanes_get(lanes_u x, int lane) { return x.v[lane]; }
@@ -50,6 +51,9 @@ static inline uint64_t lanes_get(lanes_u x, int lane) { return x.v[lane]; }
 static inline lanes_u lanes_unless_above(lanes_u x, lanes_u a, lanes_u b) {
     LANES_EACH(lanes_u, a.v[k] <= b.v[k] ? x.v[k] : 0);
 }
+
+/* The larger of a number and a bound. */
+static inline lanes lanes_at_least(lanes x, double bound) { LANES_EACH(lanes, x.v[k] > bound ? x.v[k] : bound); }
 
 /* x where a number is above a bound, else 0. */
 static inline lanes_u lanes_where_above(lanes_u x, lanes number, double bound) {

@@ -175,12 +175,22 @@ hws_status law_grow(law *law, int64_t count, const float *losses) {
 hws_status law_replace(law *law, int64_t n, const float *losses) { return remake(law, n, 0, n, losses); }
 
 void law_set_beta(law *law, double beta) {
+    if (law_is_kl(law) && beta == law->beta) return;
     law->beta = law->window.beta = beta;
     law->window.valid = 0;
     if (law_is_kl(law)) weight_tree_rebuild(&law->tree, law->losses, tree_scale_of(beta));
     law->tree_behind = 0;
     forget(law);
 }
+
+tree_moments law_set_beta_moments(law *law, double beta, double reference) {
+    law->beta = beta;
+    law->tree_behind = 0;
+    return weight_tree_rebuild_moments(&law->tree, law->losses, beta, reference);
+}
+
+/* What is still to be refreshed was taken out after the total had been found. */
+tree_word law_total(const law *law) { return law->tree_behind ? law->tree_total : law->tree.root; }
 
 /* ---- the normaliser -------------------------------------------------------------------------------------------- */
 

@@ -74,6 +74,8 @@ hws_status law_grow(law *law, int64_t count, const float *losses);
 /* Other losses, of as many examples or more; nothing changes on failure. */
 hws_status law_replace(law *law, int64_t n, const float *losses);
 void law_set_beta(law *law, double beta);
+/* The same for KL, and what it finds on the way. The reference must be the largest loss. */
+tree_moments law_set_beta_moments(law *law, double beta, double reference);
 
 /* The losses as a list. Not while members are taken out. */
 loss_list law_list(const law *law);
@@ -83,6 +85,9 @@ static inline int law_knows(const law *law, int64_t example) { return is_known(l
 
 /* Brings the normaliser up to date. To be called before any of those below, all of which need some known loss. */
 hws_status law_prepare(law *law);
+
+/* KL: the total of all weights, as law_prepare would find it, without the work. */
+tree_word law_total(const law *law);
 
 /* p-bar of one example; 0 without a loss. */
 double law_probability(const law *law, int64_t example);

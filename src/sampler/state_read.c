@@ -63,11 +63,12 @@ static int window_is_sane(const window_place *window) {
 /* What version 2 has added. */
 static hws_status header_parse_added(const reading *reading, const unsigned char *at, state_header *header) {
     header->options.tail = get_f64(at + 168);
-    header->watch = (tail_watch){get_u64(at + 176), get_u32(at + 184), get_f64(at + 216), get_f64(at + 224)};
+    header->watch =
+        (tail_watch){get_u64(at + 176), get_u32(at + 184), get_f64(at + 216), get_f64(at + 224), get_f32(at + 188)};
     header->waited = get_u64(at + 192);
     header->ratios = (ratio_mean){get_f64(at + 200), get_f64(at + 208)};
-    if (header->watch.haste > TAIL_MAX_HASTE || get_u32(at + 188) != 0 || !isfinite(header->watch.radius) ||
-        !isfinite(header->watch.target))
+    if (header->watch.haste > TAIL_MAX_HASTE || !isfinite(header->watch.radius) || !isfinite(header->watch.target) ||
+        !(header->watch.square >= 0 && isfinite(header->watch.square)))
         return refuse_header(reading, "pace of looks");
     if (!isfinite(header->ratios.log_mean) || !(header->ratios.weight >= 0 && header->ratios.weight < INFINITY))
         return refuse_header(reading, "mean of ratios");

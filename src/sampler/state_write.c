@@ -73,6 +73,7 @@ static void header_write(const state_header *header, unsigned char *at) {
     put_f64(at + 168, options->tail);
     put_u64(at + 176, header->watch.updated);
     put_u32(at + 184, header->watch.haste);
+    put_f32(at + 188, header->watch.square);
     put_u64(at + 192, header->waited);
     put_f64(at + 200, header->ratios.log_mean);
     put_f64(at + 208, header->ratios.weight);

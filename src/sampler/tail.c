@@ -7,8 +7,9 @@
 
 #include <math.h>
 
-/* Beta is renewed when the radius is off by more than RENEW, and then solved to EXACT; both relative. */
-static const double RENEW = 0.02, EXACT = 2e-4;
+/* Beta is renewed when the radius is off by more than RENEW, and then solved to EXACT; both relative. Where the radius was
+   followed, one step mostly comes closer than NEAR, which will do: each further one costs a pass over all losses. */
+static const double RENEW = 0.02, EXACT = 2e-4, NEAR = 1e-2;
 
 /* A radius off by more than MUCH means that looks come too late, one off by less than LITTLE that they come too soon. */
 static const double MUCH = 0.03, LITTLE = 0.01;
@@ -25,69 +26,29 @@ double tail_radius(const hws_divergence *divergence, double a) {
 
 /* ---- the radius of the present losses -------------------------------------------------------------------------- */
 
-enum { BLOCK = 64, LANES = 4 };
-
-/* exp(t) for t in [-700, 0], in a form that compilers turn into vector instructions; the same bits everywhere. */
-static double exp_in_range(double t) {
-    const double shifted = t * HWS_LOG2_E + HWS_ROUNDING_MAGIC;
-    const double f = t * HWS_LOG2_E - (shifted - HWS_ROUNDING_MAGIC);
-    static const double c[] = {HWS_EXP2_0, HWS_EXP2_1, HWS_EXP2_2, HWS_EXP2_3, HWS_EXP2_4, HWS_EXP2_5,
-                               HWS_EXP2_6, HWS_EXP2_7, HWS_EXP2_8, HWS_EXP2_9, HWS_EXP2_10};
-    double sum = c[10];
-    for (int k = 9; k >= 0; k--) sum = sum * f + c[k];
-    /* The magic number leaves the rounded integer in the low bits. */
-    return sum * hws_double_of((hws_bits_of(shifted) + 1023) << 52);
-}
-
-typedef struct kl_sums {
-    wide_sum mass, moment, square; /* sum(e^t), sum(t e^t), sum(t^2 e^t) */
-} kl_sums;
-
-static double sum_lanes(const double lanes[LANES]) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
-
-/* t = beta (loss - largest); what is below -700, an example without a loss included, weighs nothing. */
-static void add_block(kl_sums *sums, double beta, double largest, const float *losses, size_t count) {
-    double t[BLOCK], e[BLOCK], mass[LANES] = {0}, moment[LANES] = {0}, square[LANES] = {0};
-    for (size_t i = 0; i < count; i++) {
-        const double exponent = beta * (losses[i] - largest);
-        t[i] = exponent > -700 ? exponent : -700;
-    }
-    for (size_t i = count; i < BLOCK; i++) t[i] = -700;
-    for (size_t i = 0; i < BLOCK; i++) e[i] = exp_in_range(t[i]);
-    for (size_t i = 0; i < BLOCK; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            mass[lane] += e[i + lane];
-            moment[lane] += e[i + lane] * t[i + lane];
-            square[lane] += e[i + lane] * t[i + lane] * t[i + lane];
-        }
-    sums->mass = wide_add_double(sums->mass, sum_lanes(mass));
-    sums->moment = wide_add_double(sums->moment, sum_lanes(moment));
-    sums->square = wide_add_double(sums->square, sum_lanes(square));
-}
-
 /* The divergence of p to uniform at some beta, and its derivative by ln(beta), 0 where that is not known. */
 typedef struct reading {
     double radius, slope;
 } reading;
 
 /* KL(p || uniform) = sum(p t) - ln(sum(e^t) / n), and its derivative is the variance of t under p. */
-static reading kl_reading(const loss_list *list, double beta, double largest) {
-    kl_sums sums = {{0, 0}, {0, 0}, {0, 0}};
-    for (size_t first = 0; first < list->n; first += BLOCK)
-        add_block(&sums, beta, largest, list->losses + first, list->n - first < BLOCK ? list->n - first : BLOCK);
-    const double mass = sums.mass.high, mean = sums.moment.high / mass;
-    return (reading){mean - hws_log(mass / (double)list->known), sums.square.high / mass - mean * mean};
+static reading kl_reading(law *law, double beta, double largest) {
+    const tree_moments sums = law_set_beta_moments(law, beta, largest);
+    const double mean = sums.first / sums.mass;
+    return (reading){mean - hws_log(sums.mass / (double)law->known), sums.second / sums.mass - mean * mean};
 }
 
 typedef struct ball {
     const hws_divergence *divergence;
+    law *law;
     loss_list list;
     double largest, target;
 } ball;
 
+/* For KL the tree has this beta afterwards: its weights are what is summed. */
 static reading reading_at(const ball *ball, double beta) {
     if (beta == 0) return (reading){0, 0};
-    if (ball->divergence->kind == HWS_KL) return kl_reading(&ball->list, beta, ball->largest);
+    if (law_is_kl(ball->law)) return kl_reading(ball->law, beta, ball->largest);
     const tilted_law law = tilted_law_of(ball->divergence, beta, &ball->list);
     return (reading){divergence_of(ball->divergence, &law, &ball->list), 0};
 }
@@ -135,21 +96,29 @@ static double next_guess(bracket *bracket, double x, double miss, double slope) 
     return miss < 0 ? x + bracket->stride : x - bracket->stride;
 }
 
-/* The beta at which the ball has its radius, from a first guess and what was read there. */
-static double solve(const ball *ball, double beta, reading at) {
+typedef struct solution {
+    double beta;
+    reading at;
+} solution;
+
+static solution solution_at(const ball *ball, double beta) { return (solution){beta, reading_at(ball, beta)}; }
+
+/* The beta at which the ball has its radius, up to a share of it, from a first guess and what was read there. */
+static solution solve(const ball *ball, solution guess, double enough) {
     const double limit = hws_log(LARGEST_BETA);
     bracket bracket = {0};
-    double x = hws_log(beta);
+    solution found = guess;
+    double x = hws_log(guess.beta);
     for (int step = 0; step < MOST_STEPS; step++) {
-        const double miss = log_miss(ball, at.radius);
-        if (fabs(miss) <= EXACT || (x == limit && miss < 0) || x < -600) break;
+        const double miss = log_miss(ball, found.at.radius);
+        if (fabs(miss) <= enough || (x == limit && miss < 0) || x < -600) break;
         narrow(&bracket, x, miss);
-        const double guess = next_guess(&bracket, x, miss, at.slope / at.radius);
-        x = guess < limit ? guess : limit;
-        at = reading_at(ball, hws_exp(x));
+        const double next = next_guess(&bracket, x, miss, found.at.slope / found.at.radius);
+        x = next < limit ? next : limit;
+        const double beta = hws_exp(x);
+        found = solution_at(ball, beta < LARGEST_BETA ? beta : LARGEST_BETA);
     }
-    const double found = hws_exp(x);
-    return found < LARGEST_BETA ? found : LARGEST_BETA;
+    return found;
 }
 
 /* Where nothing is known of beta: the inverse of the spread. */
@@ -164,39 +133,75 @@ static size_t ties_at(const loss_list *list, double loss) {
     return ties;
 }
 
-static ball ball_of(const hws_sampler *sampler) {
-    const law *law = &sampler->law;
-    ball ball = {.divergence = &law->divergence, .list = law_list(law)};
-    ball.largest = largest_of(&ball.list);
-    const double ties = (double)ties_at(&ball.list, ball.largest);
+static double largest_and_ties(const ball *ball, size_t *ties) {
+    if (law_is_kl(ball->law)) return weight_tree_largest(&ball->law->tree, ties);
+    const double largest = largest_of(&ball->list);
+    *ties = ties_at(&ball->list, largest);
+    return largest;
+}
+
+static ball ball_of(hws_sampler *sampler) {
+    law *law = &sampler->law;
+    ball ball = {.divergence = &law->divergence, .law = law, .list = law_list(law)};
+    size_t ties;
+    ball.largest = largest_and_ties(&ball, &ties);
     const double wanted = tail_radius(ball.divergence, sampler->options.tail);
-    const double reachable = REACHABLE * tail_radius(ball.divergence, ties / (double)law->known);
+    const double reachable = REACHABLE * tail_radius(ball.divergence, (double)ties / (double)law->known);
     ball.target = wanted < reachable ? wanted : reachable;
     return ball;
+}
+
+static void watch_from(tail_watch *watch, reading at) {
+    watch->radius = at.radius;
+    watch->square = at.slope > 0 ? (float)(at.slope + at.radius * at.radius) : 0;
+    if (!isfinite(watch->square)) watch->square = 0;
+}
+
+static void take(hws_sampler *sampler, const solution *found) {
+    sampler_take_beta(sampler, found->beta);
+    watch_from(&sampler->watch, found->at);
+}
+
+/* Where beta should be by what was followed, when that is far enough from where it is; else 0. */
+static double foreseen(const hws_sampler *sampler, const ball *ball) {
+    const tail_watch *watch = &sampler->watch;
+    if (!law_is_kl(&sampler->law) || !(watch->square > 0) || !(watch->radius > 0)) return 0;
+    if (fabs(watch->radius / ball->target - 1) <= RENEW) return 0;
+    const double slope = watch->square / watch->radius - watch->radius;
+    const double step = log_miss(ball, watch->radius) / slope;
+    return slope > 0 && fabs(step) < 1 ? sampler->options.beta * hws_exp(-step) : 0;
 }
 
 static void look(hws_sampler *sampler) {
     tail_watch *watch = &sampler->watch;
     watch->updated = 0;
     const ball ball = ball_of(sampler);
-    watch->target = watch->radius = ball.target;
-    if (!(ball.target > 0)) return; /* all losses are equal: every beta gives the same draws */
-    const double beta = sampler->options.beta;
-    const reading now = reading_at(&ball, beta);
-    const double drift = fabs(now.radius / ball.target - 1);
-    if (isnan(drift)) return; /* a custom divergence that has none */
+    watch->target = ball.target;
+    if (!(ball.target > 0)) { /* all losses are equal: every beta gives the same draws */
+        watch->radius = watch->square = 0;
+        return;
+    }
+    const double beta = sampler->options.beta, guess = foreseen(sampler, &ball);
+    if (guess > 0 && guess < LARGEST_BETA) {
+        const solution found = solve(&ball, solution_at(&ball, guess), NEAR);
+        take(sampler, &found);
+        return;
+    }
+    const solution now = solution_at(&ball, beta);
+    const double drift = fabs(now.at.radius / ball.target - 1);
+    if (isnan(drift)) { /* a custom divergence that has none */
+        watch->radius = ball.target;
+        return;
+    }
     if (drift > MUCH) watch->haste = watch->haste + 2 < TAIL_MAX_HASTE ? watch->haste + 2 : TAIL_MAX_HASTE;
     if (drift < LITTLE && watch->haste > 0) watch->haste--;
     if (drift <= RENEW) {
-        watch->radius = now.radius;
+        watch_from(watch, now.at);
         return;
     }
-    if (now.radius > 0) {
-        sampler_take_beta(sampler, solve(&ball, beta, now));
-        return;
-    }
-    const double guess = first_guess(&ball);
-    sampler_take_beta(sampler, solve(&ball, guess, reading_at(&ball, guess)));
+    const solution start = now.at.radius > 0 ? now : solution_at(&ball, first_guess(&ball));
+    const solution found = solve(&ball, start, EXACT);
+    take(sampler, &found);
 }
 
 static int is_followed(const hws_sampler *sampler) {
@@ -209,39 +214,71 @@ void tail_begin(hws_sampler *sampler) {
     if (is_followed(sampler)) look(sampler);
 }
 
+/* The parts of losses are summed about the largest of them. */
+static void add_kl(tail_part *part, const law *law, size_t count, const float *losses, float largest) {
+    const tree_word weight = weight_tree_weight(&law->tree, largest);
+    const double share = tree_word_ratio(weight, part->total);
+    if (!(share > 0)) return;
+    const double top = hws_log(share * part->known); /* ln(n p) of the largest */
+    const tree_moments sums = weight_tree_moments(&law->tree, count, losses, law->beta, largest);
+    part->p += share * sums.mass;
+    part->radius += share * (sums.first + top * sums.mass);
+    part->square += share * (sums.second + 2 * top * sums.first + top * top * sums.mass);
+}
+
+static void add_kl_parts(tail_part *part, const law *law, int64_t count, const int64_t *examples) {
+    for (int64_t first = 0; first < count; first += TREE_FLIGHT) {
+        float losses[TREE_FLIGHT], largest = -INFINITY;
+        size_t listed = 0;
+        for (int64_t j = first; j < count && listed < TREE_FLIGHT; j++, listed++) {
+            losses[listed] = law->losses[examples[j]];
+            largest = losses[listed] > largest ? losses[listed] : largest;
+        }
+        if (is_known(largest)) add_kl(part, law, listed, losses, largest);
+    }
+}
+
 tail_part tail_part_of(hws_sampler *sampler, int64_t count, const int64_t *examples) {
     law *law = &sampler->law;
     tail_part part = {.known = (double)law->known};
-    if (!is_followed(sampler) || law_prepare(law) != HWS_OK) return part;
-    part.total = law->tree_total;
+    if (!is_followed(sampler)) return part;
+    if (law_is_kl(law)) {
+        part.total = law_total(law);
+        add_kl_parts(&part, law, count, examples);
+        return part;
+    }
+    if (law_prepare(law) != HWS_OK) return part;
     for (int64_t j = 0; j < count; j++) {
         if (!law_knows(law, examples[j])) continue;
-        const double p = law_probability(law, examples[j]), z = p * part.known;
+        const double p = law_probability(law, examples[j]);
         part.p += p;
-        if (!law_is_kl(law)) part.radius += divergence_phi(&law->divergence, z) / part.known;
-        else if (p > 0) part.radius += p * hws_log(z);
+        part.radius += divergence_phi(&law->divergence, p * part.known) / part.known;
     }
     return part;
 }
 
-/*
- * For KL this is exact: when the weights' total grows by a factor r, those that did not change go from p to p / r, and
- * their sum(p ln(n p)) follows. For the others the normaliser is taken as unchanged.
- */
+/* When the weights' total grows by a factor r, those that did not change go from p to p / r, and what is summed over them
+   follows: ln(n p) moves by the same for all. */
+static void exchange_kl(tail_watch *watch, const tail_part *before, const tail_part *after) {
+    const double growth = tree_word_ratio(after->total, before->total);
+    const double shift = hws_log(after->known / before->known) - hws_log(growth);
+    const double p = 1 - before->p, radius = watch->radius - before->radius, square = watch->square - before->square;
+    watch->radius = (radius + shift * p) / growth + after->radius;
+    if (watch->square > 0)
+        watch->square = (float)((square + 2 * shift * radius + shift * shift * p) / growth + after->square);
+    if (!(watch->square > 0 && isfinite(watch->square))) watch->square = 0;
+}
+
+/* For KL this is exact. For the others the normaliser is taken as unchanged. */
 void tail_exchange(hws_sampler *sampler, const tail_part *before, const tail_part *after) {
     tail_watch *watch = &sampler->watch;
     if (!is_followed(sampler)) return;
     if (sampler->options.trim > 0 || !after) { /* others may have gone in or out */
-        watch->radius = 0;
+        watch->radius = watch->square = 0;
         return;
     }
-    if (!law_is_kl(&sampler->law)) {
-        watch->radius += after->radius - before->radius;
-    } else if (before->known > 0) {
-        const double growth = tree_word_ratio(after->total, before->total);
-        const double shift = hws_log(after->known / before->known) - hws_log(growth);
-        watch->radius = (watch->radius - before->radius + shift * (1 - before->p)) / growth + after->radius;
-    }
+    if (!law_is_kl(&sampler->law)) watch->radius += after->radius - before->radius;
+    else if (before->known > 0) exchange_kl(watch, before, after);
     if (!isfinite(watch->radius)) watch->radius = 0; /* far off: look */
 }
 
@@ -251,7 +288,9 @@ void tail_follow(hws_sampler *sampler, int64_t changed, int64_t known_before) {
     tail_watch *watch = &sampler->watch;
     watch->updated += (uint64_t)changed;
     const int complete = history_known(sampler) == law->n && known_before < law->n;
-    const uint64_t known = (uint64_t)law->known;
+    const uint64_t soonest = (uint64_t)law->n >> ALARMED_HASTE, usual = (uint64_t)law->known >> watch->haste;
     const int alarmed = fabs(watch->radius - watch->target) > RENEW * watch->target;
-    if (complete || watch->updated >= known >> (alarmed ? ALARMED_HASTE : (int)watch->haste)) look(sampler);
+    if (complete || watch->updated >= (alarmed || usual < soonest ? soonest : usual)) look(sampler);
 }
+
+void tail_lose(hws_sampler *sampler) { sampler->watch.square = 0; }

@@ -20,6 +20,7 @@ typedef struct tail_watch {
     uint32_t haste;   /* 0 to TAIL_MAX_HASTE */
     double radius;    /* as far as can be told without looking */
     double target;    /* what it should be */
+    float square;     /* KL: sum(p ln(n p)^2), with which the radius changes with beta; 0: not known */
 } tail_watch;
 
 /* D_phi(q || uniform) for q uniform on a fraction a: a phi(1/a) + (1 - a) phi(0). Canonical, not CVaR. */
@@ -30,7 +31,7 @@ void tail_begin(hws_sampler *sampler);
 
 /* What some examples contribute to the divergence: their p and their part of the radius; and the total of all weights. */
 typedef struct tail_part {
-    double p, radius, known;
+    double p, radius, square, known;
     tree_word total;
 } tail_part;
 
@@ -38,6 +39,9 @@ typedef struct tail_part {
    them. */
 tail_part tail_part_of(hws_sampler *sampler, int64_t count, const int64_t *examples);
 void tail_exchange(hws_sampler *sampler, const tail_part *before, const tail_part *after);
+
+/* Losses were written without that. */
+void tail_lose(hws_sampler *sampler);
 
 /* So many losses have changed; `known_before` examples had one before. */
 void tail_follow(hws_sampler *sampler, int64_t changed, int64_t known_before);

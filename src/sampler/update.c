@@ -69,6 +69,7 @@ hws_status hws_sampler_set_losses(hws_sampler *sampler, int64_t first, int64_t c
     if (status != HWS_OK)
         return sampler_fail(sampler, status, -1, -1, "no memory to set %lld losses", (long long)count);
     sampler_changed(sampler);
+    tail_lose(sampler);
     tail_follow(sampler, count, known_before);
     return HWS_OK;
 }
@@ -156,6 +157,7 @@ hws_status hws_sampler_grow(hws_sampler *sampler, int64_t count, const float *lo
         sampler->visits = growth.visits;
         growth.visits = before;
         sampler_changed(sampler);
+        tail_lose(sampler);
         tail_follow(sampler, count, n);
     }
     growth_close(&growth);

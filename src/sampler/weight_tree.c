@@ -74,14 +74,75 @@ void weight_tree_close(weight_tree *tree) {
     *tree = (weight_tree){0};
 }
 
-void weight_tree_rebuild(weight_tree *tree, const float *losses, tree_scale scale) {
+static void begin(weight_tree *tree, const float *losses, tree_scale scale) {
     tree->losses = losses;
     tree->scale = scale;
     memset(tree->block, 0, tree->block_size);
-    tree->kernels->sum_leaves(tree, NULL, tree->leaves);
+}
+
+static void sum_above_leaves(weight_tree *tree) {
     for (int level = 0; level + 1 < tree->levels; level++)
         tree->kernels->sum_nodes(tree, level, NULL, tree->node_count[level]);
     tree->kernels->sum_crown(tree, UINT32_MAX);
+}
+
+void weight_tree_rebuild(weight_tree *tree, const float *losses, tree_scale scale) {
+    begin(tree, losses, scale);
+    tree->kernels->sum_leaves(tree, NULL, tree->leaves);
+    sum_above_leaves(tree);
+}
+
+/* ---- moments --------------------------------------------------------------------------------------------------- */
+
+static tree_sums sums_of(const weight_tree *tree, double beta, double reference) {
+    return (tree_sums){.beta = beta, .reference = reference, .unit = weight_tree_weight(tree, (float)reference)};
+}
+
+/* In units of the reference's weight. */
+static double sum_of(const double places[TREE_PARTS], tree_word unit) {
+    double sum = 0;
+    for (int i = 0; i < TREE_PARTS; i++) sum += places[i];
+    return sum / (double)unit.mass;
+}
+
+static tree_moments moments_of(const tree_sums *sums) {
+    return (tree_moments){sum_of(sums->mass, sums->unit), sum_of(sums->first, sums->unit),
+                          sum_of(sums->second, sums->unit)};
+}
+
+/* Blocks of leaves are summed apart, so that errors do not grow with n. */
+enum { BLOCK = 256 };
+
+tree_moments weight_tree_rebuild_moments(weight_tree *tree, const float *losses, double beta, double reference) {
+    begin(tree, losses, tree_scale_of(beta));
+    const tree_sums none = sums_of(tree, beta, reference);
+    wide_sum mass = {0, 0}, moment = {0, 0}, square = {0, 0};
+    for (size_t first = 0; first < tree->leaves; first += BLOCK) {
+        tree_sums sums = none;
+        tree->kernels->sum_leaves_moments(tree, first, tree->leaves - first < BLOCK ? tree->leaves - first : BLOCK,
+                                          &sums);
+        const tree_moments block = moments_of(&sums);
+        mass = wide_add_double(mass, block.mass);
+        moment = wide_add_double(moment, block.first);
+        square = wide_add_double(square, block.second);
+    }
+    sum_above_leaves(tree);
+    return (tree_moments){mass.high, moment.high, square.high};
+}
+
+tree_moments weight_tree_moments(const weight_tree *tree, size_t count, const float *losses, double beta,
+                                 double reference) {
+    tree_sums sums = sums_of(tree, beta, reference);
+    for (size_t first = 0; first < count; first += TREE_PARTS) {
+        float leaf[TREE_PARTS];
+        for (size_t i = 0; i < TREE_PARTS; i++) leaf[i] = first + i < count ? losses[first + i] : -INFINITY;
+        tree->kernels->add_moments(&tree->scale, leaf, &sums);
+    }
+    return moments_of(&sums);
+}
+
+float weight_tree_largest(const weight_tree *tree, size_t *ties) {
+    return tree->kernels->largest(tree->losses, tree->leaves, ties);
 }
 
 /* The parents of these nodes; each once where there are at most 64 of them, else repeats that are adjacent are left

@@ -67,6 +67,18 @@ typedef struct tree_scale {
     float limit; /* |loss| above this is in the region of giant exponents */
 } tree_scale;
 
+/* Of some losses, with t = beta (loss - reference): sum(e^t), sum(t e^t), sum(t^2 e^t). */
+typedef struct tree_moments {
+    double mass, first, second;
+} tree_moments;
+
+/* Moments under way: those of the examples at each place of a leaf, summed in the leaves' order by every instruction set. */
+typedef struct tree_sums {
+    double beta, reference; /* no loss is above the reference */
+    tree_word unit;         /* the reference's weight */
+    double mass[TREE_PARTS], first[TREE_PARTS], second[TREE_PARTS];
+} tree_sums;
+
 typedef struct weight_tree weight_tree;
 
 /* The loops that deserve vector instructions; one set per instruction set, all giving the same bits. */
@@ -76,6 +88,12 @@ typedef struct tree_kernels {
     void (*leaf_weights)(const tree_scale *scale, const float losses[TREE_PARTS], tree_word weights[TREE_PARTS]);
     /* Recomputes the words of the listed leaves (NULL: of all). */
     void (*sum_leaves)(weight_tree *tree, const uint32_t *leaves, size_t count);
+    /* Recomputes the words of a row of leaves, and adds up their moments. */
+    void (*sum_leaves_moments)(weight_tree *tree, size_t first, size_t count, tree_sums *sums);
+    /* Adds up the moments of one leaf. */
+    void (*add_moments)(const tree_scale *scale, const float losses[TREE_PARTS], tree_sums *sums);
+    /* The largest of the losses of some leaves, and how many there are of it. */
+    float (*largest)(const float *losses, size_t leaves, size_t *ties);
     /* Recomputes the words of the listed nodes of a level (NULL: of all) in the level above, which exists. */
     void (*sum_nodes)(weight_tree *tree, int level, const uint32_t *nodes, size_t count);
     /* Recomputes the sums of the crown after words of the nodes in this set (bit k: node k) have changed. */
@@ -115,6 +133,16 @@ void weight_tree_close(weight_tree *tree);
 
 /* Recomputes everything for these losses and this scale. */
 void weight_tree_rebuild(weight_tree *tree, const float *losses, tree_scale scale);
+
+/* The same for this beta, and the moments on the way. The reference must be the largest of the losses. */
+tree_moments weight_tree_rebuild_moments(weight_tree *tree, const float *losses, double beta, double reference);
+
+/* The moments of a few losses (-infinity: none) with the tree's scale, which is that of this beta. */
+tree_moments weight_tree_moments(const weight_tree *tree, size_t count, const float *losses, double beta,
+                                 double reference);
+
+/* The largest of the tree's losses, and how many there are of it. */
+float weight_tree_largest(const weight_tree *tree, size_t *ties);
 
 /* Recomputes what depends on the losses of these examples. */
 void weight_tree_refresh(weight_tree *tree, const int64_t *examples, size_t count);

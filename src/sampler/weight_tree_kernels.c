@@ -32,6 +32,93 @@ static void leaf_weights(const tree_scale *scale, const float losses[TREE_PARTS]
                                  (int64_t)lanes_get(leaf.exponent[i / LANES], i % LANES) - TREE_EXPONENT_BIAS, 0};
 }
 
+/* What has less than 2^-1000 of the reference's weight counts as that much, of a distance of 700: as nothing. */
+enum { FAR_BITS = 1000, FAR = 700 };
+
+/* The weights as numbers: a mass has 51 bits and two zeros below them. */
+static ALWAYS_INLINE lanes weights_of(const parts *leaf, int row, uint64_t unit) {
+    const lanes_u magic = lanes_fill_u(hws_bits_of(0x1p52));
+    const lanes_u integer = lanes_or(lanes_shift_right(leaf->mass[row], 2), magic);
+    const lanes mass = lanes_subtract(lanes_of_bits(integer), lanes_fill(0x1p52));
+    const lanes_u exponent = lanes_larger(leaf->exponent[row], lanes_fill_u(unit - FAR_BITS));
+    const lanes_u power = lanes_subtract_u(exponent, lanes_fill_u(unit - 1023 - 2));
+    return lanes_multiply(mass, lanes_of_bits(lanes_shift_left(power, 52)));
+}
+
+/* The sums in rows, which are kept in registers from leaf to leaf. */
+typedef struct sum_rows {
+    lanes mass[ROWS], first[ROWS], second[ROWS];
+} sum_rows;
+
+static ALWAYS_INLINE void add_leaf(const parts *leaf, const float *losses, const tree_sums *about, sum_rows *sums) {
+    const uint64_t unit = (uint64_t)(about->unit.exponent + TREE_EXPONENT_BIAS);
+    const lanes beta = lanes_fill(about->beta), reference = lanes_fill(about->reference);
+    for (int row = 0; row < ROWS; row++) {
+        const lanes below = lanes_subtract(lanes_load_floats(losses + LANES * row), reference);
+        const lanes t = lanes_at_least(lanes_multiply(beta, below), -FAR);
+        const lanes weight = weights_of(leaf, row, unit), moment = lanes_multiply(weight, t);
+        sums->mass[row] = lanes_add(sums->mass[row], weight);
+        sums->first[row] = lanes_add(sums->first[row], moment);
+        sums->second[row] = lanes_add(sums->second[row], lanes_multiply(moment, t));
+    }
+}
+
+static ALWAYS_INLINE void load_sums(const tree_sums *from, sum_rows *to) {
+    memcpy(to->mass, from->mass, sizeof to->mass);
+    memcpy(to->first, from->first, sizeof to->first);
+    memcpy(to->second, from->second, sizeof to->second);
+}
+
+static ALWAYS_INLINE void store_sums(tree_sums *to, const sum_rows *from) {
+    memcpy(to->mass, from->mass, sizeof to->mass);
+    memcpy(to->first, from->first, sizeof to->first);
+    memcpy(to->second, from->second, sizeof to->second);
+}
+
+static void add_moments(const tree_scale *scale, const float losses[TREE_PARTS], tree_sums *sums) {
+    parts leaf;
+    sum_rows rows;
+    leaf_parts(scale, losses, &leaf);
+    load_sums(sums, &rows);
+    add_leaf(&leaf, losses, sums, &rows);
+    store_sums(sums, &rows);
+}
+
+static void sum_leaves_moments(weight_tree *tree, size_t first, size_t count, tree_sums *sums) {
+    const tree_scale scale = tree->scale;
+    const tree_sums about = *sums;
+    sum_rows rows;
+    load_sums(sums, &rows);
+    for (size_t leaf = first; leaf < first + count; leaf++) {
+        const float *losses = tree->losses + leaf * TREE_PARTS;
+        parts of;
+        leaf_parts(&scale, losses, &of);
+        add_leaf(&of, losses, &about, &rows);
+        tree_node_set(&tree->nodes[0][leaf / TREE_PARTS], (int)(leaf % TREE_PARTS), total_of(&of));
+    }
+    store_sums(sums, &rows);
+}
+
+enum { MAXIMA = 4 * TREE_PARTS };
+
+/* Several maxima and counts side by side, which compilers turn into vectors. */
+static float largest(const float *losses, size_t leaves, size_t *ties) {
+    const size_t count = leaves * TREE_PARTS, whole = count - count % MAXIMA;
+    float most[MAXIMA], all = -INFINITY;
+    uint32_t counts[MAXIMA] = {0};
+    for (int i = 0; i < MAXIMA; i++) most[i] = -INFINITY;
+    for (size_t first = 0; first < whole; first += MAXIMA)
+        for (size_t i = 0; i < MAXIMA; i++) most[i] = losses[first + i] > most[i] ? losses[first + i] : most[i];
+    for (size_t i = whole; i < count; i++) all = losses[i] > all ? losses[i] : all;
+    for (int i = 0; i < MAXIMA; i++) all = most[i] > all ? most[i] : all;
+    for (size_t first = 0; first < whole; first += MAXIMA)
+        for (size_t i = 0; i < MAXIMA; i++) counts[i] += losses[first + i] == all;
+    *ties = 0;
+    for (size_t i = whole; i < count; i++) *ties += losses[i] == all;
+    for (int i = 0; i < MAXIMA; i++) *ties += counts[i];
+    return all;
+}
+
 static void sum_leaves(weight_tree *tree, const uint32_t *leaves, size_t count) {
     const tree_scale scale = tree->scale;
     parts of[GROUP];
@@ -108,6 +195,9 @@ const tree_kernels JOIN(hws_tree_kernels_, HWS_KERNELS) = {
     .name = TEXT(HWS_KERNELS),
     .leaf_weights = leaf_weights,
     .sum_leaves = sum_leaves,
+    .sum_leaves_moments = sum_leaves_moments,
+    .add_moments = add_moments,
+    .largest = largest,
     .sum_nodes = sum_nodes,
     .sum_crown = sum_crown,
     .descend = descend,

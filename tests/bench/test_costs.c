@@ -8,10 +8,16 @@ static void a_sampler_has_a_cost(void **state) {
     const hws_options options = hws_options_default();
     sampler_cost cost = {.bytes = -1};
     failure failure;
-    assert_int_equal(sampler_cost_measure(1000, 2, &options, &cost, &failure), STATUS_OK);
+    assert_int_equal(sampler_cost_measure(&(sampler_work){.n = 1000, .batch = 2}, &options, &cost, &failure),
+                     STATUS_OK);
     assert_true(cost.iteration.median > 0 && cost.iteration.median < 1);
     assert_true(cost.opening_seconds >= 0);
     assert_true(cost.bytes >= 4 * 1000);
+    hws_options tail = hws_options_default();
+    tail.tail = 0.1;
+    const sampler_work falling = {.n = 1000, .batch = 8, .drift = 0.03};
+    assert_int_equal(sampler_cost_measure(&falling, &tail, &cost, &failure), STATUS_OK);
+    assert_true(cost.iteration.median > 0 && cost.iteration.median < 1);
 }
 
 static void a_batch_that_cannot_be_drawn_is_an_error(void **state) {
@@ -19,7 +25,8 @@ static void a_batch_that_cannot_be_drawn_is_an_error(void **state) {
     const hws_options options = hws_options_default();
     sampler_cost cost;
     failure failure = {.message = ""};
-    assert_int_equal(sampler_cost_measure(10, 11, &options, &cost, &failure), STATUS_FAILED);
+    assert_int_equal(sampler_cost_measure(&(sampler_work){.n = 10, .batch = 11}, &options, &cost, &failure),
+                     STATUS_FAILED);
     assert_non_null(strstr(failure.message, "n = 10: "));
 }
 

@@ -40,7 +40,7 @@ prints '--divergence'
 
 refused "no option '--wrong'" bench sampler --wrong
 refused "no option 'extra'" bench sampler --n 10 extra
-for option in --n --batch --beta --tail --divergence; do
+for option in --n --batch --beta --tail --drift --divergence; do
     refused "$option needs a value" bench sampler $option
 done
 refused '--batch needs a value, and --n is an option' bench sampler --batch --n 100
@@ -57,6 +57,10 @@ for tail in '' 0 -1 2 abc nan inf 1x; do
     refused '--tail' bench sampler --n 100 --tail "$tail"
 done
 run 0 bench sampler --n 100 --tail 0.1
+for drift in '' -1 2 abc nan inf 1x; do
+    refused '--drift' bench sampler --n 100 --drift "$drift"
+done
+run 0 bench sampler --n 100 --tail 0.1 --drift 0.03
 for divergence in '' KL cvar cvar:0 cvar:2 cressie-read: custom 'kl '; do
     refused '--divergence' bench sampler --n 100 --divergence "$divergence"
 done

@@ -432,14 +432,16 @@ static void test_impossible_fields(void **state) {
 static void test_impossible_later_fields(void **state) {
     (void)state;
     const double nan = NAN, minus = -1, two = 2, infinite = INFINITY;
-    const uint32_t nine_or_more = 9, nine = 9, other_nan = 0x7fc00002, signalling = 0x7f800001, infinity = 0x7f800000;
+    const uint32_t nine_or_more = 9, minus_one = 0xbf800000, other_nan = 0x7fc00002, signalling = 0x7f800001,
+                   infinity = 0x7f800000;
     const struct {
         size_t offset, size;
         const void *value;
     } changes[] = {
-        {168, 8, &nan},      {168, 8, &minus},    {168, 8, &two},       {184, 4, &nine_or_more}, {188, 4, &nine},
-        {200, 8, &infinite}, {200, 8, &nan},      {208, 8, &minus},     {208, 8, &infinite},     {208, 8, &nan},
-        {216, 8, &nan},      {224, 8, &infinite}, {232, 4, &other_nan}, {236, 4, &signalling},   {240, 4, &infinity},
+        {168, 8, &nan},        {168, 8, &minus},    {168, 8, &two},      {184, 4, &nine_or_more}, {188, 4, &minus_one},
+        {188, 4, &other_nan},  {188, 4, &infinity}, {200, 8, &infinite}, {200, 8, &nan},          {208, 8, &minus},
+        {208, 8, &infinite},   {208, 8, &nan},      {216, 8, &nan},      {224, 8, &infinite},     {232, 4, &other_nan},
+        {236, 4, &signalling}, {240, 4, &infinity},
     };
     const float losses[3] = {1, NAN, 3};
     for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
@@ -457,6 +459,36 @@ static void test_impossible_later_fields(void **state) {
         free(saved.at);
         hws_sampler_close(&sampler);
     }
+}
+
+/* States that were written before the square was followed have 0 in its place: beta follows all the same. */
+static void test_states_without_the_square_of_the_radius(void **state) {
+    (void)state;
+    enum { N = 2000, BATCH = 32 };
+    hws_options options = hws_options_default();
+    options.tail = 0.2;
+    uint64_t seed = 3;
+    float losses[N];
+    for (int i = 0; i < N; i++) losses[i] = (float)test_normal(&seed);
+    hws_sampler *sampler = opened(N, losses, &options);
+    bytes saved = state_of(sampler);
+    const uint32_t zero = 0;
+    assert_true(memcmp(saved.at + 188, &zero, 4) != 0);
+    put(saved, 188, &zero, 4);
+    make_checksum_right(saved);
+    hws_sampler_close(&sampler);
+    assert_int_equal(hws_sampler_state_read(&sampler, saved.at, saved.size, NULL, NULL), HWS_OK);
+    for (int t = 0; t < 50; t++) {
+        int64_t indices[BATCH];
+        assert_int_equal(hws_sampler_draw(sampler, BATCH, indices), HWS_OK);
+        for (int j = 0; j < BATCH; j++) losses[j] = (float)test_normal(&seed);
+        assert_int_equal(hws_sampler_update(sampler, BATCH, indices, losses), HWS_OK);
+        hws_statistics statistics;
+        assert_int_equal(hws_sampler_statistics(sampler, &statistics), HWS_OK);
+        assert_true(fabs(statistics.kl_to_uniform / log(5) - 1) < 0.0201);
+    }
+    free(saved.at);
+    hws_sampler_close(&sampler);
 }
 
 /* A sampler that uses nothing of the second version writes the first, which older libraries read. */
@@ -817,6 +849,7 @@ int main(void) {
         cmocka_unit_test(test_newer_version),
         cmocka_unit_test(test_impossible_fields),
         cmocka_unit_test(test_impossible_later_fields),
+        cmocka_unit_test(test_states_without_the_square_of_the_radius),
         cmocka_unit_test(test_the_first_version_is_written_where_it_suffices),
         cmocka_unit_test(test_options_are_the_same_after_loading),
         cmocka_unit_test(test_the_mean_of_ratios_is_kept),

@@ -219,6 +219,36 @@ static double off_radius(const model *m, double tail) {
     return fabs(sum / MANY / radius_of(&m->divergence, tail) - 1);
 }
 
+/* Where each drawn example gets a random new loss, beta is renewed in nearly every update: to within 2 % of the radius. */
+static void the_radius_is_kept_under_random_losses(void **state) {
+    (void)state;
+    enum { N = 20000, BATCH = 64 };
+    const hws_options options = options_with((hws_divergence){.kind = HWS_KL}, 0.1);
+    float *losses = malloc(N * sizeof *losses);
+    uint64_t seed = 8;
+    for (int i = 0; i < N; i++) losses[i] = (float)(1 + 0.1 * test_normal(&seed));
+    hws_sampler *sampler = opened(N, losses, &options);
+    double last = beta_of(sampler);
+    long changes = 0;
+    for (int t = 0; t < 1000; t++) {
+        int64_t indices[BATCH];
+        float fresh[BATCH];
+        assert_int_equal(hws_sampler_draw(sampler, BATCH, indices), HWS_OK);
+        for (int j = 0; j < BATCH; j++) fresh[j] = (float)(1 + 0.1 * test_normal(&seed));
+        assert_int_equal(hws_sampler_update(sampler, BATCH, indices, fresh), HWS_OK);
+        changes += beta_of(sampler) != last;
+        last = beta_of(sampler);
+        if (t % 10 != 0) continue;
+        hws_statistics statistics;
+        assert_int_equal(hws_sampler_statistics(sampler, &statistics), HWS_OK);
+        if (!(fabs(statistics.kl_to_uniform / log(10) - 1) < 0.0201))
+            fail_msg("update %d: KL is %g", t, statistics.kl_to_uniform);
+    }
+    assert_true(changes > 500);
+    hws_sampler_close(&sampler);
+    free(losses);
+}
+
 /*
  * Draws stay exact while beta changes: under the p of each step, with the beta that the sampler says it has, the randomised
  * probability integral transform of each draw of a batch, by p of those that are left, is uniform; and beta is the one that
@@ -368,6 +398,7 @@ int main(void) {
         cmocka_unit_test(beta_is_that_of_the_kl_radius),
         cmocka_unit_test(tails_that_need_no_beta),
         cmocka_unit_test(the_radius_is_kept_while_losses_fall),
+        cmocka_unit_test(the_radius_is_kept_under_random_losses),
         cmocka_unit_test(draws_are_exact_under_changing_beta),
         cmocka_unit_test(beta_depends_on_updates_alone),
         cmocka_unit_test(what_cannot_be_reached),

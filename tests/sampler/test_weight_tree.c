@@ -264,6 +264,75 @@ static void instruction_sets_agree(void **state) {
     }
 }
 
+static void assert_close_to(double found, long double wanted, double scale) {
+    if (!(fabsl(found - wanted) <= 1e-12L * (long double)scale)) fail_msg("%.17g instead of %.17Lg", found, wanted);
+}
+
+/* The moments against long double, for every set of instructions to the same bits; and the tree is the rebuilt one. */
+static void moments_are_those_of_the_weights(void **state) {
+    (void)state;
+    static const char *const names[] = {"generic", "avx2", "avx512"};
+    const size_t sizes[] = {1, 17, 5000};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (double beta = 1e-3; beta < 1e6; beta *= 30) {
+            uint64_t seed = s;
+            fixture f = fixture_open(sizes[s], beta);
+            for (size_t i = 0; i < f.n; i++) f.losses[i] = i % 7 == 3 ? -INFINITY : (float)(100 + test_normal(&seed));
+            weight_tree_rebuild(&f.tree, f.losses, f.tree.scale);
+            size_t ties, known = 0;
+            const float largest = weight_tree_largest(&f.tree, &ties);
+            long double mass = 0, first = 0, second = 0;
+            for (size_t i = 0; i < f.n; i++) {
+                const long double t = (long double)beta * ((long double)f.losses[i] - largest);
+                if (!(t > -1e4L)) continue;
+                mass += expl(t), first += t * expl(t), second += t * t * expl(t), known++;
+            }
+            const double scale = (double)known * (1 + beta * 1e-4); /* float neighbours are far apart in the end */
+            weight_tree other;
+            assert_true(weight_tree_open(&other, f.n));
+            tree_moments plain = {0, 0, 0};
+            for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+                if (!tree_kernels_named(names[k])) continue;
+                other.kernels = tree_kernels_named(names[k]);
+                const tree_moments found = weight_tree_rebuild_moments(&other, f.losses, beta, largest);
+                assert_same_tree(&f.tree, &other);
+                if (k == 0) plain = found;
+                assert_memory_equal(&found, &plain, sizeof found);
+                assert_close_to(found.mass, mass, scale);
+                assert_close_to(found.first, first, scale);
+                assert_close_to(found.second, second, scale);
+                const tree_moments few = weight_tree_moments(&other, f.n, f.losses, beta, largest);
+                assert_close_to(few.mass, mass, scale);
+                assert_close_to(few.first, first, scale);
+                assert_close_to(few.second, second, scale);
+            }
+            weight_tree_close(&other);
+            fixture_close(&f);
+        }
+}
+
+static void the_largest_and_its_ties(void **state) {
+    (void)state;
+    static const char *const names[] = {"generic", "avx2", "avx512"};
+    uint64_t seed = 4;
+    for (size_t n = 1; n < 400; n += 9) {
+        fixture f = fixture_open(n, 1);
+        float most = -INFINITY;
+        size_t count = 0;
+        for (size_t i = 0; i < n; i++) f.losses[i] = (float)(test_random(&seed) % 5) - 7;
+        for (size_t i = 0; i < n; i++) most = fmaxf(most, f.losses[i]);
+        for (size_t i = 0; i < n; i++) count += f.losses[i] == most;
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            if (!tree_kernels_named(names[k])) continue;
+            f.tree.kernels = tree_kernels_named(names[k]);
+            size_t ties;
+            assert_true(weight_tree_largest(&f.tree, &ties) == most);
+            assert_int_equal(ties, count);
+        }
+        fixture_close(&f);
+    }
+}
+
 /* A flight of draws takes short cuts; each of them is the one that its stream gives step by step. */
 static void flights_draw_what_single_draws_do(void **state) {
     (void)state;
@@ -364,11 +433,18 @@ static void giants_are_told_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(updated_equals_rebuilt),    cmocka_unit_test(rooms_add_up_and_masses_fit),
-        cmocka_unit_test(total_is_accurate),         cmocka_unit_test(a_giant_leaves_no_trace),
-        cmocka_unit_test(lost_draws_start_again),    cmocka_unit_test(instruction_sets_agree),
-        cmocka_unit_test(draws_are_those_on_record), cmocka_unit_test(weights_are_accurate_and_monotone),
-        cmocka_unit_test(giants_are_told_apart),     cmocka_unit_test(flights_draw_what_single_draws_do),
+        cmocka_unit_test(updated_equals_rebuilt),
+        cmocka_unit_test(rooms_add_up_and_masses_fit),
+        cmocka_unit_test(total_is_accurate),
+        cmocka_unit_test(a_giant_leaves_no_trace),
+        cmocka_unit_test(lost_draws_start_again),
+        cmocka_unit_test(instruction_sets_agree),
+        cmocka_unit_test(moments_are_those_of_the_weights),
+        cmocka_unit_test(the_largest_and_its_ties),
+        cmocka_unit_test(draws_are_those_on_record),
+        cmocka_unit_test(weights_are_accurate_and_monotone),
+        cmocka_unit_test(giants_are_told_apart),
+        cmocka_unit_test(flights_draw_what_single_draws_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
