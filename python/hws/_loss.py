@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ._arrays import as_indices, as_losses
 from ._learning import learn_batch
+from ._recipes import RECIPES
 from .errors import ArgumentError, ArgumentTypeError, HwsError, NotFiniteError
 
 Loss = Union[nn.Module, Callable[..., Tensor]]
@@ -214,6 +215,12 @@ def _made_per_example(loss: Loss) -> nn.Module:
     return loss if isinstance(loss, PerCase) else _Whatever(loss)
 
 
+def _recipe_weighs(sampler: Any) -> bool:
+    """Whether the recipe has importance weights; of which kind, the sampler says."""
+    recipe = RECIPES.get(getattr(sampler, "recipe", None) or "")
+    return recipe is not None and recipe.importance
+
+
 # ---- Algorithm 1 -----------------------------------------------------------------------------------------------------
 
 
@@ -225,8 +232,8 @@ class DROLoss(nn.Module):
             is, further dimensions (pixels, voxels) averaged. One that reduces runs case by case (:class:`PerCase`), in
             its own reduction; those of torch that are means or sums over elements are computed for all cases at once.
         sampler: a sampler of :mod:`hws.torch`, an :class:`hws.Sampler` or a :class:`hws.shared.SharedSampler`.
-        importance: None, the default here as in ``hws train``, or False gives no weights. Otherwise the examples are
-            weighted by clip(p_new / p_old), as the paper recommends where losses are noisy (data augmentation,
+        importance: None is what the sampler's recipe says: no weights, but for "paper-volumes". False gives none in any
+            case. Otherwise the examples are weighted by clip(p_new / p_old), as the paper recommends where losses are noisy (data augmentation,
             dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as unchanged, which
             stalls learning while all losses fall, "normalised" (KL only) keeps the mean weight at 1, "exact" replaces
             one loss in it; True is what the sampler has. A first visit weighs 1. A kind that is named here is set in each
@@ -259,6 +266,8 @@ class DROLoss(nn.Module):
         self.sampler = sampler
         if importance is not None and not isinstance(importance, (str, bool, np.bool_)):
             raise ArgumentTypeError(f"importance must be a string, a bool or None, not {type(importance).__name__}")
+        if importance is None:
+            importance = _recipe_weighs(sampler)
         self._kind = importance if isinstance(importance, str) else None
         self._set_kind()
         self.importance = bool(importance)

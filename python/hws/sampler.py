@@ -14,6 +14,7 @@ import numpy as np
 from ._arrays import as_count, as_example, as_indices, as_losses, as_number, for_state, from_anything, is_array, output, pointer
 from ._library import (CUSTOM, DIVERGENCE_KINDS, IMPORTANCE_KINDS, DivergenceStruct, ErrorStruct, OptionsStruct, RecordStruct,
                        StatisticsStruct, default_options, lib, sampler_options, values)
+from ._recipes import RECIPES, recipe_called
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
 from .errors import (ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, ExampleIndexError,
                      OwnershipError, TooFewError, from_library)
@@ -26,8 +27,8 @@ _RECORD = np.dtype([("loss_mean", "f8"), ("level", "f8"), ("evidence", "f8"), ("
 _TRIAGE = np.dtype([("example", "i8"), ("doubt", "f8"), ("loss", "f8"), ("loss_mean", "f8"), ("peers", "f8"),
                     ("trend", "f8"), ("evidence", "f8"), ("updates", "i8"), ("label", "i8")])
 
-#: What is trained for where neither tail nor beta is given.
-DEFAULT_TAIL = 0.1
+#: What is trained for where neither tail, beta nor recipe is given.
+DEFAULT_TAIL = RECIPES["images"].tail
 
 Self = TypeVar("Self", bound="Sampler")
 Value = TypeVar("Value")
@@ -80,6 +81,10 @@ class Sampler:
             label does, is discounted when p is formed.
         keep_record: keep what :meth:`triage` tells; with ``doubt`` or ``labels`` it is kept.
         labels: one label per example, from 0 on; the examples with the same label are peers. Without, all are.
+        recipe: the settings of ``hws train`` in one word, in place of ``tail`` and ``beta``: "images" (tail 0.1, which is
+            the default), "volumes" (tail 0.5 after a warm-up; only the samplers of :mod:`hws.torch` have one, so it is
+            refused here), "paper-images" (the paper's: beta 10, an initial loss of 10) or "paper-volumes" (beta 100, an
+            initial loss of 1, importance weights in a ``DROLoss``).
 
     >>> import hws
     >>> sampler = hws.Sampler(1000, beta=10, seed=1)
@@ -95,6 +100,9 @@ class Sampler:
     call is on its own, and a second one waits. It may not be used from several processes: see :mod:`hws.shared` for that.
     """
 
+    #: The recipe that it was opened with, if any.
+    recipe: Optional[str] = None
+
     _handle: Optional[int] = None
     _custom: Optional[CustomDivergence] = None  # the divergence in force, if it is one
     _functions: Optional[CustomDivergence] = None  # the one that was given, also where a state with another is in force
@@ -108,7 +116,14 @@ class Sampler:
                  replacement: bool = False, floor: float = 0.0, uniform_mix: float = 0.0, importance: str = "paper",
                  weight_min: float = 0.1, weight_max: float = 10.0, keep_counts: bool = False,
                  tail: Optional[float] = None, trim: float = 0.0, doubt: float = 0.0, keep_record: bool = False,
-                 labels: Any = None):
+                 labels: Any = None, recipe: Optional[str] = None):
+        if recipe is not None:
+            settings = recipe_called(recipe, tail, beta)
+            if settings.warm_up:
+                raise ArgumentError(f"the recipe {recipe!r} begins with a warm-up, which the samplers of hws.torch have; here give "
+                                    f"tail={settings.tail:g}, and draw uniformly for the first half of the training")
+            self.recipe, tail, beta = recipe, settings.tail, settings.beta
+            initial_loss = settings.initial_loss if initial_loss is None else initial_loss
         if not is_array(examples):
             losses, n = None, as_count(examples, "the number of examples")
         else:
@@ -642,10 +657,10 @@ class Sampler:
         self._adopt(handle, error, divergence)
 
     def __reduce__(self) -> Any:
-        return _unpickled, (type(self), self.to_bytes(), self._functions)
+        return _unpickled, (type(self), self.to_bytes(), self._functions, self.recipe)
 
     def __copy__(self: Self) -> Self:
-        return type(self).from_bytes(self._state(), self._functions)
+        return _unpickled(type(self), self._state(), self._functions, self.recipe)
 
     def __deepcopy__(self: Self, memo: Dict[int, Any]) -> Self:
         return self.__copy__()
@@ -655,8 +670,10 @@ class Sampler:
         return self.__copy__()
 
 
-def _unpickled(cls: Type[Self], state: bytes, divergence: Optional[CustomDivergence]) -> Self:
-    return cls.from_bytes(state, divergence)
+def _unpickled(cls: Type[Self], state: Any, divergence: Optional[CustomDivergence], recipe: Optional[str] = None) -> Self:
+    sampler = cls.from_bytes(state, divergence)
+    sampler.recipe = recipe
+    return sampler
 
 
 def _can_have_default_tail(divergence: DivergenceStruct) -> bool:

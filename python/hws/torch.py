@@ -28,6 +28,8 @@ from ._loss import DROLoss, PerCase, per_example
 from ._pending import Draw, Match, Pending
 from ._ranks import Ranks, exchanged, initialised
 from ._randomness import NumberedIndex, seed_of_draw, seed_of_example, seeded
+from ._recipes import Recipe, recipe_called
+from ._warm_up import WarmUp
 from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, ExampleIndexError, HwsError, OwnershipError
 from .sampler import HasBeta, Sampler
 from .shared import SharedHandle, SharedSampler
@@ -123,8 +125,11 @@ class _Items(NamedTuple):
 class _HandsOut(HasBeta):
     """What the two samplers have in common: draws made when they are asked for, in pieces of equal size."""
 
-    def __init__(self, examples: Any, ranks: Ranks, options: Dict[str, Any]):
-        self.sampler = self._opened(examples, options)
+    def __init__(self, examples: Any, ranks: Ranks, options: Dict[str, Any], warm_up: Optional[float], epochs: Optional[float]):
+        name = options.get("recipe")
+        recipe = Recipe() if name is None else recipe_called(name, options.get("tail"), options.get("beta"))
+        self._warm_up = WarmUp(recipe.warm_up if warm_up is None else warm_up, epochs)
+        self.sampler = self._opened(examples, options, recipe)
         self._ranks = ranks
         self._pending = Pending()
         self._replay: Deque[Draw] = deque()
@@ -138,14 +143,13 @@ class _HandsOut(HasBeta):
         #: Time spent in drawing and updating, the exchange between ranks included.
         self.seconds = 0.0
 
-    def _opened(self, examples: Any, options: Dict[str, Any]) -> Sampler:
-        options = dict(options)
-        generator = options.pop("generator", None)
+    def _opened(self, examples: Any, given: Mapping[str, Any], recipe: Recipe) -> Sampler:
+        options = {name: value for name, value in given.items() if value is not None or name not in ("generator", "recipe")}
         if isinstance(examples, Sampler):
-            if options or generator is not None:
-                given = [*options, *(["generator"] if generator is not None else [])]
-                raise ArgumentError(f"the sampler is open already; it cannot take {', '.join(given)}")
+            if options:
+                raise ArgumentError(f"the sampler is open already; it cannot take {', '.join(options)}")
             return examples
+        generator, called = options.pop("generator", None), options.pop("recipe", None)
         known = inspect.signature(Sampler.__init__).parameters
         for name in options:
             if name not in known or name in ("self", "examples"):
@@ -154,7 +158,12 @@ class _HandsOut(HasBeta):
             if "seed" in options:
                 raise ArgumentError("give seed or generator, not both")
             options["seed"] = int(torch.randint(0, 2**62, (), generator=generator))
-        return Sampler(number_of(examples), **options)
+        for setting, value in recipe.options().items():
+            if options.get(setting) is None:
+                options[setting] = value
+        sampler = Sampler(number_of(examples), **options)
+        sampler.recipe = called
+        return sampler
 
     # ---- ranks
 
@@ -195,6 +204,7 @@ class _HandsOut(HasBeta):
     def _pieces(self) -> Iterator[Sequence[int]]:
         """This rank's share of each piece, drawn at the moment when it is asked for."""
         self._take_ranks()
+        self._warm_up.settle(self._pieces_per_epoch)
         if self._resumed:
             self._resumed = False
         else:
@@ -209,11 +219,7 @@ class _HandsOut(HasBeta):
         self._exhausted = False
         while self._epoch == epoch and self._handed < self._pieces_per_epoch:
             start = time.perf_counter()
-            if self._replay:
-                draw = self._replay.popleft()
-            else:
-                examples = self._draw_piece()
-                draw = Draw(examples, self.sampler.updates_made, self.sampler.draws_made)
+            draw = self._replay.popleft() if self._replay else self._next_draw()
             share = draw.examples[self.rank::self.num_replicas] if self.num_replicas > 1 else draw.examples
             self._pending.add(self._coded(draw.examples), draw)
             self._handed += 1
@@ -237,8 +243,35 @@ class _HandsOut(HasBeta):
                 continue  # an epoch that is meant to be short
             warnings.warn(f"after epoch {self._epoch}: {concern}", stacklevel=4)
 
+    def _next_draw(self) -> Draw:
+        warm_up, updates = self._warm_up, self.sampler.updates_made
+        if warm_up.goes_on:
+            examples = warm_up.draw(len(self.sampler), self._piece, self.sampler.options["seed"])
+            return Draw(examples, updates, warm_up.made)
+        examples = self._draw_piece()
+        return Draw(examples, updates, warm_up.made + self.sampler.draws_made)
+
     def _draw_piece(self) -> np.ndarray:
         return self.sampler.draw(self._piece)
+
+    # ---- the warm-up
+
+    @property
+    def recipe(self) -> Optional[str]:
+        """The recipe that it was opened with, or None."""
+        return self.sampler.recipe
+
+    @property
+    def warming_up(self) -> bool:
+        """Whether the next draw is still one as in ordinary training."""
+        return self._warm_up.goes_on
+
+    def plan(self, epochs: float) -> None:
+        """Says how many epochs the training has, which a warm-up follows from, where ``epochs`` was not given.
+
+        The hooks of :mod:`hws.monai` and :mod:`hws.lightning` do so. What was given, and a state that was loaded, go before it.
+        """
+        self._warm_up.plan(epochs)
 
     # ---- losses coming back
 
@@ -284,12 +317,20 @@ class _HandsOut(HasBeta):
         crops = mean_over_crops(match.examples, match.items, items.losses, items.counted) if match else None
         drawn, fresh, counted = (crops.examples, crops.losses, crops.counted) if crops else items
         before = self.sampler.updates_made
-        weights = learn(self.sampler, drawn // ranks if ranks > 1 else drawn, fresh, importance, skip_non_finite, counted)
+        uniform = importance and match is not None and self._is_of_warm_up(match)
+        weights = learn(self.sampler, drawn // ranks if ranks > 1 else drawn, fresh, importance and not uniform, skip_non_finite,
+                        counted)
+        if uniform:
+            weights = np.ones(len(drawn), np.float32)
         if match:
             self._settle(match, before)
         elif len(self._pending) and len(codes):
             self._warn_of_strangers()
         return weights[crops.items] if crops and weights is not None else weights
+
+    def _is_of_warm_up(self, match: Match) -> bool:
+        """Whether any of it was drawn uniformly: there is no p then to weigh by."""
+        return any(draw.number <= self._warm_up.made for draw in self._pending.drawn(match))
 
     def _own(self, indices: Any, losses: Any, counted: Optional[np.ndarray]) -> _Items:
         """What this rank was given, checked."""
@@ -416,13 +457,15 @@ class _HandsOut(HasBeta):
             "batch": self._batch,
             "habits": self._pending.habits,
             "staleness": dict(self._staleness),
+            "warm_up": [-1 if self._warm_up.length is None else self._warm_up.length, self._warm_up.made],
         }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over a state: the next iteration goes on where the saved one stood.
 
         Batches that were drawn ahead and not trained on yet come first. The batch size must be the same; the number of
-        ranks may have changed, except for a :class:`HardnessWeightedSampler`.
+        ranks may have changed, except for a :class:`HardnessWeightedSampler`. The options are those of the state, and so is
+        the length of the warm-up.
         """
         try:
             state = state_dict["sampler"]
@@ -432,6 +475,7 @@ class _HandsOut(HasBeta):
             numbers = from_state(state_dict.get("pending_numbers", np.arange(len(pending))))  # older states lack it
             habits = [int(number) for number in state_dict.get("habits", self._pending.habits)]
             handed, batch = int(state_dict["handed"]), int(state_dict.get("batch", 0))
+            length, made = (int(number) for number in state_dict.get("warm_up", (0, 0)))  # older states had none
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CorruptStateError(f"this is no state_dict of a {type(self).__name__}: {error!r}") from None
         if pending.dtype != np.int64 or pending.ndim != 2 or any(
@@ -439,6 +483,8 @@ class _HandsOut(HasBeta):
             raise CorruptStateError("the draws under way are damaged")
         if len(habits) != 3 or min(habits) < 0:
             raise CorruptStateError("what is known of crops and passes is damaged")
+        if not (0 <= made <= length or (length, made) == (-1, 0)):
+            raise CorruptStateError("what is known of the warm-up is damaged")
         if pending.shape[1] != self._piece:
             raise CorruptStateError(self._misfit(pending.shape[1]))
         if pending.size and not (0 <= pending.min() and pending.max() < len(self.sampler)):
@@ -452,6 +498,9 @@ class _HandsOut(HasBeta):
         self._replay = deque(Draw(row.copy(), int(mark), int(number))
                              for row, mark, number in zip(pending, updates, numbers))
         self._handed, self._batch, self._exhausted = handed, batch, False
+        self._warm_up.made = made
+        if length >= 0:
+            self._warm_up.length = length
         # A state of the end of an epoch starts the next one.
         self._resumed = handed < self._pieces_per_epoch
         self._epoch += 1
@@ -488,7 +537,10 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
             update, so the sampler may be made before ``init_process_group``. Every rank makes the same draw and takes
             every ``num_replicas``-th example of it, so that the number of ranks changes nothing in what is trained on.
         generator: a torch.Generator to take the seed from; the same on every rank.
-        options: those of :class:`hws.Sampler`.
+        warm_up: draw shuffled passes over the data, as ordinary training does, for this fraction of the training: 0.5 is its
+            first half. Losses are remembered meanwhile, and weights are 1. 0 unless the recipe says otherwise.
+        epochs: how many epochs the training has (12.5 is fine), for the warm-up's length; see also :meth:`plan`.
+        options: those of :class:`hws.Sampler`, also ``recipe``, of which "volumes" begins with a warm-up of one half.
 
     Losses come back through :meth:`update` or a :class:`DROLoss`.
 
@@ -500,7 +552,8 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
 
     def __init__(self, examples: Any, batch_size: int, batches_per_epoch: Optional[int] = None, *,
                  num_samples: Optional[int] = None, drop_last: bool = False, num_replicas: Optional[int] = None,
-                 rank: Optional[int] = None, process_group: Any = None, **options: Any):
+                 rank: Optional[int] = None, process_group: Any = None, warm_up: Optional[float] = None,
+                 epochs: Optional[float] = None, **options: Any):
         batch_size = as_count(batch_size, "batch_size")
         n = number_of(examples)
         if batch_size < 1:
@@ -512,7 +565,7 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
             raise ArgumentError("give batches_per_epoch or num_samples, not both")
         self._batches = as_count(batches_per_epoch, "batches_per_epoch")
         self.batch_size = batch_size
-        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options)
+        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options, warm_up, epochs)
         self._check_ranks()
         if batch_size > n and not self.sampler.options["replacement"]:
             raise ArgumentError(f"a batch of {batch_size} cannot be drawn without replacement from {n} examples")
@@ -549,7 +602,8 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
         num_samples: how many examples one iteration hands out over all ranks; n unless told otherwise.
         batch_size, drop_last: tell it what a ``DataLoader(batch_size=..., drop_last=True)`` does: an iteration is then
             rounded down to whole batches, and a state that is saved at the end of an epoch starts the next one.
-        num_replicas, rank, process_group, generator, options: as in :class:`HardnessWeightedBatchSampler`.
+        num_replicas, rank, process_group, generator, warm_up, epochs, options: as in
+            :class:`HardnessWeightedBatchSampler`.
 
     >>> import hws.torch
     >>> len(list(hws.torch.HardnessWeightedSampler(10, beta=10)))
@@ -558,9 +612,9 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
 
     def __init__(self, examples: Any, num_samples: Optional[int] = None, *, batch_size: Optional[int] = None,
                  drop_last: bool = False, num_replicas: Optional[int] = None, rank: Optional[int] = None,
-                 process_group: Any = None, **options: Any):
+                 process_group: Any = None, warm_up: Optional[float] = None, epochs: Optional[float] = None, **options: Any):
         num_samples = number_of(examples) if num_samples is None else as_count(num_samples, "num_samples")
-        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options)
+        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options, warm_up, epochs)
         self.num_samples = num_samples
         if drop_last and batch_size is None:
             raise ArgumentError("drop_last needs batch_size, that of the DataLoader")

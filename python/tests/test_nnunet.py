@@ -10,6 +10,7 @@ import sys
 import tempfile
 import types
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -147,10 +148,16 @@ def epoch(made, iterations=30):
 def test_settings_by_name_and_environment():
     assert Settings().named("nnUNetTrainerHWS") == Settings()
     assert Settings().named("nnUNetTrainerHWS_tail05_warmup0") == Settings(tail=0.05, warm_up=0)
-    paper = Settings().named("nnUNetTrainerHWS_beta100_paper")
-    assert (paper.beta, paper.importance, paper.warm_up, paper.momentum) == (100, "paper", 0, 0)
+    paper = Settings().named("nnUNetTrainerHWS_paper")
+    assert (paper.beta, paper.importance, paper.warm_up, paper.momentum, paper.initial_loss) == (100, "paper", 0, 0, 1)
     assert paper.robustness(False) == {"tail": None, "beta": 100}
     assert paper == Settings().named("nnUNetTrainerHWS_paper_beta100")
+    assert Settings(tail=0.2).named("nnUNetTrainerHWS_paper").robustness(False) == {"tail": None, "beta": 100}
+    for name in ("beta30_paper", "paper_beta30"):
+        assert Settings().named(f"nnUNetTrainerHWS_{name}") == replace(paper, beta=30.0)
+    for name in ("tail20_paper", "paper_tail20"):
+        tail = Settings().named(f"nnUNetTrainerHWS_{name}")
+        assert tail == replace(paper, beta=None, tail=0.2) and tail.robustness(False) == {"tail": 0.2, "beta": None}
     slow = Settings().named("nnUNetTrainerHWS_momentum30_warmup10_paper")  # whose own words come first wherever they stand
     assert slow == Settings().named("nnUNetTrainerHWS_paper_warmup10_momentum30")
     assert (slow.importance, slow.warm_up, slow.momentum) == ("paper", 0.1, 0.3)
@@ -193,7 +200,7 @@ def test_settings_that_cannot_be_are_refused_before_training(variable, value, wo
 
 @pytest.mark.parametrize("word", ["tail0", "tail200", "warmup101", "momentum100", "0epochs", "tail20_beta100",
                                   "tail20_tail30", "momentum30_paper_momentum50", "10epochs_20epochs", "exact_normalised",
-                                  "exact_paper", "paper_exact", "paper_paper"])
+                                  "exact_paper", "paper_exact", "paper_paper", "tail20_beta30_paper"])
 def test_names_that_cannot_be_are_refused_before_training(word):
     with pytest.raises(hws.ArgumentError, match=f"the trainer's name nnUNetTrainerHWS_{word}"):
         Settings().named(f"nnUNetTrainerHWS_{word}")
