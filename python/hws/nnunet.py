@@ -41,13 +41,18 @@ from ._recipes import RECIPES
 from .errors import ArgumentError, CorruptStateError, HwsError
 from .sampler import Sampler
 from .shared import SharedHandle, SharedSampler, stream_seed
-from .telemetry import log, summary_writer
+from .telemetry import concerns_by_kind, log, summary_writer
 from .torch import DROLoss, PerCase
 
 __all__ = ["HardnessWeighted", "Settings", "trainer"]
 
 PREFIX = "nnUNetTrainerHWS"
 HARDEST_FILE = "hardest_cases.csv"
+#: What to do about each concern, in the words of a trainer's name.
+_REMEDIES = {
+    "unseen": "they come first, but it takes more epochs to see all of them",
+    "few": f"Choose a larger tail (_tail50), a lower beta or HWS_NNUNET_UNIFORM_MIX=0.1, and look at {HARDEST_FILE}",
+}
 _WORKERS_PER_RANK = 256
 
 
@@ -503,6 +508,8 @@ class HardnessWeighted:
                         f"{len(self.hws_cases)} cases, mean loss {numbers['loss_mean']:.4f}, robust loss "
                         f"{numbers['robust_loss']:.4f}, largest {numbers['loss_max']:.4f}, unseen {numbers['unseen']}; "
                         f"hardest: {', '.join(map(str, worst))}")
+        for advice in self._hws_concerns():
+            self._hws_print(f"advice: {advice}")
         if self.loss.robust.skipped:
             named = {str(self.hws_cases[case]): times for case, times in self.loss.robust.skipped.items()}
             self._hws_print(f"losses that were not finite and left out: {named}")
@@ -511,6 +518,15 @@ class HardnessWeighted:
             self._hws_writer = summary_writer(os.path.join(self.output_folder, "tensorboard")) or False
         if self._hws_writer:
             log(self._hws_writer, self.hws_shared, self.current_epoch, self.loss.robust, histogram=True)
+
+    def _hws_concerns(self) -> List[str]:
+        """What is wrong, if anything, in nnU-Net's words."""
+        assert self.hws_shared is not None and self._hws_learner is not None
+        batch = self.batch_size * (torch.distributed.get_world_size() if self.is_ddp else 1)
+        found = concerns_by_kind(self.hws_shared, batch, _REMEDIES)
+        if self._hws_learner.visits.sum() < len(self.hws_cases):  # nobody can have seen all of them by now
+            found.pop("unseen", None)
+        return list(found.values())
 
     def _hws_write_hardest(self) -> None:
         """All training cases, hardest first, as a table beside the checkpoints."""

@@ -12,10 +12,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import time
 import warnings
 from collections import deque
-from typing import Any, Deque, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 import torch
@@ -33,7 +34,7 @@ from ._warm_up import WarmUp
 from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, ExampleIndexError, HwsError, OwnershipError
 from .sampler import HasBeta, Sampler
 from .shared import SharedHandle, SharedSampler
-from .telemetry import concerns
+from .telemetry import concerns_by_kind
 
 __all__ = [
     "IndexedDataset", "HardnessWeightedSampler", "HardnessWeightedBatchSampler", "DROLoss", "PerCase", "SharedDraws",
@@ -111,6 +112,14 @@ class IndexedDataset(Dataset):
             return _with_index(self.dataset[example], example)
 
 
+def _warn(text: str) -> None:
+    """A warning that names the line of the training loop, however deep in hws and PyTorch it is found."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("hws", "torch"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)
+
+
 # ---- samplers ------------------------------------------------------------------------------------------------------
 
 
@@ -139,6 +148,9 @@ class _HandsOut(HasBeta):
         self._number_items = False
         self._warned = False  # that a batch came back which nobody had handed out
         self._updates_before = -1  # when the epoch began
+        self._left_behind = 0  # examples of batches under way when the loop left an epoch; they come again after n others
+        self._reviewed = 0  # the epoch that was looked back upon,
+        self._told: Set[str] = set()  # and what was found
         self._staleness = {"counted": 0, "sum": 0, "max": 0, "last": 0}
         #: Time spent in drawing and updating, the exchange between ranks included.
         self.seconds = 0.0
@@ -208,8 +220,10 @@ class _HandsOut(HasBeta):
         if self._resumed:
             self._resumed = False
         else:
-            if self._handed >= self._pieces_per_epoch:
+            if self._handed >= self._pieces_per_epoch and self._reviewed != self._epoch:
                 self._look_back()
+            if self._handed < self._pieces_per_epoch:
+                self._left_behind += len(self._pending) * self._piece
             self._handed = 0
             self._epoch += 1
             self._pending.clear()
@@ -232,16 +246,49 @@ class _HandsOut(HasBeta):
             yield indices
         self._exhausted = self._epoch == epoch
 
+    # ---- what is wrong
+
+    def check(self) -> List[str]:
+        """What is wrong with the training so far, and what to do about it, in words; empty if nothing is.
+
+        The sampler warns of the same by itself, once for each concern until it is gone: as soon as an epoch has been handed out
+        and all its losses are back, or when the next one begins.
+
+        >>> import hws.torch
+        >>> sampler = hws.torch.HardnessWeightedBatchSampler(6, batch_size=3)
+        >>> for batch in sampler:
+        ...     pass
+        >>> sampler.check()  # doctest: +ELLIPSIS
+        ['an epoch was drawn and no loss came back...']
+        """
+        return list(self._concerns(self._epoch if self._is_over() else self._epoch - 1).values())
+
+    def _is_over(self) -> bool:
+        """Whether the epoch has been handed out and all its losses are back."""
+        return self._epoch > 0 and self._handed >= self._pieces_per_epoch and not len(self._pending)
+
+    def _concerns(self, epochs: int) -> Dict[str, str]:
+        """By what they are about, after so many whole epochs."""
+        if self._handed >= self._pieces_per_epoch and self.sampler.updates_made == self._updates_before:
+            return {"silent": "an epoch was drawn and no loss came back, so every draw is as likely as at the start: pass the "
+                              "losses to DROLoss or update()"}
+        batch = max(self._piece, self._batch * self._piece)
+        found = concerns_by_kind(self, batch) if epochs > 0 else {}
+        # Epochs may be meant to be short, and a pass of the warm-up leaves out what is no whole batch.
+        in_passes = self._warm_up.made > 0 and (self.warming_up or self.sampler.draws_made == 0)
+        expected = self._left_behind + (self._piece - 1 if in_passes else 0)
+        if epochs * self._pieces_per_epoch * self._piece < len(self.sampler) or self.unseen <= expected:
+            found.pop("unseen", None)
+        return found
+
     def _look_back(self) -> None:
         """Warns of what went wrong in the epoch that is over."""
-        if self.sampler.updates_made == self._updates_before:
-            warnings.warn("an epoch was drawn and no loss came back, so every draw is as likely as at the start: "
-                          "pass the losses to DROLoss or update()", stacklevel=4)
-            return
-        for concern in concerns(self.sampler, self._piece):
-            if self._pieces_per_epoch * self._piece < len(self.sampler) and "no loss yet" in concern:
-                continue  # an epoch that is meant to be short
-            warnings.warn(f"after epoch {self._epoch}: {concern}", stacklevel=4)
+        self._reviewed = self._epoch
+        found = self._concerns(self._epoch)
+        for kind, concern in found.items():
+            if kind not in self._told:
+                _warn(f"after epoch {self._epoch}: {concern}")
+        self._told = set(found)
 
     def _next_draw(self) -> Draw:
         warm_up, updates = self._warm_up, self.sampler.updates_made
@@ -324,6 +371,8 @@ class _HandsOut(HasBeta):
             weights = np.ones(len(drawn), np.float32)
         if match:
             self._settle(match, before)
+            if self._is_over() and self._reviewed != self._epoch:
+                self._look_back()
         elif len(self._pending) and len(codes):
             self._warn_of_strangers()
         return weights[crops.items] if crops and weights is not None else weights
@@ -389,9 +438,9 @@ class _HandsOut(HasBeta):
         """Says once that the book of the draws under way is of no use."""
         if not self._warned:
             self._warned = True
-            warnings.warn("losses came back of examples that are in none of the draws under way. They are learnt from, but "
-                          "their draws count as not trained on, and a run that is resumed from state_dict() would hand them "
-                          "out again: the indices must be those that the sampler handed out", stacklevel=4)
+            _warn("losses came back of examples that are in none of the draws under way. They are learnt from, but their draws "
+                  "count as not trained on, and a run that is resumed from state_dict() would hand them out again: the indices "
+                  "must be those that the sampler handed out")
 
     # ---- what it knows
 
@@ -649,9 +698,9 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
         self._take_ranks()  # how far the epoch is, is counted in draws of one example for each rank
         rest = self._pieces_per_epoch - self._handed
         if self._resumed and 0 < rest < self._batch and not self.drop_last:
-            warnings.warn(f"{rest} examples of the epoch are left, fewer than a batch of {self._batch}: with "
-                          "DataLoader(drop_last=True) the epoch that is resumed is empty. HardnessWeightedSampler("
-                          "batch_size=..., drop_last=True) knows that it is over", stacklevel=3)
+            _warn(f"{rest} examples of the epoch are left, fewer than a batch of {self._batch}: with DataLoader(drop_last=True) "
+                  "the epoch that is resumed is empty. HardnessWeightedSampler(batch_size=..., drop_last=True) knows that it is "
+                  "over")
 
     def _draw_piece(self) -> np.ndarray:
         # One draw for each rank, so that the ranks together see the sequence that a single process would.

@@ -319,6 +319,23 @@ def test_the_warm_up_is_uniform_and_ends(tmp_path):
     assert any("by their losses" in text for text in made.said)
 
 
+def test_the_log_has_advice(tmp_path):
+    """It had only how many cases are unseen."""
+    made = make(tmp_path, Settings(warm_up=0, beta=1000.0, tail=None))
+    made.hws_shared.set_losses([1.0] * 18 + [3.0, math.nan])
+    made.said.clear()
+    made._hws_report()
+    few, = [text for text in made.said if "advice" in text]  # in this many visits nobody sees all cases
+    assert f"fewer than a batch of {made.batch_size}" in few and "_tail50" in few and "hardest_cases.csv" in few
+    made._hws_learner.visits[:] = 1
+    made._hws_report()
+    assert any("advice: 1 of 20 examples have no loss yet: they come first, but it takes" in text for text in made.said)
+    calm = make(tmp_path, Settings(warm_up=0, tail=0.5))
+    calm.hws_shared.set_losses(np.linspace(0, 1, 20))
+    calm._hws_report()
+    assert not any("advice" in text for text in calm.said)
+
+
 def test_checkpoints_resume_and_name_the_trainer_underneath(tmp_path):
     made = make(tmp_path)
     epoch(made)
