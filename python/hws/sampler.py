@@ -65,7 +65,8 @@ class Sampler:
             "cvar:ALPHA" or a :class:`CustomDivergence`.
         seed: the key of all randomness.
         initial_loss: None draws every example without a loss before any that has one (first visits). A number is taken
-            for the loss of the examples not seen yet instead; a good choice is the loss' maximum.
+            for the loss of the examples not seen yet instead; a good choice is the loss' maximum. An array has one loss for
+            each example, NaN for none: those of another run, say, by :func:`hws.losses_of`.
         jitter: relative standard deviation of noise on ``initial_loss``.
         momentum: stale <- momentum * stale + (1 - momentum) * new; in [0, 1).
         replacement: may an example stand twice in a batch?
@@ -112,7 +113,7 @@ class Sampler:
     _lock: Any = threading.RLock()
 
     def __init__(self, examples: Any, *, beta: Optional[float] = None, divergence: Divergence = "kl", seed: int = 0,
-                 initial_loss: Optional[float] = None, jitter: float = 0.0, momentum: float = 0.0,
+                 initial_loss: Any = None, jitter: float = 0.0, momentum: float = 0.0,
                  replacement: bool = False, floor: float = 0.0, uniform_mix: float = 0.0, importance: str = "paper",
                  weight_min: float = 0.1, weight_max: float = 10.0, keep_counts: bool = False,
                  tail: Optional[float] = None, trim: float = 0.0, doubt: float = 0.0, keep_record: bool = False,
@@ -129,6 +130,8 @@ class Sampler:
         else:
             losses = as_losses(examples)
             n = len(losses)
+        if initial_loss is not None and is_array(initial_loss):
+            losses, initial_loss = _first_losses(initial_loss, n, losses is not None), None
         options = default_options()
         if beta is not None and tail is not None:
             raise ArgumentError("beta and tail cannot be used together: with a tail, beta follows from the losses")
@@ -674,6 +677,15 @@ def _unpickled(cls: Type[Self], state: Any, divergence: Optional[CustomDivergenc
     sampler = cls.from_bytes(state, divergence)
     sampler.recipe = recipe
     return sampler
+
+
+def _first_losses(given: Any, n: int, twice: bool) -> np.ndarray:
+    losses = as_losses(given, "initial_loss")
+    if twice:
+        raise ArgumentError("there are losses in examples and in initial_loss; give one of them")
+    if len(losses) != n:
+        raise ArgumentError(f"initial_loss has {len(losses)} losses for {n} examples")
+    return losses
 
 
 def _can_have_default_tail(divergence: DivergenceStruct) -> bool:
