@@ -43,6 +43,13 @@ def per_example(losses: Tensor, count: int) -> Tensor:
     return losses if losses.ndim == 1 else losses.flatten(1).mean(1)
 
 
+def _require_loss(loss: Any) -> None:
+    if not callable(loss):
+        raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
+    if isinstance(loss, type):
+        raise ArgumentTypeError(f"loss is the class {loss.__name__}: give an object of it, such as {loss.__name__}()")
+
+
 # ---- case by case --------------------------------------------------------------------------------------------------
 
 
@@ -130,8 +137,7 @@ class PerCase(nn.Module):
 
     def __init__(self, loss: Loss):
         super().__init__()
-        if not callable(loss):
-            raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
+        _require_loss(loss)
         self.loss = loss
 
     def forward(self, prediction: Any, *others: Any, **named: Any) -> Tensor:
@@ -160,6 +166,9 @@ class _Unreduced(nn.Module):
 
     def forward(self, prediction: Any, target: Any) -> Tensor:
         self.counted = None
+        if not isinstance(self.loss, _OF_LABELS) and 0 < target.ndim != prediction.ndim:
+            raise ArgumentError(f"the prediction is of shape {tuple(prediction.shape)}, the target of {tuple(target.shape)}: "
+                                f"{type(self.loss).__name__} would compare examples with the targets of others")
         losses = self.each(prediction, target)
         count = _batch_size(prediction)
         if losses.ndim == 0 or losses.shape[0] != count:
@@ -205,8 +214,7 @@ class _Whatever(nn.Module):
 
 def _made_per_example(loss: Loss) -> nn.Module:
     """What gives one loss per example without changing what the loss means."""
-    if not callable(loss):
-        raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
+    _require_loss(loss)
     reduction = getattr(loss, "reduction", None) if isinstance(loss, nn.Module) else None
     if reduction in ("mean", "sum") and type(loss) in _ELEMENTWISE:
         return _Unreduced(loss)  # type: ignore[arg-type]
@@ -356,6 +364,10 @@ class DROLoss(nn.Module):
             else:
                 weights = learn_batch(self.sampler, indices, numbers, self.importance, self.skip_non_finite, **some)
         except NotFiniteError as error:
+            if losses.dtype == torch.float16 or torch.is_autocast_enabled():
+                raise NotFiniteError(f"{error}. Under automatic mixed precision this happens now and then: "
+                                     "DROLoss(..., skip_non_finite=True) leaves such a loss out", error.position,
+                                     error.example) from None
             if "nan" in str(error) and isinstance(getattr(self.loss, "per_case", self.loss), PerCase):
                 raise NotFiniteError(f"{error}. A mean over labels is NaN also where all labels of the example are "
                                      "ignored", error.position, error.example) from None

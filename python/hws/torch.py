@@ -21,7 +21,7 @@ from typing import Any, Deque, Dict, Iterator, List, Mapping, NamedTuple, Option
 import numpy as np
 import torch
 import torch.distributed
-from torch.utils.data import Dataset, IterableDataset, get_worker_info
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
 from ._arrays import as_count, as_indices, as_losses, from_state
 from ._learning import learn, mean_over_crops
@@ -81,6 +81,8 @@ class IndexedDataset(Dataset):
     def __init__(self, dataset: Any, randomness: Any = None):
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise ArgumentTypeError("the data set must be map-style: it needs __getitem__ and __len__")
+        if isinstance(dataset, IndexedDataset):
+            raise ArgumentTypeError("the data set is an IndexedDataset already: each item would have two indices")
         if randomness is not None and not isinstance(randomness, _HandsOut):
             raise ArgumentTypeError("randomness must be a HardnessWeightedBatchSampler or HardnessWeightedSampler, not "
                                     f"{type(randomness).__name__}")
@@ -102,9 +104,15 @@ class IndexedDataset(Dataset):
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
+        if isinstance(index, (list, tuple)):
+            raise ArgumentTypeError(f"an index must be an integer, not a {type(index).__name__}: a HardnessWeightedBatchSampler is for "
+                                    "DataLoader(batch_sampler=...)")
         example = int(index) if index >= 0 else len(self) + int(index)
         if example < 0:
             raise ExampleIndexError(f"index {index} is before the first of {len(self)} examples", None, int(index))
+        if example >= len(self):
+            raise ExampleIndexError(f"index {index} is behind the last of {len(self)} examples: is the sampler of the same data set?",
+                                    None, int(index))
         if self._randomness is None:
             return _with_index(self.dataset[int(index)], example)
         seed = seed_of_draw(index) if isinstance(index, NumberedIndex) else seed_of_example(self._seed(), example)
@@ -176,6 +184,12 @@ class _HandsOut(HasBeta):
         sampler = Sampler(number_of(examples), **options)
         sampler.recipe = called
         return sampler
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} over {self.sampler!r}>"
+
+    def set_epoch(self, epoch: int) -> None:
+        """Does nothing: the draws of each epoch are others anyway. Loops made for torch's DistributedSampler call it."""
 
     # ---- ranks
 
@@ -458,6 +472,18 @@ class _HandsOut(HasBeta):
         """The effective sample size: over how many examples the draws are spread."""
         return self.sampler.ess()
 
+    def robust_loss(self) -> float:
+        """R(L) of the stale losses, as :meth:`hws.Sampler.robust_loss`."""
+        return self.sampler.robust_loss()
+
+    def percentile(self, alpha: float) -> float:
+        """As :meth:`hws.Sampler.percentile`."""
+        return self.sampler.percentile(alpha)
+
+    def cvar(self, alpha: float) -> float:
+        """The mean of the worst fraction ``alpha`` of the stale losses."""
+        return self.sampler.cvar(alpha)
+
     def losses(self) -> np.ndarray:
         """A copy of all stale losses, NaN for examples without one."""
         return self.sampler.losses()
@@ -569,6 +595,8 @@ class _HandsOut(HasBeta):
 
 def number_of(examples: Any) -> int:
     """How many examples a data set has, or which number is given; a tensor without dimensions is a number."""
+    if isinstance(examples, DataLoader):
+        raise ArgumentTypeError("give the data set, not its DataLoader, whose length is in batches")
     has_length = hasattr(examples, "__len__") and getattr(examples, "ndim", None) != 0
     return len(examples) if has_length else as_count(examples, "the number of examples")
 
