@@ -47,7 +47,9 @@ def losses_of(path: Union[str, "os.PathLike[str]"], names: Iterable[Any]) -> np.
     if len(missing) == len(wanted):
         raise ArgumentError(f"{file}: has no loss of any of the {len(wanted)} examples" +
                             (f"; the first one is called {wanted[0]!r}" if wanted else ""))
-    said = [f"{len(missing)} of {len(wanted)} examples have no loss there, such as {missing[0]!r}, and are drawn first"] if missing else []
+    said = []
+    if missing:
+        said.append(f"{len(missing)} of {len(wanted)} examples have no loss there, such as {missing[0]!r}, and are drawn first")
     if unknown:
         said.append(f"{len(unknown)} of its examples are none of these, such as {unknown[0]!r}")
     if said:

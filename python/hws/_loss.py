@@ -241,8 +241,8 @@ class DROLoss(nn.Module):
             its own reduction; those of torch that are means or sums over elements are computed for all cases at once.
         sampler: a sampler of :mod:`hws.torch`, an :class:`hws.Sampler` or a :class:`hws.shared.SharedSampler`.
         importance: None is what the sampler's recipe says: no weights, but for "paper-volumes". False gives none in any
-            case. Otherwise the examples are weighted by clip(p_new / p_old), as the paper recommends where losses are noisy (data augmentation,
-            dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as unchanged, which
+            case. Otherwise the examples are weighted by clip(p_new / p_old), as the paper recommends where losses are
+            noisy (data augmentation, dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as unchanged, which
             stalls learning while all losses fall, "normalised" (KL only) keeps the mean weight at 1, "exact" replaces
             one loss in it; True is what the sampler has. A first visit weighs 1. A kind that is named here is set in each
             step, whatever state the sampler has taken over and whatever another criterion has asked for.

@@ -57,11 +57,11 @@ class WarmUp:
         """The next draw."""
         per_pass = examples // size * size or examples  # more than there are: only with replacement
         places = self.made * size + np.arange(size)
-        self.made += 1
         drawn = np.empty(size, np.int64)
         for number in np.unique(places // per_pass).tolist():
             inside = places // per_pass == number
             drawn[inside] = self._shuffled(seed, number, examples)[places[inside] % per_pass]
+        self.made += 1
         return drawn
 
     def _shuffled(self, seed: int, number: int, examples: int) -> np.ndarray:

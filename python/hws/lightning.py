@@ -88,7 +88,8 @@ class HardnessWeightedCallback(_Base):
         elif connector is None and getattr(trainer, "world_size", 1) > 1:
             raise ArgumentError("give Trainer(use_distributed_sampler=False): Lightning would replace the sampler")
         epochs = getattr(trainer, "max_epochs", None)
-        if stage == "fit" and epochs is not None and epochs > 0 and hasattr(self.criterion.sampler, "plan"):  # -1 is without end
+        is_known = epochs is not None and epochs > 0  # -1 is without end
+        if stage == "fit" and is_known and hasattr(self.criterion.sampler, "plan"):
             self.criterion.sampler.plan(epochs)
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:

@@ -121,8 +121,8 @@ class Sampler:
         if recipe is not None:
             settings = recipe_called(recipe, tail, beta)
             if settings.warm_up:
-                raise ArgumentError(f"the recipe {recipe!r} begins with a warm-up, which the samplers of hws.torch have; here give "
-                                    f"tail={settings.tail:g}, and draw uniformly for the first half of the training")
+                raise ArgumentError(f"the recipe {recipe!r} begins with a warm-up, which the samplers of hws.torch have; here "
+                                    f"give tail={settings.tail:g}, and draw uniformly for the first half of the training")
             self.recipe, tail, beta = recipe, settings.tail, settings.beta
             initial_loss = settings.initial_loss if initial_loss is None else initial_loss
         if not is_array(examples):

@@ -105,14 +105,14 @@ class IndexedDataset(Dataset):
 
     def __getitem__(self, index: int) -> Any:
         if isinstance(index, (list, tuple)):
-            raise ArgumentTypeError(f"an index must be an integer, not a {type(index).__name__}: a HardnessWeightedBatchSampler is for "
-                                    "DataLoader(batch_sampler=...)")
+            raise ArgumentTypeError(f"an index must be an integer, not a {type(index).__name__}: a HardnessWeightedBatchSampler "
+                                    "is for DataLoader(batch_sampler=...)")
         example = int(index) if index >= 0 else len(self) + int(index)
         if example < 0:
             raise ExampleIndexError(f"index {index} is before the first of {len(self)} examples", None, int(index))
         if example >= len(self):
-            raise ExampleIndexError(f"index {index} is behind the last of {len(self)} examples: is the sampler of the same data set?",
-                                    None, int(index))
+            raise ExampleIndexError(f"index {index} is behind the last of {len(self)} examples: is the sampler of the same "
+                                    "data set?", None, int(index))
         if self._randomness is None:
             return _with_index(self.dataset[int(index)], example)
         seed = seed_of_draw(index) if isinstance(index, NumberedIndex) else seed_of_example(self._seed(), example)
@@ -393,7 +393,8 @@ class _HandsOut(HasBeta):
 
     def _is_of_warm_up(self, match: Match) -> bool:
         """Whether any of it was drawn uniformly: there is no p then to weigh by."""
-        return any(draw.number <= self._warm_up.made for draw in self._pending.drawn(match))
+        made = self._warm_up.made
+        return made > 0 and any(draw.number <= made for draw in self._pending.drawn(match))
 
     def _own(self, indices: Any, losses: Any, counted: Optional[np.ndarray]) -> _Items:
         """What this rank was given, checked."""

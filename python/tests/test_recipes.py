@@ -39,7 +39,8 @@ def of_the_program(key, field):
                                          ("paper-volumes", "paper_volumes")])
 def test_recipes_are_those_of_the_program(name, field):
     recipe = RECIPES[name]
-    for key, ours in (("tail", recipe.tail), ("beta", recipe.beta), ("loss_init", recipe.initial_loss), ("warm_up", recipe.warm_up)):
+    for key, ours in (("tail", recipe.tail), ("beta", recipe.beta), ("loss_init", recipe.initial_loss),
+                      ("warm_up", recipe.warm_up)):
         text = of_the_program(key, field)
         assert (None if text == "none" else float(text)) == ours, key
     assert of_the_program("importance", field) == ("0.1,10" if recipe.importance else "off")
@@ -186,6 +187,20 @@ def test_weights_are_one_in_the_warm_up():
     assert all(ones[:12]) and not any(ones[18:])
 
 
+def test_draws_of_states_without_numbers_are_none_of_a_warm_up():
+    sampler = HardnessWeightedBatchSampler(N, 4, beta=3)
+    sampler.sampler.set_losses(losses_of(np.arange(N)))
+    drawn = next(iter(sampler))
+    state = sampler.state_dict()
+    for name in ("warm_up", "pending_numbers"):
+        del state[name]
+    resumed = HardnessWeightedBatchSampler(N, 4)
+    resumed.load_state_dict(state)
+    assert next(iter(resumed)) == drawn
+    fresh = losses_of(drawn).numpy() + 0.3
+    np.testing.assert_array_equal(resumed.step(drawn, fresh), sampler.sampler.importance_weights(drawn, fresh))
+
+
 def test_older_states_have_no_warm_up_and_damaged_ones_are_refused():
     options = {"batch_size": 4, "recipe": "volumes", "epochs": 4}
     sampler = HardnessWeightedBatchSampler(N, **options)
@@ -210,8 +225,8 @@ def test_a_warm_up_of_unknown_length_is_refused_and_changes_nothing():
     sampler.plan(4)
     sampler.plan(100)  # known already
     assert len(train(sampler, 12)) == 12 and not sampler.warming_up
-    for wrong, words in (({"warm_up": 50}, "warm_up is 50"), ({"epochs": 0}, "epochs is 0"), ({"epochs": float("nan")}, "epochs is nan"),
-                         ({"warm_up": "half"}, "warm_up must be a number")):
+    for wrong, words in (({"warm_up": 50}, "warm_up is 50"), ({"warm_up": "half"}, "warm_up must be a number"),
+                         ({"epochs": 0}, "epochs is 0"), ({"epochs": float("nan")}, "epochs is nan")):
         with pytest.raises(hws.HwsError, match=words):
             HardnessWeightedBatchSampler(N, 4, **wrong)
 
