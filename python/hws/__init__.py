@@ -10,6 +10,7 @@ Modules: :mod:`hws.torch` for PyTorch's DataLoader, :mod:`hws.shared` for losses
 networks, :mod:`hws.compat` for code written for the paper's package, :mod:`hws.telemetry` for logging.
 """
 
+from ._first_losses import losses_of
 from ._library import lib as _lib
 from ._library import library_path
 from .divergence import CustomDivergence, probabilities, robust_loss
@@ -18,4 +19,4 @@ from .errors import __all__ as _errors
 from .sampler import Sampler
 
 __version__: str = _lib.hws_version().decode()
-__all__ = ["Sampler", "CustomDivergence", "probabilities", "robust_loss", "library_path", "__version__", *_errors]
+__all__ = ["Sampler", "CustomDivergence", "probabilities", "robust_loss", "losses_of", "library_path", "__version__", *_errors]

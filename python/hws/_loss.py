@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ._arrays import as_indices, as_losses
 from ._learning import learn_batch
+from ._recipes import RECIPES
 from .errors import ArgumentError, ArgumentTypeError, HwsError, NotFiniteError
 
 Loss = Union[nn.Module, Callable[..., Tensor]]
@@ -40,6 +41,13 @@ def per_example(losses: Tensor, count: int) -> Tensor:
     if losses.shape[0] != count:
         raise ArgumentError(f"the loss has {losses.shape[0]} entries for {count} examples")
     return losses if losses.ndim == 1 else losses.flatten(1).mean(1)
+
+
+def _require_loss(loss: Any) -> None:
+    if not callable(loss):
+        raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
+    if isinstance(loss, type):
+        raise ArgumentTypeError(f"loss is the class {loss.__name__}: give an object of it, such as {loss.__name__}()")
 
 
 # ---- case by case --------------------------------------------------------------------------------------------------
@@ -129,8 +137,7 @@ class PerCase(nn.Module):
 
     def __init__(self, loss: Loss):
         super().__init__()
-        if not callable(loss):
-            raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
+        _require_loss(loss)
         self.loss = loss
 
     def forward(self, prediction: Any, *others: Any, **named: Any) -> Tensor:
@@ -159,6 +166,9 @@ class _Unreduced(nn.Module):
 
     def forward(self, prediction: Any, target: Any) -> Tensor:
         self.counted = None
+        if not isinstance(self.loss, _OF_LABELS) and 0 < target.ndim != prediction.ndim:
+            raise ArgumentError(f"the prediction is of shape {tuple(prediction.shape)}, the target of {tuple(target.shape)}: "
+                                f"{type(self.loss).__name__} would compare examples with the targets of others")
         losses = self.each(prediction, target)
         count = _batch_size(prediction)
         if losses.ndim == 0 or losses.shape[0] != count:
@@ -204,14 +214,19 @@ class _Whatever(nn.Module):
 
 def _made_per_example(loss: Loss) -> nn.Module:
     """What gives one loss per example without changing what the loss means."""
-    if not callable(loss):
-        raise ArgumentTypeError(f"loss must be a module or a function, not {type(loss).__name__}")
+    _require_loss(loss)
     reduction = getattr(loss, "reduction", None) if isinstance(loss, nn.Module) else None
     if reduction in ("mean", "sum") and type(loss) in _ELEMENTWISE:
         return _Unreduced(loss)  # type: ignore[arg-type]
     if reduction in ("mean", "sum"):
         return PerCase(loss)
     return loss if isinstance(loss, PerCase) else _Whatever(loss)
+
+
+def _recipe_weighs(sampler: Any) -> bool:
+    """Whether the recipe has importance weights; of which kind, the sampler says."""
+    recipe = RECIPES.get(getattr(sampler, "recipe", None) or "")
+    return recipe is not None and recipe.importance
 
 
 # ---- Algorithm 1 -----------------------------------------------------------------------------------------------------
@@ -225,13 +240,14 @@ class DROLoss(nn.Module):
             is, further dimensions (pixels, voxels) averaged. One that reduces runs case by case (:class:`PerCase`), in
             its own reduction; those of torch that are means or sums over elements are computed for all cases at once.
         sampler: a sampler of :mod:`hws.torch`, an :class:`hws.Sampler` or a :class:`hws.shared.SharedSampler`.
-        importance: None, the default here as in ``hws train``, or False gives no weights. Otherwise the examples are
-            weighted by clip(p_new / p_old), as the paper recommends where losses are noisy (data augmentation,
-            dropout); its theory and its MNIST experiment do without. "paper" takes the normaliser as unchanged, which
-            stalls learning while all losses fall, "normalised" (KL only) keeps the mean weight near 1 as long as the
-            effective sample size is well above the batch, "exact" replaces one loss in it; True is what the sampler has.
-            A first visit weighs 1. A kind that is named here is set in each step, whatever state the sampler has taken
-            over and whatever another criterion has asked for.
+        importance: None is what the sampler's recipe says: no weights, but for "paper-volumes". False gives none in any
+            case. Otherwise the examples are weighted by clip(p_new / p_old), as the paper recommends where losses are
+            noisy (data augmentation, dropout); its theory and its MNIST experiment do without. "paper" takes the
+            normaliser as unchanged, which stalls learning while all losses fall, "normalised" (KL only) keeps the mean
+            weight near 1 as long as the effective sample size is well above the batch, "exact" replaces one loss in it;
+            True is what the sampler has. A first visit weighs 1, unless the example has an initial loss. A kind that is
+            named here is set in each step, whatever state the sampler has taken over and whatever another criterion has
+            asked for.
         skip_non_finite: leave a loss that is NaN or infinite out of the history instead of raising: under automatic
             mixed precision GradScaler then skips the step. ``skipped`` counts them by example.
 
@@ -260,6 +276,8 @@ class DROLoss(nn.Module):
         self.sampler = sampler
         if importance is not None and not isinstance(importance, (str, bool, np.bool_)):
             raise ArgumentTypeError(f"importance must be a string, a bool or None, not {type(importance).__name__}")
+        if importance is None:
+            importance = _recipe_weighs(sampler)
         self._kind = importance if isinstance(importance, str) else None
         self._set_kind()
         self.importance = bool(importance)
@@ -348,6 +366,10 @@ class DROLoss(nn.Module):
             else:
                 weights = learn_batch(self.sampler, indices, numbers, self.importance, self.skip_non_finite, **some)
         except NotFiniteError as error:
+            if losses.dtype == torch.float16 or torch.is_autocast_enabled():
+                raise NotFiniteError(f"{error}. Under automatic mixed precision this happens now and then: "
+                                     "DROLoss(..., skip_non_finite=True) leaves such a loss out", error.position,
+                                     error.example) from None
             if "nan" in str(error) and isinstance(getattr(self.loss, "per_case", self.loss), PerCase):
                 raise NotFiniteError(f"{error}. A mean over labels is NaN also where all labels of the example are "
                                      "ignored", error.position, error.example) from None

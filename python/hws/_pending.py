@@ -370,5 +370,9 @@ class Pending:
         self._awaiting = None
         self._forget_round()
 
+    def drawn(self, match: Match) -> List[Draw]:
+        """What a match is of; for a batch that came once more, what was complete last. Ask before :meth:`take`."""
+        return [self._draws[number].draw for number in match.entries] or [entry.draw for entry in self._last]
+
     def draws(self) -> List[Draw]:
         return [entry.draw for entry in self._draws.values()]

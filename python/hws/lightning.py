@@ -69,7 +69,8 @@ class HardnessWeightedCallback(_Base):
 
     The sampler's state goes into Lightning's checkpoints, unless a :class:`HardnessWeightedData` has put it there. Lightning
     is kept from replacing the sampler by one of its own (``use_distributed_sampler=False``): the samplers of hws know the
-    ranks themselves.
+    ranks themselves. A sampler that warms up is told the trainer's ``max_epochs``; where only ``max_steps`` is given, say
+    ``epochs`` yourself.
     """
 
     def __init__(self, criterion: Any, index: str = "index", log: bool = True):
@@ -86,6 +87,10 @@ class HardnessWeightedCallback(_Base):
             connector.use_distributed_sampler = False
         elif connector is None and getattr(trainer, "world_size", 1) > 1:
             raise ArgumentError("give Trainer(use_distributed_sampler=False): Lightning would replace the sampler")
+        epochs = getattr(trainer, "max_epochs", None)
+        is_known = epochs is not None and epochs > 0  # -1 is without end
+        if stage == "fit" and is_known and hasattr(self.criterion.sampler, "plan"):
+            self.criterion.sampler.plan(epochs)
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         self.criterion.expect(batch_indices(batch, self.index))

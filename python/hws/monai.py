@@ -1,6 +1,6 @@
 """Hardness weighted sampling in MONAI's engines (and any other of PyTorch-Ignite).
 
-    sampler = hws.torch.HardnessWeightedBatchSampler(data, batch_size=2)
+    sampler = hws.torch.HardnessWeightedBatchSampler(data, batch_size=2, recipe="volumes")
     loader = DataLoader(hws.torch.IndexedDataset(data), batch_sampler=sampler)
     criterion = hws.torch.DROLoss(DiceCELoss(to_onehot_y=True, softmax=True), sampler)
     handler = hws.monai.HardnessWeightedHandler(criterion)
@@ -39,6 +39,8 @@ def batch_indices(batch: Any, key: Any = "index") -> Any:
 class HardnessWeightedHandler:
     """Tells a DROLoss which examples an engine's iteration is about, and reports after each epoch.
 
+    A sampler that warms up, as those of ``recipe="volumes"`` do, is told the engine's number of epochs.
+
     Args:
         criterion: the :class:`hws.torch.DROLoss` that the engine has for its loss function.
         index: the name of the batch's entry with the indices.
@@ -58,8 +60,15 @@ class HardnessWeightedHandler:
         """Registers with an engine; MONAI does so with every handler of ``train_handlers``."""
         from ignite.engine import Events
 
+        engine.add_event_handler(Events.STARTED, self.started)
         engine.add_event_handler(Events.ITERATION_STARTED, self.iteration_started)
         engine.add_event_handler(Events.EPOCH_COMPLETED, self.epoch_completed)
+
+    def started(self, engine: Any) -> None:
+        """Tells the sampler how many epochs the engine is to run, which a warm-up follows from."""
+        epochs = getattr(engine.state, "max_epochs", None)
+        if epochs is not None and hasattr(self.criterion.sampler, "plan"):
+            self.criterion.sampler.plan(epochs)
 
     def iteration_started(self, engine: Any) -> None:
         self.criterion.expect(batch_indices(engine.state.batch, self.index))

@@ -9,11 +9,11 @@ validation, prediction) is nnU-Net's, and its checkpoints are predicted with by 
 
 Variants by name, in any combination and order: ``nnUNetTrainerHWS_tail20`` (train for the hardest 20 %), ``_beta100``,
 ``_warmup0`` (percent of the epochs that draw uniformly), ``_momentum50`` (percent), ``_paper``, ``_normalised`` or
-``_exact`` (importance weights; ``_paper`` also without warm-up and momentum, as in the paper, unless the name says
-otherwise), ``_250epochs``. No setting may stand there twice. What the name does not say can be said by environment
-variables: HWS_NNUNET_TAIL or _BETA, _WARM_UP, _MOMENTUM, _IMPORTANCE, _FLOOR, _UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the
-name of another trainer of nnU-Net to build upon. Where a name has percent, the variable has a fraction: HWS_NNUNET_TAIL=0.2
-is ``_tail20``. What cannot be is refused before training begins.
+``_exact`` (importance weights; ``_paper`` is the paper's recipe with them: beta 100, an initial loss of 1, neither warm-up
+nor momentum, unless the name says otherwise), ``_250epochs``. No setting may stand there twice. What the name does not say
+can be said by environment variables: HWS_NNUNET_TAIL or _BETA, _WARM_UP, _MOMENTUM, _IMPORTANCE, _INITIAL_LOSS, _FLOOR,
+_UNIFORM_MIX, _SEED, _EPOCHS, and _BASE, the name of another trainer of nnU-Net to build upon. Where a name has percent, the
+variable has a fraction: HWS_NNUNET_TAIL=0.2 is ``_tail20``. What cannot be is refused before training begins.
 """
 
 from __future__ import annotations
@@ -37,16 +37,22 @@ from torch import Tensor, nn
 from ._arrays import from_state
 from ._learning import learn
 from ._ranks import exchanged
+from ._recipes import RECIPES
 from .errors import ArgumentError, CorruptStateError, HwsError
 from .sampler import Sampler
 from .shared import SharedHandle, SharedSampler, stream_seed
-from .telemetry import log, summary_writer
+from .telemetry import concerns_by_kind, log, summary_writer
 from .torch import DROLoss, PerCase
 
 __all__ = ["HardnessWeighted", "Settings", "trainer"]
 
 PREFIX = "nnUNetTrainerHWS"
 HARDEST_FILE = "hardest_cases.csv"
+#: What to do about each concern, in the words of a trainer's name.
+_REMEDIES = {
+    "unseen": "they come first, but it takes more epochs to see all of them",
+    "few": f"Choose a larger tail (_tail50), a lower beta or HWS_NNUNET_UNIFORM_MIX=0.1, and look at {HARDEST_FILE}",
+}
 _WORKERS_PER_RANK = 256
 
 
@@ -62,11 +68,12 @@ class Settings:
     a ``beta`` is taken instead of the tail. What the sampler would refuse after the warm-up is refused here.
     """
 
-    tail: Optional[float] = 0.5
+    tail: Optional[float] = RECIPES["volumes"].tail
     beta: Optional[float] = None
-    warm_up: float = 0.5
+    warm_up: float = RECIPES["volumes"].warm_up
     momentum: float = 0.5
     importance: Optional[str] = None
+    initial_loss: Optional[float] = None
     floor: float = 0.0
     uniform_mix: float = 0.0
     seed: int = 0
@@ -74,7 +81,7 @@ class Settings:
     base: str = "nnUNetTrainer"
 
     def __post_init__(self) -> None:
-        for name in ("tail", "beta", "warm_up", "momentum", "floor", "uniform_mix", "seed", "epochs"):
+        for name in ("tail", "beta", "warm_up", "momentum", "initial_loss", "floor", "uniform_mix", "seed", "epochs"):
             self._require_number(name)
         if self.tail is None and self.beta is None:
             raise ArgumentError("tail and beta are both None; one of them must say how robust training is to be")
@@ -90,7 +97,7 @@ class Settings:
 
     def _require_number(self, name: str) -> None:
         value = getattr(self, name)
-        if value is None and name in ("tail", "beta", "epochs"):
+        if value is None and name in ("tail", "beta", "initial_loss", "epochs"):
             return
         kind, words = (Integral, "whole number") if name in ("seed", "epochs") else (Real, "number")
         if isinstance(value, bool) or not isinstance(value, kind):
@@ -99,7 +106,7 @@ class Settings:
     def options(self, warming_up: bool) -> Dict[str, Any]:
         """The sampler's options."""
         return {"momentum": self.momentum, "floor": self.floor, "uniform_mix": self.uniform_mix, "seed": self.seed,
-                "importance": self.importance or "paper", **self.robustness(warming_up)}
+                "importance": self.importance or "paper", "initial_loss": self.initial_loss, **self.robustness(warming_up)}
 
     def robustness(self, warming_up: bool) -> Dict[str, Optional[float]]:
         """The sampler's options that decide p."""
@@ -139,9 +146,9 @@ class Settings:
                 raise ArgumentError(f"the trainer's name {name} says {', '.join(named & own)} twice")
             named |= own
             found.update(said)
-        if "tail" in found and "beta" in found:
+        if {"tail", "beta"} <= named:
             raise ArgumentError(f"the trainer's name {name} has a tail and a beta; a beta is instead of a tail")
-        if "tail" in found:
+        if "tail" in named:
             found["beta"] = None
         with _said_by(f"the trainer's name {name}"):
             return replace(self, **found)
@@ -163,7 +170,7 @@ def _parsed(name: str, text: str) -> Any:
         value = int(text) if name in ("seed", "epochs") else float(text)
     except ValueError:
         raise ArgumentError(f"HWS_NNUNET_{name.upper()} is {text!r}, which is no number") from None
-    if not math.isfinite(value) or value < 0:
+    if not math.isfinite(value) or (value < 0 and name != "initial_loss"):
         raise ArgumentError(f"HWS_NNUNET_{name.upper()} is {text}, which is out of range")
     return value
 
@@ -180,7 +187,8 @@ def _word(word: str, name: str) -> Dict[str, Any]:
     if epochs:
         return {"epochs": int(epochs.group(1))}
     if word == "paper":
-        return {"importance": "paper", "warm_up": 0.0, "momentum": 0.0}
+        recipe = RECIPES["paper-volumes"]
+        return {"importance": "paper", "beta": recipe.beta, "initial_loss": recipe.initial_loss, "warm_up": 0.0, "momentum": 0.0}
     if word in ("normalised", "exact"):
         return {"importance": word}
     raise ArgumentError(f"the trainer's name {name} has a part {word!r}; parts are tail20 (percent), beta100, warmup50 "
@@ -500,6 +508,8 @@ class HardnessWeighted:
                         f"{len(self.hws_cases)} cases, mean loss {numbers['loss_mean']:.4f}, robust loss "
                         f"{numbers['robust_loss']:.4f}, largest {numbers['loss_max']:.4f}, unseen {numbers['unseen']}; "
                         f"hardest: {', '.join(map(str, worst))}")
+        for advice in self._hws_concerns():
+            self._hws_print(f"advice: {advice}")
         if self.loss.robust.skipped:
             named = {str(self.hws_cases[case]): times for case, times in self.loss.robust.skipped.items()}
             self._hws_print(f"losses that were not finite and left out: {named}")
@@ -508,6 +518,15 @@ class HardnessWeighted:
             self._hws_writer = summary_writer(os.path.join(self.output_folder, "tensorboard")) or False
         if self._hws_writer:
             log(self._hws_writer, self.hws_shared, self.current_epoch, self.loss.robust, histogram=True)
+
+    def _hws_concerns(self) -> List[str]:
+        """What is wrong, if anything, in nnU-Net's words."""
+        assert self.hws_shared is not None and self._hws_learner is not None
+        batch = self.batch_size * (torch.distributed.get_world_size() if self.is_ddp else 1)
+        found = concerns_by_kind(self.hws_shared, batch, _REMEDIES)
+        if self._hws_learner.visits.sum() < len(self.hws_cases):  # nobody can have seen all of them by now
+            found.pop("unseen", None)
+        return list(found.values())
 
     def _hws_write_hardest(self) -> None:
         """All training cases, hardest first, as a table beside the checkpoints."""

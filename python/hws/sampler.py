@@ -14,6 +14,7 @@ import numpy as np
 from ._arrays import as_count, as_example, as_indices, as_losses, as_number, for_state, from_anything, is_array, output, pointer
 from ._library import (CUSTOM, DIVERGENCE_KINDS, IMPORTANCE_KINDS, DivergenceStruct, ErrorStruct, OptionsStruct, RecordStruct,
                        StatisticsStruct, default_options, lib, sampler_options, values)
+from ._recipes import RECIPES, recipe_called
 from .divergence import CustomDivergence, Divergence, divergence_name, divergence_struct
 from .errors import (ArgumentError, ArgumentTypeError, ClosedError, CorruptStateError, ExampleIndexError,
                      OwnershipError, TooFewError, from_library)
@@ -26,8 +27,8 @@ _RECORD = np.dtype([("loss_mean", "f8"), ("level", "f8"), ("evidence", "f8"), ("
 _TRIAGE = np.dtype([("example", "i8"), ("doubt", "f8"), ("loss", "f8"), ("loss_mean", "f8"), ("peers", "f8"),
                     ("trend", "f8"), ("evidence", "f8"), ("updates", "i8"), ("label", "i8")])
 
-#: What is trained for where neither tail nor beta is given.
-DEFAULT_TAIL = 0.1
+#: What is trained for where neither tail, beta nor recipe is given.
+DEFAULT_TAIL = RECIPES["images"].tail
 
 Self = TypeVar("Self", bound="Sampler")
 Value = TypeVar("Value")
@@ -65,7 +66,8 @@ class Sampler:
         seed: the key of all randomness.
         initial_loss: None draws every example without a loss before any that has one (first visits). A number is taken
             for the loss of the examples not seen yet instead, in draws and in importance weights; a good choice is the
-            loss' maximum.
+            loss' maximum. An array has one loss for each example, NaN for none: those of another run, say, by
+            :func:`hws.losses_of`.
         jitter: relative standard deviation of noise on ``initial_loss``.
         momentum: stale <- momentum * stale + (1 - momentum) * new; in [0, 1).
         replacement: may an example stand twice in a batch?
@@ -81,6 +83,10 @@ class Sampler:
             label does, is discounted when p is formed.
         keep_record: keep what :meth:`triage` tells; with ``doubt`` or ``labels`` it is kept.
         labels: one label per example, from 0 on; the examples with the same label are peers. Without, all are.
+        recipe: the settings of ``hws train`` in one word, in place of ``tail`` and ``beta``: "images" (tail 0.1, which is
+            the default), "volumes" (tail 0.5 after a warm-up; only the samplers of :mod:`hws.torch` have one, so it is
+            refused here), "paper-images" (the paper's: beta 10, an initial loss of 10) or "paper-volumes" (beta 100, an
+            initial loss of 1, importance weights in a ``DROLoss``).
 
     >>> import hws
     >>> sampler = hws.Sampler(1000, beta=10, seed=1)
@@ -96,6 +102,9 @@ class Sampler:
     call is on its own, and a second one waits. It may not be used from several processes: see :mod:`hws.shared` for that.
     """
 
+    #: The recipe that it was opened with, if any.
+    recipe: Optional[str] = None
+
     _handle: Optional[int] = None
     _custom: Optional[CustomDivergence] = None  # the divergence in force, if it is one
     _functions: Optional[CustomDivergence] = None  # the one that was given, also where a state with another is in force
@@ -105,16 +114,25 @@ class Sampler:
     _lock: Any = threading.RLock()
 
     def __init__(self, examples: Any, *, beta: Optional[float] = None, divergence: Divergence = "kl", seed: int = 0,
-                 initial_loss: Optional[float] = None, jitter: float = 0.0, momentum: float = 0.0,
+                 initial_loss: Any = None, jitter: float = 0.0, momentum: float = 0.0,
                  replacement: bool = False, floor: float = 0.0, uniform_mix: float = 0.0, importance: str = "paper",
                  weight_min: float = 0.1, weight_max: float = 10.0, keep_counts: bool = False,
                  tail: Optional[float] = None, trim: float = 0.0, doubt: float = 0.0, keep_record: bool = False,
-                 labels: Any = None):
+                 labels: Any = None, recipe: Optional[str] = None):
+        if recipe is not None:
+            settings = recipe_called(recipe, tail, beta)
+            if settings.warm_up:
+                raise ArgumentError(f"the recipe {recipe!r} begins with a warm-up, which the samplers of hws.torch have; here "
+                                    f"give tail={settings.tail:g}, and draw uniformly for the first half of the training")
+            self.recipe, tail, beta = recipe, settings.tail, settings.beta
+            initial_loss = settings.initial_loss if initial_loss is None else initial_loss
         if not is_array(examples):
             losses, n = None, as_count(examples, "the number of examples")
         else:
             losses = as_losses(examples)
             n = len(losses)
+        if initial_loss is not None and is_array(initial_loss):
+            losses, initial_loss = _first_losses(initial_loss, n, losses is not None), None
         options = default_options()
         if beta is not None and tail is not None:
             raise ArgumentError("beta and tail cannot be used together: with a tail, beta follows from the losses")
@@ -643,10 +661,10 @@ class Sampler:
         self._adopt(handle, error, divergence)
 
     def __reduce__(self) -> Any:
-        return _unpickled, (type(self), self.to_bytes(), self._functions)
+        return _unpickled, (type(self), self.to_bytes(), self._functions, self.recipe)
 
     def __copy__(self: Self) -> Self:
-        return type(self).from_bytes(self._state(), self._functions)
+        return _unpickled(type(self), self._state(), self._functions, self.recipe)
 
     def __deepcopy__(self: Self, memo: Dict[int, Any]) -> Self:
         return self.__copy__()
@@ -656,8 +674,19 @@ class Sampler:
         return self.__copy__()
 
 
-def _unpickled(cls: Type[Self], state: bytes, divergence: Optional[CustomDivergence]) -> Self:
-    return cls.from_bytes(state, divergence)
+def _unpickled(cls: Type[Self], state: Any, divergence: Optional[CustomDivergence], recipe: Optional[str] = None) -> Self:
+    sampler = cls.from_bytes(state, divergence)
+    sampler.recipe = recipe
+    return sampler
+
+
+def _first_losses(given: Any, n: int, twice: bool) -> np.ndarray:
+    losses = as_losses(given, "initial_loss")
+    if twice:
+        raise ArgumentError("there are losses in examples and in initial_loss; give one of them")
+    if len(losses) != n:
+        raise ArgumentError(f"initial_loss has {len(losses)} losses for {n} examples")
+    return losses
 
 
 def _can_have_default_tail(divergence: DivergenceStruct) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 import numpy as np
 
@@ -38,25 +38,38 @@ def collect(sampler: Any, criterion: Any = None) -> Dict[str, float]:
     return values
 
 
+#: What to do about each concern, in the words of a training loop of one's own.
+_REMEDIES = {
+    "unseen": "an epoch is too short to see all of them, or not all losses come back through DROLoss or update()",
+    "few": "Lower beta, choose a larger tail or set uniform_mix, and look at hardest()",
+}
+
+
 def concerns(sampler: Any, batch_size: int) -> List[str]:
     """What is wrong with a sampler after an epoch of batches of this size, in words; empty if nothing is.
 
-    The samplers of :mod:`hws.torch` warn of these when the next epoch begins.
+    The samplers of :mod:`hws.torch` tell the same by ``check()``, and warn of it at the end of an epoch.
 
     >>> import hws, hws.telemetry
     >>> hws.telemetry.concerns(hws.Sampler([1.0, 9.0, 1.0], beta=10), batch_size=2)  # doctest: +ELLIPSIS
     ['draws are spread over 1.0 examples in effect, fewer than a batch of 2 ...']
     """
+    return list(concerns_by_kind(sampler, batch_size).values())
+
+
+def concerns_by_kind(sampler: Any, batch_size: int, remedies: Mapping[str, str] = _REMEDIES) -> Dict[str, str]:
+    """The same by what it is about: "unseen", "few"."""
+    warming_up = getattr(sampler, "warming_up", False)  # then draws do not follow the losses
     sampler = _core(sampler)
     statistics = sampler.statistics()
-    found = []
+    found = {}
     if statistics["unseen"] > 0:
-        found.append(f"{statistics['unseen']} of {len(sampler)} examples have no loss yet: an epoch is too short to see all "
-                     "of them, or not all losses come back through DROLoss or update()")
-    if statistics["unseen"] < len(sampler) and statistics["effective_size"] < batch_size:
-        found.append(f"draws are spread over {statistics['effective_size']:.1f} examples in effect, fewer than a batch of "
-                     f"{batch_size} holds: the same few are trained on again and again. Lower beta (it is "
-                     f"{statistics['beta']:g}), choose a larger tail or set uniform_mix, and look at hardest()")
+        found["unseen"] = f"{statistics['unseen']} of {len(sampler)} examples have no loss yet: {remedies['unseen']}"
+    first_visits = statistics["unseen"] >= batch_size  # whole batches of them
+    if not warming_up and not first_visits and statistics["effective_size"] < batch_size:
+        found["few"] = (f"draws are spread over {statistics['effective_size']:.1f} examples in effect, fewer than a batch of "
+                        f"{batch_size} holds: the same few are trained on again and again (beta is {statistics['beta']:g}). "
+                        f"{remedies['few']}")
     return found
 
 

@@ -12,15 +12,16 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import time
 import warnings
 from collections import deque
-from typing import Any, Deque, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 import torch
 import torch.distributed
-from torch.utils.data import Dataset, IterableDataset, get_worker_info
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
 from ._arrays import as_count, as_indices, as_losses, from_state
 from ._learning import learn, mean_over_crops
@@ -28,10 +29,12 @@ from ._loss import DROLoss, PerCase, per_example
 from ._pending import Draw, Match, Pending
 from ._ranks import Ranks, exchanged, initialised
 from ._randomness import NumberedIndex, seed_of_draw, seed_of_example, seeded
+from ._recipes import Recipe, recipe_called
+from ._warm_up import WarmUp
 from .errors import ArgumentError, ArgumentTypeError, CorruptStateError, ExampleIndexError, HwsError, OwnershipError
 from .sampler import HasBeta, Sampler
 from .shared import SharedHandle, SharedSampler
-from .telemetry import concerns
+from .telemetry import concerns_by_kind
 
 __all__ = [
     "IndexedDataset", "HardnessWeightedSampler", "HardnessWeightedBatchSampler", "DROLoss", "PerCase", "SharedDraws",
@@ -78,6 +81,8 @@ class IndexedDataset(Dataset):
     def __init__(self, dataset: Any, randomness: Any = None):
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise ArgumentTypeError("the data set must be map-style: it needs __getitem__ and __len__")
+        if isinstance(dataset, IndexedDataset):
+            raise ArgumentTypeError("the data set is an IndexedDataset already: each item would have two indices")
         if randomness is not None and not isinstance(randomness, _HandsOut):
             raise ArgumentTypeError("randomness must be a HardnessWeightedBatchSampler or HardnessWeightedSampler, not "
                                     f"{type(randomness).__name__}")
@@ -99,14 +104,28 @@ class IndexedDataset(Dataset):
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
+        if isinstance(index, (list, tuple)):
+            raise ArgumentTypeError(f"an index must be an integer, not a {type(index).__name__}: a HardnessWeightedBatchSampler "
+                                    "is for DataLoader(batch_sampler=...)")
         example = int(index) if index >= 0 else len(self) + int(index)
         if example < 0:
             raise ExampleIndexError(f"index {index} is before the first of {len(self)} examples", None, int(index))
+        if example >= len(self):
+            raise ExampleIndexError(f"index {index} is behind the last of {len(self)} examples: is the sampler of the same "
+                                    "data set?", None, int(index))
         if self._randomness is None:
             return _with_index(self.dataset[int(index)], example)
         seed = seed_of_draw(index) if isinstance(index, NumberedIndex) else seed_of_example(self._seed(), example)
         with seeded(seed, self.dataset):
             return _with_index(self.dataset[example], example)
+
+
+def _warn(text: str) -> None:
+    """A warning that names the line of the training loop, however deep in hws and PyTorch it is found."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("hws", "torch"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)
 
 
 # ---- samplers ------------------------------------------------------------------------------------------------------
@@ -123,8 +142,11 @@ class _Items(NamedTuple):
 class _HandsOut(HasBeta):
     """What the two samplers have in common: draws made when they are asked for, in pieces of equal size."""
 
-    def __init__(self, examples: Any, ranks: Ranks, options: Dict[str, Any]):
-        self.sampler = self._opened(examples, options)
+    def __init__(self, examples: Any, ranks: Ranks, options: Dict[str, Any], warm_up: Optional[float], epochs: Optional[float]):
+        name = options.get("recipe")
+        recipe = Recipe() if name is None else recipe_called(name, options.get("tail"), options.get("beta"))
+        self._warm_up = WarmUp(recipe.warm_up if warm_up is None else warm_up, epochs)
+        self.sampler = self._opened(examples, options, recipe)
         self._ranks = ranks
         self._pending = Pending()
         self._replay: Deque[Draw] = deque()
@@ -134,18 +156,20 @@ class _HandsOut(HasBeta):
         self._number_items = False
         self._warned = False  # that a batch came back which nobody had handed out
         self._updates_before = -1  # when the epoch began
+        self._left_behind = 0  # examples of batches under way when the loop left an epoch; they come again after n others
+        self._reviewed = 0  # the epoch that was looked back upon,
+        self._told: Set[str] = set()  # and what was found
         self._staleness = {"counted": 0, "sum": 0, "max": 0, "last": 0}
         #: Time spent in drawing and updating, the exchange between ranks included.
         self.seconds = 0.0
 
-    def _opened(self, examples: Any, options: Dict[str, Any]) -> Sampler:
-        options = dict(options)
-        generator = options.pop("generator", None)
+    def _opened(self, examples: Any, given: Mapping[str, Any], recipe: Recipe) -> Sampler:
+        options = {name: value for name, value in given.items() if value is not None or name not in ("generator", "recipe")}
         if isinstance(examples, Sampler):
-            if options or generator is not None:
-                given = [*options, *(["generator"] if generator is not None else [])]
-                raise ArgumentError(f"the sampler is open already; it cannot take {', '.join(given)}")
+            if options:
+                raise ArgumentError(f"the sampler is open already; it cannot take {', '.join(options)}")
             return examples
+        generator, called = options.pop("generator", None), options.pop("recipe", None)
         known = inspect.signature(Sampler.__init__).parameters
         for name in options:
             if name not in known or name in ("self", "examples"):
@@ -154,7 +178,18 @@ class _HandsOut(HasBeta):
             if "seed" in options:
                 raise ArgumentError("give seed or generator, not both")
             options["seed"] = int(torch.randint(0, 2**62, (), generator=generator))
-        return Sampler(number_of(examples), **options)
+        for setting, value in recipe.options().items():
+            if options.get(setting) is None:
+                options[setting] = value
+        sampler = Sampler(number_of(examples), **options)
+        sampler.recipe = called
+        return sampler
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} over {self.sampler!r}>"
+
+    def set_epoch(self, epoch: int) -> None:
+        """Does nothing: the draws of each epoch are others anyway. Loops made for torch's DistributedSampler call it."""
 
     # ---- ranks
 
@@ -195,11 +230,14 @@ class _HandsOut(HasBeta):
     def _pieces(self) -> Iterator[Sequence[int]]:
         """This rank's share of each piece, drawn at the moment when it is asked for."""
         self._take_ranks()
+        self._warm_up.settle(self._pieces_per_epoch)
         if self._resumed:
             self._resumed = False
         else:
-            if self._handed >= self._pieces_per_epoch:
+            if self._handed >= self._pieces_per_epoch and self._reviewed != self._epoch:
                 self._look_back()
+            if self._handed < self._pieces_per_epoch:
+                self._left_behind += len(self._pending) * self._piece
             self._handed = 0
             self._epoch += 1
             self._pending.clear()
@@ -209,11 +247,7 @@ class _HandsOut(HasBeta):
         self._exhausted = False
         while self._epoch == epoch and self._handed < self._pieces_per_epoch:
             start = time.perf_counter()
-            if self._replay:
-                draw = self._replay.popleft()
-            else:
-                examples = self._draw_piece()
-                draw = Draw(examples, self.sampler.updates_made, self.sampler.draws_made)
+            draw = self._replay.popleft() if self._replay else self._next_draw()
             share = draw.examples[self.rank::self.num_replicas] if self.num_replicas > 1 else draw.examples
             self._pending.add(self._coded(draw.examples), draw)
             self._handed += 1
@@ -226,19 +260,79 @@ class _HandsOut(HasBeta):
             yield indices
         self._exhausted = self._epoch == epoch
 
+    # ---- what is wrong
+
+    def check(self) -> List[str]:
+        """What is wrong with the training so far, and what to do about it, in words; empty if nothing is.
+
+        The sampler warns of the same by itself, once for each concern until it is gone: as soon as an epoch has been handed out
+        and all its losses are back, or when the next one begins.
+
+        >>> import hws.torch
+        >>> sampler = hws.torch.HardnessWeightedBatchSampler(6, batch_size=3)
+        >>> for batch in sampler:
+        ...     pass
+        >>> sampler.check()  # doctest: +ELLIPSIS
+        ['an epoch was drawn and no loss came back...']
+        """
+        return list(self._concerns(self._epoch if self._is_over() else self._epoch - 1).values())
+
+    def _is_over(self) -> bool:
+        """Whether the epoch has been handed out and all its losses are back."""
+        return self._epoch > 0 and self._handed >= self._pieces_per_epoch and not len(self._pending)
+
+    def _concerns(self, epochs: int) -> Dict[str, str]:
+        """By what they are about, after so many whole epochs."""
+        if self._handed >= self._pieces_per_epoch and self.sampler.updates_made == self._updates_before:
+            return {"silent": "an epoch was drawn and no loss came back, so every draw is as likely as at the start: pass the "
+                              "losses to DROLoss or update()"}
+        batch = max(self._piece, self._batch * self._piece)
+        found = concerns_by_kind(self, batch) if epochs > 0 else {}
+        # Epochs may be meant to be short, and a pass of the warm-up leaves out what is no whole batch.
+        in_passes = self._warm_up.made > 0 and (self.warming_up or self.sampler.draws_made == 0)
+        expected = self._left_behind + (self._piece - 1 if in_passes else 0)
+        if epochs * self._pieces_per_epoch * self._piece < len(self.sampler) or self.unseen <= expected:
+            found.pop("unseen", None)
+        return found
+
     def _look_back(self) -> None:
         """Warns of what went wrong in the epoch that is over."""
-        if self.sampler.updates_made == self._updates_before:
-            warnings.warn("an epoch was drawn and no loss came back, so every draw is as likely as at the start: "
-                          "pass the losses to DROLoss or update()", stacklevel=4)
-            return
-        for concern in concerns(self.sampler, self._piece):
-            if self._pieces_per_epoch * self._piece < len(self.sampler) and "no loss yet" in concern:
-                continue  # an epoch that is meant to be short
-            warnings.warn(f"after epoch {self._epoch}: {concern}", stacklevel=4)
+        self._reviewed = self._epoch
+        found = self._concerns(self._epoch)
+        for kind, concern in found.items():
+            if kind not in self._told:
+                _warn(f"after epoch {self._epoch}: {concern}")
+        self._told = set(found)
+
+    def _next_draw(self) -> Draw:
+        warm_up, updates = self._warm_up, self.sampler.updates_made
+        if warm_up.goes_on:
+            examples = warm_up.draw(len(self.sampler), self._piece, self.sampler.options["seed"])
+            return Draw(examples, updates, warm_up.made)
+        examples = self._draw_piece()
+        return Draw(examples, updates, warm_up.made + self.sampler.draws_made)
 
     def _draw_piece(self) -> np.ndarray:
         return self.sampler.draw(self._piece)
+
+    # ---- the warm-up
+
+    @property
+    def recipe(self) -> Optional[str]:
+        """The recipe that it was opened with, or None."""
+        return self.sampler.recipe
+
+    @property
+    def warming_up(self) -> bool:
+        """Whether the next draw is still one as in ordinary training."""
+        return self._warm_up.goes_on
+
+    def plan(self, epochs: float) -> None:
+        """Says how many epochs the training has, which a warm-up follows from, where ``epochs`` was not given.
+
+        The hooks of :mod:`hws.monai` and :mod:`hws.lightning` do so. What was given, and a state that was loaded, go before it.
+        """
+        self._warm_up.plan(epochs)
 
     # ---- losses coming back
 
@@ -284,12 +378,23 @@ class _HandsOut(HasBeta):
         crops = mean_over_crops(match.examples, match.items, items.losses, items.counted) if match else None
         drawn, fresh, counted = (crops.examples, crops.losses, crops.counted) if crops else items
         before = self.sampler.updates_made
-        weights = learn(self.sampler, drawn // ranks if ranks > 1 else drawn, fresh, importance, skip_non_finite, counted)
+        uniform = importance and match is not None and self._is_of_warm_up(match)
+        weights = learn(self.sampler, drawn // ranks if ranks > 1 else drawn, fresh, importance and not uniform, skip_non_finite,
+                        counted)
+        if uniform:
+            weights = np.ones(len(drawn), np.float32)
         if match:
             self._settle(match, before)
+            if self._is_over() and self._reviewed != self._epoch:
+                self._look_back()
         elif len(self._pending) and len(codes):
             self._warn_of_strangers()
         return weights[crops.items] if crops and weights is not None else weights
+
+    def _is_of_warm_up(self, match: Match) -> bool:
+        """Whether any of it was drawn uniformly: there is no p then to weigh by."""
+        made = self._warm_up.made
+        return made > 0 and any(draw.number <= made for draw in self._pending.drawn(match))
 
     def _own(self, indices: Any, losses: Any, counted: Optional[np.ndarray]) -> _Items:
         """What this rank was given, checked."""
@@ -348,9 +453,9 @@ class _HandsOut(HasBeta):
         """Says once that the book of the draws under way is of no use."""
         if not self._warned:
             self._warned = True
-            warnings.warn("losses came back of examples that are in none of the draws under way. They are learnt from, but "
-                          "their draws count as not trained on, and a run that is resumed from state_dict() would hand them "
-                          "out again: the indices must be those that the sampler handed out", stacklevel=4)
+            _warn("losses came back of examples that are in none of the draws under way. They are learnt from, but their draws "
+                  "count as not trained on, and a run that is resumed from state_dict() would hand them out again: the indices "
+                  "must be those that the sampler handed out")
 
     # ---- what it knows
 
@@ -367,6 +472,18 @@ class _HandsOut(HasBeta):
     def ess(self) -> float:
         """The effective sample size: over how many examples the draws are spread."""
         return self.sampler.ess()
+
+    def robust_loss(self) -> float:
+        """R(L) of the stale losses, as :meth:`hws.Sampler.robust_loss`."""
+        return self.sampler.robust_loss()
+
+    def percentile(self, alpha: float) -> float:
+        """As :meth:`hws.Sampler.percentile`."""
+        return self.sampler.percentile(alpha)
+
+    def cvar(self, alpha: float) -> float:
+        """The mean of the worst fraction ``alpha`` of the stale losses."""
+        return self.sampler.cvar(alpha)
 
     def losses(self) -> np.ndarray:
         """A copy of all stale losses, NaN for examples without one."""
@@ -416,13 +533,15 @@ class _HandsOut(HasBeta):
             "batch": self._batch,
             "habits": self._pending.habits,
             "staleness": dict(self._staleness),
+            "warm_up": [-1 if self._warm_up.length is None else self._warm_up.length, self._warm_up.made],
         }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over a state: the next iteration goes on where the saved one stood.
 
         Batches that were drawn ahead and not trained on yet come first. The batch size must be the same; the number of
-        ranks may have changed, except for a :class:`HardnessWeightedSampler`.
+        ranks may have changed, except for a :class:`HardnessWeightedSampler`. The options are those of the state, and so is
+        the length of the warm-up.
         """
         try:
             state = state_dict["sampler"]
@@ -432,6 +551,7 @@ class _HandsOut(HasBeta):
             numbers = from_state(state_dict.get("pending_numbers", np.arange(len(pending))))  # older states lack it
             habits = [int(number) for number in state_dict.get("habits", self._pending.habits)]
             handed, batch = int(state_dict["handed"]), int(state_dict.get("batch", 0))
+            length, made = (int(number) for number in state_dict.get("warm_up", (0, 0)))  # older states had none
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CorruptStateError(f"this is no state_dict of a {type(self).__name__}: {error!r}") from None
         if pending.dtype != np.int64 or pending.ndim != 2 or any(
@@ -439,6 +559,8 @@ class _HandsOut(HasBeta):
             raise CorruptStateError("the draws under way are damaged")
         if len(habits) != 3 or min(habits) < 0:
             raise CorruptStateError("what is known of crops and passes is damaged")
+        if not (0 <= made <= length or (length, made) == (-1, 0)):
+            raise CorruptStateError("what is known of the warm-up is damaged")
         if pending.shape[1] != self._piece:
             raise CorruptStateError(self._misfit(pending.shape[1]))
         if pending.size and not (0 <= pending.min() and pending.max() < len(self.sampler)):
@@ -452,6 +574,9 @@ class _HandsOut(HasBeta):
         self._replay = deque(Draw(row.copy(), int(mark), int(number))
                              for row, mark, number in zip(pending, updates, numbers))
         self._handed, self._batch, self._exhausted = handed, batch, False
+        self._warm_up.made = made
+        if length >= 0:
+            self._warm_up.length = length
         # A state of the end of an epoch starts the next one.
         self._resumed = handed < self._pieces_per_epoch
         self._epoch += 1
@@ -471,6 +596,8 @@ class _HandsOut(HasBeta):
 
 def number_of(examples: Any) -> int:
     """How many examples a data set has, or which number is given; a tensor without dimensions is a number."""
+    if isinstance(examples, DataLoader):
+        raise ArgumentTypeError("give the data set, not its DataLoader, whose length is in batches")
     has_length = hasattr(examples, "__len__") and getattr(examples, "ndim", None) != 0
     return len(examples) if has_length else as_count(examples, "the number of examples")
 
@@ -488,7 +615,10 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
             update, so the sampler may be made before ``init_process_group``. Every rank makes the same draw and takes
             every ``num_replicas``-th example of it, so that the number of ranks changes nothing in what is trained on.
         generator: a torch.Generator to take the seed from; the same on every rank.
-        options: those of :class:`hws.Sampler`.
+        warm_up: draw shuffled passes over the data, as ordinary training does, for this fraction of the training: 0.5 is its
+            first half. Losses are remembered meanwhile, and weights are 1. 0 unless the recipe says otherwise.
+        epochs: how many epochs the training has (12.5 is fine), for the warm-up's length; see also :meth:`plan`.
+        options: those of :class:`hws.Sampler`, also ``recipe``, of which "volumes" begins with a warm-up of one half.
 
     Losses come back through :meth:`update` or a :class:`DROLoss`.
 
@@ -500,7 +630,8 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
 
     def __init__(self, examples: Any, batch_size: int, batches_per_epoch: Optional[int] = None, *,
                  num_samples: Optional[int] = None, drop_last: bool = False, num_replicas: Optional[int] = None,
-                 rank: Optional[int] = None, process_group: Any = None, **options: Any):
+                 rank: Optional[int] = None, process_group: Any = None, warm_up: Optional[float] = None,
+                 epochs: Optional[float] = None, **options: Any):
         batch_size = as_count(batch_size, "batch_size")
         n = number_of(examples)
         if batch_size < 1:
@@ -512,7 +643,7 @@ class HardnessWeightedBatchSampler(_HandsOut, torch.utils.data.Sampler):
             raise ArgumentError("give batches_per_epoch or num_samples, not both")
         self._batches = as_count(batches_per_epoch, "batches_per_epoch")
         self.batch_size = batch_size
-        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options)
+        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options, warm_up, epochs)
         self._check_ranks()
         if batch_size > n and not self.sampler.options["replacement"]:
             raise ArgumentError(f"a batch of {batch_size} cannot be drawn without replacement from {n} examples")
@@ -549,7 +680,8 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
         num_samples: how many examples one iteration hands out over all ranks; n unless told otherwise.
         batch_size, drop_last: tell it what a ``DataLoader(batch_size=..., drop_last=True)`` does: an iteration is then
             rounded down to whole batches, and a state that is saved at the end of an epoch starts the next one.
-        num_replicas, rank, process_group, generator, options: as in :class:`HardnessWeightedBatchSampler`.
+        num_replicas, rank, process_group, generator, warm_up, epochs, options: as in
+            :class:`HardnessWeightedBatchSampler`.
 
     >>> import hws.torch
     >>> len(list(hws.torch.HardnessWeightedSampler(10, beta=10)))
@@ -558,9 +690,9 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
 
     def __init__(self, examples: Any, num_samples: Optional[int] = None, *, batch_size: Optional[int] = None,
                  drop_last: bool = False, num_replicas: Optional[int] = None, rank: Optional[int] = None,
-                 process_group: Any = None, **options: Any):
+                 process_group: Any = None, warm_up: Optional[float] = None, epochs: Optional[float] = None, **options: Any):
         num_samples = number_of(examples) if num_samples is None else as_count(num_samples, "num_samples")
-        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options)
+        _HandsOut.__init__(self, examples, Ranks(num_replicas, rank, process_group), options, warm_up, epochs)
         self.num_samples = num_samples
         if drop_last and batch_size is None:
             raise ArgumentError("drop_last needs batch_size, that of the DataLoader")
@@ -595,9 +727,9 @@ class HardnessWeightedSampler(_HandsOut, torch.utils.data.Sampler):
         self._take_ranks()  # how far the epoch is, is counted in draws of one example for each rank
         rest = self._pieces_per_epoch - self._handed
         if self._resumed and 0 < rest < self._batch and not self.drop_last:
-            warnings.warn(f"{rest} examples of the epoch are left, fewer than a batch of {self._batch}: with "
-                          "DataLoader(drop_last=True) the epoch that is resumed is empty. HardnessWeightedSampler("
-                          "batch_size=..., drop_last=True) knows that it is over", stacklevel=3)
+            _warn(f"{rest} examples of the epoch are left, fewer than a batch of {self._batch}: with DataLoader(drop_last=True) "
+                  "the epoch that is resumed is empty. HardnessWeightedSampler(batch_size=..., drop_last=True) knows that it is "
+                  "over")
 
     def _draw_piece(self) -> np.ndarray:
         # One draw for each rank, so that the ranks together see the sequence that a single process would.

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import types
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -147,10 +148,16 @@ def epoch(made, iterations=30):
 def test_settings_by_name_and_environment():
     assert Settings().named("nnUNetTrainerHWS") == Settings()
     assert Settings().named("nnUNetTrainerHWS_tail05_warmup0") == Settings(tail=0.05, warm_up=0)
-    paper = Settings().named("nnUNetTrainerHWS_beta100_paper")
-    assert (paper.beta, paper.importance, paper.warm_up, paper.momentum) == (100, "paper", 0, 0)
+    paper = Settings().named("nnUNetTrainerHWS_paper")
+    assert (paper.beta, paper.importance, paper.warm_up, paper.momentum, paper.initial_loss) == (100, "paper", 0, 0, 1)
     assert paper.robustness(False) == {"tail": None, "beta": 100}
     assert paper == Settings().named("nnUNetTrainerHWS_paper_beta100")
+    assert Settings(tail=0.2).named("nnUNetTrainerHWS_paper").robustness(False) == {"tail": None, "beta": 100}
+    for name in ("beta30_paper", "paper_beta30"):
+        assert Settings().named(f"nnUNetTrainerHWS_{name}") == replace(paper, beta=30.0)
+    for name in ("tail20_paper", "paper_tail20"):
+        tail = Settings().named(f"nnUNetTrainerHWS_{name}")
+        assert tail == replace(paper, beta=None, tail=0.2) and tail.robustness(False) == {"tail": 0.2, "beta": None}
     slow = Settings().named("nnUNetTrainerHWS_momentum30_warmup10_paper")  # whose own words come first wherever they stand
     assert slow == Settings().named("nnUNetTrainerHWS_paper_warmup10_momentum30")
     assert (slow.importance, slow.warm_up, slow.momentum) == ("paper", 0.1, 0.3)
@@ -193,7 +200,7 @@ def test_settings_that_cannot_be_are_refused_before_training(variable, value, wo
 
 @pytest.mark.parametrize("word", ["tail0", "tail200", "warmup101", "momentum100", "0epochs", "tail20_beta100",
                                   "tail20_tail30", "momentum30_paper_momentum50", "10epochs_20epochs", "exact_normalised",
-                                  "exact_paper", "paper_exact", "paper_paper"])
+                                  "exact_paper", "paper_exact", "paper_paper", "tail20_beta30_paper"])
 def test_names_that_cannot_be_are_refused_before_training(word):
     with pytest.raises(hws.ArgumentError, match=f"the trainer's name nnUNetTrainerHWS_{word}"):
         Settings().named(f"nnUNetTrainerHWS_{word}")
@@ -310,6 +317,23 @@ def test_the_warm_up_is_uniform_and_ends(tmp_path):
         assert np.ptp(made.training._data._hws_source.handle.reader(7).probabilities()) < 1e-12 or number >= 2
         made.on_train_epoch_end([])
     assert any("by their losses" in text for text in made.said)
+
+
+def test_the_log_has_advice(tmp_path):
+    """It had only how many cases are unseen."""
+    made = make(tmp_path, Settings(warm_up=0, beta=1000.0, tail=None))
+    made.hws_shared.set_losses([1.0] * 18 + [3.0, math.nan])
+    made.said.clear()
+    made._hws_report()
+    few, = [text for text in made.said if "advice" in text]  # in this many visits nobody sees all cases
+    assert f"fewer than a batch of {made.batch_size}" in few and "_tail50" in few and "hardest_cases.csv" in few
+    made._hws_learner.visits[:] = 1
+    made._hws_report()
+    assert any("advice: 1 of 20 examples have no loss yet: they come first, but it takes" in text for text in made.said)
+    calm = make(tmp_path, Settings(warm_up=0, tail=0.5))
+    calm.hws_shared.set_losses(np.linspace(0, 1, 20))
+    calm._hws_report()
+    assert not any("advice" in text for text in calm.said)
 
 
 def test_checkpoints_resume_and_name_the_trainer_underneath(tmp_path):

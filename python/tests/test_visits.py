@@ -134,3 +134,86 @@ def test_warnings_after_an_epoch():
     with pytest.warns(UserWarning, match="in effect, fewer than a batch of 5"):
         for sampler, batch, losses in epochs(2, beta=1000):
             sampler.update(batch, losses)
+
+
+def told(run):
+    """What a run warns of."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run()
+    return [str(warning.message) for warning in found], [warning.filename for warning in found]
+
+
+def test_the_last_epoch_and_the_only_one_are_looked_back_upon():
+    """The samplers warned when the next epoch began, which the last and the only one do not have."""
+    sampler = hws.torch.HardnessWeightedBatchSampler(30, batch_size=5, beta=1000)
+    criterion = hws.torch.DROLoss(nn.MSELoss(), sampler)
+
+    next(iter(sampler))  # a look at a batch, whose examples come again later
+    assert sampler.check() == []  # it is too early to say
+
+    def epoch():
+        for batch in sampler:
+            criterion(torch.rand(5) + torch.as_tensor(batch), torch.zeros(5), batch)
+
+    assert told(epoch)[0] == []
+    (text,), (place,) = told(epoch)
+    assert text.startswith("after epoch 3: draws are spread over 1.0 examples in effect") and place == __file__
+    assert sampler.check() == [text[len("after epoch 3: "):]]
+    assert told(epoch)[0] == []  # once, until it is gone
+    sampler.beta = 0
+    assert sampler.check() == [] and told(epoch)[0] == []
+    sampler.beta = 1000
+    assert len(told(epoch)[0]) == 1
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("single", [False, True])
+def test_an_epoch_through_a_loader_is_looked_back_upon(workers, single):
+    options = {"beta": 1000, "seed": 3}
+    sampler = (hws.torch.HardnessWeightedSampler(24, **options) if single else
+               hws.torch.HardnessWeightedBatchSampler(24, batch_size=4, **options))
+    given = {"sampler": sampler, "batch_size": 4} if single else {"batch_sampler": sampler}
+    loader = torch.utils.data.DataLoader(hws.torch.IndexedDataset(range(24)), num_workers=workers, **given)
+
+    def epoch():
+        for _, indices in loader:
+            sampler.update(indices, indices.float())
+
+    assert [text[:24] for text in told(epoch)[0]] == ["after epoch 1: draws are"]
+
+
+def test_losses_that_do_not_all_come_back():
+    sampler = hws.torch.HardnessWeightedBatchSampler(30, batch_size=5, tail=0.5)
+    assert sampler.check() == []
+    for step, batch in enumerate(sampler):
+        if step % 2:
+            sampler.update(batch, np.ones(5))
+    assert sampler.check() == []  # some may be on their way
+    with pytest.warns(UserWarning, match="after epoch 1: 15 of 30 examples have no loss yet"):
+        next(iter(sampler))
+    assert sampler.check()[0].startswith("15 of 30")
+    short = hws.torch.HardnessWeightedBatchSampler(30, batch_size=5, batches_per_epoch=3, tail=0.5)  # meant to be
+
+    def epoch():
+        for batch in short:
+            short.update(batch, np.ones(5))
+
+    assert told(lambda: [epoch() for _ in range(3)])[0] == [] and short.unseen == 0
+
+
+def test_the_warm_up_is_nothing_to_warn_of():
+    sampler = hws.torch.HardnessWeightedBatchSampler(22, batch_size=4, beta=1000, warm_up=0.5, epochs=4)
+
+    def epoch():
+        for batch in sampler:
+            sampler.update(batch, np.asarray(batch, float))
+
+    assert told(lambda: [epoch() for _ in range(2)])[0] == ["after epoch 2: " + sampler.check()[0]]  # what comes next is by hardness
+
+
+def test_an_epoch_without_losses_is_told_on_demand():
+    sampler = hws.torch.HardnessWeightedBatchSampler(30, batch_size=5)
+    for _ in sampler:
+        pass
+    assert [text[:40] for text in sampler.check()] == ["an epoch was drawn and no loss came back"]
