@@ -87,18 +87,20 @@ static void print_how(const class_results *scores) {
     printf(" There is none below %d %s.\n", STATISTICS_INTERVAL_CASES, by_patient ? "patients" : examples_word(scores));
 }
 
-static void group_name(const class_stratum *one, text *name) {
-    text_format(name, "%s%s%s", one->column ? one->column : "all", one->column ? " " : "",
-                one->value ? one->value : "");
+enum { GROUP_WIDTH = 48, GROUP_NAME = 4 * GROUP_WIDTH + 64 }; /* letters, and more bytes than they can have */
+
+/* Needs no memory: a table whose names are lost would look right. */
+static const char *group_name(const class_stratum *one, char name[GROUP_NAME]) {
+    snprintf(name, GROUP_NAME, "%s%s%s", one->column ? one->column : "all", one->column ? " " : "",
+             one->value ? one->value : "");
+    return name;
 }
 
 static int group_width(const class_results *scores) {
     int width = 24;
     for (size_t k = 0; k < scores->stratum_count; k++) {
-        text name = {0};
-        group_name(&scores->strata[k], &name);
-        if (scores->strata[k].scored.count) width = widest(width, text_string(&name), 48);
-        text_close(&name);
+        char name[GROUP_NAME];
+        if (scores->strata[k].scored.count) width = widest(width, group_name(&scores->strata[k], name), GROUP_WIDTH);
     }
     return width;
 }
@@ -112,14 +114,12 @@ static void print_groups(const class_results *scores) {
     size_t empty = 0;
     for (size_t k = 0; k < scores->stratum_count; k++) {
         const class_stratum *one = &scores->strata[k];
-        text name = {0};
+        char name[GROUP_NAME];
         if (k && !one->scored.count) {
             empty++;
             continue;
         }
-        group_name(one, &name);
-        cli_put_word(text_string(&name), width);
-        text_close(&name);
+        cli_put_word(group_name(one, name), width);
         printf(" %9lld", (long long)one->scored.count);
         for (int s = 0; s < CLASS_SCORES; s++) print_score(&one->scored, (class_score)s);
         printf("\n");
@@ -184,11 +184,9 @@ static void print_operating(const class_results *scores) {
     printf(" %9s  %-23s %9s  %s\n", "positive", "sensitivity, % (95% CI)", "negative", "specificity, %");
     print_operating_row("validation part", width, &o->chosen_on);
     for (size_t k = 0; k < scores->stratum_count; k++) {
-        text name = {0};
-        group_name(&scores->strata[k], &name);
-        if (!k || scores->strata[k].scored.count)
-            print_operating_row(k ? text_string(&name) : "test part", width, &scores->strata[k].operating);
-        text_close(&name);
+        char name[GROUP_NAME];
+        const char *shown = k ? group_name(&scores->strata[k], name) : "test part";
+        if (!k || scores->strata[k].scored.count) print_operating_row(shown, width, &scores->strata[k].operating);
     }
 }
 

@@ -7,9 +7,11 @@
 static const double SHARE = 0.25, UNKNOWN = 4e9;
 
 status_code kept_cases_open(kept_cases *kept, size_t count, double available, failure *failure) {
-    *kept = (kept_cases){.count = count, .limit = (size_t)(SHARE * (isfinite(available) ? available : UNKNOWN))};
+    *kept = (kept_cases){.limit = (size_t)(SHARE * (isfinite(available) ? available : UNKNOWN))};
     kept->cases = calloc(count + 1, sizeof *kept->cases);
-    return kept->cases ? STATUS_OK : fail_memory(failure, "the cache");
+    if (!kept->cases) return fail_memory(failure, "the cache");
+    kept->count = count;
+    return STATUS_OK;
 }
 
 void kept_cases_close(kept_cases *kept) {

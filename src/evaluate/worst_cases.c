@@ -88,20 +88,28 @@ static status_code draw(const scores *scores, size_t which, const case_volume *s
     return status;
 }
 
-/* A picture that cannot be made is told; one that cannot be written is a failure. */
-static status_code show(const scores *scores, size_t which, const char *images, const char *folder, text *notes,
-                        failure *failure) {
-    const scored_case *one = &scores->list[which];
+typedef struct gallery {
+    const scores *scores;
+    const char *images, *folder;
+    text *notes;
+    size_t drawn[WORST_LISTED], count; /* the cases that have a new picture */
+} gallery;
+
+/* A picture that cannot be made is told; one that cannot be written is a failure, and so is memory that runs out. */
+static status_code show(gallery *g, size_t which, failure *failure) {
+    const scored_case *one = &g->scores->list[which];
     case_volume shown = {0};
     char path[PATH_SIZE];
     struct failure why = {0};
-    status_code status = read_case(&shown, one, scores->ignored, images, &why);
-    if (status != STATUS_OK) {
-        text_format(notes, "%sno picture: %s", notes->size ? "; " : "", why.message);
+    status_code status = read_case(&shown, one, g->scores->ignored, g->images, &why);
+    if (status == STATUS_OUT_OF_MEMORY) status = fail_memory(failure, "a picture");
+    else if (status != STATUS_OK) {
+        text_format(g->notes, "%sno picture: %s", g->notes->size ? "; " : "", why.message);
         status = STATUS_OK;
     } else {
-        status = run_picture_path(path, folder, RUN_WORST_PICTURES, one->name, failure);
-        if (status == STATUS_OK) status = draw(scores, which, &shown, path, failure);
+        status = run_picture_path(path, g->folder, RUN_WORST_PICTURES, one->name, failure);
+        if (status == STATUS_OK) status = draw(g->scores, which, &shown, path, failure);
+        g->drawn[g->count++] = which;
     }
     case_volume_close(&shown);
     return status;
@@ -126,11 +134,19 @@ static status_code write_list(const scores *scores, const size_t *worst, size_t 
     return status;
 }
 
-/* Other files in the folder may be the user's. */
-static void remove_pictures(const scores *scores, const char *folder) {
+static int is_drawn(const gallery *g, size_t which) {
+    for (size_t k = 0; k < g->count; k++)
+        if (g->drawn[k] == which) return 1;
+    return 0;
+}
+
+/* Pictures of an earlier evaluation. Other files in the folder may be the user's. */
+static void remove_others(const gallery *g) {
     char path[PATH_SIZE];
-    for (size_t k = 0; k < scores->cases; k++)
-        if (run_picture_path(path, folder, RUN_WORST_PICTURES, scores->list[k].name, NULL) == STATUS_OK) unlink(path);
+    for (size_t k = 0; k < g->scores->cases; k++)
+        if (!is_drawn(g, k) &&
+            run_picture_path(path, g->folder, RUN_WORST_PICTURES, g->scores->list[k].name, NULL) == STATUS_OK)
+            unlink(path);
 }
 
 static int has_images(const scores *scores) {
@@ -142,14 +158,13 @@ static int has_images(const scores *scores) {
 status_code worst_write(const scores *scores, const char *images, const char *folder, text *notes, failure *failure) {
     size_t worst[WORST_LISTED];
     char pictures[PATH_SIZE];
+    gallery g = {.scores = scores, .images = images, .folder = folder, .notes = notes};
     const size_t count = worst_cases(scores, WORST_LISTED, worst);
-    const int drawn = images || has_images(scores);
+    const int draws = images || has_images(scores);
     status_code status = run_path(pictures, folder, RUN_WORST_PICTURES, failure);
-    if (status != STATUS_OK) return status;
-    remove_pictures(scores, folder);
-    if (drawn) status = folder_make(pictures, failure);
+    if (status == STATUS_OK && draws) status = folder_make(pictures, failure);
+    for (size_t k = 0; k < count && draws && status == STATUS_OK; k++) status = show(&g, worst[k], failure);
     if (status == STATUS_OK) status = write_list(scores, worst, count, folder, failure);
-    for (size_t k = 0; k < count && drawn && status == STATUS_OK; k++)
-        status = show(scores, worst[k], images, folder, notes, failure);
+    if (status == STATUS_OK) remove_others(&g);
     return status;
 }

@@ -89,7 +89,7 @@ static status_code search_entry(search *s, const place *at, const char *entry, f
 /* Sorted by name, so that the order is the same everywhere. */
 static status_code list_entries(const char *path, struct dirent ***entries, int *count, failure *failure) {
     *count = scandir(path, entries, is_visible, alphasort);
-    return *count >= 0 ? STATUS_OK : fail(failure, STATUS_CANNOT_READ, "%.500s: %s", path, strerror(errno));
+    return *count >= 0 ? STATUS_OK : fail_unreadable(failure, path, errno);
 }
 
 static void free_entries(struct dirent **entries, int count) {

@@ -11,6 +11,7 @@
 #include "torch_file/torch_file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,7 @@ static status_code named_folds(import *i, const char *names, failure *failure) {
 
 static status_code found_folds(import *i, failure *failure) {
     DIR *listing = opendir(i->request->model);
+    if (!listing && errno != ENOENT && errno != ENOTDIR) return fail_unreadable(failure, i->request->model, errno);
     status_code status = STATUS_OK;
     for (const struct dirent *entry; listing && status == STATUS_OK && (entry = readdir(listing));) {
         char path[PATH_SIZE];

@@ -4,6 +4,7 @@
 #include "run/config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ static status_code only_weights(const char *folder, char path[PATH_SIZE], failur
     int count = 0;
     status_code status = STATUS_OK;
     DIR *listing = opendir(folder);
+    if (!listing && errno != ENOENT && errno != ENOTDIR) return fail_unreadable(failure, folder, errno);
     for (const struct dirent *entry; listing && status == STATUS_OK && (entry = readdir(listing));) {
         if (!is_weights(entry->d_name)) continue;
         if (!count++) status = path_join(path, folder, entry->d_name, failure);

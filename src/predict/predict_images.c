@@ -174,10 +174,10 @@ static status_code check_apart(const predict_request *request, int is_folder, fa
 static status_code predict_all(job *j, failure *failure) {
     const predict_request *r = j->request;
     const int is_folder = path_is_folder(r->input);
-    int table = 0;
+    int table = 0, pictures = 0;
     status_code status = predict_is_picture(r->input) ? STATUS_OK : predict_takes_table(r->input, &table, failure);
+    if (status == STATUS_OK && !table) status = predict_takes_pictures(r->input, &pictures, failure);
     if (status != STATUS_OK) return status;
-    const int pictures = !table && predict_takes_pictures(r->input);
     status = pictures || table ? score_table_check(r, failure) : check_apart(r, is_folder, failure);
     if (status == STATUS_OK)
         status = class_ensemble_open(&j->ensemble, r->runs, r->run_count,

@@ -65,14 +65,15 @@ int predict_is_picture(const char *input) {
     return strncmp(beginning, "\x89PNG", 4) == 0 || strncmp(beginning, "\xff\xd8\xff", 3) == 0;
 }
 
-int predict_takes_pictures(const char *input) {
+status_code predict_takes_pictures(const char *input, int *takes, failure *failure) {
     example_list list;
     const example_options options = {.unlabelled = 1, .is_run = run_is_ours};
-    if (path_ends_with(input, ".csv") || predict_is_picture(input)) return 1;
-    if (!path_is_folder(input)) return 0;
-    const int found = example_list_of_folder(&list, input, &options, NULL, NULL) == STATUS_OK;
-    if (found) example_list_close(&list);
-    return found;
+    *takes = path_ends_with(input, ".csv") || predict_is_picture(input);
+    if (*takes || !path_is_folder(input)) return STATUS_OK;
+    const status_code status = example_list_of_folder(&list, input, &options, NULL, failure);
+    *takes = status == STATUS_OK;
+    if (*takes) example_list_close(&list);
+    return status == STATUS_OUT_OF_MEMORY || status == STATUS_CANNOT_READ ? status : STATUS_OK;
 }
 
 status_code predict_pictures(const predict_request *request, class_ensemble *e, const listener *listener, size_t *done,

@@ -36,6 +36,7 @@ static status_code check_same(const table_encoding *first, const predict_request
         text theirs = {0};
         status = read_encoding(&other, r->runs[k], failure);
         if (status == STATUS_OK) table_encoding_write(&other, &theirs);
+        if (status == STATUS_OK && (own.failed || theirs.failed)) status = fail_memory(failure, r->runs[k]);
         if (status == STATUS_OK && strcmp(text_string(&own), text_string(&theirs)) != 0)
             status = fail(failure, STATUS_BAD_INPUT,
                           "%.300s and %.300s were trained on tables that become other numbers", r->runs[0], r->runs[k]);

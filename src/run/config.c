@@ -265,6 +265,7 @@ static void write_lines(json_writer *json, const char *key, const char *lines) {
         const size_t length = strcspn(at, "\n");
         text_add_bytes(&line, at, length);
         json_add_string(json, 0, text_string(&line));
+        json->out->failed |= line.failed;
         text_close(&line);
         at += length + (at[length] == '\n');
     }

@@ -63,6 +63,7 @@ static void write_divergence(const hws_divergence *divergence, json_writer *json
         json_text_number(&name, divergence->parameter);
     }
     json_add_string(json, key, text_string(&name));
+    json->out->failed |= name.failed;
     text_close(&name);
 }
 
@@ -237,6 +238,7 @@ static void write_keep(const train_settings *settings, json_writer *json, const 
     }
     text_add(&object, "}");
     json_add_raw(json, key, text_string(&object));
+    json->out->failed |= object.failed;
     text_close(&object);
 }
 

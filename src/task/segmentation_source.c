@@ -128,9 +128,10 @@ typedef enum same_case {
 } same_case;
 
 /* The same cases, preprocessed alike, in the same fold, with the same groups. */
-static uint64_t fingerprint_of(const segmentation_source *s, same_case same) {
-    crc64 *crc = malloc(sizeof *crc);
-    if (!crc) return 0;
+static status_code take_fingerprint(const segmentation_source *s, same_case same, uint64_t *fingerprint,
+                                    failure *failure) {
+    crc64 *crc = malloc(sizeof *crc); /* large */
+    if (!crc) return fail_memory(failure, "the cases");
     crc64_start(crc);
     for (size_t k = 0; k < s->set.train_count; k++) {
         const cached_case *file = &s->files[k];
@@ -146,9 +147,9 @@ static uint64_t fingerprint_of(const segmentation_source *s, same_case same) {
         crc64_add(crc, s->validation[k].name, strlen(s->validation[k].name) + 1);
     for (size_t k = 0; s->group_of && k < s->train_count; k++)
         crc64_add(crc, &s->train[k].group, sizeof s->train[k].group);
-    const uint64_t value = crc64_value(crc);
+    *fingerprint = crc64_value(crc);
     free(crc);
-    return value;
+    return STATUS_OK;
 }
 
 /* ---- subvolumes -------------------------------------------------------------------------------------------------- */
@@ -343,8 +344,9 @@ static status_code open_parts(segmentation_source *s, const train_settings *sett
     if (status == STATUS_OK) status = open_whole_fold(s, settings, listener, failure);
     if (status == STATUS_OK && settings->fold >= 0)
         folds_tell_torn(&s->splits, &s->set, (int)settings->fold, &columns, s->cache, listener);
-    const uint64_t fingerprint = status == STATUS_OK ? fingerprint_of(s, SAME_CONTENTS) : 0;
-    const uint64_t former = status == STATUS_OK ? fingerprint_of(s, SAME_FILES) : 0;
+    uint64_t fingerprint = 0, former = 0;
+    if (status == STATUS_OK) status = take_fingerprint(s, SAME_CONTENTS, &fingerprint, failure);
+    if (status == STATUS_OK) status = take_fingerprint(s, SAME_FILES, &former, failure);
     status = ranks_agree(ranks_here(), status, failure);
     if (status == STATUS_OK) status = ranks_check_same(ranks_here(), fingerprint, s->cache, failure);
     if (status == STATUS_OK) status = divide_if_asked(s, settings->split_volumes, failure);

@@ -470,6 +470,45 @@ static void files_for_another_plan_are_made_anew_whatever_their_checksums_say(vo
     cached_case_close(&file);
 }
 
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+static atomic_long fails_at; /* the allocation that fails: the so many-th from now on; 0 and below: none */
+
+void *__wrap_malloc(size_t size) { return atomic_fetch_sub(&fails_at, 1) == 1 ? NULL : __real_malloc(size); }
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return atomic_fetch_sub(&fails_at, 1) == 1 ? NULL : __real_calloc(count, size);
+}
+
+static void memory_that_runs_out_is_told_and_nothing_else_happens(void **state) {
+    (void)state;
+    char path[128];
+    cache_options options = usual();
+    options.threads = 1;
+    snprintf(path, sizeof path, "%s/cases/c4.hwscase", cache);
+    prepared_now();
+    int ran_out = 1;
+    for (long k = 1; ran_out; k++) {
+        dataset set;
+        plan plan;
+        cache_outcome outcome;
+        assert_int_equal(dataset_open(&set, folder, NULL), STATUS_OK);
+        assert_int_equal(truncate(path, 1000), 0);
+        atomic_store(&fails_at, k);
+        const status_code status = cache_prepare(&set, &options, &plan, &outcome, NULL);
+        ran_out = atomic_exchange(&fails_at, 0) <= 0;
+        assert_true(status == STATUS_OK || (status == STATUS_OUT_OF_MEMORY && ran_out));
+        free(outcome.folder);
+        dataset_close(&set);
+    }
+    assert_int_equal(prepared_now(), 0);
+}
+
 #define IN_A_DATASET(test) cmocka_unit_test_setup_teardown(test, make_dataset, remove_dataset)
 
 int main(void) {
@@ -489,6 +528,7 @@ int main(void) {
         IN_A_DATASET(common_classes_are_sampled_without_repetition),
         IN_A_DATASET(damaged_files_are_refused),
         IN_A_DATASET(files_for_another_plan_are_made_anew_whatever_their_checksums_say),
+        IN_A_DATASET(memory_that_runs_out_is_told_and_nothing_else_happens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

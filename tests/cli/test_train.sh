@@ -280,6 +280,42 @@ for begin in "--from $work/tail" "--loss-init $work/tail/losses.csv" "--from $wo
     for file in latest.safetensors losses.csv distribution.csv; do same "$work/warm-whole/$file" "$work/warm-stopped/$file"; done
 done
 
+# ---- each signal that asks to stop; where SIGHUP is ignored, as under nohup, it stays so
+endless="$small --target-ess 50 --quiet"
+rows() { if [ -s "$1/history.csv" ]; then wc -l <"$1/history.csv"; else echo 0; fi; }
+await_rows() { # FOLDER COUNT: so many, of the process $child
+    while [ "$(rows "$1")" -lt "$2" ] && kill -0 $child 2>/dev/null; do sleep 0.05; done
+}
+for signal in TERM HUP USR1; do
+    out=$work/by-$signal whole=$work/whole-$signal
+    # Not inherited: who runs the tests may have them ignored.
+    env --default-signal=$signal "$program" train $endless --epochs 1000000 --out "$out" >"$work/out" 2>"$work/err" &
+    child=$!
+    await_rows "$out" 2
+    kill -$signal $child
+    wait $child
+    code=$?
+    [ $code -eq 1 ] || fail "exit code $code after SIG$signal, expected 1"
+    complains 'a checkpoint is written'
+    epochs=$(($(rows "$out") + 1)) # with the first line, at least one more than were made
+    run 0 train --resume --epochs $epochs --quiet --out "$out"
+    run 0 train $endless --epochs $epochs --out "$whole"
+    for file in latest.safetensors previous.safetensors losses.csv distribution.csv hardest.csv; do
+        same "$whole/$file" "$out/$file"
+    done
+    without_seconds "$whole/history.csv" >"$work/h1"
+    without_seconds "$out/history.csv" >"$work/h2"
+    same "$work/h1" "$work/h2"
+done
+nohup "$program" train $endless --epochs 1000000 --out "$work/nohup" >"$work/out" 2>"$work/err" &
+child=$!
+await_rows "$work/nohup" 2
+kill -HUP $child
+await_rows "$work/nohup" $(($(rows "$work/nohup") + 2))
+kill -0 $child || fail "SIGHUP ended a run under nohup"
+stops $child
+run 0 inspect "$work/nohup"
+
 killed=0
 "$program" train $longer --quiet --out "$work/killed" >"$work/out" 2>"$work/err" &
 while child=$! && [ $killed -lt $kills ]; do

@@ -5,18 +5,21 @@ usage: faults.py PROGRAM SHIM [--most N] [--only NAME,...] [--jobs J]
 
 For every verb (workloads.py) and every operation of the shim (shim.c), at up to N calls spread over the whole work (default: all):
 an error, and a kill. After an error the program ends with 0 and the whole result, or with 1 or 2 (for memory: 1) and a sentence on
-stderr; never by a signal. Then the work is done again as somebody would (train: --resume): it must end with 0 and the very files
-of an undisturbed run, with nothing left over. Of train.log, which no run is given up for, every line that is there is whole.
+stderr; never by a signal, and never with 0 where fsync has failed: what is not on the disk is not done. What was there before is
+still there, or the new one is, whole, and so are the pictures that a table names. Then the work is done again as somebody would
+(train: --resume): it must end with 0 and the very files of an undisturbed run, with nothing left over. Of train.log, which no run
+is given up for, every line that is there is whole.
 """
 import argparse
 import concurrent.futures
 import os
+import re
 import shutil
 import sys
 import tempfile
 import time
 
-from workloads import cut_lines, make_inputs, run, same, workloads
+from workloads import cut_lines, lost, make_inputs, run, same, workloads
 
 ERRORS = {"malloc": ["ENOMEM"], "mmap": ["ENOMEM", "EIO"], "write": ["ENOSPC", "EIO"], "mkdir": ["ENOSPC"], "link": ["EIO", "ENOSPC"]}
 
@@ -63,6 +66,8 @@ class Tester:
                 wrong.append("ended with 0, but printed something else")
         elif "hws: " not in said and "libgomp: " not in said:
             wrong.append(f"ended with {done.returncode} without a sentence: {said[-200:]}")
+        if operation == "fsync" and done.returncode == 0:
+            wrong.append("ended with 0, but what it has written may not be on the disk")
         if operation == "malloc" and done.returncode == 2:
             wrong.append(f"is no wrong usage: {said[-300:]}")
         if "Success" in said:
@@ -74,6 +79,9 @@ class Tester:
         done = run(self.program, workload.command, out, {"LD_PRELOAD": self.shim, "HWS_FAULT": fault}, timeout=600)
         kills = fault.endswith(":kill")
         wrong = [] if kills and done.returncode in (-9, 0) else self.check_end(workload, fault, done, out)
+        wrong += lost(workload.template, workload.whole, out)
+        if b"no picture: " in done.stderr:  # hws evaluate tells which image it could not read, and gives the scores
+            wrong = [word for word in wrong if not re.search(r"\.png is (missing|lost)", word)]
         if done.returncode != 0 and workload.anew:
             shutil.rmtree(out)
             os.mkdir(out)

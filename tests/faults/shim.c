@@ -4,7 +4,7 @@
  *
  *     HWS_FAULT=OPERATION:N:EIO|ENOSPC|ENOMEM|kill   the Nth call since main began; OPERATION is one of NAMES below
  *     HWS_FAULT_COUNTS=FILE                          at exit: a line "OPERATION COUNT" for each
- *     HWS_FAULT_RECORD=FILE                          a line for each change of a file or folder, see replay.py
+ *     HWS_FAULT_RECORD=FILE                          a line for each change of a file or folder, see power_cuts.py
  *
  * System calls are made directly, so that nothing here calls what it stands in for. What libc calls within itself (the reads
  * of fread, the writes of printf) does not come by; therefore fopen, fread and opendir are stood in for as well.
@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -26,7 +27,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAMES(X) X(open) X(read) X(write) X(fsync) X(rename) X(close) X(mkdir) X(link) X(unlink) X(mmap) X(malloc)
+#define NAMES(X)                                                                                                       \
+    X(open) X(read) X(write) X(fsync) X(rename) X(close) X(mkdir) X(link) X(unlink) X(mmap) X(malloc) X(thread)
 
 enum operation {
 #define CODE(name) DO_##name,
@@ -276,6 +278,15 @@ DIR *opendir(const char *path) {
     DIR *(*real)(const char *);
     *(void **)&real = next(&kept, "opendir");
     return fails(DO_open) ? NULL : real(path);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
+    static void *kept;
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&real = next(&kept, "pthread_create");
+    return fails(DO_thread) ? EAGAIN : real(thread, attributes, run, argument);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

@@ -6,6 +6,16 @@
 
 #include <jansson.h>
 
+/* The growing of a block that fails: the so many-th from now on; 0: none. */
+static long fails_at;
+
+void *__real_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+void *__wrap_realloc(void *block, size_t size) {
+    return fails_at > 0 && --fails_at == 0 ? NULL : __real_realloc(block, size);
+}
+
 static const char OLD_IMAGES[] =
     "{\n"
     "    \"hws_version\": \"0.1.0\",\n    \"task\": \"classification\",\n    \"examples\": 200,\n"
@@ -104,6 +114,26 @@ static void what_is_written_comes_back_in_two_halves(void **state) {
     run_config_close(&back);
 }
 
+static void what_memory_was_lacking_for_is_not_written(void **state) {
+    (void)state;
+    run_config old = opened(config_folder("to-write", OLD_IMAGES));
+    const char *whole = folder("whole"), *lacking = folder("lacking");
+    int ran_out = 1;
+    old.facts.convolutions = "first line\nsecond \"line\"\n";
+    assert_int_equal(folder_make(whole, NULL), STATUS_OK);
+    assert_int_equal(folder_make(lacking, NULL), STATUS_OK);
+    assert_int_equal(run_config_write(whole, &old.settings, &old.facts, NULL), STATUS_OK);
+    for (long k = 1; ran_out; k++) {
+        fails_at = k;
+        const status_code status = run_config_write(lacking, &old.settings, &old.facts, NULL);
+        ran_out = fails_at == 0;
+        fails_at = 0;
+        assert_int_equal(status, ran_out ? STATUS_OUT_OF_MEMORY : STATUS_OK);
+    }
+    assert_same_file(whole, lacking, "config.json");
+    run_config_close(&old);
+}
+
 static void entries_are_flat_in_both_forms(void **state) {
     (void)state;
     run_config old = opened(config_folder("flat-old", OLD_IMAGES));
@@ -176,9 +206,13 @@ static void facts_of_later_versions_are_passed_over(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_config_of_one_object_is_read), cmocka_unit_test(what_is_written_comes_back_in_two_halves),
-        cmocka_unit_test(entries_are_flat_in_both_forms), cmocka_unit_test(the_task_is_told),
-        cmocka_unit_test(what_cannot_be_is_refused),      cmocka_unit_test(facts_of_later_versions_are_passed_over),
+        cmocka_unit_test(a_config_of_one_object_is_read),
+        cmocka_unit_test(what_is_written_comes_back_in_two_halves),
+        cmocka_unit_test(what_memory_was_lacking_for_is_not_written),
+        cmocka_unit_test(entries_are_flat_in_both_forms),
+        cmocka_unit_test(the_task_is_told),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(facts_of_later_versions_are_passed_over),
     };
     return cmocka_run_group_tests(tests, folders_setup, folders_teardown);
 }

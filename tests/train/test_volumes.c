@@ -13,6 +13,14 @@
 
 enum { CASES = 10, MOST_OPTIONS = 12 };
 
+/* The allocation that fails: the so many-th from now on; 0: none. */
+static long fails_at;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size) { return fails_at > 0 && --fails_at == 0 ? NULL : __real_malloc(size); }
+
 static int make_phantoms(void **state) {
     phantom_options options = phantom_options_default();
     options.cases = CASES;
@@ -289,6 +297,29 @@ static void a_run_goes_on_with_copied_data(void **state) {
     assert_int_equal(outcome.end, TRAINER_FINISHED);
 }
 
+/* A checkpoint with another fingerprint could not be gone on from. */
+static void data_have_one_fingerprint_also_where_memory_runs_out(void **state) {
+    (void)state;
+    opened o;
+    int ran_out = 1;
+    opened_open(&o, "wrong");
+    const segmentation_data *whole = segmentation_source_data(o.source);
+    for (long k = 1; ran_out; k++) {
+        segmentation_source *source = NULL;
+        failure why = {0};
+        fails_at = k;
+        const status_code status = segmentation_source_open(&source, &o.settings, NULL, &why);
+        ran_out = fails_at == 0;
+        fails_at = 0;
+        assert_true(status == STATUS_OUT_OF_MEMORY || status == STATUS_OK);
+        const segmentation_data *data = source ? segmentation_source_data(source) : NULL;
+        assert_true(!data ||
+                    (data->fingerprint == whole->fingerprint && data->former_fingerprint == whole->former_fingerprint));
+        segmentation_source_close(&source);
+    }
+    opened_close(&o);
+}
+
 static void what_is_not_for_volumes_is_refused_before_anything_is_written(void **state) {
     (void)state;
     static const struct {
@@ -318,6 +349,7 @@ int main(void) {
         cmocka_unit_test(cases_of_a_condition_are_a_group),
         cmocka_unit_test(groups_of_volumes_have_weights_that_grow),
         cmocka_unit_test(a_run_goes_on_with_copied_data),
+        cmocka_unit_test(data_have_one_fingerprint_also_where_memory_runs_out),
         cmocka_unit_test(what_is_not_for_volumes_is_refused_before_anything_is_written),
     };
     return cmocka_run_group_tests_name("volumes", tests, make_phantoms, folders_teardown);
