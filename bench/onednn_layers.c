@@ -1,10 +1,11 @@
 /*
- * oneDNN's convolutions beside ours: reads what `hws bench train --layers --json` writes and prints each line with three numbers
- * more, onednn_forward_ms, onednn_backward_data_ms and onednn_backward_weights_ms; 0 where oneDNN has no such primitive.
+ * oneDNN's convolutions beside ours: reads what `hws bench train --layers --json` writes and prints each line
+ * with three numbers more, onednn_forward_ms, onednn_backward_data_ms and onednn_backward_weights_ms; 0 where
+ * oneDNN has no such primitive.
  *
- * oneDNN gets what suits it best: the layouts that it asks for, without the conversions to and from them, and the faster of
- * its direct and its automatic algorithm. All lines are read before the first is measured: at the end of a pipe that is when the
- * other program has ended, since two that measure at once measure each other.
+ * oneDNN gets what suits it best: the layouts that it asks for, without the conversions to and from them, and the
+ * faster of its direct and its automatic algorithm. All lines are read before the first is measured: at the end of a
+ * pipe that is when the other program has ended, since two that measure at once measure each other.
  *
  *     hws bench train --model unet --layers --seconds 10 --json | onednn_layers 10
  */

@@ -1,4 +1,5 @@
-/* What hws evaluate RUN prints of a run that classifies: by class, by group, by patient, at a threshold, and who is taken for whom. */
+/* What hws evaluate RUN prints of a run that classifies: by class, by group, by patient, at a threshold,
+   and who is taken for whom. */
 #ifndef HWS_CLI_CLASS_RESULTS_H
 #define HWS_CLI_CLASS_RESULTS_H
 

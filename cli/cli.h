@@ -23,7 +23,8 @@ int cli_end(status_code status, const failure *failure);
 /* Prints a line and closes it. One that memory did not suffice for makes the program end with EXIT_FAILED. */
 void cli_print(text *line);
 
-/* Prints the first letters of a word, at most `width` of them, and spaces up to there; behind the spaces if width is below 0. */
+/* Prints the first letters of a word, at most `width` of them, and spaces up to there; behind the
+   spaces if width is below 0. */
 void cli_put_word(const char *word, int width);
 
 /* Prints that there is no such verb, and which may have been meant. */

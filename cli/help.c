@@ -23,7 +23,7 @@ static const char USAGE[] =
 static text out; /* of the form that is being described */
 static const cli_entry *entry;
 
-/* ---- the list ----------------------------------------------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 void cli_list_verbs(FILE *file) {
     fprintf(file, "hws " HWS_VERSION ": distributionally robust deep learning\n\nusage: hws VERB [options]\n\n");
@@ -36,7 +36,7 @@ void cli_list_verbs(FILE *file) {
     fprintf(file, "\nhws VERB --help explains a verb. hws --version prints the version.\n");
 }
 
-/* ---- man pages ---------------------------------------------------------------------------------------------------- */
+/* ---- man pages --------------------------------------------------------------------------------------------------- */
 
 /* Nothing of it may be taken for a request of the formatter. */
 static void add_roff(const char *words, size_t size) {
@@ -114,7 +114,7 @@ static void write_man(void) {
     text_add(&out, ".SH EXIT STATUS\n0: done; 1: failed while running; 2: wrong usage or bad input.\n");
 }
 
-/* ---- completions -------------------------------------------------------------------------------------------------- */
+/* ---- completions ------------------------------------------------------------------------------------------------- */
 
 static int is_option(const cli_option *option) { return option->kind != OPTION_PARAGRAPH; }
 static int takes_value(const cli_option *option) {
@@ -236,7 +236,7 @@ static void write_fish(void) {
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static int complete(const char *shell) {
     if (strcmp(shell, "bash") == 0) return write_bash(), EXIT_DONE;

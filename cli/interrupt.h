@@ -1,7 +1,7 @@
 /*
- * Signals. Ctrl-C, SIGTERM, SIGHUP, SIGUSR1, and a pipe to which nobody listens any more: asked about now and then, so that
- * long work can stop in good order. A second one ends at once. And SIGBUS, which a file raises that is cut short while it
- * is read.
+ * Signals. Ctrl-C, SIGTERM, SIGHUP, SIGUSR1, and a pipe to which nobody listens any more: asked about now and
+ * then, so that long work can stop in good order. A second one ends at once. And SIGBUS, which a file raises that
+ * is cut short while it is read.
  */
 #ifndef HWS_CLI_INTERRUPT_H
 #define HWS_CLI_INTERRUPT_H

@@ -60,7 +60,8 @@ void cli_print(text *line) {
     text_close(line);
 }
 
-/* Output that could not be written, as to a full disk, is a failure, too; but not where nobody wants to read on (| head). */
+/* Output that could not be written, as to a full disk, is a failure, too; but not where nobody
+   wants to read on (| head). */
 static int finish(int exit_code) {
     const int lost = fflush(stdout) != 0 || ferror(stdout);
     if (lost && !cli_unheard) return cli_error(EXIT_FAILED, "standard output could not be written");

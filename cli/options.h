@@ -78,7 +78,8 @@ int cli_wants_help(int count, char **arguments);
 /* What --help prints. */
 void cli_help(const cli_verb *verb, text *help);
 
-/* If it is set, cli_read hands the verb to it instead of reading anything, and returns EXIT_DONE: for those who write about verbs. */
+/* If it is set, cli_read hands the verb to it instead of reading anything, and returns EXIT_DONE: for
+   those who write about verbs. */
 extern void (*cli_describe)(const cli_verb *verb);
 
 #endif

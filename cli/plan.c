@@ -62,8 +62,8 @@ static void print_folds(const splits *folds, const char *path) {
                k == folds->count - 1 ? " cases to validate on\n" : "");
 }
 
-/* Folds that were made by columns are kept; without columns they are those that hws train would take, and of fewer cases than
-   folds there are none. */
+/* Folds that were made by columns are kept; without columns they are those that hws train would take, and of fewer
+   cases than folds there are none. */
 static status_code settle_folds(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
                                 const listener *listener, failure *failure) {
     char path[PATH_SIZE];

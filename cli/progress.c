@@ -15,8 +15,8 @@ static void format_duration(double seconds, char *words, size_t capacity) {
     else snprintf(words, capacity, "%.1f h", seconds / 3600);
 }
 
-/* The first step of something new, or of the same once more, has taken the time since the last of what was before, unless it is told
-   when none is done yet. */
+/* The first step of something new, or of the same once more, has taken the time since the last of what was before,
+   unless it is told when none is done yet. */
 static void change_to(cli_progress *progress, const char *what) {
     cli_progress_end(progress);
     progress->what = what;

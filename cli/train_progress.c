@@ -35,7 +35,7 @@ static void say(train_progress *p, text *lines) {
     text_close(lines);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 enum { METRIC_WIDTH = 14, WORST_WIDTH = 22 };
 
@@ -115,7 +115,7 @@ static void show_row(train_progress *p, const trainer *t, const double *row) {
     say(p, &line);
 }
 
-/* ---- the line that is rewritten ----------------------------------------------------------------------------------- */
+/* ---- the line that is rewritten ---------------------------------------------------------------------------------- */
 
 static void show_line(train_progress *p, const trainer *t) {
     const double time = clock_seconds();
@@ -137,7 +137,7 @@ static void show_line(train_progress *p, const trainer *t) {
     p->shown = 1;
 }
 
-/* ---- what the trainer tells --------------------------------------------------------------------------------------- */
+/* ---- what the trainer tells -------------------------------------------------------------------------------------- */
 
 static void notice(void *context, const char *message) {
     train_progress *p = context;
@@ -201,7 +201,7 @@ train_listener train_progress_start(train_progress *p, int quiet, int dry_run) {
     };
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------ */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static void say_end(train_progress *p, const train_outcome *outcome) {
     text lines = {0};

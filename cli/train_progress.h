@@ -1,5 +1,5 @@
-/* What hws train shows: on a terminal one line that is rewritten, and a line per epoch everywhere. All lines but the rewritten one
-   also go to the run's train.log. */
+/* What hws train shows: on a terminal one line that is rewritten, and a line per epoch everywhere. All lines but the
+   rewritten one also go to the run's train.log. */
 #ifndef HWS_CLI_TRAIN_PROGRESS_H
 #define HWS_CLI_TRAIN_PROGRESS_H
 

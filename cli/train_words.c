@@ -53,7 +53,7 @@ void train_words_duration(double seconds, char words[32]) {
 
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 
-/* ---- the summary -------------------------------------------------------------------------------------------------- */
+/* ---- the summary ------------------------------------------------------------------------------------------------- */
 
 static void add_data(const trainer *t, text *lines) {
     const train_settings *s = &t->settings;
@@ -128,7 +128,7 @@ void train_words_summary(const trainer *t, text *lines) {
     add_length(t, lines);
 }
 
-/* ---- the length --------------------------------------------------------------------------------------------------- */
+/* ---- the length -------------------------------------------------------------------------------------------------- */
 
 /* wrn-16-1 on 400 digits: 11 % are right after 24 iterations, 32 % after 96, 72 % after 384. */
 enum { FEW_ITERATIONS = 100, ENOUGH_ITERATIONS = 1000, SMALL_BATCH = 16 };
@@ -153,7 +153,7 @@ void train_words_longer(const trainer *t, text *words) {
     text_add(words, longer ? " --epochs MORE goes on" : " --out NEW begins a new run with its weights");
 }
 
-/* ---- what comes next ---------------------------------------------------------------------------------------------- */
+/* ---- what comes next --------------------------------------------------------------------------------------------- */
 
 /* Cases that were trained on say nothing: of --fold -1 there is only what new images show. */
 void train_words_next(const trainer *t, text *command) {

@@ -13,8 +13,8 @@ void train_words_metric(const trainer *trainer, text *words);
 /* The value that chose the weights that are kept, as "val accuracy 91.20% (epoch 7)"; nothing if none did. */
 void train_words_best(const trainer *trainer, text *words);
 
-/* That a run of images or rows is too short to learn much, and which options would make it longer; nothing if it is not, if it
-   was asked for by its iterations or its time, or if it begins with trained weights. */
+/* That a run of images or rows is too short to learn much, and which options would make it longer; nothing if it is
+   not, if it was asked for by its iterations or its time, or if it begins with trained weights. */
 void train_words_short(const trainer *trainer, text *words);
 
 /* How to go on with a run that is finished. */

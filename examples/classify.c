@@ -1,6 +1,6 @@
 /*
- * Classification of pictures in a C program of your own: a run's folder (or several, averaged) and PNG or JPEG files in, a line
- * of probabilities for each out, as hws predict writes them.
+ * Classification of pictures in a C program of your own: a run's folder (or several, averaged) and PNG or JPEG files
+ * in, a line of probabilities for each out, as hws predict writes them.
  *
  *     classify RUN[,RUN...] IMAGE...
  */

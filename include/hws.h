@@ -24,9 +24,9 @@
  * again only when nothing else can be, or when as many others as there are examples have been drawn meanwhile (its loss
  * got lost). Probabilities p, beta, robust losses and statistics speak of the examples that have a loss.
  *
- * Losses that are given, one by one or by the option initial_loss for all, are the paper's L_init: those examples have a
- * loss from the beginning, guessed or not. They are drawn by it, their first importance weight is p_new / p_old by it,
- * and it counts in the mean of the normalised weights.
+ * Losses that are given, one by one or by the option initial_loss for all, are the paper's L_init: those examples have
+ * a loss from the beginning, guessed or not. They are drawn by it, their first importance weight is p_new / p_old by
+ * it, and it counts in the mean of the normalised weights.
  *
  * ONE TRAINING STEP
  *
@@ -493,8 +493,8 @@ HWS_API hws_status hws_sampler_statistics(hws_sampler *sampler, hws_statistics *
  * in one pass over all losses, for the others to 2e-4 in a few. All losses are looked at after at most n of them, and
  * when the last loss that was missing has come: then beta is solved to 2e-4. It is a matter of these counts alone, not
  * of time, and a state keeps them. Until there are losses, beta is 0. Ties at the largest loss set a limit to what any
- * beta can reach; then beta is the one that reaches 95 % of it, or 1e15 at most, and when all losses are equal beta stays
- * as it is. Divergences whose phi(0) is infinite (reverse KL, Cressie-Read k <= 0) are refused.
+ * beta can reach; then beta is the one that reaches 95 % of it, or 1e15 at most, and when all losses are equal beta
+ * stays as it is. Divergences whose phi(0) is infinite (reverse KL, Cressie-Read k <= 0) are refused.
  */
 HWS_API hws_status hws_sampler_set_beta(hws_sampler *sampler, double beta);
 

@@ -1,4 +1,5 @@
-/* A folder of the test's own for its files; hand the first two to cmocka_run_group_tests. Not for tests of libhws alone: uses core. */
+/* A folder of the test's own for its files; hand the first two to cmocka_run_group_tests. Not for tests of
+   libhws alone: uses core. */
 #ifndef HWS_TESTS_WORK_FOLDER_H
 #define HWS_TESTS_WORK_FOLDER_H
 

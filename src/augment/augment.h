@@ -6,8 +6,8 @@
  *     augmenter_close(&augmenter);
  *
  * In order: place, rotation and scaling, noise, blur, brightness, contrast, low resolution, inverted gamma, gamma,
- * emptiness put back to 0 in masked channels, mirroring. Equal keys, options and cases give equal patches, to the bit, on
- * whatever thread.
+ * emptiness put back to 0 in masked channels, mirroring. Equal keys, options and cases give equal patches, to the
+ * bit, on whatever thread.
  */
 #ifndef HWS_AUGMENT_AUGMENT_H
 #define HWS_AUGMENT_AUGMENT_H

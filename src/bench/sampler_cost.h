@@ -1,7 +1,7 @@
 /* What the sampler costs: an iteration draws a batch without replacement and writes its new losses back, on one thread.
-   The losses are normal with mean 1 and standard deviation 0.1; so are new ones, whatever an example's loss was. With a drift
-   they move as in a training: a run begins with exponential losses (mean 1), and a drawn example's loss is multiplied by
-   exp(-drift (1 + z)), z being a standard normal number. */
+   The losses are normal with mean 1 and standard deviation 0.1; so are new ones, whatever an example's loss was. With a
+   drift they move as in a training: a run begins with exponential losses (mean 1), and a drawn example's loss is
+   multiplied by exp(-drift (1 + z)), z being a standard normal number. */
 #ifndef HWS_BENCH_SAMPLER_COST_H
 #define HWS_BENCH_SAMPLER_COST_H
 

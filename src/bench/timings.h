@@ -5,7 +5,8 @@
  *     while (...) status = timings_add(&t, seconds, &failure);
  *     timings_end(&t, &result);
  *
- * The median is what work costs on the machine as it is. On a shared machine the least is nearer to what it costs alone.
+ * The median is what work costs on the machine as it is. On a shared machine the least is
+ * nearer to what it costs alone.
  */
 #ifndef HWS_BENCH_TIMINGS_H
 #define HWS_BENCH_TIMINGS_H

@@ -263,7 +263,8 @@ static status_code check_same_dataset(const job *job, const char *path, failure 
                 path, job->plan->dataset, job->set->name);
 }
 
-/* The name decides how a channel is normalised; names that ask for the same may change, and who edits the rule knows. */
+/* The name decides how a channel is normalised; names that ask for the same may change, and who
+   edits the rule knows. */
 static status_code check_channels(const job *job, const char *path, failure *failure) {
     for (int c = 0; c < job->plan->channels; c++) {
         const char *then = job->plan->channel[c].name, *now = job->set->channel_names[c];

@@ -7,8 +7,8 @@
  *
  * cache_prepare makes the cases that are missing or out of date: whose image or label files have changed in size or
  * time, or that were made with another spacing or normalisation. Files appear whole or not at all, so that it may be
- * interrupted at any time and goes on from there. A cache in which nothing is missing need not be writable. A cache is for one dataset: a folder that was named is refused if its
- * plan has another dataset's name.
+ * interrupted at any time and goes on from there. A cache in which nothing is missing need not be writable. A cache is
+ * for one dataset: a folder that was named is refused if its plan has another dataset's name.
  */
 #ifndef HWS_CACHE_CACHE_H
 #define HWS_CACHE_CACHE_H

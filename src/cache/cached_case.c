@@ -50,7 +50,8 @@ static uint64_t crc_of(const void *bytes, size_t size) {
 
 /* ---- stored voxels ---------------------------------------------------------------------------------------------- */
 
-/* Each class's voxels in order; where there are more than enough, every one has the same chance (Knuth's algorithm S). */
+/* Each class's voxels in order; where there are more than enough, every one has the same chance
+   (Knuth's algorithm S). */
 static uint64_t choose_places(const int16_t *labels, size_t voxels, int class, uint64_t seed, uint32_t *places) {
     uint64_t left = 0, count = 0;
     for (size_t k = 0; k < voxels; k++) left += labels[k] == class;

@@ -31,7 +31,8 @@ typedef enum cached_case_mode {
     CACHED_CASE_VERIFY /* and the sum of all bytes and the labels, which reads the whole file */
 } cached_case_mode;
 
-/* The view is good until the file is closed; several threads may read it. Close it when STATUS_OK; otherwise it is zeroed. */
+/* The view is good until the file is closed; several threads may read it. Close it when
+   STATUS_OK; otherwise it is zeroed. */
 status_code cached_case_open(cached_case *file, const char *path, cached_case_mode mode, failure *failure);
 void cached_case_close(cached_case *file);
 

@@ -53,8 +53,8 @@ int atomic_file_write(atomic_file *file, const void *bytes, size_t size) {
     return 1;
 }
 
-/* The rename itself must reach the disk too. 0 on failure; a folder that cannot be looked at, or a file system that cannot
-   sync folders, is none. */
+/* The rename itself must reach the disk too. 0 on failure; a folder that cannot be looked at, or a file system that
+   cannot sync folders, is none. */
 static int sync_folder_of(char *path) {
     char *slash = strrchr(path, '/');
     const char *folder = slash == path ? "/" : slash ? path : ".";
@@ -74,7 +74,8 @@ static int put_in_place(atomic_file *file) {
     return sync_folder_of(file->path);
 }
 
-/* Closed last, as the lock keeps others from taking the file for one that was left; what was synced is not lost by close. */
+/* Closed last, as the lock keeps others from taking the file for one that was left; what was
+   synced is not lost by close. */
 int atomic_file_commit(atomic_file *file) {
     const int good = fsync(file->descriptor) == 0 && put_in_place(file);
     const int reason = errno;

@@ -54,7 +54,8 @@ static double stat_of(const char *folder, const char *wanted) {
     return found;
 }
 
-/* Pages of files that nobody has used for a while count as used, but the system takes them back before it refuses memory. */
+/* Pages of files that nobody has used for a while count as used, but the system takes them back
+   before it refuses memory. */
 static double memory_of(const char *folder) {
     static const double NO_LIMIT = 0x1p62; /* version 1 has a very large number for it */
     double limit, used = 0;

@@ -44,7 +44,8 @@ void csv_close(csv *table);
 /* What seems to separate the fields instead of commas: "';'" or "tabs", for messages; NULL: nothing. */
 const char *csv_other_separator(const csv *table);
 
-/* The position of the column with this name, or -1. The second looks at `first` and behind it before it looks in front of it. */
+/* The position of the column with this name, or -1. The second looks at `first` and behind it before
+   it looks in front of it. */
 long csv_column(const csv *table, const char *name);
 long csv_column_from(const csv *table, const char *name, size_t first);
 

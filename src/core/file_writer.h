@@ -1,6 +1,6 @@
 /*
- * Writes a file piece by piece; it appears whole or not at all (core/atomic_file.h). The first error is remembered, later
- * pieces do nothing, and the end tells:
+ * Writes a file piece by piece; it appears whole or not at all (core/atomic_file.h). The first error is remembered,
+ * later pieces do nothing, and the end tells:
  *
  *     file_writer file;
  *     file_writer_open(&file, path);

@@ -8,7 +8,8 @@ typedef struct nearest {
 } nearest;
 
 nearest nearest_start(const char *typed);
-/* Letters that must be changed, put in, left out or swapped: fewer than a third of them, at most three. The first of equal ones. */
+/* Letters that must be changed, put in, left out or swapped: fewer than a third of them, at most three.
+   The first of equal ones. */
 void nearest_consider(nearest *nearest, const char *word);
 
 #endif

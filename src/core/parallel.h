@@ -22,8 +22,8 @@ typedef struct parallel_work {
  */
 status_code parallel_run(const parallel_work *work, size_t count, int threads, failure *failure);
 
-/* How many processors this process may use: OMP_NUM_THREADS if it is set, else those that its affinity allows, within the share
-   of time of its cgroup (cgroup.h), divided by the processes that share them. */
+/* How many processors this process may use: OMP_NUM_THREADS if it is set, else those that its affinity allows, within
+   the share of time of its cgroup (cgroup.h), divided by the processes that share them. */
 int parallel_processors(void);
 /* So many processes, this one included, work together on the same processors. Before any work is begun. */
 void parallel_share_processors(int processes);

@@ -35,8 +35,8 @@ int path_is_newer(const char *path, const char *than);
    who have more to tell about the folder. */
 status_code folder_make(const char *folder, failure *failure);
 
-/* How much of the path, in bytes, names folders that are there; folder_unmake removes those beyond it, as far as they are empty:
-   for who made a folder in vain. */
+/* How much of the path, in bytes, names folders that are there; folder_unmake removes those beyond it, as far as they
+   are empty: for who made a folder in vain. */
 size_t folder_existing(const char *folder);
 void folder_unmake(const char *folder, size_t existing);
 

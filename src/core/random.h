@@ -4,8 +4,8 @@
  * A stream is named by (seed, purpose, iteration, slot) and yields as many bits as are asked for. Nothing but the
  * name decides the bits, so threads, prefetching, ranks and resuming cannot change them.
  *
- * A purpose is a number from 1 to 255. Each part names its own in PART/purposes.h; no two are alike (the test tree/layers
- * sees to it), and none ever changes, since the same seed must go on giving the same results.
+ * A purpose is a number from 1 to 255. Each part names its own in PART/purposes.h; no two are alike (the test
+ * tree/layers sees to it), and none ever changes, since the same seed must go on giving the same results.
  */
 #ifndef HWS_CORE_RANDOM_H
 #define HWS_CORE_RANDOM_H

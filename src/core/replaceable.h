@@ -13,8 +13,8 @@ int file_beginning(const char *path, char beginning[BEGINNING_SIZE]);
 typedef int own_beginning(const char *beginning, const void *context);
 
 /*
- * Fails unless the file is not there, is empty, or is ours; `what` is what messages call its contents, such as "scores". A
- * device or a pipe is left to the writer, which refuses it.
+ * Fails unless the file is not there, is empty, or is ours; `what` is what messages call its contents, such as
+ * "scores". A device or a pipe is left to the writer, which refuses it.
  */
 status_code replaceable_check(const char *path, own_beginning *is_ours, const void *context, const char *what,
                               failure *failure);

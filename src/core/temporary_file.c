@@ -94,7 +94,8 @@ static void sweep_once(const char *beside) {
 
 /* ---- what is written --------------------------------------------------------------------------------------------- */
 
-/* Locks it; 0 if somebody who sweeps the folder has taken it away before it was locked, or has locked it and is about to. */
+/* Locks it; 0 if somebody who sweeps the folder has taken it away before it was locked, or has
+   locked it and is about to. */
 static int lock(int file) {
     struct stat info;
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return 0;

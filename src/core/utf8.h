@@ -1,11 +1,12 @@
-/* Texts of a limited size that end between two letters: a file with half a letter in it is no UTF-8. And how wide they are. */
+/* Texts of a limited size that end between two letters: a file with half a letter in it is no
+   UTF-8. And how wide they are. */
 #ifndef HWS_CORE_UTF8_H
 #define HWS_CORE_UTF8_H
 
 #include <stddef.h>
 
-/* How many of the first `size` bytes of a text are whole letters: fewer than `size` if the last letter goes on behind them,
-   or if the text is shorter. */
+/* How many of the first `size` bytes of a text are whole letters: fewer than `size` if the last letter goes on behind
+   them, or if the text is shorter. */
 size_t utf8_whole(const char *text, size_t size);
 
 /* How many letters a text has: its columns on a terminal, unless some are wider. */

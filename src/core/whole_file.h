@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * The bytes of a regular file of at most `limit` bytes, with a zero behind the last that `size` does not count.
- * The caller frees them. STATUS_CANNOT_READ when it cannot be read, STATUS_CORRUPT when it is larger or no regular file.
+ * The bytes of a regular file of at most `limit` bytes, with a zero behind the last that `size` does not count. The
+ * caller frees them. STATUS_CANNOT_READ when it cannot be read, STATUS_CORRUPT when it is larger or no regular file.
  */
 status_code whole_file_read(const char *path, size_t limit, char **bytes, size_t *size, failure *failure);
 

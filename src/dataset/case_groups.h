@@ -1,13 +1,14 @@
 /*
- * groups.csv: the groups that cases belong to. The first column is called `case`, each further one holds a group per case.
+ * groups.csv: the groups that cases belong to. The first column is called `case`, each further
+ * one holds a group per case.
  *
  *     case,condition,centre
  *     fetus_001,control,Leuven
  *     fetus_002,"spina bifida",Vienna
  *
- * Splits keep the shares of a column's groups, and evaluations are told by group (evaluate/strata.h). An empty cell puts
- * the case into no group of that column. The file may name cases that nobody asks for. A column called `patient`, or as
- * core/patient_column.h has it, says whose each case is.
+ * Splits keep the shares of a column's groups, and evaluations are told by group (evaluate/strata.h). An empty cell
+ * puts the case into no group of that column. The file may name cases that nobody asks for. A column called `patient`,
+ * or as core/patient_column.h has it, says whose each case is.
  */
 #ifndef HWS_DATASET_CASE_GROUPS_H
 #define HWS_DATASET_CASE_GROUPS_H
@@ -48,7 +49,8 @@ long case_groups_find(const case_groups *groups, const char *name);
 status_code case_groups_column(const case_groups *groups, const dataset *set, const char *column, const char ***values,
                                failure *failure);
 
-/* Tells the listener of training cases that the file does not have, and of names in it that no case of the dataset has. */
+/* Tells the listener of training cases that the file does not have, and of names in it that no
+   case of the dataset has. */
 void case_groups_tell_gaps(const case_groups *groups, const dataset *set, const listener *listener);
 
 #endif

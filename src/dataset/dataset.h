@@ -10,7 +10,8 @@
  *     imagesTs/, labelsTs/        the same for test cases, if there are any; their labels may be missing
  *
  * A label may be a region of several values, "whole tumour": [1, 2, 3]; the label called "ignore" marks voxels that
- * count for nothing. Values may have gaps (0, 1, 2, 4). Instead of files by their names, "dataset": {CASE: {"images": [...], "label": ...}} may list them.
+ * count for nothing. Values may have gaps (0, 1, 2, 4). Instead of files by their names, "dataset": {CASE: {"images":
+ * [...], "label": ...}} may list them.
  *
  * The older layout of the Medical Segmentation Decathlon:
  *
@@ -107,22 +108,24 @@ typedef struct dataset_check_options {
     int threads;
     const listener *listener; /* may be NULL */
     /*
-     * Gets the voxels of each training case that has no problem, as dataset_load gives them, so that nobody needs to read them again; may be NULL.
-     * Called on any thread, in any order. What it wants to keep it takes out of *image and *labels and zeroes; the
-     * rest is closed. A failure is one more problem of the case, except that STATUS_STOPPED ends the check.
+     * Gets the voxels of each training case that has no problem, as dataset_load gives them, so that nobody needs to
+     * read them again; may be NULL. Called on any thread, in any order. What it wants to keep it takes out of *image
+     * and *labels and zeroes; the rest is closed. A failure is one more problem of the case, except that
+     * STATUS_STOPPED ends the check.
      */
     status_code (*take)(void *context, size_t index, volume *image, label_map *labels, failure *failure);
     void *context;
 } dataset_check_options;
 
 /*
- * Together with the other ranks (ranks/ranks.h): each reads some cases, which `take` gets there, and all have the same report.
+ * Together with the other ranks (ranks/ranks.h): each reads some cases, which `take` gets there, and
+ * all have the same report.
  *
  * Reads all files of all cases, training and test, each once. Problems: files that are missing or cannot be read, a
- * number of channels other than dataset.json's, a size or affine other than the label map's or the first image's, voxels
- * that are NaN or infinite, values that are no label, fewer or more cases than numTraining says. Allowed but noted: label
- * maps without any foreground, spacings that the sform contradicts (nifti/spacing_doubts.h), and whatever is wrong with test
- * cases, from which nothing is learnt. The report is the same for any number of threads.
+ * number of channels other than dataset.json's, a size or affine other than the label map's or the first image's,
+ * voxels that are NaN or infinite, values that are no label, fewer or more cases than numTraining says. Allowed but
+ * noted: label maps without any foreground, spacings that the sform contradicts (nifti/spacing_doubts.h), and whatever
+ * is wrong with test cases, from which nothing is learnt. The report is the same for any number of threads.
  *
  * STATUS_OK if there are no problems, STATUS_CORRUPT if there are (the message tells how many, and the first); the
  * report is filled in both cases. Close it always.

@@ -53,7 +53,8 @@ static void examine_labels(examined *e) {
     else if (status == STATUS_OK) dataset_to_classes(e->set, &e->labels);
 }
 
-/* Voxels that nobody wants, or that do not fit the first file's, are read one channel at a time into the same memory. */
+/* Voxels that nobody wants, or that do not fit the first file's, are read one channel at a time
+   into the same memory. */
 static status_code examine_voxels(examined *e, int file, const image_file *opened, failure *failure) {
     volume passing = {0};
     const int kept = e->image.voxels && memcmp(opened->grid.size, e->image.grid.size, sizeof opened->grid.size) == 0;

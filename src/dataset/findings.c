@@ -22,7 +22,7 @@ void findings_allow(findings *found) {
     found->problems = 0;
 }
 
-/* ---- between ranks ------------------------------------------------------------------------------------------------ */
+/* ---- between ranks ----------------------------------------------------------------------------------------------- */
 
 /* What stands before each sentence when they travel. */
 typedef struct heading {

@@ -1,4 +1,5 @@
-/* What checking a dataset found in one case: cases are examined in any order, and by any rank, and gathered in theirs. */
+/* What checking a dataset found in one case: cases are examined in any order, and by any rank,
+   and gathered in theirs. */
 #ifndef HWS_DATASET_FINDINGS_H
 #define HWS_DATASET_FINDINGS_H
 

@@ -2,8 +2,8 @@
  * The folds of a dataset: which cases are trained on and which are validated on.
  *
  * DATASET/splits_final.json decides if it is there. Else the folds are made (dataset/splits.h) and kept in
- * CACHE/splits_final.json: by columns of the dataset's groups.csv if any are named, of whole patients if it has a column of
- * them, or else as nnU-Net's.
+ * CACHE/splits_final.json: by columns of the dataset's groups.csv if any are named, of whole patients if it has a
+ * column of them, or else as nnU-Net's.
  */
 #ifndef HWS_DATASET_FOLDS_H
 #define HWS_DATASET_FOLDS_H
@@ -27,8 +27,8 @@ status_code folds_make(splits *folds, const dataset *set, const fold_columns *co
 status_code folds_keep(const splits *folds, const dataset *set, const char *cache, failure *failure);
 
 /*
- * The folds of a run: made when columns are named; else those of DATASET/splits_final.json; else those kept in the cache,
- * which are made anew when the dataset has other cases than they: the listener is told.
+ * The folds of a run: made when columns are named; else those of DATASET/splits_final.json; else those kept in the
+ * cache, which are made anew when the dataset has other cases than they: the listener is told.
  */
 status_code folds_open(splits *folds, const dataset *set, const fold_columns *columns, const char *cache,
                        const listener *listener, failure *failure);
@@ -40,9 +40,9 @@ status_code folds_path(char path[PATH_SIZE], const dataset *set, const char *cac
 status_code folds_check(const dataset *set, failure *failure);
 
 /*
- * Tells the listener of patients with cases in both parts of a fold, and how other folds are made. groups.csv says whose each
- * case is; without a column of patients the names of the cases may suggest it (patient001_ED, patient001_ES). Columns and
- * cache are those that the folds were opened with.
+ * Tells the listener of patients with cases in both parts of a fold, and how other folds are made. groups.csv says
+ * whose each case is; without a column of patients the names of the cases may suggest it (patient001_ED,
+ * patient001_ES). Columns and cache are those that the folds were opened with.
  */
 void folds_tell_torn(const splits *folds, const dataset *set, int fold, const fold_columns *columns, const char *cache,
                      const listener *listener);

@@ -21,7 +21,7 @@ static void add_command(const telling *t, const char *column, text *words) {
     if (known && strcmp(usual, t->cache) != 0) text_format(words, " --out %s", t->cache);
 }
 
-/* ---- by groups.csv ------------------------------------------------------------------------------------------------ */
+/* ---- by groups.csv ----------------------------------------------------------------------------------------------- */
 
 static size_t count_torn(const split *fold, const patients *p) {
     size_t torn = 0;
@@ -78,7 +78,7 @@ static int know_patients(const telling *t) {
     return known;
 }
 
-/* ---- by names ----------------------------------------------------------------------------------------------------- */
+/* ---- by names ---------------------------------------------------------------------------------------------------- */
 
 /* Volumes of a patient, at most; names that more cases share (hippocampus_001) are the dataset's. */
 enum { VOLUMES_MAX = 4 };

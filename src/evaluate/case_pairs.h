@@ -26,16 +26,16 @@ status_code case_pairs_open(case_pairs *pairs, const char *predictions, const ch
                             text *left_out, failure *failure);
 void case_pairs_close(case_pairs *pairs);
 
-/* Adds a case of files that lie anywhere, to a list that begins zeroed; names must come in ascending order, or be sorted
-   afterwards. */
+/* Adds a case of files that lie anywhere, to a list that begins zeroed; names must come in ascending order,
+   or be sorted afterwards. */
 status_code case_pairs_add(case_pairs *pairs, const char *name, const char *prediction, const char *reference,
                            const char *image, failure *failure);
 
 /* By name. STATUS_BAD_INPUT if a case is there twice. */
 status_code case_pairs_sort(case_pairs *pairs, failure *failure);
 
-/* Reads all headers: STATUS_BAD_INPUT, with the case's name, unless both files of each case lie on the same grid. `doubts`, about
-   references, may be NULL. */
+/* Reads all headers: STATUS_BAD_INPUT, with the case's name, unless both files of each case lie on the same grid.
+   `doubts`, about references, may be NULL. */
 status_code case_pairs_check(const case_pairs *pairs, spacing_doubts *doubts, failure *failure);
 
 #endif

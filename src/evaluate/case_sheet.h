@@ -1,7 +1,7 @@
 /*
- * A case in one picture: a row per plane, each in its most telling slice, with the image as it is, the reference and the
- * prediction filled in one colour per label, and where the prediction is wrong; above them its name and scores, below them
- * what the colours mean. What the report shows with a slider, for a folder.
+ * A case in one picture: a row per plane, each in its most telling slice, with the image as it is, the reference and
+ * the prediction filled in one colour per label, and where the prediction is wrong; above them its name and scores,
+ * below them what the colours mean. What the report shows with a slider, for a folder.
  */
 #ifndef HWS_EVALUATE_CASE_SHEET_H
 #define HWS_EVALUATE_CASE_SHEET_H

@@ -13,9 +13,9 @@ typedef struct class_gallery {
     const char *out;            /* the folder */
 } class_gallery;
 
-/* Writes worst.csv (kind, column, value, example, label, prediction, loss, margin) and worst/EXAMPLE.png: of each group the
-   examples with the largest losses (`hardest`), and of all those whose two most probable classes are closest (`doubtful`;
-   margin is the difference). */
+/* Writes worst.csv (kind, column, value, example, label, prediction, loss, margin) and worst/EXAMPLE.png: of each group
+   the examples with the largest losses (`hardest`), and of all those whose two most probable classes are closest
+   (`doubtful`; margin is the difference). */
 status_code class_gallery_write(const class_gallery *gallery, failure *failure);
 
 #endif

@@ -80,7 +80,8 @@ static void rate_class(const job *j, int c, double total, double value[CLASS_RAT
     value[RATE_F1] = 2 * right / (own + taken);
 }
 
-/* Over the classes that are there, in the labels or in the predictions of all examples: NaN of a resample that lacks one. */
+/* Over the classes that are there, in the labels or in the predictions of all examples: NaN of a
+   resample that lacks one. */
 static double mean_f1(const job *j, const double (*values)[CLASS_RATES]) {
     double sum = 0, count = 0;
     for (int c = 0; c < j->p->classes; c++) {

@@ -1,8 +1,9 @@
 /*
  * How well each class is told from the others: sensitivity, specificity, precision and F1, with 95 % intervals.
  *
- * Intervals of the first three are Wilson's (share_interval.h), those of F1 the bootstrap's. Where patients have several examples
- * each, whole patients are resampled for all of them (clusters.h), and Wilson's stands where each resample has the same value.
+ * Intervals of the first three are Wilson's (share_interval.h), those of F1 the bootstrap's. Where patients have
+ * several examples each, whole patients are resampled for all of them (clusters.h), and Wilson's stands where each
+ * resample has the same value.
  */
 #ifndef HWS_EVALUATE_CLASS_RATES_H
 #define HWS_EVALUATE_CLASS_RATES_H
@@ -25,8 +26,8 @@ typedef struct class_rates {
                                   many of the class */
 } class_rates;
 
-/* Of each class; and behind them the mean F1 of the classes that have one, beside which there is nothing; it has no interval where a
-   class has fewer than five patients. */
+/* Of each class; and behind them the mean F1 of the classes that have one, beside which there is nothing; it has no
+   interval where a class has fewer than five patients. */
 status_code class_rates_of(const class_predictions *predictions, class_rates *each, failure *failure);
 
 #endif

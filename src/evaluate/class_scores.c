@@ -120,8 +120,8 @@ static double accuracies(const job *j, double shares[CLASSES_MAX]) {
     return hit / count;
 }
 
-/* NaN for a resample that lacks a class: it would be the mean of other classes than those that are there. And of one class
-   alone there is nothing to balance: it would be the accuracy once more. */
+/* NaN for a resample that lacks a class: it would be the mean of other classes than those that are there. And of one
+   class alone there is nothing to balance: it would be the accuracy once more. */
 static double balanced(const job *j, const double *shares) {
     double sum = 0;
     int classes = 0;
@@ -233,7 +233,8 @@ static int has_few_of_a_class(const job *j) {
     return 0;
 }
 
-/* The bootstrap of shares is a detour where examples are independent, and says nothing where each resample has the same value. */
+/* The bootstrap of shares is a detour where examples are independent, and says nothing where each
+   resample has the same value. */
 static void mend_intervals(job *j, const double *value, interval *ci) {
     const interval none = {(double)NAN, (double)NAN};
     const int independent = j->patients.count == j->count, few = has_few_of_a_class(j);
@@ -338,7 +339,7 @@ status_code class_scores_difference(const class_predictions *first, const class_
     return status;
 }
 
-/* ---- calibration -------------------------------------------------------------------------------------------------- */
+/* ---- calibration ------------------------------------------------------------------------------------------------- */
 
 void class_scores_bins(const class_predictions *p, class_bin bins[CLASS_BINS]) {
     for (int b = 0; b < CLASS_BINS; b++) bins[b] = (class_bin){0};

@@ -25,8 +25,8 @@ int classified_is_there(const char *name) {
     return find_file(name, path);
 }
 
-/* Adds the cells of a column to the sums of their rows: whether they are probabilities that sum to at most 1 with those of the
-   classes before, but for rounding. */
+/* Adds the cells of a column to the sums of their rows: whether they are probabilities that sum to at most 1 with those
+   of the classes before, but for rounding. */
 static int completes_rows(const csv *t, size_t column, double *sums) {
     for (size_t row = 0; row < t->rows; row++) {
         const double p = csv_number(t, row, column);
@@ -44,8 +44,8 @@ static size_t end_of_completing(const csv *t, size_t end, size_t candidates, dou
     return end;
 }
 
-/* A column of groups may be called p_SOMETHING, too, and a class may have no example. So classes are what occurs as a label or
-   a prediction and the columns before it, then those with which no row sums to more than 1. */
+/* A column of groups may be called p_SOMETHING, too, and a class may have no example. So classes are what occurs as a
+   label or a prediction and the columns before it, then those with which no row sums to more than 1. */
 static status_code find_classes(const csv *t, size_t *end_of_classes, failure *failure) {
     size_t candidates = FIRST_CLASS, end = FIRST_CLASS;
     while (candidates < t->columns && strncmp(csv_name(t, candidates), "p_", 2) == 0) candidates++;

@@ -2,7 +2,7 @@
  * What a classifier said about each example, read back: the examples.csv that hws evaluate writes.
  *
  *     classified c;
- *     status = classified_open(&c, "scores/erm", &failure);      the file, or a folder that has one: an evaluation, a run
+ *     status = classified_open(&c, "scores/erm", &failure);    the file, or a folder that has one: an evaluation, a run
  *     classified_close(&c);
  */
 #ifndef HWS_EVALUATE_CLASSIFIED_H
@@ -35,9 +35,9 @@ const char *classified_class(const classified *classified, int class_label);
 class_predictions classified_predictions(const classified *classified);
 
 /*
- * The file has columns of its own: example, label, prediction, loss and p_CLASS. A column of the data that is called like one
- * of them has data_ before its name in the file, and so has one that is called data_example, so that all names differ.
- * This tells whether it is so; `class_names` may be NULL, and then classes are called by their numbers.
+ * The file has columns of its own: example, label, prediction, loss and p_CLASS. A column of the data that is called
+ * like one of them has data_ before its name in the file, and so has one that is called data_example, so that all names
+ * differ. This tells whether it is so; `class_names` may be NULL, and then classes are called by their numbers.
  */
 #define CLASSIFIED_DATA "data_"
 int classified_is_renamed(const char *column, char *const *class_names, int classes);
@@ -46,14 +46,15 @@ int classified_is_renamed(const char *column, char *const *class_names, int clas
 const char *classified_group_name(const classified *classified, size_t column);
 long classified_group_column(const classified *classified, const char *name);
 
-/* The position of the column of patients, whose examples are resampled together (core/patient_column.h); -1: there is none. */
+/* The position of the column of patients, whose examples are resampled together
+   (core/patient_column.h); -1: there is none. */
 long classified_patient_column(const classified *classified);
 
 /* Brings the examples into another order, or leaves some out: example k becomes the old from[k]. */
 status_code classified_choose(classified *classified, const int64_t *from, int64_t count, failure *failure);
 
-/* The values of a column of groups in natural order, without the empty one, and which of them each example has, -1: none.
-   Values belong to the table; free both arrays. */
+/* The values of a column of groups in natural order, without the empty one, and which of them each example has, -1:
+   none. Values belong to the table; free both arrays. */
 typedef struct classified_groups {
     const char **values;
     int count;

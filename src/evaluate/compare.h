@@ -39,8 +39,8 @@ typedef struct compared {
     comparison comparison;
 } compared;
 
-/* The listener, who may be NULL, is given notice of cases that are left out or in no group, and of runs that were trained
-   further after they were evaluated. Close it, also after a failure. */
+/* The listener, who may be NULL, is given notice of cases that are left out or in no group, and of runs that were
+   trained further after they were evaluated. Close it, also after a failure. */
 status_code compare_evaluations(compared *compared, const compare_request *request, const listener *listener,
                                 failure *failure);
 void compared_close(compared *compared);

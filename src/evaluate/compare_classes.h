@@ -48,8 +48,8 @@ typedef struct compared_classes {
     size_t stratum_count, stratum_capacity;
 } compared_classes;
 
-/* The listener, who may be NULL, is given notice of examples that are left out or in no group, and of runs that were trained
-   further after they were evaluated. Close it, also after a failure. */
+/* The listener, who may be NULL, is given notice of examples that are left out or in no group, and of runs that were
+   trained further after they were evaluated. Close it, also after a failure. */
 status_code compare_classes(compared_classes *compared, const compare_classes_request *request,
                             const listener *listener, failure *failure);
 void compared_classes_close(compared_classes *compared);

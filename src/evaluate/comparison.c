@@ -26,8 +26,8 @@ static int is_right_without(const comparison *comparison, const stratum *group, 
     return scored && right;
 }
 
-/* Where one method predicted a label that is not there, those that rightly predicted nothing have no score: left out, the
-   case would hide the error. */
+/* Where one method predicted a label that is not there, those that rightly predicted nothing have no score: left out,
+   the case would hide the error. */
 static void count_as_right(comparison *comparison, size_t stratum, size_t region, double *values) {
     const struct stratum *group = &comparison->strata->list[stratum];
     for (size_t k = 0; k < group->count; k++) {

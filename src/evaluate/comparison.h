@@ -4,8 +4,9 @@
  *
  * A row of numbers is about one group of cases and one label, and counts the same cases for every method, so that a
  * difference of means is the mean difference. A label that is in neither prediction nor reference has no score
- * (scores.h). A case in which this is so for all methods is left out; where some method did predict the label, those that
- * did not are right, and count as EMPTY_ONE has it. Holm's correction is over all tests of the table: groups, labels and methods.
+ * (scores.h). A case in which this is so for all methods is left out; where some method did predict the label,
+ * those that did not are right, and count as EMPTY_ONE has it. Holm's correction is over all tests of the table:
+ * groups, labels and methods.
  */
 #ifndef HWS_EVALUATE_COMPARISON_H
 #define HWS_EVALUATE_COMPARISON_H
@@ -44,7 +45,8 @@ typedef struct comparison {
     compared_row *rows; /* [stratum][region][method] */
 } comparison;
 
-/* What the methods, aligned, and strata point to is needed as long as the comparison. Close it, also after a failure. */
+/* What the methods, aligned, and strata point to is needed as long as the comparison. Close it,
+   also after a failure. */
 status_code comparison_open(comparison *comparison, const compared_methods *methods, const strata *strata,
                             metric metric, failure *failure);
 void comparison_close(comparison *comparison);

@@ -10,8 +10,8 @@
  *   NSD    the share of the voxels of both surfaces that are no further than a tolerance from the other (normalised
  *          surface distance, also called surface Dice; each voxel counts the same)
  *
- * All are NaN if both regions are empty. If only one is, the distances are the image's diagonal and NSD is 0: the region
- * was missed or made up, which is the worst that can happen and must not vanish from a mean.
+ * All are NaN if both regions are empty. If only one is, the distances are the image's diagonal and NSD is 0: the
+ * region was missed or made up, which is the worst that can happen and must not vanish from a mean.
  */
 #ifndef HWS_EVALUATE_DISTANCE_H
 #define HWS_EVALUATE_DISTANCE_H

@@ -41,7 +41,8 @@ typedef struct evaluation {
 } evaluation;
 
 /*
- * Together with the other ranks (ranks/ranks.h), to whom the cases are dealt; all have all scores, the first one writes.
+ * Together with the other ranks (ranks/ranks.h), to whom the cases are dealt; all have all
+ * scores, the first one writes.
  *
  * Scores the cases of two folders. With request.out, writes there summary.json (as nnU-Net does), cases.csv, table.txt,
  * table.csv, table.md, table.tex, worst.csv, and with images worst/CASE.png. The listener, who may be NULL, is given

@@ -31,9 +31,9 @@ typedef struct job {
     class_results *scores;
 } job;
 
-/* To be called before the weights are read. A run that is still training may be further by then, which the report tells; if
-   it were the other way round, old weights would pass for new ones. And a history that cannot be read fails before any file
-   is written. */
+/* To be called before the weights are read. A run that is still training may be further by then, which the report
+   tells; if it were the other way round, old weights would pass for new ones. And a history that cannot be read fails
+   before any file is written. */
 static status_code read_iterations(job *j, failure *failure) {
     return evaluation_iteration(j->request->run, &j->iterations, failure);
 }
@@ -50,8 +50,8 @@ static status_code open_own(job *j, const char *place, const listener *listener,
     return status == STATUS_OK ? classification_is_unchanged(run, &j->data, &j->is_own, failure) : status;
 }
 
-/* Whether the run's data have been moved or copied to the place that is asked about. What cannot be read as they were is
-   something else. */
+/* Whether the run's data have been moved or copied to the place that is asked about. What cannot be read as
+   they were is something else. */
 static status_code open_moved(job *j, const char *place, failure *failure) {
     struct failure reason;
     const struct listener quiet = {j->listener ? j->listener->context : NULL,

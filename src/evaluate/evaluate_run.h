@@ -20,7 +20,8 @@ typedef enum scored_part { SCORE_TEST, SCORE_TRAINING, SCORE_VALIDATION } scored
 
 typedef struct evaluate_run_request {
     const char *run; /* its folder */
-    /* Segmentation: runs of other folds of the same dataset, whose validation cases count, too; then `out` is needed. */
+    /* Segmentation: runs of other folds of the same dataset, whose validation cases count, too;
+       then `out` is needed. */
     const char *const *others;
     int other_count;
     run_weights weights;
@@ -90,12 +91,12 @@ typedef struct run_evaluation {
 } run_evaluation;
 
 /*
- * Classification: rates (class_rates.h) and loss by class, the scores of class_scores.h by group, and the confusion matrix; in files
- * examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv and roc.csv, with a threshold also operating_point.csv, and
- * patients.csv where patients have several examples.
- * Segmentation: predicts the validation cases of the run's fold into its folder, keeps those that are newer than the
- * weights, and evaluates them by the groups of the dataset's groups.csv (evaluate.h). After STATUS_STOPPED the same call
- * goes on with the cases that are left. The listener may be NULL. Close the result, also after a failure.
+ * Classification: rates (class_rates.h) and loss by class, the scores of class_scores.h by group, and the confusion
+ * matrix; in files examples.csv, classes.csv, strata.csv, confusion.csv and reliability.csv and roc.csv, with a
+ * threshold also operating_point.csv, and patients.csv where patients have several examples. Segmentation: predicts the
+ * validation cases of the run's fold into its folder, keeps those that are newer than the weights, and evaluates them
+ * by the groups of the dataset's groups.csv (evaluate.h). After STATUS_STOPPED the same call goes on with the cases
+ * that are left. The listener may be NULL. Close the result, also after a failure.
  */
 status_code evaluate_run(run_evaluation *result, const evaluate_run_request *request, const listener *listener,
                          failure *failure);

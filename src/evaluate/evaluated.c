@@ -38,7 +38,8 @@ static int has_description(const char *folder) {
     return path_join(path, folder, "dataset.json", NULL) == STATUS_OK && path_exists(path);
 }
 
-/* "/some/dataset" of "/some/dataset/labelsTr/case.nii.gz". Where labelsTr is a link, "labelsTr/.." is another folder. */
+/* "/some/dataset" of "/some/dataset/labelsTr/case.nii.gz". Where labelsTr is a link,
+   "labelsTr/.." is another folder. */
 static int above_references(const evaluated *evaluated, char folder[PATH_SIZE]) {
     char labels[PATH_SIZE];
     if (evaluated->scores.cases == 0 || !*evaluated->scores.list[0].reference) return 0;

@@ -33,8 +33,8 @@ void evaluated_call(const evaluated *evaluated, char *words, size_t capacity);
 /* DATASET/groups.csv; 0: there is none. */
 int evaluated_groups(const evaluated *evaluated, char path[PATH_SIZE]);
 
-/* The groups that it was evaluated by, as its cases.csv has them; the table is empty if there are none. Close them, also after a
-   failure. */
+/* The groups that it was evaluated by, as its cases.csv has them; the table is empty if there are none. Close
+   them, also after a failure. */
 status_code evaluated_own_groups(const evaluated *evaluated, case_groups *groups, failure *failure);
 
 /* The files of a case, also when the evaluation was moved to this machine: where the summary says, or else beside the

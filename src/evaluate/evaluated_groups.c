@@ -1,4 +1,5 @@
-/* Groups from an evaluation's own cases.csv, which has a row for each case and label: case, label, key, groups, metrics. */
+/* Groups from an evaluation's own cases.csv, which has a row for each case and label: case,
+   label, key, groups, metrics. */
 #include "evaluate/evaluated.h"
 #include "run/run_folder.h"
 

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Whether these are of classifiers, as far as the files or the runs tell; else of segmentations. Fails where some are the one and some the
-   other. */
+/* Whether these are of classifiers, as far as the files or the runs tell; else of segmentations. Fails where some are
+   the one and some the other. */
 status_code evaluation_kind(const char *const *paths, size_t count, int *are_classified, failure *failure);
 
 #endif

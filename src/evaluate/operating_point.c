@@ -37,7 +37,8 @@ static size_t gather(const class_predictions *p, int positive, int of_positives,
     return count;
 }
 
-/* How many of `count` are at least this share; a share of counts, such as 0.95 of 20, is not exact in floating point. */
+/* How many of `count` are at least this share; a share of counts, such as 0.95 of 20, is not
+   exact in floating point. */
 static size_t needed(double share, size_t count) { return (size_t)ceil(share * (double)count - 1e-9); }
 
 static double reach(operating_goal goal, const double *sorted, size_t count) {

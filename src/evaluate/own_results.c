@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * How our files begin. Tables for people begin in many ways, and a confusion matrix as other tables do: of these `witness`, which
- * is written before them, tells whose they are.
+ * How our files begin. Tables for people begin in many ways, and a confusion matrix as other tables do: of these
+ * `witness`, which is written before them, tells whose they are.
  */
 typedef struct result_file {
     results_kind kind;

@@ -13,7 +13,8 @@ static int by_probability(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* Examples of the same probability are taken together. Returns the number of such steps, and fills those that `points` has room for. */
+/* Examples of the same probability are taken together. Returns the number of such steps, and fills those
+   that `points` has room for. */
 static size_t walk(const judged *all, int64_t count, const double totals[2], size_t every, roc_point *points) {
     double taken[2] = {0};
     size_t steps = 0, kept = 0;

@@ -32,8 +32,8 @@ int metric_is_share(metric metric);
 /* "%", "mm" or "voxels". */
 const char *metric_unit(metric metric);
 
-/* Of what is empty in prediction and reference and counts as right: 1 for shares, 0 for distances; NaN for counts of voxels,
-   which always exist. */
+/* Of what is empty in prediction and reference and counts as right: 1 for shares, 0 for distances; NaN for counts of
+   voxels, which always exist. */
 double metric_when_right(metric metric);
 
 /* What a label counts that neither prediction nor reference holds. */

@@ -31,7 +31,8 @@ status_code scoring_find_labels(const case_pairs *pairs, const scoring_options *
 status_code scoring_run(const case_pairs *pairs, const region_list *regions, const scoring_options *options,
                         const listener *listener, scores *scores, failure *failure);
 
-/* Makes background of all voxels that have this label in the reference, in both maps; returns how many. 0: none have. */
+/* Makes background of all voxels that have this label in the reference, in both maps; returns
+   how many. 0: none have. */
 size_t label_maps_ignore(label_map *prediction, label_map *reference, int ignore);
 
 /* One case, whose maps have the same size: fills the METRICS values of each region. */

@@ -1,6 +1,6 @@
 /*
- * Cases that are evaluated together: all of them, and those of each group of a groups.csv (dataset/case_groups.h). If it has a
- * column `patient`, it is known whose each case is, and statistics count patients (statistics.h).
+ * Cases that are evaluated together: all of them, and those of each group of a groups.csv (dataset/case_groups.h). If
+ * it has a column `patient`, it is known whose each case is, and statistics count patients (statistics.h).
  */
 #ifndef HWS_EVALUATE_STRATA_H
 #define HWS_EVALUATE_STRATA_H
@@ -27,9 +27,10 @@ typedef struct strata {
 status_code strata_check_columns(const case_groups *groups, const char *by, failure *failure);
 
 /*
- * All cases, then for each column of `by` ("sex,centre"; NULL: every column but `patient`) each of its values that some case
- * has, in their natural order (g2 before g10). `groups` may be NULL. What cases are in no row of the file, and so counted
- * with all cases only, and which have an empty cell in a column, and so are in none of its groups, is added to `lacking` in words.
+ * All cases, then for each column of `by` ("sex,centre"; NULL: every column but `patient`) each of its values that
+ * some case has, in their natural order (g2 before g10). `groups` may be NULL. What cases are in no row of the file,
+ * and so counted with all cases only, and which have an empty cell in a column, and so are in none of its groups, is
+ * added to `lacking` in words.
  */
 status_code strata_open(strata *strata, const case_groups *groups, const char *by, const scores *scores, text *lacking,
                         failure *failure);

@@ -9,8 +9,8 @@
  *                           "prediction_file": "...", "reference_file": "..."}, ...],
  *      "nsd_tolerance": 2}
  *
- * HD95, ASSD and NSD are further metrics where they were measured. Scores that do not exist are NaN: nnU-Net writes the word
- * NaN, which JSON does not have. We write it as well, since nnU-Net's tools expect it, and read both NaN and null.
+ * HD95, ASSD and NSD are further metrics where they were measured. Scores that do not exist are NaN: nnU-Net writes the
+ * word NaN, which JSON does not have. We write it as well, since nnU-Net's tools expect it, and read both NaN and null.
  * Means over cases leave NaN out; the mean over regions (without label 0) does not, as in nnU-Net.
  */
 #ifndef HWS_EVALUATE_SUMMARY_H

@@ -19,8 +19,8 @@ typedef struct classification_source {
     const char *data;
     example_options examples; /* of pictures and tables */
     picture_options pictures;
-    /* The data of a run that is asked about `data`; NULL: nobody is. A table decides how others become numbers, `pictures`
-       are what the network takes, and others that do not say what to test on are all tested on. */
+    /* The data of a run that is asked about `data`; NULL: nobody is. A table decides how others become numbers,
+       `pictures` are what the network takes, and others that do not say what to test on are all tested on. */
     const char *trained_on;
     const char *encoding; /* instead of that the file in which a run keeps it (images/table_encoding.h); NULL: none */
 } classification_source;

@@ -1,9 +1,10 @@
 /*
  * Handwriting-like digits, 28 x 28, generated: data for the demo and the tests without any network.
  *
- * Every example follows from (seed, split, index) alone, to the bit on every machine, and can be made without the others.
- * Digits are drawn in one of several ways, with wobbling strokes, slant, rotation, size, place, width and pressure of the
- * pen, and noise on the paper. All ten are equally likely. A few are written so carelessly that nobody could tell.
+ * Every example follows from (seed, split, index) alone, to the bit on every machine, and can be made without
+ * the others. Digits are drawn in one of several ways, with wobbling strokes, slant, rotation, size, place,
+ * width and pressure of the pen, and noise on the paper. All ten are equally likely. A few are written so
+ * carelessly that nobody could tell.
  */
 #ifndef HWS_IMAGES_DIGITS_H
 #define HWS_IMAGES_DIGITS_H

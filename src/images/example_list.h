@@ -1,17 +1,18 @@
 /*
  * Which examples a folder or CSV file has, before any picture is opened: names, classes, parts and columns.
  *
- * A folder has a folder per class, DIR/CLASS/..., or those within DIR/train, DIR/val and DIR/test (also training, valid,
- * validation, testing). Pictures are the files that end in .png, .jpg or .jpeg, also in folders below; hidden ones
- * are left out, and so are the folders of runs. Or it has a labels.csv, and then that counts.
+ * A folder has a folder per class, DIR/CLASS/..., or those within DIR/train, DIR/val and DIR/test (also training,
+ * valid, validation, testing). Pictures are the files that end in .png, .jpg or .jpeg, also in folders below; hidden
+ * ones are left out, and so are the folders of runs. Or it has a labels.csv, and then that counts.
  *
- * A CSV file has a line per picture: `file` (also filename, image, path: absolute, or relative to the CSV file's folder),
- * `label`, optionally `split` (train, val, test, in any case) and any others, such as group or patient (core/patient_column.h); behind the 256th those with more
- * than 256 different values are left out, but for `patient` and those with at most EXAMPLE_GROUPS_MAX values that come twice
- * on average. Where the label stands in another column, options.label names it. The case of these names does not matter.
+ * A CSV file has a line per picture: `file` (also filename, image, path: absolute, or relative to the CSV file's
+ * folder), `label`, optionally `split` (train, val, test, in any case) and any others, such as group or patient
+ * (core/patient_column.h); behind the 256th those with more than 256 different values are left out, but for `patient`
+ * and those with at most EXAMPLE_GROUPS_MAX values that come twice on average. Where the label stands in another
+ * column, options.label names it. The case of these names does not matter.
  *
- * Data that do not say what to test on get a fifth of the examples of each class as their test part, always the same ones,
- * unless options.whole is set; a patient's stay together if a column says whose each is.
+ * Data that do not say what to test on get a fifth of the examples of each class as their test part, always the same
+ * ones, unless options.whole is set; a patient's stay together if a column says whose each is.
  */
 #ifndef HWS_IMAGES_EXAMPLE_LIST_H
 #define HWS_IMAGES_EXAMPLE_LIST_H
@@ -27,7 +28,8 @@ typedef struct example_options {
     const char *const *class_names; /* classes to go by, those of a run; NULL: the data's own */
     int class_count;
     int whole; /* 1: data that do not say what to test on are all tested on, as they are not the run's own */
-    /* Whether a folder below the one of pictures holds a run or its evaluation: its pictures are copies and no examples. NULL: none does. */
+    /* Whether a folder below the one of pictures holds a run or its evaluation: its pictures are copies and no
+       examples. NULL: none does. */
     int (*is_run)(const char *folder);
     int unlabelled; /* 1: for prediction: labels and parts are not asked for, all are PART_TEST */
 } example_options;
@@ -63,8 +65,8 @@ long example_list_label_column(const csv *table, const example_options *options)
 /* Whether a file's name ends like a picture's. */
 int example_list_is_picture(const char *name);
 
-/* What the two readers share: checks classes, gives examples their parts where `given` says they have none, and tells of
-   patients in two parts. */
+/* What the two readers share: checks classes, gives examples their parts where `given` says they have none, and tells
+   of patients in two parts. */
 status_code example_list_complete(example_list *list, const char *path, int given, const example_options *options,
                                   const listener *listener, failure *failure);
 

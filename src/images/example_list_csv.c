@@ -136,7 +136,8 @@ static status_code read_labels(const reading *r, const char **words, example_lis
     return example_column_open(&l->labels, csv_name(r->table, column), words, r->table->rows, failure);
 }
 
-/* How many different words a column has; EXAMPLE_GROUPS_MAX + 1 if there are more, which in measurements few rows tell. */
+/* How many different words a column has; EXAMPLE_GROUPS_MAX + 1 if there are more, which in
+   measurements few rows tell. */
 static size_t count_words(const csv *t, size_t column) {
     enum { PLACES = 4 * EXAMPLE_GROUPS_MAX };
     const char *seen[PLACES] = {0};
@@ -153,15 +154,15 @@ static size_t count_words(const csv *t, size_t column) {
     return count;
 }
 
-/* Measurements of a few hundred rows have no more words than groups may have, but each but once: thousands of such columns
-   would take several times the memory of their table. */
+/* Measurements of a few hundred rows have no more words than groups may have, but each but once: thousands of such
+   columns would take several times the memory of their table. */
 static int has_groups(const csv *t, size_t column) {
     const size_t words = count_words(t, column);
     return words <= FEW_WORDS || (words <= EXAMPLE_GROUPS_MAX && 2 * words <= t->rows);
 }
 
-/* A table of thousands of measurements has columns enough: behind the first ones only those are kept by which somebody can
-   ask, groups of examples and patients. */
+/* A table of thousands of measurements has columns enough: behind the first ones only those are kept by which somebody
+   can ask, groups of examples and patients. */
 static int is_kept(const csv *t, size_t column) {
     return column < COLUMNS_MAX || patient_column_is_usual(csv_name(t, column)) || has_groups(t, column);
 }

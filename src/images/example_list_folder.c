@@ -222,7 +222,8 @@ static void tell_of_left_out(const search *s, const listener *listener) {
 
 /* ---- parts that are taken for classes ---------------------------------------------------------------------------- */
 
-/* The names of the folders within that of a class, from its first picture on; returns its end. Empty: it has pictures of its own. */
+/* The names of the folders within that of a class, from its first picture on; returns its end. Empty: it
+   has pictures of its own. */
 static size_t list_within(const search *s, size_t first, text *names) {
     const char *label = s->pictures[first].label, *before = "";
     size_t length = 0, k = first;

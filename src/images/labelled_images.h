@@ -2,8 +2,8 @@
  * Images with one label each: what the classification trainer learns from and is tested on.
  *
  * The pixels are bytes, row after row, image after image (n, h, w, c), in memory or, for picture files that do not fit,
- * decoded whenever they are asked for. The rows of a table have `values` instead, one number per channel. `origins` says
- * where each example comes from: its index in the file or generator, which stays with it when others are left out.
+ * decoded whenever they are asked for. The rows of a table have `values` instead, one number per channel. `origins`
+ * says where each example comes from: its index in the file or generator, which stays with it when others are left out.
  */
 #ifndef HWS_IMAGES_LABELLED_IMAGES_H
 #define HWS_IMAGES_LABELLED_IMAGES_H
@@ -47,8 +47,8 @@ typedef struct labelled_images_shape {
 /* Memory for a set of this shape, with origins 0, 1, 2... Pixels and labels are the caller's to fill. */
 status_code labelled_images_open(labelled_images *set, const labelled_images_shape *shape, failure *failure);
 
-/* The same around pixels and labels (which may be NULL) that are there already, from memory_open: they become the set's,
-   and are closed if this fails. */
+/* The same around pixels and labels (which may be NULL) that are there already, from memory_open: they become the
+   set's, and are closed if this fails. */
 status_code labelled_images_adopt(labelled_images *set, const labelled_images_shape *shape, uint8_t *pixels,
                                   uint8_t *labels, failure *failure);
 
@@ -78,7 +78,8 @@ status_code labelled_images_copy(const labelled_images *set, int64_t index, uint
 status_code labelled_images_decode(const labelled_images *set, int64_t index, uint8_t *pixels, raster_facts *facts,
                                    failure *failure);
 
-/* Writes an image as a PNG file; does nothing where there is nothing that could be shown: tables, other than 1 or 3 channels. */
+/* Writes an image as a PNG file; does nothing where there is nothing that could be shown: tables,
+   other than 1 or 3 channels. */
 status_code labelled_images_save(const labelled_images *set, int64_t index, const char *path, failure *failure);
 
 /* The column of this name; NULL if there is none. */
@@ -98,9 +99,10 @@ void labelled_images_class_field(const labelled_images *set, int class_label, te
 int64_t labelled_images_count_class(const labelled_images *set, int class_label);
 
 /*
- * Keeps floor(fraction x count) examples of one class, chosen by the seed, and all of the others; the order stays.
- * With one seed a smaller fraction keeps a subset of what a larger one keeps. Fails, and changes nothing, when there is
- * no such class, the fraction is not in [0, 1], or nothing would be left, of all or, unless the fraction is 0, of the class.
+ * Keeps floor(fraction x count) examples of one class, chosen by the seed, and all of the others; the order
+ * stays. With one seed a smaller fraction keeps a subset of what a larger one keeps. Fails, and changes nothing,
+ * when there is no such class, the fraction is not in [0, 1], or nothing would be left, of all or, unless the
+ * fraction is 0, of the class.
  */
 status_code labelled_images_keep(labelled_images *set, int class_label, double fraction, uint64_t seed,
                                  failure *failure);
@@ -118,10 +120,11 @@ typedef struct share_off {
 } share_off;
 
 /*
- * Moves a share of each class, chosen by the seed, into another set: the nearest whole number of examples, but at least one
- * of every class that has two, and never the last one. Where there is a column `patient`, a patient's examples move together
- * (images/example_units.h). The listener, which may be NULL, hears of classes of which nothing is moved. Fails, and changes
- * nothing, when the share is not above 0 and below 1, no example could be moved, or nothing of a class would be left.
+ * Moves a share of each class, chosen by the seed, into another set: the nearest whole number of examples, but at
+ * least one of every class that has two, and never the last one. Where there is a column `patient`, a patient's
+ * examples move together (images/example_units.h). The listener, which may be NULL, hears of classes of which nothing
+ * is moved. Fails, and changes nothing, when the share is not above 0 and below 1, no example could be moved, or
+ * nothing of a class would be left.
  */
 status_code labelled_images_split_off(labelled_images *set, const share_off *share, labelled_images *part,
                                       const listener *listener, failure *failure);

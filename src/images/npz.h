@@ -1,6 +1,6 @@
 /*
- * .npz files as MedMNIST has them: train_images, train_labels, val_images, val_labels, test_images and test_labels, images
- * as bytes (n, h, w) or (n, h, w, 3), labels as whole numbers (n) or (n, 1) of any size. val_ may be missing.
+ * .npz files as MedMNIST has them: train_images, train_labels, val_images, val_labels, test_images and test_labels,
+ * images as bytes (n, h, w) or (n, h, w, 3), labels as whole numbers (n) or (n, 1) of any size. val_ may be missing.
  */
 #ifndef HWS_IMAGES_NPZ_H
 #define HWS_IMAGES_NPZ_H

@@ -13,7 +13,8 @@ status_code pixel_scale_measure(pixel_scale *scale, const labelled_images *set, 
 
 void pixel_scale_apply(const pixel_scale *scale, const uint8_t *pixels, size_t count, float *input);
 
-/* What the network sees of an example, decoded if need be; a table's values as they are. Any number of threads at once. */
+/* What the network sees of an example, decoded if need be; a table's values as they are. Any
+   number of threads at once. */
 status_code pixel_scale_example(const pixel_scale *scale, const labelled_images *set, int64_t index, float *input,
                                 failure *failure);
 

@@ -1,8 +1,8 @@
 /*
  * How the columns of a table become the numbers that a network sees, and the file that a run keeps it in.
  *
- * The file is a CSV with the columns column, word, mean, std. A column of numbers has one row, with mean and std; a column of
- * words a row for each of its words, in the order of their numbers.
+ * The file is a CSV with the columns column, word, mean, std. A column of numbers has one row, with mean and std; a
+ * column of words a row for each of its words, in the order of their numbers.
  */
 #ifndef HWS_IMAGES_TABLE_ENCODING_H
 #define HWS_IMAGES_TABLE_ENCODING_H
@@ -30,8 +30,8 @@ int table_cell_is_missing(const char *cell);
 /* Fails if the table lacks a column. `path` is what messages call it. */
 status_code table_encoding_check(const table_encoding *encoding, const csv *table, const char *path, failure *failure);
 
-/* The `width` numbers of a row of a table that was checked. Refused: in a column of numbers what is neither a number nor
-   missing, and a number that would become infinite. */
+/* The `width` numbers of a row of a table that was checked. Refused: in a column of numbers what is neither a number
+   nor missing, and a number that would become infinite. */
 status_code table_encoding_row(const table_encoding *encoding, const csv *table, const char *path, size_t row,
                                float *numbers, failure *failure);
 

@@ -165,7 +165,8 @@ static int has_decimal_comma(const char *cell) {
     return rest && !at[whole + 1 + rest];
 }
 
-/* They would be learnt from as words. Whole numbers have no comma, so that some may stand among them; a single one is told of. */
+/* They would be learnt from as words. Whole numbers have no comma, so that some may stand among them;
+   a single one is told of. */
 static status_code refuse_commas(const learning *l, size_t column, failure *failure) {
     size_t commas = 0, numbers = 0, others = 0, first = 0;
     for (size_t i = l->table->rows; i-- > 0;) {

@@ -10,8 +10,9 @@
 static const size_t LARGEST_FILE = (size_t)64 << 20;
 
 /*
- * When memory runs out, jansson drops bytes of a text and goes on, or reads beyond them: a lost quote has no end. So where
- * json_watch_memory was called it never sees that memory ran out: reading is left at once, and what it had allocated is given back.
+ * When memory runs out, jansson drops bytes of a text and goes on, or reads beyond them: a lost quote has no end. So
+ * where json_watch_memory was called it never sees that memory ran out: reading is left at once, and what it had
+ * allocated is given back.
  */
 static _Thread_local struct {
     int active;
@@ -19,8 +20,8 @@ static _Thread_local struct {
     struct block *blocks; /* that it holds */
 } reading;
 
-/* Stands before each block, whose alignment stays malloc's. The blocks of one reading are a list, in which each finds its own
-   place: a large file that is broken at its end gives them all back, the oldest first. */
+/* Stands before each block, whose alignment stays malloc's. The blocks of one reading are a list, in which each finds
+   its own place: a large file that is broken at its end gives them all back, the oldest first. */
 typedef struct block {
     _Alignas(max_align_t) struct block *next;
     struct block **place; /* what points to it; NULL: it belongs to no reading */

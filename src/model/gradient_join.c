@@ -116,8 +116,8 @@ void gradient_join_ready(gradient_join *j, int first, int count, size_t offset) 
     ranks_advance(j->ranks);
 }
 
-/* Adds all parts of the floats [first, end) of an own bucket, in order; those that were received begin `before` floats behind
-   the own ones. Few at a time, which stay in the caches until the last part is there. */
+/* Adds all parts of the floats [first, end) of an own bucket, in order; those that were received begin `before` floats
+   behind the own ones. Few at a time, which stay in the caches until the last part is there. */
 static void add_parts(const gradient_join *j, size_t first, size_t end, size_t before, float *restrict gradients) {
     enum { FEW = 4096 };
 #pragma omp parallel for schedule(static) if (end - first > 4 * FEW)

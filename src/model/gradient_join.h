@@ -1,9 +1,9 @@
 /*
  * Gradients of the parts of a batch, each computed by one rank, joined in the order of the parts.
  *
- * The flat block is cut into buckets that the ranks own in turn. While a backward pass goes on, the buckets that are complete
- * travel to their owners; each owner adds up all parts of its buckets, in order. So the sums do not depend on who computed
- * which part. Then each rank works on its buckets, and the results go to all.
+ * The flat block is cut into buckets that the ranks own in turn. While a backward pass goes on, the buckets that are
+ * complete travel to their owners; each owner adds up all parts of its buckets, in order. So the sums do not depend on
+ * who computed which part. Then each rank works on its buckets, and the results go to all.
  *
  *     gradient_join_begin(j)
  *     for each own part k: compute into gradient_join_part(j, k); gradient_join_ready(j, k, 1, offset) now and then

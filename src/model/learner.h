@@ -1,8 +1,8 @@
 /*
  * A network with its loss and its optimiser: what a training step acts on.
  *
- * A batch is worked on in micro-batches: the whole batch for networks with batch normalisation, one example at a time for
- * the others, which is exact and needs the memory of one.
+ * A batch is worked on in micro-batches: the whole batch for networks with batch normalisation, one example at a time
+ * for the others, which is exact and needs the memory of one.
  *
  *     learner_begin(learner)                                 forget the last step's gradients
  *     for each micro-batch, of `count` examples:
@@ -40,8 +40,9 @@ void learner_close(learner **learner);
 /* How many examples are worked on at once, here. */
 int learner_micro_batch(const learner *learner);
 
-/* The examples of a batch that this rank trains on, [first, end): none if there are more ranks than parts of it. Those of a
-   whole batch (learner_takes_whole) are one micro-batch, which all ranks run together, also those who have none. */
+/* The examples of a batch that this rank trains on, [first, end): none if there are more ranks than parts
+   of it. Those of a whole batch (learner_takes_whole) are one micro-batch, which all ranks run together,
+   also those who have none. */
 typedef struct learner_share {
     int first, end;
 } learner_share;
@@ -79,8 +80,8 @@ status_code learner_update(learner *learner, double rate, double *norm, failure 
    finest output are graph_output_values(learner_graph(l), 0). */
 status_code learner_evaluate(learner *learner, int count, double *losses, failure *failure);
 
-/* For checkpoints: the optimiser's state, of which each rank keeps a share until all get it (together), and the number of
-   steps made. */
+/* For checkpoints: the optimiser's state, of which each rank keeps a share until all get it (together), and
+   the number of steps made. */
 void learner_gather_state(learner *learner);
 size_t learner_state_floats(const learner *learner);
 float *learner_state(learner *learner);

@@ -5,7 +5,8 @@
 
 enum { MLP_MOST_LAYERS = 1000, MLP_MOST_NODES = 1 << 20, UNET_MOST_FEATURES = 4096 };
 
-/* Reads "PREFIX-a-b" whole; numbers of ten digits and more, which an int may not hold, are none, nor is what sscanf would pass over. */
+/* Reads "PREFIX-a-b" whole; numbers of ten digits and more, which an int may not hold, are none, nor is
+   what sscanf would pass over. */
 static int two_numbers(const char *text, const char *prefix, int *a, int *b) {
     const size_t length = strlen(prefix);
     int end = -1;

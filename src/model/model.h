@@ -43,9 +43,9 @@ typedef struct model_options {
 } model_options;
 
 /*
- * "mlp-L-m", "wrn-D-k", "resnet-D", "unet" or "resenc", with the defaults above. "resenc" is nnU-Net's U-Net with a residual encoder:
- * 1, 3, 4, then 6 blocks in each level, and biases. A U-Net's kernels and strides depend on the number of dimensions: set
- * `input` first, then model_unet_defaults, then change what differs.
+ * "mlp-L-m", "wrn-D-k", "resnet-D", "unet" or "resenc", with the defaults above. "resenc" is nnU-Net's U-Net with a
+ * residual encoder: 1, 3, 4, then 6 blocks in each level, and biases. A U-Net's kernels and strides depend on the
+ * number of dimensions: set `input` first, then model_unet_defaults, then change what differs.
  */
 status_code model_parse(const char *text, model_options *options, failure *failure);
 void model_unet_defaults(model_options *options, int dimensions);

@@ -1,7 +1,7 @@
 /*
  * nnU-Net's residual encoder: a stem of one convolution, then levels of residual blocks. A block adds two convolutions,
- * the second without activation, to its input, and activates the sum. Where its first convolution has a stride, the input
- * is averaged over it; where features differ, a 1x1x1 convolution with a norm follows.
+ * the second without activation, to its input, and activates the sum. Where its first convolution has a stride, the
+ * input is averaged over it; where features differ, a 1x1x1 convolution with a norm follows.
  */
 #include "model/model.h"
 

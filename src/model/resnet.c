@@ -1,6 +1,7 @@
 /*
- * The residual networks of He, Zhang, Ren and Sun (2016) as torchvision has them: a 7x7 stem of stride 2, max pooling, four
- * groups of blocks, the mean over all positions. ResNet-50 has bottlenecks, whose stride is in their 3x3 convolution.
+ * The residual networks of He, Zhang, Ren and Sun (2016) as torchvision has them: a 7x7 stem of stride 2,
+ * max pooling, four groups of blocks, the mean over all positions. ResNet-50 has bottlenecks, whose stride
+ * is in their 3x3 convolution.
  */
 #include "model/model.h"
 

@@ -1,5 +1,5 @@
-/* The network that a plan describes. Heads of regions have biases, as nnU-Net v2's: a sigmoid has no other class to say how rare
-   its region is. */
+/* The network that a plan describes. Heads of regions have biases, as nnU-Net v2's: a sigmoid has no other class to
+   say how rare its region is. */
 #ifndef HWS_MODEL_SEGMENTATION_MODEL_H
 #define HWS_MODEL_SEGMENTATION_MODEL_H
 

@@ -5,8 +5,8 @@
  * Tensors whose names begin with "hws." are not weights (the optimiser's state of a checkpoint and the like) and are
  * ignored here.
  *
- * A batch normalisation NAME also has NAME.num_batches_tracked, a single I64, as in PyTorch: here the number of training
- * steps that were made.
+ * A batch normalisation NAME also has NAME.num_batches_tracked, a single I64, as in PyTorch: here the number of
+ * training steps that were made.
  */
 #ifndef HWS_MODEL_WEIGHTS_H
 #define HWS_MODEL_WEIGHTS_H
@@ -27,13 +27,13 @@ status_code weights_save(graph *graph, int64_t steps, const char *path, failure 
 status_code weights_load(graph *graph, const char *path, int64_t *steps, failure *failure);
 
 /*
- * The same for weights to begin with, such as torchvision's for ImageNet: there need be no num_batches_tracked, and where
- * the fully connected layer at the end is for another number of classes, the graph's own stays as it is and `replaced`
- * receives that number; 0 otherwise.
+ * The same for weights to begin with, such as torchvision's for ImageNet: there need be no num_batches_tracked, and
+ * where the fully connected layer at the end is for another number of classes, the graph's own stays as it is and
+ * `replaced` receives that number; 0 otherwise.
  */
 status_code weights_begin(graph *graph, const char *path, int *replaced, failure *failure);
 
-/* ---- for checkpoints, which hold more than weights ---------------------------------------------------------------- */
+/* ---- for checkpoints, which hold more than weights --------------------------------------------------------------- */
 
 /* The same into a file that is being written, and from one that is open. */
 typedef struct weights_copy weights_copy; /* what the writer points to: close it after safetensors_write */

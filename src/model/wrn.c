@@ -11,8 +11,9 @@ static tensor norm_relu(graph *g, const char *name, const char *suffix, tensor x
 }
 
 /*
- * Weights begin with the deviation of PyTorch's default, a sixth of He's variance. Batch normalisation makes the network
- * indifferent to the scale of its weights but not the learning rate: the smaller they are, the faster they turn.
+ * Weights begin with the deviation of PyTorch's default, a sixth of He's variance. Batch normalisation
+ * makes the network indifferent to the scale of its weights but not the learning rate: the smaller they
+ * are, the faster they turn.
  */
 static void begin_small(graph *g, tensor made) { graph_begin_he(g, made, sqrt(5)); }
 

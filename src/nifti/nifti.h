@@ -3,11 +3,11 @@
  *
  * Read are (u)int8, 16, 32 and 64, float32 and float64, with scl_slope and scl_inter; whether a file is compressed is
  * seen from its bytes, not from its name. A 4D file is an image of several channels. The affine is the sform's if the
- * file has one, else the qform's. Files in metres or micrometres are read in mm, and written as they were; the spacing is pixdim's,
- * also where an sform contradicts it (spacing_doubts.h). Refused, with a sentence: anything but one-file NIfTI, sizes and types that
- * contradict each other, spacings that are not positive, and files whose bytes are fewer or more than their header
- * promises. No memory is asked for before the file is known to be large enough to fill it: deflate shrinks nothing to
- * less than 1/1032, so a small file cannot promise a large image.
+ * file has one, else the qform's. Files in metres or micrometres are read in mm, and written as they were; the spacing
+ * is pixdim's, also where an sform contradicts it (spacing_doubts.h). Refused, with a sentence: anything but one-file
+ * NIfTI, sizes and types that contradict each other, spacings that are not positive, and files whose bytes are fewer or
+ * more than their header promises. No memory is asked for before the file is known to be large enough to fill it:
+ * deflate shrinks nothing to less than 1/1032, so a small file cannot promise a large image.
  *
  * Why not nifti_clib: it allocates what the header says before it looks at the file, prints to stderr, keeps global
  * settings, needs two libraries for the two versions, and stamps what it compresses with nothing we control. Guarding
@@ -43,12 +43,13 @@ status_code nifti_read_volume(const char *path, int channel, volume *volume, fai
  */
 typedef struct nifti_reader nifti_reader;
 status_code nifti_reader_open(nifti_reader **reader, const char *path, nifti_info *info, failure *failure);
-/* The next channel, not asked for more often than there are channels; the last one also makes sure that the file ends. */
+/* The next channel, not asked for more often than there are channels; the last one also makes
+   sure that the file ends. */
 status_code nifti_reader_next(nifti_reader *reader, float *voxels, failure *failure);
 void nifti_reader_close(nifti_reader **reader);
 
-/* Reads a label map: one channel of whole numbers from -32768 to 32767, of any type. What scl_slope leaves a little off a whole
-   number, by 0.001 or half of the slope, but no more than 0.01, is that number. */
+/* Reads a label map: one channel of whole numbers from -32768 to 32767, of any type. What scl_slope leaves a little off
+   a whole number, by 0.001 or half of the slope, but no more than 0.01, is that number. */
 status_code nifti_read_labels(const char *path, label_map *labels, failure *failure);
 
 /*

@@ -1,8 +1,8 @@
 /*
  * Files whose sform puts voxels further apart, or nearer, than their spacing (pixdim) says: one of the two is wrong.
  *
- * The spacing counts, as in nnU-Net's NibabelIO: images are resampled by it, and distances are measured with it. Whoever
- * reads many files collects doubts about them and tells the user once.
+ * The spacing counts, as in nnU-Net's NibabelIO: images are resampled by it, and distances are measured with it.
+ * Whoever reads many files collects doubts about them and tells the user once.
  */
 #ifndef HWS_NIFTI_SPACING_DOUBTS_H
 #define HWS_NIFTI_SPACING_DOUBTS_H
@@ -15,7 +15,8 @@ typedef struct spacing_doubts {
     char first[512]; /* the sentence about the first of them */
 } spacing_doubts;
 
-/* Whether the sform differs by more than 1 % along an axis of several voxels; `sentence` then begins with the case's name. */
+/* Whether the sform differs by more than 1 % along an axis of several voxels; `sentence` then
+   begins with the case's name. */
 int spacing_is_doubtful(const volume_grid *grid, const char *name, char *sentence, size_t capacity);
 
 /* Looks at a case; `doubts`, which begins zeroed, may be NULL. */

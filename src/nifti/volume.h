@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the voxels are, and what a file's header said about it, so that a file written on the same grid says the same. */
+/* Where the voxels are, and what a file's header said about it, so that a file written on the
+   same grid says the same. */
 typedef struct volume_grid {
     int size[3];         /* voxels along x, y, z */
     double spacing[3];   /* between voxel centres, in mm */

@@ -4,10 +4,10 @@
  * Two inputs stand for their concatenation along the channels, without a copy. Weights are [depth tap][height tap]
  * [width tap][input channel][output channel] in f32, whatever the activations are. Activations are channels-last.
  *
- * Three algorithms: direct; Winograd's F(4x4, 3x3) in the planes with the depth taps summed among the transformed values,
- * which does the work of a 3x3 or 3x3x3 filter with a quarter of the multiplications; and, of bf16 activations, products of
- * bf16 where the processor has them (kernels_bf16.h). Which one serves is a fixed rule on the shape, the precision and the set
- * of kernels (convolution_plan), so that equal runs stay equal to the bit.
+ * Three algorithms: direct; Winograd's F(4x4, 3x3) in the planes with the depth taps summed among the transformed
+ * values, which does the work of a 3x3 or 3x3x3 filter with a quarter of the multiplications; and, of bf16 activations,
+ * products of bf16 where the processor has them (kernels_bf16.h). Which one serves is a fixed rule on the shape, the
+ * precision and the set of kernels (convolution_plan), so that equal runs stay equal to the bit.
  *
  * Each number is computed by one thread in an order that only the shape decides: results do not depend on how many
  * threads there are.
@@ -28,14 +28,14 @@ typedef enum convolution_algorithm {
     CONVOLUTION_BF16      /* wherever the processor multiplies bf16: weights are rounded to bf16, sums are f32 */
 } convolution_algorithm;
 
-/* Memory in bytes that all threads use, and behind it that of each thread. Convolutions that take turns may be given the largest
-   of theirs: then each thread finds its own at the same place, and in its own caches. */
+/* Memory in bytes that all threads use, and behind it that of each thread. Convolutions that take turns may be given
+   the largest of theirs: then each thread finds its own at the same place, and in its own caches. */
 typedef struct convolution_scratch {
     size_t common, own;
 } convolution_scratch;
 
-/* What becomes of an input as it is read: the leaky ReLU of x * scale + shift, per channel. Those of the next sample are
-   `sample_stride` floats further on. A scale of NULL: nothing. */
+/* What becomes of an input as it is read: the leaky ReLU of x * scale + shift, per channel. Those of the next sample
+   are `sample_stride` floats further on. A scale of NULL: nothing. */
 typedef struct convolution_scaling {
     const float *scale, *shift;
     size_t sample_stride;
@@ -53,7 +53,7 @@ typedef struct convolution {
     convolution_algorithm algorithm; /* convolution_plan replaces AUTOMATIC by its choice */
     int batch; /* 0 = in.samples; else these are some samples of a batch of so many, whose algorithm they get */
     convolution_scaling scaling[2]; /* of the inputs; Winograd in f32 alone */
-    int part; /* 0 = all samples; else weight gradients are those of so many samples each (the last part may be smaller) */
+    int part; /* 0: all samples; else weight gradients are those of so many samples each (the last part: fewer) */
 
     /* Set by convolution_plan. */
     shape out;
@@ -66,8 +66,8 @@ size_t convolution_scratch_bytes(const convolution *convolution);
 
 status_code convolution_plan(convolution *convolution, failure *failure);
 
-/* What serves: "direct", and "pointwise" and "few" (channels) as its ways for single taps and for images of few channels;
-   "winograd"; or "bf16". */
+/* What serves: "direct", and "pointwise" and "few" (channels) as its ways for single taps and for images of few
+   channels; "winograd"; or "bf16". */
 const char *convolution_algorithm_name(const convolution *convolution);
 
 typedef struct convolution_filter {
@@ -83,15 +83,16 @@ void convolution_forward(const convolution *convolution, convolution_filter filt
 void convolution_backward_data(const convolution *convolution, convolution_filter filter, const void *output_gradient,
                                const int accumulate[2], void *const input_gradients[2], void *scratch);
 
-/* Where the weight gradients of the parts are: those of part k at first + k * stride. With a stride of 0 all are added to
-   the same, in order. */
+/* Where the weight gradients of the parts are: those of part k at first + k * stride. With a stride of 0 all are
+   added to the same, in order. */
 typedef struct part_gradients {
     float *first;
     size_t stride;
 } part_gradients;
 
-/* To the gradients of each part the sum over its samples is added, which is taken by itself first: how it is rounded depends
-   on nothing but the part. KERNEL_PANEL - 1 numbers behind the output gradient must be there; what they are does not matter. */
+/* To the gradients of each part the sum over its samples is added, which is taken by itself first: how it is
+   rounded depends on nothing but the part. KERNEL_PANEL - 1 numbers behind the output gradient must be there; what
+   they are does not matter. */
 void convolution_backward_weights(const convolution *convolution, const void *const inputs[2],
                                   const void *output_gradient, part_gradients weight_gradients, void *scratch);
 

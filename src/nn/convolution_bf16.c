@@ -1,6 +1,6 @@
 /*
- * Convolutions by products of bf16, forward and backward through the data: a block of results at a time is multiplied by all
- * taps and channels of what it reads, which stands in a copy of its own (convolution_bf16.h).
+ * Convolutions by products of bf16, forward and backward through the data: a block of results at a time is multiplied
+ * by all taps and channels of what it reads, which stands in a copy of its own (convolution_bf16.h).
  */
 #include "nn/convolution_bf16.h"
 #include "nn/team.h"

@@ -1,10 +1,11 @@
 /*
  * What convolutions by products of bf16 (kernels_bf16.h) share: where results and what they read stand.
  *
- * A convolution, and each parity of positions of the way back through its strides, is a pass: results on a grid, each the sum
- * over some taps of what lies `shift` places further in a source. A thread copies what a block of results reads, zeros
- * outside of the image included, so that the planes of the copy are long lines under which every tap lies at one distance. Of
- * strides, the copy holds each phase by itself, so that neighbours in it are read by neighbouring results.
+ * A convolution, and each parity of positions of the way back through its strides, is a pass: results on a grid,
+ * each the sum over some taps of what lies `shift` places further in a source. A thread copies what a block of
+ * results reads, zeros outside of the image included, so that the planes of the copy are long lines under which
+ * every tap lies at one distance. Of strides, the copy holds each phase by itself, so that neighbours in it are read
+ * by neighbouring results.
  */
 #ifndef HWS_NN_CONVOLUTION_BF16_H
 #define HWS_NN_CONVOLUTION_BF16_H
@@ -35,8 +36,8 @@ pass pass_forward(const convolution *c);
 int passes_backward(const convolution *c);
 pass pass_backward(const convolution *c, int input, int index);
 
-/* Taps of a line that lie side by side in the copy, and so are one run: the first of them and how many. Returns the number of
-   such groups. */
+/* Taps of a line that lie side by side in the copy, and so are one run: the first of them and how many. Returns
+   the number of such groups. */
 typedef struct tap_group {
     int first, count;
 } tap_group;

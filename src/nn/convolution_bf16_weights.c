@@ -1,9 +1,9 @@
 /*
- * The gradient of the weights by products of bf16: of each tap the channels, as rows of neighbouring positions, meet the
- * gradients of all features there.
+ * The gradient of the weights by products of bf16: of each tap the channels, as rows of neighbouring positions, meet
+ * the gradients of all features there.
  *
- * The positions of a part are cut into slots that the shape decides. Each is summed by itself, block after block, and their
- * sums are added in order.
+ * The positions of a part are cut into slots that the shape decides. Each is summed by itself, block after block, and
+ * their sums are added in order.
  */
 #include "nn/convolution_bf16.h"
 #include "nn/team.h"
@@ -18,8 +18,8 @@ enum {
     FEATURES = BF16_PANELS * KERNEL_PANEL
 };
 
-/* How the gradient is computed: slots of blocks, each for groups of features; the rows of a group's sums are those of all
-   taps and panels of channels. */
+/* How the gradient is computed: slots of blocks, each for groups of features; the rows of a group's sums are those of
+   all taps and panels of channels. */
 typedef struct layout {
     pass pass;
     pass_blocks blocks;
@@ -32,7 +32,8 @@ typedef struct layout {
 
 static int steps_up(int positions) { return (positions + BF16_STEP - 1) / BF16_STEP * BF16_STEP; }
 
-/* Of a plane of gradients, from its first point to its last in the lines of the copy, with what fills up the last step. */
+/* Of a plane of gradients, from its first point to its last in the lines of the copy, with what
+   fills up the last step. */
 static int plane_positions(const pass *p, int lines) {
     return steps_up((lines - 1) * pass_copy_of(p, 1, lines).pitch + p->axis[2].count);
 }

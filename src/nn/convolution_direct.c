@@ -1,9 +1,10 @@
 /*
- * The direct algorithm, forward and backward through the data: for neighbouring outputs of a line, one kernel call sums over all
- * taps and input channels.
+ * The direct algorithm, forward and backward through the data: for neighbouring outputs of a line, one kernel call sums
+ * over all taps and input channels.
  *
- * Kernels read lines of f32 with zeros before and behind, so that rows of outputs are evenly spaced under every tap, also at
- * the borders. Lines that do not look like that are copied, which costs little beside the many times that they are read.
+ * Kernels read lines of f32 with zeros before and behind, so that rows of outputs are evenly spaced under every
+ * tap, also at the borders. Lines that do not look like that are copied, which costs little beside the many
+ * times that they are read.
  */
 #include "nn/convolution_inside.h"
 #include "nn/team.h"
@@ -29,8 +30,8 @@ static int packed_panels(const convolution *c, int panels) {
     return is_panel_major(c) ? smaller(panels, GROUP_PANELS * c->threads) : panels;
 }
 
-/* Some panels of the weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel. Rows are read
-   as whole as can be. */
+/* Some panels of the weights seen from the output: [panel][tap][input channel][PANEL], zeros behind the last channel.
+   Rows are read as whole as can be. */
 static void pack_forward(const convolution *c, const float *weights, panel_range panels, float *packed) {
     const size_t rows = (size_t)convolution_taps(c) * (size_t)c->in.channels, features = (size_t)c->features;
     const size_t blocks = (rows + KERNEL_PANEL - 1) / KERNEL_PANEL, bytes = KERNEL_PANEL * sizeof *packed;
@@ -50,7 +51,8 @@ static void pack_forward(const convolution *c, const float *weights, panel_range
             }
 }
 
-/* Columns of a panel of rows of weights, `features` apart, of which there are `rows`, side by side; zeros behind the last row. */
+/* Columns of a panel of rows of weights, `features` apart, of which there are `rows`, side by side;
+   zeros behind the last row. */
 static void turn_rows(const float *from, int rows, int features, float *to) {
     const kernels *f32 = kernels_for(PRECISION_F32);
     int f = 0;
@@ -65,7 +67,8 @@ typedef struct channel_range {
     int first, count;
 } channel_range;
 
-/* Some panels of the weights of one input seen from its gradient: [panel of its channels][tap][output channel][PANEL]. */
+/* Some panels of the weights of one input seen from its gradient: [panel of its
+   channels][tap][output channel][PANEL]. */
 static void pack_backward(const convolution *c, const float *weights, channel_range channels, panel_range panels,
                           float *packed) {
     const int taps = convolution_taps(c), features = c->features;
@@ -141,8 +144,8 @@ static direct_memory memory_of(const convolution *c, char *scratch, size_t first
     return (direct_memory){(const float *)(void *)scratch + first, (float *)(void *)own_memory(c, scratch)};
 }
 
-/* The line as the kernels read it: itself, or its copy at `*free`, which moves behind it. Returns where it begins, zeros
-   included. */
+/* The line as the kernels read it: itself, or its copy at `*free`, which moves behind it. Returns where
+   it begins, zeros included. */
 static const float *readable_line(precision precision, const char *line, size_t points, size_t channels, margins m,
                                   float **free) {
     if (precision == PRECISION_F32 && !m.before && !m.behind) return (const float *)(const void *)line;
@@ -179,8 +182,8 @@ static line_place place_of(const shape *s, size_t line) {
     return (line_place){plane / s->size[0], plane % s->size[0], (int)(line % (size_t)s->size[1])};
 }
 
-/* The taps of one line of one input, whose channels begin at `first_channel` among all. Taps that lie side by side in the
-   line, and so do their weights, are one. Returns how many taps there are now. */
+/* The taps of one line of one input, whose channels begin at `first_channel` among all. Taps that lie side by side in
+   the line, and so do their weights, are one. Returns how many taps there are now. */
 static int add_line_taps(const convolution *c, const float *line, int input, int first_channel, const float *weights,
                          kernel_tap *tap) {
     const int channels = c->input_channels[input], joined = c->inputs == 1;
@@ -224,8 +227,8 @@ static void forward_line(const convolution *c, direct_memory memory, const void 
                                 &out->results);
 }
 
-/* What the threads share while some panels are packed: lines, each with all of these panels; or, where the filters are too large to
-   stay in the cache, group after group of them, each with all lines. */
+/* What the threads share while some panels are packed: lines, each with all of these panels; or, where the filters are
+   too large to stay in the cache, group after group of them, each with all lines. */
 typedef struct line_items {
     size_t lines, count;
     panel_range panels;
@@ -290,7 +293,8 @@ static int taps_reaching(const convolution *c, int axis, int position, int *taps
     return count;
 }
 
-/* A line of output gradients that reaches a line of an input, and the taps of depth and height through which it does. */
+/* A line of output gradients that reaches a line of an input, and the taps of depth and height
+   through which it does. */
 typedef struct reaching_line {
     const float *values;
     int first_tap;

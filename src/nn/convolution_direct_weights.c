@@ -1,6 +1,6 @@
 /*
- * The direct algorithm for the gradient of the weights: each tap's gradient is a sum of outer products of input and output
- * gradient over all positions, in chunks of them that stay in the cache.
+ * The direct algorithm for the gradient of the weights: each tap's gradient is a sum of outer products of input and
+ * output gradient over all positions, in chunks of them that stay in the cache.
  */
 #include "nn/convolution_inside.h"
 #include "nn/team.h"
@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    /* Positions that are worked on together: their operands stay in the first-level cache, or in the second when the gradient
-       itself is too large for that. */
+    /* Positions that are worked on together: their operands stay in the first-level cache, or in the second when the
+       gradient itself is too large for that. */
     CHUNK_BYTES = 24 << 10,
     LARGE_CHUNK_BYTES = 512 << 10,
     /* Gradients above this size are large ones. */
@@ -154,8 +154,8 @@ static void add_floats(size_t count, const float *restrict from, float *restrict
 }
 
 /*
- * What one thread adds: its share of the pieces. Each is summed from zero, over all chunks, and then added to what is there;
- * with a single chunk the sum need not leave the thread's own rows.
+ * What one thread adds: its share of the pieces. Each is summed from zero, over all chunks, and then added to what is
+ * there; with a single chunk the sum need not leave the thread's own rows.
  */
 static void add_pieces(const convolution *c, const void *const inputs[2], const void *gradient, float *sums,
                        float *weight_gradients) {

@@ -1,7 +1,7 @@
 /*
- * Convolutions of images with few channels, a network's first: all taps of a line lie side by side and are one run of numbers.
- * Lines are copied for a band of lines of the result at a time, with zeros around, so that every tap reads all of its
- * positions at even distances.
+ * Convolutions of images with few channels, a network's first: all taps of a line lie side by side and are one run of
+ * numbers. Lines are copied for a band of lines of the result at a time, with zeros around, so that every tap reads all
+ * of its positions at even distances.
  *
  * The way back to the image, which is seldom asked for, is the general one.
  */
@@ -88,7 +88,7 @@ static void copy_band(const convolution *c, const char *image, band at, precisio
                       precision, to);
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------- */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 /* [panel][row][PANEL], zeros behind the last channel. */
 static void pack(const convolution *c, const float *weights, float *packed) {
@@ -189,7 +189,8 @@ typedef struct gradient_rows {
     ptrdiff_t point;
 } gradient_rows;
 
-/* The gradient of a band from an item's first panel on: where it is, or, where features do not fill their panel, its copy. */
+/* The gradient of a band from an item's first panel on: where it is, or, where features do not
+   fill their panel, its copy. */
 static gradient_rows gradient_of(const convolution *c, const gradient_item *item, const char *gradient, band at,
                                  float *copy) {
     const size_t positions = (size_t)at.lines * (size_t)c->out.size[2], number = precision_bytes(c->precision);

@@ -1,6 +1,6 @@
 /*
- * Convolutions with a single tap, and fully connected layers: products of matrices whose rows are the positions of the result,
- * of all lines together, since the lines alone are often shorter than what the kernels work on at a time.
+ * Convolutions with a single tap, and fully connected layers: products of matrices whose rows are the positions of the
+ * result, of all lines together, since the lines alone are often shorter than what the kernels work on at a time.
  *
  * Of strided ones the inputs that are read are copied side by side; on the way back, rows are spread among zeros.
  */
@@ -72,8 +72,8 @@ static size_t packed_floats(const product *p) {
     return (size_t)p->depth * (size_t)panels_of(p->channels) * KERNEL_PANEL;
 }
 
-/* One panel of columns whose rows lie together. What stands behind the last column reaches only lanes that are dropped: as long as
-   there is something in the matrix, it is copied along. */
+/* One panel of columns whose rows lie together. What stands behind the last column reaches only lanes that are dropped:
+   as long as there is something in the matrix, it is copied along. */
 static void pack_rows(const product *p, const float *weights, int first, float *to) {
     const ptrdiff_t numbers = (ptrdiff_t)p->depth * p->row_stride;
     for (ptrdiff_t at = first; at < numbers; at += p->row_stride, to += KERNEL_PANEL) {

@@ -1,6 +1,7 @@
 /*
- * The gradient of the weights of a single tap: sums of outer products over positions. The numbers of the channels of one side,
- * the rows, are multiplied one by one with vectors of those of the other. The side that leaves fewer lanes empty gives the vectors.
+ * The gradient of the weights of a single tap: sums of outer products over positions. The numbers of the channels of
+ * one side, the rows, are multiplied one by one with vectors of those of the other. The side that leaves fewer lanes
+ * empty gives the vectors.
  */
 #include "nn/convolution_pointwise.h"
 #include "nn/team.h"
@@ -171,7 +172,8 @@ static void add_part(const gradient_product *g, const convolution_piece *piece, 
     add_pairs(g, sums, c->features, weight_gradients);
 }
 
-/* The general way reads strided lines where they are, which is better as long as the sums stay in the first-level cache. */
+/* The general way reads strided lines where they are, which is better as long as the sums stay
+   in the first-level cache. */
 static int lines_are_better(const convolution *c) {
     return is_strided(c) && c->in.channels + c->features <= IN_PLACE_CHANNELS;
 }

@@ -3,10 +3,11 @@
  * as 36 independent matrices [tiles x channels] x [channels x features], and the products are transformed back. Depth
  * taps become further summands of the products, since tiles of neighbouring planes lie one plane's tiles apart.
  *
- * Each thread works on blocks of its own: some lines of tiles in all planes, of which it takes as many at a time as fit its
- * second-level cache, beside the weights if these are small. Transformed planes are kept until no depth tap reads them any
- * more. Of large filters there may be too few blocks for the threads: then all share one and divide the points among them. That
- * costs more where processors have caches of their own, since each reads what the others have transformed.
+ * Each thread works on blocks of its own: some lines of tiles in all planes, of which it takes as many at a time as
+ * fit its second-level cache, beside the weights if these are small. Transformed planes are kept until no depth tap
+ * reads them any more. Of large filters there may be too few blocks for the threads: then all share one and divide
+ * the points among them. That costs more where processors have caches of their own, since each reads what the
+ * others have transformed.
  */
 #include "nn/convolution_winograd.h"
 #include "core/memory.h"
@@ -35,7 +36,8 @@ static void join_steps(direction *d, int blocks) {
     d->block_slices = (steps + parts - 1) / parts * d->step_slices;
 }
 
-/* Blocks of results, which are the same bits however they are cut. Slices that do not see each other cost nothing to cut. */
+/* Blocks of results, which are the same bits however they are cut. Slices that do not see each
+   other cost nothing to cut. */
 static direction data_direction(const convolution *c, int in, int out) {
     direction d = winograd_direction(c, in, out);
     const int pieces = UNITS_PER_THREAD * c->threads;

@@ -1,8 +1,9 @@
 /*
  * What Winograd's passes share: how images are cut into blocks of tiles, and the transforms of what is read.
  *
- * A block is some lines of tiles in neighbouring planes. A thread works on a block of its own in steps of some planes, which fit its
- * second-level cache, or all threads share one block. Transformed planes are kept until no depth tap reads them any more.
+ * A block is some lines of tiles in neighbouring planes. A thread works on a block of its own in steps of some
+ * planes, which fit its second-level cache, or all threads share one block. Transformed planes are kept until no
+ * depth tap reads them any more.
  *
  * Included by convolution_winograd*.c.
  */
@@ -44,8 +45,8 @@ typedef struct block {
 
 direction winograd_direction(const convolution *c, int in, int out);
 
-/* Gives blocks of one step the largest size that fits: whole planes if it can be, else some lines of tiles of as many planes as
-   pay. */
+/* Gives blocks of one step the largest size that fits: whole planes if it can be, else some lines of tiles
+   of as many planes as pay. */
 void winograd_choose_block(direction *d, size_t bytes, int most_slices);
 
 static inline int line_blocks(const direction *d) { return (d->tile_lines + d->block_lines - 1) / d->block_lines; }
@@ -57,7 +58,8 @@ block winograd_block(const direction *d, int index);
 /* The planes that the depth taps of a block read. */
 static inline int input_slices(const direction *d, const block *b) { return b->slices + d->taps - 1; }
 
-/* So many transformed planes are kept: those that the taps of a step read. The next ones take the place of the oldest. */
+/* So many transformed planes are kept: those that the taps of a step read. The next ones take
+   the place of the oldest. */
 static inline int kept_slices(const direction *d) { return d->step_slices + d->taps - 1; }
 
 /* Bytes of a step's transformed values, and of its products. */
@@ -96,8 +98,8 @@ void winograd_backward_weights(const convolution *c, const void *const inputs[2]
 
 /* ---- pieces of work ---------------------------------------------------------------------------------------------- */
 
-/* Into how many pieces each of some units of work is cut, at most `most`: enough for many threads to have about as much to do
-   each. Work that a thread does alone (NULL) is not cut. */
+/* Into how many pieces each of some units of work is cut, at most `most`: enough for many threads to have about as much
+   to do each. Work that a thread does alone (NULL) is not cut. */
 size_t winograd_pieces(size_t units, size_t most, const work *shared);
 
 /* The next of `count` pieces, which threads share, or which a thread does alone (NULL) from `*piece` = ALONE on. */
@@ -112,7 +114,8 @@ typedef struct tile_run {
     int first, end;
 } tile_run;
 
-/* How many runs of tiles there are in so many planes of a block, and run number `unit` where lines are cut into pieces. */
+/* How many runs of tiles there are in so many planes of a block, and run number `unit` where
+   lines are cut into pieces. */
 size_t winograd_tile_pieces(const direction *d, const block *b, int slices, const work *shared);
 size_t winograd_tile_runs(const direction *d, const block *b, int slices, const work *shared);
 tile_run winograd_tile_run(const direction *d, const block *b, size_t unit, size_t pieces);
@@ -131,9 +134,9 @@ image_list winograd_inputs(const convolution *c, const void *const inputs[2]);
 /* The byte at which a plane of an image of `channels` begins. */
 size_t winograd_plane_offset(const direction *d, const block *b, int slice, int channels);
 
-/* What a block's tiles are transformed from: the planes [first_slice, first_slice + slices) of the images, of `channels`
-   together. Tiles begin `shift` pixels before those of the outputs: 1 for inputs, 0 for gradients. The first plane comes to
-   `place`, of `kept` places that planes take in turn. */
+/* What a block's tiles are transformed from: the planes [first_slice, first_slice + slices) of the images, of
+   `channels` together. Tiles begin `shift` pixels before those of the outputs: 1 for inputs, 0 for gradients. The first
+   plane comes to `place`, of `kept` places that planes take in turn. */
 typedef struct tile_source {
     void (*transform)(const winograd_tiles *tiles, const void *image, float *points);
     const image_list *images;

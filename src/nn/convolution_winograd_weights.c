@@ -1,6 +1,6 @@
 /*
- * The gradient of the weights by Winograd's transforms: those of inputs and gradients are multiplied point by point, summed over all
- * tiles, and the sums transformed back to nine taps. The order of the sums depends on the shape alone.
+ * The gradient of the weights by Winograd's transforms: those of inputs and gradients are multiplied point by point,
+ * summed over all tiles, and the sums transformed back to nine taps. The order of the sums depends on the shape alone.
  */
 #include "core/memory.h"
 #include "nn/convolution_winograd.h"
@@ -52,15 +52,15 @@ static void finish_gradients(const direction *d, float *sums, int partials, size
                                                   (ptrdiff_t)(in * out));
 }
 
-/* Partial sums of a part, so that threads can divide them; of the whole batch there are PARTIAL_SUMS, or as many as parts. Those
-   of large weights are not cut: there, threads share the part's blocks. */
+/* Partial sums of a part, so that threads can divide them; of the whole batch there are PARTIAL_SUMS, or as many as
+   parts. Those of large weights are not cut: there, threads share the part's blocks. */
 static int partial_sums(const direction *d) {
     const int each = larger(1, PARTIAL_SUMS / convolution_batch_parts(d->convolution));
     return d->shared ? 1 : smaller(each, block_count(d));
 }
 
-/* Whether threads share in the sum of each part: not if each can have as many parts for itself as the others, and the sums of all
-   parts at once are not too much memory. */
+/* Whether threads share in the sum of each part: not if each can have as many parts for itself as the others, and the
+   sums of all parts at once are not too much memory. */
 static int shares_parts(const convolution *c) {
     if (!winograd_has_large_weights(c)) return 0;
     return weights_bytes(c) > SHARED_WEIGHTS_BYTES || c->threads == 1 || convolution_parts(c) % c->threads != 0;

@@ -12,9 +12,9 @@
  *     loop: fill graph_input_values, graph_forward, read graph_output_values, fill graph_output_gradients,
  *           graph_backward (adds to the gradients)
  *
- * Activations are channels-last, [sample][depth][height][width][channel]; pictures have depth 1. The planner gives every
- * activation and gradient a place in one arena for as long as it is needed, and lets those that are never needed
- * together share it.
+ * Activations are channels-last, [sample][depth][height][width][channel]; pictures have depth 1. The planner gives
+ * every activation and gradient a place in one arena for as long as it is needed, and lets those that are never
+ * needed together share it.
  *
  * With the same shapes and options, results are the same to the bit for any number of threads.
  */
@@ -32,12 +32,12 @@ typedef int tensor; /* NO_TENSOR after a mistake, which graph_plan reports */
 enum { NO_TENSOR = -1 };
 
 /*
- * The batch of which a graph works on some samples, the others being worked on by other processes. All zeros: it works on
- * the whole batch.
+ * The batch of which a graph works on some samples, the others being worked on by other processes. All zeros: it
+ * works on the whole batch.
  *
- * Sums over samples (gradients of parameters, statistics of batch normalisation) are taken for each part of the batch by
- * itself, and those of the parts are joined in order. Parts are `part` neighbouring samples, the last one perhaps fewer:
- * so that the sums do not depend on who computes which parts.
+ * Sums over samples (gradients of parameters, statistics of batch normalisation) are taken for each part of the batch
+ * by itself, and those of the parts are joined in order. Parts are `part` neighbouring samples, the last one perhaps
+ * fewer: so that the sums do not depend on who computes which parts.
  */
 typedef struct graph_batch {
     int samples;    /* of the whole batch; 0: those of the graph */
@@ -45,8 +45,9 @@ typedef struct graph_batch {
     int first_part; /* of those that this graph works on: its first sample begins this part */
     int idle;       /* 1: it has none of the batch and only takes part in the joins of training passes */
     void *context;
-    /* Begins to fill in what the others know: values are [part of the batch][per_part], and this graph's are there. NULL: there
-       are no others. Called by graph_forward in training and by graph_backward, in the same order everywhere. */
+    /* Begins to fill in what the others know: values are [part of the batch][per_part], and this graph's
+       are there. NULL: there are no others. Called by graph_forward in training and by graph_backward, in
+       the same order everywhere. */
     void (*join)(void *context, double *values, size_t per_part);
     /* Returns when all of that is there; the backward pass does other work before it asks. NULL: `join` has waited. */
     void (*joined)(void *context);
@@ -123,8 +124,8 @@ tensor graph_max_pool(graph *graph, tensor input, const pool_options *options);
 tensor graph_average_pool(graph *graph, tensor input, const int window[3]);
 /* The mean over all positions. */
 tensor graph_mean(graph *graph, tensor input);
-/* In training each value is 0 with the chance `share`, and else divided by 1 - share; in evaluation it stays. A share of 0, and
-   a graph for inference, need no layer: then it is the input. */
+/* In training each value is 0 with the chance `share`, and else divided by 1 - share; in evaluation it stays. A share
+   of 0, and a graph for inference, need no layer: then it is the input. */
 tensor graph_dropout(graph *graph, tensor input, double share);
 
 /* Names an output; its logits are read and its gradients given in f32. */
@@ -135,8 +136,8 @@ status_code graph_plan(graph *graph, failure *failure);
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 /*
- * One tensor of the flat block. Its name and its shape are those of a PyTorch state_dict; weights of convolutions lie as
- * [taps][input][output] inside, and graph_export and graph_import turn them.
+ * One tensor of the flat block. Its name and its shape are those of a PyTorch state_dict; weights of convolutions lie
+ * as [taps][input][output] inside, and graph_export and graph_import turn them.
  */
 typedef struct parameter {
     char name[96];
@@ -154,8 +155,8 @@ const parameter *graph_parameter(const graph *graph, int index);
 /* The flat blocks: trained parameters and their gradients; running statistics. */
 size_t graph_trained_floats(const graph *graph);
 float *graph_values(graph *graph);
-/* Another block of trained parameters takes the place of the graph's own, which NULL brings back: for several networks of one
-   shape. It is aligned to 64 bytes and stays the caller's. */
+/* Another block of trained parameters takes the place of the graph's own, which NULL brings back: for several networks
+   of one shape. It is aligned to 64 bytes and stays the caller's. */
 void graph_use_values(graph *graph, float *values);
 float *graph_gradients(graph *graph);
 size_t graph_running_floats(const graph *graph);
@@ -163,14 +164,15 @@ float *graph_running(graph *graph);
 
 void graph_clear_gradients(graph *graph);
 
-/* Where the gradients of the graph's parts go from now on: part k's to first + k * stride, like graph_gradients each. At
-   first all are added to graph_gradients, in order, which is graph_gradients_by_part(graph, graph_gradients(graph), 0). */
+/* Where the gradients of the graph's parts go from now on: part k's to first + k * stride, like graph_gradients each.
+   At first all are added to graph_gradients, in order, which is graph_gradients_by_part(graph,
+   graph_gradients(graph), 0). */
 void graph_gradients_by_part(graph *graph, float *first, size_t stride);
 /* How many parts the graph's samples are; 0 if it is idle. */
 int graph_parts(const graph *graph);
 
-/* Replaces the standard deviation with which the weights of the layer that made `tensor` begin; it is He's, sqrt(2 / inputs
-   of one output), otherwise. graph_begin_he: He's for the leaky ReLU of this slope. */
+/* Replaces the standard deviation with which the weights of the layer that made `tensor` begin; it is He's,
+   sqrt(2 / inputs of one output), otherwise. graph_begin_he: He's for the leaky ReLU of this slope. */
 void graph_begin_with(graph *graph, tensor tensor, double deviation);
 void graph_begin_he(graph *graph, tensor tensor, double slope);
 
@@ -195,8 +197,8 @@ float *graph_output_gradients(graph *graph, int index);
 
 /* training: batch normalisation uses the batch's statistics and updates the running ones. */
 void graph_forward(graph *graph, int training);
-/* What dropout leaves out in training passes from now on: decided by the seed, the iteration and a sample's place in the batch,
-   in which the graph's first one is number `first`; all zeros at first. */
+/* What dropout leaves out in training passes from now on: decided by the seed, the iteration and a sample's place in
+   the batch, in which the graph's first one is number `first`; all zeros at first. */
 void graph_set_dropout(graph *graph, uint64_t seed, int64_t iteration, int first);
 /* After graph_forward with training = 1. Adds to the gradients. */
 void graph_backward(graph *graph);
@@ -210,8 +212,8 @@ size_t graph_memory(const graph *graph);
 /* One line per convolution: its name, shape and algorithm; for the records of a run. Returns the text's length without
    the final zero, like snprintf. */
 size_t graph_describe(const graph *graph, char *text, size_t size);
-/* The next convolution from `*place` on, which moves behind it; NULL at the end. Begin with 0. A fully connected layer is one,
-   and a transposed convolution is one whose backward pass serves forward. */
+/* The next convolution from `*place` on, which moves behind it; NULL at the end. Begin with 0. A fully connected layer
+   is one, and a transposed convolution is one whose backward pass serves forward. */
 const convolution *graph_next_convolution(const graph *graph, int *place);
 
 #endif

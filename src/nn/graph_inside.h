@@ -17,8 +17,8 @@ typedef struct op_kind {
     layer_kind layer;
     int joins; /* it takes part in joins (graph_batch), also without samples */
     void (*forward)(graph *graph, op *op, int training);
-    /* Writes or adds to the gradients of the inputs (gradient_of, accumulates) and adds to those of the parameters, but for
-       those that backward_parameters adds to. */
+    /* Writes or adds to the gradients of the inputs (gradient_of, accumulates) and adds to those of the parameters, but
+       for those that backward_parameters adds to. */
     void (*backward)(graph *graph, op *op);
     /* Comes later than `backward`, but before the next operation writes anything but sums to be joined. May be NULL. */
     void (*backward_parameters)(graph *graph, op *op);
@@ -104,12 +104,13 @@ int graph_fails(graph *graph, const char *format, ...) PRINTF_LIKE(2, 3);
 node *node_of(graph *graph, tensor tensor);
 op *graph_new_op(graph *graph, const op_kind *kind, const char *name, const tensor *inputs, int input_count,
                  shape output);
-/* The parameter NAME.SUFFIX with the shape, the beginning and the kind that `like` has; its other fields do not matter. */
+/* The parameter NAME.SUFFIX with the shape, the beginning and the kind that `like` has; its
+   other fields do not matter. */
 int graph_new_parameter(graph *graph, const char *name, const char *suffix, const parameter *like);
 
 /* Running. */
-/* Does what is left of the backward pass behind: to be called by an operation that joins while others' sums arrive, and before
-   it writes gradients. */
+/* Does what is left of the backward pass behind: to be called by an operation that joins while others' sums arrive, and
+   before it writes gradients. */
 void graph_backward_late(graph *graph);
 static inline const kernels *graph_kernels(const graph *g) { return kernels_for(g->options.precision); }
 static inline size_t graph_number(const graph *g) { return precision_bytes(g->options.precision); }

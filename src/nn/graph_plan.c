@@ -53,7 +53,8 @@ static int readers_scale(const graph *g, int index) {
     return g->options.precision == PRECISION_F32;
 }
 
-/* Norms without an addend are left to the convolutions that read them: for the backward pass, what a norm reads is kept anyway. */
+/* Norms without an addend are left to the convolutions that read them: for the backward pass, what a
+   norm reads is kept anyway. */
 static void plan_scaling(graph *g) {
     for (int i = 0; i < g->node_count; i++) {
         node *n = &g->nodes[i];

@@ -56,8 +56,8 @@ void graph_backward_late(graph *g) {
     tell_ready(g, o);
 }
 
-/* Whether an operation has something to wait for, and calls graph_backward_late itself meanwhile. What is computed again for it
-   may lie where the operation behind still has its inputs. */
+/* Whether an operation has something to wait for, and calls graph_backward_late itself meanwhile. What is computed
+   again for it may lie where the operation behind still has its inputs. */
 static int waits(const graph *g, const op *o) {
     return o->kind->joins && g->options.batch.join && !g->options.recompute;
 }

@@ -82,8 +82,8 @@ static int count_sets(void) {
 static int sets_here;
 static const kernel_set *chosen;
 
-/* Pairs of bf16 serve those who ask for them: on Sapphire Rapids, where alone they were measured, they take three times as
-   long as Winograd in f32. */
+/* Pairs of bf16 serve those who ask for them: on Sapphire Rapids, where alone they were measured, they take three times
+   as long as Winograd in f32. */
 static const kernel_set *best_set(void) {
 #ifdef HWS_HAVE_X86_KERNELS
     if (sets_here == AVX512_BF16 + 1) return &SETS[AVX512];

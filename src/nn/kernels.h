@@ -19,8 +19,8 @@ static inline size_t precision_bytes(precision precision) { return precision == 
 
 enum { KERNEL_PANEL = 16, KERNEL_MOST_DOTS = 4, WINOGRAD_TILE = 4, WINOGRAD_EDGE = 6, WINOGRAD_POINTS = 36 };
 
-/* What one tap of a filter adds: row r is the `depth` numbers at a + r * row_stride, which meet as many rows of a panel of
-   weights. */
+/* What one tap of a filter adds: row r is the `depth` numbers at a + r * row_stride, which meet as many
+   rows of a panel of weights. */
 typedef struct kernel_tap {
     const float *a, *b;
     ptrdiff_t row_stride;
@@ -47,14 +47,16 @@ typedef struct kernel_sums {
     int rows, panels;
 } kernel_sums;
 
-/* What numbers become as they are read: the leaky ReLU of x * scale + shift, both per channel. A scale of NULL: they stay. */
+/* What numbers become as they are read: the leaky ReLU of x * scale + shift, both per channel. A
+   scale of NULL: they stay. */
 typedef struct kernel_scaling {
     const float *scale, *shift;
     float slope;
 } kernel_scaling;
 
-/* Tiles side by side in an image of height x width x channels, by the first one's upper left corner; what lies outside counts
-   as zero and is not written. Their points are `point_stride` floats apart, those of neighbours `tile_stride`. */
+/* Tiles side by side in an image of height x width x channels, by the first one's upper left corner; what
+   lies outside counts as zero and is not written. Their points are `point_stride` floats apart, those of
+   neighbours `tile_stride`. */
 typedef struct winograd_tiles {
     int height, width, channels, top, left, count;
     ptrdiff_t tile_stride, point_stride;
@@ -83,8 +85,8 @@ typedef struct kernel_runs {
     ptrdiff_t distance;
 } kernel_runs;
 
-/* Rows of channels to be copied as f32, `from_stride` numbers apart: so many channels of a row together, a multiple of PANEL;
-   the next ones are `group_stride` further, the next row `row_stride`. Zeros fill the last panel. */
+/* Rows of channels to be copied as f32, `from_stride` numbers apart: so many channels of a row together, a multiple of
+   PANEL; the next ones are `group_stride` further, the next row `row_stride`. Zeros fill the last panel. */
 typedef struct kernel_copy {
     int channels, together;
     ptrdiff_t from_stride, group_stride, row_stride;
@@ -139,8 +141,8 @@ typedef struct kernels {
     void (*winograd_gradient)(const winograd_tiles *tiles, const void *image, float *points);
     void (*winograd_output)(const winograd_tiles *tiles, const float *points, const kernel_addends *addends,
                             void *image);
-    /* 3x3 weights to points, and gradients of points added to those of weights: PANEL channels, taps `tap_stride` floats
-       apart. Only in the table for f32. */
+    /* 3x3 weights to points, and gradients of points added to those of weights: PANEL channels, taps `tap_stride`
+       floats apart. Only in the table for f32. */
     void (*winograd_weights)(const float *taps, ptrdiff_t tap_stride, float *points, ptrdiff_t point_stride);
     void (*winograd_weights_gradient)(const float *points, ptrdiff_t point_stride, float *taps, ptrdiff_t tap_stride);
 
@@ -154,8 +156,8 @@ typedef struct kernels {
     /* The sums of the first `channels` numbers of rows that are `stride` numbers apart. */
     void (*sum_rows)(const void *x, size_t rows, ptrdiff_t stride, int channels, float *sums);
 
-    /* One tap of a maximum over windows: where a row of x is larger than `best`, or NaN, it takes its place, and `where`
-       (may be NULL) gets the tap. Its gradient: sums += dy where `where` is the tap. */
+    /* One tap of a maximum over windows: where a row of x is larger than `best`, or NaN, it takes its place, and
+       `where` (may be NULL) gets the tap. Its gradient: sums += dy where `where` is the tap. */
     void (*take_larger)(const void *x, int channels, uint8_t tap, float *best, uint8_t *where);
     void (*add_where)(const void *dy, const uint8_t *where, int channels, uint8_t tap, float *sums);
 

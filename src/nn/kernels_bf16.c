@@ -4,8 +4,8 @@
 
 enum { ROWS = KERNEL_PANEL, BLOCK_ROWS = 2 * ROWS, SUM_STRIDE = BF16_PANELS * KERNEL_PANEL, ROW_GROUP = 8 };
 
-/* Up to two tiles of rows of a block of sums, the second at `second` numbers behind the first in a, and at `sum_second` among the
-   sums. */
+/* Up to two tiles of rows of a block of sums, the second at `second` numbers behind the first in a, and at
+   `sum_second` among the sums. */
 typedef struct block {
     int rows[2], panels, fresh;
     ptrdiff_t panel_stride, sum_stride, sum_second;

@@ -1,11 +1,11 @@
 /*
- * Products of bf16 that the processor multiplies and adds up in f32 by itself: dot products of pairs (AVX512_BF16), or of
- * tiles (AMX). Both stand behind one table; a machine with neither has none.
+ * Products of bf16 that the processor multiplies and adds up in f32 by itself: dot products of pairs (AVX512_BF16), or
+ * of tiles (AMX). Both stand behind one table; a machine with neither has none.
  *
  * The left operand is rows of bf16 numbers, the right one a panel of KERNEL_PANEL columns whose rows come in pairs:
- * [pair][KERNEL_PANEL][2]. Right operands end with zeros up to a multiple of BF16_STEP numbers, and are aligned to 64 bytes.
- * A left row is read BF16_STEP numbers at a time, so that up to BF16_STEP - 1 numbers behind its end are read as well: they must
- * be there and be finite.
+ * [pair][KERNEL_PANEL][2]. Right operands end with zeros up to a multiple of BF16_STEP numbers, and are aligned to 64
+ * bytes. A left row is read BF16_STEP numbers at a time, so that up to BF16_STEP - 1 numbers behind its end are read as
+ * well: they must be there and be finite.
  *
  * Numbers below 2^-126 count as zero, in operands and in sums.
  */
@@ -16,8 +16,8 @@
 
 enum { BF16_STEP = 32, BF16_PANELS = 2, BF16_PANEL_STEP = BF16_STEP * KERNEL_PANEL };
 
-/* One term of a product: row r of the left operand is the numbers at a + r * row_stride, as many as there are pairs of rows
-   in the right one. */
+/* One term of a product: row r of the left operand is the numbers at a + r * row_stride, as many as there are pairs
+   of rows in the right one. */
 typedef struct bf16_run {
     const uint16_t *a, *b;
     ptrdiff_t row_stride;
@@ -31,8 +31,8 @@ typedef struct bf16_runs {
     ptrdiff_t panel_stride;
 } bf16_runs;
 
-/* Rows are the points of some lines, `pitch` rows apart: what is behind the last point of a line is not stored. Each has
-   the first `channels` of the panels. */
+/* Rows are the points of some lines, `pitch` rows apart: what is behind the last point of a line is not stored. Each
+   has the first `channels` of the panels. */
 typedef struct bf16_results {
     kernel_addends addends;
     int lines, points, pitch, channels;
@@ -65,8 +65,8 @@ typedef struct bf16_kernels {
     void (*pair_weights)(const float *even, const float *odd, int count, uint16_t *pair);
     /* The same of many pairs of bf16 rows that lie `row_stride` numbers apart. */
     void (*pair_rows)(const uint16_t *rows, ptrdiff_t row_stride, int pairs, int count, uint16_t *to);
-    /* `count` columns of up to BF16_STEP weights, `column_stride` apart, become KERNEL_PANEL pairs, with zeros where there are no
-       weights. */
+    /* `count` columns of up to BF16_STEP weights, `column_stride` apart, become KERNEL_PANEL pairs, with zeros
+       where there are no weights. */
     void (*pair_columns)(const float *columns, ptrdiff_t column_stride, int count, int depth, uint16_t *to);
     /* to[c * to_stride + r] = from[r * channels + c]; `rows` is a multiple of BF16_STEP. */
     void (*transpose)(const uint16_t *from, int rows, int channels, uint16_t *to, ptrdiff_t to_stride);

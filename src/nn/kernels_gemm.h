@@ -1,8 +1,9 @@
 /* Matrix kernels over ELEMENT; included by kernels_body.c. */
 
 /*
- * Blocks of sums stay in registers: rows by one panel, or by two side by side where there are registers for them. Of two, fewer
- * rows and so fewer loads hide the latency of a multiply-add. A function for each size, so that compilers know it.
+ * Blocks of sums stay in registers: rows by one panel, or by two side by side where there are registers for
+ * them. Of two, fewer rows and so fewer loads hide the latency of a multiply-add. A function for each size,
+ * so that compilers know it.
  */
 #if LANES == 16
 enum { MOST_ROWS = 16, MOST_PAIR_ROWS = 14 };
@@ -67,8 +68,8 @@ ALWAYS_INLINE void store_block(const int rows, const int panels, const block_row
         STORE(image + r * stride + v * LANES, sum[r][v]);
 }
 
-/* The k-th number of each row, times the row of weights at `b`, whose panels are so far apart. Four rows hang on one pointer:
-   addresses are made of it and their distances. */
+/* The k-th number of each row, times the row of weights at `b`, whose panels are so far apart. Four rows hang on one
+   pointer: addresses are made of it and their distances. */
 ALWAYS_INLINE void multiply_step(const int rows, const int panels, const float *const p[4], ptrdiff_t stride,
                                  const float *b, ptrdiff_t apart, block_row *sum) {
     vec right[2 * PANEL_VECTORS];

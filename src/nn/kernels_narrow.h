@@ -2,8 +2,8 @@
  * Kernels over ELEMENT for products with few columns, and between rows that lie apart and rows that lie side by side;
  * included by kernels_body.c.
  *
- * Where a result has few channels, lanes run over what is summed: each of PANEL lanes sums every PANEL-th product, and the
- * lanes are added at the end, halves to halves, in the same order for all instruction sets.
+ * Where a result has few channels, lanes run over what is summed: each of PANEL lanes sums every PANEL-th product, and
+ * the lanes are added at the end, halves to halves, in the same order for all instruction sets.
  */
 
 enum { MOST_DOTS = KERNEL_MOST_DOTS, DOT_ROWS = 16, MOST_RUN = 8 };
@@ -59,7 +59,8 @@ ALWAYS_INLINE void dot_block(const int rows, const int columns, const dots *d, i
 EACH_DOT(DOTS)
 static void (*const DOTS_BY_COLUMNS[])(const dots *d, int rows, float *sums) = {EACH_DOT(DOTS_OF)};
 
-/* The sums of PANEL times PANEL lanes: halves are added to halves, then quarters, numbers that are two apart, neighbours. */
+/* The sums of PANEL times PANEL lanes: halves are added to halves, then quarters, numbers that
+   are two apart, neighbours. */
 static inline void add_lanes(const float *lanes, float *to) {
 #if LANES == 16
 #define HALVES(a, b)                                                                                                   \

@@ -108,8 +108,8 @@ static void moments(const void *x, size_t rows, int channels, float *mean, float
 
 static inline vec leaky_relu_of(vec z, vec slope) { return vec_where_positive(z, z, z * slope); }
 
-/* Vectors run down the rows, a few rows at a time: what lies beside them on their cache lines and pages is still near when the
-   next channels come. */
+/* Vectors run down the rows, a few rows at a time: what lies beside them on their cache lines and pages is still near
+   when the next channels come. */
 enum { NEAR_ROWS = 32 };
 
 static inline size_t near_rows(size_t rows, size_t first) {

@@ -40,8 +40,8 @@ static inline void winograd_a(const vec m[6], vec out[4]) {
     out[3] = vec_fma(eight, far_difference, near_difference) + m[5];
 }
 
-/* Which of the pixels that tiles read lie inside the image. Rows count from a tile's first, the same for all tiles; columns
-   count from the first tile's first. */
+/* Which of the pixels that tiles read lie inside the image. Rows count from a tile's first, the same for all tiles;
+   columns count from the first tile's first. */
 typedef struct winograd_window {
     const ELEMENT *from;
     ptrdiff_t row, pixel; /* numbers from one to the next */
@@ -72,13 +72,14 @@ static inline lanes_scaling scaling_of(const kernel_scaling *s, ptrdiff_t channe
     return (lanes_scaling){vec_load(s->scale + channel), vec_load(s->shift + channel), vec_all(s->slope)};
 }
 
-/* What is known of tiles when the code for them is compiled: how many rows they read, whether all of these are inside, and whether
-   there is a scaling. */
+/* What is known of tiles when the code for them is compiled: how many rows they read, whether all of these are inside,
+   and whether there is a scaling. */
 typedef struct tile_kind {
     int edge, has_all_rows, is_scaled;
 } tile_kind;
 
-/* LANES channels of a column of pixels, by its first one. Addresses are made of two pointers and the distance of rows. */
+/* LANES channels of a column of pixels, by its first one. Addresses are made of two pointers
+   and the distance of rows. */
 ALWAYS_INLINE void load_column(const tile_kind kind, const winograd_window *w, const lanes_scaling *s,
                                const ELEMENT *at, vec column[]) {
     const ELEMENT *const half[2] = {at, at + 3 * w->row};
@@ -110,9 +111,9 @@ ALWAYS_INLINE void input_columns(const tile_kind kind, const winograd_window *w,
     }
 }
 
-/* Asks for the pixels that the tile two lines of tiles further down reads beside those of its neighbours, by this tile's
-   first pixel: processors do not foresee where lines of four rows go on. Behind the image lies what comes next, or what is never
-   read. */
+/* Asks for the pixels that the tile two lines of tiles further down reads beside those of its neighbours, by this
+   tile's first pixel: processors do not foresee where lines of four rows go on. Behind the image lies what comes
+   next, or what is never read. */
 ALWAYS_INLINE void expect_tile(const winograd_window *w, const ELEMENT *at) {
     const ELEMENT *row = at + (2 * WINOGRAD_TILE + 2) * w->row + 2 * w->pixel;
     UNROLL for (int i = 0; i < WINOGRAD_TILE; i++, row += w->row) UNROLL for (int j = 0; j < WINOGRAD_TILE; j++)

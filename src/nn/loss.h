@@ -44,12 +44,13 @@ status_code loss_check(const loss *loss, failure *failure);
 /* The workspace that forward fills for backward, in bytes; it must be aligned to 64 bytes. */
 size_t loss_workspace(const loss *loss);
 
-/* The loss; STATUS_BAD_INPUT if a label is of no class, or of no region. A position with a negative label is ignored. Of regions a
-   label is the sum of 2^r over the regions r that the position lies in. */
+/* The loss; STATUS_BAD_INPUT if a label is of no class, or of no region. A position with a negative label is ignored.
+   Of regions a label is the sum of 2^r over the regions r that the position lies in. */
 status_code loss_forward(const loss *loss, const float *logits, const int16_t *labels, void *workspace, double *value,
                          failure *failure);
 
-/* The gradient of weight * loss with respect to the logits, after forward with the same labels and workspace: written, not added. */
+/* The gradient of weight * loss with respect to the logits, after forward with the same labels and
+   workspace: written, not added. */
 void loss_backward(const loss *loss, const int16_t *labels, void *workspace, double weight, float *gradient);
 
 #endif

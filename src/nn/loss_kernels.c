@@ -215,7 +215,8 @@ static void gradient(size_t count, size_t classes, const int16_t *labels, const 
 
 static INLINE int32_t lies_in(int32_t label, size_t region) { return label >= 0 ? label >> region & 1 : 0; }
 
-/* Sigmoids in place of logits. Cross entropy is log(1 + exp(-|x|)) + max(x, 0) - x y, y being 1 inside of the region. */
+/* Sigmoids in place of logits. Cross entropy is log(1 + exp(-|x|)) + max(x, 0) - x y, y being 1
+   inside of the region. */
 static INLINE double sigmoid_row(size_t lanes, size_t region, lane_block *restrict b, float *restrict row) {
     for (size_t i = 0; i < lanes; i++) {
         const float x = row[i], small = fast_exp(x > 0 ? -x : x), total = 1 + small;

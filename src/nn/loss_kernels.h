@@ -41,7 +41,8 @@ typedef struct loss_kernels {
     /* Softmax of up to LOSS_BLOCK positions into `probabilities` (a block; 0 where ignored), adding to the sums. */
     loss_forward_kernel *softmax;
     loss_gradient *gradient;
-    /* The same for the sigmoid of each class, which is a region: bit c of a label says whether the position is in it. */
+    /* The same for the sigmoid of each class, which is a region: bit c of a label says whether
+       the position is in it. */
     loss_forward_kernel *sigmoid;
     loss_gradient *region_gradient;
 } loss_kernels;

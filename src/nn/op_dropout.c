@@ -18,7 +18,8 @@ void graph_set_dropout(graph *g, uint64_t seed, int64_t iteration, int first) {
     g->dropout_first = (uint32_t)first;
 }
 
-/* to = from times 0 or 1 / (1 - share), or added to it: the values of one sample. The backward pass draws the same again. */
+/* to = from times 0 or 1 / (1 - share), or added to it: the values of one sample. The backward
+   pass draws the same again. */
 typedef struct sample_values {
     const char *from;
     char *to;

@@ -2,10 +2,10 @@
  * Batch and instance normalisation with the activation that follows. Parameters: 0 weight, 1 bias; for batch
  * normalisation 2 running mean, 3 running variance.
  *
- * A group is what is normalised together: the batch, or one sample. It is made of segments: the parts of the batch, or that
- * one sample. A segment's rows are cut into chunks that only the shape decides; each is summed by one thread, the chunks are
- * joined to segments and the segments to groups, in order, in double. Segments of the batch may be those of other processes
- * (graph_batch).
+ * A group is what is normalised together: the batch, or one sample. It is made of segments: the parts of the batch, or
+ * that one sample. A segment's rows are cut into chunks that only the shape decides; each is summed by one thread, the
+ * chunks are joined to segments and the segments to groups, in order, in double. Segments of the batch may be those of
+ * other processes (graph_batch).
  */
 #include "nn/graph_inside.h"
 #include "nn/team.h"
@@ -369,8 +369,8 @@ const op_kind op_norm = {.name = "norm",
                          .backward_reads_inputs = 1,
                          .gradient_in_place = 1,
                          .recompute = scale_all};
-/* With an addend. It is not computed a second time, since the addend would have to be kept for that; and its backward pass
-   learns from the output on which side of zero it was. */
+/* With an addend. It is not computed a second time, since the addend would have to be kept for that; and its backward
+   pass learns from the output on which side of zero it was. */
 const op_kind op_residual_norm = {.name = "norm",
                                   .layer = LAYER_NORM,
                                   .joins = 1,

@@ -59,8 +59,9 @@ typedef struct optimizer_block {
 } optimizer_block;
 
 /*
- * A step: whether the norm of all gradients allows it, and the step of the parameters [first, end). STATUS_NOT_FINITE if that norm
- * is NaN or infinite. The options have passed optimizer_check, `step` is 1 at the first step, and the gradients stay as they are.
+ * A step: whether the norm of all gradients allows it, and the step of the parameters [first, end). STATUS_NOT_FINITE
+ * if that norm is NaN or infinite. The options have passed optimizer_check, `step` is 1 at the first step, and the
+ * gradients stay as they are.
  */
 status_code optimizer_allows(double norm, int64_t step, failure *failure);
 void optimizer_step_some(const optimizer_options *options, double rate, int64_t step, double norm,

@@ -17,8 +17,8 @@ typedef struct schedule {
     double length; /* in the unit of t, epochs or iterations; more than 0 */
     double power;  /* 0.9, more than 0 */
     double epoch;  /* 1, in the unit of t; more than 0 */
-    /* 0; the first so many t have (t + 1) / (warm_up + 1) of the rate, then the schedule begins, with what is left of the
-       length as its length. */
+    /* 0; the first so many t have (t + 1) / (warm_up + 1) of the rate, then the schedule begins, with what is left of
+       the length as its length. */
     double warm_up;
 } schedule;
 

@@ -9,8 +9,8 @@
 /* nnU-Net's weights: 1/2^i for output i, 0 for the coarsest if there is more than one, scaled to the sum 1. */
 void supervision_weights(size_t outputs, double *weights);
 
-/* Labels of a coarser output by nearest neighbour: every stride[a]-th label along each axis a of [depth][height][width],
-   into a volume of ceil(size[a] / stride[a]). */
+/* Labels of a coarser output by nearest neighbour: every stride[a]-th label along each axis a of
+   [depth][height][width], into a volume of ceil(size[a] / stride[a]). */
 void supervision_labels(const size_t size[3], const size_t stride[3], const int16_t *labels, int16_t *coarse);
 
 /* One output of one example. Where its weight is 0 neither logits nor labels nor workspace are looked at. */

@@ -18,7 +18,8 @@ static void try_limit(team_policy *policy, int limit, double pace) {
     policy->limit = limit;
 }
 
-/* Keeps what was tried if it is faster. The next trial is made after a while, which doubles with each one that fails. */
+/* Keeps what was tried if it is faster. The next trial is made after a while, which doubles
+   with each one that fails. */
 static void end_trial(team_policy *policy, double pace, double now) {
     if (pace < FASTER * policy->pace) {
         policy->hold = FIRST_HOLD;
@@ -74,11 +75,13 @@ static atomic_int turns;
 
 int team_turn(void) { return atomic_fetch_xor_explicit(&turns, 1, memory_order_relaxed); }
 
-/* Where the system tells how long the main thread has waited for a processor; it stays open, since a step of a small network
-   takes less than a hundred microseconds. -1: it does not tell, or one thread works alone and nobody waits for it. */
+/* Where the system tells how long the main thread has waited for a processor; it stays open, since a step of
+   a small network takes less than a hundred microseconds. -1: it does not tell, or one thread works alone
+   and nobody waits for it. */
 static int waits = -1;
 
-/* Seconds that the main thread could have run and had no processor. A step allocates nothing, so this is not read through a FILE. */
+/* Seconds that the main thread could have run and had no processor. A step allocates nothing, so this is
+   not read through a FILE. */
 static double seconds_waited(void) {
     char text[128] = {0};
     unsigned long long waited = 0;

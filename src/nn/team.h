@@ -1,11 +1,11 @@
 /*
  * How many threads work together on an operation when other programs use the processors, too.
  *
- * Threads wait for each other at the end of each operation, and while they wait they spin. On a machine with nothing else to do
- * that is the fastest way. Where others have taken a processor away from one thread, all others spin until it comes
- * back, and a small network gets slower by a factor of twenty. Results do not depend on the number of threads, so it may
- * change from step to step: when a step had to wait for processors, half as many threads are tried, and kept if they are
- * faster; later twice as many again. As long as no step waits, all threads work.
+ * Threads wait for each other at the end of each operation, and while they wait they spin. On a machine with nothing
+ * else to do that is the fastest way. Where others have taken a processor away from one thread, all others spin until
+ * it comes back, and a small network gets slower by a factor of twenty. Results do not depend on the number of threads,
+ * so it may change from step to step: when a step had to wait for processors, half as many threads are tried, and kept
+ * if they are faster; later twice as many again. As long as no step waits, all threads work.
  */
 #ifndef HWS_NN_TEAM_H
 #define HWS_NN_TEAM_H

@@ -1,8 +1,9 @@
 /*
- * Pieces of work that the threads of a parallel region divide among them. Each thread has a share, which it takes piece by
- * piece in order, so that it finds in its caches what it left there; one that has finished its own goes on with what is left
- * of the others'. Processors are never equally fast for long (other programs, other guests of the machine, their own
- * clocks), and at the end of an operation all wait for the last. Who does a piece does not matter to its bits.
+ * Pieces of work that the threads of a parallel region divide among them. Each thread has a share, which it
+ * takes piece by piece in order, so that it finds in its caches what it left there; one that has finished its
+ * own goes on with what is left of the others'. Processors are never equally fast for long (other programs,
+ * other guests of the machine, their own clocks), and at the end of an operation all wait for the last. Who does
+ * a piece does not matter to its bits.
  */
 #ifndef HWS_NN_WORK_H
 #define HWS_NN_WORK_H
@@ -68,8 +69,8 @@ static inline void work_divide(work *w, size_t pieces, int planned) {
     work_redivide(w, pieces);
 }
 
-/* The same for one of many passes over more than the caches hold: each begins where the one before ended, and finds there what
-   the caches still hold of it. */
+/* The same for one of many passes over more than the caches hold: each begins where the one before ended, and finds
+   there what the caches still hold of it. */
 static inline void work_divide_turned(work *w, size_t pieces, int planned) {
     work_divide(w, pieces, planned);
     w->backwards = team_turn();

@@ -1,13 +1,14 @@
 /*
  * Models of nnU-Net v2, both ways: hws import nnunet and hws export nnunet as calls.
  *
- * A model folder of nnU-Net (nnUNet_results/DATASET/TRAINER__PLANS__CONFIGURATION) has plans.json, dataset.json and for each
- * fold fold_K/checkpoint_final.pth. A .pth is a pickle; it is read without executing anything (torch_file/pickle.h).
+ * A model folder of nnU-Net (nnUNet_results/DATASET/TRAINER__PLANS__CONFIGURATION) has plans.json,
+ * dataset.json and for each fold fold_K/checkpoint_final.pth. A .pth is a pickle; it is read without executing
+ * anything (torch_file/pickle.h).
  *
- * Served are PlainConvUNet with two convolutions per stage and ResidualEncoderUNet with one convolution per stage of its
- * decoder, in 3d_fullres, 3d_lowres and 2d, with labels or regions, any transposition of axes and any axes to mirror. What
- * would give other labels than nnU-Net's is refused by its name: cascades, networks with other layers, other preprocessors
- * and resampling.
+ * Served are PlainConvUNet with two convolutions per stage and ResidualEncoderUNet with one convolution per stage of
+ * its decoder, in 3d_fullres, 3d_lowres and 2d, with labels or regions, any transposition of axes and any axes to
+ * mirror. What would give other labels than nnU-Net's is refused by its name: cascades, networks with other layers,
+ * other preprocessors and resampling.
  */
 #ifndef HWS_NNUNET_NNUNET_H
 #define HWS_NNUNET_NNUNET_H
@@ -30,8 +31,8 @@ typedef struct nnunet_import_outcome {
     char folders[NNUNET_MAX_FOLDS][PATH_SIZE];
 } nnunet_import_outcome;
 
-/* Makes runs that hws predict and libhws_predict take, with a plan, weights (best.safetensors) and the labels' names. What was
-   made is removed again unless all folds can be imported. */
+/* Makes runs that hws predict and libhws_predict take, with a plan, weights (best.safetensors) and the labels' names.
+   What was made is removed again unless all folds can be imported. */
 status_code nnunet_import(const nnunet_import_request *request, const listener *listener,
                           nnunet_import_outcome *outcome, failure *failure);
 

@@ -23,7 +23,7 @@ typedef struct exported {
     torch_writer checkpoint;
 } exported;
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 /* A convolution's kernel in nnU-Net's shape: networks for slices have two axes, ours has a third of size 1. */
 static size_t kernel_shape(const nnunet_axes *axes, const parameter *p, size_t shape[5]) {
@@ -79,7 +79,7 @@ static status_code add_parameter(exported *e, const parameter *p, failure *failu
     return STATUS_OK;
 }
 
-/* ---- a fold ------------------------------------------------------------------------------------------------------- */
+/* ---- a fold ------------------------------------------------------------------------------------------------------ */
 
 static void add_facts(exported *e) {
     int axes[3], count = 0;
@@ -123,7 +123,7 @@ static status_code export_fold(exported *e, int fold, failure *failure) {
     return status == STATUS_OK ? write_checkpoint(e, path, failure) : status;
 }
 
-/* ---- the folder --------------------------------------------------------------------------------------------------- */
+/* ---- the folder -------------------------------------------------------------------------------------------------- */
 
 static status_code open_graph(exported *e, failure *failure) {
     const graph_options options = {.threads = 1, .inference = 1};

@@ -18,7 +18,7 @@ nnunet_axes nnunet_plan_axes(const plan *plan) {
 
 const char *nnunet_configuration(const plan *plan) { return plan->model.slices ? "2d" : "3d_fullres"; }
 
-/* ---- plans.json --------------------------------------------------------------------------------------------------- */
+/* ---- plans.json -------------------------------------------------------------------------------------------------- */
 
 /* The numbers of the network's axes. */
 static void add_wholes(json_writer *json, const char *key, const nnunet_axes *axes, const int *ours) {
@@ -204,7 +204,7 @@ void nnunet_plan_format(const plan *plan, text *plans) {
     json_end(&json);
 }
 
-/* ---- dataset.json ------------------------------------------------------------------------------------------------- */
+/* ---- dataset.json ------------------------------------------------------------------------------------------------ */
 
 static void add_region(json_writer *json, const label_scheme *labels, int region) {
     json_begin_row(json, labels->region[region].name);

@@ -37,7 +37,7 @@ static status_code checkpoint_path(const import *i, int fold, char path[PATH_SIZ
                        i->request->checkpoint);
 }
 
-/* ---- which folds -------------------------------------------------------------------------------------------------- */
+/* ---- which folds ------------------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) {
     const fold_name *x = a, *y = b;
@@ -104,7 +104,7 @@ static status_code found_folds(import *i, failure *failure) {
     return status;
 }
 
-/* ---- one checkpoint ----------------------------------------------------------------------------------------------- */
+/* ---- one checkpoint ---------------------------------------------------------------------------------------------- */
 
 /* Bits of the network's axes that may be mirrored; none where the checkpoint does not tell. */
 static unsigned mirrored_axes(const pickle_value *root) {
@@ -183,7 +183,8 @@ static status_code take_parameter(const import *i, const torch_file *file, const
     return STATUS_OK;
 }
 
-/* Every tensor of the checkpoint must have been used, or stand there twice: another one would be a layer that we lack. */
+/* Every tensor of the checkpoint must have been used, or stand there twice: another one would
+   be a layer that we lack. */
 static status_code refuse_others(const pickle_value *weights, int used, const char *path, failure *failure) {
     size_t single = 0;
     const char *last = "";
@@ -216,7 +217,7 @@ static status_code fill_graph(const import *i, const torch_file *file, graph *g,
     return status == STATUS_OK ? refuse_others(weights, graph_parameter_count(g), path, failure) : status;
 }
 
-/* ---- the run ------------------------------------------------------------------------------------------------------ */
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 static status_code write_config(const import *i, const char *folder, size_t parameters, failure *failure) {
     train_settings settings = run_config_defaults(TASK_SEGMENTATION);

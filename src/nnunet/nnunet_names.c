@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The skip of a residual block is a sequence: an average pool, where there is a stride, stands before the convolution. */
+/* The skip of a residual block is a sequence: an average pool, where there is a stride, stands
+   before the convolution. */
 static int skip_place(const topology_stage *stage) {
     return stage->stride[0] > 1 || stage->stride[1] > 1 || stage->stride[2] > 1;
 }

@@ -19,8 +19,8 @@ enum { NNUNET_NAME_SIZE = 128 };
  */
 int nnunet_name(const char *ours, const topology *topology, char name[NNUNET_NAME_SIZE]);
 
-/* Whether nnU-Net has this tensor a second time under another name: its decoder refers to the encoder, and each block lists its
-   layers again. */
+/* Whether nnU-Net has this tensor a second time under another name: its decoder refers to the encoder, and each
+   block lists its layers again. */
 int nnunet_name_is_double(const char *name);
 
 #endif

@@ -27,7 +27,7 @@ static void refuse(source *s, const char *what, const char *why) {
     if (s->status == STATUS_OK) s->status = fail(s->failure, STATUS_BAD_INPUT, "%s: %s %s", s->file, what, why);
 }
 
-/* ---- looking things up -------------------------------------------------------------------------------------------- */
+/* ---- looking things up ------------------------------------------------------------------------------------------- */
 
 static const json_t *get(const source *s, const char *key) {
     const json_t *value = NULL;
@@ -71,7 +71,7 @@ static void find_configuration(source *s, const char *name) {
     s->network = json_object_get(get(s, "architecture"), "arch_kwargs");
 }
 
-/* ---- what we do only in one way ----------------------------------------------------------------------------------- */
+/* ---- what we do only in one way ---------------------------------------------------------------------------------- */
 
 static void expect_text(source *s, const char *key, const char *text) {
     const json_t *value = need(s, key);
@@ -140,7 +140,7 @@ static void check_layers(source *s, int dimensions) {
     if (dropout && !json_is_null(dropout)) refuse(s, "dropout_op", "is set, which cannot be served");
 }
 
-/* ---- network ------------------------------------------------------------------------------------------------------ */
+/* ---- network ----------------------------------------------------------------------------------------------------- */
 
 static int is_residual(source *s) {
     const json_t *value =
@@ -211,7 +211,7 @@ static void read_network(source *s, const nnunet_axes *axes, plan *plan) {
     check_layers(s, axes->dimensions);
 }
 
-/* ---- data --------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 static void read_axes(source *s, nnunet_axes *axes) {
     const json_t *order = json_object_get(s->plans, "transpose_forward");
@@ -305,7 +305,7 @@ static void read_all(source *s, const char *configuration, unsigned mirrored, co
     if (s->status == STATUS_OK) read_channels(s, set, plan);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* What the network's output is called: a region, or the label of this value. */
 static const char *output_name(const dataset *set, const label_scheme *labels, int output) {
@@ -328,7 +328,7 @@ static char **copy_names(const dataset *set, const label_scheme *labels) {
     return names;
 }
 
-/* ---- from outside ------------------------------------------------------------------------------------------------- */
+/* ---- from outside ------------------------------------------------------------------------------------------------ */
 
 static status_code read_both(const char *folder, const char *path, dataset *set, json_t **plans, failure *failure) {
     if (!path_exists(path))

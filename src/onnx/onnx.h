@@ -1,8 +1,8 @@
 /*
  * Networks as ONNX models, which other programs run (onnxruntime and many more): hws export RUN --onnx FILE as a call.
  *
- * A model has one input, a batch of any size, channels first, and one output, the logits. What must be done to an image before
- * and to the logits after is told in its metadata; docs/onnx.md describes both.
+ * A model has one input, a batch of any size, channels first, and one output, the logits. What must be done to an image
+ * before and to the logits after is told in its metadata; docs/onnx.md describes both.
  */
 #ifndef HWS_ONNX_ONNX_H
 #define HWS_ONNX_ONNX_H

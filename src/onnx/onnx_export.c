@@ -29,7 +29,7 @@ typedef struct exported {
     float *values;    /* of the largest parameter */
 } exported;
 
-/* ---- inputs and outputs ------------------------------------------------------------------------------------------- */
+/* ---- inputs and outputs ------------------------------------------------------------------------------------------ */
 
 /* Sizes behind the batch: channels, then the axes that there are. */
 static int tensor_sizes(const onnx_network *n, int channels, int has_axes, int sizes[AXES_MAX]) {
@@ -77,7 +77,7 @@ static void add_ends(exported *e, onnx_export_outcome *outcome) {
     outcome->input = n->input;
 }
 
-/* ---- weights ------------------------------------------------------------------------------------------------------ */
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* A TensorProto but for its bytes, which come last. */
 static text weights_start(const onnx_weights *w) {
@@ -118,7 +118,7 @@ static void write_weights(exported *e, file_writer *file) {
     }
 }
 
-/* ---- the model ---------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static void add_model(exported *e) {
     text operators = {0};
@@ -131,8 +131,8 @@ static void add_model(exported *e) {
     onnx_metadata_add(&e->model, &e->network);
 }
 
-/* The graph is one field of the model, whose length must stand before it: all that is in it is put together first, but for
-   the weights, which may be large. */
+/* The graph is one field of the model, whose length must stand before it: all that is in it is put together first, but
+   for the weights, which may be large. */
 static status_code write_model(exported *e, const char *path, onnx_export_outcome *outcome, failure *failure) {
     size_t bytes = 0;
     file_writer file;

@@ -48,7 +48,7 @@ static void add_labels(text *model, const onnx_network *n) {
     add_json(model, "labels", &value);
 }
 
-/* ---- segmentation ------------------------------------------------------------------------------------------------- */
+/* ---- segmentation ------------------------------------------------------------------------------------------------ */
 
 static void add_channels(text *model, const plan *plan) {
     text value = {0};
@@ -95,7 +95,7 @@ static void add_segmentation(text *model, const plan *plan) {
     add_channels(model, plan);
 }
 
-/* ---- classification ----------------------------------------------------------------------------------------------- */
+/* ---- classification ---------------------------------------------------------------------------------------------- */
 
 /* The setting is text. */
 static void add_greys(text *model, const char *words) {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- segmentation ------------------------------------------------------------------------------------------------- */
+/* ---- segmentation ------------------------------------------------------------------------------------------------ */
 
 /* Slices lie across the axis along which their patches have size 1. */
 static void choose_axes(onnx_network *n) {
@@ -34,7 +34,7 @@ static status_code open_segmentation(onnx_network *n, const char *folder, run_we
     return open_unet(n, folder, weights, failure);
 }
 
-/* ---- classification ----------------------------------------------------------------------------------------------- */
+/* ---- classification ---------------------------------------------------------------------------------------------- */
 
 static status_code open_classification(onnx_network *n, const char *folder, run_weights weights, failure *failure) {
     const classifier_options options = {.weights = weights, .threads = 1, .one_by_one = 1};
@@ -53,7 +53,7 @@ static status_code open_classification(onnx_network *n, const char *folder, run_
     return STATUS_OK;
 }
 
-/* ---- both --------------------------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 status_code onnx_network_open(onnx_network *n, const char *folder, run_weights weights, failure *failure) {
     *n = (onnx_network){0};

@@ -38,7 +38,7 @@ typedef struct node_draft {
     text attributes;
 } node_draft;
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static void attribute_float(node_draft *node, const char *key, float value) {
     text attribute = {0};
@@ -104,7 +104,7 @@ static node_draft draft(const char *operator, const char * label, const char *in
     return (node_draft){.operator= operator, .label = label, .inputs = {input}, .input_count = 1};
 }
 
-/* ---- weights ------------------------------------------------------------------------------------------------------ */
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 static void use_parameter(node_list *list, node_draft *node, const graph_layer *layer, int index) {
     const parameter *p = layer->parameters[index];
@@ -125,7 +125,7 @@ static void use_parameter(node_list *list, node_draft *node, const graph_layer *
     node->inputs[node->input_count++] = p->name;
 }
 
-/* ---- layers ------------------------------------------------------------------------------------------------------- */
+/* ---- layers ------------------------------------------------------------------------------------------------------ */
 
 static void activate(node_list *list, float slope) {
     if (slope == 1) return;
@@ -213,7 +213,7 @@ static void write_layer(node_list *list, const graph_layer *layer) {
     }
 }
 
-/* ---- the network -------------------------------------------------------------------------------------------------- */
+/* ---- the network ------------------------------------------------------------------------------------------------- */
 
 /* From the output backwards: the coarser heads of a U-Net are for training alone. */
 static void mark_needed(node_list *list) {

@@ -52,7 +52,8 @@ static int enlargement(const outlined_plane *plane) {
     return factor < 1 ? 1 : factor > LARGEST_ENLARGEMENT ? LARGEST_ENLARGEMENT : factor;
 }
 
-/* A voxel becomes factor x factor pixels. Its outline is as thin as a pixel, so that what it surrounds stays visible. */
+/* A voxel becomes factor x factor pixels. Its outline is as thin as a pixel, so that what it
+   surrounds stays visible. */
 static void draw_voxel(const outlined_plane *plane, int y, int x, int factor, uint8_t grey, uint8_t *pixels) {
     static const uint8_t COLOURS[4][3] = {{0, 0, 0}, {230, 159, 0}, {86, 180, 233}, {255, 255, 255}};
     const size_t stride = (size_t)plane->width * (size_t)factor;

@@ -1,4 +1,5 @@
-/* Small PNG images: written for the galleries of hard and badly segmented examples, and looked at before they are put into a page. */
+/* Small PNG images: written for the galleries of hard and badly segmented examples, and looked at before
+   they are put into a page. */
 #ifndef HWS_PICTURE_PNG_H
 #define HWS_PICTURE_PNG_H
 

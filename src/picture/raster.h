@@ -6,10 +6,11 @@
  *     ...
  *     raster_close(&picture);
  *
- * What a file is, its contents say, whatever its name. Decoded are PNG of every kind (16 bits become 8, as greys say, palettes colours,
- * transparency is left out; of an animation the first picture) and JPEG (baseline and progressive; CMYK becomes RGB). A
- * picture that its EXIF data call rotated is turned upright. Every failure names the file; files that are cut or altered
- * are refused, and so are pictures of more than RASTER_PIXELS_MAX pixels, before memory is taken for them.
+ * What a file is, its contents say, whatever its name. Decoded are PNG of every kind (16 bits become 8, as greys
+ * say, palettes colours, transparency is left out; of an animation the first picture) and JPEG (baseline and
+ * progressive; CMYK becomes RGB). A picture that its EXIF data call rotated is turned upright. Every failure names
+ * the file; files that are cut or altered are refused, and so are pictures of more than RASTER_PIXELS_MAX pixels,
+ * before memory is taken for them.
  */
 #ifndef HWS_PICTURE_RASTER_H
 #define HWS_PICTURE_RASTER_H
@@ -28,8 +29,8 @@ typedef struct raster {
 
 enum { RASTER_GREY_MOST = 65535 };
 
-/* Which values of 16-bit samples become black and white, 0 and 255; those between are spread evenly, those beyond cut off. Zeros: all,
-   0 to 65535. */
+/* Which values of 16-bit samples become black and white, 0 and 255; those between are spread evenly, those beyond cut
+   off. Zeros: all, 0 to 65535. */
 typedef struct raster_greys {
     int low, high;
 } raster_greys;
@@ -51,8 +52,8 @@ status_code raster_open(raster *picture, int height, int width, int channels, fa
 /* Accepts what was never opened, if it is zero. Leaves zeros. */
 void raster_close(raster *picture);
 
-/* A file of at most a gigabyte. Greys are about pictures of 16 bits: unless they are all, others are refused. `facts` may be NULL. On
-   failure the picture is closed. */
+/* A file of at most a gigabyte. Greys are about pictures of 16 bits: unless they are all, others are refused. `facts`
+   may be NULL. On failure the picture is closed. */
 status_code raster_read_greys(raster *picture, const char *path, raster_greys greys, raster_facts *facts,
                               failure *failure);
 

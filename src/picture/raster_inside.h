@@ -16,7 +16,8 @@ typedef struct encoded {
 status_code raster_decode(raster *picture, const encoded *file, raster_facts *facts, failure *failure);
 status_code raster_look(raster_facts *facts, const encoded *file, failure *failure);
 
-/* Facts of the file, and unless `picture` is NULL its pixels, not turned yet. On failure the picture may be half made. */
+/* Facts of the file, and unless `picture` is NULL its pixels, not turned yet. On failure the
+   picture may be half made. */
 status_code raster_decode_png(const encoded *file, raster_facts *facts, raster *picture, failure *failure);
 status_code raster_decode_jpeg(const encoded *file, raster_facts *facts, raster *picture, failure *failure);
 

@@ -24,8 +24,8 @@ static void taps_close(taps *t) {
 
 static double triangle(double x) { return fabs(x) < 1 ? 1 - fabs(x) : 0; }
 
-/* A line of `from` pixels that becomes one of `to`, of which `count` are made, from `first` on. A picture that is thin enough
-   has more than an int can count. */
+/* A line of `from` pixels that becomes one of `to`, of which `count` are made, from `first` on. A picture that is thin
+   enough has more than an int can count. */
 typedef struct stretch {
     int from;
     int64_t to, first;

@@ -1,4 +1,5 @@
-/* Pictures in another size, antialiased, to the same bytes as Pillow's bilinear filter (and so torchvision's transforms). */
+/* Pictures in another size, antialiased, to the same bytes as Pillow's bilinear filter (and so
+   torchvision's transforms). */
 #ifndef HWS_PICTURE_RESIZE_H
 #define HWS_PICTURE_RESIZE_H
 
@@ -11,9 +12,9 @@ status_code raster_resize(const raster *from, int height, int width, raster *to,
    torchvision's Resize of the shorter side. */
 void raster_cover(const raster *from, int height, int width, int64_t *covering_height, int64_t *covering_width);
 
-/* Resizes it so that it covers height x width, and cuts that out of the middle, to the bytes of torchvision's Resize and
-   CenterCrop; only what is cut out is computed, so that the thinnest picture takes no more memory than others. `pixels` has
-   room for height x width x channels bytes. */
+/* Resizes it so that it covers height x width, and cuts that out of the middle, to the bytes of torchvision's Resize
+   and CenterCrop; only what is cut out is computed, so that the thinnest picture takes no more memory than others.
+   `pixels` has room for height x width x channels bytes. */
 status_code raster_fit(const raster *from, int height, int width, uint8_t *pixels, failure *failure);
 
 #endif

@@ -1,11 +1,12 @@
 /*
  * What a network's outputs stand for, and which values its label maps hold.
  *
- * Classes are numbered 0, the background, 1, 2, ... in the order of the values that label files have, which may leave some
- * out: values 0, 1, 2, 4 are the classes 0, 1, 2, 3. Usually the network has one output per class and a voxel belongs to
- * the class with the highest. With regions, which may overlap, it has one output per region instead, each answering for
- * itself whether a voxel lies in it; a label map is made by going through the regions in their order, each writing its
- * class where its probability is above one half, so that later ones win (nnU-Net's regions_class_order).
+ * Classes are numbered 0, the background, 1, 2, ... in the order of the values that label files have, which may
+ * leave some out: values 0, 1, 2, 4 are the classes 0, 1, 2, 3. Usually the network has one output per class and a
+ * voxel belongs to the class with the highest. With regions, which may overlap, it has one output per region
+ * instead, each answering for itself whether a voxel lies in it; a label map is made by going through the regions
+ * in their order, each writing its class where its probability is above one half, so that later ones win
+ * (nnU-Net's regions_class_order).
  */
 #ifndef HWS_PLAN_LABEL_SCHEME_H
 #define HWS_PLAN_LABEL_SCHEME_H
@@ -45,12 +46,12 @@ int label_scheme_scored(const label_scheme *scheme);
 
 int label_scheme_same(const label_scheme *a, const label_scheme *b);
 
-/* The class of a voxel whose outputs are `scores`; of regions, those above the threshold are there: 0 for logits, one half
-   for probabilities. The first of equal classes. */
+/* The class of a voxel whose outputs are `scores`; of regions, those above the threshold are there: 0 for logits, one
+   half for probabilities. The first of equal classes. */
 int16_t label_scheme_decode(const label_scheme *scheme, const float *scores, float threshold);
 
-/* Makes of classes what a loss of regions takes (nn/loss.h): the bits of the regions that hold each class. Negative ones stay.
-   Nothing happens without regions. */
+/* Makes of classes what a loss of regions takes (nn/loss.h): the bits of the regions that hold each class. Negative
+   ones stay. Nothing happens without regions. */
 void label_scheme_targets(const label_scheme *scheme, int16_t *labels, size_t count);
 
 /* Makes label values of classes. */

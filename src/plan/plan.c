@@ -71,7 +71,8 @@ static double percentile(const fingerprint *fingerprint, double *scratch, case_v
     return quantile_of_sorted(scratch, fingerprint->count, percent / 100);
 }
 
-/* An axis much coarser than the others, with few slices, is taken nearly as fine as it comes, but no finer than they. */
+/* An axis much coarser than the others, with few slices, is taken nearly as fine as it comes,
+   but no finer than they. */
 static void refine_coarse_axis(const fingerprint *fingerprint, double *scratch, const double size[3],
                                double spacing[3]) {
     int worst = 0;
@@ -144,7 +145,8 @@ static topology stages_for(const plan *plan, const double size[3]) {
     return topology_of(&rules, plan->spacing, size);
 }
 
-/* Of the shape that the spacing gives to 256^3 voxels, or 2048^2 in 2D, but no larger than the cases, nor than a patch may be. */
+/* Of the shape that the spacing gives to 256^3 voxels, or 2048^2 in 2D, but no larger than the cases,
+   nor than a patch may be. */
 static void first_patch(const plan *plan, double size[3]) {
     const double *spacing = plan->spacing, all = spacing[0] * spacing[1] * spacing[2];
     const int slices = rules_of(plan).slices;

@@ -23,8 +23,8 @@ typedef struct plan_channel {
     channel_rule rule;
 } plan_channel;
 
-/* A network and the budget that its patch and batch are made for, by name: "unet", "resenc-m", "resenc-l", and with "-2d"
-   behind it the same for slices. */
+/* A network and the budget that its patch and batch are made for, by name: "unet", "resenc-m", "resenc-l", and with
+   "-2d" behind it the same for slices. */
 typedef struct plan_model {
     int residual; /* a residual encoder */
     int large;    /* nnU-Net's preset L, else M; of residual encoders */
@@ -54,8 +54,8 @@ typedef struct plan {
     topology topology;
 } plan;
 
-/* Of what is available (core/available.h), the share that a plan is made for: the system needs memory, too, and plan_memory only
-   estimates. */
+/* Of what is available (core/available.h), the share that a plan is made for: the system needs memory, too, and
+   plan_memory only estimates. */
 #define MEMORY_SHARE_PLANNED 0.85
 
 /* What a plan is made from. */
@@ -74,8 +74,8 @@ status_code plan_make(plan *plan, const plan_request *request, const fingerprint
    are 4 bytes, or 2 for activations in bf16. An estimate: a tenth off is usual. */
 double plan_memory(const plan *plan, int samples, int bf16);
 
-/* STATUS_OUT_OF_MEMORY if training, one patch at a time, needs more than `available` bytes. Plans are made for less than all
-   of them (MEMORY_SHARE_PLANNED): what was planned on a machine can be trained there. */
+/* STATUS_OUT_OF_MEMORY if training, one patch at a time, needs more than `available` bytes. Plans are made for less
+   than all of them (MEMORY_SHARE_PLANNED): what was planned on a machine can be trained there. */
 status_code plan_fits(const plan *plan, int bf16, double available, failure *failure);
 
 /* What preprocess wants; `rules` has PLAN_MAX_CHANNELS places and lives as long. */
@@ -87,15 +87,16 @@ int plan_is_for(const plan *plan, const char *dataset);
 /* Whether networks and preprocessing of two plans are the same. Names do not count: those of a dataset may change. */
 int plan_agrees(const plan *a, const plan *b);
 
-/* For networks that are to get the same images: STATUS_BAD_INPUT, with both names, unless the plans agree and call every channel the
-   same. `alone` says what to do instead. */
+/* For networks that are to get the same images: STATUS_BAD_INPUT, with both names, unless the plans agree and call
+   every channel the same. `alone` says what to do instead. */
 status_code plan_check_ensemble(const plan *const plans[2], const char *const names[2], const char *alone,
                                 failure *failure);
 
 /* A number that changes with everything that changes preprocessed cases, and with nothing else. */
 uint64_t plan_preprocessing_checksum(const plan *plan);
 
-/* Whether plans.json can say it: STATUS_CORRUPT with the key that it would be refused for. `name` is what messages call it. */
+/* Whether plans.json can say it: STATUS_CORRUPT with the key that it would be refused for. `name`
+   is what messages call it. */
 status_code plan_check(const plan *plan, const char *name, failure *failure);
 
 /* ---- plans.json ------------------------------------------------------------------------------------------------- */

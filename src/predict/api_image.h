@@ -17,7 +17,8 @@ status_code api_volume(const hws_predict_image *image, int channels, volume *vol
 /* Folders of models: not NULL, at least one. */
 status_code api_check_models(const char *const *models, int count, failure *failure);
 
-/* Refused: several threads in a child of the process that opened the model, where they would wait for each other for ever. */
+/* Refused: several threads in a child of the process that opened the model, where they would wait
+   for each other for ever. */
 status_code api_check_process(pid_t opened_by, int threads, failure *failure);
 
 /* Files to read: not NULL, at least one. The file to write: not NULL, a NIfTI file's name. */

@@ -90,7 +90,8 @@ static int count_channels(const case_listing *listing, size_t first) {
     return has_first ? channels : 0;
 }
 
-/* For one channel CASE_0001 is a case of its own, as scan_2019 is, but not beside CASE_0000: they are channels of a CASE. */
+/* For one channel CASE_0001 is a case of its own, as scan_2019 is, but not beside CASE_0000:
+   they are channels of a CASE. */
 static status_code check_one_channel(const char *folder, const char *file, failure *failure) {
     case_listing listing;
     status_code status = case_listing_open(&listing, folder, CASE_CHANNELS, failure);
@@ -131,7 +132,7 @@ void case_list_close(case_list *list) {
     *list = (case_list){0};
 }
 
-/* ---- what the headers tell ---------------------------------------------------------------------------------------- */
+/* ---- what the headers tell --------------------------------------------------------------------------------------- */
 
 static status_code fail_channels(const listed_case *one, int found, int channels, failure *failure) {
     return fail(failure, STATUS_BAD_INPUT, "%.500s holds %d channel%s, but the network needs %d", one->paths[0], found,

@@ -31,8 +31,8 @@ status_code postprocessing_read(postprocessing *postprocessing, const char *path
 /* Into such a folder. */
 status_code postprocessing_write(const postprocessing *postprocessing, const char *folder, failure *failure);
 
-/* Neighbours share a face, an edge or a corner (26 of them), and of equally large components all stay, as nnU-Net has it.
-   Sizes are along x, y, z, x fastest. Memory that runs out leaves the labels as they were. */
+/* Neighbours share a face, an edge or a corner (26 of them), and of equally large components all stay, as nnU-Net has
+   it. Sizes are along x, y, z, x fastest. Memory that runs out leaves the labels as they were. */
 status_code keep_largest_component(const postprocessing_step *step, const int size[3], int16_t *labels,
                                    failure *failure);
 

@@ -1,12 +1,14 @@
 /*
  * What hws predict does: it labels the images of a file or folder with trained networks.
  *
- * Networks that classify take a folder or CSV file of pictures (PNG, JPEG), or a table, and write a CSV file of probabilities. Or they
- * take an IDX file of images, or all files of a folder whose names hold "images", and write the labels as IDX and, with
- * the probabilities, as CSV. Networks that segment take a folder of NIfTI images, or one of its files, and write a label map for
- * each case; cases that are there already are left alone, so that interrupted work goes on.
+ * Networks that classify take a folder or CSV file of pictures (PNG, JPEG), or a table, and write a CSV file of
+ * probabilities. Or they take an IDX file of images, or all files of a folder whose names hold "images", and write
+ * the labels as IDX and, with the probabilities, as CSV. Networks that segment take a folder of NIfTI images, or one
+ * of its files, and write a label map for each case; cases that are there already are left alone, so that
+ * interrupted work goes on.
  *
- * Several runs are an ensemble: classifiers are averaged in their probabilities, segmenters as predict_request.average says.
+ * Several runs are an ensemble: classifiers are averaged in their probabilities, segmenters as
+ * predict_request.average says.
  */
 #ifndef HWS_PREDICT_PREDICT_H
 #define HWS_PREDICT_PREDICT_H
@@ -44,10 +46,10 @@ typedef struct predict_outcome {
     size_t found; /* label maps among these that were there before and were left alone */
 } predict_outcome;
 
-/* Together with the other ranks (ranks/ranks.h), to whom the volumes are dealt; images are the first one's. STATUS_STOPPED when
-   the listener says so: what was written stays, and is whole. Volumes with the wrong number of channels are refused before any is predicted.
-   Where one of several, or of several pictures, cannot be read or holds NaN the others are predicted all the same, and STATUS_FAILED
-   tells which it was and why. */
+/* Together with the other ranks (ranks/ranks.h), to whom the volumes are dealt; images are the first one's.
+   STATUS_STOPPED when the listener says so: what was written stays, and is whole. Volumes with the wrong number of
+   channels are refused before any is predicted. Where one of several, or of several pictures, cannot be read or holds
+   NaN the others are predicted all the same, and STATUS_FAILED tells which it was and why. */
 status_code predict(const predict_request *request, const listener *listener, predict_outcome *outcome,
                     failure *failure);
 

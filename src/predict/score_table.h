@@ -16,8 +16,8 @@ typedef struct score_table {
     void (*name)(void *context, int64_t example, text *name); /* adds what an example is called */
 } score_table;
 
-/* Refuses scores that would take the place of what they are about, or of a file that holds no scores: to be asked before the
-   work. */
+/* Refuses scores that would take the place of what they are about, or of a file that holds no scores: to
+   be asked before the work. */
 status_code score_table_check(const predict_request *request, failure *failure);
 
 /* Writes request.output, or scores.csv in the folder that it names, and tells request.wrote. */

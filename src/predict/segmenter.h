@@ -5,9 +5,9 @@
  *     segmenter_run(segmenter, &image, &output, listener, &failure);          as often as there are images
  *     segmenter_close(&segmenter);
  *
- * A model is a folder with a plan and weights (model_folder.h). Several of them (folds, seeds) are averaged; their plans must
- * agree. Memory is that of one network, one preprocessed image and the planes of one window;
- * class scores of the whole image are kept only where they must be resampled or given out, and in a file without a name
+ * A model is a folder with a plan and weights (model_folder.h). Several of them (folds, seeds) are averaged; their
+ * plans must agree. Memory is that of one network, one preprocessed image and the planes of one window; class
+ * scores of the whole image are kept only where they must be resampled or given out, and in a file without a name
  * where even they are large.
  */
 #ifndef HWS_PREDICT_SEGMENTER_H
@@ -19,9 +19,9 @@
 #include "run/run_folder.h"
 
 /*
- * What is averaged over models, mirror images and windows, and then resampled. Logits are what nnU-Net v2 averages, and the
- * default: a network that is sure counts for more than several that are not, and label maps of earlier versions stay the
- * same. Probabilities are what nnU-Net v1 and the paper average.
+ * What is averaged over models, mirror images and windows, and then resampled. Logits are what nnU-Net v2 averages, and
+ * the default: a network that is sure counts for more than several that are not, and label maps of earlier versions
+ * stay the same. Probabilities are what nnU-Net v1 and the paper average.
  */
 typedef enum average_kind { AVERAGE_LOGITS, AVERAGE_PROBABILITIES } average_kind;
 
@@ -51,9 +51,10 @@ int segmenter_threads(const segmenter *segmenter);
 /*
  * Where the results go: memory of the caller, voxels in the image's order; either may be NULL.
  *
- * Labels are the values (label_scheme.h) of the classes with the highest mean scores, the first of equal ones, or those that
- * the regions write. Probabilities, [output][voxel], are the softmax of the resampled mean logits, of regions the sigmoid of
- * each, or the resampled mean probabilities. Where the image is empty around what it shows, the label is 0 for certain.
+ * Labels are the values (label_scheme.h) of the classes with the highest mean scores, the first of equal ones, or
+ * those that the regions write. Probabilities, [output][voxel], are the softmax of the resampled mean logits, of
+ * regions the sigmoid of each, or the resampled mean probabilities. Where the image is empty around what it shows,
+ * the label is 0 for certain.
  */
 typedef struct segmenter_output {
     int16_t *labels;

@@ -23,8 +23,8 @@ typedef struct channel_rule {
     double low, high;
 } channel_rule;
 
-/* The rule that nnU-Net takes from a channel's name in dataset.json: CT, noNorm, rescale_0_1 or rescale_to_0_1, and rgb_to_0_1
-   (whatever the case of the letters), z-score for all others. */
+/* The rule that nnU-Net takes from a channel's name in dataset.json: CT, noNorm, rescale_0_1 or rescale_to_0_1, and
+   rgb_to_0_1 (whatever the case of the letters), z-score for all others. */
 normalisation normalisation_of_channel(const char *name);
 
 /* "z-score", "ct", "rescale", "none", "rgb"; and back, or -1. */

@@ -37,9 +37,9 @@ typedef struct prepared_case {
 } prepared_case;
 
 /*
- * `labels` may be NULL, else they are on the image's grid. Refused: another number of channels than the plan has; voxels
- * that are not finite or, in a channel of NORMALISE_RGB, not from 0 to 255; and sizes that case_geometry_check refuses.
- * Close the case when STATUS_OK; otherwise it is zeroed.
+ * `labels` may be NULL, else they are on the image's grid. Refused: another number of channels than the plan has;
+ * voxels that are not finite or, in a channel of NORMALISE_RGB, not from 0 to 255; and sizes that case_geometry_check
+ * refuses. Close the case when STATUS_OK; otherwise it is zeroed.
  */
 status_code preprocess(const preprocessing *how, const volume *image, const label_map *labels, prepared_case *prepared,
                        failure *failure);

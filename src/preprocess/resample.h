@@ -29,8 +29,8 @@ typedef struct resampling {
 /* The size of a grid of another spacing: rounded to whole voxels, at least one. */
 void resample_size(const int size[3], const double from_spacing[3], const double to_spacing[3], int to_size[3]);
 
-/* The axis to be resampled apart, to the nearest slice, because its voxels are more than three times longer than others,
-   before or else after; -1 if there is none or if there are two of them. */
+/* The axis to be resampled apart, to the nearest slice, because its voxels are more than three times longer than
+   others, before or else after; -1 if there is none or if there are two of them. */
 int resample_coarse_axis(const double from_spacing[3], const double to_spacing[3]);
 
 /* A resampling with this order on all axes but the coarse one (-1: none), which gets the nearest voxel. */

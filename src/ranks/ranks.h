@@ -1,17 +1,17 @@
 /*
- * The processes that work together on one thing: ranks 0 to count - 1, in MPI's words. A process that works alone is the
- * only rank, and all of this costs it nothing.
+ * The processes that work together on one thing: ranks 0 to count - 1, in MPI's words. A process that works alone is
+ * the only rank, and all of this costs it nothing.
  *
  *     const ranks *r = ranks_here();
  *     status = ranks_agree(r, status, &failure);      all know whether one has failed, and why
  *     ranks_gather(r, values, sizes);                 all know what each has found
  *
- * What all ranks call, in the same order, is marked "together": who leaves one out lets the others wait forever. Only the
- * thread that started may call them.
+ * What all ranks call, in the same order, is marked "together": who leaves one out lets the others wait forever. Only
+ * the thread that started may call them.
  *
- * How messages travel is a backend's: ranks_mpi.c, the only file that includes mpi.h, in programs that were built with it.
- * Results must not depend on how many ranks there are: who sums over them takes what each rank has, in an order that the
- * data decide (model/gradient_join.h, nn/graph.h).
+ * How messages travel is a backend's: ranks_mpi.c, the only file that includes mpi.h, in programs that were built with
+ * it. Results must not depend on how many ranks there are: who sums over them takes what each rank has, in an order
+ * that the data decide (model/gradient_join.h, nn/graph.h).
  */
 #ifndef HWS_RANKS_RANKS_H
 #define HWS_RANKS_RANKS_H
@@ -37,8 +37,8 @@ typedef struct ranks_note {
 } ranks_note;
 
 typedef struct ranks_backend {
-    /* Together. Rank k has sizes[k] bytes of its own, behind those of the ranks before it; when it has ended, all have all. One
-       at a time: in between only messages may be begun. */
+    /* Together. Rank k has sizes[k] bytes of its own, behind those of the ranks before it; when it has ended, all have
+       all. One at a time: in between only messages may be begun. */
     void (*begin_gather)(const ranks *ranks, void *bytes, const size_t *sizes);
     void (*end_gather)(const ranks *ranks);
     /* Begin to send or to receive; the bytes must stay until `wait` has returned. */
@@ -94,8 +94,8 @@ void ranks_advance(const ranks *ranks);
 void ranks_wait(const ranks *ranks);
 
 /*
- * `pieces` neighbouring pieces of work for all ranks, by weights such as their numbers of threads: rank k gets those from
- * starts[k] to starts[k + 1], of [count + 1]. Some may get none.
+ * `pieces` neighbouring pieces of work for all ranks, by weights such as their numbers of threads: rank k gets those
+ * from starts[k] to starts[k + 1], of [count + 1]. Some may get none.
  */
 void ranks_divide(int pieces, int count, const int *weights, int *starts);
 

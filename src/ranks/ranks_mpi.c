@@ -129,7 +129,7 @@ static void wait_all(const ranks *r) {
     u->count = 0;
 }
 
-/* ---- notes -------------------------------------------------------------------------------------------------------- */
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct posted {
     struct posted *next;
@@ -184,7 +184,8 @@ static under_way messages;
 static ranks all;
 static MPI_Comm end_world; /* for ranks that have ended: whoever still gathers must not take them for one who gathers */
 
-/* How many ranks of a machine may run where this one may: all that are bound to nothing, one that is bound to its own. */
+/* How many ranks of a machine may run where this one may: all that are bound to nothing, one
+   that is bound to its own. */
 static int count_sharers(MPI_Comm machine, int count) {
     cpu_set_t own, all_of_them[RANKS_MAX];
     int sharers = 0;

@@ -7,14 +7,14 @@
 /* Whether the build has MPI. */
 int ranks_mpi_built_in(void);
 
-/* Starts MPI if a launcher has started several processes, and sets ranks_here. STATUS_BAD_INPUT if it has and MPI is not
-   built in. */
+/* Starts MPI if a launcher has started several processes, and sets ranks_here. STATUS_BAD_INPUT if it has
+   and MPI is not built in. */
 status_code ranks_mpi_start(failure *failure);
 
 /*
  * Together: ends MPI, when all have come here. A rank that comes with an exit code other than 0 gives the others some
- * seconds; if one does not come, all processes are ended. Before that, and where the first rank, which speaks for all, has
- * not failed itself, `alone` is called: it may say why this rank has.
+ * seconds; if one does not come, all processes are ended. Before that, and where the first rank, which speaks for all,
+ * has not failed itself, `alone` is called: it may say why this rank has.
  */
 void ranks_mpi_end(int exit_code, void (*alone)(void));
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* All words go through the first rank. It says that all is over when all have finished, and hears from each that it knows:
-   then no word is left under way. */
+/* All words go through the first rank. It says that all is over when all have finished, and hears from each that it
+   knows: then no word is left under way. */
 enum { WORD_DONE = 1, WORD_END, WORD_FINISHED, WORD_OVER, WORD_BYE };
 
 static const double PAUSE = 0.1; /* seconds between words about progress */

@@ -3,14 +3,14 @@
  *
  *     shared_work work;
  *     const listener *mine = shared_work_begin(&work, ranks, listener, total);
- *     ...                     each begins its pieces in order (shared_work_at), tells `mine` how much of its share is done, and
- *                             asks it whether to stop
+ *     ...                     each begins its pieces in order (shared_work_at), tells `mine` how much of its share is
+ *                             done, and asks it whether to stop
  *     status = shared_work_end(&work, status, piece, &failure);
  *
- * The first rank's listener hears of what all have done, of `total`. When one rank is told to stop, the listeners `mine` of the
- * others say stop, too. When it fails at a piece, they say so once their ranks are beyond that piece: pieces before it are still
- * done, since the failure of the first piece is to be told, whoever was faster. Ranks hear of each other when the thread that began the work calls `mine`, and at the
- * end: it should do so often.
+ * The first rank's listener hears of what all have done, of `total`. When one rank is told to stop, the listeners
+ * `mine` of the others say stop, too. When it fails at a piece, they say so once their ranks are beyond that piece:
+ * pieces before it are still done, since the failure of the first piece is to be told, whoever was faster. Ranks hear
+ * of each other when the thread that began the work calls `mine`, and at the end: it should do so often.
  */
 #ifndef HWS_RANKS_SHARED_WORK_H
 #define HWS_RANKS_SHARED_WORK_H
@@ -43,8 +43,8 @@ const listener *shared_work_begin(shared_work *work, const ranks *ranks, const l
 void shared_work_at(shared_work *work, size_t piece);
 
 /*
- * Together. Waits for the others. `status` is that of this rank's share, `piece` which piece of the work failed: the failure
- * of the first piece becomes that of all. A rank that was stopped because of another has none of its own.
+ * Together. Waits for the others. `status` is that of this rank's share, `piece` which piece of the work failed: the
+ * failure of the first piece becomes that of all. A rank that was stopped because of another has none of its own.
  */
 status_code shared_work_end(shared_work *work, status_code status, size_t piece, failure *failure);
 

@@ -2,8 +2,9 @@
  * A case in three planes with a slider over the slices of each: the image as it is, the reference and the predictions
  * filled in one colour per label, and where each prediction is wrong.
  *
- * All slices of a plane lie below each other in one picture, of which the style sheet shows one. Overlays are pictures of
- * their own, so that the image is in the page once per plane. Without its script the page shows the most telling slices.
+ * All slices of a plane lie below each other in one picture, of which the style sheet shows one. Overlays are
+ * pictures of their own, so that the image is in the page once per plane. Without its script the page shows
+ * the most telling slices.
  */
 #ifndef HWS_REPORT_CASE_VIEWER_H
 #define HWS_REPORT_CASE_VIEWER_H

@@ -1,8 +1,8 @@
 /*
- * Charts as SVG inside HTML figures. All are drawn 360 units wide, which is a phone's width: a page lays several of them
- * side by side where there is room. Each figure has a heading, a sentence that explains it, and its numbers as a table
- * that can be unfolded. Colours are classes (s0, s1, ...) of the page's style sheet; a series also differs by its dash
- * and its marker.
+ * Charts as SVG inside HTML figures. All are drawn 360 units wide, which is a phone's width: a page lays several of
+ * them side by side where there is room. Each figure has a heading, a sentence that explains it, and its numbers as a
+ * table that can be unfolded. Colours are classes (s0, s1, ...) of the page's style sheet; a series also differs by
+ * its dash and its marker.
  */
 #ifndef HWS_REPORT_CHART_H
 #define HWS_REPORT_CHART_H
@@ -31,7 +31,8 @@ void frame_close(text *page, const frame *frame);
 double frame_x(const frame *frame, double value);
 double frame_y(const frame *frame, double value);
 
-/* <figure>, its heading, and at its end the explanation, if any. Titles and explanations are ours, names come from files. */
+/* <figure>, its heading, and at its end the explanation, if any. Titles and explanations are
+   ours, names come from files. */
 void figure_open(text *page, const char *title);
 void figure_close(text *page, const char *explanation);
 

@@ -37,8 +37,8 @@ const char *class_metric_focus(const class_metric *metric, const runs *runs, dou
 /* What one of them is: "class", "label" or "group". */
 const char *class_metric_word(const class_metric *metric, const char *class_key);
 
-/* The class's name for people: the key itself if any run has a class of that name, else what the first run calls it whose history
-   has its column. */
+/* The class's name for people: the key itself if any run has a class of that name, else what the first run calls it
+   whose history has its column. */
 const char *class_metric_class_name(const class_metric *metric, const runs *runs, const char *class_key);
 
 #endif

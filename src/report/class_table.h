@@ -1,4 +1,5 @@
-/* Sensitivity, specificity, precision and F1 of each class, from classes.csv: a run below the other where there are several. */
+/* Sensitivity, specificity, precision and F1 of each class, from classes.csv: a run below the other
+   where there are several. */
 #ifndef HWS_REPORT_CLASS_TABLE_H
 #define HWS_REPORT_CLASS_TABLE_H
 

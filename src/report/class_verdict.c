@@ -12,7 +12,8 @@ static const class_share UNKNOWN = {(double)NAN, (double)NAN, (double)NAN};
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-/* Earlier versions had the bootstrap's in strata.csv, which has no width where all are right, and there is none for a few. */
+/* Earlier versions had the bootstrap's in strata.csv, which has no width where all are right, and
+   there is none for a few. */
 class_share class_share_of(double right, double all) {
     const interval ci = share_interval(right / all, all);
     if (!(all > 0)) return UNKNOWN;
@@ -167,7 +168,8 @@ static size_t same_group(const run *a, size_t row, const run *b) {
     return k;
 }
 
-/* Whether two were evaluated on as many examples of each class, and of each group that both know: others are no comparison. */
+/* Whether two were evaluated on as many examples of each class, and of each group that both know:
+   others are no comparison. */
 static int saw_the_same(const run *a, const run *b) {
     const csv *of_a = &a->confusion.data, *of_b = &b->confusion.data;
     int same = of_a->rows == of_b->rows;

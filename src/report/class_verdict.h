@@ -1,7 +1,8 @@
 /*
- * The headline of a page of classifiers that hws evaluate has seen, from what it found on the test examples with the weights that
- * are kept (strata.csv, confusion.csv): the last epoch, which history.csv tells of, may be another. Intervals are Wilson's, or
- * where patients have several examples each those of strata.csv, for which whole patients were resampled.
+ * The headline of a page of classifiers that hws evaluate has seen, from what it found on the test examples with
+ * the weights that are kept (strata.csv, confusion.csv): the last epoch, which history.csv tells of, may be
+ * another. Intervals are Wilson's, or where patients have several examples each those of strata.csv, for which
+ * whole patients were resampled.
  */
 #ifndef HWS_REPORT_CLASS_VERDICT_H
 #define HWS_REPORT_CLASS_VERDICT_H
@@ -30,8 +31,8 @@ int class_result_of(const run *run, class_result *result);
 /* Of a class, or of a group whose key is COLUMN:VALUE, as in the names of history.csv's columns; NaN: not known. */
 double class_result_share(const run *run, const char *key);
 
-/* Whether all runs of a page were evaluated; then the headline about them. The better one is named where that is fair and its
-   interval lies apart from that of the baseline. */
+/* Whether all runs of a page were evaluated; then the headline about them. The better one is named where that is fair
+   and its interval lies apart from that of the baseline. */
 int class_verdict_applies(const runs *runs);
 void class_verdict_write(text *page, const runs *runs, int fair);
 

@@ -171,8 +171,8 @@ static int has_fractions(const series *line) {
     return 0;
 }
 
-/* For each point what its x is, how that is written if it is no whole number, its place and its text. All series tell of the same
-   x, so that the script finds them beside each other. */
+/* For each point what its x is, how that is written if it is no whole number, its place and its text. All series tell
+   of the same x, so that the script finds them beside each other. */
 static void add_hover(text *page, const frame *frame, const series *line, const places *told) {
     static const char *const NAMES[HOVER_LISTS] = {"data-e", "data-l", "data-x", "data-y", "data-t"};
     for (int list = 0; list < HOVER_LISTS; list++) {

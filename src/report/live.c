@@ -20,7 +20,7 @@
 
 enum { LOG_LINES = 12, LOG_BYTES = 1 << 16 };
 
-/* ---- what has changed --------------------------------------------------------------------------------------------- */
+/* ---- what has changed -------------------------------------------------------------------------------------------- */
 
 static const run_file SHOWN[] = {RUN_CONFIG, RUN_HISTORY, RUN_DISTRIBUTION, RUN_LOSSES, RUN_HARDEST, RUN_LOG};
 
@@ -46,7 +46,7 @@ uint64_t live_version(const live_runs *runs) {
     return crc64_value(&crc);
 }
 
-/* ---- how far a run is --------------------------------------------------------------------------------------------- */
+/* ---- how far a run is -------------------------------------------------------------------------------------------- */
 
 typedef struct standing {
     double epoch, epochs;    /* done, and of how many; NaN if not known */
@@ -158,7 +158,7 @@ static void add_standings(text *part, const runs *runs) {
     class_metric_close(&metric);
 }
 
-/* ---- logs --------------------------------------------------------------------------------------------------------- */
+/* ---- logs -------------------------------------------------------------------------------------------------------- */
 
 /* Where the last lines of a text begin. */
 static const char *last_lines(const char *log, size_t size) {
@@ -195,7 +195,7 @@ static void add_logs(text *part, const runs *runs) {
     text_add(part, "</section>\n");
 }
 
-/* ---- the page ----------------------------------------------------------------------------------------------------- */
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
 
 static void add_waiting(text *part, const char *folder) {
     text_add(part, "<p class=\"note\">");
@@ -209,7 +209,8 @@ static void add_damage(text *part, const char *message) {
     text_add(part, "</p>\n");
 }
 
-/* A run that cannot be read is left out of the request and noted; the others are opened. Only a lack of memory fails. */
+/* A run that cannot be read is left out of the request and noted; the others are opened. Only a
+   lack of memory fails. */
 static status_code open_runs(runs *opened, report_request *request, const char **folders, text *notes,
                              failure *failure) {
     while (request->count) {

@@ -1,6 +1,6 @@
 /*
- * The evaluations among the runs of a page, side by side on the cases that all of them have: what its headline, its table
- * of scores and its pictures are made from.
+ * The evaluations among the runs of a page, side by side on the cases that all of them have: what its headline, its
+ * table of scores and its pictures are made from.
  */
 #ifndef HWS_REPORT_METHODS_H
 #define HWS_REPORT_METHODS_H
@@ -23,7 +23,8 @@ typedef struct methods {
     char problem[512]; /* why evaluations that are there cannot be shown; empty: none */
 } methods;
 
-/* An evaluation that cannot be read is told in `problem`; only lack of memory is a failure. Close it, also after one. */
+/* An evaluation that cannot be read is told in `problem`; only lack of memory is a failure.
+   Close it, also after one. */
 status_code methods_open(methods *methods, const runs *runs, const report_request *request, failure *failure);
 void methods_close(methods *methods);
 

@@ -164,7 +164,8 @@ void runs_close(runs *runs) {
     free(runs->styles);
 }
 
-/* What is asked for must mean something. One folder twice is a slip, and no sentence of a page is right for classifiers and segmentations at once. */
+/* What is asked for must mean something. One folder twice is a slip, and no sentence of a page is right for classifiers
+   and segmentations at once. */
 static status_code check_runs(const runs *runs, const report_request *request, failure *failure) {
     if ((request->groups || request->images) && !runs->all[0].is_segmentation)
         return fail(failure, STATUS_BAD_INPUT, "%s is a classifier: --groups and --images are for segmentations",

@@ -19,7 +19,8 @@ typedef struct group_doubts {
 /* Of all examples; they have no name. */
 group_doubts run_doubts(const run *run);
 
-/* Of each group, in their natural order: `count` of them, which the caller frees. NULL without groups, or without memory. */
+/* Of each group, in their natural order: `count` of them, which the caller frees. NULL without
+   groups, or without memory. */
 group_doubts *run_doubts_by_group(const run *run, size_t *count);
 
 /* ---- stale losses: losses.csv ------------------------------------------------------------------------------------ */
@@ -41,7 +42,8 @@ typedef struct group_losses {
     double mean_loss, mean_draws;
 } group_losses;
 
-/* Of each group, in their natural order: `groups` of them, which the caller frees. NULL without groups, or without memory. */
+/* Of each group, in their natural order: `groups` of them, which the caller frees. NULL without
+   groups, or without memory. */
 group_losses *run_losses_by_group(const run *run, const size_t *rows, size_t count, size_t *groups);
 
 /* What the network said of an example at the end: hardest.csv knows it of the hardest ones, of others it is empty. */

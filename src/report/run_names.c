@@ -52,8 +52,8 @@ static int parts_needed(const run *runs, size_t count) {
     return parts;
 }
 
-/* Adds the setting, or without a key the end of the path, to the names that still occur twice, all decided before any is
-   changed. */
+/* Adds the setting, or without a key the end of the path, to the names that still occur twice, all
+   decided before any is changed. */
 static int tell_apart(run *runs, size_t count, const char *key) {
     char *again = malloc(count);
     if (!again) return 0;

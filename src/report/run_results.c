@@ -89,8 +89,8 @@ static status_code read_config(run *run, failure *failure) {
     return good ? STATUS_OK : fail_memory(failure, run->folder);
 }
 
-/* Damage is told on the page, not by a failure: the other tables may still be worth reading. What is there but cannot be read
-   now is no damage. */
+/* Damage is told on the page, not by a failure: the other tables may still be worth reading. What is there but cannot
+   be read now is no damage. */
 static status_code read_table(const run *run, run_file file, run_table *table, failure *failure) {
     char path[PATH_SIZE] = "";
     struct failure why = {0};

@@ -61,7 +61,8 @@ double run_kept(const run *run, const char *class_key);
 /* Whether a class is called so. */
 int run_has_class(const run *run, const char *name);
 
-/* The name for people of the class with this key: a number that is no name of a class counts into config.json's list. */
+/* The name for people of the class with this key: a number that is no name of a class counts
+   into config.json's list. */
 const char *run_class_name(const run *run, const char *class_key);
 /* The same where a number always counts, as in losses.csv. */
 const char *run_class_at(const run *run, const char *class_key);
@@ -81,8 +82,8 @@ double run_last(const run_table *table, const char *column);
  */
 size_t *run_hardest(const run *run, size_t *count);
 
-/* The different values of a column in natural order, without the empty one: `count` of them, which belong to the table; the
-   caller frees the list. NULL without such a column, or without memory. */
+/* The different values of a column in natural order, without the empty one: `count` of them, which belong to the table;
+   the caller frees the list. NULL without such a column, or without memory. */
 const char **run_values(const run_table *table, const char *column, size_t *count);
 
 /* Gives names and styles to the runs of a page; `names`, which may be NULL, are as many, separated by commas. */

@@ -1,4 +1,5 @@
-/* What the evaluation of a classifier found on its test examples: by group, by class, how sure, and what failure looks like. */
+/* What the evaluation of a classifier found on its test examples: by group, by class, how sure, and
+   what failure looks like. */
 #include "report/chart.h"
 #include "report/class_metric.h"
 #include "report/class_table.h"

@@ -36,7 +36,8 @@ static void add_card(text *page, const run *run, size_t row) {
     text_add(page, "</li>\n");
 }
 
-/* The rows in doubt, in the order of the table: it is not sorted by the doubt alone, so that others stand between them. */
+/* The rows in doubt, in the order of the table: it is not sorted by the doubt alone, so that
+   others stand between them. */
 static size_t find_doubts(const run *run, size_t *rows) {
     size_t count = 0;
     for (size_t row = 0; row < run->triage.data.rows; row++)

@@ -13,7 +13,8 @@ int style_colour(int style);
 /* The value of stroke-dasharray. */
 const char *style_dash(int style);
 
-/* A marker around x, y of some `size` units to each side, in the colour of its parent. `title` (escaped) may be NULL. */
+/* A marker around x, y of some `size` units to each side, in the colour of its parent. `title`
+   (escaped) may be NULL. */
 void style_marker(text *page, int style, double x, double y, double size, const char *title);
 
 /* A list of runs with their line and marker. */

@@ -43,23 +43,26 @@ typedef struct run_config {
     const char **class_names; /* what the facts refer to */
 } run_config;
 
-/* What a setting that a run does not tell had: what the program did before there was a choice, or the task's default. */
+/* What a setting that a run does not tell had: what the program did before there was a choice,
+   or the task's default. */
 train_settings run_config_defaults(task_kind task);
 
-/* Reads what a run's folder holds. Settings that are not there are as run_config_defaults has them, facts may be missing; but what is
-   there is right, and for classification all that the network's input needs is there. On failure it is closed. */
+/* Reads what a run's folder holds. Settings that are not there are as run_config_defaults has them, facts may
+   be missing; but what is there is right, and for classification all that the network's input needs is there.
+   On failure it is closed. */
 status_code run_config_open(run_config *config, const char *folder, failure *failure);
 void run_config_close(run_config *config);
 
-/* Overwrites the settings that a config.json holds. What one that was written by hand does not tell stays; in one of a run,
-   which names its task, it is as run_config_defaults has it. */
+/* Overwrites the settings that a config.json holds. What one that was written by hand does not tell stays; in one of a
+   run, which names its task, it is as run_config_defaults has it. */
 status_code run_config_read_settings(train_settings *settings, const char *path, failure *failure);
 
 /* Whether the config.json that settings were read from was written by hand and names this one; that of a run names all,
    whoever chose them. */
 int run_config_chooses(const train_settings *settings, const char *key);
 
-/* Whether they were read from the config.json of a run, which tells all settings, and not from one that was written by hand. */
+/* Whether they were read from the config.json of a run, which tells all settings, and not from one
+   that was written by hand. */
 int run_config_is_of_run(const train_settings *settings);
 
 /* Which task a run's folder was trained for; quicker than to open it. */

@@ -42,7 +42,7 @@ status_code settings_follow_recipe(train_settings *settings, const char *name, i
     return status;
 }
 
-/* ---- what --help says --------------------------------------------------------------------------------------------- */
+/* ---- what --help says -------------------------------------------------------------------------------------------- */
 
 static size_t next_line(text *help) {
     text_add(help, "\n");
@@ -51,7 +51,8 @@ static size_t next_line(text *help) {
     return line;
 }
 
-/* As one would type it, on the line that began at *line or on the next one. What another option takes the place of is not typed. */
+/* As one would type it, on the line that began at *line or on the next one. What another option takes
+   the place of is not typed. */
 static void add_option(text *help, size_t *line, const setting *s, const char *value) {
     char option[SETTING_OPTION_SIZE];
     text words = {0};

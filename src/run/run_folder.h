@@ -74,16 +74,17 @@ status_code run_path(char path[PATH_SIZE], const char *folder, run_file file, fa
 int run_has(const char *folder, run_file file);
 int run_exists(const char *folder);
 
-/* Whether hws has written the folder: a run, whose RUN_CONFIG is not another program's, or the files of an evaluation. */
+/* Whether hws has written the folder: a run, whose RUN_CONFIG is not another program's, or the
+   files of an evaluation. */
 int run_is_ours(const char *folder);
 
 /* The same, as a failure that says so. */
 status_code run_require(const char *folder, failure *failure);
 
 /*
- * The picture of an example in one of the folders of pictures: EXAMPLE.png. What cannot stand in a file's name, and '%',
- * is written as % and two hexadecimal digits, and a long name is cut and ends with its CRC-64; so different examples have
- * different pictures, whatever they are called.
+ * The picture of an example in one of the folders of pictures: EXAMPLE.png. What cannot stand in a file's name, and
+ * '%', is written as % and two hexadecimal digits, and a long name is cut and ends with its CRC-64; so different
+ * examples have different pictures, whatever they are called.
  */
 status_code run_picture_path(char path[PATH_SIZE], const char *folder, run_file pictures, const char *example,
                              failure *failure);
@@ -100,8 +101,8 @@ typedef enum run_weights { RUN_WEIGHTS_BEST, RUN_WEIGHTS_LATEST } run_weights;
 /* "best" and "latest"; "final", as nnU-Net calls it, is "latest", too. */
 status_code run_weights_parse(const char *name, run_weights *weights, failure *failure);
 run_file run_weights_file(run_weights weights);
-/* Where predictions of the validation cases belong: other weights and unmirrored windows give other label maps, and each
-   has its place. */
+/* Where predictions of the validation cases belong: other weights and unmirrored windows give other label
+   maps, and each has its place. */
 run_file run_validation_file(run_weights weights, int mirror);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * train.log in a run's folder: what hws train told, each line with the date and time (UTC). It is added to when a run is resumed.
+ * train.log in a run's folder: what hws train told, each line with the date and time (UTC). It is added
+ * to when a run is resumed.
  *
  * A log is no result: a line that cannot be written is left out.
  */

@@ -2,8 +2,8 @@
  * What a run is told: every option of hws train.
  *
  * One table (settings_table.c) describes them all: name, kind, range or choices, defaults, help. The command line, its
- * --help, config.json, and the comparison of a resumed run with its checkpoint are made from it; to add a setting, add a
- * member and a row. The option of the setting history_momentum is --history-momentum.
+ * --help, config.json, and the comparison of a resumed run with its checkpoint are made from it; to add a setting, add
+ * a member and a row. The option of the setting history_momentum is --history-momentum.
  */
 #ifndef HWS_RUN_SETTINGS_H
 #define HWS_RUN_SETTINGS_H
@@ -206,11 +206,12 @@ status_code settings_read(train_settings *settings, struct json_t *object, const
 /* The same from an object as text, which the settings keep: what settings_write gave. */
 status_code settings_read_text(train_settings *settings, const char *json, const char *name, failure *failure);
 
-/* Whether a run can be continued beyond its epochs: neither the rate nor how the batches are drawn follows from their number. */
+/* Whether a run can be continued beyond its epochs: neither the rate nor how the batches are drawn
+   follows from their number. */
 int settings_may_be_longer(const train_settings *settings);
 
-/* The first setting that decides bits and differs; NULL if there is none. The number of epochs decides none where the run may be
-   longer. */
+/* The first setting that decides bits and differs; NULL if there is none. The number of epochs decides none
+   where the run may be longer. */
 const char *settings_difference(const train_settings *a, const train_settings *b);
 
 /* Whether they fit together; what follows from them alone. */

@@ -86,8 +86,8 @@ status_code safetensors_add(safetensors_writer *writer, const safetensors_entry 
                             failure *failure);
 status_code safetensors_add_metadata(safetensors_writer *writer, const char *key, const char *value, failure *failure);
 
-/* Writes the file, whole or not at all. Tensors lie in the order of the size of their type, then of their names, so that
-   each is aligned and the order of adding does not matter; metadata keys are in alphabetical order. */
+/* Writes the file, whole or not at all. Tensors lie in the order of the size of their type, then of their names, so
+   that each is aligned and the order of adding does not matter; metadata keys are in alphabetical order. */
 status_code safetensors_write(safetensors_writer *writer, const char *path, failure *failure);
 
 #endif

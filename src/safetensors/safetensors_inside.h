@@ -38,7 +38,8 @@ int safetensors_bytes(safetensors_dtype dtype, size_t rank, const size_t *shape,
 status_code safetensors_parse(safetensors *file, const char *header, size_t header_size, const safetensors_span *data,
                               failure *failure);
 
-/* Whether a header is no deeper and holds no more values than the reader accepts, before anything is allocated for them. */
+/* Whether a header is no deeper and holds no more values than the reader accepts, before
+   anything is allocated for them. */
 int safetensors_is_plausible(const char *header, size_t size);
 
 /* Where in the header the digits of the checksum are, or NULL. Inside strings quotes are escaped, so what this finds

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * What is drawn from among the examples with a loss, as an envelope over p-bar and uniform: with a floor, max(p, floor/n)
- * lies below p + floor/n and is reached by rejection; mixing is (1 - mix) p + mix/n itself.
+ * What is drawn from among the examples with a loss, as an envelope over p-bar and uniform: with a floor, max(p,
+ * floor/n) lies below p + floor/n and is reached by rejection; mixing is (1 - mix) p + mix/n itself.
  */
 typedef struct proposal {
     double law, uniform; /* masses of the two parts */
@@ -35,8 +35,8 @@ static int64_t mixed(hws_sampler *sampler, proposal from, double law_left, uint3
     random_start(&random, sampler->options.seed, RANDOM_MIX, sampler->draws_made, slot);
     const law *law = &sampler->law;
     const double law_mass = from.law * law_left;
-    /* Where some examples have no loss, uniform is over those that have one, without those taken out; who is drawn for a
-       second time is dropped. */
+    /* Where some examples have no loss, uniform is over those that have one, without those taken out; who is drawn for
+       a second time is dropped. */
     const int own = sampler->history.losses != NULL, some = law->known < law->n && !own;
     const double uniform =
         some ? from.uniform * (double)(law->known - (int64_t)law->taken_count) / (double)law->known : from.uniform;
@@ -93,9 +93,9 @@ typedef struct proposal_queue {
 } proposal_queue;
 
 /*
- * Sees to it that the next `want` proposals are there. A proposal is named by its slot and depends on what has been taken
- * out alone. So all that are missing are made at once, which is faster, where nothing is likely to be taken out, to judge by
- * the last batch; if something is after all, they are made again.
+ * Sees to it that the next `want` proposals are there. A proposal is named by its slot and depends on what has been
+ * taken out alone. So all that are missing are made at once, which is faster, where nothing is likely to be taken out,
+ * to judge by the last batch; if something is after all, they are made again.
  */
 static void propose_ahead(hws_sampler *sampler, proposal_queue *queue, int64_t want, int64_t missing) {
     const int64_t left = queue->end - queue->first;

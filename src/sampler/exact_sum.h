@@ -2,8 +2,8 @@
  * The exact sum of a set of floats to which floats are added and from which they are taken. It is a function of the set
  * alone: no order and no number that has been in it leaves a trace, as 1e20 would in a double.
  *
- * A float is 24 bits at one of 277 places. They are kept as whole numbers in base 2^24, of which each float touches two;
- * 2^32 floats fit without a carry.
+ * A float is 24 bits at one of 277 places. They are kept as whole numbers in base 2^24, of which each float touches
+ * two; 2^32 floats fit without a carry.
  */
 #ifndef HWS_SAMPLER_EXACT_SUM_H
 #define HWS_SAMPLER_EXACT_SUM_H

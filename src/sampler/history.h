@@ -1,8 +1,8 @@
 /*
  * The history: the losses as they were last seen, and what the law is told of them.
  *
- * Without trim and doubt the law is told all of it, and its losses are the history. With them the history has losses of its
- * own; the law is told a loss that is in doubt as what is believed of it, and of those left out that there is none.
+ * Without trim and doubt the law is told all of it, and its losses are the history. With them the history has losses of
+ * its own; the law is told a loss that is in doubt as what is believed of it, and of those left out that there is none.
  */
 #ifndef HWS_SAMPLER_HISTORY_H
 #define HWS_SAMPLER_HISTORY_H

@@ -107,9 +107,10 @@ static int64_t known_in(const hws_sampler *sampler, int64_t count, const int64_t
 }
 
 /*
- * The batch's own estimate of Z_new / Z_old, of the k examples that have a stale loss. Without replacement it is Des Raj's
- * (1956): the l-th draw, with those before it counted in full, is an unbiased estimate by itself, and their mean is taken.
- * What a floor or mixing added to p is taken out by p / q. No ratio counts for more than what it will be clipped to.
+ * The batch's own estimate of Z_new / Z_old, of the k examples that have a stale loss. Without replacement it is
+ * Des Raj's (1956): the l-th draw, with those before it counted in full, is an unbiased estimate by itself, and
+ * their mean is taken. What a floor or mixing added to p is taken out by p / q. No ratio counts for more than
+ * what it will be clipped to.
  */
 static exp_mean batch_mean(const hws_sampler *sampler, int64_t count, const int64_t *indices, const float *losses) {
     const hws_options *options = &sampler->options;

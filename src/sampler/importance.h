@@ -4,7 +4,8 @@
 
 #include "hws.h"
 
-/* The mean of exp(beta (new - stale)) over what was drawn lately: its logarithm, and how many examples it stands for. */
+/* The mean of exp(beta (new - stale)) over what was drawn lately: its logarithm, and how many
+   examples it stands for. */
 typedef struct ratio_mean {
     double log_mean, weight;
 } ratio_mean;

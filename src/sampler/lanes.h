@@ -2,8 +2,8 @@
  * Lanes: doubles or 64-bit integers that go through the same operations together, as many as the file's instruction set
  * has room for: eight with AVX-512, else four.
  *
- * With HWS_PLAIN_LANES, and where there is no AVX2, they are plain numbers. The operations are the same IEEE and integer
- * ones in each case, so the results are the same bits.
+ * With HWS_PLAIN_LANES, and where there is no AVX2, they are plain numbers. The operations are the same IEEE and
+ * integer ones in each case, so the results are the same bits.
  *
  * Comparisons of integers are for values below 2^63.
  */

@@ -38,19 +38,19 @@ typedef struct level_window {
 void level_window_remove(level_window *window, double loss);
 void level_window_add(level_window *window, double loss);
 
-/* Puts the window where a state says it was, O(n). 0 if no window can have been there: it would interpolate worse than its
-   error says, or than any is allowed to. `list` has all examples, known or not. */
+/* Puts the window where a state says it was, O(n). 0 if no window can have been there: it would interpolate worse than
+   its error says, or than any is allowed to. `list` has all examples, known or not. */
 int level_window_restore(level_window *window, const loss_list *list, window_place place);
 
-/* Where the weights sum to n: z at the reference loss. Where they are so steep in z that its last digit shows, `total` is
-   what they really sum to. */
+/* Where the weights sum to n: z at the reference loss. Where they are so steep in z that its last digit shows, `total`
+   is what they really sum to. */
 typedef struct solved_level {
     double reference, z, total;
 } solved_level;
 
 /*
- * The current level. From the window where it holds, else by an exact solution with O(n) steps, after which the window is
- * moved there. `largest` must be the largest loss.
+ * The current level. From the window where it holds, else by an exact solution with O(n) steps, after which the window
+ * is moved there. `largest` must be the largest loss.
  */
 solved_level level_window_solve(level_window *window, const loss_list *list, double largest);
 

@@ -31,7 +31,8 @@ typedef struct ranked_set {
 int ranked_set_open(ranked_set *set, const float *losses, size_t n);
 void ranked_set_close(ranked_set *set);
 
-/* Makes exactly the examples below n whose loss is not -infinity members. O(n), a radix sort. 0 when out of memory; then nothing changed. */
+/* Makes exactly the examples below n whose loss is not -infinity members. O(n), a radix sort. 0 when out of
+   memory; then nothing changed. */
 int ranked_set_fill(ranked_set *set, size_t n);
 
 void ranked_set_insert(ranked_set *set, uint32_t example);

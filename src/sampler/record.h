@@ -1,16 +1,17 @@
 /*
- * How losses answered to being drawn: the record of each example that tells rare from wrong, and the doubt that follows.
+ * How losses answered to being drawn: the record of each example that tells rare from wrong,
+ * and the doubt that follows.
  *
- * A wrong label is hard while the other examples of the same label are easy, and stays hard although it is drawn; a rare
- * class is hard as a whole until it is learnt, and then falls together. So each loss that comes back is compared with the
- * level of its peers, the geometric mean of the last losses of all examples with the same label, but not with less than
- * half the mean loss of all:
+ * A wrong label is hard while the other examples of the same label are easy, and stays hard although it is drawn; a
+ * rare class is hard as a whole until it is learnt, and then falls together. So each loss that comes back is compared
+ * with the level of its peers, the geometric mean of the last losses of all examples with the same label, but not with
+ * less than half the mean loss of all:
  *
  *     evidence <- evidence + ln(loss / level) - SLACK, each step within [-RELIEF, 1], the sum within [0, MOST]
  *     doubt = (evidence - 1) / (CERTAIN - 1), within [0, 1]
  *
- * Losses are counted from a bound below them: 0, or if any was negative the nearest of -1, -2, -4 .. that none was below
- * (Dice with cross entropy is -1 at best). When the bound moves all are counted anew.
+ * Losses are counted from a bound below them: 0, or if any was negative the nearest of -1, -2, -4 .. that none was
+ * below (Dice with cross entropy is -1 at best). When the bound moves all are counted anew.
  *
  * A sequential test (CUSUM): some draws that find the example above its peers raise the doubt, one that finds it learnt
  * takes most of it away. While a whole label is hard its level is as high as its losses, and nobody in it is doubted.
@@ -59,8 +60,8 @@ int record_reserve_labels(record *record, int32_t labels);
 /* How far below 0 losses are counted from. */
 double record_reach(const record *record);
 
-/* Moves the bound below a loss, if it is not there already, and counts the last losses of all (-infinity: none) anew. To be
-   called before that loss is used. */
+/* Moves the bound below a loss, if it is not there already, and counts the last losses of all (-infinity: none) anew.
+   To be called before that loss is used. */
 void record_reach_for(record *record, float loss, const float *losses);
 void record_count_anew(record *record, const float *losses);
 

@@ -7,11 +7,13 @@
 
 #include <math.h>
 
-/* Beta is renewed when the radius is off by more than RENEW, and then solved to EXACT; both relative. Where the radius was
-   followed, one step mostly comes closer than NEAR, which will do: each further one costs a pass over all losses. */
+/* Beta is renewed when the radius is off by more than RENEW, and then solved to EXACT; both relative.
+   Where the radius was followed, one step mostly comes closer than NEAR, which will do: each further one
+   costs a pass over all losses. */
 static const double RENEW = 0.02, EXACT = 2e-4, NEAR = 1e-2;
 
-/* A radius off by more than MUCH means that looks come too late, one off by less than LITTLE that they come too soon. */
+/* A radius off by more than MUCH means that looks come too late, one off by less than LITTLE
+   that they come too soon. */
 static const double MUCH = 0.03, LITTLE = 0.01;
 
 /* Ties at the largest loss limit what any beta can reach; this share of it is asked for at most. */
@@ -83,7 +85,8 @@ static int is_inside(const bracket *bracket, double x) {
     return (!bracket->has_low || x > bracket->low) && (!bracket->has_high || x < bracket->high);
 }
 
-/* By Newton's step where the slope of the miss is known and the step is sensible, else between the ends, else outwards. */
+/* By Newton's step where the slope of the miss is known and the step is sensible, else between
+   the ends, else outwards. */
 static double next_guess(bracket *bracket, double x, double miss, double slope) {
     const double step = miss / slope;
     if (slope > 0 && fabs(step) < 1 && is_inside(bracket, x - step)) return x - step;
@@ -257,8 +260,8 @@ tail_part tail_part_of(hws_sampler *sampler, int64_t count, const int64_t *examp
     return part;
 }
 
-/* When the weights' total grows by a factor r, those that did not change go from p to p / r, and what is summed over them
-   follows: ln(n p) moves by the same for all. */
+/* When the weights' total grows by a factor r, those that did not change go from p to p / r, and what is summed over
+   them follows: ln(n p) moves by the same for all. */
 static void exchange_kl(tail_watch *watch, const tail_part *before, const tail_part *after) {
     const double growth = tree_word_ratio(after->total, before->total);
     const double shift = hws_log(after->known / before->known) - hws_log(growth);

@@ -12,8 +12,8 @@
 enum { TAIL_MAX_HASTE = 8 };
 
 /*
- * When to look at all losses again: after known / 2^haste updated examples, or when the radius, which is kept current from
- * what the updated examples contribute, is off by much. What a state must keep.
+ * When to look at all losses again: after known / 2^haste updated examples, or when the radius, which is kept current
+ * from what the updated examples contribute, is off by much. What a state must keep.
  */
 typedef struct tail_watch {
     uint64_t updated; /* examples since the last look */
@@ -29,14 +29,15 @@ double tail_radius(const hws_divergence *divergence, double a);
 /* For a sampler that was just opened: beta from the losses at hand, if there are any. */
 void tail_begin(hws_sampler *sampler);
 
-/* What some examples contribute to the divergence: their p and their part of the radius; and the total of all weights. */
+/* What some examples contribute to the divergence: their p and their part of the radius; and
+   the total of all weights. */
 typedef struct tail_part {
     double p, radius, square, known;
     tree_word total;
 } tail_part;
 
-/* Before losses are written, and after (NULL: others than these have changed, too). Nothing where beta does not follow from
-   them. */
+/* Before losses are written, and after (NULL: others than these have changed, too). Nothing where beta
+   does not follow from them. */
 tail_part tail_part_of(hws_sampler *sampler, int64_t count, const int64_t *examples);
 void tail_exchange(hws_sampler *sampler, const tail_part *before, const tail_part *after);
 

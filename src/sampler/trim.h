@@ -2,8 +2,8 @@
  * Which examples are left out of p: the hardest fraction of those that have a loss, but never all, ties by index (DORO,
  * Zhai et al. 2021).
  *
- * Two heaps over the examples, those left out with the easiest on top and the others with the hardest, so that a changed
- * loss costs O(log n). Who is left out follows from the losses alone, not from the order in which they came.
+ * Two heaps over the examples, those left out with the easiest on top and the others with the hardest, so that a
+ * changed loss costs O(log n). Who is left out follows from the losses alone, not from the order in which they came.
  */
 #ifndef HWS_SAMPLER_TRIM_H
 #define HWS_SAMPLER_TRIM_H

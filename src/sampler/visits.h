@@ -15,7 +15,8 @@ typedef struct visits {
     uint64_t waited; /* examples with a loss that were drawn since one without was last visited */
 } visits;
 
-/* Makes room for visits over n examples, none of them to be visited; nothing to do if there is. 0 when out of memory. */
+/* Makes room for visits over n examples, none of them to be visited; nothing to do if there is.
+   0 when out of memory. */
 int visits_reserve(visits *visits, int64_t n);
 
 /* To be called whenever losses have come or gone: frees what is not needed any more. */

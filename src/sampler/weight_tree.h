@@ -9,8 +9,8 @@
  *  - 16 words are a node. A word is the total of a leaf or of a node: a mass of 53 bits and an exponent of 40 bits.
  *  - The last level, of at most 256 words, is the crown. Its running sums are kept, and those of its nodes, so that a
  *    draw starts with two comparisons of 16 numbers.
- *  - A total is summed in units that are 16 times the largest part's; every part is rounded down and gets one unit more,
- *    so that it never has less room than it needs. The sum is then shifted up to 53 bits again, without loss.
+ *  - A total is summed in units that are 16 times the largest part's; every part is rounded down and gets one unit
+ *    more, so that it never has less room than it needs. The sum is then shifted up to 53 bits again, without loss.
  *  - A draw is a position within a word. When it enters a part it becomes finer by as many random bits as that part's
  *    units are finer; if it then lies outside the part's mass, in the room that rounding left, it starts again. So the
  *    probabilities along a path telescope to w_i / sum(w) without any error. The chance of a new start is below 2^-42.
@@ -72,7 +72,8 @@ typedef struct tree_moments {
     double mass, first, second;
 } tree_moments;
 
-/* Moments under way: those of the examples at each place of a leaf, summed in the leaves' order by every instruction set. */
+/* Moments under way: those of the examples at each place of a leaf, summed in the leaves' order
+   by every instruction set. */
 typedef struct tree_sums {
     double beta, reference; /* no loss is above the reference */
     tree_word unit;         /* the reference's weight */

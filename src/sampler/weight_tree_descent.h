@@ -2,9 +2,9 @@
  * Draws on their way through the weight tree. Compiled once per instruction set, in weight_tree_kernels.c.
  *
  * The draws of a flight go down level by level, so that their cache misses overlap, and as many as there are lanes go
- * through the same operations. Only what nearly all draws need is here: a draw that needs more than 64 random bits for its
- * way, or that is lost, is given back as -1 and made alone, from its beginning (weight_tree.c). It still goes along to the
- * end, by way of the first leaf, since it would cost more to leave it out.
+ * through the same operations. Only what nearly all draws need is here: a draw that needs more than 64 random bits for
+ * its way, or that is lost, is given back as -1 and made alone, from its beginning (weight_tree.c). It still goes along
+ * to the end, by way of the first leaf, since it would cost more to leave it out.
  */
 #ifndef HWS_SAMPLER_WEIGHT_TREE_DESCENT_H
 #define HWS_SAMPLER_WEIGHT_TREE_DESCENT_H
@@ -38,8 +38,8 @@ static ALWAYS_INLINE word_lanes unpacked(lanes_u head, lanes_u tail) {
 
 /* ---- random numbers -------------------------------------------------------------------------------------------- */
 
-/* Block `block` of the streams of the next slots: the same bits as philox4x32 gives them one by one. Only the low halves of
- * the counters count until the end. */
+/* Block `block` of the streams of the next slots: the same bits as philox4x32 gives them one by one. Only the low
+ * halves of the counters count until the end. */
 static ALWAYS_INLINE void random_blocks(const random_stream *first, uint32_t slot, uint32_t block, lanes_u words[2]) {
     const lanes_u low = lanes_fill_u(0xffffffff), m0 = lanes_fill_u(PHILOX_M0), m1 = lanes_fill_u(PHILOX_M1);
     lanes_u c[4];

@@ -1,13 +1,14 @@
 /*
  * The last step of a draw with AVX-512: which of the 16 examples of a leaf it falls into.
  *
- * All that is asked for is the example, so 16 floats do: where the draw lies further from the ends of all examples' shares
- * than they can be wrong, they tell what exact weights would. Otherwise (about one draw in a thousand) the draw is made alone.
+ * All that is asked for is the example, so 16 floats do: where the draw lies further from the ends of all
+ * examples' shares than they can be wrong, they tell what exact weights would. Otherwise (about one draw in a
+ * thousand) the draw is made alone.
  *
- * Shares are counted in 2^48 of the units that the leaf's total was summed in, so that the largest share is 1, up to a factor
- * of 2^0.5. So they add up to less than 2^4.6, and each rounding of a sum or of the draw's position is one of 2^-20 at
- * most. Six of them, and 2^-20.5 of each share, are less than a quarter of the margin. What rounding to whole units does
- * is far below it. The shares are that exact as long as the products of losses and scale are below 2^26.
+ * Shares are counted in 2^48 of the units that the leaf's total was summed in, so that the largest share is 1, up to a
+ * factor of 2^0.5. So they add up to less than 2^4.6, and each rounding of a sum or of the draw's position is one of
+ * 2^-20 at most. Six of them, and 2^-20.5 of each share, are less than a quarter of the margin. What rounding to whole
+ * units does is far below it. The shares are that exact as long as the products of losses and scale are below 2^26.
  */
 #ifndef HWS_SAMPLER_WEIGHT_TREE_LEAF_AVX512_H
 #define HWS_SAMPLER_WEIGHT_TREE_LEAF_AVX512_H

@@ -1,7 +1,7 @@
 /*
- * The parts of a leaf or of a node, as the kernels of the weight tree work with them. Compiled once per instruction set, in
- * weight_tree_kernels.c; all sets agree to the bit: lanes perform the same operations everywhere, and contraction into
- * fused multiply-adds is switched off.
+ * The parts of a leaf or of a node, as the kernels of the weight tree work with them. Compiled once per instruction
+ * set, in weight_tree_kernels.c; all sets agree to the bit: lanes perform the same operations everywhere, and
+ * contraction into fused multiply-adds is switched off.
  */
 #ifndef HWS_SAMPLER_WEIGHT_TREE_PARTS_H
 #define HWS_SAMPLER_WEIGHT_TREE_PARTS_H

@@ -26,7 +26,8 @@ static void differences_close(differences *d) {
     clusters_close(&d->patients);
 }
 
-/* Numbers that are equal on paper may differ in their last bits: for the test, what is closer together than this is equal. */
+/* Numbers that are equal on paper may differ in their last bits: for the test, what is closer
+   together than this is equal. */
 static double unit_of(const double *a, const double *b, size_t count) {
     double largest = 0;
     for (size_t i = 0; i < count; i++)

@@ -2,8 +2,8 @@
  * Two methods on the same cases: by how much one is better, how sure that is, and what is left of it when many such
  * questions are asked at once. Scores of any kind, one per case.
  *
- * Where patients have several cases (statistics_options.patients), they are resampled as a whole, and Wilcoxon's test is of
- * the mean difference of each patient.
+ * Where patients have several cases (statistics_options.patients), they are resampled as a whole, and Wilcoxon's test
+ * is of the mean difference of each patient.
  */
 #ifndef HWS_STATISTICS_PAIRED_H
 #define HWS_STATISTICS_PAIRED_H
@@ -28,8 +28,9 @@ status_code paired_of(const double *a, const double *b, size_t count, const stat
                       failure *failure);
 
 /*
- * Holm's step-down correction (Holm 1979) of `count` p-values, in place: the probability that any of the true null
- * hypotheses is rejected stays below the level, whatever the tests have to do with each other. NaN stays, and is no test.
+ * Holm's step-down correction (Holm 1979) of `count` p-values, in place: the probability that any of the
+ * true null hypotheses is rejected stays below the level, whatever the tests have to do with each other.
+ * NaN stays, and is no test.
  */
 status_code holm_correct(double *p, size_t count, failure *failure);
 

@@ -1,11 +1,11 @@
 /*
  * The paired test of two methods on patients of several examples each.
  *
- * If neither method is better, a patient's answers might as well have been the other method's: the difference d of a patient
- * (how many more of its examples the second has right) has either sign with equal chance, and patients are independent
- * of each other, while the examples of one need not be. p is the share of all ways to choose the signs whose sum is as far from 0 as the
- * one that was seen. It is computed exactly, from the distribution of the sum, not by drawing. Where no |d| is above 1 it is
- * McNemar's exact test.
+ * If neither method is better, a patient's answers might as well have been the other method's: the difference d of a
+ * patient (how many more of its examples the second has right) has either sign with equal chance, and patients are
+ * independent of each other, while the examples of one need not be. p is the share of all ways to choose the signs
+ * whose sum is as far from 0 as the one that was seen. It is computed exactly, from the distribution of the sum, not by
+ * drawing. Where no |d| is above 1 it is McNemar's exact test.
  */
 #ifndef HWS_STATISTICS_SIGN_FLIP_H
 #define HWS_STATISTICS_SIGN_FLIP_H

@@ -55,8 +55,8 @@ status_code statistics_of(const double *values, size_t count, const statistics_o
 
 /*
  * Bootstrap percentile interval of the mean of finite numbers: the quantiles of the means of resamples, each of as many
- * patients as there are, at least one, with all of their numbers. Each resample is keyed by its number, so that equal numbers
- * give equal intervals.
+ * patients as there are, at least one, with all of their numbers. Each resample is keyed by its number, so that equal
+ * numbers give equal intervals.
  */
 status_code bootstrap_mean(const double *values, const clusters *patients, const statistics_options *options,
                            interval *result, failure *failure);

@@ -1,9 +1,10 @@
 /*
  * Wilcoxon's signed-rank test for pairs, two-sided.
  *
- * Pairs that are equal are left out (Wilcoxon's own rule, scipy's default), and so are pairs with a NaN; differences of the
- * same size share the mean of their ranks. Up to 50 pairs that differ, the p-value comes from the exact distribution of
- * these very ranks; beyond, from the normal approximation with the correction for ties and none for continuity.
+ * Pairs that are equal are left out (Wilcoxon's own rule, scipy's default), and so are pairs with a NaN;
+ * differences of the same size share the mean of their ranks. Up to 50 pairs that differ, the p-value comes from
+ * the exact distribution of these very ranks; beyond, from the normal approximation with the correction for ties
+ * and none for continuity.
  */
 #ifndef HWS_STATISTICS_WILCOXON_H
 #define HWS_STATISTICS_WILCOXON_H

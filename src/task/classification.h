@@ -1,9 +1,9 @@
 /*
- * Images with one label each as a task: cross entropy, accuracy on the test part and, if there is one, on the validation
- * part, overall, per class and per group.
+ * Images with one label each as a task: cross entropy, accuracy on the test part and, if there is one, on the
+ * validation part, overall, per class and per group.
  *
- * Pixels become (x / 255 - mean) / std with the mean and the standard deviation of all pixels of the training set, which
- * are recorded with the run.
+ * Pixels become (x / 255 - mean) / std with the mean and the standard deviation of all pixels of the training set,
+ * which are recorded with the run.
  */
 #ifndef HWS_TASK_CLASSIFICATION_H
 #define HWS_TASK_CLASSIFICATION_H
@@ -32,8 +32,8 @@ typedef struct classification {
     uint64_t seed;
 } classification;
 
-/* Fills `context` and `task`, which refers to it and to the settings. Fails when the sets do not fit together, all pixels
-   are equal or there is no such column of groups. */
+/* Fills `context` and `task`, which refers to it and to the settings. Fails when the sets do not fit together, all
+   pixels are equal or there is no such column of groups. */
 status_code task_classification(task *task, classification *context, const classification_data *data,
                                 const train_settings *settings, failure *failure);
 

@@ -1,8 +1,10 @@
 /*
- * Wrong labels for study (--mislabel): a share of the training examples, chosen by the seed, gets a label that is not its own.
+ * Wrong labels for study (--mislabel): a share of the training examples, chosen by the seed, gets a
+ * label that is not its own.
  *
- * An image gets one of the other classes, each as likely. A volume's label map loses all its labels, or has them exchanged:
- * each foreground class becomes the next one, the last the first. What is tested or validated on stays right.
+ * An image gets one of the other classes, each as likely. A volume's label map loses all its labels, or has
+ * them exchanged: each foreground class becomes the next one, the last the first. What is tested or
+ * validated on stays right.
  */
 #ifndef HWS_TASK_MISLABEL_H
 #define HWS_TASK_MISLABEL_H

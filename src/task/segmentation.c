@@ -217,7 +217,8 @@ static double join_cases(const ranks *r, const double *losses, int64_t cases, co
     return sum;
 }
 
-/* Each rank takes a share of the validation cases. `of` has room for the counts of each rank; the first are the sums. */
+/* Each rank takes a share of the validation cases. `of` has room for the counts of each rank;
+   the first are the sums. */
 static status_code evaluate_cases(segmentation *s, learner *l, const listener *listener, counts *of, double *loss_sum,
                                   failure *failure) {
     const ranks *r = learner_ranks(l);
@@ -242,8 +243,8 @@ static status_code evaluate_cases(segmentation *s, learner *l, const listener *l
     return status;
 }
 
-/* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, or of some that are evenly spread over
-   them and the same in every epoch; every second case's is forced onto foreground. */
+/* nnU-Net's pseudo-Dice: overlaps are added up over one patch of each validation case, or of some that are evenly
+   spread over them and the same in every epoch; every second case's is forced onto foreground. */
 static status_code evaluate(void *context, learner *l, const listener *listener, double *values, failure *failure) {
     segmentation *s = context;
     const int scored = label_scheme_scored(&s->data.plan->labels);

@@ -1,6 +1,7 @@
 /*
  * Volumes with label maps as a task: a U-Net by the plan, Dice and cross entropy with deep supervision as the loss of a
- * volume (of regions, where the plan has them, Dice and binary cross entropy), patches cut and augmented from it, and Dice on patches of the validation cases at the end of an epoch.
+ * volume (of regions, where the plan has them, Dice and binary cross entropy), patches cut and augmented from it, and
+ * Dice on patches of the validation cases at the end of an epoch.
  *
  * The loss that is remembered for a volume is that of its last patch, irrespective of place and augmentation (section
  * 4.2.1 of the paper). Volumes much larger than the patch can be divided into subvolumes, each with a loss of its own.

@@ -1,8 +1,8 @@
 /*
  * What a training loop needs to know about what is learnt: the interface between the loop and a task.
  *
- * To add a task, fill in a `task` as classification.c and segmentation.c do, name it in run/config.h's task_kind, and open
- * it in train/train.c for the data that it is for.
+ * To add a task, fill in a `task` as classification.c and segmentation.c do, name it in run/config.h's task_kind, and
+ * open it in train/train.c for the data that it is for.
  *
  * Functions get the task's `context`. `fill` is called from several threads at once and must give the same numbers
  * whenever it is called with the same arguments: whatever is random in it is keyed by (seed, iteration, slot).
@@ -64,15 +64,16 @@ typedef struct task {
     /* The class of an example, for losses.csv. May be NULL. */
     int (*label)(void *context, int64_t example);
 
-    /* The group of an example, from 0 on; -1 if there is none. For --objective reweight and group-dro: its class, or what a
-       column of groups says. May be NULL. */
+    /* The group of an example, from 0 on; -1 if there is none. For --objective reweight and group-dro: its class, or
+       what a column of groups says. May be NULL. */
     int (*group)(void *context, int64_t example);
 
-    /* Adds what the group is called, nothing if there is none, for losses.csv and triage.csv. NULL: groups have no names. */
+    /* Adds what the group is called, nothing if there is none, for losses.csv and triage.csv.
+       NULL: groups have no names. */
     void (*group_name)(void *context, int64_t example, text *name);
 
-    /* After learner_evaluate: whether the network is wrong about the example in this slot. NULL: being among the hardest
-       --tail of all examples takes its place. For --objective jtt. */
+    /* After learner_evaluate: whether the network is wrong about the example in this slot. NULL: being among the
+       hardest --tail of all examples takes its place. For --objective jtt. */
     int (*is_wrong)(void *context, learner *learner, int slot);
 
     /* Adds the name of a metric's column in history.csv. All of them for the network as it is now: the
@@ -81,7 +82,8 @@ typedef struct task {
     status_code (*evaluate)(void *context, learner *learner, const listener *listener, double *values,
                             failure *failure);
 
-    /* What the network says about so many examples, at most a micro-batch, which it sees together, and a picture of each. */
+    /* What the network says about so many examples, at most a micro-batch, which it sees
+       together, and a picture of each. */
     status_code (*show)(void *context, learner *learner, const task_exhibit *exhibits, int count, failure *failure);
 
     /* Adds a line about what the data hold, for who begins to train. May be NULL. */

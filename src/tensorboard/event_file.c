@@ -16,7 +16,7 @@ enum { HISTOGRAM_LOW = 1, HISTOGRAM_HIGH = 2, HISTOGRAM_COUNT = 3, HISTOGRAM_SUM
 enum { HISTOGRAM_LIMITS = 6, HISTOGRAM_BUCKETS = 7 };
 enum { IMAGE_HEIGHT = 1, IMAGE_WIDTH = 2, IMAGE_CHANNELS = 3, IMAGE_BYTES = 4 };
 
-/* ---- checksums ---------------------------------------------------------------------------------------------------- */
+/* ---- checksums --------------------------------------------------------------------------------------------------- */
 
 uint32_t crc32c(const void *bytes, size_t size) {
     static const uint32_t POLYNOMIAL = 0x82f63b78; /* lowest bit first */
@@ -34,7 +34,7 @@ uint32_t crc32c_masked(const void *bytes, size_t size) {
     return (crc >> 15 | crc << 17) + 0xa282ead8;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 void event_begin(event *e, double time, int64_t step) { *e = (event){.time = time, .step = step}; }
 
@@ -111,7 +111,7 @@ void event_add_png(event *e, const char *tag, const void *png, size_t size) {
 
 void event_close(event *e) { text_close(&e->values); }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static void add_little(text *record, uint64_t number, int bytes) {
     for (int k = 0; k < bytes; k++) {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names that checkpoints of PyTorch and nnU-Net hold. They are never looked up: being here only says that a file which
-   names them is not suspicious. */
+/* The names that checkpoints of PyTorch and nnU-Net hold. They are never looked up: being here only says that a file
+   which names them is not suspicious. */
 static const char *const NAMES[] = {
     "collections OrderedDict",
     "collections defaultdict",
@@ -47,7 +47,7 @@ struct pickle {
     failure *failure;
 };
 
-/* ---- failing and making ------------------------------------------------------------------------------------------- */
+/* ---- failing and making ------------------------------------------------------------------------------------------ */
 
 /* Once something failed, the rest does nothing: the first failure is the one to tell. */
 static void refuse(pickle *p, const char *why) {
@@ -117,7 +117,7 @@ static void take_marked(pickle *p, pickle_value *to, size_t first) {
     p->depth = first - 1;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static const unsigned char *take(pickle *p, uint64_t bytes) {
     if (bytes > (uint64_t)(p->end - p->at)) {
@@ -194,7 +194,7 @@ static void push_string(pickle *p, int length_bytes) {
     if (from) push_made(p, make_string(p, PICKLE_STRING, from, (size_t)length));
 }
 
-/* ---- names and calls ---------------------------------------------------------------------------------------------- */
+/* ---- names and calls --------------------------------------------------------------------------------------------- */
 
 static void push_name(pickle *p, const char *name) {
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++)
@@ -262,7 +262,7 @@ static void push_persistent(pickle *p) {
     push(p, value);
 }
 
-/* ---- containers --------------------------------------------------------------------------------------------------- */
+/* ---- containers -------------------------------------------------------------------------------------------------- */
 
 static void push_marked(pickle *p, pickle_kind kind) {
     const size_t first = behind_mark(p);
@@ -281,8 +281,9 @@ static void push_tuple(pickle *p, size_t count) {
     push_made(p, value);
 }
 
-/* Opcodes that fill a container find it below what goes into it. Only values of these kinds were made by `make` for that, so
-   that they may be changed. A call is filled when an OrderedDict or the like got arguments; that is of no use here. */
+/* Opcodes that fill a container find it below what goes into it. Only values of these kinds were made by
+   `make` for that, so that they may be changed. A call is filled when an OrderedDict or the like got
+   arguments; that is of no use here. */
 static pickle_value *container_at(pickle *p, size_t place, pickle_kind kind) {
     const pickle_value *value = place < p->depth ? p->stack[place] : NULL;
     if (value && (value->kind == kind || value->kind == PICKLE_CALL)) return (pickle_value *)value;
@@ -310,7 +311,7 @@ static void fill(pickle *p, pickle_kind kind, size_t count) {
     for (size_t k = 0; to && to->kind == kind && k < count; k++) add(p, to, items[k]);
 }
 
-/* ---- memory of values --------------------------------------------------------------------------------------------- */
+/* ---- memory of values -------------------------------------------------------------------------------------------- */
 
 static void remember(pickle *p, uint64_t index) {
     if (!p->depth || !p->stack[p->depth - 1] || index >= p->memo_most) {
@@ -326,7 +327,7 @@ static void recall(pickle *p, uint64_t index) {
     else refuse(p, "it recalls what it did not remember");
 }
 
-/* ---- the machine -------------------------------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 static void proceed(pickle *p) {
     const uint64_t protocol = take_whole(p, 1);
@@ -419,7 +420,7 @@ static void run(pickle *p) {
     }
 }
 
-/* ---- from outside ------------------------------------------------------------------------------------------------- */
+/* ---- from outside ------------------------------------------------------------------------------------------------ */
 
 status_code pickle_open(pickle **opened, const void *bytes, size_t size, const char *what, failure *failure) {
     pickle *p = *opened = calloc(1, sizeof *p);

@@ -1,13 +1,13 @@
 /*
  * Python's pickles, read without executing anything.
  *
- * A pickle is a program for a stack machine that may name and call any function of Python: loading one from a stranger is
- * running his program. This reader runs the opcodes that build values (protocols 2 to 5) and keeps calls as what they are, a
- * name with arguments; and only names that a checkpoint has a use for are let through at all. Whatever else is in it is
- * refused by its name or number.
+ * A pickle is a program for a stack machine that may name and call any function of Python: loading one from a stranger
+ * is running his program. This reader runs the opcodes that build values (protocols 2 to 5) and keeps calls as what
+ * they are, a name with arguments; and only names that a checkpoint has a use for are let through at all. Whatever else
+ * is in it is refused by its name or number.
  *
- * Memory is at most a constant times the pickle's size. Values may refer to each other in circles: do not walk them without
- * a limit.
+ * Memory is at most a constant times the pickle's size. Values may refer to each other in circles: do not
+ * walk them without a limit.
  */
 #ifndef HWS_TORCH_FILE_PICKLE_H
 #define HWS_TORCH_FILE_PICKLE_H

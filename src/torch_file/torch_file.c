@@ -20,7 +20,7 @@ struct torch_file {
     pickle *pickle;
 };
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static const zip_entry *find_pickle(torch_file *file) {
     for (size_t k = 0; k < zip_count(file->archive); k++) {
@@ -106,7 +106,7 @@ void torch_file_close(torch_file **file) {
 
 const pickle_value *torch_file_root(const torch_file *file) { return pickle_root(file->pickle); }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 static status_code no_tensor(const torch_file *file, const char *name, const char *why, failure *failure) {
     return fail(failure, STATUS_CORRUPT, "%s: '%.200s' %s", file->path, name, why);

@@ -34,8 +34,8 @@ typedef struct torch_tensor {
     const unsigned char *bytes;                         /* of the first one; little-endian, not always aligned */
 } torch_tensor;
 
-/* Refuses what is no tensor, another type of numbers, a tensor that reaches out of its storage, and a storage whose checksum
-   does not match. `name` is what messages call it. */
+/* Refuses what is no tensor, another type of numbers, a tensor that reaches out of its storage, and a storage whose
+   checksum does not match. `name` is what messages call it. */
 status_code torch_tensor_open(const torch_file *file, const pickle_value *value, const char *name, torch_tensor *tensor,
                               failure *failure);
 

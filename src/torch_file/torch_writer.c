@@ -92,8 +92,8 @@ void torch_add_tuple(torch_writer *writer, const char *key, const int *numbers, 
     end(writer, key);
 }
 
-/* What torch.save writes: _rebuild_tensor_v2(storage, 0, shape, strides, False, OrderedDict()), the storage being outside
-   of the pickle under a number. */
+/* What torch.save writes: _rebuild_tensor_v2(storage, 0, shape, strides, False, OrderedDict()), the storage being
+   outside of the pickle under a number. */
 void torch_add_tensor_again(torch_writer *writer, const char *key, size_t rank, const size_t *shape, size_t storage) {
     char number[24];
     size_t stride[8], count = 1;

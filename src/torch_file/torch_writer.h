@@ -40,8 +40,8 @@ void torch_add_whole(torch_writer *writer, const char *key, long long whole);
 /* A tuple of whole numbers. */
 void torch_add_tuple(torch_writer *writer, const char *key, const int *numbers, int count);
 
-/* 32-bit floating-point numbers, the last dimension running fastest; written at once, so that they need not stay. Returns the
-   number of their storage, for further tensors of the same numbers. */
+/* 32-bit floating-point numbers, the last dimension running fastest; written at once, so that they need not stay.
+   Returns the number of their storage, for further tensors of the same numbers. */
 size_t torch_add_tensor(torch_writer *writer, const char *key, size_t rank, const size_t *shape, const float *values);
 void torch_add_tensor_again(torch_writer *writer, const char *key, size_t rank, const size_t *shape, size_t storage);
 

@@ -1,8 +1,9 @@
 /*
  * CVaR of a batch (Levy et al. 2020): the mean loss of its hardest part.
  *
- * Of `count` losses the hardest share `tail` have the weight 1 / (tail * count) each, the one at the border what is left, and
- * the others nothing, so that the weights add up to 1. The single hardest always counts; of equal losses the first does.
+ * Of `count` losses the hardest share `tail` have the weight 1 / (tail * count) each, the one at the border
+ * what is left, and the others nothing, so that the weights add up to 1. The single hardest always counts; of
+ * equal losses the first does.
  */
 #ifndef HWS_TRAIN_BATCH_TAIL_H
 #define HWS_TRAIN_BATCH_TAIL_H

@@ -6,17 +6,17 @@
  *               (independent: every example of a batch is uniform, with replacement, as in nnU-Net)
  *     dro       hardness weighted sampling: drawn by the sampler from the history of stale losses, after a warm-up of
  *               some iterations that are drawn as with erm
- *     reweight  static reweighting by sampling: first a class or group, all equally likely, then one of its examples, all
- *               equally likely, with replacement; so an example is drawn with a probability inverse to its group's
+ *     reweight  static reweighting by sampling: first a class or group, all equally likely, then one of its examples,
+ *               all equally likely, with replacement; so an example is drawn with a probability inverse to its group's
  *               frequency
  *     group-dro draws as reweight does; the losses are weighted (train/group_weights.h)
- *     ohem      online hard example mining: candidates, a multiple of the batch, come in shuffled passes as with erm, and
- *               the hardest ones are trained on (train/step.c)
+ *     ohem      online hard example mining: candidates, a multiple of the batch, come in shuffled passes as with erm,
+ *               and the hardest ones are trained on (train/step.c)
  *     cvar-batch draws as erm does; the hardest part of the batch is trained on (train/batch_tail.h)
  *     jtt       draws as erm does until batches_upweight; then passes in which some examples are several times
  *
- * All but dro after its warm-up follow from (seed, iteration) alone, and jtt from what is upweighted; dro also from the sampler,
- * whose state a checkpoint holds.
+ * All but dro after its warm-up follow from (seed, iteration) alone, and jtt from what is upweighted; dro also from the
+ * sampler, whose state a checkpoint holds.
  */
 #ifndef HWS_TRAIN_BATCHES_H
 #define HWS_TRAIN_BATCHES_H

@@ -112,8 +112,8 @@ long long budget_epoch_length(const train_settings *settings, const budget_fixed
     return fixed->examples > settings->batch ? fixed->examples / settings->batch : 1;
 }
 
-/* In so many seconds; with an epoch of a given length, whole ones with their validations, and what of the next still fits with
-   its own. */
+/* In so many seconds; with an epoch of a given length, whole ones with their validations, and what of the next
+   still fits with its own. */
 static double iterations_within(const train_settings *settings, const budget_costs *costs, const budget_fixed *fixed,
                                 double validations, double seconds) {
     const double step = costs->step * (double)settings->batch / (double)costs->batch, one = costs->validation;

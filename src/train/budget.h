@@ -43,11 +43,11 @@ long long budget_epoch_length(const train_settings *settings, const budget_fixed
 status_code budget_check(const train_settings *settings, const budget_fixed *fixed, failure *failure);
 
 /*
- * Fits settings into so many seconds, of which a twentieth is kept back: an eighth goes into validations at most, the rest
- * into iterations. Adam learns most in few iterations; nnU-Net's momentum of 0.99 is made for 250,000. A batch of 2 gives
- * more of them where the plan's would leave less than 2000. With an epoch of a given length the validations take what they
- * take. jtt's first training keeps its share of the epochs, of which there are at least two. STATUS_BAD_INPUT, with what is needed, if the time is too
- * short.
+ * Fits settings into so many seconds, of which a twentieth is kept back: an eighth goes into validations at most, the
+ * rest into iterations. Adam learns most in few iterations; nnU-Net's momentum of 0.99 is made for 250,000. A batch of
+ * 2 gives more of them where the plan's would leave less than 2000. With an epoch of a given length the validations
+ * take what they take. jtt's first training keeps its share of the epochs, of which there are at least two.
+ * STATUS_BAD_INPUT, with what is needed, if the time is too short.
  */
 status_code budget_choose(train_settings *settings, const budget_costs *costs, const budget_fixed *fixed,
                           double seconds, failure *failure);

@@ -79,8 +79,9 @@ static status_code probabilities_of_all(trainer *t, double *p, failure *failure)
     return sampler_status(&error, found, "p of all losses", failure);
 }
 
-/* How far p of the losses when each example was last trained on is from p of the losses as they are, in total variation: 0
-   if they are equal, 1 if they have nothing in common. An example that was not trained on yet counts as it is. */
+/* How far p of the losses when each example was last trained on is from p of the losses as they are, in
+   total variation: 0 if they are equal, 1 if they have nothing in common. An example that was not
+   trained on yet counts as it is. */
 static status_code measure_staleness(trainer *t, double *distance, failure *failure) {
     const int64_t n = t->task->examples;
     double *exact = malloc((size_t)n * sizeof *exact), *stale = malloc((size_t)n * sizeof *stale), sum = 0;
@@ -128,8 +129,8 @@ static status_code measure(trainer *t, double *row, failure *failure) {
     return status;
 }
 
-/* Which examples are still to come is nothing to tell of while the run draws them first and is long enough for all; nor is
-   the rest of an epoch that is no whole batch, nor are the batches that wait. */
+/* Which examples are still to come is nothing to tell of while the run draws them first and is long enough for all; nor
+   is the rest of an epoch that is no whole batch, nor are the batches that wait. */
 static void notice_unseen(trainer *t) {
     const int64_t unseen = count_unseen(t), usual = (t->settings.look_ahead + 1) * t->batch;
     const int guessed = t->objective == OBJECTIVE_DRO && isfinite(t->settings.loss_init);
@@ -160,9 +161,9 @@ static double least_loss(const rows *rows) {
     return least;
 }
 
-/* A network that knows nothing has a loss of about log(classes), and Dice adds at most 1. At the end no run that has learnt
-   anything has a hundred times as much on average, nor ten times as much and ten times its own least. What was guessed for
-   examples that were never drawn says nothing. */
+/* A network that knows nothing has a loss of about log(classes), and Dice adds at most 1. At the end no run that has
+   learnt anything has a hundred times as much on average, nor ten times as much and ten times its own least. What was
+   guessed for examples that were never drawn says nothing. */
 static void notice_divergence(trainer *t, double loss) {
     run_facts facts = {0};
     if (t->iteration < t->total || isfinite(t->settings.loss_init)) return;
@@ -177,8 +178,8 @@ static void notice_divergence(trainer *t, double loss) {
         loss, untrained);
 }
 
-/* For those who watch: as many of the hardest as cost about a hundredth of the epoch to draw, counted in passes of the network. The
-   end draws them all. */
+/* For those who watch: as many of the hardest as cost about a hundredth of the epoch to draw, counted in passes of the
+   network. The end draws them all. */
 static status_code show_hardest(trainer *t, failure *failure) {
     enum { MOST = 12, ITERATIONS_PER_PASS = 50 };
     const int64_t count = t->epoch_iterations / ITERATIONS_PER_PASS * gallery_batch(t);

@@ -1,8 +1,8 @@
 /*
  * A table of examples with a picture of some of them: hardest.csv with hardest/, triage.csv with triage/.
  *
- * The pictures come first, then the table, and what is left of earlier pictures goes last: so whoever is stopped in between
- * leaves a table that does not fit, and gallery_complete sees it.
+ * The pictures come first, then the table, and what is left of earlier pictures goes last: so whoever is stopped in
+ * between leaves a table that does not fit, and gallery_complete sees it.
  */
 #ifndef HWS_TRAIN_GALLERY_H
 #define HWS_TRAIN_GALLERY_H
@@ -27,8 +27,9 @@ typedef status_code gallery_fill(trainer *trainer, gallery *gallery, failure *fa
 /* How many pictures are drawn between two looks at the clock, in one pass of the network. */
 int gallery_batch(const trainer *trainer);
 
-/* For `fill`: shows these examples, a batch at a time, and tells what the network says about each; nothing about those whose
-   turn comes after the run was told to stop and the time for pictures is over: their verdicts stay as they are. */
+/* For `fill`: shows these examples, a batch at a time, and tells what the network says about each; nothing
+   about those whose turn comes after the run was told to stop and the time for pictures is over: their
+   verdicts stay as they are. */
 status_code gallery_show(trainer *trainer, gallery *gallery, const int64_t *examples, int64_t count,
                          task_verdict *verdicts, failure *failure);
 

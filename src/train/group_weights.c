@@ -51,8 +51,8 @@ double group_weights_at(const group_weights *w, int64_t example) {
     return w->q[g] / (double)w->counts[g];
 }
 
-/* q exp(step loss), by its logarithm and relative to the largest, which can be no overflow. No weight falls so low that it could not
-   come back. */
+/* q exp(step loss), by its logarithm and relative to the largest, which can be no overflow. No weight falls so low
+   that it could not come back. */
 void group_weights_update(group_weights *w, const int64_t *batch, const double *losses, int64_t count, double step) {
     static const double LEAST = 1e-12;
     double most = -INFINITY, sum = 0;

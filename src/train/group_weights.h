@@ -1,10 +1,11 @@
 /*
  * Group DRO (Sagawa et al. 2020): a weight for each group, which grows with the group's loss.
  *
- * The objective is the largest mean loss of any group. A batch's loss is the sum over groups of q_g times the mean loss of
- * the batch's examples of group g; then q_g is multiplied by exp(step * that mean) and all are scaled to add up to 1. A
- * group that is not in the batch keeps its share. The weights of an iteration are those that the iterations before it
- * led to, so that a batch can be worked on in parts: Sagawa's own code takes the batch's losses into account already.
+ * The objective is the largest mean loss of any group. A batch's loss is the sum over groups of q_g times the mean
+ * loss of the batch's examples of group g; then q_g is multiplied by exp(step * that mean) and all are scaled to
+ * add up to 1. A group that is not in the batch keeps its share. The weights of an iteration are those that the
+ * iterations before it led to, so that a batch can be worked on in parts: Sagawa's own code takes the batch's
+ * losses into account already.
  */
 #ifndef HWS_TRAIN_GROUP_WEIGHTS_H
 #define HWS_TRAIN_GROUP_WEIGHTS_H

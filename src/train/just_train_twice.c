@@ -1,6 +1,6 @@
 /*
- * Just train twice (Liu et al. 2021): a first training as with erm, whose errors on the training set are then in each pass of
- * a second training, from the first weights on, several times.
+ * Just train twice (Liu et al. 2021): a first training as with erm, whose errors on the training set are then in each
+ * pass of a second training, from the first weights on, several times.
  *
  * Where the task does not say what an error is, the hardest --tail of the examples take their place.
  */

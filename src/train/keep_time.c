@@ -1,4 +1,5 @@
-/* A run that keeps to the time of its --budget: what of the trainer follows the pace, and the clock that it is set by. */
+/* A run that keeps to the time of its --budget: what of the trainer follows the pace, and the
+   clock that it is set by. */
 #include "core/clock.h"
 #include "train/records.h"
 #include "train/trainer_inside.h"
@@ -77,8 +78,8 @@ status_code trainer_keep_time(trainer *t, failure *failure) {
     return STATUS_OK;
 }
 
-/* A validation, or a pass through all examples, was cut short: the run ends with the best weights so far, or with the last if
-   there are none. */
+/* A validation, or a pass through all examples, was cut short: the run ends with the best weights so far, or with
+   the last if there are none. */
 status_code trainer_end_late(trainer *t, failure *failure) {
     trainer_notice(t, "budget %.40s: the time was over before the run was; %s", t->settings.budget,
                    isfinite(t->best) ? "the best weights are those of the validations before"

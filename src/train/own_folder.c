@@ -9,8 +9,8 @@
 enum { SAFETENSORS_LENGTH = 8 };
 static const char WEIGHTS[] = "{\"__metadata__\":{\"hws_";
 
-/* How files begin that are written before config.json; NULL: it is written later, so that it is none of a run that is not
-   there. */
+/* How files begin that are written before config.json; NULL: it is written later, so that it is none of
+   a run that is not there. */
 static const struct {
     run_file file;
     const char *beginning;

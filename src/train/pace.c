@@ -106,8 +106,8 @@ static double least_of_last(const pace *p) {
     return least;
 }
 
-/* When the first few have all been faster than what was measured before the run, that was wrong. Later ones have a mean of their
-   own, with the slow ones among them. */
+/* When the first few have all been faster than what was measured before the run, that was wrong. Later ones have a mean
+   of their own, with the slow ones among them. */
 static double most_of_first(const pace *p) {
     double most = 0;
     if (p->measured < FIRST_STEPS || p->measured > PACE_LAST) return HUGE_VAL;

@@ -1,6 +1,6 @@
 /*
- * How long a run is when the clock has a say (--budget): it begins with a planned number of iterations, and whenever the
- * time turns out to be too short or too long for them, its length changes.
+ * How long a run is when the clock has a say (--budget): it begins with a planned number of iterations, and whenever
+ * the time turns out to be too short or too long for them, its length changes.
  *
  * Changes are the only thing that the clock decides, and they are recorded: length I:N says that after iteration I the
  * run was to have N iterations in all. Who follows the recorded ones gets the same bits without a clock.
@@ -55,25 +55,27 @@ double pace_position(const pace *pace, int64_t iteration);
 void pace_watch(pace *pace, double deadline, double step, double validation, double end, double now);
 
 /*
- * An iteration, or a validation, has ended. What a step takes is a mean over at least ten of them and over a hundredth of the time
- * that is left. A single one moves it by a tenth at most: a machine that stands still for a moment is not a slow one. If the last
- * PACE_LAST have all been slow, it is. Until so many are measured, the mean is at most what the slowest of them took. There are few
- * validations, so that half of what the newest took counts, and of a single one that took many times longer than expected no more
- * than three times.
+ * An iteration, or a validation, has ended. What a step takes is a mean over at least ten of them and over a hundredth
+ * of the time that is left. A single one moves it by a tenth at most: a machine that stands still for a moment is not a
+ * slow one. If the last PACE_LAST have all been slow, it is. Until so many are measured, the mean is at most what the
+ * slowest of them took. There are few validations, so that half of what the newest took counts, and of a single one
+ * that took many times longer than expected no more than three times.
  */
 void pace_measure_step(pace *pace, double now);
 void pace_measure_validation(pace *pace, double now);
 
-/* What was done since is no iteration's work, such as writing a file: its time is gone, but says nothing about theirs. */
+/* What was done since is no iteration's work, such as writing a file: its time is gone, but
+   says nothing about theirs. */
 void pace_skip(pace *pace, double now);
 
 /* What must be left of the time for the records after it. */
 double pace_reserve(const pace *pace);
 
 /*
- * After `done` iterations, at least one, before the validation that comes after every `epoch` of them and after the last:
- * 1, and a change is added, if the time does not suffice for the length or, ten times per epoch in the first two thirds of the planned way,
- * for more. No length is less than `done` or `least`. -1: no memory. What is before a recorded change decides nothing.
+ * After `done` iterations, at least one, before the validation that comes after every `epoch` of them and after the
+ * last: 1, and a change is added, if the time does not suffice for the length or, ten times per epoch in the first two
+ * thirds of the planned way, for more. No length is less than `done` or `least`. -1: no memory. What is before a
+ * recorded change decides nothing.
  */
 typedef struct pace_moment {
     int64_t done, epoch, least;

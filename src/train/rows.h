@@ -9,8 +9,8 @@
 #include "core/text.h"
 #include "task/task.h"
 
-/* The columns: the first of history.csv, then the metrics, further ones of history.csv, distribution.csv's, and those of
-   history.csv that came later: checkpoints of older versions have shorter rows. */
+/* The columns: the first of history.csv, then the metrics, further ones of history.csv, distribution.csv's, and those
+   of history.csv that came later: checkpoints of older versions have shorter rows. */
 enum {
     ROW_EPOCH,
     ROW_ITERATION,

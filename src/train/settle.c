@@ -221,8 +221,8 @@ static status_code apply_options(training *t, failure *failure) {
     return yield_tail(t, failure);
 }
 
-/* Files may have moved: whether they are the same the checkpoint knows by what is in them. Of what kind a folder was that is
-   gone only the run's task tells. */
+/* Files may have moved: whether they are the same the checkpoint knows by what is in them. Of what kind a folder was
+   that is gone only the run's task tells. */
 static int may_have_moved(const training *t, const char *from, const char *to) {
     task_kind task;
     if (!data_is_path(from) || !data_is_path(to) || run_config_task(t->request->folder, &task, NULL) != STATUS_OK)
@@ -247,7 +247,8 @@ static const char *real_path(const char *path, char real[PATH_SIZE]) {
     return *path && realpath(path, real) ? real : path;
 }
 
-/* So that a run can be resumed and evaluated from elsewhere. What one that is resumed has been told already stays as it is. */
+/* So that a run can be resumed and evaluated from elsewhere. What one that is resumed has been
+   told already stays as it is. */
 static void make_absolute(training *t, const train_settings *base) {
     train_settings *s = &t->settings;
     char here[PATH_SIZE];
@@ -287,7 +288,8 @@ static status_code check_request(const training *t, failure *failure) {
     return STATUS_OK;
 }
 
-/* What a run writes must not mix with the data, where it would be examples of the next one, nor replace what is there. */
+/* What a run writes must not mix with the data, where it would be examples of the next one, nor
+   replace what is there. */
 static status_code check_folder(const training *t, failure *failure) {
     const char *data = t->settings.data, *folder = t->request->folder;
     int same = 0;

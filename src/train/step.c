@@ -113,8 +113,8 @@ static int weighs_by_ratio(const trainer *t) {
     return t->settings.importance != IMPORTANCE_OFF && t->objective == OBJECTIVE_DRO && t->iteration >= t->warm_up;
 }
 
-/* Steps 6 to 11: w = 1, or clip(p_new / p_old), for which a loss that was guessed is the stale one, as L_init in the paper;
-   the gradient is that of the mean of w times loss. */
+/* Steps 6 to 11: w = 1, or clip(p_new / p_old), for which a loss that was guessed is the stale one, as L_init in the
+   paper; the gradient is that of the mean of w times loss. */
 static status_code weigh(trainer *t, int64_t first, int count, failure *failure) {
     if (t->objective == OBJECTIVE_GROUP_DRO || t->objective == OBJECTIVE_CVAR_BATCH)
         return weigh_batch(t, first, count, failure);
@@ -195,8 +195,8 @@ static status_code train_at_once(trainer *t, const loaded *batch, failure *failu
     return STATUS_OK;
 }
 
-/* Losses and gradients of a micro-batch. Its weights are needed before there are losses of the next: normalised ones are by the
-   mean of the batches before and of this micro-batch. */
+/* Losses and gradients of a micro-batch. Its weights are needed before there are losses of the next: normalised ones
+   are by the mean of the batches before and of this micro-batch. */
 static status_code train_on(trainer *t, const loaded *batch, int64_t first, int count, failure *failure) {
     load(t, batch, first, count);
     status_code status = learner_losses(t->learner, count, t->losses + first, failure);

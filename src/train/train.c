@@ -29,8 +29,8 @@ static const listener *work_of(const training *t) { return t->listener ? &t->lis
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-/* The preparations count. A resumed run has what the time up to its last validation has left; a run that is repeated by its
-   config follows what is recorded there and not the clock. */
+/* The preparations count. A resumed run has what the time up to its last validation has left; a run that is repeated by
+   its config follows what is recorded there and not the clock. */
 static status_code watch_time(const training *t, trainer *trainer, failure *failure) {
     const train_settings *s = &t->settings;
     const double now = clock_seconds();

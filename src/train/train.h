@@ -4,8 +4,8 @@
  *     train_request request = {.folder = "runs/dro", .data = "digits", .options = options, .option_count = 2};
  *     train_run(&request, &listener, &outcome, &failure);
  *
- * DATA is what images/classification_data.h knows, "phantom" (task/phantom_data.h) or a dataset folder (dataset/dataset.h). To add a
- * source of data, open a task for it here.
+ * DATA is what images/classification_data.h knows, "phantom" (task/phantom_data.h) or a dataset folder
+ * (dataset/dataset.h). To add a source of data, open a task for it here.
  */
 #ifndef HWS_TRAIN_TRAIN_H
 #define HWS_TRAIN_TRAIN_H
@@ -46,9 +46,10 @@ typedef struct train_outcome {
 
 /*
  * Options change what the recipe says, and that changes the settings of the run that is resumed, or else those of the
- * config, or else the defaults for such data. The folder is locked meanwhile. Sets OpenMP's number of threads. When the listener says stop, a checkpoint is
- * written, and the status is STATUS_STOPPED; what is wrong with the request itself is found before anything is written; what only the data or a measurement show, such as a
- * budget that is too short, may be found when the plan is there already.
+ * config, or else the defaults for such data. The folder is locked meanwhile. Sets OpenMP's number of threads. When the
+ * listener says stop, a checkpoint is written, and the status is STATUS_STOPPED; what is wrong with the request itself
+ * is found before anything is written; what only the data or a measurement show, such as a budget that is too short,
+ * may be found when the plan is there already.
  */
 status_code train_run(const train_request *request, const train_listener *listener, train_outcome *outcome,
                       failure *failure);

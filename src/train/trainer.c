@@ -405,8 +405,8 @@ static status_code advance(trainer *t, const train_listener *listener, failure *
     return status;
 }
 
-/* Leaves the folder complete, `begun` if anything was done; a run that was over already may have been killed before all of it
-   was drawn. */
+/* Leaves the folder complete, `begun` if anything was done; a run that was over already may have been killed
+   before all of it was drawn. */
 static status_code finish(trainer *t, int begun, trainer_end *end, failure *failure) {
     status_code status = STATUS_OK;
     const int stops = listener_stops(t->listener), late = trainer_is_late(t) && !stops;

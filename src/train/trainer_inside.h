@@ -9,8 +9,8 @@
 void trainer_notice(trainer *trainer, const char *format, ...) PRINTF_LIKE(2, 3);
 void trainer_tell(trainer *trainer, const listener *listener);
 
-/* The losses of a run or a losses.csv become those of the examples of the same names; what does not fit is in the notice
-   (first_losses.c). */
+/* The losses of a run or a losses.csv become those of the examples of the same names; what does not fit is in the
+   notice (first_losses.c). */
 status_code trainer_take_losses(trainer *trainer, const char *path, failure *failure);
 
 /* After an iteration: the length follows the clock, or what is recorded (keep_time.c). */
@@ -31,7 +31,8 @@ status_code trainer_all_losses(trainer *trainer, failure *failure);
 /* The same, and marks those that the task calls wrong. */
 status_code trainer_all_errors(trainer *trainer, uint8_t *wrong, failure *failure);
 
-/* Algorithm 1's theta_0 once more, for the second training of jtt: the run keeps the weights of --from, whatever becomes of those. */
+/* Algorithm 1's theta_0 once more, for the second training of jtt: the run keeps the weights of --from,
+   whatever becomes of those. */
 status_code trainer_first_weights_again(trainer *trainer, failure *failure);
 
 /* The learning rate of an iteration; each training of jtt has its own schedule. */
@@ -44,14 +45,14 @@ status_code trainer_upweight_errors(trainer *trainer, failure *failure);
 
 /*
  * The norm of the gradient of R over the whole training set, sum_i p_i grad loss_i with p of the losses at this moment
- * (full_pass.c). Batch normalisation has no gradient of single examples: it works with the statistics of
- * micro-batches, the examples in their order, as in training; its running statistics are left as they were. Losses are
- * taken in the same mode, and p from them. An incomplete last micro-batch is filled up with the first examples, at weight 0.
+ * (full_pass.c). Batch normalisation has no gradient of single examples: it works with the statistics of micro-batches,
+ * the examples in their order, as in training; its running statistics are left as they were. Losses are taken in the
+ * same mode, and p from them. An incomplete last micro-batch is filled up with the first examples, at weight 0.
  */
 status_code trainer_gradient_norm(trainer *trainer, double *norm, failure *failure);
 
-/* The row of the epoch, beta for the next one, and history.csv, distribution.csv, losses.csv (epoch.c). STATUS_STOPPED, without a
-   row, if the listener stops the evaluation: a resumed run begins with it. */
+/* The row of the epoch, beta for the next one, and history.csv, distribution.csv, losses.csv (epoch.c). STATUS_STOPPED,
+   without a row, if the listener stops the evaluation: a resumed run begins with it. */
 status_code trainer_end_epoch(trainer *trainer, const double **row, failure *failure);
 
 /* latest.safetensors, with the one before kept as previous.safetensors; best.safetensors (checkpoint.c). */

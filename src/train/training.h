@@ -21,8 +21,8 @@ typedef struct training {
     char costs[BUDGET_COSTS_SIZE]; /* of settings */
 } training;
 
-/* The settings, from the defaults, a config or the run that is resumed, and the options upon them; STATUS_BAD_INPUT where they do
-   not fit together (settle.c). */
+/* The settings, from the defaults, a config or the run that is resumed, and the options upon them; STATUS_BAD_INPUT
+   where they do not fit together (settle.c). */
 status_code training_settle(training *training, failure *failure);
 
 int data_is_volumes(const char *data);
@@ -31,8 +31,8 @@ int data_is_path(const char *data); /* rather than a word, such as digits */
 /* Whether someone asked for this setting: by an option, or in a config that was written by hand. */
 int training_chooses(const training *training, const char *key);
 
-/* Whether the time decides how long to train: a budget that a config tells of has been chosen for already, and that is in the
-   config, too. */
+/* Whether the time decides how long to train: a budget that a config tells of has been chosen for already, and
+   that is in the config, too. */
 int training_wants_budget(const training *training);
 budget_fixed training_fixed(const training *training);
 

@@ -12,8 +12,9 @@ typedef struct suspect {
     double loss, score;
 } suspect;
 
-/* Evidence, and how far above its peers it was on the whole: the former does not tell those apart that reached its end. Doubt
-   follows from the evidence alone, so that in this order it falls on the whole, but not from each example to the next. */
+/* Evidence, and how far above its peers it was on the whole: the former does not tell those apart that reached
+   its end. Doubt follows from the evidence alone, so that in this order it falls on the whole, but not from
+   each example to the next. */
 static double score_of(const hws_record *r) { return r->evidence + r->excess; }
 
 static int by_score(const void *a, const void *b) {

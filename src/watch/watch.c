@@ -25,7 +25,7 @@ struct watch {
     struct MHD_Daemon *daemon;
 };
 
-/* ---- answers ------------------------------------------------------------------------------------------------------ */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
                              const char *type) {
@@ -78,7 +78,7 @@ static enum MHD_Result send_live(const watch *w, struct MHD_Connection *connecti
     return reply(connection, 200, response, "text/html; charset=utf-8");
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 /* "localhost:8017" and its like, or the address that it listens on. */
 static int is_local_host(const watch *w, const char *host) {
@@ -106,7 +106,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
     return refuse(connection, 404, "there is nothing here\n");
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static status_code start(watch *w, const watch_request *request, failure *failure) {
     const char *address = request->address ? request->address : "127.0.0.1";

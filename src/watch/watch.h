@@ -5,9 +5,10 @@
  *     printf("http://127.0.0.1:%d/\n", watch_port(watch));
  *     watch_close(&watch);
  *
- * It answers GET and HEAD of five addresses (/, /live, /page.css, /page.js, /live.js) and nothing else: no address is ever made
- * a file's name. On a loopback address it refuses requests for another host, which a page from elsewhere could have sent here
- * under a name of its own. Nothing is loaded from elsewhere, and the browser is told so (Content-Security-Policy).
+ * It answers GET and HEAD of five addresses (/, /live, /page.css, /page.js, /live.js) and nothing else: no address is
+ * ever made a file's name. On a loopback address it refuses requests for another host, which a page from elsewhere
+ * could have sent here under a name of its own. Nothing is loaded from elsewhere, and the browser is told so
+ * (Content-Security-Policy).
  */
 #ifndef HWS_WATCH_WATCH_H
 #define HWS_WATCH_WATCH_H

@@ -69,7 +69,7 @@ static status_code read_end(const zip_archive *archive, directory *found, failur
     return status;
 }
 
-/* ---- the directory ------------------------------------------------------------------------------------------------ */
+/* ---- the directory ----------------------------------------------------------------------------------------------- */
 
 /* Replaces the numbers that say so by those of the zip64 field, which has them in this order. */
 static int read_extra64(const unsigned char *extra, size_t size, uint64_t *numbers[3]) {
@@ -176,7 +176,7 @@ void zip_close(zip_archive **archive) {
     *archive = NULL;
 }
 
-/* ---- the entries -------------------------------------------------------------------------------------------------- */
+/* ---- the entries ------------------------------------------------------------------------------------------------- */
 
 size_t zip_count(const zip_archive *archive) { return archive->count; }
 const zip_entry *zip_at(const zip_archive *archive, size_t index) { return &archive->entries[index]; }

@@ -8,8 +8,8 @@
  *     zip_close(&archive);
  *
  * Entries are stored or deflated; encrypted ones, archives in several parts, names that come twice and everything that
- * lies outside of the bytes are refused. zip64 is read where sizes need it. The archive's own directory is believed; of the
- * headers before the entries only the place of the data is taken, and that they name the same entry.
+ * lies outside of the bytes are refused. zip64 is read where sizes need it. The archive's own directory is believed; of
+ * the headers before the entries only the place of the data is taken, and that they name the same entry.
  */
 #ifndef HWS_ZIP_ZIP_ARCHIVE_H
 #define HWS_ZIP_ZIP_ARCHIVE_H

@@ -18,7 +18,7 @@ void zip_writer_open(zip_writer *writer, const char *path) {
     file_writer_open(&writer->file, path);
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 typedef struct record {
     unsigned char bytes[HEADER_ROOM];
@@ -115,7 +115,7 @@ void zip_writer_add(zip_writer *writer, const char *name, const zip_span *spans,
     list(writer, &entry);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------ */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static void write_end64(zip_writer *writer, uint64_t start) {
     const uint64_t at = writer->written;

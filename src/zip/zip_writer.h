@@ -32,8 +32,8 @@ typedef struct zip_span {
 /* The path must stay until it is closed. */
 void zip_writer_open(zip_writer *writer, const char *path);
 
-/* Adds an entry made of `count` spans, whose first byte stands at a multiple of `alignment` in the file: a power of two,
-   at most 4096. The name is shorter than 65,536 bytes. */
+/* Adds an entry made of `count` spans, whose first byte stands at a multiple of `alignment` in the file: a power of
+   two, at most 4096. The name is shorter than 65,536 bytes. */
 void zip_writer_add(zip_writer *writer, const char *name, const zip_span *spans, int count, size_t alignment);
 
 status_code zip_writer_close(zip_writer *writer, failure *failure);

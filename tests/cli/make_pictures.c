@@ -1,6 +1,7 @@
 /*
- * Pictures for the tests: a folder with labels.csv (file, label, group, patient, split) and noisy pictures that are dark or
- * light; those of the group "odd" the other way round, with a bright frame. usage: make_pictures FOLDER COUNT [16]
+ * Pictures for the tests: a folder with labels.csv (file, label, group, patient, split) and noisy pictures
+ * that are dark or light; those of the group "odd" the other way round, with a bright frame. usage:
+ * make_pictures FOLDER COUNT [16]
  *
  * With 16 they have so many bits, and each value is 16 times as large.
  */
@@ -27,7 +28,7 @@ static void draw(int which, int light, int odd, unsigned char *pixels) {
     }
 }
 
-/* ---- PNG files of 16 bits, which the program does not write ------------------------------------------------------- */
+/* ---- PNG files of 16 bits, which the program does not write ------------------------------------------------------ */
 
 static void add_whole(text *bytes, unsigned long whole) {
     const unsigned char four[] = {(unsigned char)(whole >> 24), (unsigned char)(whole >> 16),

@@ -117,7 +117,7 @@ static void folders_that_cannot_be_looked_at_are_written_to(void **state) {
     assert_int_equal(status, STATUS_OK);
 }
 
-/* ---- two who meet ------------------------------------------------------------------------------------------------- */
+/* ---- two who meet ------------------------------------------------------------------------------------------------ */
 
 /* Another process that sweeps the folder finds a file between its making and its locking, and is about to remove it. */
 static int sweeper_comes, sweeper_lock = -1;

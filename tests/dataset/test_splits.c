@@ -271,7 +271,7 @@ static void wrong_splits_are_refused_by_name(void **state) {
     }
 }
 
-/* ---- namesakes in both parts -------------------------------------------------------------------------------------- */
+/* ---- namesakes in both parts ------------------------------------------------------------------------------------- */
 
 static char told[1024];
 

@@ -98,7 +98,8 @@ static void the_mean_needs_some_examples_of_each_class(void **state) {
     assert_true(each[3].ci[RATE_F1].high < 0.67); /* not that of two classes, which are far above */
 }
 
-/* Whoever counts every patient five times knows no more than who counts each once; F1's interval is the delta method's. */
+/* Whoever counts every patient five times knows no more than who counts each once; F1's
+   interval is the delta method's. */
 static void patients_count_once(void **state) {
     (void)state;
     static example_set once, often;

@@ -175,7 +175,8 @@ static void tables_show_all_methods_and_mark_the_best_unless_it_is_tied(void **s
     close_example(&comparison, all, &strata);
 }
 
-/* ERM predicts a label in 12 cases that 6 references have; DRO and CVaR predict it in these 6. Two more have it nowhere. */
+/* ERM predicts a label in 12 cases that 6 references have; DRO and CVaR predict it in these 6.
+   Two more have it nowhere. */
 static void predicting_what_is_not_there_costs_as_much_as_alone(void **state) {
     (void)state;
     enum { WITH = 6, WITHOUT = 6, NOWHERE = 2, ALL = WITH + WITHOUT + NOWHERE };

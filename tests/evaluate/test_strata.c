@@ -79,7 +79,8 @@ static void strata_have_their_natural_order_and_lacking_cases_are_named(void **s
     scores_close(&scores);
 }
 
-/* The column `patient`, however it is written, is no group of its own accord; it says whose the cases of each group are. */
+/* The column `patient`, however it is written, is no group of its own accord; it says whose the
+   cases of each group are. */
 static void patients_are_known_in_every_stratum(void **state) {
     (void)state;
     const double dice[12] = {0};

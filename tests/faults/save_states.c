@@ -1,5 +1,5 @@
-/* Saves the state of a sampler over and over, or says whether a file holds one. usage: save_states save FILE | check FILE
-   After "check" it prints how many updates the state has seen; a file that does not open is code 1. */
+/* Saves the state of a sampler over and over, or says whether a file holds one. usage: save_states save FILE | check
+   FILE After "check" it prints how many updates the state has seen; a file that does not open is code 1. */
 #include "hws.h"
 
 #include <stdio.h>

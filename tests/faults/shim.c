@@ -1,13 +1,13 @@
 /*
- * Preloaded into the program (LD_PRELOAD): fails or kills it at the Nth call of a kind, counts calls, or records what was done
- * to files.
+ * Preloaded into the program (LD_PRELOAD): fails or kills it at the Nth call of a kind, counts calls, or
+ * records what was done to files.
  *
  *     HWS_FAULT=OPERATION:N:EIO|ENOSPC|ENOMEM|kill   the Nth call since main began; OPERATION is one of NAMES below
  *     HWS_FAULT_COUNTS=FILE                          at exit: a line "OPERATION COUNT" for each
  *     HWS_FAULT_RECORD=FILE                          a line for each change of a file or folder, see power_cuts.py
  *
- * System calls are made directly, so that nothing here calls what it stands in for. What libc calls within itself (the reads
- * of fread, the writes of printf) does not come by; therefore fopen, fread and opendir are stood in for as well.
+ * System calls are made directly, so that nothing here calls what it stands in for. What libc calls within itself (the
+ * reads of fread, the writes of printf) does not come by; therefore fopen, fread and opendir are stood in for as well.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

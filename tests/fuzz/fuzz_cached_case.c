@@ -1,4 +1,5 @@
-/* Bytes as a preprocessed case, as they are and under right checksums: what is accepted can be read to its last byte. */
+/* Bytes as a preprocessed case, as they are and under right checksums: what is accepted can be
+   read to its last byte. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "cache/cached_case.h"
 #include "core/crc64.h"

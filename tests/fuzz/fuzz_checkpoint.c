@@ -1,6 +1,6 @@
 /*
- * Bytes as a checkpoint, as they are and under right checksums: a run goes on from it, or it is refused. The first byte says
- * which run (fuzz_trainer.h).
+ * Bytes as a checkpoint, as they are and under right checksums: a run goes on from it, or it is refused. The first byte
+ * says which run (fuzz_trainer.h).
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "fuzz_trainer.h"

@@ -1,4 +1,5 @@
-/* Bytes as a CSV file of pictures or of a table: every example has a class and a part, every number of a table is finite. */
+/* Bytes as a CSV file of pictures or of a table: every example has a class and a part, every
+   number of a table is finite. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "fuzz_folder.h"
 #include "images/table_sets.h"

@@ -1,6 +1,6 @@
 /*
- * Files of a fuzz target or of its examples, in a folder that is made when it is first asked for and removed at the end.
- * Include it after defining _XOPEN_SOURCE as 700.
+ * Files of a fuzz target or of its examples, in a folder that is made when it is first asked for and removed at the
+ * end. Include it after defining _XOPEN_SOURCE as 700.
  */
 #ifndef HWS_TESTS_FUZZ_FOLDER_H
 #define HWS_TESTS_FUZZ_FOLDER_H

@@ -1,4 +1,5 @@
-/* Bytes as plans.json and dataset.json of a model of nnU-Net (see fuzz_put_files): what is accepted is a plan that can be written. */
+/* Bytes as plans.json and dataset.json of a model of nnU-Net (see fuzz_put_files): what is accepted is a
+   plan that can be written. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "fuzz_folder.h"
 #include "nnunet/nnunet_plan.h"

@@ -1,6 +1,6 @@
 /*
- * Bytes as the files of a run (see fuzz_put_files): the report is made, or the run is refused, and nothing that the files hold
- * becomes markup: no file can have a script run in the page.
+ * Bytes as the files of a run (see fuzz_put_files): the report is made, or the run is refused, and nothing that the
+ * files hold becomes markup: no file can have a script run in the page.
  */
 #define _GNU_SOURCE /* mkdtemp, memmem */
 #include "fuzz_folder.h"

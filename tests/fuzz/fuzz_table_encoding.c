@@ -1,4 +1,5 @@
-/* Bytes as a features.csv: what is accepted encodes rows in finite numbers or refuses them, and comes back as it was written. */
+/* Bytes as a features.csv: what is accepted encodes rows in finite numbers or refuses them, and
+   comes back as it was written. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "fuzz_folder.h"
 #include "images/labelled_images.h"

@@ -15,7 +15,7 @@ typedef struct input {
     size_t left; /* values that are looked at yet: they may refer to each other in circles */
 } input;
 
-/* ---- checksums are put right, so that an altered pickle and altered numbers get past them ------------------------- */
+/* ---- checksums are put right, so that an altered pickle and altered numbers get past them ------------------------ */
 
 static uint64_t get(const uint8_t *at, int bytes) {
     uint64_t value = 0;
@@ -44,7 +44,7 @@ static void put_all_right(uint8_t *bytes, size_t size) {
         }
 }
 
-/* ---- what is accepted --------------------------------------------------------------------------------------------- */
+/* ---- what is accepted -------------------------------------------------------------------------------------------- */
 
 static int is_within(const zip_archive *archive, const unsigned char *first, size_t elements) {
     for (size_t k = 0; k < zip_count(archive); k++) {

@@ -300,7 +300,8 @@ static void without_memory_nothing_is_split_off(void **state) {
 
 enum { VISITS = 4, PATIENTS = 20 };
 
-/* A set of 80 images of 20 patients, who are ill or well; the first has no name, so that each of its images is on its own. */
+/* A set of 80 images of 20 patients, who are ill or well; the first has no name, so that each of
+   its images is on its own. */
 static labelled_images of_patients(const char *const *patients) {
     labelled_images set;
     const labelled_images_shape shape = {VISITS * PATIENTS, 1, 1, 1, 2};

@@ -512,7 +512,8 @@ static void classes_can_be_given(void **state) {
     assert_non_null(strstr(why.message, "not trained on the class 'new'"));
 }
 
-/* What a run with the classes a and b is asked about, which was trained on `own`, in grey pictures of side x side pixels. */
+/* What a run with the classes a and b is asked about, which was trained on `own`, in grey
+   pictures of side x side pixels. */
 static classification_source source_of_a_run(const char *data, const char *own, int side) {
     static const char *const NAMES[] = {"a", "b"};
     classification_source source = classification_source_of(work_path(data));
@@ -524,7 +525,8 @@ static classification_source source_of_a_run(const char *data, const char *own, 
     return source;
 }
 
-/* What else a run is asked about is there to be tested on, all of it, unless it says otherwise; its own data are divided. */
+/* What else a run is asked about is there to be tested on, all of it, unless it says otherwise;
+   its own data are divided. */
 static void data_from_elsewhere_are_tested_on_as_a_whole(void **state) {
     (void)state;
     write_pictures("elsewhere/a", 6);

@@ -197,7 +197,8 @@ static void in_wide_tables_patients_stay_together_too(void **state) {
     for (int k = 0; k < 30; k++) assert_true(seen[k] == 1 << PART_TRAIN || seen[k] == 1 << PART_TEST);
 }
 
-/* What is learnt from decides: a word in a test row is a mistake there, one in a training row makes words of all, and is told. */
+/* What is learnt from decides: a word in a test row is a mistake there, one in a training row makes
+   words of all, and is told. */
 static void a_word_among_numbers_does_not_pass_silently(void **state) {
     (void)state;
     static const char TABLE[] =

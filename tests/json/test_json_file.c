@@ -51,7 +51,8 @@ static void what_is_no_json_is_refused_with_its_line(void **state) {
     }
 }
 
-/* What was read of it is given back, the oldest first: in a time that grows with it, not with its square, or this never ends. */
+/* What was read of it is given back, the oldest first: in a time that grows with it, not with its
+   square, or this never ends. */
 static void a_large_file_that_is_cut_is_refused_at_once(void **state) {
     (void)state;
     enum { NUMBERS = 2000000 };

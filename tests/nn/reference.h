@@ -47,7 +47,8 @@ void reference_norm_backward(int groups, size_t rows_of_group, int channels, con
                              const double *shift, double epsilon, double slope, const double *dy, double *dx,
                              double *scale_gradient, double *shift_gradient);
 
-/* Of `features` = channels; `chosen` (may be NULL) receives the input that each output came from, the first of equals. */
+/* Of `features` = channels; `chosen` (may be NULL) receives the input that each output came
+   from, the first of equals. */
 void reference_max_pool(const window *w, const double *input, double *output, size_t *chosen);
 
 /* The mean over each window, whose padding counts for nothing. */

@@ -4,8 +4,8 @@
 #include "numbers.h"
 #include "reference.h"
 
-/* Errors, relative to the sum of the absolute values of the products that make a number. Products of bf16 are held to that of
-   weights that are rounded to bf16. */
+/* Errors, relative to the sum of the absolute values of the products that make a number. Products of bf16 are held to
+   that of weights that are rounded to bf16. */
 #define DIRECT_BOUND 1e-6
 #define WINOGRAD_BOUND 1e-5
 
@@ -421,8 +421,8 @@ static void the_number_of_threads_changes_no_bit(void **state) {
     }
 }
 
-/* Large filters: one thread works on large blocks, two have blocks of their own, and 64 share one; of pictures, two have parts of
-   their own for the gradients, and five share each. */
+/* Large filters: one thread works on large blocks, two have blocks of their own, and 64 share one; of pictures, two
+   have parts of their own for the gradients, and five share each. */
 static void threads_that_share_large_filters_or_not_change_no_bit(void **state) {
     (void)state;
     static const struct example LARGE[] = {

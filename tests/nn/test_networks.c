@@ -424,8 +424,8 @@ static long resident_pages(void) {
     return resident;
 }
 
-/* A leak grows between any two looks. What the system does once (a thread that starts, a page that it makes larger, its own
-   rounding of the figure) does not. */
+/* A leak grows between any two looks. What the system does once (a thread that starts, a page that it makes larger, its
+   own rounding of the figure) does not. */
 static void memory_stays_flat_over_many_steps(void **state) {
     (void)state;
     if (resident_pages() < 0) skip();

@@ -1,6 +1,6 @@
 /*
- * Each operation in a tiny graph: values against the plain loops, gradients of its inputs and parameters against central
- * differences of the plain loops in double.
+ * Each operation in a tiny graph: values against the plain loops, gradients of its inputs and parameters against
+ * central differences of the plain loops in double.
  */
 #include "nn/graph_inside.h"
 #include "numbers.h"
@@ -524,7 +524,7 @@ static void the_number_of_threads_changes_no_bit(void **state) {
     }
 }
 
-/* ---- dropout: a graph of 8 samples, or of the half that begins with sample `first`; input ones ---------------------- */
+/* ---- dropout: a graph of 8 samples, or of the half that begins with sample `first`; input ones ------------------- */
 
 typedef struct dropped {
     float out[8 * 1000], gradient[8 * 1000];

@@ -1,6 +1,6 @@
 /*
- * A batch that several graphs work on, each on some of its parts: outputs, statistics and gradients are those of one graph
- * that works on all of it, to the bit. The graphs run in threads and join through shared memory.
+ * A batch that several graphs work on, each on some of its parts: outputs, statistics and gradients are those of one
+ * graph that works on all of it, to the bit. The graphs run in threads and join through shared memory.
  */
 #include "numbers.h"
 

@@ -1,4 +1,5 @@
-/* Models of nnU-Net: what is exported and imported again is the same to the bit, and what cannot be served is refused. */
+/* Models of nnU-Net: what is exported and imported again is the same to the bit, and what
+   cannot be served is refused. */
 #define _GNU_SOURCE /* memmem */
 #include "core/whole_file.h"
 #include "model/segmentation_model.h"
@@ -12,7 +13,7 @@ static void must(status_code status, const failure *failure) {
     if (status != STATUS_OK) fail_msg("%s", failure->message);
 }
 
-/* ---- models of ours ------------------------------------------------------------------------------------------------ */
+/* ---- models of ours ---------------------------------------------------------------------------------------------- */
 
 static void write_model(const plan *plan, const char *name, uint64_t seed) {
     small_model_write(plan, work_path(name), seed);
@@ -35,7 +36,7 @@ static status_code import(const char *from, const char *to, const char *folds, f
     return status;
 }
 
-/* ---- there and back ------------------------------------------------------------------------------------------------ */
+/* ---- there and back ---------------------------------------------------------------------------------------------- */
 
 static void same_weights(const char *a, const char *b) {
     safetensors *one, *other;
@@ -229,7 +230,7 @@ static void all_folds_or_none_are_exported(void **state) {
     assert_true(path_exists(work_path("out/model/fold_1/checkpoint_final.pth")));
 }
 
-/* ---- nnU-Net's own habits ------------------------------------------------------------------------------------------ */
+/* ---- nnU-Net's own habits ---------------------------------------------------------------------------------------- */
 
 /* Replaces the first `from` in a file of the model. */
 static void edit(const char *model, const char *file, const char *from, const char *to) {
@@ -303,8 +304,8 @@ static void old_and_inherited_plans_are_read(void **state) {
     assert_int_equal(import("old", "circle", NULL, &failure), STATUS_BAD_INPUT);
 }
 
-/* A network trained on transposed images is ours with turned kernels: with axes turned by transpose_forward the plan and every
-   kernel must come back turned. */
+/* A network trained on transposed images is ours with turned kernels: with axes turned by transpose_forward the plan
+   and every kernel must come back turned. */
 static void transposed_axes_are_turned_back(void **state) {
     (void)state;
     const plan plan = small_plan(0, -1);

@@ -13,7 +13,7 @@ static inline void must(status_code status, const failure *failure) {
     if (status != STATUS_OK) fail_msg("%s", failure->message);
 }
 
-/* ---- a reader of Protocol Buffers --------------------------------------------------------------------------------- */
+/* ---- a reader of Protocol Buffers -------------------------------------------------------------------------------- */
 
 typedef struct span {
     const unsigned char *at, *end;
@@ -60,7 +60,7 @@ static inline span part(span message, int number) {
     return (span){0};
 }
 
-/* ---- the model ---------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static inline span load(const char *name, char **bytes) {
     size_t size;

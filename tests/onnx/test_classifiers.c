@@ -21,7 +21,7 @@ static void write_run(const char *name, const char *model, const int size[3], in
     small_classifier_write(work_path(name), model, &facts, 5);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct node {
     span operator, inputs[MOST_INPUTS], output;
@@ -137,7 +137,7 @@ static void models_are_sound_and_hold_the_weights(void **state) {
     }
 }
 
-/* ---- logits ------------------------------------------------------------------------------------------------------- */
+/* ---- logits ------------------------------------------------------------------------------------------------------ */
 
 typedef struct values {
     float at[MOST_VALUES];
@@ -222,7 +222,7 @@ static void fully_connected_networks_give_our_logits(void **state) {
     }
 }
 
-/* ---- metadata ----------------------------------------------------------------------------------------------------- */
+/* ---- metadata ---------------------------------------------------------------------------------------------------- */
 
 static int has_metadata(span model, const char *key) {
     field f;

@@ -1,5 +1,5 @@
-/* ONNX models, read back by a reader of their own: the wire format is sound, every node finds its inputs, weights are the
-   network's to the bit. That the logits are ours in onnxruntime is shown by peer/onnx. */
+/* ONNX models, read back by a reader of their own: the wire format is sound, every node finds its inputs, weights are
+   the network's to the bit. That the logits are ours in onnxruntime is shown by peer/onnx. */
 #include "onnx_reader.h"
 #include "small_model.h"
 

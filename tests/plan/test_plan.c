@@ -423,7 +423,8 @@ static void label_values_and_regions_come_back_from_their_file(void **state) {
     unlink(path);
 }
 
-/* A run goes on although its dataset calls a channel otherwise now; networks that get the same images must call it the same. */
+/* A run goes on although its dataset calls a channel otherwise now; networks that get the same
+   images must call it the same. */
 static void ensembles_have_the_same_channels(void **state) {
     (void)state;
     const plan one = parsed("\"classes\": 2");

@@ -528,7 +528,7 @@ static void nothing_is_refused_too(void **state) {
     assert_non_null(hws_predict_status_text((hws_predict_status)99));
 }
 
-/* ---- the host's own ------------------------------------------------------------------------------------------------ */
+/* ---- the host's own ---------------------------------------------------------------------------------------------- */
 
 static void *own_malloc(size_t size) { return malloc(size); }
 static void own_free(void *block) { free(block); }

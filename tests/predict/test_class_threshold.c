@@ -23,7 +23,8 @@ static void the_class_is_taken_from_the_threshold_on(void **state) {
     assert_int_equal(class_threshold_decide(parsed("a=b=0.11"), unlikely, 3), 2);
 }
 
-/* hws evaluate chooses the probability of an example, and prints it with nine digits: that example is at the threshold. */
+/* hws evaluate chooses the probability of an example, and prints it with nine digits: that
+   example is at the threshold. */
 static void a_probability_that_was_printed_reaches_itself(void **state) {
     (void)state;
     for (int k = 1; k < 5000; k++) {

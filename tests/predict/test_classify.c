@@ -1,4 +1,5 @@
-/* libhws_predict's classifiers: pixels in memory and files get the scores of hws predict, to the bit, and what is refused. */
+/* libhws_predict's classifiers: pixels in memory and files get the scores of hws predict, to the
+   bit, and what is refused. */
 #include "hws_predict.h"
 
 #include "core/csv.h"

@@ -332,7 +332,8 @@ static void regions_become_the_values_that_they_write(void **state) {
     planned = before;
 }
 
-/* A network that is sure of one thing and a hundredth of another outweighs a second one in logits, not in probabilities. */
+/* A network that is sure of one thing and a hundredth of another outweighs a second one in
+   logits, not in probabilities. */
 static void probabilities_are_averaged_where_it_is_asked_for(void **state) {
     (void)state;
     const int size[3] = {16, 16, 16};

@@ -1,6 +1,6 @@
 /*
- * Messages that are longer than MPI may count: with a limit of a few bytes instead of gigabytes. Started by mpirun, as any
- * number of ranks. Ends with 1 if a byte is not as it should be.
+ * Messages that are longer than MPI may count: with a limit of a few bytes instead of gigabytes. Started by mpirun, as
+ * any number of ranks. Ends with 1 if a byte is not as it should be.
  */
 #define RANKS_MPI_LONGEST 7
 #include "../../src/ranks/ranks_mpi.c"

@@ -1,5 +1,5 @@
-/* Work that is dealt to several ranks: each item is done once, all know the results, the first rank hears of the progress of
-   all, and a failure or a stop of one ends all. */
+/* Work that is dealt to several ranks: each item is done once, all know the results, the first rank hears of the
+   progress of all, and a failure or a stop of one ends all. */
 #undef NDEBUG
 #include "ranks/shared_work.h"
 #include "thread_ranks.h"

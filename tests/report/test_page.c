@@ -177,7 +177,8 @@ static void classifiers_are_judged_by_their_evaluation(void **state) {
     folder_close(&runs[1]);
 }
 
-/* Ten of ten are not so much better than six of ten that it could not be chance, though no resampling of ten can say so. */
+/* Ten of ten are not so much better than six of ten that it could not be chance, though no
+   resampling of ten can say so. */
 static void a_small_group_without_mistakes_is_no_proof(void **state) {
     (void)state;
     folder runs[2] = {whole_run("erm", 10, 0, 2, 0.9), whole_run("dro", 10, 0, 2, 0.1)};
@@ -271,7 +272,8 @@ static void without_groups_the_worst_class_counts(void **state) {
     folder_close(&run);
 }
 
-/* Class by class, each with the runs that know it below each other; evaluations of before there were rates have no such table. */
+/* Class by class, each with the runs that know it below each other; evaluations of before there were
+   rates have no such table. */
 static void rates_of_classes_stand_side_by_side(void **state) {
     (void)state;
     static const char HEAD[] =
@@ -699,7 +701,8 @@ static void bands_around_negative_losses_have_their_full_width(void **state) {
     folder_close(&run);
 }
 
-/* Cases may have numbers for names, which are no class numbers; older runs have them in the column of the label, too. */
+/* Cases may have numbers for names, which are no class numbers; older runs have them in the
+   column of the label, too. */
 static void hard_cases_are_named_and_not_taken_for_something(void **state) {
     (void)state;
     folder run = segmentation_run("dro", "");
@@ -751,7 +754,8 @@ static void scores_on_training_cases_are_called_that(void **state) {
     for (int k = 0; k < 3; k++) folder_close(&runs[k]);
 }
 
-/* The worst twentieth of the training losses, with the lines of the runs that have them and no figure where none has. */
+/* The worst twentieth of the training losses, with the lines of the runs that have them and no
+   figure where none has. */
 static void the_worst_losses_have_curves(void **state) {
     (void)state;
     folder runs[] = {segmentation_run("erm", ""), segmentation_run("dro", ""), segmentation_run("ohem", "")};
@@ -825,10 +829,10 @@ static void groups_and_labels_that_do_not_fit_are_counted(void **state) {
     for (int k = 0; k < 2; k++) folder_close(&runs[k]);
 }
 
-/* ---- the verdict about full evaluations ---------------------------------------------------------------------------- */
+/* ---- the verdict about full evaluations -------------------------------------------------------------------------- */
 
-/* An evaluation of cases with two labels, whose mean Dice is 0.5 or 0.6, of the first two 0.1, and more by `gain` and, if there
-   is one, 0.002 times the number of the case; and of one without a score. */
+/* An evaluation of cases with two labels, whose mean Dice is 0.5 or 0.6, of the first two 0.1, and more by `gain` and,
+   if there is one, 0.002 times the number of the case; and of one without a score. */
 static void write_scores(const folder *run, int cases, double gain) {
     FILE *file = open_in(run, "summary.json");
     fputs("{\"metric_per_case\": [\n", file);

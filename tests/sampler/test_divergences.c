@@ -186,7 +186,8 @@ static void hard_examples_are_mined(void **state) {
             assert_int_equal(hws_divergence_probabilities(&divergence, beta, n, losses, before, NULL), HWS_OK);
             losses[i] += (float)pow(10, 3 * test_unit(&seed) - 3);
             assert_int_equal(hws_divergence_probabilities(&divergence, beta, n, losses, after, NULL), HWS_OK);
-            /* For k > 2, n p is a root that starts at 0 with infinite slope: there the last digit of z shows as 1e-8. */
+            /* For k > 2, n p is a root that starts at 0 with infinite slope: there the last
+               digit of z shows as 1e-8. */
             const double slack = divergence.kind == HWS_CRESSIE_READ && divergence.parameter > 2 ? 1e-7 / n : 1e-15;
             for (int j = 0; j < n; j++) {
                 if (j == i) assert_true(after[j] >= before[j] * (1 - 1e-12) - slack);

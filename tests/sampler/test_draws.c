@@ -334,7 +334,8 @@ static uint64_t print_of_batches(double beta) {
     return print;
 }
 
-/* Batches without replacement for a given seed, as they were recorded once: with few and with many examples taken out. */
+/* Batches without replacement for a given seed, as they were recorded once: with few and with
+   many examples taken out. */
 static void batches_are_those_on_record(void **state) {
     (void)state;
     assert_int_equal(print_of_batches(10), UINT64_C(0x22ab229ada715b3e));

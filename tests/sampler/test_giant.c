@@ -1,4 +1,5 @@
-/* As many examples as a sampler can hold. Takes 10 GB and a minute or two: with HWS_TEST_LONG, where there is the memory. */
+/* As many examples as a sampler can hold. Takes 10 GB and a minute or two: with HWS_TEST_LONG,
+   where there is the memory. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "testing.h"
 

@@ -18,7 +18,8 @@ static double normaliser(double beta, int n, const float *losses) {
     return sum;
 }
 
-/* What a fresh sampler takes Z_new / Z_old to be after this batch: raw ratio over weight, where p_new < 1 is no limit. */
+/* What a fresh sampler takes Z_new / Z_old to be after this batch: raw ratio over weight, where
+   p_new < 1 is no limit. */
 static double estimate(const hws_options *options, int n, const float *stale, const float *fresh, int64_t count,
                        const int64_t *batch) {
     float losses[4], weights[4];
@@ -271,7 +272,8 @@ static void other_divergences_are_refused(void **state) {
     hws_sampler_close(&sampler);
 }
 
-/* Without a loss the first weight is 1, and it is no part of the mean; a guess is the first stale loss, as the paper's L_init. */
+/* Without a loss the first weight is 1, and it is no part of the mean; a guess is the first stale
+   loss, as the paper's L_init. */
 static void the_first_weight_goes_by_the_first_loss_if_there_is_one(void **state) {
     (void)state;
     enum { N = 40, BATCH = 4 };

@@ -1,6 +1,6 @@
 /*
- * The examples that draws fall into by the floats of AVX-512, against the exact shares of a leaf: those may be wrong by a
- * quarter of the margin at most, and an example that is not called doubtful must be the right one. Most are not.
+ * The examples that draws fall into by the floats of AVX-512, against the exact shares of a leaf: those may be wrong by
+ * a quarter of the margin at most, and an example that is not called doubtful must be the right one. Most are not.
  */
 #include "sampler/weight_tree_descent.h"
 #include "testing.h"

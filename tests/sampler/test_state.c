@@ -580,7 +580,8 @@ static void test_impossible_windows(void **state) {
     hws_sampler_close(&sampler);
 }
 
-/* A window that no sampler can have had is refused even with a right checksum: interpolating in it would give another p. */
+/* A window that no sampler can have had is refused even with a right checksum: interpolating in
+   it would give another p. */
 static void test_invented_windows(void **state) {
     (void)state;
     hws_options options = hws_options_default();

@@ -183,7 +183,8 @@ static void model_prepare(model *m, double beta) {
     }
 }
 
-/* The place of each example of a batch among those that were left when it was drawn: uniform on [0, 1] if the draws are p's. */
+/* The place of each example of a batch among those that were left when it was drawn: uniform on [0,
+   1] if the draws are p's. */
 static void transform_batch(const model *m, const int64_t *drawn, double *values, uint64_t *seed) {
     char taken[MANY] = {0};
     for (int k = 0; k < AT_ONCE; k++) {
@@ -219,7 +220,8 @@ static double off_radius(const model *m, double tail) {
     return fabs(sum / MANY / radius_of(&m->divergence, tail) - 1);
 }
 
-/* Where each drawn example gets a random new loss, beta is renewed in nearly every update: to within 2 % of the radius. */
+/* Where each drawn example gets a random new loss, beta is renewed in nearly every update: to
+   within 2 % of the radius. */
 static void the_radius_is_kept_under_random_losses(void **state) {
     (void)state;
     enum { N = 20000, BATCH = 64 };
@@ -250,9 +252,9 @@ static void the_radius_is_kept_under_random_losses(void **state) {
 }
 
 /*
- * Draws stay exact while beta changes: under the p of each step, with the beta that the sampler says it has, the randomised
- * probability integral transform of each draw of a batch, by p of those that are left, is uniform; and beta is the one that
- * holds the radius. It begins without losses.
+ * Draws stay exact while beta changes: under the p of each step, with the beta that the sampler says it has, the
+ * randomised probability integral transform of each draw of a batch, by p of those that are left, is uniform; and beta
+ * is the one that holds the radius. It begins without losses.
  */
 static void draws_are_exact_under_changing_beta(void **state) {
     (void)state;

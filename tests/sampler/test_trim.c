@@ -189,7 +189,8 @@ static void batches_without_replacement_follow_p(void **state) {
 
 enum { FEW = 6, LONG_BATCH = 4, ORDERED = FEW * FEW * FEW * FEW };
 
-/* The chance of each ordered batch by the definition of a successive draw: p restricted to those not yet in the batch. */
+/* The chance of each ordered batch by the definition of a successive draw: p restricted to
+   those not yet in the batch. */
 static void enumerate(const double *p, int depth, unsigned in_batch, int cell, double chance, double *chances) {
     double left = 0;
     for (int i = 0; i < FEW; i++) left += in_batch >> i & 1 ? 0 : p[i];

@@ -135,8 +135,8 @@ static void every_order_is_as_likely(void **state) {
 /* ---- when first visits and losses meet ------------------------------------------------------------------------- */
 
 /*
- * Some examples have a loss, some are to be visited, some wait for their loss. A batch takes all that are to be visited,
- * then from p over those with a loss, and those that wait only when nothing else is left.
+ * Some examples have a loss, some are to be visited, some wait for their loss. A batch takes all that are to be
+ * visited, then from p over those with a loss, and those that wait only when nothing else is left.
  */
 static void a_batch_takes_visits_then_losses_then_what_waits(void **state) {
     (void)state;

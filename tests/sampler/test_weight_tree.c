@@ -197,8 +197,8 @@ static void a_giant_leaves_no_trace(void **state) {
 }
 
 /*
- * Lost draws are too rare to be met. So one of the crown's unused words gets as much room as all others together: half of
- * the draws fall into it, must start again without following it, and end up as if nothing had been.
+ * Lost draws are too rare to be met. So one of the crown's unused words gets as much room as all others together: half
+ * of the draws fall into it, must start again without following it, and end up as if nothing had been.
  */
 static void lost_draws_start_again(void **state) {
     (void)state;

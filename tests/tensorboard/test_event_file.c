@@ -1,4 +1,5 @@
-/* Event files: checksums are CRC-32C's, records are whole and can be added to. peer/tensorboard reads the messages in them. */
+/* Event files: checksums are CRC-32C's, records are whole and can be added to. peer/tensorboard
+   reads the messages in them. */
 #include "core/path.h"
 #include "core/whole_file.h"
 #include "tensorboard/event_file.h"

@@ -27,8 +27,8 @@ static void refused(const void *bytes, size_t size, const char *why) {
     if (!strstr(failure.message, why)) fail_msg("expected '%s' in: %s", why, failure.message);
 }
 
-/* What Python 3.11 makes of {'a': [1, -2, 3.5, None, True, False, 300, 70000, 2**40, -2**40], 'b': ('x', b'y'), 'c': {}}
-   with protocols 2 and 4. */
+/* What Python 3.11 makes of {'a': [1, -2, 3.5, None, True, False, 300, 70000, 2**40, -2**40], 'b': ('x', b'y'), 'c':
+   {}} with protocols 2 and 4. */
 static const char PROTOCOL_2[] =
     "\x80\x02}q\x00(X\x01\x00\x00\x00"
     "aq\x01]q\x02(K\x01J\xfe\xff\xff\xffG@\x0c\x00\x00\x00\x00\x00\x00N\x88\x89M,\x01Jp\x11\x01\x00\x8a\x06\x00\x00\x00"

@@ -171,7 +171,8 @@ static void plain_chances(double beta, const double *losses, double *p) {
     for (int k = 0; k < POINTS; k++) p[k] /= sum;
 }
 
-/* history.csv's stale_distance: total variation between p of the losses as last trained on and p of those of the moment. */
+/* history.csv's stale_distance: total variation between p of the losses as last trained on and
+   p of those of the moment. */
 static void the_distance_of_stale_losses_is_recorded(void **state) {
     points p;
     const task task = points_task(&p);

@@ -26,7 +26,8 @@ static double duration(const train_settings *s, const budget_costs *costs) {
            validations * costs->validation + costs->end;
 }
 
-/* Costs of all sizes: the run keeps a twentieth of the time back, and fills them unless a step is longer than the rest. */
+/* Costs of all sizes: the run keeps a twentieth of the time back, and fills them unless a step
+   is longer than the rest. */
 static void what_is_chosen_fits_into_the_time(void **state) {
     (void)state;
     static const double STEPS[] = {0.001, 0.1, 2, 20}, VALIDATIONS[] = {0.01, 3, 40},

@@ -156,7 +156,8 @@ static void a_machine_that_stands_still_for_a_moment_is_not_a_slow_one(void **st
     }
 }
 
-/* Steps of 0.13 ms beside files that take 20 ms to write: one change of the length must not be the reason for the next. */
+/* Steps of 0.13 ms beside files that take 20 ms to write: one change of the length must not be
+   the reason for the next. */
 static void recording_a_change_does_not_change_the_length_again(void **state) {
     (void)state;
     enum { LENGTH = 40000 };

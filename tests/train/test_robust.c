@@ -190,7 +190,7 @@ static void the_worst_losses_are_recorded(void **state) {
     csv_close(&losses);
 }
 
-/* ---- wrong labels ------------------------------------------------------------------------------------------------- */
+/* ---- wrong labels ------------------------------------------------------------------------------------------------ */
 
 enum { DIGITS = 2000, RARE = 3 };
 typedef enum kind_of_label { LABEL_RIGHT, LABEL_RARE, LABEL_WRONG } kind_of_label;

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE /* memmem */
-/* Whole runs: the same bits, whatever interrupts them and however many threads work; damaged and foreign checkpoints. */
+/* Whole runs: the same bits, whatever interrupts them and however many threads work; damaged
+   and foreign checkpoints. */
 #include "core/clock.h"
 #include "core/csv.h"
 #include "folders.h"
@@ -118,7 +119,8 @@ static double rate_in_last_row(const char *where, double *iterations) {
     return rate;
 }
 
-/* Of 24 iterations 8 were to be left, then 15: the last has the rate of the last of equal steps to the schedule's end. */
+/* Of 24 iterations 8 were to be left, then 15: the last has the rate of the last of equal steps
+   to the schedule's end. */
 static void a_run_whose_length_the_clock_changed_is_repeated_and_resumed_to_the_same_bytes(void **state) {
     (void)state;
     points p;
@@ -157,7 +159,8 @@ static status_code stop_if_told(void *context, learner *learner, const listener 
     return listener_stops(listener) ? fail(failure, STATUS_STOPPED, "stopped") : STATUS_OK;
 }
 
-/* The time is over in the first iteration: the run ends there, with weights, and its validation can still be made up for. */
+/* The time is over in the first iteration: the run ends there, with weights, and its validation
+   can still be made up for. */
 static void a_run_ends_when_its_time_is_over(void **state) {
     (void)state;
     points p;

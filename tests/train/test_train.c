@@ -123,7 +123,8 @@ static train_settings settings_of(const char *where) {
     return s;
 }
 
-/* Of lengths as settings.h records them. Whole entries count, since the clock may well set 41234567 iterations at the third. */
+/* Of lengths as settings.h records them. Whole entries count, since the clock may well set 41234567
+   iterations at the third. */
 static int has_length(const char *lengths, const char *entry) {
     char all[1024], one[64];
     assert_true(snprintf(all, sizeof all, ",%s,", lengths) < (int)sizeof all);

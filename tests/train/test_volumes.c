@@ -57,7 +57,7 @@ static csv read_table(const char *where, const char *name) {
     return table;
 }
 
-/* ---- wrong labels ------------------------------------------------------------------------------------------------- */
+/* ---- wrong labels ------------------------------------------------------------------------------------------------ */
 
 /* The data of a run as it saw them, and as they are. */
 typedef struct opened {
@@ -216,7 +216,7 @@ static void triage_lists_wrong_label_maps_first(void **state) {
     }
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static const char *condition_of(const csv *groups, const char *name) {
     const long column = csv_column(groups, "condition");

@@ -106,8 +106,8 @@ static size_t put(unsigned char *to, uint64_t value, int bytes) {
     return (size_t)bytes;
 }
 
-/* An archive with one deflated entry "d", as other programs write it, laid out by hand; `is_64` puts the sizes into a zip64
-   field and the directory's place into zip64 records. */
+/* An archive with one deflated entry "d", as other programs write it, laid out by hand; `is_64` puts the sizes into a
+   zip64 field and the directory's place into zip64 records. */
 static size_t deflated_archive(unsigned char *to, int is_64) {
     unsigned char packed[100];
     z_stream stream = {.next_in = (unsigned char *)TEXT, .avail_in = sizeof TEXT, .next_out = packed, .avail_out = 100};
