@@ -27,8 +27,6 @@ size_t fuzz_example(uint64_t *random, uint8_t *bytes, size_t *front) {
     torch_begin_dict(&writer, NULL);
     torch_add_string(&writer, "trainer_name", "nnUNetTrainer");
     torch_add_whole(&writer, "current_epoch", (long long)(test_random(random) % 100000));
-    torch_add_number(&writer, "_best_ema", 0.875);
-    torch_add_bool(&writer, "done", (int)(test_random(random) % 2));
     torch_add_none(&writer, "optimizer_state");
     torch_add_tuple(&writer, "inference_allowed_mirroring_axes", (int[]){0, 1, 2}, (int)(test_random(random) % 4));
     add_weights(&writer, random);
