@@ -17,12 +17,13 @@ enum {
     PIECE_ROWS = 28 /* of a piece of the gradient, at most: two of the largest blocks */
 };
 
-/* A gradient that several chunks add to, and behind it a piece of one for each thread. */
+/* A gradient that several chunks add to, one for the sum of several chains, and behind them a piece of one for each thread. */
 static size_t gradient_bytes(const convolution *c) { return aligned_bytes(c->weight_count * sizeof(float)); }
+static size_t sums_bytes(const convolution *c) { return (convolution_has_chains(c) ? 2 : 1) * gradient_bytes(c); }
 static size_t piece_bytes(const convolution *c) {
     return aligned_bytes(PIECE_ROWS * (size_t)c->features * sizeof(float));
 }
-size_t direct_weights_scratch(const convolution *c) { return gradient_bytes(c) + (size_t)c->threads * piece_bytes(c); }
+size_t direct_weights_scratch(const convolution *c) { return sums_bytes(c) + (size_t)c->threads * piece_bytes(c); }
 
 /* Output positions of a weight gradient that are worked on together. */
 typedef struct chunk {
@@ -153,27 +154,63 @@ static void add_floats(size_t count, const float *restrict from, float *restrict
     for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
 
-/*
- * What one thread adds: its share of the pieces. Each is summed from zero, over all chunks, and then added to what is
- * there; with a single chunk the sum need not leave the thread's own rows.
- */
-static void add_pieces(const convolution *c, const void *const inputs[2], const void *gradient, float *sums,
+/* Where the sums of all pieces are: of the chain that is being summed, and, where there are several, of those before. */
+typedef struct gradient_sums {
+    float *chain, *total; /* total: NULL where there is one chain */
+    float *own;           /* a thread's own piece */
+} gradient_sums;
+
+static gradient_sums sums_at(const convolution *c, char *memory) {
+    return (gradient_sums){(float *)(void *)memory,
+                           convolution_has_chains(c) ? (float *)(void *)(memory + gradient_bytes(c)) : 0,
+                           (float *)(void *)(memory + sums_bytes(c) + (size_t)thread_share().index * piece_bytes(c))};
+}
+
+static int positions_of(const convolution *c, const chunk *k) {
+    return (k->end_plane - k->first_plane) * (k->end_line - k->first_line) * c->out.size[2];
+}
+
+/* What happens around a chunk: a chain begins with it or ends with it, the first or the last one. */
+typedef struct chain_place {
+    int begins, ends, first, last;
+} chain_place;
+
+/* A piece's chain has ended: its sum goes to those before, and in the end all to the gradient. */
+static void end_chain(const chain_place *at, size_t floats, const float *chain, float *total, float *gradient) {
+    if (at->first && total) memcpy(total, chain, floats * sizeof *total);
+    else if (total) add_floats(floats, chain, total);
+    if (at->last) add_floats(floats, total ? total : chain, gradient);
+}
+
+/* What one thread adds: its share of the pieces, each summed from zero over all chunks. With a single chunk the sum need
+   not leave the thread's own rows. */
+static void add_pieces(const convolution *c, const void *const inputs[2], const void *gradient, char *memory,
                        float *weight_gradients) {
     const chunking k = chunking_of(c);
     const share own = thread_share();
+    const gradient_sums sums = sums_at(c, memory);
     const int chunks = chunk_count(c, &k);
     const size_t items = (size_t)convolution_taps(c) * (size_t)piece_groups(c);
-    float *own_rows = (float *)(void *)((char *)sums + gradient_bytes(c) + (size_t)own.index * piece_bytes(c));
-    for (int index = 0; index < chunks; index++) {
+    chain_place at = {.first = 1};
+    for (int index = 0, length = 0; index < chunks; index++) {
         const chunk chunk = chunk_at(c, &k, index);
+        at.begins = length == 0;
+        length += positions_of(c, &chunk);
+        at.last = index == chunks - 1;
+        at.ends = at.last || length >= LONGEST_CHAIN;
         for (size_t item = share_start(items, own); item < share_end(items, own); item++) {
             const gradient_piece piece = piece_at(c, item);
             const size_t floats = (size_t)piece.rows.count * (size_t)c->features;
-            float *sum = chunks == 1 ? own_rows : sums + piece.offset;
-            if (index == 0) memset(sum, 0, floats * sizeof *sum);
-            add_outer(c, &chunk, &piece.rows, inputs[piece.rows.input], gradient, sum);
-            if (index == chunks - 1) add_floats(floats, sum, weight_gradients + piece.offset);
+            float *const chain = chunks == 1 ? sums.own : sums.chain + piece.offset;
+            if (at.begins) memset(chain, 0, floats * sizeof *chain);
+            add_outer(c, &chunk, &piece.rows, inputs[piece.rows.input], gradient, chain);
+            if (at.ends)
+                end_chain(&at, floats, chain, sums.total ? sums.total + piece.offset : 0,
+                          weight_gradients + piece.offset);
         }
+        if (!at.ends) continue;
+        at.first = 0;
+        length = 0;
     }
 }
 
@@ -182,7 +219,7 @@ void direct_backward_weights(const convolution *c, const void *const inputs[2], 
 #pragma omp parallel num_threads(team_size(c->threads))
     for (int part = 0; part < convolution_parts(c); part++) {
         const convolution_piece piece = convolution_piece_at(c, inputs, gradient, part);
-        add_pieces(&piece.convolution, piece.inputs, piece.gradient, (float *)(void *)scratch,
+        add_pieces(&piece.convolution, piece.inputs, piece.gradient, scratch,
                    weight_gradients.first + (size_t)part * weight_gradients.stride);
     }
 }

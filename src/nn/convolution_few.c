@@ -182,6 +182,9 @@ static gradient_item item_at(const convolution *c, size_t index, splitting split
 /* Of one part: [tap line][number of the run][feature], with whole panels. */
 static ptrdiff_t sum_row(const convolution *c) { return (ptrdiff_t)panels_of(c->features) * KERNEL_PANEL; }
 static size_t part_sums(const convolution *c) { return (size_t)(tap_lines(c) * run_of(c)) * (size_t)sum_row(c); }
+/* The chain that is being summed, and behind it the sum of those before. */
+static float *chain_of(const convolution *c, float *sums, int part) { return sums + 2 * (size_t)part * part_sums(c); }
+static float *total_of(const convolution *c, float *sums, int part) { return chain_of(c, sums, part) + part_sums(c); }
 
 /* Where the gradient at some positions is read, and how far apart positions are. */
 typedef struct gradient_rows {
@@ -237,26 +240,42 @@ static void clear_item(const convolution *c, const gradient_item *item, float *s
         memset(sums + row * sum_row(c) + item->first_panel * KERNEL_PANEL, 0, bytes);
 }
 
+/* The chain has ended, and the next one begins. */
+static void end_chain(const convolution *c, const gradient_item *item, float *chain, float *total) {
+    const ptrdiff_t plane_rows = (ptrdiff_t)c->kernel[1] * run_of(c), first = item->first_panel * KERNEL_PANEL;
+    const int numbers = (item->end_panel - item->first_panel) * KERNEL_PANEL;
+    for (ptrdiff_t row = item->first_plane * plane_rows; row < item->end_plane * plane_rows; row++)
+        for (int i = 0; i < numbers; i++) total[row * sum_row(c) + first + i] += chain[row * sum_row(c) + first + i];
+    clear_item(c, item, chain);
+}
+
 static void sum_item(const convolution *c, const gradient_item *item, const convolution_piece *piece, float *memory,
                      float *sums) {
     const convolution *own = &piece->convolution;
     const banding b = banding_of(c);
-    clear_item(c, item, sums);
+    float *const chain = chain_of(c, sums, item->part), *const total = total_of(c, sums, item->part);
+    int length = 0;
+    clear_item(c, item, chain);
+    clear_item(c, item, total);
     for (size_t k = 0; k < band_count(own, &b); k++) {
         const band at = band_at(own, &b, k);
         copy_band(own, piece->inputs[0], at, read_as(c), memory);
         const gradient_rows rows = gradient_of(own, item, piece->gradient, at, memory + b.copy_floats);
-        add_band(own, item, at, (const char *)memory, rows, sums);
+        add_band(own, item, at, (const char *)memory, rows, chain);
+        length += at.lines * own->out.size[2];
+        if (length < LONGEST_CHAIN && k + 1 < band_count(own, &b)) continue;
+        end_chain(c, item, chain, total);
+        length = 0;
     }
 }
 
 /* The sums of all parts, in order, for this thread's share of the rows. */
-static void add_parts(const convolution *c, const float *sums, part_gradients to) {
+static void add_parts(const convolution *c, float *sums, part_gradients to) {
     const size_t rows = (size_t)(tap_lines(c) * run_of(c)), features = (size_t)c->features;
     const share own = thread_share();
     for (int part = 0; part < convolution_parts(c); part++)
         for (size_t row = share_start(rows, own); row < share_end(rows, own); row++) {
-            const float *from = sums + (size_t)part * part_sums(c) + row * (size_t)sum_row(c);
+            const float *from = total_of(c, sums, part) + row * (size_t)sum_row(c);
             float *const gradients = to.first + (size_t)part * to.stride + row * features;
             for (size_t f = 0; f < features; f++) gradients[f] += from[f];
         }
@@ -273,8 +292,7 @@ static void few_backward_weights(const convolution *c, const void *const inputs[
         for (size_t index; work_take(&all, &index);) {
             const gradient_item item = item_at(c, index, split);
             const convolution_piece piece = convolution_piece_at(c, inputs, gradient, item.part);
-            sum_item(c, &item, &piece, (float *)(void *)own_memory(c, scratch),
-                     sums + (size_t)item.part * part_sums(c));
+            sum_item(c, &item, &piece, (float *)(void *)own_memory(c, scratch), sums);
         }
 #pragma omp barrier
         add_parts(c, sums, weight_gradients);
@@ -283,7 +301,7 @@ static void few_backward_weights(const convolution *c, const void *const inputs[
 
 static convolution_scratch few_scratch(const convolution *c) {
     const banding b = banding_of(c);
-    const size_t sums = (size_t)convolution_parts(c) * part_sums(c);
+    const size_t sums = 2 * (size_t)convolution_parts(c) * part_sums(c);
     const size_t floats = sums > packed_floats(c) ? sums : packed_floats(c);
     const convolution_scratch back = direct_data_scratch(c);
     const size_t common = aligned_bytes(floats * sizeof(float));

@@ -53,7 +53,7 @@ static size_t pairs_of(const gradient_product *g) { return (size_t)g->row_groups
 
 static size_t gradient_floats(const gradient_product *g) {
     const size_t channels = (size_t)(g->row_groups * ROWS + g->column_groups * COLUMNS);
-    return pairs_of(g) * SUMS + (g->in_place ? 0 : channels * g->positions);
+    return 2 * pairs_of(g) * SUMS + (g->in_place ? 0 : channels * g->positions);
 }
 
 /* Numbers of one side of a block, and how far apart its positions and groups are. */
@@ -106,8 +106,27 @@ static const char *at_side(const side *s, size_t position, int group, size_t num
     return s->values + ((ptrdiff_t)position * s->point + group * s->group) * (ptrdiff_t)number;
 }
 
+/* The sums of all pairs of groups: of the chain that is being summed, so long so far, and of those before. */
+typedef struct pair_sums {
+    float *chain, *total;
+    size_t length;
+} pair_sums;
+
+static void clear_pairs(const gradient_product *g, float *sums) {
+    const size_t first = share_start(pairs_of(g), thread_share()), end = share_end(pairs_of(g), thread_share());
+    memset(sums + first * SUMS, 0, (end - first) * SUMS * sizeof *sums);
+}
+
+static void end_chain(const gradient_product *g, pair_sums *sums) {
+    const share own = thread_share();
+    const size_t first = share_start(pairs_of(g), own) * SUMS, end = share_end(pairs_of(g), own) * SUMS;
+    for (size_t i = first; i < end; i++) sums->total[i] += sums->chain[i];
+    clear_pairs(g, sums->chain);
+    sums->length = 0;
+}
+
 /* Adds the products of a block to the sums of this thread's share of pairs of groups. */
-static void multiply_block(const gradient_product *g, const block *b, float *sums) {
+static void multiply_block(const gradient_product *g, const block *b, pair_sums *sums) {
     const size_t positions = b->span.end - b->span.first, number = precision_bytes(b->precision);
     const size_t floats = (size_t)(b->rows.point + b->columns.point);
     const size_t chunk = g->in_place ? CHUNK_FLOATS / floats : CHUNK_POSITIONS;
@@ -117,12 +136,14 @@ static void multiply_block(const gradient_product *g, const block *b, float *sum
         const kernel_field field = {1, 1, points, 0, 0, b->rows.point, 0, 0, b->columns.point};
         for (size_t pair = share_start(pairs_of(g), own); pair < share_end(pairs_of(g), own); pair++) {
             const int row = (int)(pair / (size_t)g->column_groups), column = (int)(pair % (size_t)g->column_groups);
-            const kernel_sums to = {sums + pair * SUMS, COLUMNS, smaller(ROWS, g->rows - row * ROWS),
+            const kernel_sums to = {sums->chain + pair * SUMS, COLUMNS, smaller(ROWS, g->rows - row * ROWS),
                                     panels_of(smaller(COLUMNS, g->columns - column * COLUMNS))};
             kernels_for(b->precision)
                 ->outer(&field, at_side(&b->rows, first, row, number), at_side(&b->columns, first, column, number),
                         &to);
         }
+        sums->length += (size_t)points;
+        if (sums->length >= LONGEST_CHAIN) end_chain(g, sums);
     }
 }
 
@@ -147,29 +168,27 @@ static void add_pairs(const gradient_product *g, const float *sums, int features
     }
 }
 
-static void clear_pairs(const gradient_product *g, float *sums) {
-    const size_t first = share_start(pairs_of(g), thread_share()), end = share_end(pairs_of(g), thread_share());
-    memset(sums + first * SUMS, 0, (end - first) * SUMS * sizeof *sums);
-}
-
 /* One part, by all threads. */
 static void add_part(const gradient_product *g, const convolution_piece *piece, float *sums, float *weight_gradients) {
     const convolution *c = &piece->convolution;
-    float *const copies = sums + pairs_of(g) * SUMS;
-    clear_pairs(g, sums);
+    float *const copies = sums + 2 * pairs_of(g) * SUMS;
+    pair_sums pairs = {sums, sums + pairs_of(g) * SUMS, 0};
+    clear_pairs(g, pairs.chain);
+    clear_pairs(g, pairs.total);
     for (size_t unit = 0; unit < units_of(c); unit += g->units) {
         const span s = span_of(c, unit, g->units);
         if (g->in_place) {
             const block b = block_in_place(g, piece, s);
-            multiply_block(g, &b, sums);
+            multiply_block(g, &b, &pairs);
             continue;
         }
         const block b = block_copied(g, piece, s, copies);
 #pragma omp barrier
-        multiply_block(g, &b, sums);
+        multiply_block(g, &b, &pairs);
 #pragma omp barrier
     }
-    add_pairs(g, sums, c->features, weight_gradients);
+    end_chain(g, &pairs);
+    add_pairs(g, pairs.total, c->features, weight_gradients);
 }
 
 /* The general way reads strided lines where they are, which is better as long as the sums stay

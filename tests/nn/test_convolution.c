@@ -1,3 +1,4 @@
+#include "needs_kernels.h"
 #include "nn/convolution.h"
 #include "nn/convolution_inside.h"
 #include "nn/kernel_set.h"
@@ -94,6 +95,8 @@ static const struct example {
     {2, {1, 9, 6}, {80, 48}, 96, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}},
     {1, {2, 4, 3}, {68, 0}, 67, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}},
     {1, {4, 4, 2}, {65, 40}, 130, {2, 2, 2}, {2, 2, 2}, {0, 0, 0}},
+    /* Winograd's blocks in several steps */
+    {1, {24, 40, 24}, {16, 16}, 16, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}},
 };
 enum { EXAMPLE_COUNT = sizeof EXAMPLES / sizeof *EXAMPLES };
 
@@ -327,6 +330,27 @@ static void check_backward_weights(trial *t) {
     free(magnitude);
     free(inputs);
     free(gradients);
+}
+
+/* Sums over many positions whose products are all positive: what is rounded adds up, unless it is summed in chains. */
+static void long_sums_of_positive_numbers_round_as_little_as_short_ones(void **state) {
+    (void)state;
+    static const struct example LONG[] = {
+        {1, {48, 48, 48}, {1, 0}, 16, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}}, /* few */
+        {1, {48, 48, 48}, {16, 0}, 3, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}}, /* pointwise, in place or copied */
+        {1, {48, 48, 48}, {48, 0}, 16, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+        {1, {64, 64, 64}, {4, 0}, 16, {3, 3, 3}, {2, 2, 2}, {1, 1, 1}},
+        {1, {64, 64, 64}, {16, 0}, 16, {3, 3, 3}, {2, 2, 2}, {1, 1, 1}}, /* direct */
+    };
+    for (size_t i = 0; i < sizeof LONG / sizeof *LONG; i++) {
+        trial t = trial_open(&LONG[i], PRECISION_F32, CONVOLUTION_DIRECT, i);
+        float *const inputs = t.inputs[0].data, *const gradients = t.gradient.data;
+        for (size_t k = 0; k < shape_count(&t.c.in); k++) t.input[k] = (double)(inputs[k] = fabsf(inputs[k]));
+        for (size_t k = 0; k < shape_count(&t.c.out); k++)
+            t.gradient_exact[k] = (double)(gradients[k] = fabsf(gradients[k]));
+        check_backward_weights(&t);
+        trial_close(&t);
+    }
 }
 
 /* Whether the kernels that serve have products of bf16, which then serve all convolutions of bf16. */
@@ -660,10 +684,12 @@ static void the_rule_looks_at_the_shape_only(void **state) {
 }
 
 int main(void) {
+    leave_out_without_kernels();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reference_gradients_are_central_differences),
         cmocka_unit_test(direct_f32_convolutions_are_the_plain_loops),
         cmocka_unit_test(winograd_f32_convolutions_are_the_plain_loops),
+        cmocka_unit_test(long_sums_of_positive_numbers_round_as_little_as_short_ones),
         cmocka_unit_test(direct_bf16_convolutions_round_once),
         cmocka_unit_test(winograd_bf16_convolutions_round_once),
         cmocka_unit_test(products_of_bf16_round_the_weights_and_the_result),

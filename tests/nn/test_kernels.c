@@ -112,7 +112,8 @@ static void use_spread_rows(use *u) {
     close_all(in, 2);
 }
 
-enum { SIDE = 7 };
+/* So that tiles lie inside, too. */
+enum { SIDE = 11 };
 
 /* Of the corner, the middle and the edge of a small image. */
 static int place_of(const use *u) { return u->rows % 3 * WINOGRAD_TILE - 1; }

@@ -2,6 +2,7 @@
  * A batch that several graphs work on, each on some of its parts: outputs, statistics and gradients are those of one
  * graph that works on all of it, to the bit. The graphs run in threads and join through shared memory.
  */
+#include "needs_kernels.h"
 #include "numbers.h"
 
 #include "nn/graph.h"
@@ -223,6 +224,7 @@ static void complete_gradients_stay(void **state) {
 }
 
 int main(void) {
+    leave_out_without_kernels();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_may_be_anywhere),
         cmocka_unit_test(parts_are_summed_by_themselves),
