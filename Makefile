@@ -100,7 +100,7 @@ test-peer: tests
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -C peer -L peer -j$(JOBS)
 
 # Tests of what has kernels; the draws on record must be ARM's, too.
-ARM_TESTS = sampler_weight_tree nn_kernels nn_parts nn_loss
+ARM_TESTS = sampler_weight_tree nn_kernels nn_parts nn_loss nn_ops nn_convolution
 test-arm:
 	@scripts/setup build arm
 	@scripts/arm-libraries
