@@ -101,7 +101,7 @@ test-peer: tests
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -C peer -L peer -j$(JOBS)
 
 # Tests of what has kernels; the draws on record must be ARM's, too.
-ARM_TESTS = sampler/weight_tree nn/kernels nn/parts nn/loss
+ARM_TESTS = sampler/weight_tree nn/kernels nn/parts nn/loss nn/ops nn/convolution
 test-arm:
 	@scripts/setup build arm
 	@scripts/arm-libraries

@@ -142,12 +142,11 @@ static int read_classes(run_config *config, const json_t *list) {
     const size_t count = json_array_size(list);
     if (!list) return 1;
     if (!json_is_array(list) || count > 1 << 20) return 0;
-    config->class_names = calloc(count + 1, sizeof *config->class_names);
-    for (size_t k = 0; config->class_names && k < count; k++)
+    for (size_t k = 0; k < count; k++)
         if (!(config->class_names[k] = json_string_value(json_array_get(list, k)))) return 0;
     config->facts.class_names = config->class_names;
     config->facts.class_count = (int)count;
-    return config->class_names != 0;
+    return 1;
 }
 
 /* NULL, or the fact that cannot be. */
@@ -185,7 +184,10 @@ static status_code check_facts(const run_facts *f, const char *path, failure *fa
 }
 
 static status_code take_facts(run_config *config, const char *path, failure *failure) {
-    const char *wrong = read_facts(config, json_object_get(config->settings.document, "facts"));
+    const json_t *facts = json_object_get(config->settings.document, "facts");
+    config->class_names = calloc(json_array_size(json_object_get(facts, "classes")) + 1, sizeof *config->class_names);
+    if (!config->class_names) return fail_memory(failure, path);
+    const char *wrong = read_facts(config, facts);
     if (wrong) return fail(failure, STATUS_CORRUPT, "%s: the fact '%s' has a value that is not possible", path, wrong);
     return check_facts(&config->facts, path, failure);
 }

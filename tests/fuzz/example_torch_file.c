@@ -21,12 +21,17 @@ static void add_weights(torch_writer *writer, uint64_t *random) {
     torch_end_dict(writer);
 }
 
+/* What our writer does not write, but other programs do: "_best_ema": 0.875 and "done": True. */
+static const char NUMBER[] = "X\x09\0\0\0_best_emaG\x3f\xec\0\0\0\0\0\0s", TRUTH[] = "X\x04\0\0\0done\x88s";
+
 size_t fuzz_example(uint64_t *random, uint8_t *bytes, size_t *front) {
     torch_writer writer;
     torch_writer_open(&writer, fuzz_path("made.pth"));
     torch_begin_dict(&writer, NULL);
     torch_add_string(&writer, "trainer_name", "nnUNetTrainer");
     torch_add_whole(&writer, "current_epoch", (long long)(test_random(random) % 100000));
+    text_add_bytes(&writer.program, NUMBER, sizeof NUMBER - 1);
+    text_add_bytes(&writer.program, TRUTH, sizeof TRUTH - 1);
     torch_add_none(&writer, "optimizer_state");
     torch_add_tuple(&writer, "inference_allowed_mirroring_axes", (int[]){0, 1, 2}, (int)(test_random(random) % 4));
     add_weights(&writer, random);

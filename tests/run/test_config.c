@@ -6,15 +6,21 @@
 
 #include <jansson.h>
 
-/* The growing of a block that fails: the so many-th from now on; 0: none. */
+/* The allocation that fails: the so many-th from now on; 0: none. */
 static long fails_at;
 
+static int fails(void) { return fails_at > 0 && --fails_at == 0; }
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
 void *__real_realloc(void *block, size_t size);
 void *__wrap_realloc(void *block, size_t size);
 
-void *__wrap_realloc(void *block, size_t size) {
-    return fails_at > 0 && --fails_at == 0 ? NULL : __real_realloc(block, size);
-}
+void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) { return fails() ? NULL : __real_calloc(count, size); }
+void *__wrap_realloc(void *block, size_t size) { return fails() ? NULL : __real_realloc(block, size); }
 
 static const char OLD_IMAGES[] =
     "{\n"
@@ -134,6 +140,21 @@ static void what_memory_was_lacking_for_is_not_written(void **state) {
     run_config_close(&old);
 }
 
+static void what_memory_is_lacking_for_is_not_called_damaged(void **state) {
+    (void)state;
+    const char *where = config_folder("to-read", OLD_IMAGES);
+    int ran_out = 1;
+    for (long k = 1; ran_out; k++) {
+        run_config config;
+        fails_at = k;
+        const status_code status = run_config_open(&config, where, NULL);
+        ran_out = fails_at == 0;
+        fails_at = 0;
+        if (status == STATUS_OK) assert_old_images(&config), run_config_close(&config);
+        else assert_int_equal(status, STATUS_OUT_OF_MEMORY);
+    }
+}
+
 static void entries_are_flat_in_both_forms(void **state) {
     (void)state;
     run_config old = opened(config_folder("flat-old", OLD_IMAGES));
@@ -209,6 +230,7 @@ int main(void) {
         cmocka_unit_test(a_config_of_one_object_is_read),
         cmocka_unit_test(what_is_written_comes_back_in_two_halves),
         cmocka_unit_test(what_memory_was_lacking_for_is_not_written),
+        cmocka_unit_test(what_memory_is_lacking_for_is_not_called_damaged),
         cmocka_unit_test(entries_are_flat_in_both_forms),
         cmocka_unit_test(the_task_is_told),
         cmocka_unit_test(what_cannot_be_is_refused),
