@@ -73,7 +73,7 @@ refused 'instead of --beta' bench sampler --n 1e2 --beta 3 --tail 0.1
 refused 'not a list of whole numbers' bench sampler --n 1e2,
 refused '--n needs a list' bench sampler --n ''
 refused "no precision 'f16'; f32 and bf16 are known" bench train --model mlp-1-8 --precision f16
-refused "no conv 'winograd'; auto and direct are known" bench train --model mlp-1-8 --conv winograd
+refused "none of auto, direct, winograd" bench train --model mlp-1-8 --conv fft
 refused 'are for unet and resenc, not for mlp-1-8' bench train --model mlp-1-8 --levels 3
 run 1 watch "$work/a" --address 192.0.2.1 --port 0 # of no machine, by RFC 5737
 complains 'is no address of this machine: choose another --address'
