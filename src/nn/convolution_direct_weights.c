@@ -17,7 +17,8 @@ enum {
     PIECE_ROWS = 28 /* of a piece of the gradient, at most: two of the largest blocks */
 };
 
-/* A gradient that several chunks add to, one for the sum of several chains, and behind them a piece of one for each thread. */
+/* A gradient that several chunks add to, one for the sum of several chains, and behind them a
+   piece of one for each thread. */
 static size_t gradient_bytes(const convolution *c) { return aligned_bytes(c->weight_count * sizeof(float)); }
 static size_t sums_bytes(const convolution *c) { return (convolution_has_chains(c) ? 2 : 1) * gradient_bytes(c); }
 static size_t piece_bytes(const convolution *c) {
@@ -154,7 +155,8 @@ static void add_floats(size_t count, const float *restrict from, float *restrict
     for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
 
-/* Where the sums of all pieces are: of the chain that is being summed, and, where there are several, of those before. */
+/* Where the sums of all pieces are: of the chain that is being summed, and, where there are
+   several, of those before. */
 typedef struct gradient_sums {
     float *chain, *total; /* total: NULL where there is one chain */
     float *own;           /* a thread's own piece */
@@ -182,8 +184,8 @@ static void end_chain(const chain_place *at, size_t floats, const float *chain, 
     if (at->last) add_floats(floats, total ? total : chain, gradient);
 }
 
-/* What one thread adds: its share of the pieces, each summed from zero over all chunks. With a single chunk the sum need
-   not leave the thread's own rows. */
+/* What one thread adds: its share of the pieces, each summed from zero over all chunks. With a single chunk the sum
+   need not leave the thread's own rows. */
 static void add_pieces(const convolution *c, const void *const inputs[2], const void *gradient, char *memory,
                        float *weight_gradients) {
     const chunking k = chunking_of(c);

@@ -24,8 +24,9 @@ static inline int convolution_batch_parts(const convolution *c) {
     return ((c->batch ? c->batch : c->in.samples) + convolution_part(c) - 1) / convolution_part(c);
 }
 
-/* Gradients of weights are sums over positions in f32. So many are added up one after the other, or a few more; then their
-   sum is added to that of those before. Rounding grows with the length of a chain, up to 1e-3 of sums over whole volumes. */
+/* Gradients of weights are sums over positions in f32. So many are added up one after the other, or a few more;
+   then their sum is added to that of those before. Rounding grows with the length of a chain, up to 1e-3 of
+   sums over whole volumes. */
 enum { LONGEST_CHAIN = 2048 };
 
 /* Whether the sums of a part need more than one chain. */
