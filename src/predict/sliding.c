@@ -81,8 +81,6 @@ static int in_volume(const sliding *s, const workspace *w, int axis, int start, 
     return at >= 0 && at < s->size[axis] ? at : -1;
 }
 
-static int threads_of(const sliding *s) { return team_size(s->threads > 1 ? s->threads : 1); }
-
 /* A line of the window at `start`, mirrored along the axes of the bits of `mirror`; zeros outside the volume. */
 static void cut_line(const sliding *s, const workspace *w, const int start[3], int mirror, const int line[2],
                      float *to) {
@@ -99,7 +97,7 @@ static void cut_line(const sliding *s, const workspace *w, const int start[3], i
 
 static void cut(const sliding *s, const workspace *w, const int start[3], int mirror) {
     const size_t line = (size_t)s->patch[2] * (size_t)s->channels;
-#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_of(s))
+#pragma omp parallel for collapse(2) schedule(static) num_threads(team_size(s->threads))
     for (int i = 0; i < s->patch[0]; i++)
         for (int j = 0; j < s->patch[1]; j++)
             cut_line(s, w, start, mirror, (int[2]){i, j},
@@ -125,7 +123,7 @@ static void add_line(const sliding *s, const workspace *w, const int start[3], i
 /* Each line of a window lies in a place of its own. */
 static void add(const sliding *s, const workspace *w, const int start[3], int mirror, int weigh) {
     const size_t line = (size_t)s->patch[2] * (size_t)s->classes;
-#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_of(s))
+#pragma omp parallel for collapse(2) schedule(static) num_threads(team_size(s->threads))
     for (int i = 0; i < s->patch[0]; i++)
         for (int j = 0; j < s->patch[1]; j++)
             add_line(s, w, start, mirror, weigh, (int[2]){i, j},
@@ -165,7 +163,7 @@ static status_code finish_plane(const sliding *s, const workspace *w, const slid
     const int depth = z - w->offset[0];
     status_code status = STATUS_OK;
     if (depth >= 0 && depth < s->size[0]) {
-#pragma omp parallel for schedule(static) num_threads(threads_of(s))
+#pragma omp parallel for schedule(static) num_threads(team_size(s->threads))
         for (int y = 0; y < s->size[1]; y++)
             average_line(s, w, z, y, w->plane + (size_t)y * (size_t)s->size[2] * classes);
         status = calls->plane(calls->context, depth, w->plane, failure);
@@ -198,7 +196,10 @@ static status_code slide(const sliding *s, const workspace *w, const sliding_cal
     return STATUS_OK;
 }
 
-status_code sliding_run(const sliding *s, const sliding_calls *calls, failure *failure) {
+status_code sliding_run(const sliding *given, const sliding_calls *calls, failure *failure) {
+    sliding own = *given;
+    const sliding *s = &own;
+    if (own.threads < 1) own.threads = 1;
     for (int axis = 0; axis < 3; axis++)
         if (s->size[axis] < 1 || s->patch[axis] < 1)
             return fail(failure, STATUS_BAD_INPUT, "a window of %d does not slide over %d voxels", s->patch[axis],
