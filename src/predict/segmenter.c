@@ -129,8 +129,13 @@ static void add_share(const segmenter *p, int model, const float *values, float 
 
 static int all_finite(const segmenter *p, const float *scores, size_t count) {
     int finite = 1;
-#pragma omp parallel for schedule(static) num_threads(team_size(p->options.threads)) reduction(&& : finite)
-    for (size_t k = 0; k < count; k++) finite = finite && isfinite(scores[k]);
+    /* No reduction: clang's needs a lock that the library would export. */
+#pragma omp parallel for schedule(static) num_threads(team_size(p->options.threads))
+    for (size_t k = 0; k < count; k++) {
+        if (isfinite(scores[k])) continue;
+#pragma omp atomic write
+        finite = 0;
+    }
     return finite;
 }
 
