@@ -16,12 +16,10 @@ static const char USAGE[] =
     "Times the sampler: an iteration draws a batch without replacement and writes its new losses back, on one "
     "thread;\n"
     "the median of five runs, and the times between which the middle half of them lies.\n"
-    "The losses are normal with mean 1 and standard deviation 0.1, and so is each new one. With --drift they move as "
-    "in a\n"
-    "training: a run begins with exponential ones (mean 1), and a drawn example's loss is multiplied by exp(-F (1 + "
-    "z)), z being "
-    "normal.\n"
-    "With --tail a run updates at least as many as a quarter of the examples, so that it sees beta renewed.\n"
+    "The losses are normal with mean 1 and standard deviation 0.1, and so is each new one. With --drift they move\n"
+    "as in a training: a run begins with exponential ones (mean 1), and a drawn example's loss is multiplied by\n"
+    "exp(-F (1 + z)), z being normal. With --tail a run updates at least as many as a quarter of the examples, so\n"
+    "that it sees beta renewed.\n"
     "\n";
 
 typedef struct sampler_bench {

@@ -10,7 +10,6 @@
  * others have transformed.
  */
 #include "nn/convolution_winograd.h"
-#include "core/memory.h"
 #include "nn/team.h"
 
 enum {

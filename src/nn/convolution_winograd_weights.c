@@ -2,7 +2,6 @@
  * The gradient of the weights by Winograd's transforms: those of inputs and gradients are multiplied point by point,
  * summed over all tiles, and the sums transformed back to nine taps. The order of the sums depends on the shape alone.
  */
-#include "core/memory.h"
 #include "nn/convolution_winograd.h"
 #include "nn/team.h"
 

@@ -1,7 +1,6 @@
 #include "nn/schedule.h"
 
 #include <math.h>
-#include <string.h>
 
 #define PI 3.14159265358979323846
 
